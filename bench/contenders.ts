@@ -5,6 +5,7 @@ export const OURS = "langgraph-tether";
 export const CREATE_AGENT = "createAgent";
 export const WITH_PATCH = "createAgent + deepagents' patch";
 export const WITH_SUMMARY = "createAgent + summarizationMiddleware";
+export const DEEP_AGENT = "createDeepAgent";
 export const FULL = "full";
 export const DELTA = "delta";
 export const DELTA_SERIALIZER = "delta + messageSerializer";
@@ -20,9 +21,16 @@ export const CREATE_REACT_AGENT = "createReactAgent";
 export const FIRST_INPUT = "the first call";
 export const NEXT_INPUT = "the next call";
 
+export const FEW_TURNS = "after 100 turns";
+export const MANY_TURNS = "after 2,400 turns";
+
 export const SOUND_TURN = "a turn without a crash";
 export const AFTER_CRASH = "a turn after a crash";
 export const LANGGRAPH_SERIALIZER = "LangGraph's serializer";
 export const MESSAGE_SERIALIZER = "messageSerializer";
 export const WITH_TETHER = "createAgent + tetherMiddleware";
 export const LOADING = "only load each thread";
+
+export const ONE_WORKER = "one worker";
+export const TWO_WORKERS = "two workers";
+export const THREE_WORKERS = "three workers";

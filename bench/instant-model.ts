@@ -10,14 +10,15 @@ const RESULT = "found ".repeat(20);
 
 let calls = 0;
 
-/** Calls the tool once in each turn, then answers. Without tools it answers, as a summariser does. */
+/** Calls the tool once in each turn, then answers. If it may not call tools, it writes a summary. */
 export class InstantModel extends PlayedModel {
   protected override async play(
     messages: readonly BaseMessage[],
-    { toolNames = [] }: PlayOptions,
+    { toolNames = [], tool_choice }: PlayOptions,
   ): Promise<readonly AIMessageChunk[]> {
-    if (toolNames.length === 0 || messages.at(-1)?.type === "tool")
-      return [wholeChunk(new AIMessage(toolNames.length === 0 ? "They looked at cities." : ANSWER))];
+    if (toolNames.length === 0 || tool_choice === "none")
+      return [wholeChunk(new AIMessage("They looked at cities."))];
+    if (messages.at(-1)?.type === "tool") return [wholeChunk(new AIMessage(ANSWER))];
     calls += 1;
     const call = {
       id: `new-call-${calls}`,

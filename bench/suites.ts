@@ -4,6 +4,7 @@ import type { Suite } from "./suite.js";
 import { bytes } from "./suites/bytes.js";
 import { doctor } from "./suites/doctor.js";
 import { imports } from "./suites/import.js";
+import { lived } from "./suites/lived.js";
 import { middleware } from "./suites/middleware.js";
 import { modelInput } from "./suites/model-input.js";
 import { recovery } from "./suites/recovery.js";
@@ -13,15 +14,19 @@ import { serializer } from "./suites/serializer.js";
 import { served } from "./suites/served.js";
 import { shortRun } from "./suites/short-run.js";
 import { summaries } from "./suites/summaries.js";
+import { tokens } from "./suites/tokens.js";
 import { turn, turnPostgres, turnSqlite } from "./suites/turn.js";
+import { workers } from "./suites/workers.js";
 
 export const SUITES: readonly Suite[] = [
   turn,
   turnSqlite,
   turnPostgres,
+  lived,
   bytes,
   shortRun,
   served,
+  workers,
   recovery,
   reducer,
   repair,
@@ -29,6 +34,7 @@ export const SUITES: readonly Suite[] = [
   serializer,
   middleware,
   summaries,
+  tokens,
   doctor,
   imports,
 ];

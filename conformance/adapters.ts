@@ -6,6 +6,7 @@ import { adapter as createAgentSummary } from "./adapters/create-agent-summary.j
 import { adapter as createReactAgent } from "./adapters/create-react-agent.js";
 import { adapter as deepagents } from "./adapters/deepagents.js";
 import { adapter as openaiAgents } from "./adapters/openai-agents.js";
+import { adapter as piAgent } from "./adapters/pi-agent.js";
 import { adapter as tetherGraph } from "./adapters/tether-graph.js";
 import { adapter as tetherMiddleware } from "./adapters/tether-middleware.js";
 import { adapter as vercelAi } from "./adapters/vercel-ai.js";
@@ -19,4 +20,5 @@ export const ADAPTERS: readonly Adapter[] = [
   createReactAgent,
   vercelAi,
   openaiAgents,
+  piAgent,
 ];

@@ -3,7 +3,7 @@
  * command line `langgraph-tether` is made of it.
  */
 
-export type { ApplyOptions } from "./doctor/apply.js";
+export type { ApplyOptions, RepairOutcome, UndoOutcome } from "./doctor/apply.js";
 export { applyRepair, type UndoOptions, undo } from "./doctor/apply.js";
 export { diagnoseThread, planRepair, readThread } from "./doctor/doctor.js";
 export { type Explanation, explain, type Reason } from "./doctor/explain.js";
@@ -33,7 +33,6 @@ export type {
   ListedThread,
   OpenTask,
   ReadBounds,
-  RepairOutcome,
   StepSelection,
   StoredMessages,
   StoredThread,
@@ -43,7 +42,6 @@ export type {
   ThreadStep,
   ThreadStore,
   ThreadWrite,
-  UndoOutcome,
   WriteOutcome,
 } from "./doctor/thread-store.js";
 export { threadOfList } from "./doctor/thread-store.js";

@@ -16,6 +16,7 @@ afterAll(() => rmSync(directory, { recursive: true }));
 
 const DOCUMENTS = [
   { path: "README.md", count: 2 },
+  { path: "docs/agents-as-tools.md", count: 1 },
   { path: "docs/approvals.md", count: 2 },
   { path: "docs/long-threads.md", count: 2 },
   { path: "docs/middleware.md", count: 14 },

@@ -3,13 +3,18 @@
 import {
   ARCHIVE_DELTA_SERIALIZER,
   CREATE_AGENT,
+  DEEP_AGENT,
   DELTA_SERIALIZER,
+  FEW_TURNS,
+  FULL,
+  MANY_TURNS,
   OURS,
-  PATCH,
   STATE_GRAPH,
   WITH_PATCH,
   WITH_SUMMARY,
+  WITH_TETHER,
 } from "../contenders.js";
+import { written } from "../histories.js";
 import { spreadText } from "./numbers.js";
 import { perRound, type Results, roundsOf, spreadOf } from "./results.js";
 
@@ -39,33 +44,37 @@ const goal = (title: string, path: string, of: string, beside: string, limit: Go
   limit,
 });
 
-const quicker = (size: string, times: number) =>
+/** A turn of ours beside the one of `createAgent` with deepagents' patch, on the same database. */
+const quicker = (suite: string, where: string, size: number, ours: string, times: number) =>
   goal(
-    `createAgent with the patch beside ours (delta, serializer), a turn at ${size} messages`,
-    `turn/${size.replace(",", "")}`,
+    `createAgent with the patch beside ours (${ours === FULL ? "defaults" : "best"}), a turn at ${written(size)} messages, ${where}`,
+    `${suite}/${size}`,
     WITH_PATCH,
-    DELTA_SERIALIZER,
+    ours,
     { atLeast: times },
   );
 
-const GOALS: readonly Goal[] = [
-  quicker("1,200", 8),
-  quicker("10,000", 15),
+const cheaper = (what: string, setting: string, price: string, peer: string) =>
   goal(
-    "createAgent with the patch beside ours (delta, serializer), bytes of a turn at 1,200 messages",
-    "bytes/1200",
-    WITH_PATCH,
-    DELTA_SERIALIZER,
+    `${peer} beside ours, input tokens at their price ${what} (${price})`,
+    `tokens/${setting}/all/${price}`,
+    peer,
+    OURS,
     {
-      atLeast: 100,
+      atLeast: 1,
     },
-  ),
-  {
-    title: "Ours with the archive, a turn at 10,000 messages beside one at 100",
-    of: ["turn/10000", ARCHIVE_DELTA_SERIALIZER],
-    beside: ["turn/100", ARCHIVE_DELTA_SERIALIZER],
-    limit: { atMost: 1.2 },
-  },
+  );
+
+const GOALS: readonly Goal[] = [
+  quicker("turn", "memory", 100, FULL, 1.5),
+  quicker("turn", "memory", 1_200, FULL, 4),
+  quicker("turn", "memory", 1_200, DELTA_SERIALIZER, 9),
+  quicker("turn", "memory", 10_000, DELTA_SERIALIZER, 15),
+  quicker("turn-sqlite", "SQLite", 1_000, DELTA_SERIALIZER, 6),
+  quicker("turn-sqlite", "SQLite", 10_000, DELTA_SERIALIZER, 12),
+  quicker("turn-postgres", "PostgreSQL", 100, FULL, 1),
+  quicker("turn-postgres", "PostgreSQL", 1_000, DELTA_SERIALIZER, 4),
+  quicker("turn-postgres", "PostgreSQL", 10_000, DELTA_SERIALIZER, 8),
   goal(
     "createAgent with its summaries beside ours with the archive, a turn at 10,000 messages",
     "turn/10000",
@@ -73,18 +82,42 @@ const GOALS: readonly Goal[] = [
     ARCHIVE_DELTA_SERIALIZER,
     { atLeast: 1.5 },
   ),
+  ...["memory", "sqlite"].map((place) =>
+    goal(
+      `Ours with the archive, a turn after 2,400 turns beside one after 100, ${place === "memory" ? "memory" : "SQLite"}`,
+      `lived/${place}`,
+      MANY_TURNS,
+      FEW_TURNS,
+      { atMost: 1.3 },
+    ),
+  ),
+  goal(
+    "createAgent with the patch beside ours (best), bytes of a turn at 1,200 messages",
+    "bytes/1200",
+    WITH_PATCH,
+    DELTA_SERIALIZER,
+    { atLeast: 100 },
+  ),
   goal(
     "createAgent with its summaries beside ours with the archive, bytes of a turn at 10,000 messages",
     "bytes/10000",
     WITH_SUMMARY,
     ARCHIVE_DELTA_SERIALIZER,
-    {
-      atLeast: 20,
-    },
+    { atLeast: 20 },
   ),
-  goal("deepagents' patch beside the repair of a broken list of 10,000", "repair/broken/10000", PATCH, OURS, {
-    atLeast: 15,
-  }),
+  ...[100, 1_000].map((size) =>
+    goal(
+      `A model call with tetherMiddleware beside one without, ${written(size)} messages`,
+      `middleware/${size}`,
+      WITH_TETHER,
+      CREATE_AGENT,
+      { atMost: 1.4 },
+    ),
+  ),
+  ...["tenth", "half", "marked"].flatMap((price) => [
+    ...[WITH_SUMMARY, DEEP_AGENT].map((peer) => cheaper("with summaries", "summaries", price, peer)),
+    cheaper("without summaries", "plain", price, CREATE_AGENT),
+  ]),
   ...["text", "tool"].flatMap((kind) => [
     goal(`A short run (${kind}) beside createAgent`, `short-run/${kind}`, OURS, CREATE_AGENT, {
       atMost: 1.25,

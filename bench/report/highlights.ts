@@ -6,6 +6,7 @@ import { perRound, type Results, roundsOf, type Spread, spreadOf } from "./resul
 const {
   ARCHIVE_DELTA_SERIALIZER,
   CREATE_AGENT,
+  DEEP_AGENT,
   DELTA_SERIALIZER,
   FULL,
   OURS,
@@ -58,6 +59,24 @@ const ROWS: readonly Row[] = [
     path: "bytes/10000",
     ours: ARCHIVE_DELTA_SERIALIZER,
     beside: WITH_SUMMARY,
+  },
+  {
+    title: "Input tokens at their price, cached a tenth",
+    path: "tokens/summaries/all/tenth",
+    ours: OURS,
+    beside: WITH_SUMMARY,
+  },
+  {
+    title: "Input tokens at their price, cached a half",
+    path: "tokens/summaries/all/half",
+    ours: OURS,
+    beside: DEEP_AGENT,
+  },
+  {
+    title: "Input tokens at their price, Anthropic",
+    path: "tokens/summaries/all/marked",
+    ours: OURS,
+    beside: DEEP_AGENT,
   },
   {
     title: "Append to 10,000 that were just loaded",

@@ -15,7 +15,7 @@ export function pageOf(results: Results): string {
   const sections = results.suites.flatMap(({ name, date, isQuick, cases }) => [
     `## ${name}`,
     `${date}${isQuick ? ", with few rounds only" : ""}`,
-    ...cases.flatMap((each) => [`### ${each.title}`, caseTable(each)]),
+    ...cases.flatMap((each) => [`### ${each.title}`, ...(each.notes ?? []), caseTable(each)]),
   ]);
   const parts = [
     "# Measurements",

@@ -7,6 +7,8 @@ export interface CaseResult {
   readonly unit: string;
   /** Whether a higher number is the better one. */
   readonly isMoreBetter?: true;
+  /** What a reader needs to know besides, such as how the contenders are configured. */
+  readonly notes?: readonly string[];
   /** The contender whose number is 1. */
   readonly base: string;
   /** The number of each round, by the name of the contender. The numbers at one place belong to one round. */

@@ -10,7 +10,7 @@ const DEFAULT = { tokens: 4000, keep: 20 };
 export const adapter = langchainAdapter(
   {
     name: "create-agent-summary",
-    title: "createAgent + summarizationMiddleware",
+    title: "createAgent + summaries",
     packages: ["langchain"],
     summarises: true,
   },

@@ -8,7 +8,7 @@ import { langchainAdapter } from "./langchain-agent.js";
 export const adapter = langchainAdapter(
   {
     name: "tether-middleware",
-    title: "createAgent + tetherMiddleware",
+    title: "createAgent + tether",
     packages: ["langgraph-tether", "langchain"],
     summarises: true,
   },

@@ -15,13 +15,17 @@ export const adapter: Adapter = {
   summarises: false,
   open: async ({ endpoint, tools }) => {
     let thread: ModelMessage[] = [];
+    /** It refuses system messages among the others. */
+    let instructions: string[] = [];
     return {
       send: async (messages) => {
-        thread = [...thread, ...messages.map(toModelMessage)];
+        instructions = [...instructions, ...messages.filter(isSystem).map(textOfStored)];
+        thread = [...thread, ...messages.filter((message) => !isSystem(message)).map(toModelMessage)];
         let failure: unknown;
         const run = streamText({
           model: modelOf(endpoint),
           messages: thread,
+          ...(instructions.length > 0 && { instructions: instructions.join("\n") }),
           stopWhen: stepCountIs(20),
           tools: Object.fromEntries(
             tools.map(({ name, description, schema, run: execute }) => [
@@ -55,10 +59,11 @@ function modelOf({ host, url }: Endpoint) {
   return host === "openai" ? createOpenAI(options).chat("gpt-5") : createOpenAI(options)("gpt-5");
 }
 
+const isSystem = ({ type }: StoredMessage) => type === "system";
+
 function toModelMessage(stored: StoredMessage): ModelMessage {
   const text = textOfStored(stored);
   if (stored.type === "human") return { role: "user", content: text };
-  if (stored.type === "system") return { role: "system", content: text };
   if (stored.type === "tool") {
     const toolCallId = stored.data.tool_call_id ?? "";
     const result = { toolCallId, toolName: stored.data.name ?? "", output: { type: "text", value: text } };

@@ -30,14 +30,14 @@ export interface Results {
 
 /** The columns: the names of the suites, and their titles. */
 export const COLUMNS = {
-  histories: "broken histories",
-  cuts: "cut conversations",
+  histories: "histories",
+  cuts: "cuts",
   updates: "updates",
-  streams: "broken streams",
+  streams: "streams",
   summaries: "summaries",
-  windows: "full windows",
+  windows: "windows",
   server: "cancelled runs",
-  kills: "killed processes",
+  kills: "kills",
 } as const satisfies Readonly<Record<string, string>>;
 export type SuiteName = keyof typeof COLUMNS;
 

@@ -48,7 +48,13 @@ export const kills: Suite = {
           const file = join(databases, `${index}-${text === null}.sqlite`);
           const ledger = `${file}.jsonl`;
           const thread = { database: { kind: "sqlite", file }, durability: "async", threadId: "1" } as const;
-          const turn = { ...thread, rounds: ROUNDS, isSummarised: false, ledger };
+          const turn = {
+            ...thread,
+            messagesChannel: "full",
+            rounds: ROUNDS,
+            isSummarised: false,
+            ledger,
+          } as const;
           const jobs: readonly Job[] = [
             { ...turn, boot: 1, text: "What is new?", killAt },
             { ...turn, boot: 2, text, killAt: undefined },

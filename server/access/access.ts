@@ -5,12 +5,11 @@ import { resolve } from "node:path";
 import { Auth } from "@langchain/langgraph-sdk/auth";
 import { InvalidSettingError } from "../../src/errors.js";
 import {
-  type ApiKeyEntry,
   authenticateEverybody,
   authenticateUsers,
+  type Credentials,
   createTokenCheck,
   readApiKeys,
-  type VerifyToken,
 } from "./authenticate.js";
 import { addRights, createRunOwners, type RunOwners } from "./rights.js";
 import { readServerSettings, type ServerSettings } from "./server-settings.js";
@@ -18,12 +17,7 @@ import { readServerSettings, type ServerSettings } from "./server-settings.js";
 /** - `open`: everybody who reaches the server. - `users`: whoever has a key or a token. */
 export type Access =
   | { readonly kind: "open" }
-  | {
-      readonly kind: "users";
-      readonly keys: readonly ApiKeyEntry[];
-      readonly verifyToken: VerifyToken | undefined;
-      readonly acceptsStudio: boolean;
-    };
+  | (Credentials & { readonly kind: "users"; readonly acceptsStudio: boolean });
 
 /** @throws InvalidSettingError if keys or tokens are configured in part, or cannot be read. It names what is missing. */
 export function readAccess(settings: ServerSettings): Access {

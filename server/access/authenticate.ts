@@ -13,7 +13,6 @@ import { createRemoteJWKSet, errors, type JWTVerifyGetKey, jwtVerify } from "jos
 import { InvalidSettingError } from "../../src/errors.js";
 import { namesThisMachine } from "../../src/inspector/this-machine.js";
 import { isRecord } from "../../src/shared/values.js";
-import type { Access } from "./access.js";
 import type { ServerSettings } from "./server-settings.js";
 
 /** Who asks whether the server lives. It has no rights. */
@@ -38,11 +37,14 @@ interface LocalRules {
   readonly allowedOrigins: readonly string[];
 }
 
+/** What tells one user of the server from another. */
+export interface Credentials {
+  readonly keys: readonly ApiKeyEntry[];
+  readonly verifyToken: VerifyToken | undefined;
+}
+
 /** Makes the function that authenticates the requests of a server with users. */
-export function authenticateUsers({
-  keys,
-  verifyToken,
-}: Pick<Extract<Access, { kind: "users" }>, "keys" | "verifyToken">): Authenticate {
+export function authenticateUsers({ keys, verifyToken }: Credentials): Authenticate {
   return async function authenticate(request) {
     if (admitPath(request) === "health") return userNamed(HEALTH_CHECK);
     const credential = credentialOf(request);

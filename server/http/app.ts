@@ -18,6 +18,7 @@ import {
 } from "./limits.js";
 import { METRICS_ROUTE, serveMetrics } from "./metrics.js";
 import { checkBody, refuseSocket, refuseWhileRunning } from "./protect-server.js";
+import { THREAD_RUN_ROUTES, takeSecondRuns } from "./second-runs.js";
 
 const { MAX_REQUEST_BYTES, MAX_RUNS_PER_USER, ALLOWED_WEBHOOKS } = serverSettings;
 
@@ -26,6 +27,7 @@ export const app = new Hono();
 app.use(limitBody(MAX_REQUEST_BYTES));
 app.use(checkBody());
 app.get("/threads/:thread/stream/events", refuseSocket);
+for (const route of THREAD_RUN_ROUTES) app.post(route, takeSecondRuns);
 for (const route of ["/threads/:thread", "/threads/:thread/runs/:run", "/assistants/:assistant"])
   app.delete(route, refuseWhileRunning({ runOwners, serverFetch }));
 app.get(METRICS_ROUTE, serveMetrics());

@@ -26,6 +26,7 @@ import { fieldsOfCommand, isSend } from "../threads/commands.js";
 import type { AgentEvent } from "../threads/events.js";
 import { holdAbort, relayAbort } from "../threads/langgraph/abort.js";
 import { isToolTask, type ToolTask } from "../threads/langgraph/read-checkpoints.js";
+import { isSaver } from "../threads/langgraph/replace-methods.js";
 import {
   isSavedRun,
   isSubgraphRun,
@@ -42,6 +43,7 @@ import {
   withoutWriteCheck,
 } from "../threads/langgraph/wrappable-graph.js";
 import type { NoKeys } from "../threads/own-state.js";
+import { quickSaver } from "../threads/quick-saver.js";
 import { isPrivateChannel } from "../threads/state.js";
 import { boundedStore, unbatched } from "../threads/stores.js";
 import { isApprovalTask } from "./approval-request.js";
@@ -270,6 +272,7 @@ export class AgentGraph<Own = NoKeys, Update = NoKeys, Context = NoKeys> extends
         received,
         options: withPublicParentStream({ ...bound, ...(ownStore && { store: ownStore }) }),
         watched,
+        assertKept: thread.assertKept,
         // A parent stops the batches of its store when it ends.
         late: thread.lateResults(store === undefined ? graph.store : unbatched(store)),
         readThread: watched.checkpointer && (() => graph.getState(bound)),
@@ -292,9 +295,24 @@ export class AgentGraph<Own = NoKeys, Update = NoKeys, Context = NoKeys> extends
     }
   }
 
+  /** A copy for one read. */
+  #reader(): this {
+    const graph = this.copy();
+    if (isSaver(graph.checkpointer)) graph.checkpointer = quickSaver(graph.checkpointer);
+    return graph;
+  }
+
+  #getState(...given: Parameters<Drawn["getState"]>) {
+    return super.getState(...given);
+  }
+
+  #getStateHistory(...given: Parameters<BaseGraph["getStateHistory"]>) {
+    return super.getStateHistory(...given);
+  }
+
   /** The latest state of a thread, or the state of a checkpoint. A thread that does not exist has no messages. */
   override async getState(...given: Parameters<Drawn["getState"]>): Promise<AgentSnapshot<Own>> {
-    const snapshot = await super.getState(...given);
+    const snapshot = await this.#reader().#getState(...given);
     return { ...snapshot, values: { messages: [], ...snapshot.values } };
   }
 
@@ -307,7 +325,7 @@ export class AgentGraph<Own = NoKeys, Update = NoKeys, Context = NoKeys> extends
     ...[config, options]: Parameters<BaseGraph["getStateHistory"]>
   ): ReturnType<BaseGraph["getStateHistory"]> {
     let isLatest = options?.before === undefined && config.configurable?.["checkpoint_id"] === undefined;
-    for await (const snapshot of super.getStateHistory(config, options)) {
+    for await (const snapshot of this.#reader().#getStateHistory(config, options)) {
       const waits = isLatest && snapshot.tasks.some(({ interrupts }) => interrupts.length > 0);
       isLatest = false;
       yield waits ? { ...snapshot, values: (await this.getState(config)).values } : snapshot;
@@ -344,8 +362,9 @@ function withBound(
   config: AnyOptions = {},
   abort: AbortSignal | undefined = undefined,
 ): AnyOptions {
-  const { context, maxConcurrency, configurable, signal } = config;
+  const { context, maxConcurrency, configurable, signal, durability, checkpointDuring } = config;
   const { context: chosen, configurable: own, ...rest } = options;
+  const isChosen = rest.durability !== undefined || rest.checkpointDuring !== undefined;
   const settings = chosen ?? context;
   const signals = [rest.signal, signal, abort].filter((each) => each !== undefined);
   return {
@@ -353,6 +372,8 @@ function withBound(
     // One signal of its own for each run: Node warns of more than ten listeners, and LangGraph reads one signal only.
     ...(signals.length > 0 && { signal: AbortSignal.any(signals) }),
     ...(rest.maxConcurrency === undefined && maxConcurrency !== undefined && { maxConcurrency }),
+    ...(!isChosen && durability !== undefined && { durability }),
+    ...(!isChosen && checkpointDuring !== undefined && { checkpointDuring }),
     ...(settings !== undefined && { context: settings }),
     ...((configurable ?? own) !== undefined && { configurable: { ...configurable, ...own } }),
   };

@@ -11,7 +11,7 @@ import { isRecord } from "../shared/values.js";
 import { isToolTask, type ToolTask } from "../threads/langgraph/read-checkpoints.js";
 import { problemText } from "../threads/leftovers.js";
 import { readWith, type SchemaIssue } from "../threads/schema.js";
-import { type ApprovalRule, DECISION_TYPES, type DecisionType } from "./approval-rules.js";
+import { type ApprovalRule, type AskedTask, DECISION_TYPES, type DecisionType } from "./approval-rules.js";
 
 /**
  * The input of the approve node: the calls of one batch that need a human. It is JSON, because checkpoints store it.
@@ -22,12 +22,6 @@ export interface ApprovalTask {
   readonly tasks: readonly AskedTask[];
   /** What was wrong with the last decision, if the question is repeated. */
   readonly problem?: string | undefined;
-}
-
-/** A call that a human is asked about. */
-export interface AskedTask extends ToolTask {
-  /** What the human reads. Undefined: a sentence with the tool's name. */
-  readonly description?: string | undefined;
 }
 
 export function isApprovalTask(value: unknown): value is ApprovalTask {

@@ -10,7 +10,6 @@ import { aFunction, checkSettings, type Rule, type Rules } from "../shared/check
 import { didYouMean } from "../shared/text.js";
 import { isPlainObject } from "../shared/values.js";
 import type { ToolTask } from "../threads/langgraph/read-checkpoints.js";
-import type { AskedTask } from "./approval-request.js";
 
 /*
  * Which tool calls wait for a human's approval, and how the human is asked.
@@ -199,6 +198,12 @@ function readJsonSchema(place: string, schema: object): JSONSchema {
 export interface ApprovalScene {
   readonly state: ApprovalState;
   readonly runtime: ApprovalRuntime;
+}
+
+/** A call that a human is asked about. */
+export interface AskedTask extends ToolTask {
+  /** What the human reads. Undefined: a sentence with the tool's name. */
+  readonly description?: string | undefined;
 }
 
 export interface CallPolicy {

@@ -9,7 +9,6 @@ import { readHistory, type ToolTask } from "../threads/langgraph/read-checkpoint
 import { type AgentState, type AgentUpdate, isPrivateChannel } from "../threads/state.js";
 import {
   type ApprovalTask,
-  type AskedTask,
   approvalRequest,
   type Decision,
   findArgumentIssue,
@@ -18,7 +17,8 @@ import {
   readTextArguments,
   refuseAnswer,
 } from "./approval-request.js";
-import type { ApprovalScene } from "./approval-rules.js";
+import type { ApprovalScene, AskedTask } from "./approval-rules.js";
+import { sendCall } from "./dispatch-calls.js";
 import type { AgentPlan } from "./plan.js";
 import { runOf } from "./run-handle.js";
 import { type CallOutcome, finalizeCall } from "./tools.js";
@@ -54,9 +54,9 @@ export function createApproveNode({ tools, callPolicy: { ruleFor } }: AgentPlan)
       results.push(finalizeCall(task, outcome, false).result);
     for (const { task, decision } of decided) {
       const { description: _, ...plain } = task;
-      if (decision.type === "approve") sends.push(new Send("tools", plain));
+      if (decision.type === "approve") sends.push(sendCall(plain, tools, config));
       else if (decision.type === "edit")
-        sends.push(new Send("tools", { ...plain, args: decision.edited_action.args }));
+        sends.push(sendCall({ ...plain, args: decision.edited_action.args }, tools, config));
       else if (decision.type === "reject") answerWith(task, { kind: "declined", reason: decision.message });
       else answerWith(task, { kind: "returned", value: decision.message });
     }

@@ -8,6 +8,7 @@ import { callsOf, isAIMessage } from "../history/call.js";
 import { isBlankMessage } from "../history/change-calls.js";
 import { cloneMessage, copyMessage, deriveId, isSameMessage } from "../history/message.js";
 import { parseMessages } from "../history/messages-schema.js";
+import type { SummaryPolicy } from "../history/plan-summary.js";
 import { coerceMessage } from "../history/read-messages.js";
 import { hasMessage } from "../history/reducer/normalize-history.js";
 import {
@@ -22,6 +23,7 @@ import { type PreparedInputOptions, prepareModelInput } from "../providers/input
 import { bindToolsOnce, type PromptCache, promptCacheMarks } from "../providers/models/tools.js";
 import { emitEvent } from "../threads/events.js";
 import { takeBack } from "../threads/langgraph/channels.js";
+import { type AgentState, turnOf } from "../threads/state.js";
 import { countToolTokens } from "../threads/summary-settings.js";
 import { createUsageCounter, type UsageCounter } from "../threads/usage.js";
 import { answerGuard, askWithinWindow, formFor, type InputForm, reportChanges } from "../threads/window.js";
@@ -29,9 +31,11 @@ import type { FormatRequest, Offer } from "./format/ask-in-format.js";
 import { asObject, type ChatContext, chatHook, type Hook, type StateUpdate } from "./middleware/contexts.js";
 import type { MiddlewareByKind } from "./middleware/middleware.js";
 import { type ChatOutcome, type ModelCall, runModelMiddleware, type Settle } from "./middleware/run.js";
-import type { ModelChain } from "./models.js";
+import { type ModelChain, modelChain } from "./models.js";
+import type { AgentPlan } from "./plan.js";
 import { runOf, scopeOf } from "./run-handle.js";
 import type { RunContext } from "./settings/run-context.js";
+import type { Settings } from "./settings/settings.js";
 import {
   afterRequired,
   checkOffered,
@@ -56,6 +60,32 @@ export interface ModelRequest {
   readonly promptCache: PromptCache;
   /** How often a broken response is requested again, without streaming. */
   readonly maxFallbackAttempts: number;
+  /** Whether the response is a summary. It is not streamed, and the model gets all messages in full, or is not asked. */
+  readonly isSummary?: true;
+}
+
+/** The request that follows from the settings of a run and the state of its thread. */
+export function requestOf(
+  { models, offered }: AgentPlan,
+  state: AgentState,
+  settings: Settings,
+  { maxTokens, toolTokens }: SummaryPolicy,
+  { context = {} }: Config,
+): ModelRequest {
+  return {
+    models: modelChain(models, settings.dialect, turnOf(state), context),
+    history: state.messages,
+    input: {
+      systemPrompt: settings.systemPrompt,
+      maxToolCallsFromHistory: settings.maxToolCallsFromHistory,
+      budget: maxTokens > 0 ? Math.max(maxTokens - toolTokens, 1) : undefined,
+    },
+    toolTokens,
+    tools: offered,
+    toolChoice: settings.toolChoice,
+    maxFallbackAttempts: settings.maxStreamFallbackAttempts,
+    promptCache: settings.promptCache,
+  };
 }
 
 export interface ModelAnswer extends ChatOutcome {
@@ -78,7 +108,7 @@ export async function askModel(request: ModelRequest, config: Config): Promise<M
   const { history, toolChoice, input } = request;
   const { middleware } = runOf(config).inputs;
   if (middleware.chat.length > 0) return askWithMiddleware(request, middleware, config);
-  const prepare = (form: InputForm) => prepareModelInput(history, { ...input, ...form });
+  const prepare = (form: InputForm) => prepareInput(history, { ...input, ...form }, request);
   const once = { prepare, parameters: {}, shown: new Set<string>(), settle: undefined };
   const { answer, model, position } = await streamAnswer({ ...request, ...once }, config);
   return { message: answer, isTerminated: false, toolChoice, model, position, updates: [] };
@@ -90,7 +120,7 @@ async function askWithMiddleware(
   config: Config,
 ): Promise<ModelAnswer> {
   const { models, history } = request;
-  const prepare = (form: InputForm) => prepareModelInput(history, { ...request.input, ...form });
+  const prepare = (form: InputForm) => prepareInput(history, { ...request.input, ...form }, request);
   let model = await models.at(models.position);
   const first = formFor(model, request.toolTokens, models.dialectAt(models.position));
   const input = prepare(first);
@@ -124,8 +154,8 @@ async function askWithMiddleware(
         // from the history, which has what only that model can read.
         prepare: (form) =>
           added === undefined || isFor(form, first)
-            ? prepareModelInput(left, form)
-            : prepareModelInput([...history, ...added], { ...request.input, ...form }),
+            ? prepareInput(left, form, request)
+            : prepareInput([...history, ...added], { ...request.input, ...form }, request),
         toolChoice,
         parameters: parametersOf(changed.fields),
         shown,
@@ -153,6 +183,18 @@ async function askWithMiddleware(
     position,
     updates: hook.updates,
   };
+}
+
+/** @throws ModelError if the messages of a summary do not fit. It must not cover what its model was not shown. */
+function prepareInput(
+  messages: readonly BaseMessage[],
+  options: PreparedInputOptions,
+  { isSummary }: ModelRequest,
+): FittedInput {
+  const input = prepareModelInput(messages, options);
+  if (isSummary && input.changes.length > 0)
+    throw new ModelError("The messages of the summary do not fit into the window of the model.");
+  return input;
 }
 
 /** A middleware can give a response that clients had, and that was taken back. They know its id as removed. */
@@ -273,7 +315,7 @@ async function streamFrom(
   const { model, position } = attempt;
   const plain: Offer = { tools: request.tools, toolChoice: request.toolChoice };
   const offer: FormatRequest = request.addFormat?.(plain, model) ?? plain;
-  const marks = promptCacheMarks(model, request.promptCache);
+  const marks = promptCacheMarks(model, request.promptCache, [request.history, request.tools]);
   const parameters = { ...marks.parameters, ...request.parameters };
   const offered = offerTools(model, marks.tools(offer.tools), offer.toolChoice);
   attempt.isAsked = true;
@@ -325,7 +367,7 @@ function wordFor(toolChoice: ToolChoice): string | undefined {
 
 function createGuard(
   { model, hasNext }: Attempt,
-  { history, maxFallbackAttempts, shown }: StreamRequest,
+  { history, maxFallbackAttempts, shown, isSummary }: StreamRequest,
   counter: UsageCounter,
   config: LangGraphRunnableConfig,
 ): StreamGuardOptions {
@@ -333,6 +375,7 @@ function createGuard(
   const guard = answerGuard({ model, maxFallbackAttempts, isInThread, shown }, config);
   return {
     ...guard,
+    ...(isSummary && { wants: "whole-text" }),
     onBroken: (broken) => {
       runOf(config).record.tally.addBroken();
       counter.addBroken(broken.usage);

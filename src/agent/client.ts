@@ -8,15 +8,15 @@ import { Command, END, isCommand, type StateSnapshot } from "@langchain/langgrap
 import { InvalidCommandError, InvalidMessageError } from "../errors.js";
 import { callsOf } from "../history/call.js";
 import { isTrusted, MARKS, withoutMarks } from "../history/marks.js";
-import { cloneMessage, REMOVE_ALL_MESSAGES, toPlain } from "../history/message.js";
-import { isSmallAndSound, issueOfShape } from "../history/message-shape.js";
+import { cloneMessage, copyMessage, REMOVE_ALL_MESSAGES, toPlain } from "../history/message.js";
+import { isSound, issueOfShape } from "../history/message-shape.js";
 import { parseMessages } from "../history/messages-schema.js";
 import { type UnansweredCall, unansweredCalls } from "../history/open-calls.js";
 import { convertMessage, messageExpectation } from "../history/read-messages.js";
 import { hasMessage } from "../history/reducer/normalize-history.js";
 import { reduceMessages } from "../history/reducer/reduce-messages.js";
 import { createRepair, type Repair } from "../history/reducer/repair.js";
-import { callIdOf, causeInText, isMadeUpResult, isResult } from "../history/result.js";
+import { callIdOf, causeInText, isMadeUpResult, isResult, placeholderMarks } from "../history/result.js";
 import { storageDemand } from "../history/storable.js";
 import { safely, toJson } from "../shared/json.js";
 import { hasNameLike } from "../shared/text.js";
@@ -376,7 +376,7 @@ export function readClientMessage(value: unknown, place: string, rules: MessageR
 function readSound(value: unknown, place: string): BaseMessage {
   const message = convertMessage(value);
   if (message === undefined) throw unreadable(value, place);
-  const issue = isSmallAndSound(message) ? undefined : issueOfShape(message);
+  const issue = isSound(message) ? undefined : issueOfShape(message);
   if (issue === undefined) return message;
   throw new InvalidMessageError(`${place}.${issue.path}`, issue.value, issue.expectation);
 }
@@ -413,11 +413,14 @@ function missingField(value: Record<string, unknown>) {
     : undefined;
 }
 
-/** The text of a placeholder says the same as its mark, so the mark stays. Thus a thread can be sent back over HTTP. */
+/** The text of a placeholder says the same as its marks, so they stay. Thus a thread can be sent back over HTTP. */
 function withoutForeignMarks(message: BaseMessage): BaseMessage {
-  const isPlaceholder =
-    message.additional_kwargs[MARKS.placeholder] !== undefined && causeInText(message) !== undefined;
-  return isPlaceholder ? message : withoutMarks(message);
+  const isMarked = message.additional_kwargs[MARKS.placeholder] !== undefined;
+  const cause = isMarked ? causeInText(message) : undefined;
+  const unmarked = withoutMarks(message);
+  if (cause === undefined) return unmarked;
+  const additional_kwargs = { ...unmarked.additional_kwargs, ...placeholderMarks(cause) };
+  return copyMessage(unmarked, { additional_kwargs });
 }
 
 export function speaksAsSystem(message: BaseMessage): boolean {

@@ -12,6 +12,8 @@ import { coverageOf, isUserMessage } from "../history/summary.js";
 import { isArchived } from "../threads/archive.js";
 import { emitEvent } from "../threads/events.js";
 import { type ToolTask, toolTasksOf } from "../threads/langgraph/read-checkpoints.js";
+import { isSavedRun } from "../threads/langgraph/run-host.js";
+import { isReplaySafe, notesStarts } from "../threads/started-calls.js";
 import type { AgentUpdate, Turn } from "../threads/state.js";
 import { missingCheckpointer } from "../threads/stores.js";
 import { addUsage, isUsed, type ThreadUsage } from "../threads/usage.js";
@@ -20,6 +22,8 @@ import type { ApprovalScene, CallPolicy } from "./approval-rules.js";
 import type { ModelAnswer } from "./ask-model.js";
 import { nearBudgets, type Spending } from "./budgets.js";
 import type { StateUpdate } from "./middleware/contexts.js";
+import type { AgentPlan } from "./plan.js";
+import { runOf } from "./run-handle.js";
 import type { LoopLimits } from "./settings/settings.js";
 import { afterRequired } from "./settings/tools.js";
 
@@ -37,6 +41,7 @@ export interface Dispatched {
 
 interface DispatchOptions {
   readonly policy: CallPolicy;
+  readonly tools: AgentPlan["tools"];
   readonly limits: LoopLimits;
   /** How many calls have run in this thread. */
   readonly callsOfThread: number;
@@ -44,14 +49,13 @@ interface DispatchOptions {
   readonly answer: Pick<ModelAnswer, "toolChoice" | "offered">;
   /** Whether function middleware can answer calls of tools that the graph does not have. */
   readonly mayBeServed: boolean;
-  /** Whether the run can wait for a human. */
-  readonly isSaved: boolean;
   /** Results of calls that are not run, by the index of the call. */
   readonly answered: ReadonlyMap<number, ToolMessage>;
   /** Whether the model is asked again after a required call, because the run ends with a structured response. */
   readonly hasFormat: boolean;
   /** Contract: makes what the functions of approval rules see. */
   readonly scene: () => ApprovalScene;
+  readonly config: LangGraphRunnableConfig;
 }
 
 /**
@@ -64,14 +68,15 @@ export async function dispatchCalls(
   turn: Turn,
   {
     policy,
+    tools,
     limits,
     callsOfThread,
     answer,
     mayBeServed,
-    isSaved,
     answered,
     hasFormat,
     scene,
+    config,
   }: DispatchOptions,
 ): Promise<Dispatched> {
   const { toolChoice, offered } = answer;
@@ -87,11 +92,11 @@ export async function dispatchCalls(
     return refuseForBudget(message, turn, "max-tool-calls-per-thread");
   const questions = await Promise.all(own.map((task) => policy.questionFor(task, scene, mayBeServed)));
   const waiting = questions.filter((asked) => asked !== undefined);
-  if (waiting.length > 0 && !isSaved) throw missingCheckpointer();
+  if (waiting.length > 0 && !isSavedRun(config)) throw missingCheckpointer();
   const free = own.filter((_, index) => questions[index] === undefined);
   const question: ApprovalTask = { messageId: message.id ?? "", tasks: waiting };
   const sends = [
-    ...free.map((task) => new Send("tools", task)),
+    ...free.map((task) => sendCall(task, tools, config)),
     ...(waiting.length > 0 ? [new Send("approve", question)] : []),
   ];
   const required = afterRequired(toolChoice);
@@ -105,6 +110,17 @@ export async function dispatchCalls(
     refused: answered.size,
     isEnd,
   };
+}
+
+/** The task that runs a call. */
+export function sendCall(
+  task: ToolTask,
+  tools: AgentPlan["tools"],
+  config: LangGraphRunnableConfig,
+): Send<"tools", ToolTask> {
+  const { checkpoints } = runOf(config).inputs;
+  const isNoted = !isReplaySafe(tools.get(task.call.name)) && notesStarts(config, checkpoints);
+  return new Send("tools", { ...task, isNoted });
 }
 
 /** The scope of each limit of tool calls. */

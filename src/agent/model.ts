@@ -13,7 +13,6 @@ import type { SummaryPolicy } from "../history/plan-summary.js";
 import { endsRun, isResult, lastResults } from "../history/result.js";
 import { emitEvent } from "../threads/events.js";
 import { retractMessages, takeBack } from "../threads/langgraph/channels.js";
-import { isSavedRun } from "../threads/langgraph/run-host.js";
 import { readOwnValues } from "../threads/own-state.js";
 import {
   type AgentState,
@@ -26,7 +25,7 @@ import { shouldSummarize } from "../threads/summary.js";
 import { NO_USAGE } from "../threads/usage.js";
 import type { ApprovalScene } from "./approval-rules.js";
 import { approvalScene } from "./approve.js";
-import type { ModelAnswer } from "./ask-model.js";
+import { type ModelAnswer, requestOf } from "./ask-model.js";
 import {
   isThreadUsedUp,
   type Spending,
@@ -48,7 +47,7 @@ import {
 import { type AnswerInFormat, askInFormat, settleResponse, tellIfMissing } from "./format/ask-in-format.js";
 import { type TakenMessages, takeMessages } from "./inbox.js";
 import type { GivenMessages } from "./middleware/run.js";
-import { modelChain, positionIn, withPosition } from "./models.js";
+import { positionIn, withPosition } from "./models.js";
 import type { AgentPlan } from "./plan.js";
 import { noteFailure, runOf } from "./run-handle.js";
 import { type RunContext, settingsInRun } from "./settings/run-context.js";
@@ -144,23 +143,10 @@ interface ModelStep {
 /** Asks the model, and again if its response is not in the format. */
 function requestResponse(step: ModelStep, turn: Turn): Promise<AnswerInFormat> {
   const { plan, state, config, settings, policy, off } = step;
-  const { maxTokens, toolTokens } = policy;
+  const usual = requestOf(plan, state, settings, policy, config);
   // A required call is required once per turn.
-  const toolChoice = turn.afterRequired === undefined ? settings.toolChoice : "auto";
-  const request = {
-    models: modelChain(plan.models, settings.dialect, turn, config.context ?? {}),
-    history: state.messages,
-    input: {
-      systemPrompt: settings.systemPrompt,
-      maxToolCallsFromHistory: settings.maxToolCallsFromHistory,
-      budget: maxTokens > 0 ? Math.max(maxTokens - toolTokens, 1) : undefined,
-    },
-    toolTokens,
-    tools: plan.offered,
-    toolChoice: off === undefined ? toolChoice : "none",
-    maxFallbackAttempts: settings.maxStreamFallbackAttempts,
-    promptCache: settings.promptCache,
-  } as const;
+  const toolChoice = turn.afterRequired === undefined ? usual.toolChoice : "auto";
+  const request = { ...usual, toolChoice: off === undefined ? toolChoice : ("none" as const) };
   // A model that responds with texts that are not in the format is asked again within the limits of the turn.
   const left = Math.min(settings.maxConsecutiveErrors, settings.maxIterations - turn.iterations + 1);
   const mostRequests = turn.closing === undefined ? Math.max(1, left) : 1;
@@ -194,11 +180,12 @@ async function followResponse(
   try {
     return await dispatchCalls(message, turn, {
       policy: plan.callPolicy,
+      tools: plan.tools,
       limits: settings,
       callsOfThread: state.threadUsage?.toolCalls ?? 0,
       answer,
       mayBeServed: inputs.middleware.function.length > 0,
-      isSaved: isSavedRun(config),
+      config,
       answered: settled?.answered ?? new Map(),
       hasFormat: format !== undefined,
       scene: () => {

@@ -4,12 +4,12 @@ import { Command, type LangGraphRunnableConfig, Send } from "@langchain/langgrap
 import { isAIMessage } from "../history/call.js";
 import { type UnansweredCall, unansweredCalls } from "../history/open-calls.js";
 import { reduceMessages } from "../history/reducer/reduce-messages.js";
-import { causeInHistory } from "../history/result.js";
 import { toJson } from "../shared/json.js";
 import { type ToolTask, toolTasksOf } from "../threads/langgraph/read-checkpoints.js";
 import {
   type AskedCall,
   asQuietUpdate,
+  causeOfCall,
   closeCalls,
   findLeftovers,
   type Remains,
@@ -47,6 +47,7 @@ export function createPatchNode({ callPolicy }: AgentPlan) {
     const { dangling, pending } = unansweredCalls(history);
     const calls = [...dangling, ...pending];
     const found = recoverCalls(calls, leftovers);
+    const unstarted = new Set(leftovers.flatMap((leftover) => leftover.unstarted));
     const isClosed = (index: number, { call }: UnansweredCall, remains: Remains | undefined): boolean => {
       // A response that a middleware set follows the open group too.
       if (index < dangling.length || inputs.given !== undefined) return true;
@@ -55,9 +56,8 @@ export function createPatchNode({ callPolicy }: AgentPlan) {
     };
     const causeOf = (unanswered: UnansweredCall, index: number) => {
       const remains = found[index];
-      if (!isClosed(index, unanswered, remains)) return undefined;
-      const { call, group } = unanswered;
-      return remains?.kind === "question" ? "declined" : causeInHistory(call, history[group.end]);
+      if (isClosed(index, unanswered, remains)) return causeOfCall(unanswered, remains, history, unstarted);
+      return undefined;
     };
     const closing = closeCalls(calls, found, causeOf, config).map(({ message }) => message);
     const written = [...recovered.map(asQuietUpdate), ...closing];

@@ -73,7 +73,7 @@ export function planAgent(options: SettingsOptions): AgentPlan {
       "without `structuredResponse`, which is the key of `responseFormat`",
       settings.stateSchema,
     );
-  const ownContext = readContextSchema(settings.contextSchema);
+  const ownContext = readContextSchema(settings.contextSchema, settings);
   checkAllowedSettings(settings.allowedSettings);
   const summarizer =
     summaryModel === undefined

@@ -12,7 +12,7 @@ import pLimit from "p-limit";
 import { reduceMessages } from "../history/reducer/reduce-messages.js";
 import { isRecord } from "../shared/values.js";
 import type { AgentEvent } from "../threads/events.js";
-import { readState } from "../threads/langgraph/read-checkpoints.js";
+import { readState, type ToolTask } from "../threads/langgraph/read-checkpoints.js";
 import type { LateResult, LateResults } from "../threads/late-results.js";
 import { NO_OWN_STATE, type OwnState } from "../threads/own-state.js";
 import { RunTally } from "../threads/usage.js";
@@ -118,23 +118,36 @@ export function noteFailure(error: unknown, config: RunnableConfig): void {
   handle.record.failure ??= { error };
 }
 
+/** What a call has written, with its task. */
+export interface AnsweredCall<Update> {
+  readonly task: ToolTask;
+  readonly update: Update;
+}
+
 /** The writes of the calls that a run runs at the same time. */
 class RunningCalls<Update> {
   #step: number | undefined;
-  #updates: Promise<Update>[] = [];
+  #calls: Promise<AnsweredCall<Update>>[] = [];
+
+  /** The superstep of the calls; undefined before the first one. */
+  get step(): number | undefined {
+    return this.#step;
+  }
 
   /** Called at the beginning of a call. */
-  add(update: Promise<Update>, step: number | undefined): void {
-    if (this.#step !== step) this.#updates = [];
+  add(task: ToolTask, update: Promise<Update>, step: number | undefined): void {
+    if (this.#step !== step) this.#calls = [];
     this.#step = step;
-    this.#updates.push(update);
+    const answered = update.then((value) => ({ task, update: value }));
+    answered.catch(() => {});
+    this.#calls.push(answered);
   }
 
   /** The writes of all calls of the superstep that returned. Resolves when the last one has ended. */
-  async settled(): Promise<Update[]> {
+  async settled(): Promise<AnsweredCall<Update>[]> {
     // LangGraph begins all tasks of a superstep in one turn of the event loop.
     await new Promise((resolve) => setTimeout(resolve));
-    const outcomes = await Promise.allSettled(this.#updates);
+    const outcomes = await Promise.allSettled(this.#calls);
     return outcomes.flatMap((outcome) => (outcome.status === "fulfilled" ? [outcome.value] : []));
   }
 }

@@ -1,12 +1,22 @@
 /** One run of an agent: reads its input and its settings, and runs the graph with its agent middleware around it. */
 
 import { channel } from "node:diagnostics_channel";
+import type { BaseMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { type BaseStore, isCommand } from "@langchain/langgraph";
+import { TetherError, type ThreadConflictError } from "../errors.js";
+import { withStoredMarks } from "../history/marks.js";
+import { isSameMessage } from "../history/message.js";
+import { publishRepairs } from "../history/reducer/paired-messages.js";
+import { createRepair } from "../history/reducer/repair.js";
+import { isPlaceholder } from "../history/result.js";
 import { checkSettings, countFrom } from "../shared/check-settings.js";
+import { toJson } from "../shared/json.js";
+import { isRecord } from "../shared/values.js";
 import { readUpdate } from "../threads/commands.js";
 import { type AgentEvent, followSpans, withGraphType } from "../threads/events.js";
 import { clearInbox } from "../threads/inbox.js";
+import { hasTasks } from "../threads/langgraph/read-checkpoints.js";
 import {
   customChunk,
   followingOptions,
@@ -15,7 +25,9 @@ import {
   isSubgraphRun,
   savesAtExit,
 } from "../threads/langgraph/run-host.js";
-import type { LateResults } from "../threads/late-results.js";
+import { unwrapped } from "../threads/langgraph/swap-channel.js";
+import { awaitLate, type LateResults } from "../threads/late-results.js";
+import { keysIn } from "../threads/leftovers.js";
 import { defaultsOf } from "../threads/own-state.js";
 import { missingCheckpointer, missingStore } from "../threads/stores.js";
 import type { WatchedCheckpointer } from "../threads/watch-checkpointer.js";
@@ -35,6 +47,7 @@ import { type GivenMessages, runAgentMiddleware } from "./middleware/run.js";
 import { type AgentPlan, readSettingsOfRun } from "./plan.js";
 import { RunHandle, type RunRecord, runHandleOf, scopeOf } from "./run-handle.js";
 import { type RunContext, withoutSettings } from "./settings/run-context.js";
+import { lateResultIn } from "./tools.js";
 
 /** What is known about a run before it begins. */
 export interface RunStart {
@@ -50,6 +63,8 @@ interface AgentRun<Chunk> extends RunStart {
   readonly received: unknown;
   readonly options: RunConfig;
   readonly watched: WatchedCheckpointer;
+  /** Contract: throws a ThreadConflictError if the thread does not have what the run has saved. */
+  readonly assertKept: () => Promise<void>;
   readonly late: LateResults | undefined;
   /** Reads the thread; undefined for a run without a checkpointer. */
   readonly readThread: ReadThread | undefined;
@@ -103,7 +118,41 @@ async function admit(run: AgentRun<unknown>): Promise<Admitted> {
   // The parent graph of a subgraph is no client.
   if (isSubgraph) return { ...kind, input, events: [...run.startEvents] };
   const admitted = await admitInput(input, plan, run.readThread, archiveOf(run));
-  return { ...kind, input: admitted.input, events: [...run.startEvents, ...admitted.events] };
+  const events = [...run.startEvents, ...admitted.events];
+  return { ...kind, input: (await isSentAgain(run, admitted.input)) ? null : admitted.input, events };
+}
+
+/**
+ * Whether the thread has all of the input already, and its last turn is over or can be continued. Such a run is a retry:
+ * it adds nothing, and continues the turn as the input `null` does.
+ */
+async function isSentAgain({ plan, options, watched }: AgentRun<unknown>, input: unknown): Promise<boolean> {
+  const { thread_id, checkpoint_id } = { ...options.configurable };
+  if (watched.checkpointer === undefined || thread_id === undefined || checkpoint_id !== undefined)
+    return false;
+  const messages = messagesOfInput(input);
+  const hasIds = messages.every(({ id }) => id !== undefined);
+  if (!isRecord(input) || !hasIds || !messages.some(({ type }) => type === "human")) return false;
+  const tuple = await watched.peek({ configurable: { thread_id, checkpoint_ns: "" } });
+  if (tuple === undefined) return false;
+  const isUnfinished = hasTasks(tuple);
+  const { channel_values: values } = tuple.checkpoint;
+  const stored =
+    values["messages"] ?? (isUnfinished && (await watched.checkpoints.readDelta?.(tuple.config)));
+  const history: unknown = unwrapped(stored);
+  if (!Array.isArray(history)) return false;
+  const known = new Map<unknown, BaseMessage>(history.map((message) => [message.id, message]));
+  const isStored = (message: BaseMessage): boolean => {
+    const stored = known.get(message.id);
+    return stored !== undefined && isSameMessage(withStoredMarks(message, stored), stored);
+  };
+  const isSame = (key: string) => toJson(values[key]) === toJson(input[key]);
+  return (
+    (isUnfinished || history.at(-1)?.type === "ai") &&
+    keysIn(input, plan.ownState.keys).every(isSame) &&
+    messages.every(({ id }) => known.has(id)) &&
+    messages.every(isStored)
+  );
 }
 
 /** A run that can begin. */
@@ -146,7 +195,7 @@ function loop<Chunk>(
 ) {
   const { plan, watched } = run;
   const resumeValue = isCommand(input) ? input.resume : undefined;
-  watched.restart(savesAtExit(options) ? resumeValue : undefined);
+  watched.restart(savesAtExit(options), resumeValue);
   const handle = new RunHandle({
     input,
     given,
@@ -171,22 +220,52 @@ function loop<Chunk>(
     context: { ...run.ownContext, ...settings },
     configurable: { ...inner.configurable, ...handle.toConfigurable() },
   });
-  return { record, chunks: thenClearInbox(run, chunks, record) };
+  return { record, chunks: thenClearInbox(run, chunks, handle) };
 }
 
 /** At the end of the chunks LangGraph has saved every checkpoint. */
 async function* thenClearInbox<Chunk>(
-  { watched, late, options, store }: ReadyRun<Chunk>,
+  run: ReadyRun<Chunk>,
   chunks: AsyncGenerator<Chunk>,
-  record: RunRecord,
+  handle: RunHandle,
 ): AsyncGenerator<Chunk> {
+  const { watched, late, options, store } = run;
+  const { record } = handle;
   try {
-    yield* chunks;
-  } finally {
-    await watched.saved();
+    try {
+      yield* chunks;
+    } finally {
+      await watched.saved();
+    }
+    await run.assertKept();
+  } catch (error) {
+    if (TetherError.isInstance(error) && error.code === "THREAD_MOVED")
+      await reportReturned(run, handle, (error as ThreadConflictError).isInThread);
+    throw error;
   }
   if (record.late !== undefined && record.late.length > 0) await late?.remove(record.late);
   if (store !== undefined) await clearInbox(store, options.configurable?.["thread_id"], record.steered);
+}
+
+/**
+ * Tells what tools returned that no checkpoint of the run has, because another process has moved the thread on. If the
+ * thread has their calls, its next run finds the results in the inbox.
+ */
+async function reportReturned(
+  { watched, late, options }: ReadyRun<unknown>,
+  { running, inputs }: RunHandle,
+  isInThread: boolean,
+): Promise<void> {
+  const { savedStep = Number.NEGATIVE_INFINITY } = watched.checkpoints;
+  if (running.step === undefined || running.step <= savedStep) return;
+  const threadId: unknown = options.configurable?.["thread_id"];
+  for (const answered of await running.settled()) {
+    const { result, values } = lateResultIn(answered, inputs.ownState.keys);
+    if (result === undefined || isPlaceholder(result)) continue;
+    publishRepairs([createRepair({ kind: "result-late", message: result })]);
+    const coming = Promise.resolve({ result, values });
+    if (isInThread) await awaitLate(answered.task.place, coming, late, threadId);
+  }
 }
 
 async function* loopInMiddleware<Chunk>(run: ReadyRun<Chunk>): AsyncGenerator<Chunk> {

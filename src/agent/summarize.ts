@@ -4,20 +4,18 @@ import type { BaseChatModel, BindToolsInput } from "@langchain/core/language_mod
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import type { SummaryPolicy } from "../history/plan-summary.js";
 import { countTextTokens } from "../history/size.js";
+import { cachesToolChoice } from "../providers/models/tools.js";
 import { type AgentState, type AgentUpdate, turnOf } from "../threads/state.js";
-import { summarizeHistory } from "../threads/summary.js";
-import { budgetFor, countToolTokens } from "../threads/summary-settings.js";
+import { type AskInConversation, summarizeHistory } from "../threads/summary.js";
+import { budgetFor, compactionOf, countToolTokens } from "../threads/summary-settings.js";
+import { askModel, type ModelRequest, requestOf } from "./ask-model.js";
 import { positionIn, type ResolveModel } from "./models.js";
 import type { AgentPlan } from "./plan.js";
 import { runOf } from "./run-handle.js";
 import { type RunContext, settingsInRun } from "./settings/run-context.js";
 import type { Settings } from "./settings/settings.js";
 
-export type SummarizePlan = Pick<AgentPlan, "resolveSummaryModel" | "summaryPolicy" | "summaryWording"> & {
-  readonly settings: Pick<Settings, "summaryTimeoutMs" | "maxStreamFallbackAttempts" | "coveredMessages">;
-};
-
-export function createSummarizeNode(plan: SummarizePlan) {
+export function createSummarizeNode(plan: AgentPlan) {
   return async function summarize(
     state: AgentState,
     config: LangGraphRunnableConfig<RunContext>,
@@ -25,19 +23,60 @@ export function createSummarizeNode(plan: SummarizePlan) {
     const { summaryTimeoutMs, maxStreamFallbackAttempts, coveredMessages } = plan.settings;
     const context = config.context ?? {};
     const position = positionIn(turnOf(state), context.model);
+    const policy = await plan.summaryPolicy(context, position);
     return summarizeHistory(
       state,
       {
-        policy: await plan.summaryPolicy(context, position),
+        policy,
         wording: plan.summaryWording,
         timeoutMs: summaryTimeoutMs,
         maxStreamFallbackAttempts,
         coveredMessages,
         resolveModel: () => plan.resolveSummaryModel(context.model, position),
+        askInConversation: askerInConversation(plan, state, policy, context),
         tally: runOf(config).record.tally,
       },
       config,
     );
+  };
+}
+
+/**
+ * Asks the run's own model as the model node does, chat middleware included, so that the request begins as the one
+ * before. Undefined if that is not possible: the summary has a model of its own, calls are left out of the input, or
+ * the response must have a format.
+ */
+function askerInConversation(
+  plan: AgentPlan,
+  state: AgentState,
+  policy: SummaryPolicy,
+  context: RunContext,
+): AskInConversation | undefined {
+  const settings = settingsInRun(plan.settings, context);
+  const { summaryModel, maxToolCallsFromHistory } = settings;
+  if ((summaryModel ?? maxToolCallsFromHistory ?? plan.formatPlan) !== undefined) return undefined;
+  return async (isShown, question, maxFallbackAttempts, config) => {
+    const usual = requestOf(plan, state, settings, policy, config);
+    const { models, input } = usual;
+    let isAsked = false;
+    const request: ModelRequest = {
+      ...usual,
+      history: [...state.messages.filter(isShown), question],
+      // Results that are shortened to keep the budget would not be shown to the model.
+      input: { ...input, budget: undefined },
+      models: { ...models, last: models.position },
+      toolChoice: "none",
+      addFormat: (offer, model) => {
+        isAsked = true;
+        const keepsChoice = usual.toolChoice === "auto" && cachesToolChoice(model);
+        return keepsChoice ? { ...offer, toolChoice: "auto" } : offer;
+      },
+      maxFallbackAttempts,
+      isSummary: true,
+    };
+    const { message, isTerminated } = await askModel(request, config);
+    // What a middleware gives in the place of a response is no summary.
+    return isAsked && !isTerminated ? message : undefined;
   };
 }
 
@@ -57,13 +96,15 @@ export function createSummaryPolicy(
   const modelOf = rememberModels(resolveModel);
   return async (context, position = 0) => {
     const chosen = settingsInRun(settings, context);
+    const model = await modelOf(context.model, position);
     return {
-      maxTokens: budgetFor(await modelOf(context.model, position), chosen.maxTokensBeforeSummary),
+      maxTokens: budgetFor(model, chosen.maxTokensBeforeSummary),
       maxMessages: chosen.maxMessagesBeforeSummary,
       messagesToKeep: chosen.messagesToKeep,
       // `messagesToKeep` and `tokensToKeep` exclude each other, so both come from the same source.
       tokensToKeep: context.messagesToKeep === undefined ? chosen.tokensToKeep : context.tokensToKeep,
       maxToolCalls: chosen.maxToolCallsFromHistory,
+      compactedAt: compactionOf(model, position === 0 ? settings.dialect : undefined),
       toolTokens,
       promptTokens: countTextTokens(chosen.systemPrompt ?? ""),
     };

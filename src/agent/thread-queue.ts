@@ -12,7 +12,7 @@ import {
   withInheritedCheckpointer,
 } from "../threads/langgraph/run-host.js";
 import { type LateResults, lateResultsOf } from "../threads/late-results.js";
-import { withMessageSerializer } from "../threads/serializer/message-serializer.js";
+import { quickSaver } from "../threads/quick-saver.js";
 import { boundedSaver } from "../threads/stores.js";
 import type { ThreadLock } from "../threads/thread-lock.js";
 import {
@@ -29,6 +29,12 @@ interface ThreadAccess {
   readonly update: <Result>(options: TurnOptions, work: () => Promise<Result>) => Promise<Result>;
   /** Contract: streams a run when the earlier runs of the thread have ended. */
   readonly stream: <Chunk>(options: TurnOptions, start: () => AsyncGenerator<Chunk>) => AsyncGenerator<Chunk>;
+  /**
+   * Contract: call it when the run has ended without an error.
+   *
+   * @throws ThreadConflictError if the thread does not have what the run has saved.
+   */
+  readonly assertKept: () => Promise<void>;
 }
 
 /**
@@ -40,10 +46,14 @@ export function accessThread(
   options: RunnableConfig,
   messageIds: () => readonly string[] = () => [],
 ): ThreadAccess {
-  const atOnce: Omit<ThreadAccess, "saver"> = { update: (_, work) => work(), stream: (_, start) => start() };
+  const atOnce: Omit<ThreadAccess, "saver"> = {
+    update: (_, work) => work(),
+    stream: (_, start) => start(),
+    assertKept: async () => {},
+  };
   if (!isSaver(checkpointer)) return { saver: undefined, ...atOnce };
   const { signal } = options;
-  const target = withMessageSerializer(checkpointer);
+  const target = quickSaver(checkpointer);
   const saver = withUniqueVersions(boundedSaver(target, signal));
   const threadId = threadIdIn(options);
   if (threadId === undefined || isSubgraphRun(options) || isServedRun(options)) return { saver, ...atOnce };
@@ -52,11 +62,8 @@ export function accessThread(
   return {
     saver: guarded.saver,
     update: (turn, work) => inTurn(thread, turn, work),
-    stream: (turn, start) =>
-      streamInTurn(thread, turn, async function* () {
-        yield* start();
-        await guarded.assertKept();
-      }),
+    stream: (turn, start) => streamInTurn(thread, turn, start),
+    assertKept: guarded.assertKept,
   };
 }
 
@@ -66,7 +73,7 @@ function threadIdIn({ configurable }: RunnableConfig): string | number | undefin
 }
 
 /** How a run accesses its thread, and what it can know about the thread. */
-interface WatchedThread<Options> extends Pick<ThreadAccess, "stream"> {
+interface WatchedThread<Options> extends Pick<ThreadAccess, "stream" | "assertKept"> {
   /** The options to run with. */
   readonly bound: Options;
   readonly watched: WatchedCheckpointer;
@@ -87,7 +94,7 @@ export function watchThread<Options extends RunnableConfig>(
 ): WatchedThread<Options> {
   const inherits = checkpointer === true && isSubgraphRun(options);
   const own = inherits ? inheritedCheckpointer(options) : checkpointer;
-  const { saver, stream } = accessThread(own, options, messageIds);
+  const { saver, stream, assertKept } = accessThread(own, options, messageIds);
   const watched = watchCheckpointer(saver);
   const threadId = threadIdIn(options);
   const lateResults = (store: BaseStore | undefined) => {
@@ -99,9 +106,9 @@ export function watchThread<Options extends RunnableConfig>(
     return lateResultsOf({ saver: own, threadId, namespace, store, namesCheckpoint });
   };
   if (!inherits || watched.checkpointer === undefined)
-    return { bound: options, watched, checkpointer: watched.checkpointer, stream, lateResults };
+    return { bound: options, watched, checkpointer: watched.checkpointer, stream, assertKept, lateResults };
   const bound = withInheritedCheckpointer(options, watched.checkpointer);
-  return { bound, watched, checkpointer: undefined, stream, lateResults };
+  return { bound, watched, checkpointer: undefined, stream, assertKept, lateResults };
 }
 
 /*

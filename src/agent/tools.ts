@@ -8,6 +8,7 @@ import { cloneMessage, copyMessage, deriveId, toPlain } from "../history/message
 import { coerceMessage } from "../history/read-messages.js";
 import {
   callIdOf,
+  createPlaceholder,
   endingRun,
   isPlaceholder,
   isResult,
@@ -15,7 +16,7 @@ import {
   NO_OUTPUT,
 } from "../history/result.js";
 import { storageDemand } from "../history/storable.js";
-import { isLangGraphSignal } from "../providers/failure/langgraph-signal.js";
+import { interruptsOf, isLangGraphSignal } from "../providers/failure/langgraph-signal.js";
 import { isError, isOfAbort } from "../shared/is-error.js";
 import { safely, toJson } from "../shared/json.js";
 import { untilAborted, withDeadline } from "../shared/waiting.js";
@@ -40,12 +41,13 @@ import {
 import { stepOf, withTaskInput } from "../threads/langgraph/wrappable-graph.js";
 import { awaitLate, patientTool } from "../threads/late-results.js";
 import { readOwnValues } from "../threads/own-state.js";
+import { callKeyOf, isReplaySafe, startingCall } from "../threads/started-calls.js";
 import type { AgentUpdate } from "../threads/state.js";
 import { checkCommand, isHandOff, withBatch } from "./hand-off.js";
 import { functionHook, type StateUpdate } from "./middleware/contexts.js";
 import { type FinalizedCall, runToolMiddleware } from "./middleware/run.js";
 import type { AgentPlan } from "./plan.js";
-import { noteFailure, runOf, scopeOf } from "./run-handle.js";
+import { type AnsweredCall, noteFailure, runOf, scopeOf } from "./run-handle.js";
 import type { RunContext } from "./settings/run-context.js";
 import type { Settings } from "./settings/settings.js";
 
@@ -63,13 +65,19 @@ export function createToolsNode(plan: AgentPlan) {
     const { signal } = config;
     const answered = run.limitCall(() => answerCall(task, plan, config));
     const answering = signal === undefined ? answered : untilAborted(answered, signal);
-    run.running.add(answering, stepOf(config));
+    run.running.add(task, answering, stepOf(config));
     const update = await answering.catch((error: unknown) => {
       if (signal?.aborted) keepLate(task, answered, config);
       throw error;
     });
     run.record.tally.addResults(1);
-    return isHandOff(update) ? withBatch(update, task.call.id, await run.running.settled()) : update;
+    if (!isHandOff(update)) return update;
+    const batch = await run.running.settled();
+    return withBatch(
+      update,
+      task.call.id,
+      batch.map((call) => call.update),
+    );
   };
 }
 
@@ -98,17 +106,22 @@ async function answerCall(task: ToolTask, plan: AgentPlan, config: Config): Prom
   // Middleware does not see a call whose arguments are not valid JSON.
   if (args === undefined) return finish(tool === undefined ? unknown : unreadable(task));
 
-  const { ownState, middleware } = runOf(config).inputs;
+  const { ownState, middleware, checkpoints } = runOf(config).inputs;
+  const hasEffect = tool !== undefined || middleware.function.length > 0;
+  const starting = startingCall(task, !hasEffect || isReplaySafe(tool), config, checkpoints);
+  if (starting.isLost) return closeLost(task, config);
+  await starting.begin();
   const wanted = { id: call.id, name: call.name, args };
   // Each tool has a memory of its own, and one more for each other call of it in the same response.
   const memory = task.repeats === undefined ? call.name : `${call.name}.${task.repeats}`;
   const execute = async (given: WantedCall["args"]): Promise<CallOutcome> => {
     if (tool === undefined) return unknown;
-    const outcome = await callTool(
-      tool,
-      { ...wanted, args: given },
-      { toolTimeoutMs },
-      withOwnMemory(config, memory),
+    const called = { ...wanted, args: given, place: task.place };
+    const outcome = await callTool(tool, called, { toolTimeoutMs }, withOwnMemory(config, memory)).catch(
+      async (error: unknown) => {
+        if (interruptsOf(error).length > 0) await starting.wait();
+        throw error;
+      },
     );
     return checkCommand(outcome, ownState);
   };
@@ -121,6 +134,13 @@ async function answerCall(task: ToolTask, plan: AgentPlan, config: Config): Prom
     noteFailure: (error) => noteFailure(error, config),
   });
   return hook.updates.length === 0 ? update : [...[update].flat(), ...(await writesOf(hook.updates, config))];
+}
+
+/** Closes a call that an earlier run has started. Nobody knows what it did, so the model decides. */
+function closeLost({ call, place }: ToolTask, config: Config): ToolsUpdate {
+  const cause = "interrupted";
+  emitEvent(config, { type: "call-closed", tool: call.name, callId: call.id, cause });
+  return { messages: [createPlaceholder(call, cause, place)] };
 }
 
 function unreadable({ call, parseError }: ToolTask): CallOutcome {
@@ -142,22 +162,20 @@ function writesOf(updates: readonly StateUpdate[], config: Config): Promise<Comm
 }
 
 /** What a tool returns after the abort of its run goes to the next run of the thread. */
-function keepLate(
-  { call, place }: ToolTask,
-  answered: Promise<ToolsUpdate>,
-  config: LangGraphRunnableConfig,
-) {
-  const isOfCall = (message: BaseMessage): message is ToolMessage =>
-    isResult(message) && callIdOf(message) === call.id;
+function keepLate(task: ToolTask, answered: Promise<ToolsUpdate>, config: LangGraphRunnableConfig): void {
   const { late, ownState } = runOf(config).inputs;
-  const coming = answered.then((update) => ({
-    result: messagesOf(update).find(isOfCall),
-    values: valuesOf(update, ownState.keys),
-  }));
-  awaitLate(place, coming, late, config.configurable?.["thread_id"]);
+  const coming = answered.then((update) => lateResultIn({ task, update }, ownState.keys));
+  void awaitLate(task.place, coming, late, config.configurable?.["thread_id"]);
 }
 
-interface WantedCall {
+/** The result in what a call has written, and what it wrote to these keys. */
+export function lateResultIn({ task: { call }, update }: AnsweredCall<ToolsUpdate>, keys: readonly string[]) {
+  const isOfCall = (message: BaseMessage): message is ToolMessage =>
+    isResult(message) && callIdOf(message) === call.id;
+  return { result: messagesOf(update).find(isOfCall), values: valuesOf(update, keys) };
+}
+
+interface WantedCall extends Pick<ToolTask, "place"> {
   readonly id: string;
   readonly name: string;
   readonly args: Readonly<Record<string, unknown>>;
@@ -165,7 +183,7 @@ interface WantedCall {
 
 /**
  * Runs a tool once, with the runtime that LangChain's tools expect: a config with the state, store, context, writer and
- * id of the tool call. The tool's signal aborts with the run or at the timeout. A tool that ignores the timeout is
+ * id of the tool call, and with the key of the call. The tool's signal aborts with the run or at the timeout. A tool that ignores the timeout is
  * abandoned. After the abort of the run it is waited for, as long as it takes.
  *
  * @throws LangGraph's own signals, and what the tool throws because of the abort. Anything else that it throws is returned
@@ -180,7 +198,8 @@ export async function callTool(
   taskConfig.signal?.throwIfAborted();
   const state = readState(taskConfig, runOf(taskConfig).inputs.ownState.keys);
   const config = state === undefined ? taskConfig : withTaskInput(taskConfig, state);
-  const call = { ...wanted, type: "tool_call" as const };
+  const { place, ...named } = wanted;
+  const call = { ...named, type: "tool_call" as const };
   const invoke = (signal: AbortSignal): Promise<unknown> =>
     patientTool(tool).invoke(call, {
       ...config,
@@ -189,6 +208,7 @@ export async function callTool(
       state,
       toolCall: call,
       toolCallId: call.id,
+      callKey: callKeyOf(config, place),
       writer: config.writer ?? null,
       store: config.store ?? null,
     });

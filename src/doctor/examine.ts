@@ -11,7 +11,7 @@ import { callIdOf, isPlaceholder, isResult, markRecoveredResult } from "../histo
 import { DEPTH_DEMAND, isSerializedForm, storageDemand } from "../history/storable.js";
 import { isRecord, recordsIn } from "../shared/values.js";
 import { recoverCalls } from "../threads/leftovers.js";
-import type { StoredThread } from "./thread-store.js";
+import { type StoredThread, withoutUndefined } from "./thread-store.js";
 
 /** A call that no tool has answered. */
 export interface OpenCall extends UnansweredCall {
@@ -53,7 +53,7 @@ export function examineThread(
   const list = readList(values);
   const messages = list.messages.map(({ message }) => message);
   const { groups, orphans, duplicates } = groupMessages(messages);
-  const runs = harvest ? thread.endedRuns.map(resultsOf) : [];
+  const runs = harvest ? leftoversOf(thread) : [];
   // A summary can stand for calls too. Their results come late, and nobody waits for them.
   const open = groups
     .filter(({ head }) => isAIMessage(head))
@@ -106,9 +106,14 @@ function withId(found: ToolMessage, { group, place }: Pick<OpenCall, "group" | "
   return copyMessage(result, { id: result.id || deriveId(result, placeOfCall(group, place)) });
 }
 
-function resultsOf({ knownMessageIds, written }: StoredThread["endedRuns"][number]) {
-  const messages = written.flatMap((value) => coerceMessage(value) ?? []);
-  return { history: knownMessageIds.map((id) => ({ id })), written: messages, interrupts: [] };
+/** What ended runs have left, as the next run reads it. */
+export function leftoversOf({ endedRuns }: StoredThread) {
+  const read = (values: readonly unknown[]) => values.flatMap((value) => coerceMessage(value) ?? []);
+  return endedRuns.map(({ history, written, ...run }) => ({
+    ...run,
+    history: read(history),
+    written: read(written),
+  }));
 }
 
 /**
@@ -188,21 +193,6 @@ export function readList(values: readonly unknown[]): ReadList {
     byMessage.set(message, read);
   }
   return { messages, foreign, byMessage };
-}
-
-/**
- * LangGraph stores undefined as an object. It is still there in a message that LangChain refuses to read, and in the JSON
- * of each message.
- */
-export function withoutUndefined(stored: unknown): unknown {
-  if (Array.isArray(stored)) return stored.map((part) => (isUndefined(part) ? null : withoutUndefined(part)));
-  if (!isRecord(stored)) return stored;
-  const fields = Object.entries(stored).filter(([, part]) => !isUndefined(part));
-  return Object.fromEntries(fields.map(([name, part]) => [name, withoutUndefined(part)]));
-}
-
-function isUndefined(value: unknown): boolean {
-  return isRecord(value) && value["lc"] === 2 && value["type"] === "undefined";
 }
 
 /** What a store has given can be stored, unless it is nested so deep that nobody can read it back. */

@@ -12,10 +12,12 @@ import { guardHead } from "../threads/guard-head.js";
 import { pairedMessagesDeltaReducer } from "../threads/langgraph/channels.js";
 import {
   hasFailedTask,
+  hasNewInput,
   listThreads,
   nodesToEnter,
   readDelta,
   waitingInterrupts,
+  waitsForNode,
   writesOfLostRun,
   writtenChannels,
 } from "../threads/langgraph/read-checkpoints.js";
@@ -31,8 +33,14 @@ import {
   unwrapped,
   writeMessages,
 } from "../threads/langgraph/swap-channel.js";
-import { readLeftovers, walkBack } from "../threads/leftovers.js";
-import { pinJson, pinMessages, withUniqueVersions } from "../threads/watch-checkpointer.js";
+import { type CheckpointStep, isForked, readLeftovers, removalsOf, walkBack } from "../threads/leftovers.js";
+import {
+  checkpointsOf,
+  isBeforeModel,
+  pinJson,
+  pinMessages,
+  withUniqueVersions,
+} from "../threads/watch-checkpointer.js";
 import { readList } from "./examine.js";
 import {
   type EndedRun,
@@ -308,10 +316,11 @@ async function endedRunsOf(opened: Opened, tuple: CheckpointTuple) {
     const channel_values = { ...found.checkpoint.channel_values, [MESSAGES]: list ?? [] };
     return { ...found, checkpoint: { ...found.checkpoint, channel_values } };
   };
-  return findEndedRuns(await hydrated(tuple), async (config) => {
+  const read = async (config: RunnableConfig) => {
     const found = await saver.getTuple(config);
     return found && hydrated(found);
-  });
+  };
+  return findEndedRuns(await hydrated(tuple), read, saver);
 }
 
 function statusOf(
@@ -356,16 +365,21 @@ async function readSteps(
 }
 
 async function stepOf(opened: Opened, tuple: CheckpointTuple): Promise<ThreadStep> {
-  const { checkpoint, metadata = {}, config } = tuple;
+  const { checkpoint, metadata = {}, config, parentConfig } = tuple;
   const { thread_id, checkpoint_ns = "", checkpoint_id } = Object(config.configurable);
   const shown = await readTolerantly(opened, { configurable: { thread_id, checkpoint_ns, checkpoint_id } });
   return {
     checkpointId: checkpoint.id,
+    parentId: parentConfig?.configurable?.["checkpoint_id"],
     createdAt: checkpoint.ts,
     metadata: { ...metadata },
     messages: await listAt(opened, tuple),
     next: shown?.next ?? nodesToEnter(tuple),
-    tasks: (shown?.tasks ?? []).map((task) => ({ node: task.name, result: Reflect.get(task, "result") })),
+    tasks: (shown?.tasks ?? []).map((task) => ({
+      node: task.name,
+      result: Reflect.get(task, "result"),
+      error: openTask(task).error,
+    })),
   };
 }
 
@@ -469,50 +483,71 @@ function asInstance(value: unknown): unknown {
 const CHECKPOINTS_TO_READ = 1000;
 
 /**
- * Walks back from the latest checkpoint to the one in which the first call without a result was made.
+ * Walks back from the latest checkpoint to the one in which the first call without a result was made, and over all runs
+ * that ended before they looked for leftovers themselves.
  *
  * @param latest With the complete list of messages, as `read` gives it.
  */
 async function findEndedRuns(
   latest: CheckpointTuple,
   read: (config: RunnableConfig) => Promise<CheckpointTuple | undefined>,
+  saver: BaseCheckpointSaver,
 ): Promise<readonly EndedRun[]> {
   const found: EndedRun[] = [];
   const wanted = idsOfUnansweredCalls(latest);
+  const removed = new Set<string>();
   const from = { fate: "discarded", most: CHECKPOINTS_TO_READ } as const;
-  for await (const { checkpoint, fate } of walkBack(latest, read, from)) {
+  for await (const step of walkBack(latest, read, from)) {
+    const { checkpoint, child, fate } = step;
     if (fate !== "applied") {
-      const run = endedRunOf(checkpoint, checkpoint === latest);
-      if (run.written.length > 0) found.unshift(run);
+      const isInBranch =
+        child !== undefined && (await isForked(step, checkpointsOf(saver)).catch(() => false));
+      const runs = endedRunsAt(step, new Set(removed)).map((run) => (isInBranch ? ofResults(run) : run));
+      found.unshift(
+        ...runs.filter(({ written, interrupts, unstarted }) =>
+          [written, interrupts, unstarted].some(isFilled),
+        ),
+      );
     }
-    if (!messagesOf(checkpoint).some(({ id }) => wanted.has(id))) break;
+    const isWanted = messagesOf(checkpoint).some(({ id }) => wanted.has(id));
+    const isUnread = hasNewInput(checkpoint) || checkpoint.metadata?.source === "update";
+    if (!isWanted && !isUnread && !waitsForNode(checkpoint, "patch") && !isBeforeModel(checkpoint)) break;
+    for (const id of removalsOf(checkpoint.checkpoint.channel_values["__start__"])) removed.add(id);
   }
   return found;
 }
 
-function endedRunOf(checkpoint: CheckpointTuple, isLatest: boolean): EndedRun {
-  const { history, written } = readLeftovers(checkpoint, checkpoint.checkpoint.channel_values["messages"], {
-    // What an update of the state took over can be gone again, for example after an undo.
-    fate: "discarded",
-    keys: [],
-    lost: isLatest ? resultsOfLostRun(checkpoint) : [],
-  });
-  return {
+/**
+ * What the finished tasks of a checkpoint have left, and a run that was killed before it could save its next
+ * checkpoint. LangGraph drops the writes of the latter: only the next run with input puts them back.
+ */
+function endedRunsAt({ checkpoint, child, fate }: CheckpointStep, removed: ReadonlySet<string>): EndedRun[] {
+  const lost = writesOfLostRun(checkpoint, child, "messages").flat();
+  // What an update of the state took over can be gone again, for example after an undo.
+  const { history, written, interrupts, unstarted } = readLeftovers(
+    checkpoint,
+    checkpoint.checkpoint.channel_values["messages"],
+    { fate: "discarded", keys: [], lost: [] },
+  );
+  const run = {
     checkpointId: checkpoint.checkpoint.id,
-    fate: isLatest ? "pending" : "discarded",
-    knownMessageIds: history.map(({ id = "" }) => id),
-    written,
+    history,
+    removed,
     otherChannels: writtenChannels(checkpoint).filter((name) => name !== "messages"),
   };
+  const ofTasks = child === undefined ? "pending" : fate === "folded" ? "applied" : "discarded";
+  return [
+    { ...run, fate: ofTasks, written, interrupts, unstarted },
+    { ...run, fate: "discarded", written: lost, interrupts: [], unstarted: [] },
+  ];
 }
 
-/**
- * The results of a run that was killed before it could save its checkpoint. Its other messages are not part of the
- * thread: the next run with input puts them back.
- */
-function resultsOfLostRun(latest: CheckpointTuple) {
-  const written = writesOfLostRun(latest, undefined, "messages").flat();
-  return written.flatMap((value) => coerceMessage(value) ?? []).filter(isResult);
+const isFilled = ({ length }: readonly unknown[]): boolean => length > 0;
+
+/** Another branch has the other messages. */
+function ofResults(run: EndedRun): EndedRun {
+  const written = run.written.flatMap((value) => coerceMessage(value) ?? []).filter(isResult);
+  return { ...run, written };
 }
 
 /** The ids of the messages whose calls have no result of their tool. */

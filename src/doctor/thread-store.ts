@@ -2,13 +2,11 @@
 
 import { createHash } from "node:crypto";
 import { types } from "node:util";
+import type { BaseMessage } from "@langchain/core/messages";
 import { InvalidMessageError } from "../errors.js";
 import { convertMessage } from "../history/read-messages.js";
 import { safely, toJson } from "../shared/json.js";
 import { isRecord } from "../shared/values.js";
-import { withoutUndefined } from "./examine.js";
-import type { ThreadReport } from "./finding.js";
-import type { RepairStep, SkipReason } from "./plan.js";
 
 /** One thread, or the state of a subgraph inside a thread. */
 export interface ThreadRef {
@@ -84,6 +82,13 @@ export interface ThreadStore {
   readonly contextOfRun?:
     | ((ref: ThreadRef, runId: string) => Promise<Readonly<Record<string, unknown>> | undefined>)
     | undefined;
+  /**
+   * Contract: gives the messages of the thread's archive with these ids, and leaves out those that it cannot read.
+   * Undefined: the store of the archive is not known.
+   */
+  readonly archived?:
+    | ((ref: ThreadRef, ids: readonly string[]) => Promise<readonly BaseMessage[]>)
+    | undefined;
   close(): Promise<void>;
 }
 
@@ -114,6 +119,8 @@ export interface StepSelection {
 /** One checkpoint of a thread. */
 export interface ThreadStep {
   readonly checkpointId: string;
+  /** The checkpoint that it continues. Undefined: it is the first, or that is unknown. */
+  readonly parentId?: string | undefined;
   /** In ISO 8601. */
   readonly createdAt: string | undefined;
   /** What LangGraph or its server stores with the checkpoint, such as `step`. */
@@ -122,8 +129,12 @@ export interface ThreadStep {
   readonly messages: readonly unknown[] | undefined;
   /** The nodes that ran next, or that run when the thread goes on. */
   readonly next: readonly string[];
-  /** The tasks of these nodes, and what each of them wrote. */
-  readonly tasks: readonly { readonly node: string; readonly result: unknown }[];
+  /** The tasks of these nodes, what each of them wrote, and what it failed with. */
+  readonly tasks: readonly {
+    readonly node: string;
+    readonly result: unknown;
+    readonly error?: string | undefined;
+  }[];
 }
 
 /*
@@ -166,12 +177,19 @@ export interface EndedRun {
   /**
    * - `pending`: it is the latest checkpoint, and the next update of the state applies the writes.
    * - `discarded`: later input discarded them.
+   * - `applied`: an update of the state took them over. What it wrote can be gone again, for example after an undo.
    */
-  readonly fate: "pending" | "discarded";
-  /** The ids of the messages that the run knew, so that its results are matched to calls that it made. */
-  readonly knownMessageIds: readonly string[];
+  readonly fate: "pending" | "discarded" | "applied";
+  /** The messages that the run knew, in the form of {@link StoredMessages}: its results belong to calls that it made. */
+  readonly history: readonly unknown[];
   /** The messages that its finished tasks wrote, in the form of {@link StoredMessages}. */
   readonly written: readonly unknown[];
+  /** What it asked a human, if nobody has answered. */
+  readonly interrupts: readonly unknown[];
+  /** The places of the calls that were surely not started. A server does not tell them. */
+  readonly unstarted: readonly string[];
+  /** The ids of the messages that later input removes. */
+  readonly removed: ReadonlySet<string>;
   /** The names of other channels that its finished tasks wrote. A repair does not restore discarded ones. */
   readonly otherChannels: readonly string[];
 }
@@ -246,45 +264,6 @@ export function threadOfList(messages: readonly unknown[], threadId = "list"): S
   };
 }
 
-/*
- * What became of a repair, or of an undo, of one thread.
- */
-
-export type RepairOutcome = {
-  readonly schemaVersion: 1;
-  readonly threadId: string;
-  readonly namespace: string;
-} & (
-  | { readonly kind: "nothing" }
-  | { readonly kind: "skipped"; readonly reason: SkipReason; readonly description: string }
-  /** The thread was written, read back, and has nothing left to repair. */
-  | {
-      readonly kind: "repaired";
-      readonly checkpointId: string | null;
-      readonly steps: readonly RepairStep[];
-      /** What the doctor finds afterwards. */
-      readonly report: ThreadReport;
-    }
-  /** Somebody else wrote to the thread first. Nothing was written: make a new plan. */
-  | { readonly kind: "moved" }
-  /** The write failed, or what was read back is not what was written. `undo` restores what the receipt has. */
-  | { readonly kind: "failed"; readonly error: string }
-);
-
-export type UndoOutcome = {
-  readonly schemaVersion: 1;
-  readonly threadId: string;
-  readonly namespace: string;
-} & (
-  | { readonly kind: "restored"; readonly checkpointId: string | null }
-  /** The thread has the list of before already: nothing was written, or it was restored before. */
-  | { readonly kind: "unchanged" }
-  /** The thread has moved on since the repair. Nothing was written. */
-  | { readonly kind: "moved"; readonly description: string }
-  | { readonly kind: "skipped"; readonly reason: SkipReason; readonly description: string }
-  | { readonly kind: "failed"; readonly error: string }
-);
-
 /** Node quotes the text that it cannot parse, and this can be a message. */
 const QUOTED_JSON = /, \.{0,3}"[\s\S]*"\.{0,3} is not valid JSON/;
 
@@ -327,6 +306,21 @@ function markOf(value: unknown): object | undefined {
   if (types.isRegExp(value)) return mark("RegExp", [value.source, value.flags]);
   if (types.isNativeError(value)) return mark("Error", [value.message]);
   return types.isUint8Array(value) ? mark("Uint8Array", [[...value]], Uint8Array.from.name) : undefined;
+}
+
+/**
+ * LangGraph stores undefined as an object. It is still there in a message that LangChain refuses to read, and in the JSON
+ * of each message.
+ */
+export function withoutUndefined(stored: unknown): unknown {
+  if (Array.isArray(stored)) return stored.map((part) => (isUndefined(part) ? null : withoutUndefined(part)));
+  if (!isRecord(stored)) return stored;
+  const fields = Object.entries(stored).filter(([, part]) => !isUndefined(part));
+  return Object.fromEntries(fields.map(([name, part]) => [name, withoutUndefined(part)]));
+}
+
+function isUndefined(value: unknown): boolean {
+  return isRecord(value) && value["lc"] === 2 && value["type"] === "undefined";
 }
 
 /**

@@ -68,23 +68,6 @@ export function callsOf(message: BaseMessage): readonly Call[] {
   return isWrittenElsewhere ? [...calls, ...unlistedCalls(message, calls).map(readValid)] : calls;
 }
 
-/**
- * Whether the call of a sound message at an index of `callsOf` has this id. False says nothing. Nothing is allocated for
- * it: a list of 100,000 messages is asked for each of its results.
- */
-export function isListedAt(message: BaseMessage, index: number, id: string): boolean {
-  const entry = isAIMessage(message) ? message.tool_calls?.[index] : undefined;
-  return entry !== undefined && idIn(entry) === id;
-}
-
-/** How many calls a sound message has. */
-export function countCalls(message: BaseMessage): number {
-  if (!isAIMessage(message)) return 0;
-  const { tool_calls, invalid_tool_calls, content } = message;
-  const isPlain = typeof content === "string" && isEmpty(invalid_tool_calls) && !hasRawCalls(message);
-  return isPlain ? (tool_calls?.length ?? 0) : callsOf(message).length;
-}
-
 /** The arguments of each call of a message, unparsed, in the order of `callsOf`. */
 export function argumentsOf(message: BaseMessage): readonly unknown[] {
   if (!isAIMessage(message)) return [];
@@ -139,7 +122,6 @@ function hasRawCalls({ tool_calls, additional_kwargs }: AIMessage): boolean {
   return isEmpty(tool_calls) && !isEmpty(additional_kwargs?.tool_calls);
 }
 
-/** Reads the entry of a list of calls, or a block. */
 export function readCall(entry: Record<string, unknown>, kind: Call["kind"] = "valid"): Call {
   const name = entry["name"];
   return { id: idIn(entry), name: typeof name === "string" ? name : "", kind };

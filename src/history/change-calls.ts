@@ -13,7 +13,7 @@ import {
   unlistedCalls,
 } from "./call.js";
 import { copyMessage } from "./message.js";
-import { isPlainData, storableCopy } from "./storable.js";
+import { storableCopy } from "./storable.js";
 
 /** Raw calls as the provider wrote them. All clients read `tool_calls` first, so these fields are not needed. */
 const RAW_FIELDS = ["tool_calls", "function_call"] as const;
@@ -32,7 +32,6 @@ const CALL_BLOCKS: ReadonlySet<unknown> = new Set([
  * same message if it is so already. What can be read of the arguments stays; otherwise they are empty.
  */
 export function withListedCalls(message: AIMessage): AIMessage {
-  if (isListed(message)) return message;
   const listed = recordsIn(message.tool_calls);
   const invalid = recordsIn(message.invalid_tool_calls);
   const { content } = message;
@@ -62,15 +61,6 @@ export function withSentCalls<T extends BaseMessage>(message: T): T | AIMessage 
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Most responses that a thread keeps are a text, or have their calls in the list only. No list is made for them. */
-function isListed(message: AIMessage): boolean {
-  const { content, tool_calls, invalid_tool_calls } = message;
-  if (typeof content !== "string" || invalid_tool_calls?.length !== 0 || hasRawCalls(message)) return false;
-  if (!Array.isArray(tool_calls)) return false;
-  for (const call of tool_calls) if (!isRecord(call) || !isSound(call)) return false;
-  return true;
-}
-
 function hasRawCalls({ additional_kwargs }: AIMessage): boolean {
   for (const name of RAW_FIELDS) if (additional_kwargs?.[name] !== undefined) return true;
   return false;
@@ -99,13 +89,9 @@ function soundCall(entry: Fields): ToolCall & { id: string } {
   };
 }
 
-/** Arguments with more values are written as JSON. */
-const FEW_VALUES = 64;
-
 /** Whether these arguments can be sent: an object that can be written as JSON. */
 export function isWritable(args: unknown): args is Fields {
-  // What is plain data has a JSON, which need not be written.
-  return isRecord(args) && (isPlainData(args, FEW_VALUES) || toJson(args) !== undefined);
+  return isRecord(args) && toJson(args) !== undefined;
 }
 
 /**
@@ -118,16 +104,13 @@ export function isWritable(args: unknown): args is Fields {
 export function withArguments(message: AIMessage, changes: ReadonlyMap<number, Fields>): AIMessage {
   const calls = callsOf(message);
   if (!calls.some((_, index) => changes.has(index))) return message;
-  /** In each place, the n-th entry with an id is the n-th call with that id. */
   const editIn = <Entry>(
     entries: readonly Entry[],
     edit: (entry: Fields, args: Fields) => Fields,
   ): Entry[] => {
-    const indexes = indexesById(calls);
+    const indexOf = numbering(calls);
     return entries.map((entry) => {
-      const id = isRecord(entry) ? idOf(entry) : undefined;
-      const index = typeof id === "string" ? indexes.get(id)?.pop() : undefined;
-      const args = index === undefined ? undefined : changes.get(index);
+      const args = changes.get(indexOf(isRecord(entry) ? idOf(entry) : undefined) ?? -1);
       return args === undefined ? entry : (edit(entry as Fields, args) as Entry);
     });
   };
@@ -165,6 +148,15 @@ function editRaw(entry: Fields, args: Fields): Fields {
   return isRecord(named) ? { ...entry, function: { ...named, arguments: JSON.stringify(args) } } : entry;
 }
 
+/**
+ * Numbers the entries of one place in which a message writes its calls: the n-th entry with an id is the n-th call with
+ * that id. Undefined for any other entry.
+ */
+function numbering(calls: readonly { readonly id: string }[]): (id: unknown) => number | undefined {
+  const indexes = indexesById(calls);
+  return (id) => (typeof id === "string" ? indexes.get(id)?.pop() : undefined);
+}
+
 /** A block of the Responses API has the id of its item as well as the id of its call. */
 function idOf(entry: Fields): unknown {
   return entry["call_id"] ?? entry["id"];
@@ -189,9 +181,9 @@ export function withoutCalls(message: AIMessage, isDropped: (index: number) => b
   const calls = callsOf(message);
   /** Decides about the entries of one place. Each belongs to the next call with its id. */
   const createFilter = (keepsOthers = true) => {
-    const indexes = indexesById(calls);
+    const indexOf = numbering(calls);
     return ({ id }: { readonly id?: string | undefined }): boolean => {
-      const index = indexes.get(id ?? "")?.pop();
+      const index = indexOf(id ?? "");
       return index === undefined ? keepsOthers : !isDropped(index);
     };
   };
@@ -265,21 +257,26 @@ const NONE: ReadonlySet<string> = new Set();
  * @param taken Ids that no call of the response may have. @default none
  */
 export function withDistinctCallIds(message: AIMessage, taken: ReadonlySet<string> = NONE): AIMessage {
-  const ids = callsOf(message).map(({ id }) => id);
+  const calls = callsOf(message);
+  const ids = calls.map(({ id }) => id);
   const given = new Set(ids.filter((id) => id !== ""));
   const isDistinct = given.size === ids.filter((id) => id !== "").length;
   if (isDistinct && ![...given].some((id) => taken.has(id))) return message;
   const unused = unusedIds((id) => given.has(id) || taken.has(id));
-  const names = new Map<string, string[]>();
-  for (const id of ids) {
-    const own = names.get(id) ?? [];
-    names.set(id, own);
-    own.push(own.length === 0 && !taken.has(id) ? id : unused(id));
-  }
+  const met = new Set(taken);
+  const distinct = ids.map((id) => {
+    const own = id !== "" && met.has(id) ? unused(id) : id;
+    met.add(id);
+    return own;
+  });
+  const renaming = () => {
+    const indexOf = numbering(calls);
+    return (id: string): string => distinct[indexOf(id) ?? -1] ?? id;
+  };
   const { tool_calls = [], invalid_tool_calls = [], content, additional_kwargs } = message;
-  const rename = renaming(names);
-  const renameBlock = renaming(names);
-  const renameRaw = renaming(names);
+  const rename = renaming();
+  const renameBlock = renaming();
+  const renameRaw = renaming();
   const renameEntry = <Entry extends { id?: string }>(entry: Entry): Entry =>
     entry.id === undefined ? entry : { ...entry, id: rename(entry.id) };
   const raw = additional_kwargs.tool_calls;
@@ -310,16 +307,5 @@ function unusedIds(isUsed: (id: string) => boolean): (id: string) => string {
     while (isUsed(`${id}_${number}`)) number += 1;
     last.set(id, number);
     return `${id}_${number}`;
-  };
-}
-
-/** The n-th occurrence of an id belongs to the n-th call with that id. */
-function renaming(names: ReadonlyMap<string, readonly string[]>) {
-  const met = new Map<string, number>();
-  return (id: string): string => {
-    if (id === "") return id;
-    const count = met.get(id) ?? 0;
-    met.set(id, count + 1);
-    return names.get(id)?.[count] ?? id;
   };
 }

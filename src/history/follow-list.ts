@@ -1,9 +1,9 @@
 /**
  * Keeps what was computed from a list of messages, and goes on from there for the next list of the same thread.
  *
- * The list of a thread begins with the messages of the list before. So a follower takes only the new messages. If the new
- * list differs somewhere, the follower goes back to that place. What a follower has taken is kept as long as the first
- * message of the list, and no longer.
+ * The list of a thread begins with the messages of the list before. So a follower takes only the new messages. For a list
+ * that differs somewhere, a new follower takes them all: no run changes the beginning of what it sends. What a follower
+ * has taken is kept as long as the first message of the list, and no longer.
  */
 
 import type { BaseMessage } from "@langchain/core/messages";
@@ -13,12 +13,6 @@ import { isPlainObject } from "../shared/values.js";
 export interface Follower {
   /** Takes the next message of the list. */
   take(message: BaseMessage, index: number): void;
-  /**
-   * Goes back to where it had taken at most this many messages.
-   *
-   * @returns How many messages it still has.
-   */
-  rewind(length: number): number;
 }
 
 /**
@@ -34,9 +28,9 @@ type Following<Made extends Follower> = (
 interface Line<Made> {
   readonly follower: Made;
   /** What the follower has taken. */
-  list: BaseMessage[];
+  readonly list: readonly BaseMessage[];
   /** What the latest of these messages held then, by index. */
-  readonly facts: Map<number, readonly unknown[]>;
+  readonly facts: ReadonlyMap<number, readonly unknown[]>;
 }
 
 /**
@@ -54,49 +48,37 @@ export function createFollowing<Made extends Follower>(): Following<Made> {
     const first: unknown = messages.find((message) => safely(() => message.type, undefined) !== "system");
     const isKept = typeof first === "object" && first !== null;
     const variants = (isKept && lines.get(first)) || new Map<string, Line<Made>>();
-    const line: Line<Made> = variants.get(variant) ?? { follower: create(), list: [], facts: new Map() };
+    const known = variants.get(variant);
+    const isKnown = known !== undefined && isBeginning(known, messages);
+    const { follower, list, facts } = isKnown ? known : { follower: create(), list: [], facts: new Map() };
     // If a message throws when it is read, nothing half taken is kept.
     variants.delete(variant);
-    bringTo(messages, line);
-    variants.set(variant, line);
+    for (let index = list.length; index < messages.length; index += 1)
+      follower.take(messages[index] as BaseMessage, index);
+    variants.set(variant, { follower, list: messages.slice(), facts: latestFacts(messages, facts) });
     for (const oldest of variants.keys()) if (variants.size > MOST_VARIANTS) variants.delete(oldest);
     if (isKept) lines.set(first, variants);
-    return line.follower;
+    return follower;
   };
 }
 
-function bringTo(messages: readonly BaseMessage[], line: Line<Follower>): void {
-  const { follower, list, facts } = line;
-  const same = sameLength(messages, list, facts);
-  const from = same < list.length ? follower.rewind(same) : same;
-  for (let index = from; index < messages.length; index += 1)
-    follower.take(messages[index] as BaseMessage, index);
-  // A new list takes a copy at once, because a list that grows is copied again and again.
-  if (from === 0) line.list = messages.slice();
-  else {
-    list.length = from;
-    for (let index = from; index < messages.length; index += 1) list.push(messages[index] as BaseMessage);
-  }
-  const compared = Math.max(messages.length - COMPARED_MESSAGES, 0);
-  for (const index of facts.keys()) if (index < compared || index >= from) facts.delete(index);
-  for (let index = compared; index < messages.length; index += 1)
-    if (!facts.has(index)) facts.set(index, messageFacts(messages[index] as BaseMessage));
+/** Whether the list of a line is the beginning of these messages: the same objects, which hold the same as before. */
+function isBeginning({ list, facts }: Line<unknown>, messages: readonly BaseMessage[]): boolean {
+  if (list.length > messages.length) return false;
+  // Several times faster than `===`, which first asks of which types the values are.
+  for (let index = 0; index < list.length; index += 1)
+    if (!Object.is(messages[index], list[index])) return false;
+  return [...facts].every(([index, before]) => hasFacts(messages[index] as BaseMessage, before));
 }
 
-/** How many messages at the beginning are the same objects, and hold the same as before. */
-function sameLength(
+function latestFacts(
   messages: readonly BaseMessage[],
-  list: readonly BaseMessage[],
-  facts: ReadonlyMap<number, readonly unknown[]>,
-): number {
-  const most = Math.min(messages.length, list.length);
-  let same = 0;
-  // Several times faster than `===`, which first asks of which types the values are.
-  while (same < most && Object.is(messages[same], list[same])) same += 1;
-  let least = same;
-  for (const [index, before] of facts)
-    if (index < least && !hasFacts(messages[index] as BaseMessage, before)) least = index;
-  return least;
+  known: Line<unknown>["facts"],
+): Line<unknown>["facts"] {
+  const facts = new Map<number, readonly unknown[]>();
+  for (let index = Math.max(messages.length - COMPARED_MESSAGES, 0); index < messages.length; index += 1)
+    facts.set(index, known.get(index) ?? messageFacts(messages[index] as BaseMessage));
+  return facts;
 }
 
 /*
@@ -116,7 +98,6 @@ export function messageFacts(message: BaseMessage): readonly unknown[] {
   return safely(() => readFacts(message, facts), false) ? facts : [Symbol("unreadable")];
 }
 
-/** Whether a message has these facts. */
 export function hasFacts(message: BaseMessage, expected: readonly unknown[]): boolean {
   const facts = messageFacts(message);
   return facts.length === expected.length && facts.every((fact, index) => Object.is(fact, expected[index]));

@@ -2,7 +2,7 @@
 
 import type { BaseMessage, ToolMessage } from "@langchain/core/messages";
 import { addToList } from "../shared/values.js";
-import { type Call, callsOf, indexesById, isListedAt } from "./call.js";
+import { type Call, callsOf, indexesById } from "./call.js";
 import { callIdOf, isPlaceholder, isResult } from "./result.js";
 import { coverageOf } from "./summary.js";
 
@@ -51,36 +51,6 @@ export function callsAnsweredAfter(message: BaseMessage): readonly Call[] {
   const { calls, unanswered = calls } = coverage;
   const open = new Set(unanswered);
   return calls.map((id) => ({ id, name: "", kind: open.has(id) ? "valid" : "answered" }));
-}
-
-/**
- * Whether each result of a list stands after its message and the other results of that message, in call order. Most lists
- * are so, and nothing is allocated for a group to find that.
- */
-export function isInOrder(
-  messages: readonly BaseMessage[],
-  callsOfHead: CallsOfHead = callsAnsweredAfter,
-): boolean {
-  let head: BaseMessage | undefined;
-  let calls: readonly Call[] | undefined;
-  let next = 0;
-  for (const message of messages) {
-    if (!isResult(message)) {
-      head = message;
-      calls = undefined;
-      next = 0;
-      continue;
-    }
-    if (head === undefined) return false;
-    const id = callIdOf(message);
-    if (!isListedAt(head, next, id)) {
-      calls ??= callsOfHead(head);
-      while (next < calls.length && calls[next]?.id !== id) next += 1;
-      if (next === calls.length) return false;
-    }
-    next += 1;
-  }
-  return true;
 }
 
 /**

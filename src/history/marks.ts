@@ -11,6 +11,11 @@ import { copyMessage } from "./message.js";
 export const MARKS = {
   /** A result that was written because none was recorded. The value is the cause. */
   placeholder: "tether_placeholder",
+  /**
+   * Beside it, whether the call may be tried again. `not-started`: it may. `unknown` and `failed`: it may have taken
+   * effect.
+   */
+  outcome: "tether_outcome",
   /** A result after which the model is not asked again. */
   endsRun: "tether_ends_run",
   /** The messages that a summary covers. */

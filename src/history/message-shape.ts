@@ -7,7 +7,7 @@ import type { AIMessage, BaseMessage, ChatMessage, ToolMessage } from "@langchai
 import { isRecord, recordsIn } from "../shared/values.js";
 import { isAIMessage } from "./call.js";
 import { copyMessage } from "./message.js";
-import { hasPlainFields, MOST_LEVELS, storableCopy, storageDemand, textOf } from "./storable.js";
+import { hasPlainFields, jsonText, MOST_LEVELS, storableCopy, storageDemand } from "./storable.js";
 
 /** Contract: returns the same value if it is sound. Otherwise the part of it that can be read. */
 type Mend = (value: unknown) => unknown;
@@ -38,7 +38,7 @@ const mendCall: Mend = (entry) => {
 
 const mendBlock: Mend = (block) => {
   if (isRecord(block) || isText(block)) return block;
-  return isMissing(block) ? undefined : { type: "text", text: textOf(block) };
+  return isMissing(block) ? undefined : { type: "text", text: jsonText(block) };
 };
 
 const mendName: Mend = (name) => (isTextOrMissing(name) ? name : undefined);
@@ -47,7 +47,7 @@ const mendCalls = listOf(mendCall, orNone);
 const mendRawCalls = listOf((entry) => (isRecord(entry) ? entry : undefined), orNone);
 
 const mendContent = listOf(mendBlock, (content) =>
-  isText(content) ? content : isMissing(content) ? "" : textOf(content),
+  isText(content) ? content : isMissing(content) ? "" : jsonText(content),
 );
 const mendKwargs: Mend = (value) => {
   if (!isRecord(value)) return {};
@@ -55,36 +55,49 @@ const mendKwargs: Mend = (value) => {
   return tool_calls === value["tool_calls"] ? value : { ...value, tool_calls };
 };
 
-const EVERY = {
-  id: mendName,
-  name: mendName,
-  content: mendContent,
-  additional_kwargs: mendKwargs,
-  response_metadata: (value: unknown) => (isRecord(value) ? value : {}),
-} satisfies Readonly<Record<string, Mend>>;
-
-const SHAPES: Readonly<Record<string, Readonly<Record<string, Mend>>>> = {
-  ai: { ...EVERY, tool_calls: mendCalls, invalid_tool_calls: mendCalls },
-  tool: { ...EVERY, tool_call_id: (id) => (isText(id) ? id : "") },
-  generic: { ...EVERY, role: (role) => (isText(role) ? role : "user") },
-};
-
-/** Prepared, because every message passes here. */
-const ENTRIES: ReadonlyMap<unknown, [name: string, mend: Mend][]> = new Map(
-  Object.entries(SHAPES).map(([type, fields]) => [type, Object.entries(fields)]),
-);
-const ENTRIES_OF_OTHERS = Object.entries(EVERY);
-
-/** The fields of a message of this type, with what makes each of them sound. */
-function shapeOf(type: unknown): readonly [name: string, mend: Mend][] {
-  return ENTRIES.get(type) ?? ENTRIES_OF_OTHERS;
+/** What a field must be, and what makes it so. */
+interface Shape {
+  readonly mend: Mend;
+  /** Completes the sentence "Expected the field to be …". */
+  readonly expectation: string;
+  /** The same for the items of a list. */
+  readonly item?: Shape;
 }
 
-/** Messages with many values that were found storable. Found once for each message, because it is costly. */
-const storable = new WeakSet<object>();
-/** So many values are read again each time. */
-const FEW_VALUES = 64;
-const MANY_VALUES = 1_000_000;
+const TEXT: Shape = { mend: mendName, expectation: "a text" };
+const CALLS: Shape = {
+  mend: mendCalls,
+  expectation: "a list of tool calls",
+  item: { mend: mendCall, expectation: "a tool call (an object whose `id` and `name` are texts)" },
+};
+
+const EVERY: Readonly<Record<string, Shape>> = {
+  id: TEXT,
+  name: TEXT,
+  content: {
+    mend: mendContent,
+    expectation: "a text or a list of content blocks",
+    item: { mend: mendBlock, expectation: "a content block (an object) or a text" },
+  },
+  additional_kwargs: {
+    mend: mendKwargs,
+    expectation: "an object, whose `tool_calls`, if there are any, are a list of objects",
+  },
+  response_metadata: { mend: (value) => (isRecord(value) ? value : {}), expectation: "an object" },
+};
+
+const SHAPES: Readonly<Record<string, Readonly<Record<string, Shape>>>> = {
+  ai: { ...EVERY, tool_calls: CALLS, invalid_tool_calls: CALLS },
+  tool: {
+    ...EVERY,
+    tool_call_id: { mend: (id) => (isText(id) ? id : ""), expectation: "the id of a tool call" },
+  },
+  generic: { ...EVERY, role: { mend: (role) => (isText(role) ? role : "user"), expectation: "a text" } },
+};
+
+function shapeOf(type: unknown): [name: string, shape: Shape][] {
+  return Object.entries((Object.hasOwn(SHAPES, String(type)) && SHAPES[String(type)]) || EVERY);
+}
 
 /**
  * A copy of the message in which each field has its shape and each value can be stored. It keeps what can be
@@ -92,16 +105,12 @@ const MANY_VALUES = 1_000_000;
  * invalid call. A sound message is returned as it is.
  */
 export function mendMessage<T extends BaseMessage>(message: T): T {
-  if (!hasShape(message)) return mendFields(message);
-  if (hasPlainFields(message, FEW_VALUES) || storable.has(message)) return message;
-  if (!hasPlainFields(message, MANY_VALUES)) return mendFields(message);
-  storable.add(message);
-  return message;
+  return isSound(message) ? message : mendFields(message);
 }
 
-/** Whether the message is sound without doubt, and has few values. All of them were read. Most messages are so. */
-export function isSmallAndSound(message: BaseMessage): boolean {
-  return hasShape(message) && hasPlainFields(message, FEW_VALUES);
+/** Whether the message is sound without doubt. All of its values were read. Most messages are so. */
+export function isSound(message: BaseMessage): boolean {
+  return hasShape(message) && hasPlainFields(message);
 }
 
 /** Whether each field is as {@link shapeOf} says. A field is read by its name, which costs less than by a variable. */
@@ -123,7 +132,6 @@ function hasShape(message: BaseMessage): boolean {
   return isText(type);
 }
 
-/** Whether a list of calls is missing or empty, as most are. */
 function isNone(list: unknown): list is undefined | [] {
   return list === undefined || (Array.isArray(list) && list.length === 0);
 }
@@ -135,38 +143,33 @@ function hasUsableArguments(calls: readonly { readonly args?: unknown }[]): bool
 
 function mendFields<T extends BaseMessage>(message: T): T {
   const changes: Record<string, unknown> = {};
-  for (const [name, mend] of shapeOf(message.type)) {
+  for (const [name, { mend }] of shapeOf(message.type)) {
     const value: unknown = Reflect.get(message, name);
     const sound = mend(value);
     if (sound !== value) changes[name] = sound;
   }
-  const isStorable = storable.has(message);
   if (isAIMessage(message)) {
     const { tool_calls, invalid_tool_calls } = message;
     const lists = { tool_calls, invalid_tool_calls, ...changes };
-    Object.assign(changes, refuseArguments(lists.tool_calls, lists.invalid_tool_calls, isStorable));
+    Object.assign(changes, refuseArguments(lists.tool_calls, lists.invalid_tool_calls));
   }
-  if (!isStorable) {
-    for (const [name, value] of storedFields({ ...message, ...changes }))
-      if (demandOnField(name, value) !== undefined) changes[name] = storableCopy(value);
-  }
-  if (Object.keys(changes).length > 0) return copyMessage<BaseMessage>(message, changes) as T;
-  storable.add(message);
-  return message;
+  for (const [name, value] of storedFields({ ...message, ...changes }))
+    if (demandOnField(name, value) !== undefined) changes[name] = storableCopy(value);
+  return Object.keys(changes).length === 0 ? message : (copyMessage<BaseMessage>(message, changes) as T);
 }
 
 /** Calls whose arguments cannot be used or stored become invalid calls, which are not run. */
-function refuseArguments(calls: unknown, invalidCalls: unknown, isStorable: boolean): object {
+function refuseArguments(calls: unknown, invalidCalls: unknown): object {
   const kept: object[] = [];
   const refused: object[] = [];
   for (const call of recordsIn(calls)) {
-    const demand = demandOnArguments(call["args"], isStorable);
+    const demand = demandOnArguments(call["args"]);
     if (demand === undefined) kept.push(call);
     else
       refused.push({
         ...call,
         type: "invalid_tool_call",
-        args: textOf(call["args"]),
+        args: jsonText(call["args"]),
         error: `they must be ${demand}`,
       });
   }
@@ -175,9 +178,9 @@ function refuseArguments(calls: unknown, invalidCalls: unknown, isStorable: bool
 }
 
 /** What arguments must be that cannot be used or stored; undefined for sound ones. */
-function demandOnArguments(args: unknown, isStorable: boolean): string | undefined {
+function demandOnArguments(args: unknown): string | undefined {
   if (args !== undefined && !isRecord(args)) return "an object";
-  return isStorable ? undefined : storageDemand(args);
+  return storageDemand(args);
 }
 
 /** The list and the entries of calls add two levels to the arguments. */
@@ -207,60 +210,27 @@ export interface ShapeIssue {
   readonly value: unknown;
 }
 
-/** What each field must be. */
-const EXPECTATIONS: ReadonlyMap<string, string> = new Map([
-  ["id", "a text"],
-  ["name", "a text"],
-  ["role", "a text"],
-  ["content", "a text or a list of content blocks"],
-  ["additional_kwargs", "an object, whose `tool_calls`, if there are any, are a list of objects"],
-  ["response_metadata", "an object"],
-  ["tool_calls", "a list of tool calls"],
-  ["invalid_tool_calls", "a list of tool calls"],
-  ["tool_call_id", "the id of a tool call"],
-]);
-
-interface Item {
-  readonly expectation: string;
-  readonly mend: Mend;
-}
-
-const CALL: Item = {
-  expectation: "a tool call (an object whose `id` and `name` are texts)",
-  mend: mendCall,
-};
-
-/** What the items of a list must be. */
-const ITEMS: ReadonlyMap<string, Item> = new Map([
-  ["content", { expectation: "a content block (an object) or a text", mend: mendBlock }],
-  ["tool_calls", CALL],
-  ["invalid_tool_calls", CALL],
-]);
-
 /**
  * The first part of a message, or of the fields of one, that has another shape or cannot be stored. Undefined
  * for a sound message.
  */
 export function issueOfShape(message: object): ShapeIssue | undefined {
   const type: unknown = Reflect.get(message, "type");
-  for (const [path, mend] of shapeOf(type)) {
+  for (const [path, { mend, expectation, item }] of shapeOf(type)) {
     const value: unknown = Reflect.get(message, path);
     if (mend(value) === value) continue;
-    const item = ITEMS.get(path);
-    if (item === undefined || !Array.isArray(value))
-      return { path, expectation: EXPECTATIONS.get(path) ?? "sound", value };
+    if (item === undefined || !Array.isArray(value)) return { path, expectation, value };
     const index = [...value].findIndex((one) => one === undefined || item.mend(one) !== one);
     return { path: `${path}[${index}]`, expectation: item.expectation, value: value[index] };
   }
   const calls = type === "ai" ? recordsIn(Reflect.get(message, "tool_calls")) : [];
   for (const [index, { args }] of calls.entries()) {
-    const expectation = demandOnArguments(args, false);
+    const expectation = demandOnArguments(args);
     if (expectation !== undefined) return { path: `tool_calls[${index}].args`, expectation, value: args };
   }
   return storageIssueOf(message);
 }
 
-/** The first field of a message that cannot be stored. */
 function storageIssueOf(message: object): ShapeIssue | undefined {
   for (const [path, value] of storedFields(message)) {
     const expectation = demandOnField(path, value);

@@ -3,7 +3,7 @@
 import type { BaseMessage, BaseMessageChunk, MessageContent } from "@langchain/core/messages";
 import { hashText, toJson } from "../shared/json.js";
 import { wellFormed } from "../shared/text.js";
-import { changesTexts, isPlainObject, isRecord, mapTexts } from "../shared/values.js";
+import { changesTexts, isRecord, mapTexts } from "../shared/values.js";
 import { callBlockOf } from "./call.js";
 import {
   callerIdOf,
@@ -20,7 +20,8 @@ import { MOST_LEVELS } from "./storable.js";
  * would be lost.
  */
 export function cloneMessage<T extends BaseMessage>(message: T): T {
-  return copyMessage(message, clonePlain(fieldsOf(message)) as Partial<T>);
+  // What is not plain data (a client's raw response, a function) is kept as it is: `structuredClone` would throw.
+  return copyMessage(message, mapTexts(fieldsOf(message), (text) => text, LEVELS) as Partial<T>);
 }
 
 /** Whether two messages have the same content, however they were constructed. */
@@ -35,19 +36,6 @@ function fieldsOf(message: BaseMessage): object {
 
 /** The field and its list add two levels. */
 const LEVELS = MOST_LEVELS + 2;
-
-/**
- * Values that are not plain data (a client's raw response, a function) are kept as they are:
- * `structuredClone` would throw. So is what is nested deeper than a message can store.
- */
-function clonePlain(value: unknown, levels = LEVELS): unknown {
-  if (typeof value !== "object" || value === null || levels === 0) return value;
-  if (Array.isArray(value)) return value.map((item) => clonePlain(item, levels - 1));
-  if (!isPlainObject(value)) return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([name, field]) => [name, clonePlain(field, levels - 1)]),
-  );
-}
 
 /** The message with U+FFFD in place of each half of a surrogate pair; the same message if it has none. */
 export function withWellFormedTexts<T extends BaseMessage>(message: T): T {

@@ -98,20 +98,10 @@ const NOTHING: Surveyed = {
 const COMMON_ROLES: ReadonlySet<unknown> = new Set(["human", "ai", "tool", "system"]);
 
 class Surveyor implements Follower {
-  /** For each message, what is known after it. */
-  readonly #known: Surveyed[] = [];
-
-  get survey(): Survey {
-    return this.#known.at(-1) ?? NOTHING;
-  }
+  survey = NOTHING;
 
   take(message: BaseMessage, index: number): void {
-    this.#known.push(surveyed(this.#known.at(-1) ?? NOTHING, message, index));
-  }
-
-  rewind(length: number): number {
-    this.#known.length = length;
-    return length;
+    this.survey = surveyed(this.survey, message, index);
   }
 }
 

@@ -29,6 +29,8 @@ export interface SummaryPlan {
   /** Results that arrived after their calls were covered. */
   readonly lateResults: readonly ToolMessage[];
   readonly covered: readonly BaseMessage[];
+  /** The messages after those. */
+  readonly kept: readonly BaseMessage[];
 }
 
 /**
@@ -42,14 +44,14 @@ const LEAST_GAIN = 0.1;
 
 export function isSummaryDue(history: readonly BaseMessage[], policy: SummaryPolicy): boolean {
   if (policy.maxTokens > 0 && measureInput(history, policy) > policy.maxTokens) return true;
-  return policy.maxMessages > 0 && countVisible(history) > policy.maxMessages;
+  return policy.maxMessages > 0 && countVisible(history, policy) > policy.maxMessages;
 }
 
 /** How many messages the model sees, without system messages and summaries. */
-function countVisible(history: readonly BaseMessage[]): number {
-  return isWholeInput(history)
-    ? history.length - surveyOf(history).systems
-    : visibleHistory(history).rest.length;
+function countVisible(history: readonly BaseMessage[], { compactedAt }: InputOverhead): number {
+  if (compactedAt === undefined && isWholeInput(history)) return history.length - surveyOf(history).systems;
+  const { rest } = visibleHistory(history);
+  return rest.length - (compactedAt?.(rest) ?? 0);
 }
 
 /**
@@ -61,25 +63,29 @@ export function planSummary(history: readonly BaseMessage[], policy: SummaryPoli
   const visible = visibleHistory(history);
   const { summaries, lateResults, rest } = visible;
   const request = rest.findLast(isUserMessage);
-  const covered = rest
-    .slice(0, chooseCutoff(visible, request, policy))
-    .filter((message) => message !== request);
+  // What the provider has compacted needs no summary.
+  const compacted = policy.compactedAt?.(rest) ?? 0;
+  const cutoff = chooseCutoff(visible, request, compacted, policy);
+  if (compacted > 0 && cutoff <= compacted) return undefined;
+  const covered = rest.slice(0, cutoff).filter((message) => message !== request);
   const gain = sumTokens(covered) + sumTokens(lateResults);
-  const isDueByLength = policy.maxMessages > 0 && rest.length > policy.maxMessages && covered.length > 0;
+  const isDueByLength =
+    policy.maxMessages > 0 && rest.length - compacted > policy.maxMessages && covered.length > 0;
   if (gain === 0 || (!isDueByLength && gain < policy.maxTokens * LEAST_GAIN)) return undefined;
-  return { summaries, lateResults, covered };
+  return { summaries, lateResults, covered, kept: rest.slice(cutoff) };
 }
 
 /** The requested cutoff, or a later one if the rest would still be too long. */
 function chooseCutoff(
   { system, rest }: VisibleHistory,
   request: BaseMessage | undefined,
+  compacted: number,
   policy: SummaryPolicy,
 ): number {
   const isSafe = safeCuts(rest);
   // If the request is the last message, it is the only one that needs a response. It stays in any case.
   const latest = rest.at(-1) === request ? rest.length : isSafe.lastIndexOf(true, rest.length - 1);
-  const wanted = Math.min(findSafeCutoff(rest, keepOf(policy)), latest);
+  const wanted = Math.min(Math.max(findSafeCutoff(rest, keepOf(policy)), compacted), latest);
   const budget = policy.maxTokens * TARGET - policy.toolTokens - policy.promptTokens - sumTokens(system);
   if (policy.maxTokens === 0) return wanted;
   const requestTokens = request === undefined ? 0 : sumTokens([request]);
@@ -109,6 +115,11 @@ interface InputOverhead {
   readonly promptTokens: number;
   /** How many calls of earlier turns are sent; undefined sends all. */
   readonly maxToolCalls: ToolCallsToKeep | undefined;
+  /**
+   * Contract: returns the index of the first message that the model reads of these. The provider has compacted the others
+   * by itself. Undefined: it reads all.
+   */
+  readonly compactedAt?: ((messages: readonly BaseMessage[]) => number) | undefined;
 }
 
 /** Usage numbers below this share of the estimate belong to another, shorter input. */
@@ -120,10 +131,13 @@ const LEAST_PLAUSIBLE = 0.2;
  * and neither do numbers that are far below the estimate: they belong to another input.
  */
 export function measureInput(history: readonly BaseMessage[], overhead: InputOverhead): number {
-  const { toolTokens, promptTokens, maxToolCalls } = overhead;
-  const visible = isWholeInput(history) ? history : flattenVisible(visibleHistory(history));
+  const { toolTokens, promptTokens, maxToolCalls, compactedAt } = overhead;
+  const all = isWholeInput(history) ? history : flattenVisible(visibleHistory(history));
+  const cut = compactedAt?.(all) ?? 0;
+  const visible = cut === 0 ? all : all.filter(({ type }, index) => index >= cut || type === "system");
   const input = maxToolCalls === undefined ? visible : filterToolCalls(visible, maxToolCalls);
-  const { tokens, measured } = input === history ? surveyOf(history) : lengthOf(input, history);
+  const { tokens, measured } =
+    input === history ? surveyOf(history) : lengthOf(input, history, cut === 0 ? undefined : all[cut]);
   const estimate = toolTokens + promptTokens + tokens;
   if (measured === undefined) return estimate;
   const since = tokens - measured.tokens;
@@ -137,10 +151,16 @@ function isWholeInput(history: readonly BaseMessage[]): boolean {
 }
 
 /** The tokens of an input that is not the whole history, and the usage numbers that belong to it. */
-function lengthOf(input: readonly BaseMessage[], history: readonly BaseMessage[]) {
+function lengthOf(
+  input: readonly BaseMessage[],
+  history: readonly BaseMessage[],
+  compacted: BaseMessage | undefined,
+) {
   const tokens = sumTokens(input);
-  // A message that has fewer calls than the history's is a copy, and its numbers are those of another input.
+  // A message that has fewer calls than the history's is a copy, and its numbers are those of another input. So are
+  // those of the response in which the provider has compacted what was before.
   const trusted = new Set(history.slice(lastSummarised(history) + 1));
+  if (compacted !== undefined) trusted.delete(compacted);
   const last = input.findLastIndex((message) => usageOf(message) > 0 && trusted.has(message));
   const answer = input[last];
   return {
@@ -278,7 +298,7 @@ export function coveringSummaries(history: readonly BaseMessage[]): ReadonlyMap<
 
 const notes = new WeakMap<ToolMessage, BaseMessage>();
 
-/** Returns the same message object as long as the result stays the same, because its tokens are cached by object. */
+/** Returns the same message object as long as the result stays the same, so that its projection need not begin again. */
 function tellLateResult(result: ToolMessage): BaseMessage {
   const text = `The result of the earlier tool call ${result.name ?? ""} (${callIdOf(result)}) came after the summary:\n${contentText(result)}`;
   const known = notes.get(result);

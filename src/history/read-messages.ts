@@ -17,7 +17,7 @@ import { didYouMean } from "../shared/text.js";
 import { addToList, isRecord } from "../shared/values.js";
 import { callsOf } from "./call.js";
 import { copyMessage, isChunk, REMOVE_ALL_MESSAGES } from "./message.js";
-import { isSmallAndSound, mendMessage } from "./message-shape.js";
+import { isSound, mendMessage } from "./message-shape.js";
 import { createRepair, type Repair } from "./reducer/repair.js";
 import { isReadBack } from "./storable.js";
 
@@ -62,7 +62,6 @@ export function isMessageList(values: readonly unknown[]): values is BaseMessage
   return true;
 }
 
-/** Whether the value is a message, and no removal. */
 function isListed(value: unknown): value is BaseMessage {
   return isMessage(value) && value.type !== "remove";
 }
@@ -154,7 +153,7 @@ export function convertMessage(value: unknown): BaseMessage | undefined {
 export function isMessage(value: unknown): value is BaseMessage {
   try {
     // With this mark and a sound shape, it is a message for LangChain too. LangChain's check costs more.
-    if (isMarked(value) && isSmallAndSound(value)) return true;
+    if (isMarked(value) && isSound(value)) return true;
     if (!BaseMessage.isInstance(value)) return false;
     assertReadable(value);
     return mendMessage(value) === value;

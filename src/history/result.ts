@@ -15,22 +15,27 @@ export const PLACEHOLDER_KEY = MARKS.placeholder;
 const UNKNOWN_EFFECT = "It may or may not have taken effect.";
 
 /**
- * Why a call has no result. The texts say only what is known. They are stable to the byte because a
- * provider's prompt cache compares them.
+ * Why a call has no result, and what that says of its effect. The texts say only what is known. They are stable to the
+ * byte because a provider's prompt cache compares them.
  */
 const CAUSES = {
-  unrecorded: `no result was recorded for it. ${UNKNOWN_EFFECT}`,
-  superseded: `a new message came before it finished. ${UNKNOWN_EFFECT}`,
-  interrupted: `the run ended before it finished. ${UNKNOWN_EFFECT}`,
-  "invalid-arguments": "its arguments were not valid JSON, so it was not run.",
-  "timed-out": `it did not finish in the time allowed. ${UNKNOWN_EFFECT}`,
-  declined: "it was not approved, so it was not run.",
-  "not-started": "its run ended before it was started, so it was not run.",
-  failed: `it failed before it could return a result. ${UNKNOWN_EFFECT}`,
+  unrecorded: ["unknown", `no result was recorded for it. ${UNKNOWN_EFFECT}`],
+  superseded: ["unknown", `a new message came before it finished. ${UNKNOWN_EFFECT}`],
+  interrupted: ["unknown", `the run ended before it finished. ${UNKNOWN_EFFECT}`],
+  "invalid-arguments": ["not-started", "its arguments were not valid JSON, so it was not run."],
+  "timed-out": ["unknown", `it did not finish in the time allowed. ${UNKNOWN_EFFECT}`],
+  declined: ["not-started", "it was not approved, so it was not run."],
+  "not-started": ["not-started", "its run ended before it was started, so it was not run."],
+  failed: ["failed", `it failed before it could return a result. ${UNKNOWN_EFFECT}`],
 } as const;
 
 /** Why a tool call has a placeholder instead of a result. */
 export type PlaceholderCause = keyof typeof CAUSES;
+
+/** The marks of a placeholder: its cause, and whether its call was not started, has failed, or nobody knows. */
+export function placeholderMarks(cause: PlaceholderCause): Readonly<Record<string, string>> {
+  return { [PLACEHOLDER_KEY]: cause, [MARKS.outcome]: CAUSES[cause][0] };
+}
 
 export function isResult(message: BaseMessage): message is ToolMessage {
   return message.type === "tool";
@@ -96,7 +101,7 @@ export function causeInHistory({ kind }: Call, next: BaseMessage | undefined): P
 }
 
 function placeholderText({ name, id }: Pick<Call, "name" | "id">, cause: PlaceholderCause): string {
-  return `Tool call ${name || "(unnamed)"} (${id || "no id"}): ${CAUSES[cause]}`;
+  return `Tool call ${name || "(unnamed)"} (${id || "no id"}): ${CAUSES[cause][1]}`;
 }
 
 /** The cause that the text of a placeholder states, for one whose mark was taken off. */
@@ -115,7 +120,7 @@ export function createPlaceholder(call: Call, cause: PlaceholderCause, place: st
     tool_call_id: call.id,
     name: call.name,
     status: "error",
-    additional_kwargs: { [PLACEHOLDER_KEY]: cause },
+    additional_kwargs: placeholderMarks(cause),
   });
 }
 

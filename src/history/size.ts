@@ -3,7 +3,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { toJson } from "../shared/json.js";
 import { isRecord, soundCount } from "../shared/values.js";
-import { callsOf, countCalls, isAIMessage } from "./call.js";
+import { callsOf, isAIMessage } from "./call.js";
 
 /** Tokens that a provider adds for the role and the separators of a message. */
 const TOKENS_PER_MESSAGE = 4;
@@ -11,31 +11,9 @@ const TOKENS_PER_MESSAGE = 4;
 const TOKENS_PER_BINARY_BLOCK = 800;
 export const LATIN_CHARACTERS_PER_TOKEN = 4;
 
-const SHORT_TEXT = 2_000;
-
-interface Known {
-  readonly content: unknown;
-  readonly calls: unknown;
-  readonly count: number;
-}
-
-const counts = new WeakMap<BaseMessage, Known>();
-
-/**
- * Counts one token for about four Latin characters, and one for each other character. The count is cached by
- * message object, as long as the message keeps its content and its list of calls.
- */
+/** Counts one token for about four Latin characters, and one for each other character. */
 export function countTokens(message: BaseMessage): number {
-  const { content } = message;
-  const calls = isAIMessage(message) ? message.tool_calls : undefined;
-  // Counting a short text costs less than keeping the number.
-  if (typeof content === "string" && content.length < SHORT_TEXT && countCalls(message) === 0)
-    return TOKENS_PER_MESSAGE + countTextTokens(content);
-  const known = counts.get(message);
-  if (known !== undefined && known.content === content && known.calls === calls) return known.count;
-  const count = TOKENS_PER_MESSAGE + countContent(content) + countCallTokens(message);
-  counts.set(message, { content, calls, count });
-  return count;
+  return TOKENS_PER_MESSAGE + countContent(message.content) + countCallTokens(message);
 }
 
 export function sumTokens(messages: readonly BaseMessage[]): number {

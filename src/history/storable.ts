@@ -1,13 +1,11 @@
 /** Which values a checkpoint can store and read back. Any other makes every read of its thread fail. */
 
-import type { AIMessage } from "@langchain/core/messages";
 import { safely } from "../shared/json.js";
 import { isPlainObject, isRecord } from "../shared/values.js";
 
 /** LangChain reads back no message with a field that is nested deeper than 48. A thread with one cannot be read. */
 export const MOST_LEVELS = 40;
 
-/** What a value must be that is nested too deep. */
 export const DEPTH_DEMAND = `nested at most ${MOST_LEVELS} levels deep`;
 
 /** Each completes the sentence "It must be …". */
@@ -88,12 +86,12 @@ export function storableCopy(value: unknown): unknown {
     return flatten(withTexts(value, MOST_LEVELS, new Map()));
   } catch {
     // A part cannot be read.
-    return textOf(value);
+    return jsonText(value);
   }
 }
 
 /** The JSON of a value, with bigints as texts. */
-export function textOf(value: unknown): string {
+export function jsonText(value: unknown): string {
   const json = safely(
     () => JSON.stringify(value, (_, item) => (isBigint(item) ? String(item) : item)),
     undefined,
@@ -120,13 +118,13 @@ function withTexts(value: unknown, levels: number, known: Map<object, unknown>):
 function copyOf(value: object, copyItem: (item: unknown) => unknown): unknown {
   if (Array.isArray(value)) return value.map(copyItem);
   if (storageDemand(value) === undefined) return value;
-  if ("lc_serializable" in value || "toJSON" in value) return textOf(value);
+  if ("lc_serializable" in value || "toJSON" in value) return jsonText(value);
   return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, copyItem(item)]));
 }
 
 function flatten(value: unknown, levels = 2): unknown {
   if (storageDemand(value, MOST_LEVELS - 2 + levels) === undefined) return value;
-  if (levels === 0) return textOf(value);
+  if (levels === 0) return jsonText(value);
   if (Array.isArray(value)) return value.map((item) => flatten(item, levels - 1));
   const fields = Object.entries(Object(value)).filter(([name]) => name !== "lc" || !isSerializedForm(value));
   return Object.fromEntries(fields.map(([name, item]) => [name, flatten(item, levels - 1)]));
@@ -142,24 +140,18 @@ const MOST_NESTED = 8;
 /** Objects of another realm are left to it too. */
 const PLAIN: unknown = Object.getPrototypeOf({});
 
+/** More values than a message holds. An object that holds itself many times would be read for ever. */
+const MOST_VALUES = 1_000_000;
+
 /**
  * Whether every field of a message can be stored, and what its constructor received too. False says nothing: the message
- * holds more than `most` values, or one of another kind. Never throws.
+ * holds very many values, or one of another kind. Never throws.
  */
-export function hasPlainFields(message: object, most: number): boolean {
+export function hasPlainFields(message: object): boolean {
   try {
-    return roomAfterFields(message, most) >= 0;
+    return roomAfterFields(message, MOST_VALUES) >= 0;
   } catch {
     // Reading a value threw.
-    return false;
-  }
-}
-
-/** Whether an object is plain data of at most this many values. False says nothing, as above. Never throws. */
-export function isPlainData(value: object, most: number): boolean {
-  try {
-    return roomAfter(value, MOST_NESTED, most) >= 0;
-  } catch {
     return false;
   }
 }
@@ -183,15 +175,11 @@ function roomAfterFields(message: object, most: number): number {
 }
 
 /** Most values that the constructor received are those of the fields. */
-function roomAfterKwargs(kwargs: object, message: Partial<AIMessage>, room: number): number {
-  const { content, additional_kwargs, response_metadata, tool_calls, invalid_tool_calls } = message;
+function roomAfterKwargs(kwargs: object, message: object, room: number): number {
   let left = room;
   for (const key in kwargs) {
     const value: unknown = kwargs[key as never];
-    // Compared one by one, because a look-up by key costs more.
-    if (typeof value === "string" || value === undefined || value === additional_kwargs) continue;
-    if (value === response_metadata || value === tool_calls || value === invalid_tool_calls) continue;
-    if (value === content || value === message[key as never]) continue;
+    if (typeof value === "string" || value === message[key as never]) continue;
     left = roomAfterItem(value, MOST_NESTED, left);
     if (left < 0) return left;
   }

@@ -1,11 +1,13 @@
 /** The inspector: pages that show what is stored in a thread, and what a model is sent of it. They change nothing. */
 
+import type { BaseMessage } from "@langchain/core/messages";
 import { type ServerClient, threadsOfClient } from "../doctor/targets/server-target.js";
 import type { ThreadStore } from "../doctor/thread-store.js";
 import { toPlain } from "../history/message.js";
 import { importOptional } from "../shared/import-optional.js";
 import { safely } from "../shared/json.js";
-import { HEADERS } from "./html/layout.js";
+import { listWithOr, printableLine } from "../shared/text.js";
+import { HEADERS, threadLink } from "./html/layout.js";
 import { errorPage, listPage } from "./html/list-page.js";
 import { Markup } from "./html/markup.js";
 import { type Chosen, threadPage } from "./html/thread-page.js";
@@ -16,11 +18,12 @@ import {
   type SettingsOf,
   THREAD_STATUSES,
   type ThreadQuestion,
+  TRAITS,
   UUID,
 } from "./read-threads.js";
 import { admitThisMachine, refusal } from "./this-machine.js";
 import type { ListView } from "./view/list-view.js";
-import { isDialectName, type ThreadView, viewThread } from "./view/thread-view.js";
+import { DIALECT_NAMES, type ThreadView, viewThread } from "./view/thread-view.js";
 
 /** What `createInspector` gets. */
 export interface InspectorOptions {
@@ -48,6 +51,12 @@ export interface InspectorOptions {
    * @default no settings are known
    */
   readonly settingsOf?: SettingsOf | undefined;
+  /**
+   * The beginning of the command that repairs the threads, such as `npx langgraph-tether repair --sqlite threads.db`.
+   *
+   * @default for the threads of the server itself, the command with its address; otherwise none is shown
+   */
+  readonly repairCommand?: string | undefined;
 }
 
 /**
@@ -75,23 +84,35 @@ export function createInspector({
   threads = threadsOfThisServer,
   isProtected = false,
   settingsOf = async () => undefined,
+  repairCommand,
 }: InspectorOptions = {}): InspectorHandler {
   const answer = async (request: Request, env: unknown): Promise<Response> => {
     if (request.method !== "GET" && request.method !== "HEAD")
       return respond("The inspector only reads.", "text/plain", 405, { allow: "GET, HEAD" });
     if (!isProtected) admitThisMachine(request, env);
-    const { pathname, searchParams } = new URL(request.url);
+    const { pathname, searchParams, origin } = new URL(request.url);
     const [, , folder = "", id = "", ...more] = pathname.replace(/\.json$/, "").split("/");
     if (more.length > 0 || (folder !== "threads" && folder !== "")) throw refusal(404);
     if (id === "") {
       const view = await readList(await threads(request), listQuestionOf(searchParams));
-      return isJson(request) ? json(listJson(view)) : page(listPage(view));
+      return isJson(request) ? json(listJson(view)) : page(listPage(view, Date.now()));
     }
     const chosen = chosenIn(searchParams);
-    const question = { ...chosen, threadId: decoded(id) };
-    const reading = await readThread(await threads(request), question, settingsOf);
-    const view = viewThread(reading, countIn(searchParams.get("page")));
-    return isJson(request) ? json(threadJson(view)) : page(threadPage(view, chosen));
+    const threadId = decoded(id);
+    const reading = await readThread(await threads(request), { ...chosen, threadId }, settingsOf);
+    const view = viewThread(reading, chosen);
+    const at = countIn(searchParams, "at");
+    if (at !== undefined) {
+      const place = `stored-${Math.min(at, view.totals.stored)}`;
+      const address = threadLink(threadId, { ...chosen, page: view.pageOfPlace(place) });
+      return respond("", "text/plain", 303, { location: `${address}#${place}` });
+    }
+    if (isJson(request)) return json(threadJson(view));
+    const repair =
+      repairCommand ??
+      (threads === threadsOfThisServer ? `npx langgraph-tether repair --url ${origin}` : undefined);
+    const isBusy = view.isLatest && view.report.status === "busy";
+    return page(threadPage(view, chosen, { now: Date.now(), repair }), 200, isBusy ? { refresh: "5" } : {});
   };
   return async function inspect(request, env) {
     try {
@@ -131,11 +152,15 @@ function respond(text: string, type: string, status = 200, more: Record<string, 
   return new Response(text, { status, headers });
 }
 
-const page = (markup: Markup, status?: number): Response => respond(Markup.of(markup), "text/html", status);
+const page = (markup: Markup, status?: number, more?: Record<string, string>): Response =>
+  respond(Markup.of(markup), "text/html", status, more);
 const json = (value: object, status?: number): Response =>
   respond(JSON.stringify(value), "application/json", status);
 
 const isJson = ({ url }: Request): boolean => new URL(url).pathname.endsWith(".json");
+
+/** The name of an error about a parameter of the address. */
+const PARAMETER_ERROR = "ParameterError";
 
 const NOT_FOUND = "There is no thread or step with this id.";
 /** What a reader is told of a refusal. A server says that an id has another form with the status 400 or 422. */
@@ -153,14 +178,17 @@ const REFUSALS: Readonly<Record<number, readonly [status: number, title: string,
  * @throws The error itself if it is no refusal. The server logs it, and answers with status 500.
  */
 function answerRefusal(error: unknown, request: Request): Response {
-  const found = REFUSALS[Number(Object(error).status)];
+  const found =
+    Object(error).name === PARAMETER_ERROR
+      ? ([400, "Not understood"] as const)
+      : REFUSALS[Number(Object(error).status)];
   if (found === undefined) throw error;
-  const [status, title, text = String(Object(error).message)] = found;
+  const [status, title, text = printableLine(String(Object(error).message))] = found;
   return isJson(request) ? json({ error: text }, status) : page(errorPage(title, text), status);
 }
 
 /*
- * What a request asks for. A value that cannot be used counts as missing, because a reader may have typed it.
+ * What a request asks for. A parameter that is empty counts as missing, because a form sends it so.
  */
 
 const LONGEST_QUERY = 200;
@@ -170,27 +198,49 @@ function decoded(part: string): string {
 }
 
 function listQuestionOf(query: URLSearchParams): ListQuestion {
-  const status = query.get("status");
   return {
     query: (query.get("q") ?? "").trim().slice(0, LONGEST_QUERY),
-    status: THREAD_STATUSES.find((known) => known === status),
-    page: countIn(query.get("page")) ?? 1,
+    status: oneOf(THREAD_STATUSES, query, "status"),
+    has: oneOf(TRAITS, query, "has"),
+    page: countIn(query, "page") ?? 1,
   };
 }
 
-function chosenIn(query: URLSearchParams): Chosen & Pick<ThreadQuestion, "dialect"> {
-  const step = query.get("step");
-  const dialect = query.get("dialect");
+function chosenIn(query: URLSearchParams): Chosen & Omit<ThreadQuestion, "threadId"> {
   return {
-    step: step !== null && UUID.test(step) ? step : undefined,
-    dialect: isDialectName(dialect) ? dialect : undefined,
-    maxTokens: countIn(query.get("maxTokens")),
+    step: valueIn(query, "step", "the id of a checkpoint", (text) => (UUID.test(text) ? text : undefined)),
+    dialect: oneOf(DIALECT_NAMES, query, "dialect"),
+    maxTokens: countIn(query, "maxTokens"),
+    onlyChanges: oneOf(["changes"], query, "only") !== undefined || undefined,
+    page: countIn(query, "page"),
   };
 }
 
-function countIn(text: string | null): number | undefined {
-  return text !== null && /^[1-9]\d{0,8}$/.test(text) ? Number(text) : undefined;
+/** @throws Error that names the parameter. */
+function valueIn<Value>(
+  query: URLSearchParams,
+  name: string,
+  expectation: string,
+  read: (text: string) => Value | undefined,
+): Value | undefined {
+  const text = query.get(name) ?? "";
+  if (text === "") return undefined;
+  const value = read(text);
+  if (value === undefined)
+    throw Object.assign(
+      new Error(`Expected \`${name}\` to be ${expectation}, got \`${text.slice(0, LONGEST_QUERY)}\`.`),
+      { name: PARAMETER_ERROR },
+    );
+  return value;
 }
+
+const oneOf = <Name extends string>(names: readonly Name[], query: URLSearchParams, parameter: string) =>
+  valueIn(query, parameter, listWithOr(names), (text) => names.find((name) => name === text));
+
+const countIn = (query: URLSearchParams, name: string): number | undefined =>
+  valueIn(query, name, "a whole number from 1", (text) =>
+    /^[1-9]\d{0,8}$/.test(text) ? Number(text) : undefined,
+  );
 
 /*
  * The pages as JSON. The fields are stable.
@@ -223,11 +273,15 @@ function threadJson({
   soundness,
   step,
   steps,
+  moment,
+  errors,
+  story,
   form: { options, origin },
   brokenInRequest: brokenRules,
   totals,
   difference,
   explanation,
+  positions,
   history,
 }: ThreadView): object {
   const { dialect, modelId = null, maxTokens = null, maxToolCallsFromHistory = null } = options;
@@ -238,6 +292,8 @@ function threadJson({
     prefix: difference.prefix,
     ...difference.counts,
   };
+  const additions = moment.kind === "next" ? moment.additions : new Map<BaseMessage, string>();
+  const told = explanation.stored.map((entry, index) => ({ ...entry, message: plainAt(history, index) }));
   return {
     ...report,
     graph: graph ?? null,
@@ -246,9 +302,20 @@ function threadJson({
     soundness,
     step: step ?? null,
     steps,
+    moment: moment.kind === "next" ? { kind: moment.kind } : moment,
+    errors,
+    story,
     request: { ...form, ...totals, brokenRules },
     since: since ?? null,
-    stored: explanation.stored.map((told, index) => ({ ...told, message: plainAt(history, index) })),
+    stored: told.flatMap((entry, index) => {
+      const position = positions[index];
+      return position === undefined ? [] : [{ ...entry, index: position - 1 }];
+    }),
+    additions: told.flatMap(({ index, inputIndexes, message }) => {
+      const one = history[index];
+      const kind = one && additions.get(one);
+      return kind === undefined ? [] : [{ kind, inputIndexes, message }];
+    }),
     added: explanation.added,
     input: explanation.input.map((message) => toPlain(message)),
   };

@@ -1,22 +1,35 @@
 /** Reads what the pages need, from any store that the doctor can read. */
 
+import type { BaseMessage } from "@langchain/core/messages";
 import pLimit from "p-limit";
 import { reportOn } from "../doctor/findings.js";
-import type {
-  ListedThread,
-  StoredThread,
-  ThreadRef,
-  ThreadSelection,
-  ThreadStatus,
-  ThreadStep,
-  ThreadStore,
+import { nextHistoryOf } from "../doctor/next-history.js";
+import {
+  type ListedThread,
+  type StoredThread,
+  type ThreadRef,
+  type ThreadSelection,
+  type ThreadStatus,
+  type ThreadStep,
+  type ThreadStore,
+  valuesOf,
 } from "../doctor/thread-store.js";
+import { coverageOf } from "../history/summary.js";
 import type { DialectName } from "../providers/dialects.js";
 import { toJson } from "../shared/json.js";
 import { refusal } from "./this-machine.js";
 import { type ListView, viewListed } from "./view/list-view.js";
+import { questionsIn } from "./view/question.js";
 import { formOf, type RequestSettings } from "./view/request-form.js";
-import { messagesIn, type Step, stepOf, type ThreadReading } from "./view/thread-view.js";
+import {
+  lastRepairIn,
+  type Moment,
+  messagesIn,
+  type Step,
+  stepOf,
+  type ThreadReading,
+  withBranches,
+} from "./view/thread-view.js";
 
 /** Each step has the whole history, so few steps of a long thread are read. */
 const MESSAGES_TO_READ = 20_000;
@@ -50,33 +63,103 @@ export async function readThread(
   const [listed] = await listThreads(store, { threadIds: [threadId], limit: 1 }, 0);
   if (listed === undefined) throw refusal(404);
   const ref = { threadId, namespace: "" };
-  const stored = await store.read(ref, { earlierMessages: MESSAGES_TO_READ });
-  const latest = await readSteps(store, ref, stored);
+  const read = await store.read(ref, { earlierMessages: MESSAGES_TO_READ });
+  const latest = await readSteps(store, ref, read);
   const { shown, older } = await shownStep(store, ref, latest, wanted);
+  const [newest] = latest;
+  // A server applies the writes of finished tasks when it reads a state. The step has what is stored.
+  const kept = newest?.stored.messages;
+  const isKept = read.content.kind === "read" && kept !== undefined;
+  const stored: StoredThread = isKept ? { ...read, content: { kind: "read", messages: kept } } : read;
   const graph = listed.metadata?.["graph_id"];
   const graphName = typeof graph === "string" ? graph : undefined;
   const settings = await settingsOf(graphName);
+  const isLatest = shown?.step.checkpointId === newest?.step.checkpointId;
+  const { moment, history } = momentOf(
+    stored,
+    shown,
+    isLatest,
+    dialect !== undefined || maxTokens !== undefined,
+  );
 
-  const ask = async (told: Told | undefined) => {
-    const history = messagesIn(told?.stored.messages);
+  const ask = async (told: Told | undefined, messages = messagesIn(told?.stored.messages)) => {
     const runId = told?.step.runId;
     const context = runId == null ? undefined : await store.contextOfRun?.(ref, runId);
     const chosen = { dialect, maxTokens };
-    return { history, form: formOf({ messages: history, step: told?.step, chosen, settings, context }) };
+    return { history: messages, form: formOf({ messages, step: told?.step, chosen, settings, context }) };
   };
-  const before = older.find(({ step }) => step.asksModel);
+  const before = requestBefore(shown, older);
+  const all = [...latest, ...(shown === undefined ? [] : [shown]), ...older];
+  const failed = (isLatest ? shown?.stored.tasks : []) ?? [];
   return {
     threadId,
     graph: graphName,
     updatedAt: stored.updatedAt,
     metadata: listed.metadata,
     report: reportOn(stored, dialect === undefined ? {} : { dialect }),
-    steps: distinctSteps([...latest, ...(shown === undefined ? [] : [shown]), ...older]),
+    mendsItself: stored.mendsItself,
+    errors: failed.flatMap(({ node, error }) => (error === undefined ? [] : [{ node, text: error }])),
+    steps: distinctSteps(all),
     step: shown?.step,
-    isLatest: shown?.step.checkpointId === latest[0]?.step.checkpointId,
-    ...(await ask(shown)),
+    isLatest,
+    moment,
+    ...(await ask(shown, history)),
+    archived: await readArchives(store, ref, history),
     before: before && { step: before.step, ...(await ask(before)) },
   };
+}
+
+/** What happens with the messages of a step, and those of the next request. */
+function momentOf(
+  thread: StoredThread,
+  told: Told | undefined,
+  isLatest: boolean,
+  isChosen: boolean,
+): { readonly moment: Moment; readonly history: readonly BaseMessage[] } {
+  const history = messagesIn(told?.stored.messages);
+  const { asksModel = false, next = [], at = null } = told?.step ?? {};
+  const nodes = [...new Set(next)];
+  const { status, openTasks = [], checkpointId } = thread;
+  if (isLatest && status === "busy" && !asksModel)
+    return { moment: { kind: "running", nodes, since: at }, history };
+  if (isLatest && status === "interrupted") {
+    const questions = openTasks.flatMap(({ interrupts }) => interrupts.flatMap(questionsIn));
+    return { moment: { kind: "waiting", questions, nodes }, history };
+  }
+  if (history.length === 0 && !asksModel) return { moment: { kind: "silent" }, history };
+  if (!isLatest || status === "busy")
+    return { moment: { kind: asksModel || isChosen ? "asked" : "silent" }, history };
+  // A list without a checkpoint is sent as it is: nobody knows what comes next.
+  const { messages, added } = nextHistoryOf(thread, checkpointId === undefined ? null : undefined);
+  return { moment: { kind: "next", additions: added }, history: messages };
+}
+
+/** The latest step before this one, in its branch, at which the model was asked. */
+function requestBefore(shown: Told | undefined, older: readonly Told[]): Told | undefined {
+  let wanted = shown?.step.parentId ?? null;
+  if (wanted === null) return older.find(({ step }) => step.asksModel);
+  for (const told of older) {
+    if (told.step.checkpointId !== wanted) continue;
+    if (told.step.asksModel) return told;
+    wanted = told.step.parentId;
+  }
+  return undefined;
+}
+
+/** How many messages of archives are read. */
+const MOST_ARCHIVED = 200;
+
+async function readArchives(store: ThreadStore, ref: ThreadRef, history: readonly BaseMessage[]) {
+  const archives = new Map<string, readonly BaseMessage[]>();
+  let left = MOST_ARCHIVED;
+  for (const summary of history.toReversed()) {
+    const coverage = coverageOf(summary);
+    if (coverage?.kind !== "archive" || left <= 0) continue;
+    const ids = coverage.messages.slice(0, left);
+    left -= ids.length;
+    archives.set(summary.id ?? "", (await store.archived?.(ref, ids).catch(() => [])) ?? []);
+  }
+  return archives;
 }
 
 /** The latest steps. What a store without steps has is one. */
@@ -104,7 +187,7 @@ async function shownStep(
 ): Promise<{ readonly shown: Told | undefined; readonly older: readonly Told[] }> {
   const place = wanted === undefined ? 0 : latest.findIndex(({ step }) => step.checkpointId === wanted);
   const older = latest.slice(place + 1);
-  const hasBefore = older.some(({ step }) => step.asksModel);
+  const hasBefore = requestBefore(latest[place], older) !== undefined;
   if (wanted === undefined || (place !== -1 && (hasBefore || store.steps === undefined)))
     return { shown: latest[place], older };
   const read = (limit: number) => store.steps?.(ref, { from: wanted, limit }).catch(unreadable);
@@ -119,7 +202,7 @@ async function shownStep(
 const tell = (stored: ThreadStep): Told => ({ step: stepOf(stored), stored });
 
 function distinctSteps(told: readonly Told[]): readonly Step[] {
-  return [...new Map(told.map(({ step }) => [step.checkpointId, step])).values()];
+  return withBranches([...new Map(told.map(({ step }) => [step.checkpointId, step])).values()]);
 }
 
 function stepsFor(messages: readonly unknown[] = []): number {
@@ -146,18 +229,23 @@ const THREADS_PER_PAGE = 20;
 const SEARCH_STEP = 1_000;
 /** How many threads are searched for a part of a text. */
 const MOST_SEARCHED = 5_000;
-/** How many threads are read for their status, where only reading tells it. */
+/** How many threads are read for what only reading tells. */
 const MOST_READ = 500;
 const CONCURRENCY = 4;
 
 export const THREAD_STATUSES = ["idle", "busy", "interrupted", "error"] as const;
 
+/** What a thread can have. */
+export const TRAITS = ["findings", "repairs"] as const;
+
 /** What the reader asks for. */
 export interface ListQuestion {
-  /** A thread id, `key=value` of the metadata, or a part of an id or of the metadata. Empty: all threads. */
+  /** A thread id, `key=value` of the metadata, or a part of an id, of the metadata or of a message. Empty: all threads. */
   readonly query: string;
   /** Undefined: any. */
   readonly status: ThreadStatus | undefined;
+  /** Undefined: threads with and without. */
+  readonly has: (typeof TRAITS)[number] | undefined;
   /** From 1. */
   readonly page: number;
 }
@@ -187,25 +275,30 @@ interface Found {
   readonly searched: number | null;
 }
 
-async function findThreads(store: ThreadStore, { query, status, page }: ListQuestion): Promise<Found> {
+async function findThreads(store: ThreadStore, { query, status, has, page }: ListQuestion): Promise<Found> {
   const offset = (page - 1) * THREADS_PER_PAGE;
   const filter = filterOf(query);
-  if (filter !== undefined) {
+  if (filter !== undefined && has === undefined) {
     const found = await listThreads(store, { ...filter, status, limit: THREADS_PER_PAGE + 1 }, offset);
     if (status === undefined || found.every((thread) => thread.status !== undefined))
       return { found, searched: null };
   }
+  const wanted = query.toLowerCase();
   const found: ListedThread[] = [];
   let read = 0;
   for (let start = 0; start < MOST_SEARCHED; start += SEARCH_STEP) {
     const some = await listThreads(store, { ...filter, status, limit: SEARCH_STEP }, start);
     for (const thread of some) {
-      if (filter === undefined && !textOf(thread).includes(query.toLowerCase())) continue;
-      if (status !== undefined && thread.status === undefined) {
+      const isNamed = filter !== undefined || textOf(thread).includes(wanted);
+      const isOfStatus = status === undefined || thread.status !== undefined;
+      if (!isNamed || !isOfStatus || has !== undefined) {
         read += 1;
         if (read > MOST_READ) return { found: found.slice(offset), searched: MOST_READ };
         const stored = await store.read({ threadId: thread.threadId, namespace: "" }, { earlierMessages: 0 });
-        if (stored.status !== status) continue;
+        if (!isOfStatus && stored.status !== status) continue;
+        if (!isNamed && !toJson(valuesOf(stored))?.toLowerCase().includes(wanted)) continue;
+        if (has === "findings" && reportOn(stored).outcome !== "findings") continue;
+        if (has === "repairs" && lastRepairIn(messagesIn(valuesOf(stored))) === null) continue;
       }
       found.push(thread);
       if (found.length > offset + THREADS_PER_PAGE) return { found: found.slice(offset), searched: null };

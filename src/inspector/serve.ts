@@ -28,8 +28,14 @@ interface InspectServer {
  *
  * @param port 0: a free port.
  */
-export async function serveInspector(store: ThreadStore, { port = 0 } = {}): Promise<InspectServer> {
-  const inspector = createInspector({ threads: () => store, isProtected: true });
+export async function serveInspector(
+  store: ThreadStore,
+  {
+    port = 0,
+    repairCommand,
+  }: { readonly port?: number | undefined; readonly repairCommand?: string | undefined } = {},
+): Promise<InspectServer> {
+  const inspector = createInspector({ threads: () => store, isProtected: true, repairCommand });
   const session = randomBytes(32).toString("base64url");
   let key: string | undefined = randomBytes(32).toString("base64url");
   const server = createServer(async (incoming, outgoing) => {

@@ -17,9 +17,10 @@ import {
   type StreamGuardOptions,
 } from "../providers/answer/guard-model.js";
 import { prepareModelInput } from "../providers/input/to-model-input.js";
+import { cachesToolChoice } from "../providers/models/tools.js";
 import { isRecord } from "../shared/values.js";
 import { countToolTokens, FALLBACK_ATTEMPTS } from "../threads/summary-settings.js";
-import { answerGuard, askWithinWindow, type InputForm } from "../threads/window.js";
+import { answerGuard, askWithinWindow, formFor, type InputForm } from "../threads/window.js";
 import type { TetherMiddlewareOptions } from "./tether-middleware.js";
 
 /** The fields of LangChain's request that this middleware reads and changes. */
@@ -28,6 +29,8 @@ export interface AgentRequest {
   readonly messages: BaseMessage[];
   readonly systemMessage: SystemMessage;
   readonly tools?: readonly unknown[];
+  readonly toolChoice?: unknown;
+  readonly responseFormat?: unknown;
   readonly state: { readonly messages: readonly BaseMessage[] };
 }
 
@@ -66,6 +69,45 @@ export async function askModel<Request extends AgentRequest, Answer>(
     },
     config,
   );
+}
+
+/**
+ * Asks the model of the request for a summary at the end of these messages, so that the request begins as the one before.
+ *
+ * @param send As that of {@link askModel}.
+ * @throws ModelError if the model fails, or cannot have all of these messages in full.
+ */
+export async function askForSummary<Request extends AgentRequest>(
+  request: Request,
+  messages: readonly BaseMessage[],
+  maxFallbackAttempts: number,
+  { dialect }: TetherMiddlewareOptions,
+  config: LangGraphRunnableConfig,
+  send: (request: Request) => Promise<unknown>,
+): Promise<BaseMessage | undefined> {
+  const model = await madeModel(request.model, config);
+  const { tags, metadata, runName, signal } = config;
+  let isAsked = false;
+  const guarded = guardedModel(model, {
+    ...answerGuard({ model, maxFallbackAttempts, isInThread: () => false, shown: new Set() }, config),
+    wants: "whole-text",
+    takenCallIds: () => new Set(),
+    optionsOf: (given) => {
+      isAsked = true;
+      return { ...given, ...({ tags, metadata, runName, signal } as Partial<RunnableConfig>) };
+    },
+  });
+  const toolTokens = toolTokensOf(request);
+  const form = formFor(model, toolTokens, dialect);
+  const input = prepareModelInput(withSystemFirst(request.systemMessage, messages), form);
+  if (input.changes.length > 0) return undefined;
+  const keepsChoice = (request.toolChoice ?? "auto") === "auto" && cachesToolChoice(model);
+  const hasTools = (request.tools ?? []).length > 0;
+  const toolChoice = keepsChoice || !hasTools ? request.toolChoice : "none";
+  const parts = partsOf(input.messages as BaseMessage[]);
+  const answer = await send({ ...request, model: guarded, toolChoice, ...parts });
+  // What a middleware gives in the place of a response is no summary.
+  return isAsked ? coerceMessage(answer) : undefined;
 }
 
 /** The tokens of the schemas of the request's tools. */
@@ -107,6 +149,8 @@ const BINDING_METHODS: ReadonlySet<unknown> = new Set(["bindTools", "bind", "wit
 interface ResponseGuard extends StreamGuardOptions {
   /** Contract: returns the ids of the calls that the thread has. */
   readonly takenCallIds: () => ReadonlySet<string>;
+  /** Contract: called for each request. Returns the options that replace those of the agent. */
+  readonly optionsOf?: (given: Partial<RunnableConfig>) => Partial<RunnableConfig>;
 }
 
 /**
@@ -138,8 +182,9 @@ type InvokeArguments = [input: BaseMessage[], options?: Partial<RunnableConfig>]
 async function invokeGuarded(
   model: object,
   guard: ResponseGuard,
-  [input, options = {}]: InvokeArguments,
+  [input, given = {}]: InvokeArguments,
 ): Promise<BaseMessage> {
+  const options = guard.optionsOf?.(given) ?? given;
   const guarded = await guardModel(model as Askable, guard, options);
   // LangChain needs only `invoke`, and many a test has a model without more.
   const answer =

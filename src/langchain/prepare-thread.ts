@@ -26,7 +26,7 @@ import {
 } from "../threads/leftovers.js";
 import type { SummaryAttempt } from "../threads/state.js";
 import { isBeforeModel, savedCheckpoints } from "../threads/watch-checkpointer.js";
-import { ATTEMPT_KEY, createSummarizer, type SummaryRequest } from "./summarize.js";
+import { ATTEMPT_KEY, createSummarizer, type Send, type SummaryRequest } from "./summarize.js";
 import type { TetherMiddlewareOptions } from "./tether-middleware.js";
 import { configOf, type HookRuntime, threadIdOf } from "./tether-state.js";
 
@@ -54,22 +54,23 @@ export function createPreparation(options: TetherMiddlewareOptions) {
   const summarize = options.summary && createSummarizer(options.summary, options);
   const prepared = new WeakMap<readonly BaseMessage[], Promise<ThreadUpdate | undefined>>();
 
-  const prepare = async (request: SummaryRequest): Promise<ThreadUpdate | undefined> => {
+  const prepare = async (request: SummaryRequest, send: Send): Promise<ThreadUpdate | undefined> => {
     const { state, runtime, messages } = request;
     const results = await closingResults(state.messages, runtime, options);
     const made = await summarize?.(
       { ...request, messages: after(messages, results) as BaseMessage[] },
       after(state.messages, results),
+      send,
     );
     const written = [...results, ...((made?.messages ?? []) as Written[])];
     if (written.length === 0 && made?.summaryAttempt === undefined) return undefined;
     return { messages: written, ...(made?.summaryAttempt && { [ATTEMPT_KEY]: made.summaryAttempt }) };
   };
 
-  return (request: SummaryRequest): Promise<ThreadUpdate | undefined> => {
+  return (request: SummaryRequest, send: Send): Promise<ThreadUpdate | undefined> => {
     const known = prepared.get(request.state.messages);
     if (known !== undefined) return known;
-    const update = prepare(request);
+    const update = prepare(request, send);
     prepared.set(request.state.messages, update);
     update.catch(() => prepared.delete(request.state.messages));
     return update;

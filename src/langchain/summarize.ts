@@ -15,13 +15,14 @@ import { missingStore } from "../threads/stores.js";
 import { shouldSummarize, summarizeHistory, summaryWording } from "../threads/summary.js";
 import {
   budgetFor,
+  compactionOf,
   FALLBACK_ATTEMPTS,
   SUMMARY_SETTINGS,
   type SummaryOptions,
   type SummarySettings,
 } from "../threads/summary-settings.js";
 import { assertGivenModel, type GivenModel } from "../threads/window.js";
-import { type AgentRequest, toolTokensOf } from "./ask-model.js";
+import { type AgentRequest, askForSummary, toolTokensOf } from "./ask-model.js";
 import type { TetherMiddlewareOptions } from "./tether-middleware.js";
 import { configOf, type HookRuntime, pairedState, threadIdOf } from "./tether-state.js";
 
@@ -51,6 +52,9 @@ export interface SummaryRequest extends AgentRequest {
   readonly runtime: HookRuntime;
 }
 
+/** Contract: asks the model of the request that it gets. */
+export type Send = (request: SummaryRequest) => Promise<unknown>;
+
 /**
  * Contract: resolves to what is written to the thread. Empty if no summary is due. Rejects if the run is aborted.
  *
@@ -59,6 +63,7 @@ export interface SummaryRequest extends AgentRequest {
 type Summarizer = (
   request: SummaryRequest,
   stored: readonly BaseMessage[],
+  send: Send,
 ) => Promise<Pick<AgentUpdate, "messages" | "summaryAttempt">>;
 
 const createModel = cachedCreateModel();
@@ -72,15 +77,16 @@ export function checkSummaryOptions(summary: unknown): void {
 
 export function createSummarizer(
   options: TetherSummaryOptions,
-  { maxToolCallsFromHistory, maxStreamFallbackAttempts = FALLBACK_ATTEMPTS }: TetherMiddlewareOptions,
+  middleware: TetherMiddlewareOptions,
 ): Summarizer {
+  const { maxToolCallsFromHistory, maxStreamFallbackAttempts = FALLBACK_ATTEMPTS } = middleware;
   const settings = withDefaults(options, SUMMARY_SETTINGS) as SummarySettings;
   const { summaryModel, coveredMessages } = settings;
   const wording = summaryWording(settings.summaryLanguage, {
     heading: settings.summaryHeading,
     instructions: settings.summaryPrompt,
   });
-  return async (request, stored) => {
+  return async (request, stored, send) => {
     const config = configOf(request.runtime);
     const attempt = request.state[ATTEMPT_KEY] as SummaryAttempt | undefined;
     if (coveredMessages === "archive" && config.store === undefined) throw missingStore();
@@ -91,11 +97,13 @@ export function createSummarizer(
       messagesToKeep: settings.messagesToKeep,
       tokensToKeep: settings.tokensToKeep,
       maxToolCalls: maxToolCallsFromHistory,
+      compactedAt: compactionOf(asked, middleware.dialect),
       toolTokens: toolTokensOf(request),
       promptTokens: countTextTokens(request.systemMessage.text),
     };
     const state = { messages: request.messages, summaryAttempt: attempt };
     if (!shouldSummarize(state, policy) || !isWhole(request.messages, stored)) return {};
+    const asksAlone = (summaryModel ?? maxToolCallsFromHistory ?? request.responseFormat) !== undefined;
     return summarizeHistory(
       { messages: [...stored], summaryAttempt: attempt },
       {
@@ -104,6 +112,12 @@ export function createSummarizer(
         timeoutMs: settings.summaryTimeoutMs,
         maxStreamFallbackAttempts,
         coveredMessages,
+        askInConversation: asksAlone
+          ? undefined
+          : (isShown, question, maxAttempts, hidden) => {
+              const messages = [...request.messages.filter(isShown), question];
+              return askForSummary(request, messages, maxAttempts, middleware, hidden, send);
+            },
         resolveModel: async () =>
           typeof summaryModel === "string" ? createModel(summaryModel) : (summaryModel ?? asked),
       },

@@ -78,7 +78,7 @@ export function tetherMiddleware(
     wrapModelCall: async (request, handler) => {
       const { runtime, state, messages } = request;
       assertPaired(state.messages, runtime);
-      const update = await prepare(request);
+      const update = await prepare(request, async (given) => handler({ ...request, ...given } as never));
       const history = after(messages, update?.messages ?? []);
       const answer = await askModel(request, history, options, configOf(runtime), async (given) =>
         handler(given),

@@ -16,6 +16,7 @@ import { withOwnMemory } from "../threads/langgraph/own-memory.js";
 import { isSaver } from "../threads/langgraph/replace-methods.js";
 import { inheritedCheckpointer } from "../threads/langgraph/run-host.js";
 import { awaitLate, type LateResults, lateResultsOf, patientTool } from "../threads/late-results.js";
+import { callKeyOf } from "../threads/started-calls.js";
 import { unbatched } from "../threads/stores.js";
 import { configOf, type HookRuntime, threadIdOf } from "./tether-state.js";
 
@@ -46,7 +47,7 @@ export async function runTool<Tool>(
   const head = messages.findLast(isAIMessage);
   const place = head === undefined ? -1 : callsOf(head).findIndex(({ id }) => id === toolCall.id);
   const answered = keepResult(toolCall, signal, () =>
-    handle(separated((tool && patientTool(tool)) as Tool, toolCall, place)),
+    handle(prepared((tool && patientTool(tool)) as Tool, toolCall, head?.id, place)),
   );
   if (signal === undefined) return answered;
   try {
@@ -55,7 +56,7 @@ export async function runTool<Tool>(
     if (signal.aborted && place >= 0) {
       const { id = "" } = toolCall;
       const coming = answered.then((outcome) => ({ result: resultIn(outcome, id), values: [] }));
-      awaitLate(`${head?.id}:${place}`, coming, lateResultsIn(runtime), threadIdOf(runtime));
+      void awaitLate(`${head?.id}:${place}`, coming, lateResultsIn(runtime), threadIdOf(runtime));
     }
     throw error;
   }
@@ -86,16 +87,18 @@ function resultIn(outcome: ToolMessage | Command, callId: string): ToolMessage |
 }
 
 /**
- * A graph with `checkpointer: true` that a tool runs goes on with the memory that LangGraph gives to all tools of the agent.
- * Only the first call of a response has that one, because the others run beside it.
+ * The tool with the key of its call in its runtime, and with a memory of its own. A graph with `checkpointer: true` that a
+ * tool runs goes on with the memory that LangGraph gives to all tools of the agent. Only the first call of a response has
+ * that one, because the others run beside it.
  */
-function separated<Tool>(tool: Tool, { name }: WantedCall, place: number): Tool {
+function prepared<Tool>(tool: Tool, { name }: WantedCall, headId: string | undefined, place: number): Tool {
   const invoke: unknown = Reflect.get(Object(tool), "invoke");
-  if (place < 1 || !isRecord(tool) || typeof invoke !== "function") return tool;
+  if (place < 0 || !isRecord(tool) || typeof invoke !== "function") return tool;
   return viewOf(tool, {
     invoke: (input: unknown, given: RunnableConfig) => {
-      const config = withOwnMemory(given, `${name}.${place}`);
-      return Reflect.apply(invoke, tool, [input, { ...config, config }]);
+      const config = place === 0 ? given : withOwnMemory(given, `${name}.${place}`);
+      const callKey = callKeyOf(config, `${headId}:${place}`);
+      return Reflect.apply(invoke, tool, [input, { ...config, ...(place > 0 && { config }), callKey }]);
     },
   });
 }

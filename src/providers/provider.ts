@@ -51,6 +51,8 @@ export interface Provider {
   };
   /** For a dialect whose prompt cache keeps only what is marked. */
   readonly promptCache?: Readonly<Partial<Record<DialectName, PromptCacheMarks>>>;
+  /** The dialects of those of its hosts whose cached messages count only for one tool choice. */
+  readonly cachesToolChoice?: readonly DialectName[];
   /** Contract: returns a view of one of its clients with its faults put right, and any other model unchanged. */
   readonly mendClient?: (model: BaseChatModel, identity: ModelIdentity) => BaseChatModel;
   /** Contract: returns a view of one of its clients that does not stream, and undefined for any other model. */

@@ -1,6 +1,8 @@
 /** Rules that a provider applies to a history, and how well we know them. */
 
-import type { AIMessage } from "@langchain/core/messages";
+import type { AIMessage, BaseMessage } from "@langchain/core/messages";
+import { isAIMessage } from "../history/call.js";
+import { createFollowing, type Follower } from "../history/follow-list.js";
 import type { Fields, MediaForm } from "./media.js";
 
 interface RuleRow {
@@ -187,6 +189,8 @@ export interface Dialect {
   readonly media: MediaForm;
   /** The message without what only models of this dialect can read on its calls and blocks. Undefined: they write none. */
   readonly withoutSignatures?: (message: AIMessage) => AIMessage;
+  /** Whether the provider itself has compacted the conversation up to this message: it reads nothing before it. */
+  readonly isCompacted?: (message: AIMessage) => boolean;
   /** `response_metadata.model_provider` of messages that models of this dialect write. */
   readonly makers: readonly string[];
 }
@@ -226,6 +230,30 @@ export function mayHaveWritten(message: AIMessage, { dialect, modelId }: Target)
   if (makers.length > 0 && provider !== undefined && !makers.includes(provider)) return false;
   return model === undefined || modelId === undefined || isSameModel(model, modelId);
 }
+
+/** The place of the last message before which the target reads nothing, because its provider has compacted that. */
+export function compactedAt(messages: readonly BaseMessage[], target: Target): number {
+  const { isCompacted, makers } = target.dialect;
+  if (isCompacted === undefined) return 0;
+  const { places } = follow(messages, makers.join(), () => new Compactions(isCompacted));
+  return places.findLast((place) => mayHaveWritten(messages[place] as AIMessage, target)) ?? 0;
+}
+
+/** Finds the messages with which a provider has compacted the conversation. */
+class Compactions implements Follower {
+  readonly places: number[] = [];
+  readonly #isCompacted: (message: AIMessage) => boolean;
+
+  constructor(isCompacted: (message: AIMessage) => boolean) {
+    this.#isCompacted = isCompacted;
+  }
+
+  take(message: BaseMessage, index: number): void {
+    if (isAIMessage(message) && this.#isCompacted(message)) this.places.push(index);
+  }
+}
+
+const follow = createFollowing<Compactions>();
 
 /** A date or a version of three digits. A provider appends it when it resolves an alias. */
 const VERSION = /^[-@](\d{4}-\d{2}-\d{2}|\d{6,8}|\d{3,4}|latest)$/;

@@ -51,7 +51,7 @@ export function hintAtName(names: readonly string[]) {
 }
 
 /** A list. Its entries are checked where they are used. */
-export function listOf<Entry>(what: string) {
+export function aListOf<Entry>(what: string) {
   const isList = (value: unknown) => Array.isArray(value);
   return { schema: z.custom<readonly Entry[]>(isList), expects: `a list of ${what}` } satisfies Rule;
 }

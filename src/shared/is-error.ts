@@ -25,3 +25,12 @@ export function isOfAbort(error: unknown, signal: AbortSignal | undefined): bool
     return isReason || /abort|cancel/i.test(`${name} ${message ?? error}`);
   }, false);
 }
+
+/** Of an error and its causes, how many are read. */
+export const LONGEST_CHAIN = 5;
+
+/** The error and its causes. What has no fields ends the chain. */
+export function causesOf(error: unknown, depth = 0): Readonly<Record<string, unknown>>[] {
+  if (!isRecord(error) || depth === LONGEST_CHAIN) return [];
+  return [error, ...causesOf(error["cause"], depth + 1)];
+}

@@ -18,9 +18,10 @@ export function parseJson(text: string): unknown {
 export function toJson(
   value: unknown,
   replace?: (this: unknown, key: string, value: unknown) => unknown,
+  indent?: number,
 ): string | undefined {
   try {
-    return JSON.stringify(value, replace);
+    return JSON.stringify(value, replace, indent);
   } catch {
     return undefined;
   }

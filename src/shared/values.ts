@@ -37,7 +37,7 @@ export function changesTexts(value: unknown, change: TextChange, levels: number)
   return false;
 }
 
-/** The value with its texts changed. What is not plain data is kept as it is, and so is what is nested deeper. */
+/** A copy of the value with its texts changed. What is not plain data is kept as it is, and so is what is nested deeper. */
 export function mapTexts(value: unknown, change: TextChange, levels: number): unknown {
   if (typeof value === "string") return change(value);
   if (levels === 0) return value;
@@ -63,4 +63,10 @@ export function nativeClassOf(value: unknown): string {
 /** A count that somebody else reports. Undefined if it is no number, negative, or more than can be added up. */
 export function soundCount(value: unknown): number | undefined {
   return typeof value === "number" && value >= 0 && value <= Number.MAX_SAFE_INTEGER ? value : undefined;
+}
+
+/** Whether an object has methods with these names: a foreign class, of which a program can have several copies. */
+export function hasMethods(value: unknown, ...names: readonly string[]): boolean {
+  const isObject = typeof value === "object" && value !== null;
+  return isObject && names.every((name) => typeof Reflect.get(value, name) === "function");
 }

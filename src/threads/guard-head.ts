@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { BaseCheckpointSaver } from "@langchain/langgraph";
 import { ThreadConflictError } from "../errors.js";
-import { isRecord } from "../shared/values.js";
+import { hasMethods, isRecord } from "../shared/values.js";
 import { answered } from "../shared/waiting.js";
 import { belongsToNextRun, timeOfCheckpoint } from "./langgraph/read-checkpoints.js";
 import { replaceMethods } from "./langgraph/replace-methods.js";
@@ -357,7 +357,7 @@ function inAnySaver({ saver, target, threadId, signal }: HeadOf): ThreadHead {
   const storage: unknown = Reflect.get(target, "storage");
   const is = async (id: string | undefined): Promise<boolean> => {
     // Another class can have a field of this name, so the field never decides that a checkpoint is not the latest.
-    if (id !== undefined && isRecord(storage) && latestIn(storage[threadId]) === id) return true;
+    if (id !== undefined && isRecord(storage) && lastIn(storage[threadId]) === id) return true;
     const tuple = await saver.getTuple({ configurable: { thread_id: threadId, checkpoint_ns: "" } });
     return tuple?.checkpoint.id === id;
   };
@@ -375,11 +375,13 @@ function inAnySaver({ saver, target, threadId, signal }: HeadOf): ThreadHead {
   return { is, writeAfter };
 }
 
-/** The latest id of a thread in `MemorySaver`, whose `getTuple` would read all messages. */
-function latestIn(thread: unknown): string | undefined {
+/**
+ * The id that was added last to a thread in `MemorySaver`, whose `getTuple` would read all messages. An earlier one is not
+ * later than it: a run begins after the latest one, and looks before each write.
+ */
+function lastIn(thread: unknown): string | undefined {
   const checkpoints = isRecord(thread) ? thread[""] : undefined;
-  if (!isRecord(checkpoints)) return undefined;
-  return Object.keys(checkpoints).reduce((latest, id) => (id > latest ? id : latest), "");
+  return isRecord(checkpoints) ? Object.keys(checkpoints).at(-1) : undefined;
 }
 
 function idIn(row: unknown): string | undefined {
@@ -400,8 +402,4 @@ function poolOf(saver: BaseCheckpointSaver): PostgresPool | undefined {
 
 function isSqlite(value: unknown): value is SqliteDatabase {
   return hasMethods(value, "prepare", "transaction");
-}
-
-function hasMethods(value: unknown, ...names: readonly string[]): boolean {
-  return isObject(value) && names.every((name) => typeof Reflect.get(value, name) === "function");
 }

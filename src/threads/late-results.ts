@@ -130,13 +130,13 @@ function readLate(value: unknown, own: string): readonly LateResult[] {
     : [];
 }
 
-/** Delivers a result when it comes. An event tells it, in case that no run of the thread follows. */
+/** Delivers a result when it comes. An event tells it, in case that no run of the thread follows. Never rejects. */
 export function awaitLate(
   place: string,
   coming: Promise<Pick<LateResult, "values"> & { readonly result: ToolMessage | undefined }>,
   late: LateResults | undefined,
   threadId: unknown,
-): void {
+): Promise<void> {
   const deliver = async (): Promise<void> => {
     const { result, values } = await coming;
     if (result === undefined || isPlaceholder(result)) return;
@@ -150,7 +150,7 @@ export function awaitLate(
     await late?.deliver({ place, result, values });
   };
   // What ends with the abort has nothing to tell.
-  deliver().catch(() => {});
+  return deliver().catch(() => {});
 }
 
 /** Late results on their way into the thread, and the messages that they become there. */

@@ -16,6 +16,7 @@ import { reduceMessages } from "../history/reducer/reduce-messages.js";
 import type { Repair } from "../history/reducer/repair.js";
 import {
   callIdOf,
+  causeInHistory,
   createPlaceholder,
   isPlaceholder,
   isResult,
@@ -40,6 +41,7 @@ import {
 } from "./langgraph/read-checkpoints.js";
 import { unwrapped } from "./langgraph/swap-channel.js";
 import type { OwnState } from "./own-state.js";
+import { unstartedCalls } from "./started-calls.js";
 import { addUsage, isUsed, NO_USAGE, readTokens, type ThreadUsage, threadUsageSchema } from "./usage.js";
 import type { WatchedCheckpoints } from "./watch-checkpointer.js";
 
@@ -58,6 +60,8 @@ export interface Leftovers {
   readonly nodes: readonly string[];
   /** The interrupts that nobody has resumed. */
   readonly interrupts: readonly unknown[];
+  /** The places of the calls that were surely not started. */
+  readonly unstarted: readonly string[];
   /** What the finished tasks wrote to own keys of the state, in the order of their calls. */
   readonly values: readonly (readonly [key: string, value: unknown])[];
   /** The ids of the messages that later input removes. The client that removed them had seen them. */
@@ -76,7 +80,7 @@ type OwnLeftovers = Omit<Leftovers, "removed" | "rewritten">;
 type Fate = "discarded" | "folded" | "applied";
 
 /** A checkpoint of a thread, and the one that continues it. */
-interface CheckpointStep {
+export interface CheckpointStep {
   readonly checkpoint: CheckpointTuple;
   readonly child: CheckpointTuple | undefined;
   readonly fate: Fate;
@@ -165,7 +169,7 @@ function fateOfParent(child: CheckpointTuple, parent: CheckpointTuple): Fate {
 }
 
 /** The ids of the messages that an input removes. */
-function removalsOf(input: unknown): string[] {
+export function removalsOf(input: unknown): string[] {
   return readMessages(isRecord(input) ? input["messages"] : [])
     .filter((message) => RemoveMessage.isInstance(message))
     .map(({ id = "" }) => id);
@@ -179,8 +183,8 @@ export function keysIn(input: unknown, keys: readonly string[]): string[] {
  * Whether the thread had gone on after the checkpoint. Then another branch has the messages. Results are used
  * anyway: they tell what their calls did.
  */
-async function isForked(
-  { checkpoint, child }: CheckpointStep,
+export async function isForked(
+  { checkpoint, child }: Pick<CheckpointStep, "checkpoint" | "child">,
   checkpoints: WatchedCheckpoints,
 ): Promise<boolean> {
   if (child === undefined) return checkpoints.isFork;
@@ -226,6 +230,7 @@ export function readLeftovers(
     usage: addUsage(fate === "discarded" ? readUsage(checkpoint) : NO_USAGE, usageOf(lost)),
     nodes: nodesToEnter(checkpoint),
     interrupts: waitingInterrupts(checkpoint),
+    unstarted: unstartedCalls(checkpoint),
   };
 }
 
@@ -314,6 +319,23 @@ export function recoverCalls(
   return found;
 }
 
+/**
+ * Why a call has no result.
+ *
+ * @param remains What `recoverCalls` has found for it: no result.
+ * @param unstarted The places of the calls that were surely not started.
+ */
+export function causeOfCall(
+  { call, group, place }: UnansweredCall,
+  remains: Remains | undefined,
+  history: readonly BaseMessage[],
+  unstarted: ReadonlySet<string>,
+): PlaceholderCause {
+  if (remains !== undefined) return "declined";
+  const isUnstarted = call.kind !== "invalid" && unstarted.has(placeOfCall(group, place));
+  return isUnstarted ? "not-started" : causeInHistory(call, history[group.end]);
+}
+
 /** What closes a call. `cause` is undefined for the result that its tool returned. */
 interface Closing {
   readonly unanswered: UnansweredCall;
@@ -379,6 +401,16 @@ export async function recoverMessages(
   leftovers: readonly Leftovers[],
   config: LangGraphRunnableConfig,
 ): Promise<BaseMessage[]> {
+  const { update, current, refused } = placeMessages(messages, leftovers);
+  await tellDropped(refused, current, config);
+  return update;
+}
+
+/** What {@link recoverMessages} does, told to nobody. */
+export function placeMessages(
+  messages: readonly BaseMessage[],
+  leftovers: readonly Pick<Leftovers, "history" | "written" | "removed">[],
+) {
   const update: BaseMessage[] = [];
   const refused: OrphanRefused[] = [];
   let current = messages;
@@ -396,8 +428,7 @@ export async function recoverMessages(
       shown = next;
     }
   }
-  await tellDropped(refused, current, config);
-  return update;
+  return { update, current, refused };
 }
 
 type OrphanRefused = Extract<Repair, { kind: "orphan-refused" }>;

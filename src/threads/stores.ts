@@ -131,6 +131,10 @@ export function boundedSaver(
   };
   return replaceMethods(saver, {
     getTuple: (...given) => answered(saver.getTuple(...given), wait),
+    // Savers that are older than the delta channel do not have it.
+    ...(typeof saver.getDeltaChannelHistory === "function" && {
+      getDeltaChannelHistory: (...given) => answered(saver.getDeltaChannelHistory(...given), wait),
+    }),
     put: (...given) => bounded((own) => own.put(...given)),
     putWrites: (...given) => bounded((own) => own.putWrites(...given)),
   });

@@ -3,9 +3,12 @@
 import type { BaseChatModel, BindToolsInput } from "@langchain/core/language_models/chat_models";
 import { convertToOpenAITool } from "@langchain/core/utils/function_calling";
 import { z } from "zod/v4";
+import type { SummaryPolicy } from "../history/plan-summary.js";
 import { countTextTokens } from "../history/size.js";
-import { DIALECTS, type DialectName } from "../providers/dialects.js";
+import { identityOf } from "../providers/dialect-of.js";
+import { DIALECTS, type DialectName, dialectNamed } from "../providers/dialects.js";
 import { learnedWindowOf, windowOf } from "../providers/failure/overflow.js";
+import { compactedAt } from "../providers/rule.js";
 import {
   countFrom,
   hintAtName,
@@ -106,6 +109,17 @@ export type SummarySettings = { readonly [Name in keyof Table]: ValueIn<Table[Na
 export function budgetFor(model: BaseChatModel | undefined, given: number | undefined): number {
   if (model === undefined) return given ?? 0;
   return given === undefined ? (budgetOf(model) ?? 0) : withinLearned(given, model);
+}
+
+/** What the policy of a summary knows of what the model's provider compacts by itself. Undefined if it does not. */
+export function compactionOf(
+  model: BaseChatModel | undefined,
+  given: DialectName | undefined,
+): SummaryPolicy["compactedAt"] {
+  if (model === undefined) return undefined;
+  const { dialect, modelId } = identityOf(model);
+  const target = { dialect: dialectNamed(given ?? dialect), modelId };
+  return target.dialect.isCompacted && ((messages) => compactedAt(messages, target));
 }
 
 /** How many tokens the tool schemas of a request have, by our estimate. */

@@ -3,6 +3,7 @@
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import { type BaseMessage, HumanMessage, SystemMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
+import { ModelError } from "../errors.js";
 import { safeCuts } from "../history/cut.js";
 import { contentText, toPlain } from "../history/message.js";
 import {
@@ -15,10 +16,11 @@ import {
   TARGET,
 } from "../history/plan-summary.js";
 import { countTextTokens, countTokens, sumTokens } from "../history/size.js";
-import { type Coverage, createSummary, isUserMessage } from "../history/summary.js";
+import { type Coverage, createSummary, createSummaryNote, isUserMessage } from "../history/summary.js";
 import { levelFor, renderTranscript } from "../history/transcript.js";
 import { guardModel, joinChunks, type StreamGuardOptions } from "../providers/answer/guard-model.js";
 import { FinishHabit } from "../providers/answer/verdict.js";
+import { mayPass } from "../providers/failure/model-failure.js";
 import { readOverflow } from "../providers/failure/overflow.js";
 import { shortenText, shortenWork, sizeOf } from "../providers/input/shorten.js";
 import { errorMessage } from "../shared/is-error.js";
@@ -29,6 +31,18 @@ import { type AgentState, type AgentUpdate, turnOf } from "./state.js";
 import { budgetOf, type SummaryLanguage } from "./summary-settings.js";
 import { createUsageCounter, NO_USAGE, type RunTally } from "./usage.js";
 
+/**
+ * Contract: sends the request that the run's own model last had, up to the messages that are shown, with the question at
+ * its end. Resolves to undefined if the model was not asked. Rejects with the error of the model, or if it cannot have
+ * all of these messages in full.
+ */
+export type AskInConversation = (
+  isShown: (message: BaseMessage) => boolean,
+  question: BaseMessage,
+  maxStreamFallbackAttempts: number,
+  config: LangGraphRunnableConfig,
+) => Promise<BaseMessage | undefined>;
+
 interface SummaryRequest {
   readonly policy: SummaryPolicy;
   readonly wording: SummaryWording;
@@ -38,6 +52,8 @@ interface SummaryRequest {
   readonly coveredMessages: Coverage["kind"];
   /** Contract: makes the model that writes the summary. */
   readonly resolveModel: () => Promise<BaseChatModel>;
+  /** Undefined: the model gets a transcript. */
+  readonly askInConversation?: AskInConversation | undefined;
   /** The tally of the run, which counts what the summary costs. */
   readonly tally?: RunTally | undefined;
 }
@@ -69,8 +85,7 @@ export async function summarizeHistory(
       maxStreamFallbackAttempts: failures > 0 ? 0 : request.maxStreamFallbackAttempts,
       tokensPerStep: tokensPerStep(policy, model),
     };
-    const plan = firstPart(due, mostMessages(writer));
-    const text = await writeSummary(plan, writer, config);
+    const { plan, text } = await writeSummary(due, writer, config);
     const coverage = coverPlan(plan, state.messages, coveredMessages);
     if (coverage.kind === "archive") await archive(coverage, state.messages, config);
     const summary = createSummary(text, coverage);
@@ -145,6 +160,7 @@ interface SummaryWriter extends SummaryRequest {
 const HIDDEN = ["nostream", "langsmith:nostream"];
 /** LangSmith's name for a request that only shortens the context. */
 const COMPACTION = "compaction";
+const REQUEST_TIMEOUT = 408;
 
 /** How many requests a summary takes at most, unless the summariser refuses one as too long. */
 const MOST_STEPS = 8;
@@ -159,33 +175,69 @@ function mostMessages({ tokensPerStep }: SummaryWriter): number {
 }
 
 /**
- * Lets the summariser read the plan's messages, in several steps if they are long. Each step includes the summary so
- * far. If all of it would take too many steps, the longest messages are shown in part.
+ * Asks for the summary at the end of the conversation, which the provider has in its cache. If it does not come like
+ * that, the summariser gets a transcript.
  *
+ * @returns The summary with its heading, and what it covers.
  * @throws Error if the summariser throws, takes too long, is cut off, returns nothing, or writes a summary that is
  *   too long.
  */
-async function writeSummary(
+async function writeSummary(due: SummaryPlan, writer: SummaryWriter, config: LangGraphRunnableConfig) {
+  const withHeading = (summary: string) => `${writer.wording.heading}\n\n${summary}`;
+  const asked = await askAtTheEnd(due, writer, config);
+  if (asked !== undefined && faultOf(withHeading(asked), due, writer) === undefined)
+    return { plan: due, text: withHeading(asked) };
+  const plan = firstPart(due, mostMessages(writer));
+  const text = withHeading(await readTranscript(plan, writer, config));
+  const fault = faultOf(text, plan, writer);
+  if (fault !== undefined) throw new Error(fault);
+  return { plan, text };
+}
+
+/** Why a summary is too long. Undefined if it is not. */
+function faultOf(
+  text: string,
+  { summaries, lateResults, covered }: SummaryPlan,
+  { policy }: SummaryWriter,
+): string | undefined {
+  const length = countTextTokens(text);
+  const replaced = sumTokens([...summaries, ...lateResults, ...covered]);
+  if (length >= replaced)
+    return `the summary (${length} tokens) is not shorter than the messages that it covers (${replaced})`;
+  // A longer summary would leave no room for new messages.
+  const most = policy.maxTokens > 0 ? policy.maxTokens * TARGET : Number.POSITIVE_INFINITY;
+  return length > most ? `the summary has ${length} tokens, more than the limit of ${most}` : undefined;
+}
+
+/** Undefined if there is no summary, but a transcript may lead to one. */
+async function askAtTheEnd(
+  { kept }: SummaryPlan,
+  { askInConversation, wording, maxStreamFallbackAttempts, ...writer }: SummaryWriter,
+  config: LangGraphRunnableConfig,
+): Promise<string | undefined> {
+  if (askInConversation === undefined) return undefined;
+  const left = new Set(kept.map(({ id }) => id));
+  const question = createSummaryNote(`${wording.instructions}\n\n${wording.question}`);
+  try {
+    const answer = await withinTime(writer, config, (hidden) =>
+      askInConversation(({ id }) => !left.has(id), question, maxStreamFallbackAttempts, hidden),
+    );
+    return textOf(answer, wording) || undefined;
+  } catch (error) {
+    if (config.signal?.aborted === true || mayPass(error)) throw error;
+    return undefined;
+  }
+}
+
+/** Lets the summariser read the plan's messages, in several steps if they are long. Each has the summary so far. */
+function readTranscript(
   { summaries, lateResults, covered }: SummaryPlan,
   writer: SummaryWriter,
   config: LangGraphRunnableConfig,
 ): Promise<string> {
-  const { wording, policy } = writer;
-  const previous = summaries
-    .map((message) => withoutHeading(contentText(message), wording.heading))
-    .join("\n\n");
-  const summary = await readInSteps([...lateResults, ...covered], previous, writer, config);
-  const text = `${wording.heading}\n\n${summary}`;
-  const length = countTextTokens(text);
-  const replaced = sumTokens([...summaries, ...lateResults, ...covered]);
-  if (length >= replaced)
-    throw new Error(
-      `the summary (${length} tokens) is not shorter than the messages that it covers (${replaced})`,
-    );
-  // A longer summary would leave no room for new messages.
-  const most = policy.maxTokens > 0 ? policy.maxTokens * TARGET : Number.POSITIVE_INFINITY;
-  if (length > most) throw new Error(`the summary has ${length} tokens, more than the limit of ${most}`);
-  return text;
+  const { heading } = writer.wording;
+  const previous = summaries.map((message) => withoutHeading(contentText(message), heading)).join("\n\n");
+  return readInSteps([...lateResults, ...covered], previous, writer, config);
 }
 
 /** Begins again with half of the step if the summariser refuses a request as too long. */
@@ -226,7 +278,7 @@ function shortenBoth(message: BaseMessage, tokens: number): BaseMessage {
 
 async function askSummariser(
   request: string,
-  { model, wording, timeoutMs, maxStreamFallbackAttempts, tally }: SummaryWriter,
+  { model, wording, maxStreamFallbackAttempts, tally, ...writer }: SummaryWriter,
   config: LangGraphRunnableConfig,
 ): Promise<string> {
   const messages = [new SystemMessage(wording.instructions), new HumanMessage(request)];
@@ -240,27 +292,37 @@ async function askSummariser(
     onBroken: ({ usage }) => counter.addBroken(usage),
   };
   const summariser = await guardModel(model, guard, config);
-  const answer = await withDeadline(
-    async (signal) =>
-      joinChunks(
-        await summariser.stream(messages, {
-          ...config,
-          signal,
-          tags: [...HIDDEN, COMPACTION],
-          metadata: withAgentType(config.metadata, COMPACTION),
-          runName: "summarize",
-        }),
-      ),
-    {
-      signal: config.signal,
-      timeoutMs,
-      timeoutError: (milliseconds) => new Error(`the summariser did not respond within ${milliseconds} ms`),
-    },
+  const answer = await withinTime(writer, config, async (hidden) =>
+    joinChunks(await summariser.stream(messages, hidden)),
   );
   if (answer !== undefined) counter.addResponse(answer);
-  const text = answer === undefined ? "" : withoutHeading(contentText(answer), wording.heading);
+  const text = textOf(answer, wording);
   if (text === "") throw new Error("the summariser's response has no text");
   return text;
+}
+
+/** Asks with a time limit, and so that clients see nothing of the response. */
+function withinTime<Answer>(
+  { timeoutMs }: Pick<SummaryWriter, "timeoutMs">,
+  config: LangGraphRunnableConfig,
+  ask: (hidden: LangGraphRunnableConfig) => Promise<Answer>,
+): Promise<Answer> {
+  const hidden = {
+    ...config,
+    tags: [...HIDDEN, COMPACTION],
+    metadata: withAgentType(config.metadata, COMPACTION),
+    runName: "summarize",
+  };
+  return withDeadline((signal) => ask({ ...hidden, signal }), {
+    signal: config.signal,
+    timeoutMs,
+    timeoutError: (milliseconds) =>
+      new ModelError(`the summariser did not respond within ${milliseconds} ms`, { status: REQUEST_TIMEOUT }),
+  });
+}
+
+function textOf(answer: BaseMessage | undefined, { heading }: SummaryWording): string {
+  return answer === undefined ? "" : withoutHeading(contentText(answer), heading);
 }
 
 function withoutHeading(text: string, heading: string): string {
@@ -280,6 +342,8 @@ const PROMPTS = {
       "Keep what the user wants and has decided, names, numbers, dates, ids, paths and other facts to the letter, what tools returned as far as it may still matter, what failed and why, and what is still open.",
       "Where there is a summary so far, fold it in. Write in the language of the conversation, as short as that allows, and nothing but the summary.",
     ].join("\n"),
+    question:
+      "Write this summary now, of all that stands before this message. Do not go on with the conversation, and call no tool.",
     previous: "The summary so far:",
     transcript: "The conversation since:",
   },
@@ -290,6 +354,7 @@ const PROMPTS = {
       "请逐字保留用户的要求和决定、名称、数字、日期、编号、路径等事实，保留之后仍可能用到的工具结果、失败及其原因，以及尚未完成的事项。",
       "如已有摘要，请将其并入。使用对话所用的语言，尽量简短，只输出摘要本身。",
     ].join("\n"),
+    question: "现在请为本消息之前的全部内容写出这份摘要。不要继续对话，也不要调用工具。",
     previous: "已有摘要：",
     transcript: "此后的对话：",
   },
@@ -298,6 +363,8 @@ const PROMPTS = {
 export interface SummaryWording {
   readonly heading: string;
   readonly instructions: string;
+  /** Follows the instructions at the end of a conversation. */
+  readonly question: string;
   /** Contract: returns the text of one request to the summariser. The parts are inserted literally. */
   readonly request: (previous: string, transcript: string) => string;
 }
@@ -310,6 +377,7 @@ export function summaryWording(
   return {
     heading: own.heading ?? words.heading,
     instructions: own.instructions ?? words.instructions,
+    question: words.question,
     request: (previous, transcript) =>
       [...(previous === "" ? [] : [words.previous, previous]), words.transcript, transcript].join("\n\n"),
   };

@@ -22,17 +22,34 @@ export interface WatchedCheckpoints {
   readonly read: ((config: RunnableConfig) => Promise<CheckpointTuple | undefined>) | undefined;
   /** The checkpoint that was saved last before this one, in any branch of the thread. */
   readonly readBefore: ((config: RunnableConfig) => Promise<CheckpointTuple | undefined>) | undefined;
+  /** The superstep of the latest checkpoint of this run that is saved, or that it began on. */
+  savedStep: number | undefined;
+  /** Whether the run saves each checkpoint when it is made, and not only the last one when it ends. */
+  savesAtOnce: boolean;
+  /**
+   * Resolves when the checkpoint before this superstep is saved, to a function that adds a write to it. Undefined if the
+   * run has no such checkpoint before it ends.
+   *
+   * @throws Why the checkpoint is not saved.
+   */
+  whenSent: (step: number) => Promise<WriteBeside | undefined>;
   /** Reads the history of a checkpoint that does not hold it, because its `messages` were a delta channel. */
   readonly readDelta?: (config: RunnableConfig) => Promise<unknown>;
 }
+
+/** Contract: resolves when the write is saved under the id of a task, which need not exist. */
+export type WriteBeside = (task: string, channel: string, value: unknown) => Promise<void>;
 
 export interface WatchedCheckpointer {
   /**
    * Call it before each run. The next checkpoint that is read becomes `abandoned`.
    *
-   * @param resumeValue A value to save with that checkpoint. Undefined: none.
+   * @param isSavedAtExit Whether the run is saved only when it ends.
+   * @param resumeValue A value that the run is resumed with. It is saved with that checkpoint if the run is not.
    */
-  readonly restart: (resumeValue?: unknown) => void;
+  readonly restart: (isSavedAtExit: boolean, resumeValue?: unknown) => void;
+  /** Reads a checkpoint before the run does. The run that is begun next gets the same one. */
+  readonly peek: (config: RunnableConfig) => Promise<CheckpointTuple | undefined>;
   readonly checkpoints: WatchedCheckpoints;
   /**
    * Contract: call it when the run has ended. It resolves when all writes have ended that were begun, and no other one
@@ -51,22 +68,61 @@ export interface WatchedCheckpointer {
 export function watchCheckpointer(saver: BaseCheckpointSaver | undefined): WatchedCheckpointer {
   const checkpoints = checkpointsOf(saver);
   if (saver === undefined)
-    return { checkpoints, checkpointer: undefined, restart: () => {}, saved: async () => {} };
+    return {
+      checkpoints,
+      checkpointer: undefined,
+      restart: () => {},
+      peek: async () => undefined,
+      saved: async () => {},
+    };
   let isFirst = true;
   let toSave: unknown;
   /** Why nothing more is saved. */
   let isClosed: { readonly reason: unknown } | undefined;
-  const restart = (resumeValue?: unknown): void => {
+  /** The last checkpoint of the run's own graph that is saved, and who waits for a later one. */
+  let latest: { readonly step: number; readonly config: RunnableConfig } | undefined;
+  const waiting: { readonly resolve: () => void; readonly reject: (reason: unknown) => void }[] = [];
+  const setLatest = (step: number, config: RunnableConfig): void => {
+    latest = { step, config };
+    checkpoints.savedStep = step;
+  };
+  const wake = (): void => {
+    for (const { resolve, reject } of waiting.splice(0))
+      isClosed === undefined ? resolve() : reject(isClosed.reason);
+  };
+  const close = (reason: unknown): void => {
+    isClosed ??= { reason };
+    wake();
+  };
+  const restart = (isSavedAtExit: boolean, resumeValue?: unknown): void => {
     isClosed = undefined;
     isFirst = true;
-    toSave = resumeValue;
+    latest = undefined;
+    checkpoints.savesAtOnce = !isSavedAtExit;
+    toSave = isSavedAtExit ? resumeValue : undefined;
+  };
+  checkpoints.whenSent = async (step) => {
+    while (latest === undefined || latest.step < step - 1) {
+      if (isClosed !== undefined) throw isClosed.reason;
+      if (!checkpoints.savesAtOnce) return undefined;
+      await new Promise<void>((resolve, reject) => waiting.push({ resolve, reject }));
+    }
+    const { config } = latest;
+    return (task, channel, value) => save(() => saver.putWrites(config, [[channel, value]], task));
+  };
+  let peeked: ReturnType<BaseCheckpointSaver["getTuple"]> | undefined;
+  const peek: WatchedCheckpointer["peek"] = (config) => {
+    peeked = saver.getTuple(config);
+    return peeked;
   };
   const getTuple: BaseCheckpointSaver["getTuple"] = async (config) => {
     const remembers = isFirst;
     isFirst = false;
-    const tuple = await saver.getTuple(config);
+    const tuple = await ((remembers && peeked) || saver.getTuple(config));
+    if (remembers) peeked = undefined;
     if (!remembers) return tuple;
     checkpoints.abandoned = tuple;
+    if (tuple !== undefined) setLatest(tuple.metadata?.step ?? -2, tuple.config);
     checkpoints.isFork = await isSuperseded(saver, config, tuple);
     if (tuple !== undefined && toSave !== undefined && !checkpoints.isFork)
       await saveResumeValue(saver, tuple, toSave);
@@ -81,26 +137,33 @@ export function watchCheckpointer(saver: BaseCheckpointSaver | undefined): Watch
     try {
       return await writing;
     } catch (reason) {
-      isClosed ??= { reason };
+      close(reason);
       throw reason;
     } finally {
       pending.delete(writing);
     }
   };
   const put: BaseCheckpointSaver["put"] = async (...given) => {
+    const [before, checkpoint, metadata] = given;
     const config = await save(() => saver.put(...given));
-    checkpoints.saved = given[1].channel_values;
+    checkpoints.saved = checkpoint.channel_values;
+    // Subgraphs save their checkpoints too.
+    if (!before.configurable?.["checkpoint_ns"]) {
+      setLatest(metadata.step, config);
+      wake();
+    }
     return config;
   };
   const putWrites: BaseCheckpointSaver["putWrites"] = (...given) => save(() => saver.putWrites(...given));
   const saved = async (): Promise<void> => {
-    isClosed ??= { reason: new Error("The run has ended, so nothing more of it is saved.") };
+    close(new Error("The run has ended, so nothing more of it is saved."));
     while (pending.size > 0) await Promise.allSettled(pending);
   };
-  return { checkpoints, checkpointer: replaceMethods(saver, { getTuple, put, putWrites }), restart, saved };
+  const checkpointer = replaceMethods(saver, { getTuple, put, putWrites });
+  return { checkpoints, checkpointer, restart, peek, saved };
 }
 
-function checkpointsOf(
+export function checkpointsOf(
   saver: BaseCheckpointSaver | undefined,
   abandoned?: CheckpointTuple,
 ): WatchedCheckpoints {
@@ -108,6 +171,9 @@ function checkpointsOf(
     abandoned,
     isFork: false,
     saved: undefined,
+    savedStep: undefined,
+    savesAtOnce: false,
+    whenSent: async () => undefined,
     read: saver && ((config) => saver.getTuple(config)),
     readBefore: saver && ((config) => readBefore(saver, config)),
     readDelta: async (config) => saver && readDelta(saver, config),
@@ -269,17 +335,19 @@ const SUBGRAPH = "|";
 const BEFORE_MODEL = /^(?:.*\.before_(?:agent|model)|model_request)$/;
 
 /**
- * The latest checkpoint of the task's thread that has been saved, as the one that the run began on. It can also be one of
- * the run itself: LangGraph saves in the background. Undefined without a saver, and for a subgraph, whose checkpoints
- * are those of one call.
+ * The latest checkpoint of the task's graph that has been saved, as the one that the run began on. It can also be one of
+ * the run itself: LangGraph saves in the background. Undefined without a saver, and for a subgraph without a memory of its
+ * own: the id of a task in its namespace says that its checkpoints are those of one call.
  */
 export async function savedCheckpoints(config: RunnableConfig): Promise<WatchedCheckpoints | undefined> {
-  const { thread_id, checkpoint_ns } = { ...config.configurable };
+  const { thread_id, checkpoint_ns: taskNamespace } = { ...config.configurable };
   const saver = inheritedCheckpointer(config);
-  if (!isSaver(saver) || thread_id === undefined || String(checkpoint_ns ?? "").includes(SUBGRAPH))
-    return undefined;
-  const latest = { configurable: { thread_id, checkpoint_ns: "" } };
-  return checkpointsOf(saver, await saver.getTuple(latest));
+  const checkpoint_ns = String(taskNamespace ?? "")
+    .split(SUBGRAPH)
+    .slice(0, -1)
+    .join(SUBGRAPH);
+  if (!isSaver(saver) || thread_id === undefined || checkpoint_ns.includes(":")) return undefined;
+  return checkpointsOf(saver, await saver.getTuple({ configurable: { thread_id, checkpoint_ns } }));
 }
 
 /** Whether the run of a checkpoint had not asked the model yet. */

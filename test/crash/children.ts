@@ -3,7 +3,7 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { join } from "node:path";
+import { join, parse } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { build, type Plugin } from "esbuild";
@@ -21,7 +21,7 @@ export interface AgentSource {
   readonly packages: string;
 }
 
-interface Bundle {
+export interface Bundle {
   readonly file: string;
   readonly agent?: Pick<Job, "agent">;
 }
@@ -68,10 +68,16 @@ const EXTERNAL = ["better-sqlite3", "pg-native"];
 /** Packages in CommonJS need it. */
 const BANNER = 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);';
 
+/** For bundles and what their processes write. The caller removes it. */
+export function makeFolder(): string {
+  mkdirSync(BUNDLES, { recursive: true });
+  return mkdtempSync(join(BUNDLES, "tether-crash-"));
+}
+
 /** A process that compiles its own sources, or reads all files of its packages, takes several times as long to start. */
-async function bundleChild(outdir: string): Promise<Bundle> {
-  await build({ ...OPTIONS, outdir, external: EXTERNAL, banner: { js: BANNER }, entryPoints: [CHILD] });
-  return { file: join(outdir, "crash-child.mjs") };
+export async function bundleProgram(outdir: string, entry: string): Promise<Bundle> {
+  await build({ ...OPTIONS, outdir, external: EXTERNAL, banner: { js: BANNER }, entryPoints: [entry] });
+  return { file: join(outdir, `${parse(entry).name}.mjs`) };
 }
 
 /** The child and the agent share the packages of the agent. */
@@ -102,7 +108,7 @@ function packagesOf(resolveDir: string): Plugin {
   };
 }
 
-async function startChild({ file }: Bundle): Promise<ChildProcess> {
+export async function startChild({ file }: Bundle): Promise<ChildProcess> {
   // Without the loader of the parent, which would compile the bundle again.
   const child = fork(file, { execArgv: [] });
   await once(child, "message");
@@ -118,9 +124,8 @@ export async function withChildren<Result>(
   use: (folder: string, children: [Children, ...Children[]]) => Promise<Result>,
   agent?: AgentSource,
 ): Promise<Result> {
-  mkdirSync(BUNDLES, { recursive: true });
-  const folder = mkdtempSync(join(BUNDLES, "tether-crash-"));
-  const bundle = await (agent === undefined ? bundleChild(folder) : bundleBoth(folder, agent));
+  const folder = makeFolder();
+  const bundle = await (agent === undefined ? bundleProgram(folder, CHILD) : bundleBoth(folder, agent));
   const children: [Children, ...Children[]] = [
     new Children(bundle),
     ...Array.from({ length: rows - 1 }, () => new Children(bundle)),

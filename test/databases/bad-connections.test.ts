@@ -18,7 +18,6 @@ import { join } from "node:path";
 import { Writable } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
 import { AIMessage } from "@langchain/core/messages";
-import { tool } from "@langchain/core/tools";
 import type { BaseCheckpointSaver } from "@langchain/langgraph";
 import { PostgresSaver } from "@langchain/langgraph-checkpoint-postgres";
 import { SqliteSaver } from "@langchain/langgraph-checkpoint-sqlite";
@@ -28,6 +27,7 @@ import { openPostgresServer } from "../../scripts/with-postgres.js";
 import { createAgentGraph } from "../../src/index.js";
 import { DURABILITIES, type Durability } from "../support/crashing-thread.js";
 import { FunctionModel } from "../support/function-model.js";
+import { makeTool } from "../support/make-tool.js";
 import { DATABASE_URL } from "../support/savers.js";
 import { inThread, pairedMessagesOf, user } from "../support/thread.js";
 
@@ -225,13 +225,14 @@ function createAgent(
     return new AIMessage({ content: ids.map((id) => `call of ${id}`).join(", "), tool_calls });
   });
   const tools = ["first", "second"].map((name) =>
-    tool(
+    makeTool(
+      name,
       async ({ id }) => {
         await delay(random() * 10);
         finished.add(id);
         return `result of ${id}`;
       },
-      { name, description: name, schema: z.object({ id: z.string() }) },
+      z.object({ id: z.string() }),
     ),
   );
   const graph = createAgentGraph({ model, tools, checkpointer: saver, messagesChannel });

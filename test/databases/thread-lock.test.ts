@@ -3,8 +3,9 @@
 import { randomUUID } from "node:crypto";
 import { MemorySaver } from "@langchain/langgraph";
 import { PostgresSaver } from "@langchain/langgraph-checkpoint-postgres";
+import pg from "pg";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { createAgentGraph, type LockPool, postgresThreadLock, type ThreadLock } from "../../src/index.js";
+import { createAgentGraph, postgresThreadLock, type ThreadLock } from "../../src/index.js";
 import { FunctionModel } from "../support/function-model.js";
 import { DATABASE_URL } from "../support/savers.js";
 import { inThread, pairedMessagesOf, user } from "../support/thread.js";
@@ -72,19 +73,10 @@ describe("A run with a lock", () => {
 });
 
 describe.skipIf(DATABASE_URL === undefined)("The lock of PostgreSQL", () => {
-  interface Pool extends LockPool {
-    readonly waitingCount: number;
-    query(text: string): Promise<unknown>;
-    end(): Promise<void>;
-  }
-  /** The class of LangGraph's own pools. */
-  const PoolClass = (Reflect.get(PostgresSaver.fromConnString(DATABASE_URL ?? ""), "pool") as object)
-    .constructor;
   /** Other tests use the server at the same time, so its connections have a name. */
   const application_name = `thread-lock-${randomUUID()}`;
   const poolOf = (max: number) => {
-    const options = { connectionString: DATABASE_URL, max, application_name };
-    const pool: Pool = Reflect.construct(PoolClass, [options]);
+    const pool = new pg.Pool({ connectionString: DATABASE_URL, max, application_name });
     onTestFinished(() => pool.end());
     return pool;
   };

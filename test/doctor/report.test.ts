@@ -112,8 +112,11 @@ describe("a plan", () => {
         {
           checkpointId: "0",
           fate: "discarded",
-          knownMessageIds: ["u", "a"],
+          history: [human("u"), calling("a", "c")],
           written: [result("c"), result("unknown")],
+          interrupts: [],
+          removed: new Set(),
+          unstarted: [],
           otherChannels: ["files"],
         },
       ],

@@ -75,6 +75,21 @@ describe.concurrent("a chat", () => {
     expect(await shown(ui)).toEqual(await stateOf(ui));
   });
 
+  it("goes on with the next message after its Cancel, which only stops reading", async () => {
+    const ui = await open("probe");
+    const left = ui.send('call heedful {"label": "c4"} and call heedful {"label": "left", "ms": 600000}');
+    await until(() => served.log().includes("begin heedful:left"));
+    await until(() => served.log().includes("end heedful:c4"));
+    await ui.send("and now?");
+    await left;
+    expect((await stateOf(ui)).slice(1, 5)).toEqual([
+      "ai> heedful heedful",
+      "tool: heedful done c4",
+      expect.stringMatching(/^tool! Tool call heedful .* a new message came before it finished/),
+      "human: and now?",
+    ]);
+  });
+
   it("regenerates a response and responds to an edited message, each on its own branch", async () => {
     const ui = await open("probe");
     await ui.send('call heedful {"label": "f1"}');

@@ -9,7 +9,7 @@ import {
   type StrictProvider,
   startStrictProvider,
 } from "../support/strict-provider/start-strict-provider.js";
-import { readLog, serve, Thread, until } from "./served.js";
+import { type RunOptions, readLog, serve, Thread, until } from "./served.js";
 import { AGENTS } from "./shared-server.js";
 
 const served = serve();
@@ -34,6 +34,9 @@ const patched = (label: string, slow = "heedful") => [
   expect.stringMatching(new RegExp(`^tool! Tool call ${slow} .*: a new message came before it finished\\.`)),
   `tool: deaf done ${label}`,
 ];
+
+/** What a run that goes on says of the call that had begun. */
+const INTERRUPTED = expect.stringMatching(/^tool! Tool call heedful .*: the run ended before it finished\./);
 
 const begun = (label: string) =>
   served.log().filter((line) => line.startsWith("begin") && line.endsWith(`:${label}`));
@@ -119,7 +122,7 @@ describe.concurrent("a run that is cancelled in the middle of a batch", () => {
     await thread.expectToGoOn();
   });
 
-  it("goes on with a null input, and does not run again what had finished", async () => {
+  it("goes on with a null input, and runs nothing again", async () => {
     const thread = await served.thread("probe");
     const request = 'call heedful {"label": "resume", "ms": 1500} and call deaf {"label": "resume"}';
     const run = await thread.begin(request);
@@ -129,10 +132,10 @@ describe.concurrent("a run that is cancelled in the middle of a batch", () => {
     await thread.client.runs.wait(thread.id, "probe", { input: null });
     expect((await thread.script()).slice(1, 4)).toEqual([
       "ai> heedful deaf",
-      "tool: heedful done resume",
+      INTERRUPTED,
       "tool: deaf done resume",
     ]);
-    expect(begun("resume")).toEqual(["begin heedful:resume", "begin deaf:resume", "begin heedful:resume"]);
+    expect(begun("resume")).toEqual(["begin heedful:resume", "begin deaf:resume"]);
     await thread.expectToGoOn();
   });
 
@@ -214,13 +217,16 @@ describe.concurrent("a message that comes while a run is in flight", () => {
     await thread.expectToGoOn();
   });
 
-  it("waits for its end", async () => {
+  it.each<[string, RunOptions]>([
+    ["if the client says so", { multitaskStrategy: "enqueue" }],
+    ["if the client says nothing", {}],
+  ])("waits for its end %s", async (title, options) => {
     const thread = await served.thread("probe");
-    await thread.begin('call heedful {"label": "enqueue", "ms": 500} and call deaf');
-    await thread.send("hello", { multitaskStrategy: "enqueue" });
+    await thread.begin(`call heedful {"label": "${title}", "ms": 500} and call deaf`);
+    await thread.send("hello", options);
     expect((await thread.script()).slice(1, 6)).toEqual([
       "ai> heedful deaf",
-      "tool: heedful done enqueue",
+      `tool: heedful done ${title}`,
       "tool: deaf done -",
       expect.stringMatching(/^ai: Here is what the tools returned/),
       "human: hello",
@@ -273,10 +279,15 @@ describe.skipIf(process.env["SLOW_TESTS"] !== "1")(
     });
     afterAll(() => strict.stop());
 
-    it.each(CASES)("(%s) loses nothing that a tool of %s had returned", async (end, graph) => {
+    /** Ends a server in the middle of `heedful`, and starts another one, in which `use` gets the thread. */
+    const restarted = async (
+      end: "kill" | "stop",
+      graph: string,
+      label: string,
+      use: (thread: Thread, request: string) => Promise<void>,
+    ): Promise<void> => {
       const STRICT_URL = new URL(strict.url("openai")).origin;
       const options = { config: AGENTS, stateDirectory, env: { TOOL_LOG, STRICT_URL } };
-      const label = `saved-${end}-${graph}`;
       const request = `call heedful {"ms": 60000} and call deaf {"label": "${label}"}`;
       const first = await startDevServer(options);
       const { thread_id } = await first.client.threads.create();
@@ -294,6 +305,17 @@ describe.skipIf(process.env["SLOW_TESTS"] !== "1")(
         // The run of the first server is still written down as busy, so the thread goes on as a copy.
         const copied = await second.client.threads.copy(thread_id);
         const thread = new Thread(second.client, graph, copied.thread_id);
+        await use(thread, request);
+        await thread.expectToGoOn();
+        expect(readLog(TOOL_LOG).filter((line) => line === `begin deaf:${label}`)).toHaveLength(1);
+      } finally {
+        await second.stop();
+      }
+    };
+
+    it.each(CASES)("(%s) loses nothing that a tool of %s had returned", async (end, graph) => {
+      const label = `saved-${end}-${graph}`;
+      await restarted(end, graph, label, async (thread, request) => {
         await thread.send("are you back?");
         expect((await thread.script()).slice(0, 5)).toEqual([
           `human: ${request}`,
@@ -302,11 +324,21 @@ describe.skipIf(process.env["SLOW_TESTS"] !== "1")(
           `tool: deaf done ${label}`,
           "human: are you back?",
         ]);
-        await thread.expectToGoOn();
-        expect(readLog(TOOL_LOG).filter((line) => line === `begin deaf:${label}`)).toHaveLength(1);
-      } finally {
-        await second.stop();
-      }
+      });
+    });
+
+    it.each(["kill", "stop"] as const)("(%s) finishes the turn with a null input", async (end) => {
+      const label = `finished-${end}`;
+      await restarted(end, "probe", label, async (thread, request) => {
+        await thread.client.runs.wait(thread.id, "probe", { input: null });
+        expect(await thread.script()).toEqual([
+          `human: ${request}`,
+          "ai> heedful deaf",
+          INTERRUPTED,
+          `tool: deaf done ${label}`,
+          expect.stringMatching(/^ai: Here is what the tools returned/),
+        ]);
+      });
     });
   },
 );

@@ -206,7 +206,18 @@ describe("the schemas of the product's graph", () => {
       maxConsecutiveErrors: "integer",
     });
     expect(required ?? []).toEqual([]);
-    for (const field of Object.values(properties ?? {})) expect(field).toHaveProperty("description");
+    for (const field of Object.values(properties ?? {}))
+      expect(field).toMatchObject({
+        title: expect.stringMatching(/^[A-Z]/),
+        description: expect.any(String),
+      });
+    expect(properties).toMatchObject({
+      model: { title: "Model", default: "offline:", enum: ["offline:"] },
+      maxToolCalls: { title: "Max tool calls", default: 64, maximum: 64 },
+      messagesToKeep: { default: 20 },
+    });
+    expect(properties?.["maxTokensPerTurn"]).not.toHaveProperty("default");
+    expect(JSON.stringify(properties)).not.toContain(String(Number.MAX_SAFE_INTEGER));
   });
 });
 

@@ -67,7 +67,7 @@ export async function until(check: () => boolean | Promise<boolean>): Promise<vo
   while (!(await check())) await delay(20);
 }
 
-type RunOptions = Omit<RunsInvokePayload, "input">;
+export type RunOptions = Omit<RunsInvokePayload, "input">;
 
 export class Thread {
   readonly client: Client;

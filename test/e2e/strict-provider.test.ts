@@ -2,6 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type DevServer, startDevServer } from "../../scripts/dev-server.js";
+import { allOf } from "../support/all-of.js";
 import type { Asked, Reply } from "../support/strict-provider/reply.js";
 import {
   type StrictProvider,
@@ -169,12 +170,12 @@ it("A refusal reaches the client with the provider's text; the key is not in it,
   const thread = await createThread();
   const message = `Incorrect API key provided: ${KEY}.`;
   strict.failNext({ status: 401, body: { error: { message, code: "invalid_api_key" } } });
-  const events: unknown[] = [];
-  for await (const event of thread.client.runs.stream(thread.id, thread.graph, {
-    input: user("Hello."),
-    streamMode: ["values", "messages-tuple", "custom", "debug", "events"],
-  }))
-    events.push(event);
+  const events = await allOf(
+    thread.client.runs.stream(thread.id, thread.graph, {
+      input: user("Hello."),
+      streamMode: ["values", "messages-tuple", "custom", "debug", "events"],
+    }),
+  );
   expect(events.at(-1)).toMatchObject({
     event: "error",
     data: {

@@ -7,14 +7,24 @@ import {
 } from "@langchain/core/messages";
 import { describe, expect, it } from "vitest";
 import { reportOn } from "../../src/doctor/findings.js";
-import { threadOfList } from "../../src/doctor/thread-store.js";
+import { nextHistoryOf } from "../../src/doctor/next-history.js";
+import { type EndedRun, type StoredThread, threadOfList } from "../../src/doctor/thread-store.js";
 import { createSummary } from "../../src/history/summary.js";
 import type { ModelInputOptions } from "../../src/index.js";
 import { formOf, type RequestSettings } from "../../src/inspector/view/request-form.js";
-import { type Step, stepOf, type ThreadView, viewThread } from "../../src/inspector/view/thread-view.js";
+import {
+  type Step,
+  stepOf,
+  type ThreadView,
+  viewThread,
+  withBranches,
+} from "../../src/inspector/view/thread-view.js";
 
 const STEP: Step = {
   checkpointId: "c2",
+  parentId: "c1",
+  branch: 1,
+  hasFailed: false,
   number: 2,
   at: null,
   messages: 0,
@@ -41,10 +51,14 @@ function view(
     metadata: {},
     steps: [STEP],
     isLatest: true,
+    mendsItself: undefined,
+    errors: [],
+    archived: new Map(),
+    moment: { kind: "asked" } as const,
   };
   return viewThread(
     { ...thread, report: reportOn(threadOfList(history)), step: STEP, history, form, before: earlier },
-    page,
+    { page },
   );
 }
 
@@ -53,15 +67,42 @@ function rowsOf({ rows }: ThreadView): string[] {
   const marks = (given: readonly { readonly word: string }[]) =>
     given.length > 0 ? ` [${given.map(({ word }) => word).join(", ")}]` : "";
   return rows.flatMap((shown) => {
-    const written = (shown.kind === "row" ? [shown.row] : shown.rows).map(({ stored, sent, absence }) => {
-      const left =
-        stored === undefined ? "-" : `${stored.message.role} ${stored.position}${marks(stored.marks)}`;
-      const right = sent.map(
-        (cell) => `${cell.message.role} ${cell.position}${cell.isAsStored ? "" : "*"}${marks(cell.marks)}`,
-      );
-      return `${left} | ${right.join(" ") || `-${marks(absence)}`}`;
-    });
+    const written = (shown.kind === "row" ? [shown.row] : shown.rows).map(
+      ({ kind, stored, sent, absence }) => {
+        const left =
+          stored === undefined ? "-" : `${stored.message.role} ${stored.position}${marks(stored.marks)}`;
+        const right = sent.map(
+          (cell) =>
+            `${cell.message.role} ${cell.position}${kind === "as-stored" ? "" : "*"}${marks(cell.marks)}`,
+        );
+        return `${left} | ${right.join(" ") || `-${marks(absence)}`}`;
+      },
+    );
     return shown.kind === "row" ? written : [`(${shown.word}`, ...written, ")"];
+  });
+}
+
+/** The view of a thread in which nothing runs, and to which a user may write. */
+function viewNext(history: BaseMessage[], given: Partial<StoredThread> = {}): ThreadView {
+  const thread = { ...threadOfList(history), checkpointId: "c2", ...given };
+  const { messages, added } = nextHistoryOf(thread);
+  const form = { options: { dialect: "openai" as const }, origin: "chosen" as const };
+  return viewThread({
+    threadId: "t",
+    graph: "agent",
+    updatedAt: undefined,
+    metadata: {},
+    report: reportOn(thread),
+    mendsItself: true,
+    errors: [],
+    steps: [STEP],
+    step: STEP,
+    isLatest: true,
+    moment: { kind: "next", additions: added },
+    history: messages,
+    form,
+    archived: new Map(),
+    before: undefined,
   });
 }
 
@@ -93,9 +134,11 @@ describe("the rows of a thread", () => {
       "tool result 4 [placeholder: superseded] | tool result 4",
       "user 5 | user 5",
     ]);
-    expect(seen.marks.map(({ mark, places }) => `${mark.word}: ${places.map(({ label }) => label)}`)).toEqual(
-      ["recovered: 3", "placeholder: superseded: 4"],
-    );
+    expect(seen.story).toMatchObject({
+      recovered: [{ anchor: "stored-3", label: "look" }],
+      closed: [{ anchor: "stored-4", label: "look: superseded" }],
+      unplaced: [],
+    });
   });
 
   it("show what only the request has: the system prompt, a placeholder with its cause, a bridge", () => {
@@ -160,8 +203,8 @@ describe("the rows of a thread", () => {
       answer(`a${index}`),
     ]);
     const history = [...texts.flat(), human("e", "word ".repeat(900))];
-    const words = view(history, { maxTokens: 150 }).marks.map(({ mark }) => mark.word);
-    expect(words).toEqual(expect.arrayContaining(["left out", "too long", "gap note", "shortened"]));
+    const rows = rowsOf(view(history, { maxTokens: 150 })).join("\n");
+    for (const word of ["left out, too long", "gap note", "shortened"]) expect(rows).toContain(word);
   });
 
   it("tell each model's state that another model does not get", () => {
@@ -186,9 +229,23 @@ describe("the rows of a thread", () => {
     );
     const last = view(history);
     expect(last.page).toEqual({ number: 3, count: 3, start: 200, end: 300 });
-    expect(rowsOf(last)).toHaveLength(100);
-    expect(rowsOf(view(history, {}, undefined, 2))[0]).toBe("user 101 | user 101");
+    const rows = rowsOf(last);
+    expect([rows[0], rows[1], rows.at(-2)]).toEqual([
+      "(as stored",
+      "user 201 | user 201",
+      "user 299 | user 299",
+    ]);
+    expect(rows).toHaveLength(102);
+    expect(rowsOf(view(history, {}, undefined, 2))[1]).toBe("user 101 | user 101");
     expect(last.pageOfPlace("stored-101")).toBe(2);
+  });
+
+  it("fill the last page, and leave the first one short", () => {
+    const history = Array.from({ length: 201 }, (_, index) => human(`h${index}`));
+    expect(view(history).page).toMatchObject({ number: 3, start: 101, end: 201 });
+    const first = view(history, {}, undefined, 1);
+    expect(first.page).toMatchObject({ start: 0, end: 1 });
+    expect([first.pageOfPlace("stored-1"), first.pageOfPlace("stored-2")]).toEqual([1, 2]);
   });
 
   it("write characters that move the text as escapes, and cut long texts", () => {
@@ -196,6 +253,69 @@ describe("the rows of a thread", () => {
     const content = row?.kind === "row" ? row.row.stored?.message.content : undefined;
     expect(content?.text.startsWith("\\u202eevil\\u0000xx")).toBe(true);
     expect(content?.cut).toBe(5_006);
+  });
+});
+
+describe("the next request", () => {
+  const ended = (written: BaseMessage[], history: BaseMessage[]): EndedRun => ({
+    checkpointId: "c2",
+    fate: "pending",
+    history,
+    written,
+    interrupts: [],
+    removed: new Set(),
+    unstarted: [],
+    otherChannels: [],
+  });
+
+  it("has what an ended run left, closes the other calls, and ends with what the user says next", () => {
+    const history = [human("a"), asking("b", "c1", "c2")];
+    const seen = viewNext(history, { endedRuns: [ended([result("", "c2")], history)] });
+    expect(rowsOf(seen)).toEqual([
+      "user 1 | user 1",
+      "assistant 2 | assistant 2",
+      "- | tool result 3* [will be closed: superseded]",
+      "- | tool result 4* [will be recovered]",
+      "- | user 5* [the next message]",
+    ]);
+    expect(seen.story).toMatchObject({
+      willBeClosed: [{ label: "look: superseded" }],
+      willBeRecovered: [{ label: "look", anchor: "sent-4" }],
+    });
+    expect(seen.report.findings.map(({ code }) => code)).toContain("state/pending-result");
+  });
+
+  it("says what has no place, and shows a result that is not at its call where it is sent", () => {
+    const seen = viewNext([human("a"), asking("b", "c1"), human("f"), result("c", "c1"), result("d", "c9")]);
+    expect(rowsOf(seen)).toEqual([
+      "user 1 | user 1",
+      "assistant 2 | assistant 2",
+      "- | tool result 3* [moved]",
+      "user 3 | user 4",
+      "tool result 4 | - [moved]",
+      "tool result 5 | - [left out, orphan result]",
+      "- | user 5* [the next message]",
+    ]);
+    expect(seen.story.unplaced).toMatchObject([{ anchor: "stored-5" }]);
+  });
+
+  it("is not made of a list that nobody continues", () => {
+    const list = [human("a"), asking("b", "c1")];
+    expect([...nextHistoryOf(threadOfList(list), null).added.values()]).toEqual(["closed"]);
+  });
+});
+
+describe("the branches of a thread", () => {
+  it("are told by what each step continues", () => {
+    const at = (checkpointId: string, parentId: string | null): Step => ({ ...STEP, checkpointId, parentId });
+    const steps = withBranches([at("e", "b"), at("d", "c"), at("c", "b"), at("b", "a"), at("a", null)]);
+    expect(steps.map(({ checkpointId, branch }) => `${checkpointId}${branch}`)).toEqual([
+      "e1",
+      "d2",
+      "c2",
+      "b1",
+      "a1",
+    ]);
   });
 });
 

@@ -111,7 +111,7 @@ describe("a summary", () => {
 
   it("is written by the model of the request if there is no other one", async () => {
     const model = new FunctionModel(({ text }) =>
-      text.includes("conversation since") ? "In short." : "Yes.",
+      text.includes("Write this summary now") ? "In short." : "Yes.",
     );
     const opened = open(LIMITS, { model });
     expect((await talk(opened, 6)).map(({ type }) => type)).toContain("summary-made");

@@ -1,4 +1,5 @@
-import { tool } from "@langchain/core/tools";
+import { setTimeout as delay } from "node:timers/promises";
+import { type ToolRuntime, tool } from "@langchain/core/tools";
 import { interrupt, MemorySaver } from "@langchain/langgraph";
 import { createAgent, createMiddleware } from "langchain";
 import { describe, expect, it } from "vitest";
@@ -53,6 +54,36 @@ it.each([
     "ai: Done again.",
   ]);
   expect(runs).toEqual(["fast:one", "fast:two", "fast:three", "fast:four"]);
+});
+
+it("a tool gets a key of its call, which is the same when a run with the input null runs it again", async () => {
+  const keys: (string | undefined)[] = [];
+  const pay = tool(
+    async (_: object, { callKey, signal }: ToolRuntime & { callKey?: string }) => {
+      keys.push(callKey);
+      if (keys.length <= 2) await delay(60_000, undefined, { ...(signal && { signal }) });
+      return "paid";
+    },
+    { name: "pay", description: "Pays.", schema: z.object({}) },
+  );
+  const model = scripted(calls(["pay", {}, "a"], ["pay", {}, "b"]), "Done.");
+  const agent = createAgent({
+    model,
+    tools: [pay],
+    checkpointer: new MemorySaver(),
+    middleware: [tetherMiddleware()],
+  } as never) as unknown as AnyAgent;
+  const config = { configurable: { thread_id: "1" } };
+  const controller = new AbortController();
+  const run = agent.invoke(user("Go."), { ...config, signal: controller.signal });
+  await expect.poll(() => keys.length).toBe(2);
+  controller.abort();
+  await expect(run).rejects.toThrow(/abort/i);
+  await agent.invoke(null as never, config);
+  const [first, second] = keys;
+  expect(first).toMatch(/^[0-9a-f]{32}$/);
+  expect(second).not.toBe(first);
+  expect(keys.slice(2).toSorted()).toEqual([first, second].toSorted());
 });
 
 describe("a tool that throws", () => {

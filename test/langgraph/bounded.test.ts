@@ -24,7 +24,12 @@ it.each(["batch", "get", "put", "delete", "search", "listNamespaces"] as const)(
   },
 );
 
-it.each(["getTuple", "put", "putWrites"] as const satisfies (keyof BaseCheckpointSaver)[])(
+it.each([
+  "getTuple",
+  "getDeltaChannelHistory",
+  "put",
+  "putWrites",
+] as const satisfies (keyof BaseCheckpointSaver)[])(
   "`%s` of a checkpointer that does not answer is given up",
   async (method) => {
     const saver = boundedSaver(silent(new MemorySaver()), undefined);

@@ -6,6 +6,7 @@ import { describe, expect, it } from "vitest";
 import { agentMiddleware, createAgentGraph } from "../../src/index.js";
 import { retractMessages, takeBack } from "../../src/threads/langgraph/channels.js";
 import { type ChunkOptions, customChunk } from "../../src/threads/langgraph/run-host.js";
+import { allOf } from "../support/all-of.js";
 import { oneNode } from "../support/plain-graph.js";
 
 const graph = new StateGraph(MessagesAnnotation)
@@ -28,9 +29,7 @@ it.each<ChunkOptions>([
   { streamMode: "updates" },
   {},
 ])("with the options %j", async (options) => {
-  const chunks: unknown[] = [];
-  // `stream` encodes these chunks; here they are as a run makes them.
-  for await (const chunk of graph._streamIterator({ messages: [] }, options as never)) chunks.push(chunk);
+  const chunks = await allOf(graph._streamIterator({ messages: [] }, options as never));
   const made = customChunk("a value", options);
   const ofLangGraph = chunks.filter((chunk) => JSON.stringify(chunk).includes("a value"));
   expect(ofLangGraph).toEqual(made === undefined ? [] : [made.chunk]);

@@ -30,6 +30,7 @@ import {
   withoutForgedKeys,
 } from "../../src/threads/langgraph/run-host.js";
 import { stepOf, withTaskInput } from "../../src/threads/langgraph/wrappable-graph.js";
+import { allOf } from "../support/all-of.js";
 import { oneNode, parallelGraph } from "../support/plain-graph.js";
 import { inThread, user } from "../support/thread.js";
 
@@ -244,9 +245,7 @@ describe("the stream of a parent graph", () => {
       );
       return child.invoke(state, options);
     });
-    const chunks: unknown[] = [];
-    for await (const chunk of await parent.stream(user("hi"), { streamMode: ["updates"], subgraphs: true }))
-      chunks.push(chunk);
+    const chunks = await allOf(parent.stream(user("hi"), { streamMode: ["updates"], subgraphs: true }));
     expect(chunks).toEqual([
       [[expect.stringMatching(/^node0:/)], "updates", "hidden"],
       [[], "updates", { node0: expect.anything() }],

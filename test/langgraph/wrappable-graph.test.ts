@@ -17,6 +17,7 @@ import {
   showOnly,
   WrappableGraph,
 } from "../../src/threads/langgraph/wrappable-graph.js";
+import { allOf } from "../support/all-of.js";
 import { oneNode } from "../support/plain-graph.js";
 import { inThread, user } from "../support/thread.js";
 
@@ -104,9 +105,7 @@ describe("a channel that is not shown", () => {
       .addEdge(START, "count")
       .compile({ checkpointer: saver });
     const graph = new Watched(showOnly(drawn, ["shown"]) as never);
-    const seen: unknown[] = [];
-    for await (const values of await graph.stream({} as never, { ...inThread("1"), streamMode: "values" }))
-      seen.push(values);
+    const seen = await allOf(graph.stream({} as never, { ...inThread("1"), streamMode: "values" }));
     seen.push((await graph.getState(inThread("1"))).values);
     expect(seen.filter((values) => Object.hasOwn(Object(values), "hidden"))).toEqual([]);
     expect(seen.at(-1)).toEqual({ shown: 1 });

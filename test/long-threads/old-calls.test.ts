@@ -10,31 +10,25 @@ import { inThread, messagesOf, user } from "../support/thread.js";
 const args = { at: "weather", tokens: 5 };
 
 /** How a provider writes a call. */
-const forms: readonly (readonly [form: string, message: (id: string) => AIMessage])[] = [
-  ["OpenAI", (id) => new AIMessage({ content: "", tool_calls: [{ id, name: "look", args }] })],
-  [
-    "Anthropic",
-    (id) =>
-      new AIMessage({
-        content: [
-          { type: "text", text: "I look." },
-          { type: "tool_use", id, name: "look", input: args },
-        ],
-        tool_calls: [{ id, name: "look", args }],
-      }),
-  ],
-  [
-    "OpenAI, with the raw calls beside",
-    (id) =>
-      new AIMessage({
-        content: "",
-        tool_calls: [{ id, name: "look", args }],
-        additional_kwargs: {
-          tool_calls: [{ id, type: "function", function: { name: "look", arguments: JSON.stringify(args) } }],
-        },
-      }),
-  ],
-];
+const forms = Object.entries<(id: string) => AIMessage>({
+  OpenAI: (id) => new AIMessage({ content: "", tool_calls: [{ id, name: "look", args }] }),
+  Anthropic: (id) =>
+    new AIMessage({
+      content: [
+        { type: "text", text: "I look." },
+        { type: "tool_use", id, name: "look", input: args },
+      ],
+      tool_calls: [{ id, name: "look", args }],
+    }),
+  "OpenAI, with the raw calls beside": (id) =>
+    new AIMessage({
+      content: "",
+      tool_calls: [{ id, name: "look", args }],
+      additional_kwargs: {
+        tool_calls: [{ id, type: "function", function: { name: "look", arguments: JSON.stringify(args) } }],
+      },
+    }),
+});
 const ids: readonly (readonly [title: string, id: (turn: number) => string])[] = [
   ["own ids", (turn) => `call_${turn}`],
   ["one id for all", () => "call_0"],
@@ -74,25 +68,6 @@ describe.each(forms)(
     });
   },
 );
-
-it("With the limit 0 the model sees the calls of the current turn only", async () => {
-  const { sent, stored } = await converse(4, 0, (turn) => forms[0]?.[1](`c${turn}`) ?? new AIMessage(""));
-  expect(sent).toEqual([1, 1, 1, 1]);
-  expect(stored).toEqual([1, 2, 3, 4]);
-});
-
-it("Parallel calls count one by one, and a batch can be cut", async () => {
-  const batch = (turn: number) =>
-    new AIMessage({
-      content: "",
-      tool_calls: [`a${turn}`, `b${turn}`].map((id) => ({ id, name: "look", args })),
-    });
-  const { sent, stored, model } = await converse(4, 3, batch);
-  expect(sent).toEqual([2, 4, 5, 5]);
-  expect(stored).toEqual([2, 4, 6, 8]);
-  // The ids are the provider's affair: each dialect has its own form of them.
-  expect((model.requests.at(-1)?.messages ?? []).flatMap(callIdsOf)).toHaveLength(5);
-});
 
 it("Calls that the model is not sent do not make a summary due", async () => {
   const { graph, summariser } = createLookGraph(

@@ -4,7 +4,6 @@
  */
 
 import { AIMessage, type BaseMessage } from "@langchain/core/messages";
-import { tool } from "@langchain/core/tools";
 import { InMemoryStore, MemorySaver } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
@@ -14,6 +13,7 @@ import { createAgentGraph, readFullHistory } from "../../src/index.js";
 import { countToolTokens } from "../../src/threads/summary-settings.js";
 import { FunctionModel } from "../support/function-model.js";
 import { squeeze, tokensOf } from "../support/long-histories.js";
+import { makeTool } from "../support/make-tool.js";
 import { type RecordedMessage, recordedConversations } from "../support/recorded-conversations.js";
 import { transcriptsOf } from "../support/run-summarize.js";
 import { inThread, messagesOf } from "../support/thread.js";
@@ -52,11 +52,7 @@ async function replay(lines: readonly RecordedMessage[], coveredMessages: "keep"
   );
   let played = 0;
   const tools = [...names].map((name) =>
-    tool(async () => results[played++]?.content ?? "", {
-      name,
-      description: `Does ${name}.`,
-      schema: z.looseObject({}),
-    }),
+    makeTool(name, async () => results[played++]?.content ?? "", z.looseObject({})),
   );
   const model = new FunctionModel(({ index }) => {
     const answer = answers[index];

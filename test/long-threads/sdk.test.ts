@@ -58,19 +58,6 @@ describe.each<Kind>(["keep", "archive"])("Over the SDK, with covered messages se
   });
 });
 
-it("Over the SDK, removing a kept summary brings back what it covers", async () => {
-  const { thread_id, state } = await lead("keep");
-  const summaries = summariesOf(await state());
-  for (const { id } of summaries.toReversed()) {
-    await server.client.threads.updateState(thread_id, { values: { messages: [{ type: "remove", id }] } });
-  }
-  expect(summariesOf(await state())).toEqual([]);
-  expectTurns(
-    (await state()).messages.map(({ content }) => content),
-    6,
-  );
-});
-
 it("The chat stream of the server has nothing of the summariser, its custom stream the event", async () => {
   const { thread_id } = await server.client.threads.create();
   const seen: string[] = [];

@@ -74,24 +74,6 @@ describe("The chat stream of a run that makes a summary", () => {
   });
 });
 
-it("A run is not made to wait by a summariser that hangs", async () => {
-  const model = new FunctionModel(() => new Promise<never>(() => {}));
-  const { graph } = createLookGraph(() => "fine", {
-    summaryModel: model,
-    summaryTimeoutMs: 50,
-    maxTokensBeforeSummary: 50,
-  });
-  const messages = [
-    { role: "user", content: textOf(60) },
-    { role: "assistant", content: textOf(60) },
-    { role: "user", content: "x" },
-    { role: "assistant", content: "y" },
-    { role: "user", content: "hello" },
-  ];
-  const result = await graph.invoke({ messages } as never);
-  expect(messagesOf(result).at(-1)?.text).toBe("fine");
-});
-
 it("The wording of the graph is used", async () => {
   const { graph, summariser } = createLookGraph(() => "fine", {
     summaryLanguage: "zh",

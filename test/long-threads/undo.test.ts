@@ -42,16 +42,6 @@ const expectWhole = (texts: readonly string[], turns: number) => {
 };
 
 describe.each<Kind>(["keep", "archive"])("A thread with covered messages set to %s", (kind) => {
-  it("is read back completely and in order", async () => {
-    const { whole, summariser, model } = await lead(kind);
-    expect(summariser.requests.length).toBeGreaterThan(1);
-    expect(model.refused).toEqual([]);
-    expectWhole(
-      (await whole()).map(({ text }) => text),
-      8,
-    );
-  });
-
   it("is brought back by restoreCovered, and goes on", async () => {
     const { graph, store, state, whole, model } = await lead(kind);
     const update = await restoreCovered(store, "t", { messages: await state() });

@@ -41,44 +41,6 @@ async function run(layers: readonly Layer<Context>[], core?: (context: Context) 
 }
 
 describe("runOnion", () => {
-  it("enters all layers in order and leaves them in reverse", async () => {
-    const { lines, result, error } = await run([passing("a"), passing("b")]);
-    expect(lines).toEqual(["before a", "before b", "core", "after b", "after a"]);
-    expect([result, error]).toEqual(["core", undefined]);
-  });
-
-  it("runs only the core if there is no layer", async () => {
-    expect(await run([])).toMatchObject({ lines: ["core"], result: "core", error: undefined });
-  });
-
-  it("skips the inner layers if a layer sets a result itself", async () => {
-    const given = layer("given", async (context) => {
-      context.result = "given";
-    });
-    const { lines, result } = await run([passing("a"), given, passing("b")]);
-    expect([lines, result]).toEqual([["before a", "after a"], "given"]);
-  });
-
-  it("passes an error of the core to each layer on the way out, and a layer can catch it", async () => {
-    const seen: unknown[] = [];
-    const watching = layer("watching", async (_context, next) => {
-      await next().catch((error: unknown) => {
-        seen.push(error);
-        throw error;
-      });
-    });
-    const catching = layer("catching", async (context, next) => {
-      await next().catch(() => {
-        context.result = "caught";
-      });
-    });
-    const failure = new Error("core");
-    const fail = () => Promise.reject(failure);
-    expect((await run([watching], fail)).error).toBe(failure);
-    expect(await run([catching, watching], fail)).toMatchObject({ result: "caught", error: undefined });
-    expect(seen).toEqual([failure, failure]);
-  });
-
   it("lets a layer with retries run the inner layers again, one run at a time, and counts", async () => {
     const retrying = layer("again", (_context, next) => twice(next), true);
     const { lines, retries, error } = await run([retrying, passing("b")]);

@@ -111,14 +111,11 @@ describe("OfflineChatModel", () => {
     expect(callNames(await bindOffline({ tool_choice: choice }).invoke(text))).toEqual(names);
   });
 
-  it.each<{ title: string; model: ReturnType<typeof bindOffline> }>([
-    { title: "a tool that is not bound", model: bindOffline({ tool_choice: "missing" }) },
-    {
-      title: "a required call without tools",
-      model: new OfflineChatModel().bindTools([], { tool_choice: "any" }),
-    },
-    { title: "a value that is not a choice", model: bindOffline({ tool_choice: {} }) },
-  ])("refuses as tool choice $title", async ({ model }) => {
+  it.each<[title: string, model: ReturnType<typeof bindOffline>]>([
+    ["a tool that is not bound", bindOffline({ tool_choice: "missing" })],
+    ["a required call without tools", new OfflineChatModel().bindTools([], { tool_choice: "any" })],
+    ["a value that is not a choice", bindOffline({ tool_choice: {} })],
+  ])("refuses as tool choice %s", async (_title, model) => {
     await expect(model.invoke("hello")).rejects.toMatchObject({ status: 400, param: "tool_choice" });
   });
 

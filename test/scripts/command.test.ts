@@ -11,16 +11,16 @@ import { ANY_DECISION, type ApprovalRule } from "../../src/agent/approval-rules.
 import type { ToolTask } from "../../src/threads/langgraph/read-checkpoints.js";
 
 describe("readCommand", () => {
-  it.each<{ line: string; command: TypedCommand | undefined }>([
-    { line: "/quit", command: { name: "quit", words: "" } },
-    { line: "/quit now", command: { name: "quit", words: "now" } },
-    { line: "  /aprove  it ", command: { name: "aprove", words: "it" } },
-    { line: "/edit {\n}", command: { name: "edit", words: "{\n}" } },
-    { line: "/", command: { name: "", words: "" } },
-    { line: "/etc/hosts is what?", command: undefined },
-    { line: "// a comment", command: undefined },
-    { line: "what does /quit do?", command: undefined },
-  ])("reads $line", ({ line, command }) => {
+  it.each<[line: string, command: TypedCommand | undefined]>([
+    ["/quit", { name: "quit", words: "" }],
+    ["/quit now", { name: "quit", words: "now" }],
+    ["  /aprove  it ", { name: "aprove", words: "it" }],
+    ["/edit {\n}", { name: "edit", words: "{\n}" }],
+    ["/", { name: "", words: "" }],
+    ["/etc/hosts is what?", undefined],
+    ["// a comment", undefined],
+    ["what does /quit do?", undefined],
+  ])("reads %s", (line, command) => {
     expect(readCommand(line)).toEqual(command);
   });
 });
@@ -40,26 +40,23 @@ describe("readDecision", () => {
   const question = questionOf(ANY_DECISION);
   const mistake = (message: string): TypedDecision => ({ kind: "mistake", message });
 
-  it.each<{ line: string; typed: TypedDecision }>([
-    { line: "/approve", typed: { kind: "decision", decision: { type: "approve" } } },
-    {
-      line: "/approve but less",
-      typed: mistake("/approve takes no text. Use /edit to change the call, or /reject to say why not."),
-    },
-    {
-      line: "/reject too much",
-      typed: { kind: "decision", decision: { type: "reject", message: "too much" } },
-    },
-    {
-      line: '/edit {"amount": 2}',
-      typed: {
+  it.each<[line: string, typed: TypedDecision]>([
+    ["/approve", { kind: "decision", decision: { type: "approve" } }],
+    [
+      "/approve but less",
+      mistake("/approve takes no text. Use /edit to change the call, or /reject to say why not."),
+    ],
+    ["/reject too much", { kind: "decision", decision: { type: "reject", message: "too much" } }],
+    [
+      '/edit {"amount": 2}',
+      {
         kind: "decision",
         decision: { type: "edit", edited_action: { name: "pay", args: { amount: 2 } } },
       },
-    },
-    { line: "/edit 2", typed: mistake("/edit needs the arguments as a JSON object.") },
-    { line: "/help", typed: { kind: "other" } },
-  ])("reads $line", ({ line, typed }) => {
+    ],
+    ["/edit 2", mistake("/edit needs the arguments as a JSON object.")],
+    ["/help", { kind: "other" }],
+  ])("reads %s", (line, typed) => {
     expect(readDecision(readCommand(line) ?? { name: "", words: "" }, question)).toEqual(typed);
   });
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type RunPart, RunPrinter } from "../../scripts/terminal/run-printer.js";
+import { rowsOf } from "../support/titled.js";
 
 function printed(...parts: RunPart[]): string {
   let output = "";
@@ -32,110 +33,97 @@ const tool = (fields: object) => ({
 });
 
 describe("RunPrinter", () => {
-  it.each<{ title: string; parts: RunPart[]; output: string }>([
-    {
-      title: "a streamed text once, though the node returns it too",
-      parts: [streamed(ai("a", "Hello ")), streamed(ai("a", "you")), returned(ai("a", "Hello you"))],
-      output: "Hello you\n",
-    },
-    {
-      title: "a text that was not streamed",
-      parts: [streamed(ai("a", "Hello you")), returned(ai("a", "Hello you"))],
-      output: "Hello you\n",
-    },
-    { title: "a text that only the update has", parts: [returned(ai("a", "Hello"))], output: "Hello\n" },
-    {
-      title: "a text once that the node returns under another id",
-      parts: [
-        streamed(ai("a", "Hello ")),
-        streamed(ai("a", "you")),
-        streamed(ai("b", "Hello you")),
-        returned(ai("b", "Hello you")),
+  it.each(
+    rowsOf<[parts: RunPart[], output: string]>({
+      "a streamed text once, though the node returns it too": [
+        [streamed(ai("a", "Hello ")), streamed(ai("a", "you")), returned(ai("a", "Hello you"))],
+        "Hello you\n",
       ],
-      output: "Hello you\n",
-    },
-    {
-      title: "the same text twice if two tasks write it",
-      parts: [streamed(ai("a", "Yes")), returned(ai("a", "Yes")), streamed(ai("b", "Yes"), "model:2")],
-      output: "Yes\nYes\n",
-    },
-    {
-      title: "the rest of a text that the node completed",
-      parts: [streamed(ai("a", "Hello ")), returned(ai("a", "Hello you"))],
-      output: "Hello you\n",
-    },
-    {
-      title: "another text that the node returned instead of the streamed one",
-      parts: [streamed(ai("a", "Hello ")), returned(ai("a", "Stopped."))],
-      output: "Hello \nStopped.\n",
-    },
-    {
-      title: "a retracted text, and the new one",
-      parts: [
-        streamed(ai("a", "Hel")),
-        streamed({ type: "remove", id: "a" }),
-        streamed(ai("b", "Hello")),
-        returned(ai("b", "Hello")),
+      "a text that was not streamed": [
+        [streamed(ai("a", "Hello you")), returned(ai("a", "Hello you"))],
+        "Hello you\n",
       ],
-      output: "Hel\n  (the text so far was retracted)\nHello\n",
-    },
-    {
-      title: "the same text again, if it was retracted and returned with tool calls",
-      parts: [
-        streamed(ai("a", "Hello")),
-        streamed({ type: "remove", id: "a" }),
-        streamed(ai("b", "Hello")),
-        returned(ai("b", "Hello")),
+      "a text that only the update has": [[returned(ai("a", "Hello"))], "Hello\n"],
+      "a text once that the node returns under another id": [
+        [
+          streamed(ai("a", "Hello ")),
+          streamed(ai("a", "you")),
+          streamed(ai("b", "Hello you")),
+          returned(ai("b", "Hello you")),
+        ],
+        "Hello you\n",
       ],
-      output: "Hello\n  (the text so far was retracted)\nHello\n",
-    },
-    {
-      title: "why a response is requested again, and nothing about the end of a run",
-      parts: [
-        { event: "custom", data: { type: "answer-broken", reason: "empty" } },
-        { event: "custom", data: { type: "run-end", calls: 0, results: 0, usedFallback: true } },
+      "the same text twice if two tasks write it": [
+        [streamed(ai("a", "Yes")), returned(ai("a", "Yes")), streamed(ai("b", "Yes"), "model:2")],
+        "Yes\nYes\n",
       ],
-      output:
+      "the rest of a text that the node completed": [
+        [streamed(ai("a", "Hello ")), returned(ai("a", "Hello you"))],
+        "Hello you\n",
+      ],
+      "another text that the node returned instead of the streamed one": [
+        [streamed(ai("a", "Hello ")), returned(ai("a", "Stopped."))],
+        "Hello \nStopped.\n",
+      ],
+      "a retracted text, and the new one": [
+        [
+          streamed(ai("a", "Hel")),
+          streamed({ type: "remove", id: "a" }),
+          streamed(ai("b", "Hello")),
+          returned(ai("b", "Hello")),
+        ],
+        "Hel\n  (the text so far was retracted)\nHello\n",
+      ],
+      "the same text again, if it was retracted and returned with tool calls": [
+        [
+          streamed(ai("a", "Hello")),
+          streamed({ type: "remove", id: "a" }),
+          streamed(ai("b", "Hello")),
+          returned(ai("b", "Hello")),
+        ],
+        "Hello\n  (the text so far was retracted)\nHello\n",
+      ],
+      "why a response is requested again, and nothing about the end of a run": [
+        [
+          { event: "custom", data: { type: "answer-broken", reason: "empty" } },
+          { event: "custom", data: { type: "run-end", calls: 0, results: 0, usedFallback: true } },
+        ],
         "  · the model's response is empty: it has neither text nor a tool call. It is requested again without streaming\n",
-    },
-    {
-      title: "tool calls with their arguments, and invalid arguments unchanged",
-      parts: [
-        returned({
-          ...ai("a", "Let me see."),
-          tool_calls: [{ id: "c1", name: "look", args: { at: "tea", times: 2 } }],
-          invalid_tool_calls: [{ id: "c2", name: "look", args: '{"at": ' }],
-        }),
       ],
-      output: 'Let me see.\n  → look(at: "tea", times: 2)\n  → look({"at": )\n',
-    },
-    {
-      title: "a result once, even if a later run recovers it",
-      parts: [streamed(tool({ id: "r1" })), streamed(tool({ id: "r1" }), "patch:1")],
-      output: "  ← look: seen\n",
-    },
-    {
-      title: "the error of a tool",
-      parts: [streamed(tool({ status: "error", content: "Error: dark" }))],
-      output: "  ✗ look: Error: dark\n",
-    },
-    {
-      title: "the description of an event, without the placeholder",
-      parts: [
-        { event: "custom", data: { type: "call-closed", tool: "look", callId: "c1", cause: "superseded" } },
-        streamed(tool({ status: "error", additional_kwargs: { tether_placeholder: "superseded" } })),
+      "tool calls with their arguments, and invalid arguments unchanged": [
+        [
+          returned({
+            ...ai("a", "Let me see."),
+            tool_calls: [{ id: "c1", name: "look", args: { at: "tea", times: 2 } }],
+            invalid_tool_calls: [{ id: "c2", name: "look", args: '{"at": ' }],
+          }),
+        ],
+        'Let me see.\n  → look(at: "tea", times: 2)\n  → look({"at": )\n',
       ],
-      output: "  · look: closed without a result, because a new message came before it finished\n",
-    },
-    {
-      title: "the parts of a subgraph, and the updates of parallel tasks",
-      parts: [
-        { ...streamed(ai("a", "Hi")), event: "messages|sub:1" },
-        { event: "updates", data: { model: [{ messages: ai("a", "Hi") }, null], other: null } },
+      "a result once, even if a later run recovers it": [
+        [streamed(tool({ id: "r1" })), streamed(tool({ id: "r1" }), "patch:1")],
+        "  ← look: seen\n",
       ],
-      output: "Hi\n",
-    },
-  ])("prints $title", ({ parts, output }) => {
+      "the error of a tool": [
+        [streamed(tool({ status: "error", content: "Error: dark" }))],
+        "  ✗ look: Error: dark\n",
+      ],
+      "the description of an event, without the placeholder": [
+        [
+          { event: "custom", data: { type: "call-closed", tool: "look", callId: "c1", cause: "superseded" } },
+          streamed(tool({ status: "error", additional_kwargs: { tether_placeholder: "superseded" } })),
+        ],
+        "  · look: closed without a result, because a new message came before it finished\n",
+      ],
+      "the parts of a subgraph, and the updates of parallel tasks": [
+        [
+          { ...streamed(ai("a", "Hi")), event: "messages|sub:1" },
+          { event: "updates", data: { model: [{ messages: ai("a", "Hi") }, null], other: null } },
+        ],
+        "Hi\n",
+      ],
+    }),
+  )("prints %s", (_title, parts, output) => {
     expect(printed(...parts)).toBe(output);
   });
 

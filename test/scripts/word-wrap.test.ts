@@ -12,31 +12,23 @@ function wrapped(width: number | undefined, ...pieces: string[]): string {
 }
 
 describe("WordWrap", () => {
-  it.each<{ title: string; pieces: string[]; lines: string[] }>([
-    { title: "a short line as it is", pieces: ["one two"], lines: ["one two"] },
-    { title: "a line between words", pieces: ["one two three"], lines: ["one two", "three"] },
-    {
-      title: "a line that fits to the last column",
-      pieces: ["123456789 next"],
-      lines: ["123456789", "next"],
-    },
-    { title: "a word that comes in pieces", pieces: ["one t", "wo th", "ree"], lines: ["one two", "three"] },
-    { title: "the line ends of the text", pieces: ["one\n\n two"], lines: ["one", "", " two"] },
-    { title: "a list item below its words", pieces: ["- one two three"], lines: ["- one two", "  three"] },
-    { title: "a numbered item", pieces: ["1. one two three"], lines: ["1. one", "   two", "   three"] },
-    { title: "an indented line", pieces: ["  one two three"], lines: ["  one two", "  three"] },
-    {
-      title: "a word that is longer than a line",
-      pieces: ["a 12345678901 b"],
-      lines: ["a", "12345678901 b"],
-    },
-    { title: "a script without spaces", pieces: ["天气很好，很热"], lines: ["天气很好", "，很热"] },
-    {
-      title: "a coloured line",
-      pieces: ["\u001b[36m  → one two\u001b[39m three"],
-      lines: ["\u001b[36m  → one", "    two\u001b[39m", "    three"],
-    },
-  ])("breaks $title", ({ pieces, lines }) => {
+  it.each<[title: string, pieces: string[], lines: string[]]>([
+    ["a short line as it is", ["one two"], ["one two"]],
+    ["a line between words", ["one two three"], ["one two", "three"]],
+    ["a line that fits to the last column", ["123456789 next"], ["123456789", "next"]],
+    ["a word that comes in pieces", ["one t", "wo th", "ree"], ["one two", "three"]],
+    ["the line ends of the text", ["one\n\n two"], ["one", "", " two"]],
+    ["a list item below its words", ["- one two three"], ["- one two", "  three"]],
+    ["a numbered item", ["1. one two three"], ["1. one", "   two", "   three"]],
+    ["an indented line", ["  one two three"], ["  one two", "  three"]],
+    ["a word that is longer than a line", ["a 12345678901 b"], ["a", "12345678901 b"]],
+    ["a script without spaces", ["天气很好，很热"], ["天气很好", "，很热"]],
+    [
+      "a coloured line",
+      ["\u001b[36m  → one two\u001b[39m three"],
+      ["\u001b[36m  → one", "    two\u001b[39m", "    three"],
+    ],
+  ])("breaks %s", (_title, pieces, lines) => {
     expect(wrapped(9, ...pieces)).toBe(`${lines.join("\n")}\n`);
   });
 

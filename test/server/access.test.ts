@@ -21,6 +21,7 @@ import { readServerSettings } from "../../server/access/server-settings.js";
 import { createAgentGraph, InvalidSettingError } from "../../src/index.js";
 import { runs } from "../support/law-runs.js";
 import { StrictStore } from "../support/strict-store.js";
+import { rowsOf } from "../support/titled.js";
 
 const directory = mkdtempSync(join(tmpdir(), "tether-access-"));
 afterAll(() => rmSync(directory, { recursive: true }));
@@ -39,54 +40,47 @@ const file = (name: string, text: string) => {
   return join(directory, name);
 };
 
-const inPart: readonly (readonly [what: string, environment: Record<string, string>, says: RegExp])[] = [
-  [
-    "a key instead of its hash",
+const inPart = rowsOf<[environment: Record<string, string>, says: RegExp]>({
+  "a key instead of its hash": [
     { AUTH_API_KEYS: `ann:${key}` },
     /^Expected entry 1 of `AUTH_API_KEYS` to be `user:sha256-`/,
   ],
-  ["a hash without a user", { AUTH_API_KEYS: `${entry},${entry.slice(4)}` }, /^Expected entry 2/],
-  ["an empty file", { AUTH_API_KEYS_FILE: file("empty", "# none\n") }, /at least one API key/],
-  ["a missing file", { AUTH_API_KEYS_FILE: join(directory, "none") }, /a file that can be read/],
-  ["an issuer alone", { AUTH_JWT_ISSUER: "https://i.example" }, /^Expected `AUTH_JWT_AUDIENCE` to be set/],
-  ["an audience alone", { AUTH_JWT_AUDIENCE: "a" }, /^Expected `AUTH_JWT_ISSUER` to be set/],
-  ["a claim alone", { AUTH_JWT_USER_CLAIM: "email" }, /^Expected `AUTH_JWT_ISSUER` to be set/],
-  ["no algorithm", { ...tokens, AUTH_JWT_JWKS_URL: "https://i.example/k" }, /^Expected `AUTH_JWT_ALGORITHM`/],
-  [
-    "the algorithm none",
+  "a hash without a user": [{ AUTH_API_KEYS: `${entry},${entry.slice(4)}` }, /^Expected entry 2/],
+  "an empty file": [{ AUTH_API_KEYS_FILE: file("empty", "# none\n") }, /at least one API key/],
+  "a missing file": [{ AUTH_API_KEYS_FILE: join(directory, "none") }, /a file that can be read/],
+  "an issuer alone": [{ AUTH_JWT_ISSUER: "https://i.example" }, /^Expected `AUTH_JWT_AUDIENCE` to be set/],
+  "an audience alone": [{ AUTH_JWT_AUDIENCE: "a" }, /^Expected `AUTH_JWT_ISSUER` to be set/],
+  "a claim alone": [{ AUTH_JWT_USER_CLAIM: "email" }, /^Expected `AUTH_JWT_ISSUER` to be set/],
+  "no algorithm": [{ ...tokens, AUTH_JWT_JWKS_URL: "https://i.example/k" }, /^Expected `AUTH_JWT_ALGORITHM`/],
+  "the algorithm none": [
     { ...tokens, AUTH_JWT_ALGORITHM: "none" },
     /^Expected `AUTH_JWT_ALGORITHM` to be one of RS256/,
   ],
-  ["no key", rsa, /^Expected `AUTH_JWT_KEY` to be set/],
-  ["keys over plain HTTP", { ...rsa, AUTH_JWT_JWKS_URL: "http://i.example/k" }, /an https URL/],
-  [
-    "two sources of keys",
+  "no key": [rsa, /^Expected `AUTH_JWT_KEY` to be set/],
+  "keys over plain HTTP": [{ ...rsa, AUTH_JWT_JWKS_URL: "http://i.example/k" }, /an https URL/],
+  "two sources of keys": [
     { ...rsa, AUTH_JWT_JWKS_URL: "https://i.example/k", AUTH_JWT_KEY: "k" },
     /both are set/,
   ],
-  [
-    "public keys for a secret",
+  "public keys for a secret": [
     { ...tokens, AUTH_JWT_ALGORITHM: "HS256", AUTH_JWT_JWKS_URL: "https://i.example/k" },
     /needs a secret/,
   ],
-  [
-    "a short secret",
+  "a short secret": [
     { ...tokens, AUTH_JWT_ALGORITHM: "HS512", AUTH_JWT_KEY: "x".repeat(63) },
     /at least 64 bytes/,
   ],
-  [
-    "a public key as a secret",
+  "a public key as a secret": [
     { ...tokens, AUTH_JWT_ALGORITHM: "HS256", AUTH_JWT_KEY: pem("rsa", "publicKey") },
     /to be a secret/,
   ],
-  ["a private key", { ...rsa, AUTH_JWT_KEY: pem("rsa", "privateKey") }, /to be a public key in PEM form/],
-  [
-    "a key of another kind",
+  "a private key": [{ ...rsa, AUTH_JWT_KEY: pem("rsa", "privateKey") }, /to be a public key in PEM form/],
+  "a key of another kind": [
     { ...rsa, AUTH_JWT_KEY: pem("ed25519", "publicKey") },
     /of the kind rsa for RS256, got one of the kind ed25519/,
   ],
-  ["Studio without users", { AUTH_STUDIO: "true" }, /because `AUTH_STUDIO` is true/],
-];
+  "Studio without users": [{ AUTH_STUDIO: "true" }, /because `AUTH_STUDIO` is true/],
+});
 
 describe("readAccess", () => {
   it.each(inPart)("refuses %s, and shows no secret", (_what, environment, says) => {

@@ -24,39 +24,32 @@ describe("the metrics", () => {
     }
   });
 
-  it.each<[kind: keyof typeof TROUBLES, counted: Record<string, number>]>([
-    ["repair", { "tether_runs_total{outcome=completed}": 1, "tether_repairs_total{kind=orphan-refused}": 1 }],
-    [
-      "cancelled",
-      {
+  it.each(
+    Object.entries<Record<string, number>>({
+      repair: { "tether_runs_total{outcome=completed}": 1, "tether_repairs_total{kind=orphan-refused}": 1 },
+      cancelled: {
         "tether_runs_total{outcome=completed}": 1,
         "tether_runs_total{outcome=cancelled}": 1,
         "tether_repairs_total{kind=call-closed,cause=superseded}": 1,
         "tether_recovered_total{kind=result}": 1,
       },
-    ],
-    [
-      "refusal",
-      {
+      refusal: {
         "tether_runs_total{outcome=completed}": 1,
         "tether_model_refusals_total{dialect=strict,rule=alternation}": 1,
         "tether_dialect_changes_total{from=openai}": 1,
       },
-    ],
-    [
-      "overflow",
-      {
+      overflow: {
         "tether_runs_total{outcome=completed}": 1,
         "tether_model_overflows_total{dialect=strict}": 1,
         "tether_inputs_shortened_total{reason=overflow}": 1,
       },
-    ],
-    ["summary", { "tether_runs_total{outcome=completed}": 1, "tether_summaries_total{outcome=made}": 1 }],
-    ["fallback", { "tether_runs_total{outcome=completed}": 1, tether_model_fallbacks_total: 1 }],
-    ["failed", { "tether_runs_total{outcome=failed}": 1 }],
-  ])("count a %s", async (kind, counted) => {
+      summary: { "tether_runs_total{outcome=completed}": 1, "tether_summaries_total{outcome=made}": 1 },
+      fallback: { "tether_runs_total{outcome=completed}": 1, tether_model_fallbacks_total: 1 },
+      failed: { "tether_runs_total{outcome=failed}": 1 },
+    }),
+  )("count a %s", async (kind, counted) => {
     const before = readMetrics(await read(app));
-    await TROUBLES[kind]();
+    await TROUBLES[kind as keyof typeof TROUBLES]();
     const after = readMetrics(await read(app));
     const grown = Object.entries(after).map(([name, value]) => [name, value - (before[name] ?? 0)] as const);
     expect(Object.fromEntries(grown.filter(([, value]) => value !== 0))).toEqual(counted);

@@ -2,7 +2,6 @@ import { Annotation, DeltaValue, StateSchema, UntrackedValue } from "@langchain/
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { z as z3 } from "zod/v3";
-import { readContextSchema } from "../../src/agent/settings/run-context.js";
 import { createAgentGraph } from "../../src/index.js";
 import { readStateSchema } from "../../src/threads/own-state.js";
 import { agentStateSchema } from "../../src/threads/state.js";
@@ -36,7 +35,10 @@ describe("`stateSchema`", () => {
     const [one, other] = [built({ stateSchema: schema })(), built({ stateSchema: schema })()];
     expect(one.builder._schemaRuntimeDefinition).toBe(other.builder._schemaRuntimeDefinition);
     const context = z.object({ userId: z.string() });
-    expect(readContextSchema(context)).toBe(readContextSchema(context));
+    const contextOf = (options: object) =>
+      Reflect.get(built({ contextSchema: context, ...options })().builder, "_configRuntimeSchema");
+    expect(contextOf({})).toBe(contextOf({}));
+    expect(contextOf({ maxToolCalls: 3 })).not.toBe(contextOf({}));
   });
 });
 

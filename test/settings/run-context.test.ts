@@ -46,23 +46,6 @@ describe("The schema of a context", () => {
 });
 
 describe("readRunContext", () => {
-  it("takes the name of a model, but not a model", () => {
-    const read = (model: unknown) => readRunContext({ model }, { limits, ignoresUnknown: false });
-    expect(read("offline:")).toEqual({ model: "offline:" });
-    expect(() => read({ invoke: async () => "" })).toThrow("Expected `model` to be a string");
-  });
-
-  it.each([
-    ["maxIterations", 5, 6],
-    ["maxConsecutiveErrors", 3, 4],
-  ] as const)("lowers %s to %i, and does not raise it to %i", (name, lower, higher) => {
-    const read = (value: number) => readRunContext({ [name]: value }, { limits, ignoresUnknown: false });
-    expect(read(lower)).toEqual({ [name]: lower });
-    expect(() => read(higher)).toThrow(
-      `Expected \`${name}\` to be at most ${lower}, the limit of this graph`,
-    );
-  });
-
   it("raises settings that are not limits", () => {
     const raised = { messagesToKeep: 1000, maxTokensBeforeSummary: 1_000_000 };
     expect(readRunContext(raised, { limits, ignoresUnknown: false })).toEqual(raised);

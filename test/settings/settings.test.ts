@@ -11,7 +11,7 @@ const DEFAULTS: { readonly [Name in SettingName]: readonly [words: string, value
   createModel: ["Default: a `cachedCreateModel()` for this graph alone", expect.any(Function)],
   dialect: ["Default: the rules of each model's provider, by its client, host and name", undefined],
   systemPrompt: ["Default: none", undefined],
-  promptCache: ["Default: `off`", "off"],
+  promptCache: ["Default: `auto`", "auto"],
   acceptSystemMessages: ["Default: true", true],
   maxMessageLength: ["Default: no limit", Number.POSITIVE_INFINITY],
   maxStreamFallbackAttempts: ["Default: 3", 3],

@@ -1,11 +1,11 @@
 /** A graph whose tool `risky` needs approval and whose tool `free` does not, with one thread and a log of its calls. */
 
 import type { AIMessage } from "@langchain/core/messages";
-import { tool } from "@langchain/core/tools";
 import { Command, type Interrupt, interrupt, MemorySaver } from "@langchain/langgraph";
 import { z } from "zod";
 import type { ApprovalRequest } from "../../src/agent/approval-request.js";
 import { type AgentGraph, type AgentGraphOptions, createAgentGraph } from "../../src/index.js";
+import { makeTool } from "./make-tool.js";
 import { scripted } from "./scripted-model.js";
 import { messagesOf, pairedScript, script } from "./thread.js";
 
@@ -20,19 +20,16 @@ const schema = z.object({ label: z.string() });
 export function countingTools() {
   const runs: string[] = [];
   const make = (name: string) =>
-    tool(
+    makeTool(
+      name,
       async ({ label }: z.infer<typeof schema>) => {
         runs.push(`${name}:${label}`);
         return `${name} did ${label}`;
       },
-      { name, description: name, schema },
+      schema,
     );
   /** Asks a human by calling `interrupt` itself. */
-  const ask = tool(async () => `a human said ${JSON.stringify(interrupt("may I?"))}`, {
-    name: "ask",
-    description: "ask",
-    schema: z.object({}),
-  });
+  const ask = makeTool("ask", async () => `a human said ${JSON.stringify(interrupt("may I?"))}`);
   return { runs, tools: [make("free"), make("risky"), ask] };
 }
 

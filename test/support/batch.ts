@@ -1,10 +1,11 @@
 /** One batch of tool calls, from the model's response to the results. */
 
 import type { ToolMessage } from "@langchain/core/messages";
-import { type ToolRuntime, tool } from "@langchain/core/tools";
+import type { ToolRuntime } from "@langchain/core/tools";
 import { expect } from "vitest";
 import { z } from "zod";
 import { type AgentGraphOptions, createAgentGraph } from "../../src/index.js";
+import { makeTool } from "./make-tool.js";
 import { calls, scripted, type WantedCall } from "./scripted-model.js";
 import { pairedMessagesOf, user } from "./thread.js";
 
@@ -13,12 +14,13 @@ export const schema = z.object({ amount: z.number(), note: z.string().optional()
 /** A tool that returns a value and counts its runs. */
 export function returning(value: unknown, name = "give") {
   const runs: unknown[] = [];
-  const given = tool(
+  const given = makeTool(
+    name,
     async (args: z.infer<typeof schema>, { toolCallId }: ToolRuntime) => {
       runs.push(args);
       return typeof value === "function" ? value(toolCallId) : value;
     },
-    { name, description: name, schema },
+    schema,
   );
   return { tool: given, runs };
 }

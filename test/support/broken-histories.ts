@@ -5,7 +5,7 @@
 
 import { AIMessage, type BaseMessage } from "@langchain/core/messages";
 import type { PlaceholderCause } from "../../src/history/result.js";
-import { ai, human, placeholder, result, system } from "./make-messages.js";
+import { ai, human, messagesIn, placeholder, result, system } from "./make-messages.js";
 
 export interface BrokenHistory {
   readonly title: string;
@@ -58,13 +58,7 @@ export const BROKEN_HISTORIES: readonly BrokenHistory[] = [
   {
     title: "A second approval sent the first output again",
     source: "https://github.com/openai/openai-agents-js/issues/1435",
-    messages: [
-      ai("a", "c1"),
-      result("t1", "c1"),
-      ai("b", "c2"),
-      result("t1-again", "c1"),
-      result("t2", "c2"),
-    ],
+    messages: messagesIn("a(c1) t1:c1 b(c2) t1-again:c1 t2:c2"),
     repaired: ["a", "t1", "b", "t2"],
   },
   {
@@ -110,13 +104,7 @@ export const BROKEN_HISTORIES: readonly BrokenHistory[] = [
   {
     title: "A handoff is before the result of its sibling",
     source: "https://github.com/langchain-ai/langgraph-swarm-py/issues/26",
-    messages: [
-      human("h1"),
-      ai("a", "add", "transfer"),
-      result("t", "transfer"),
-      result("sum", "add"),
-      ai("bob"),
-    ],
+    messages: messagesIn("h1 a(add,transfer) t:transfer sum:add bob()"),
     repaired: ["h1", "a", "sum", "t", "bob"],
   },
   {

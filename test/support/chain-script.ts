@@ -3,8 +3,8 @@
  */
 
 import type { AIMessage, BaseMessage } from "@langchain/core/messages";
-import { tool } from "@langchain/core/tools";
 import { z } from "zod";
+import { makeTool } from "./make-tool.js";
 import type { Reply, SentMessage } from "./strict-provider/reply.js";
 
 /** The cities of each round. Each city has one call. */
@@ -54,12 +54,13 @@ function toText(content: unknown): string {
 /** A tool that returns where it looked, and a list of all places where it did. */
 export function createLook() {
   const looked: string[] = [];
-  const look = tool(
+  const look = makeTool(
+    "look",
     async ({ city }) => {
       looked.push(city);
       return `${city}: clear`;
     },
-    { name: "look", description: "Looks at the sky.", schema: z.object({ city: z.string() }) },
+    z.object({ city: z.string() }),
   );
   return { look, looked };
 }

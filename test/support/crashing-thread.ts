@@ -6,6 +6,7 @@ import { type BaseCheckpointSaver, Command, MemorySaver } from "@langchain/langg
 import { z } from "zod";
 import { createAgentGraph } from "../../src/index.js";
 import { FunctionModel } from "./function-model.js";
+import { callIdsOf } from "./strict-check.js";
 import { messagesOf, user } from "./thread.js";
 
 export const DURABILITIES = ["async", "sync", "exit"] as const;
@@ -25,6 +26,8 @@ const config = { configurable: { thread_id: "1" } };
 
 export function crashingThread(durability: Durability, saver: BaseCheckpointSaver = new MemorySaver()) {
   const refused: string[] = [];
+  /** The messages of each request to the model, in order. */
+  const requests: (readonly BaseMessage[])[] = [];
   /** The calls whose tools have begun, by the label of the call. */
   const begun: string[] = [];
 
@@ -38,13 +41,15 @@ export function crashingThread(durability: Durability, saver: BaseCheckpointSave
       if (operations >= diesAt) throw new Error("The process has died.");
     };
     const model = new MortalModel(live);
-    const graph = createAgentGraph({ model, tools: [noting(live, begun)], checkpointer: dying(saver, live) });
+    const tools = ["note", SAFE].map((name) => noting(name, live, begun));
+    const graph = createAgentGraph({ model, tools, checkpointer: dying(saver, live) });
     try {
       await graph.invoke(text === null ? null : user(text), { ...config, durability });
     } catch (error) {
       if (operations < diesAt) throw error;
     }
     refused.push(...model.refused);
+    requests.push(...model.requests.map(({ messages }) => messages));
     return operations < diesAt ? "lived" : "died";
   };
   const reader = createAgentGraph({ model: "offline:", checkpointer: saver });
@@ -56,7 +61,7 @@ export function crashingThread(durability: Durability, saver: BaseCheckpointSave
   /** What the counters of the thread say. */
   const usage = async (): Promise<unknown> =>
     (await saver.getTuple(config))?.checkpoint.channel_values["threadUsage"];
-  return { send, read, usage, refused, begun };
+  return { send, read, usage, refused, requests, begun, reader };
 }
 
 /** The saver of a process that can die before and after each write. */
@@ -101,8 +106,14 @@ class MortalModel extends FunctionModel {
   }
 }
 
+/** The tool whose calls may be run again. */
+const SAFE = "safe_note";
+
+/** The label of the call of a turn that may be run again. */
+export const SAFE_LABEL = "2";
+
 /** A tool that also writes a note, so that its result is not the only message that it leaves. */
-function noting(live: () => void, begun: string[]) {
+function noting(name: string, live: () => void, begun: string[]) {
   return tool(
     async ({ label }: { label: string }, { toolCallId }: ToolRuntime) => {
       live();
@@ -112,7 +123,12 @@ function noting(live: () => void, begun: string[]) {
       const result = new ToolMessage({ content: `result ${label}`, tool_call_id: toolCallId });
       return new Command({ update: { messages: [result, new HumanMessage(`NOTE ${label}`)] } });
     },
-    { name: "note", description: "Writes a note.", schema: z.object({ label: z.string() }) },
+    {
+      name,
+      description: "Writes a note.",
+      schema: z.object({ label: z.string() }),
+      ...(name === SAFE && { metadata: { replay: "safe" } }),
+    },
   );
 }
 
@@ -122,14 +138,15 @@ function respond(messages: readonly BaseMessage[]): string | AIMessage {
     (message) => message.type === "human" && requestOf(message) !== undefined,
   );
   const request = requestOf(messages[start]) ?? "nothing";
-  const rounds = messages.slice(start).filter(({ type }) => type === "ai").length;
+  // The model input can have other responses, between a result and a message of the user.
+  const rounds = messages.slice(start).filter((message) => callIdsOf(message).length > 0).length;
   if (!request.startsWith("work") || rounds >= 2) return `answer to ${request}`;
   const labels = rounds === 0 ? ["1", "2", "3"] : ["4"];
   return new AIMessage({
     content: "",
     tool_calls: labels.map((label) => ({
       id: `${request}-${label}`,
-      name: "note",
+      name: label === SAFE_LABEL ? SAFE : "note",
       args: { label: `${request}-${label}` },
     })),
   });

@@ -1,7 +1,6 @@
 /** Graphs for long threads: one tool whose results are as long as the call says, and a model that is a function. */
 
 import { AIMessage } from "@langchain/core/messages";
-import { tool } from "@langchain/core/tools";
 import { z } from "zod";
 import {
   type AgentEvent,
@@ -9,15 +8,17 @@ import {
   type AgentGraphOptions,
   createAgentGraph,
 } from "../../src/index.js";
+import { allOf } from "./all-of.js";
 import { type Answer, FunctionModel, shortSummariser } from "./function-model.js";
 import { textOf } from "./long-histories.js";
+import { makeTool } from "./make-tool.js";
 
 /** Returns a text of this many tokens. */
-export const look = tool(async ({ at, tokens }) => textOf(tokens, `found-${at}`), {
-  name: "look",
-  description: "Looks something up.",
-  schema: z.object({ at: z.string(), tokens: z.number() }),
-});
+export const look = makeTool(
+  "look",
+  async ({ at, tokens }) => textOf(tokens, `found-${at}`),
+  z.object({ at: z.string(), tokens: z.number() }),
+);
 
 export function lookUp(at: string, tokens: number, ...ids: string[]): AIMessage {
   const tool_calls = ids.map((id, index) => ({ id, name: "look", args: { at: `${at}.${index}`, tokens } }));
@@ -42,9 +43,6 @@ export function createLookGraph(
 
 /** The custom events of one run, without its `run-end`. */
 export async function eventsOf(graph: AgentGraph, input: object, config: object): Promise<AgentEvent[]> {
-  const events: AgentEvent[] = [];
-  for await (const event of await graph.stream(input as never, { ...config, streamMode: "custom" })) {
-    events.push(event as AgentEvent);
-  }
+  const events = await allOf<AgentEvent>(graph.stream(input as never, { ...config, streamMode: "custom" }));
   return events.filter(({ type }) => type !== "run-end");
 }

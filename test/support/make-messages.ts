@@ -1,6 +1,13 @@
 /** Messages in short notation, for tests about their order. */
 
-import { AIMessage, HumanMessage, RemoveMessage, SystemMessage, ToolMessage } from "@langchain/core/messages";
+import {
+  AIMessage,
+  type BaseMessage,
+  HumanMessage,
+  RemoveMessage,
+  SystemMessage,
+  ToolMessage,
+} from "@langchain/core/messages";
 import { REMOVE_ALL_MESSAGES } from "@langchain/langgraph";
 import { PLACEHOLDER_KEY } from "../../src/history/result.js";
 import { createSummary } from "../../src/history/summary.js";
@@ -35,3 +42,27 @@ export function summary(id: string, coverage: Parameters<typeof createSummary>[1
 export const removal = (id: string) => new RemoveMessage({ id });
 
 export const removeAll = () => new RemoveMessage({ id: REMOVE_ALL_MESSAGES });
+
+/**
+ * Messages in one line: `h` is one of a user, `s!` of the system, `a()` a response, `a(c,d)` one with calls, `t:c` a
+ * result, `p?c` a placeholder, `-h` a removal and `-*` that of everything. `s[h,a]` is a summary that keeps what it
+ * covers, and `s[h,a|c]` one that has archived it, with calls. After `~` stands another content.
+ */
+export function messagesIn(line: string): BaseMessage[] {
+  return line.split(" ").flatMap((word): BaseMessage[] => {
+    const [, minus, id = "", kind, given = "", content] =
+      /^(-?)([\w.*-]*)([!([:?]?)([^)\]~]*)[)\]]?(?:~(.*))?$/.exec(word) ?? [];
+    const names = (list: string) => list.split(",").filter((name) => name !== "");
+    if (minus === "-") return [id === "*" ? removeAll() : removal(id)];
+    if (kind === "!") return [system(id)];
+    if (kind === "(") return [ai(id, ...names(given))];
+    if (kind === ":") return [result(id, given, content)];
+    if (kind === "?") return [placeholder(id, given)];
+    if (kind === "[") {
+      const [messages = "", calls] = given.split("|");
+      if (calls === undefined) return [summary(id, { kind: "keep", messages: names(messages) })];
+      return [summary(id, { kind: "archive", messages: names(messages), calls: names(calls) })];
+    }
+    return id === "" ? [] : [human(id, content)];
+  });
+}

@@ -5,6 +5,7 @@ import { tool } from "@langchain/core/tools";
 import { z } from "zod";
 import { QUESTIONS } from "../../server/offline/questions.js";
 import { type OfflineCallOptions, OfflineChatModel } from "../../src/offline/offline-chat-model.js";
+import { allOf } from "./all-of.js";
 
 export const NAMES = ["calculator", "current_time", "weather", "save_note", "search_notes", "look"];
 const tools = NAMES.map((name) => tool(() => "", { name, description: name, schema: z.object({}) }));
@@ -30,7 +31,6 @@ export function answer(
 }
 
 export async function collect(messages: BaseMessage[], model = bindOffline()): Promise<AIMessageChunk[]> {
-  const chunks: AIMessageChunk[] = [];
-  for await (const chunk of await model.stream(messages)) chunks.push(chunk);
+  const chunks = await allOf<AIMessageChunk>(model.stream(messages));
   return chunks;
 }

@@ -1,21 +1,22 @@
 /** A thread of an agent with one tool. Its model is a small OpenAI-compatible server that breaks its streams. */
 
-import { tool } from "@langchain/core/tools";
 import { MemorySaver } from "@langchain/langgraph";
 import { ChatOpenAI } from "@langchain/openai";
 import { z } from "zod";
 import { createAgentGraph } from "../../src/index.js";
+import { makeTool } from "./make-tool.js";
 import type { ModelServer } from "./model-server.js";
 import { openThread } from "./open-thread.js";
 
 /** The cities of the tool calls, in all threads. */
 export const looked: string[] = [];
-const look = tool(
+const look = makeTool(
+  "look",
   async ({ city }) => {
     looked.push(city);
     return `${city}: clear`;
   },
-  { name: "look", description: "Looks at the sky.", schema: z.object({ city: z.string() }) },
+  z.object({ city: z.string() }),
 );
 
 type ModelFields = NonNullable<ConstructorParameters<typeof ChatOpenAI>[0]>;

@@ -53,7 +53,14 @@ function apply(blocks: Block[], given: BaseMessage): Block[] {
   return archive(placed, message, former);
 }
 
-const MARKS = ["tether_placeholder", "tether_ends_run", "tether_coverage", "tether_recovered", "lc_source"];
+const MARKS = [
+  "tether_placeholder",
+  "tether_outcome",
+  "tether_ends_run",
+  "tether_coverage",
+  "tether_recovered",
+  "lc_source",
+];
 
 /** Rule 5: an edited summary keeps its marks, and so does any message that is written again without a change. */
 function withStoredMarks<T extends BaseMessage>(message: T, former: BaseMessage | undefined): T {

@@ -1,24 +1,16 @@
-/** A case of the reducer: a history, an update, and the ids of the history that it leads to. */
-
-import type { BaseMessage } from "@langchain/core/messages";
 import { expect } from "vitest";
 import { reduceMessages } from "../../src/history/reducer/reduce-messages.js";
-import type { RepairKind } from "../../src/history/reducer/repair.js";
+import { messagesIn } from "./make-messages.js";
 import { outline } from "./plain-messages.js";
 import { stateViolations } from "./strict-check.js";
 
-export interface ReducerCase {
-  readonly title: string;
-  readonly history: readonly BaseMessage[];
-  readonly update: readonly unknown[];
-  /** The ids of the history that the update leads to. */
-  readonly expected: string;
-  readonly repairs?: readonly RepairKind[];
-}
-
-export function expectCase(_title: string, { history, update, expected, repairs = [] }: ReducerCase): void {
-  const reduced = reduceMessages(history, update);
+/** A case in one line, as `messagesIn` reads it: `history | update => expected ids ! kinds of repairs`. */
+export function expectCase(_title: string, line: string): void {
+  const [given = "", outcome = ""] = line.split(" => ");
+  const [history = "", update = ""] = given.split(" | ");
+  const [expected, repairs] = outcome.split(" ! ");
+  const reduced = reduceMessages(messagesIn(history), messagesIn(update));
   expect(outline(reduced.messages)).toBe(expected);
-  expect(reduced.repairs.map(({ kind }) => kind)).toEqual(repairs);
+  expect(reduced.repairs.map(({ kind }) => kind)).toEqual(repairs?.split(" ") ?? []);
   expect(stateViolations(reduced.messages)).toEqual([]);
 }

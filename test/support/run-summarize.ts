@@ -2,8 +2,9 @@
 
 import type { BaseMessage } from "@langchain/core/messages";
 import type { BaseStore, LangGraphRunnableConfig } from "@langchain/langgraph";
+import { type AgentPlan, planAgent } from "../../src/agent/plan.js";
 import type { RunContext } from "../../src/agent/settings/run-context.js";
-import { createSummarizeNode, type SummarizePlan } from "../../src/agent/summarize.js";
+import { createSummarizeNode } from "../../src/agent/summarize.js";
 import type { SummaryPolicy } from "../../src/history/plan-summary.js";
 import { coerceMessage } from "../../src/history/read-messages.js";
 import { reduceMessages } from "../../src/history/reducer/reduce-messages.js";
@@ -24,8 +25,10 @@ export interface Pass {
 }
 
 interface PassOptions
-  extends Partial<Omit<SummarizePlan, "settings" | "summaryPolicy">>,
-    Partial<SummarizePlan["settings"]> {
+  extends Partial<Pick<AgentPlan, "resolveSummaryModel" | "summaryWording">>,
+    Partial<
+      Pick<AgentPlan["settings"], "summaryTimeoutMs" | "maxStreamFallbackAttempts" | "coveredMessages">
+    > {
   readonly policy?: Partial<SummaryPolicy>;
   readonly store?: BaseStore;
   readonly threadId?: string;
@@ -48,11 +51,13 @@ export async function summarizeOnce(
     ...settings
   }: PassOptions = {},
 ): Promise<Pass> {
+  const plan = planAgent({ model, summaryModel: model });
   const node = createSummarizeNode({
+    ...plan,
     resolveSummaryModel,
     summaryPolicy: async () => policyOf(policy),
     summaryWording: wording,
-    settings: { summaryTimeoutMs: 1_000, maxStreamFallbackAttempts: 0, coveredMessages: "keep", ...settings },
+    settings: { ...plan.settings, summaryTimeoutMs: 1_000, maxStreamFallbackAttempts: 0, ...settings },
   });
   const events: AgentEvent[] = [];
   const config = {

@@ -4,12 +4,12 @@
  */
 
 import { AIMessage, type BaseMessage, RemoveMessage } from "@langchain/core/messages";
-import { tool } from "@langchain/core/tools";
 import { type BaseCheckpointSaver, InMemoryStore, MemorySaver } from "@langchain/langgraph";
 import { z } from "zod";
 import { createAgentGraph } from "../../src/index.js";
 import type { Durability } from "./crashing-thread.js";
 import { FunctionModel } from "./function-model.js";
+import { makeTool } from "./make-tool.js";
 import { INBOX, THREAD } from "./steering.js";
 import { messagesOf, user } from "./thread.js";
 
@@ -140,13 +140,14 @@ function respond(messages: readonly BaseMessage[], batches: readonly number[]): 
 }
 
 function noting(live: () => void) {
-  return tool(
+  return makeTool(
+    "note",
     async ({ label }: { label: string }) => {
       live();
       await Promise.resolve();
       live();
       return `noted ${label}`;
     },
-    { name: "note", description: "Writes a note.", schema: z.object({ label: z.string() }) },
+    z.object({ label: z.string() }),
   );
 }

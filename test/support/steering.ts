@@ -1,9 +1,8 @@
 /** An agent with a store, into whose thread messages are sent at chosen moments. */
 
-import { tool } from "@langchain/core/tools";
 import { InMemoryStore, MemorySaver } from "@langchain/langgraph";
-import { z } from "zod";
 import { type AgentEvent, type AgentGraphOptions, createAgentGraph } from "../../src/index.js";
+import { makeTool } from "./make-tool.js";
 import { messagesOf, script, user } from "./thread.js";
 
 export const THREAD = "1";
@@ -14,13 +13,10 @@ export const INBOX = ["langgraph-tether", "inbox", THREAD];
 
 /** A tool that does something each time it is called, such as sending a message to the thread. */
 export function acting(name: string, act: () => unknown = () => {}) {
-  return tool(
-    async () => {
-      await act();
-      return `${name} done`;
-    },
-    { name, description: name, schema: z.object({}) },
-  );
+  return makeTool(name, async () => {
+    await act();
+    return `${name} done`;
+  });
 }
 
 export function steeredThread(options: AgentGraphOptions, store = new InMemoryStore()) {

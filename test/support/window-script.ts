@@ -1,7 +1,7 @@
 /** A conversation that outgrows a window: of every four turns, one has a long request, one long results, and one long arguments. */
 
-import { tool } from "@langchain/core/tools";
 import { z } from "zod";
+import { makeTool } from "./make-tool.js";
 import type { Reply, SentMessage } from "./strict-provider/reply.js";
 
 const SHORT = 100;
@@ -35,10 +35,10 @@ export function createWindowScript(window: number, noteLength = window * 2) {
     if (messages.slice(last + 1).some(({ role }) => role === "tool")) return { text: answerOf(turn) };
     return { calls: PLACES.map((place) => ({ name: "look", args: { turn, place, note: noteOf(turn) } })) };
   };
-  const look = tool(({ turn, place }) => resultOf(place, turn), {
-    name: "look",
-    description: "Looks at a place.",
-    schema: z.object({ turn: z.number(), place: z.string(), note: z.string() }),
-  });
+  const look = makeTool(
+    "look",
+    ({ turn, place }) => resultOf(place, turn),
+    z.object({ turn: z.number(), place: z.string(), note: z.string() }),
+  );
   return { requestOf, resultOf, play, look };
 }

@@ -12,7 +12,6 @@ import {
   HumanMessage,
   ToolMessage,
 } from "@langchain/core/messages";
-import { tool } from "@langchain/core/tools";
 import { concat } from "@langchain/core/utils/stream";
 import { MemorySaver } from "@langchain/langgraph";
 import type { ChatOpenAI } from "@langchain/openai";
@@ -24,6 +23,7 @@ import { tetherMiddleware } from "../../src/langchain.js";
 import { createLook } from "../support/chain-script.js";
 import { openAIAt } from "../support/clients.js";
 import { listen } from "../support/listen.js";
+import { makeTool } from "../support/make-tool.js";
 import { stopAtEnd } from "../support/stop-at-end.js";
 import {
   ANSWER,
@@ -212,11 +212,7 @@ it("Tongyi calls a tool over DashScope's native protocol.", async () => {
     response.end();
   });
   const model = await tongyiOf(server);
-  const weather = tool(() => "sunny", {
-    name: "weather",
-    description: "Weather.",
-    schema: z.object({ city: z.string() }),
-  });
+  const weather = makeTool("weather", () => "sunny", z.object({ city: z.string() }));
   let whole = new AIMessageChunk("");
   for await (const chunk of (await model.bindTools?.([weather]).stream([new HumanMessage("Oslo?")])) ?? [])
     whole = concat(whole, chunk);

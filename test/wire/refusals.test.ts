@@ -6,7 +6,6 @@ import { ChatAlibabaTongyi } from "@langchain/community/chat_models/alibaba_tong
 import { BaseCallbackHandler } from "@langchain/core/callbacks/base";
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import { AIMessage, type BaseMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
-import { tool } from "@langchain/core/tools";
 import { ChatDeepSeek } from "@langchain/deepseek";
 import { MemorySaver } from "@langchain/langgraph";
 import { ChatMistralAI } from "@langchain/mistralai";
@@ -15,9 +14,11 @@ import { describe, expect, it, vi } from "vitest";
 import { z } from "zod";
 import { createAgentGraph, createModel, ModelError } from "../../src/index.js";
 import { toModelError } from "../../src/providers/failure/model-failure.js";
+import { allOf } from "../support/all-of.js";
 import { anthropicAt, clientOf, openAIAt, PROVIDERS } from "../support/clients.js";
 import { hastenRetries } from "../support/hasten-retries.js";
 import { listen } from "../support/listen.js";
+import { makeTool } from "../support/make-tool.js";
 import { stopAtEnd } from "../support/stop-at-end.js";
 import {
   ANSWER,
@@ -36,12 +37,13 @@ const strict = stopAtEnd(
 
 const looked: string[] = [];
 
-const look = tool(
+const look = makeTool(
+  "look",
   ({ city }) => {
     looked.push(city);
     return `${city}: clear`;
   },
-  { name: "look", description: "Looks at the sky.", schema: z.object({ city: z.string() }) },
+  z.object({ city: z.string() }),
 );
 
 /** A client of OpenAI's address whose requests are redirected to another provider. */
@@ -311,8 +313,7 @@ async function runOnce(model: BaseChatModel): Promise<Outcome> {
       errors.push(error);
     }
   }
-  const checkpoints: unknown[] = [];
-  for await (const checkpoint of checkpointer.list({ configurable })) checkpoints.push(checkpoint);
+  const checkpoints = await allOf(checkpointer.list({ configurable }));
   for (const spy of spies) spy.mockRestore();
   expect(errors).toHaveLength(ways.length);
   return { error: errors[0], events, traces: recorder.seen, output, checkpoints };

@@ -15,6 +15,7 @@ import { anthropicAt } from "../support/clients.js";
 import { listen } from "../support/listen.js";
 import { checkResponses } from "../support/strict-provider/check-responses.js";
 import { inThread, pairedMessagesOf, user } from "../support/thread.js";
+import { rowsOf } from "../support/titled.js";
 
 const call = (id: string, name: string, input: object = { about: "Oslo" }) => ({
   type: "server_tool_use",
@@ -40,14 +41,12 @@ const found = [
 const ran = (type: string, stdout: string) => ({ type, stdout, stderr: "", return_code: 0, content: [] });
 
 /** What the model gets to know of the result, and the blocks. */
-const FORMS: readonly [title: string, known: string, blocks: readonly AnthropicBlock[]][] = [
-  [
-    "web search",
+const FORMS = rowsOf<[known: string, blocks: readonly AnthropicBlock[]]>({
+  "web search": [
     "https://oslo.example",
     [call("1", "web_search"), result("1", "web_search_tool_result", found)],
   ],
-  [
-    "web search inside code execution",
+  "web search inside code execution": [
     "717,710",
     [
       call("1", "code_execution", { code: "await web_search('Oslo')" }),
@@ -56,24 +55,21 @@ const FORMS: readonly [title: string, known: string, blocks: readonly AnthropicB
       result("1", "code_execution_tool_result", ran("code_execution_result", "717,710")),
     ],
   ],
-  [
-    "code execution",
+  "code execution": [
     "717,710",
     [
       call("1", "code_execution", { code: "print(717_710)" }),
       result("1", "code_execution_tool_result", ran("code_execution_result", "717,710")),
     ],
   ],
-  [
-    "a shell",
+  "a shell": [
     "717,710",
     [
       call("1", "bash_code_execution", { command: "wc people" }),
       result("1", "bash_code_execution_tool_result", ran("bash_code_execution_result", "717,710")),
     ],
   ],
-  [
-    "an editor",
+  "an editor": [
     "717,710",
     [
       call("1", "text_editor_code_execution", { command: "view", path: "people" }),
@@ -84,8 +80,7 @@ const FORMS: readonly [title: string, known: string, blocks: readonly AnthropicB
       }),
     ],
   ],
-  [
-    "web fetch",
+  "web fetch": [
     "717,710 people",
     [
       call("1", "web_fetch", { url: "https://oslo.example" }),
@@ -99,16 +94,14 @@ const FORMS: readonly [title: string, known: string, blocks: readonly AnthropicB
       }),
     ],
   ],
-  [
-    "an advisor",
+  "an advisor": [
     "Count them.",
     [
       call("1", "advisor", {}),
       result("1", "advisor_tool_result", { type: "advisor_result", text: "Count them." }),
     ],
   ],
-  [
-    "an MCP server",
+  "an MCP server": [
     "717,710",
     [
       { type: "mcp_tool_use", id: "mcptoolu_1", name: "people", server_name: "city", input: { of: "Oslo" } },
@@ -120,8 +113,7 @@ const FORMS: readonly [title: string, known: string, blocks: readonly AnthropicB
       },
     ],
   ],
-  [
-    "a search for tools",
+  "a search for tools": [
     "weather",
     [
       call("1", "tool_search_tool_regex", { pattern: "weather" }),
@@ -131,7 +123,7 @@ const FORMS: readonly [title: string, known: string, blocks: readonly AnthropicB
       }),
     ],
   ],
-];
+});
 
 const TOOL = { type: "code_execution_20260120", name: "code_execution" };
 const ANSWER = { type: "text", text: "Oslo is large." };
@@ -188,15 +180,13 @@ const item = (type: string, fields: object) => ({ type, id: `${type}_1`, status:
 const reasoning = { type: "reasoning", id: "rs_9", summary: [] };
 
 /** Items of OpenAI's Responses API, with what the model gets to know of them elsewhere. */
-const ITEMS: readonly [title: string, known: string, item: AnthropicBlock][] = [
-  ["web search", "Oslo is large.", item("web_search_call", { action: { type: "search", query: "Oslo" } })],
-  [
-    "a file search",
+const ITEMS = rowsOf<[known: string, item: AnthropicBlock]>({
+  "web search": ["Oslo is large.", item("web_search_call", { action: { type: "search", query: "Oslo" } })],
+  "a file search": [
     "people.txt",
     item("file_search_call", { queries: ["Oslo"], results: [{ filename: "people.txt", text: "717,710" }] }),
   ],
-  [
-    "code",
+  code: [
     "717,710",
     item("code_interpreter_call", {
       code: "print(717_710)",
@@ -204,8 +194,7 @@ const ITEMS: readonly [title: string, known: string, item: AnthropicBlock][] = [
       outputs: [{ type: "logs", logs: "717,710" }],
     }),
   ],
-  [
-    "an MCP server",
+  "an MCP server": [
     "717,710",
     item("mcp_call", {
       name: "people",
@@ -215,7 +204,7 @@ const ITEMS: readonly [title: string, known: string, item: AnthropicBlock][] = [
       error: null,
     }),
   ],
-];
+});
 
 describe.each(ITEMS)("The item of a tool that OpenAI runs (%s)", (_, known, called) => {
   const message = {

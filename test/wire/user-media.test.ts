@@ -217,6 +217,17 @@ describe("promptCache: auto", () => {
   });
 });
 
-it("marks nothing by default", async () => {
-  expect(JSON.stringify(await ask({}))).not.toContain("cache_control");
+it("marks by default", async () => {
+  expect(JSON.stringify(await ask({}))).toContain("cache_control");
+});
+
+it("marks nothing beside the marks of a user, because a request takes four", async () => {
+  const marked = tool(() => "Seen.", {
+    name: "marked",
+    description: "Looks.",
+    schema: z.object({}),
+    extras: { ...MARK },
+  });
+  const sent = JSON.stringify(await ask({ tools: [look("first"), marked] }));
+  expect(sent.match(/cache_control/g)).toHaveLength(1);
 });

@@ -27,9 +27,18 @@ type RunContextShape = { [Name in keyof RunSchemas]: z.ZodOptional<RunSchemas[Na
 /** All fields are optional and have no default, because LangGraph also checks the missing context of a run. */
 export const runContextSchema = z.object(
   Object.fromEntries(
-    Object.entries(RUN_HELP).map(([name, help]) => [name, RUN_RULES[name]?.schema.optional().describe(help)]),
+    Object.entries(RUN_HELP).map(([name, description]) => [
+      name,
+      RUN_RULES[name]?.schema.optional().meta({ title: titleOf(name), description }),
+    ]),
   ) as RunContextShape,
 );
+
+/** `maxToolCalls` is shown as "Max tool calls". */
+function titleOf(name: string): string {
+  const words = name.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
 
 interface RunContextOptions {
   /** The limits of the graph. A run can only lower them. */
@@ -126,20 +135,46 @@ export interface OwnContext {
   readonly read: (context: unknown) => Promise<OwnContextValues>;
 }
 
-const NO_OWN_CONTEXT: OwnContext = { keys: [], graphSchema: runContextSchema, read: async () => ({}) };
+/** Stands for the missing schema of a graph without own keys. */
+const NO_KEYS: OwnContextSchema = z.object({});
 
 /** LangGraph keeps what it knows of a schema, and a server makes a graph for each run from the same schema. */
-const known = new WeakMap<object, OwnContext>();
+const known = new WeakMap<object, Map<string, OwnContext>>();
 
 /** @throws InvalidSettingError for a key that is a setting of a run. */
-export function readContextSchema(schema: OwnContextSchema | undefined): OwnContext {
-  if (schema === undefined) return NO_OWN_CONTEXT;
-  const context = known.get(schema) ?? makeOwnContext(schema);
-  known.set(schema, context);
+export function readContextSchema(schema: OwnContextSchema = NO_KEYS, settings: Settings): OwnContext {
+  const contexts = known.get(schema) ?? new Map<string, OwnContext>();
+  known.set(schema, contexts);
+  const form = formOf(settings);
+  const name = JSON.stringify(form);
+  const context = contexts.get(name) ?? makeOwnContext(schema, form);
+  contexts.set(name, context);
   return context;
 }
 
-function makeOwnContext(schema: OwnContextSchema): OwnContext {
+type Form = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+
+/** What a form shows of the settings as they are in this graph. The system prompt is nobody's business but the operator's. */
+function formOf(settings: Settings): Form {
+  const names = [settings.model, ...settings.models].filter((model) => typeof model === "string");
+  return Object.fromEntries(
+    Object.keys(runContextSchema.shape).map((name) => {
+      const value: unknown = Reflect.get(settings, name);
+      const isPlain = typeof value === "string" ? name !== "systemPrompt" : Number.isFinite(value);
+      return [
+        name,
+        {
+          ...(isPlain && { default: value }),
+          ...(name === "model" && names.length > 0 && { enum: names }),
+          // Without a limit zod writes the largest integer.
+          maximum: RUN_RULES[name]?.lowerOnly && isPlain ? value : undefined,
+        },
+      ];
+    }),
+  );
+}
+
+function makeOwnContext(schema: OwnContextSchema, form: Form): OwnContext {
   const shape: Record<string, unknown> = getInteropZodObjectShape(schema);
   const keys = Object.keys(shape);
   const clash = keys.find((key) => Object.hasOwn(runContextSchema.shape, key));
@@ -150,9 +185,16 @@ function makeOwnContext(schema: OwnContextSchema): OwnContext {
     );
   // Optional, because LangGraph also checks the missing context of a run.
   const fields = keys.map((key) => [key, describedBy(jsonSchemaOf(shape[key])).optional()] as const);
+  const settings = Object.entries(runContextSchema.shape).map(([name, field]) => [
+    name,
+    field.meta(form[name] ?? {}),
+  ]);
   return {
     keys,
-    graphSchema: z.object({ ...runContextSchema.shape, ...Object.fromEntries(fields) }),
+    graphSchema: z.object({
+      ...(Object.fromEntries(settings) as RunContextShape),
+      ...Object.fromEntries(fields),
+    }),
     read: async (context) => {
       const given = pick(Object(context), keys);
       const outcome = await readWith(schema, given);

@@ -9,10 +9,10 @@ import { type CreateModel, cachedCreateModel } from "../../providers/models/crea
 import type { ProviderTool } from "../../providers/models/tools.js";
 import {
   aFunction,
+  aListOf,
   countFrom,
   flag,
   hintAtClass,
-  listOf,
   milliseconds,
   objectWith,
   oneOf,
@@ -56,7 +56,7 @@ export const MODEL_SETTINGS = {
    * turn ends. Default: none.
    */
   fallbackModels: {
-    ...listOf<BaseChatModel | string>("models"),
+    ...aListOf<BaseChatModel | string>("models"),
     default: [],
     env: { read: readNames, expects: "model names separated by commas" },
   },
@@ -83,9 +83,10 @@ export const MODEL_SETTINGS = {
   systemPrompt: { ...text, default: undefined, env: true, perRun: true },
   /**
    * Whether requests have marks for the provider's prompt cache: `auto` marks the tools, the system prompt and the last
-   * message for Anthropic's models. The other providers cache without marks. `off` sets none. Default: `off`.
+   * message for Anthropic's models, unless the messages or tools have marks of their own. The other providers cache
+   * without marks. `off` sets none. Default: `auto`.
    */
-  promptCache: { ...oneOf(["auto", "off"]), default: "off", env: true },
+  promptCache: { ...oneOf(["auto", "off"]), default: "auto", env: true },
   /**
    * Whether clients can send system and developer messages. If not, such a message is stored as the user's words, and
    * the event `role-changed` says so. Default: true.
@@ -110,7 +111,7 @@ export const TOOL_SETTINGS = {
    * `{ type: "web_search_preview" }`. A name has 1 to 64 letters, digits, `_` and `-`, begins with a letter or `_`,
    * and belongs to one tool only. Default: none.
    */
-  tools: { ...listOf<StructuredToolInterface | ProviderTool>("tools"), default: [] },
+  tools: { ...aListOf<StructuredToolInterface | ProviderTool>("tools"), default: [] },
   /**
    * The tools whose calls wait for a human's approval: a list of names, a function that decides for each call, or an
    * object with options for each tool, as LangChain's `interruptOn`. Default: none.
@@ -136,7 +137,7 @@ export const TOOL_SETTINGS = {
    */
   responseFormat: { ...responseFormatRule, default: undefined },
   /** Tools that the model may call and the caller of the run executes, as with `autoInvoke: false`. Default: none. */
-  additionalTools: { ...listOf<BindToolsInput>("tools"), default: [] },
+  additionalTools: { ...aListOf<BindToolsInput>("tools"), default: [] },
   /**
    * Whether the graph runs the tool calls of its model. If not, a run ends with the calls, the caller sends the
    * results as input, and the model goes on when all of them are there. Default: true.
@@ -218,7 +219,7 @@ export const TURN_SETTINGS = {
 
 export const SERVICE_SETTINGS = {
   /** Middleware around runs, model calls and tool calls. The first one of a kind is the outermost. Default: none. */
-  middleware: { ...listOf<unknown>("middleware"), default: [] },
+  middleware: { ...aListOf<unknown>("middleware"), default: [] },
   /**
    * Where threads are saved. A LangGraph server brings its own, and without one a run remembers nothing. As a subgraph,
    * `true` gives the agent a memory of its own in each thread of its parent, and `false` saves nothing. Default: none.

@@ -27,8 +27,8 @@ interface Tools {
  * Checks the tools of a graph.
  *
  * @param formatTools The tools of its response format.
- * @throws InvalidToolError for a value that is not a tool, a name that a provider would refuse, a name used twice, or
- * more than 128 tools.
+ * @throws InvalidToolError for a value that is not a tool, a name that a provider would refuse, a name used twice,
+ * more than 128 tools, or a `replay` in the metadata of a tool that is not known.
  */
 export function checkTools(
   tools: readonly unknown[],
@@ -48,6 +48,7 @@ export function checkTools(
       );
     }
     addName(tool.name, names);
+    assertReplay(tool);
   }
   for (const [index, tool] of additionalTools.entries()) {
     if (!isRecord(tool) || toolName(tool) === "") {
@@ -65,6 +66,16 @@ export function checkTools(
     providerTools: tools.filter(isProviderTool),
     additionalTools: additionalTools.filter(isRecord) as BindToolsInput[],
   };
+}
+
+function assertReplay(tool: StructuredToolInterface): void {
+  const { name } = tool;
+  const replay: unknown = Object(Reflect.get(tool, "metadata"))["replay"];
+  if (replay !== undefined && replay !== "safe" && replay !== "unsafe")
+    throw new InvalidToolError(
+      name,
+      `Expected \`metadata.replay\` of the tool ${name} to be "safe" or "unsafe", got ${JSON.stringify(replay)}.`,
+    );
 }
 
 function hintAtCaller(tool: unknown): string {

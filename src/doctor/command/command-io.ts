@@ -16,7 +16,7 @@ export interface CommandIo {
   /** Serves pages that show the threads of a store. Contract: on this machine only, and to who knows the address. */
   readonly serveInspector: (
     store: ThreadStore,
-    options: { readonly port?: number },
+    options: { readonly port?: number | undefined; readonly repairCommand?: string | undefined },
   ) => Promise<{ readonly address: string; readonly close: () => Promise<void> }>;
   /** The folder that relative paths begin at. */
   readonly folder: string;

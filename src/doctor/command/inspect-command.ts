@@ -2,8 +2,9 @@
 
 import type { Command } from "commander";
 import { reasonOf, UsageError } from "../targets/target.js";
-import { openTarget } from "../targets/targets.js";
+import { openTarget, TARGETS } from "../targets/targets.js";
 import { type CommandIo, EXIT, type ExitCode } from "./command-io.js";
+import { typedOptions } from "./options.js";
 
 export async function runInspect(command: Command, io: CommandIo): Promise<ExitCode> {
   const options = command.opts();
@@ -15,8 +16,10 @@ export async function runInspect(command: Command, io: CommandIo): Promise<ExitC
     readsWithoutGraph: true,
   });
   try {
+    const target = TARGETS.find(({ option }) => options[option.attributeName()] !== undefined);
+    const repair = ["npx langgraph-tether repair", ...typedOptions(command, "target", io)].join(" ");
     const { address, close } = await io
-      .serveInspector(store, port === undefined ? {} : { port })
+      .serveInspector(store, { port, repairCommand: target?.canWrite === true ? repair : "" })
       .catch((error: unknown): never => {
         throw new UsageError(`The pages cannot be served: ${reasonOf(error)}`);
       });

@@ -5,13 +5,13 @@ import { open } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { Command } from "commander";
 import { printableLine } from "../../shared/text.js";
-import { applyRepair } from "../apply.js";
+import { applyRepair, type RepairOutcome } from "../apply.js";
 import { planRepair } from "../doctor.js";
 import type { RepairPlan, RepairStep } from "../plan.js";
 import { openReceipt, type ReceiptFile, type ReceiptWriter } from "../receipt.js";
 import { reasonOf, UsageError } from "../targets/target.js";
 import { openTarget, targetOf } from "../targets/targets.js";
-import type { RepairOutcome, StoredThread, ThreadRef, ThreadStore } from "../thread-store.js";
+import type { StoredThread, ThreadRef, ThreadStore } from "../thread-store.js";
 import { askToWrite, type CommandIo, EXIT, type ExitCode } from "./command-io.js";
 import {
   type JudgeOptions,

@@ -2,9 +2,10 @@
 
 import type { OptionValues } from "commander";
 import { unansweredCalls } from "../../history/open-calls.js";
-import { coerceMessage } from "../../history/read-messages.js";
+import { coerceMessage, isMessage } from "../../history/read-messages.js";
 import { isMadeUpResult, isPlaceholder } from "../../history/result.js";
 import { isRecord, recordsIn } from "../../shared/values.js";
+import { readArchived } from "../../threads/archive.js";
 import { mendsItself } from "../graph-store.js";
 import type {
   EndedRun,
@@ -21,6 +22,7 @@ import type {
   ThreadWrite,
   WriteOutcome,
 } from "../thread-store.js";
+import { errorText } from "../thread-store.js";
 import {
   type HideSecrets,
   hideSecrets,
@@ -41,7 +43,15 @@ const STATES_TO_READ = 50;
 const TIMEOUT_MS = 60_000;
 
 /** What is read of a state. Servers that do not know the choice send everything. */
-const STATE_FIELDS = ["values.messages", "checkpoint", "created_at", "next", "tasks", "metadata"];
+const STATE_FIELDS = [
+  "values.messages",
+  "checkpoint",
+  "parent_checkpoint",
+  "created_at",
+  "next",
+  "tasks",
+  "metadata",
+];
 
 export const serverTarget: Target = {
   option: optionOf(
@@ -108,7 +118,7 @@ async function openServer(place: OptionValues, context: OpenContext): Promise<Th
 
 /** The threads that a client of the SDK reaches. */
 export function threadsOfClient(
-  { threads, assistants, runs }: ServerClient,
+  { threads, assistants, runs, store }: ServerClient,
   target: string,
   hide: HideSecrets = (text) => text,
 ): ThreadStore {
@@ -128,6 +138,11 @@ export function threadsOfClient(
       const run = await runs.get(threadId, runId).catch(() => undefined);
       const context: unknown = Object(Object(run).kwargs).context;
       return isRecord(context) ? context : undefined;
+    },
+    archived: async ({ threadId }, ids) => {
+      const archive = { get: (namespace: string[], key: string) => store.getItem(namespace, key) };
+      const found = await Promise.all(ids.map((id) => readArchived(archive, threadId, id)));
+      return found.filter((one) => isMessage(one));
     },
     read: async (ref, { earlierMessages = Number.POSITIVE_INFINITY } = {}) => {
       let graphId: unknown;
@@ -319,6 +334,7 @@ export interface ServedState {
   readonly next?: readonly string[];
   readonly tasks?: readonly ServedTask[];
   readonly checkpoint?: { readonly checkpoint_id?: string | null } | null;
+  readonly parent_checkpoint?: { readonly checkpoint_id?: string | null } | null;
   readonly metadata?: Readonly<Record<string, unknown>> | null;
   readonly created_at?: string | null;
 }
@@ -345,6 +361,9 @@ export interface ServerClient {
   readonly threads: ThreadsClient;
   readonly assistants: AssistantsClient;
   readonly runs: { get(threadId: string, runId: string): Promise<unknown> };
+  readonly store: {
+    getItem(namespace: string[], key: string): Promise<{ readonly value: Record<string, unknown> } | null>;
+  };
 }
 
 /** What reads a thread. */
@@ -400,13 +419,17 @@ export function endedRunsOf(states: readonly ServedState[]): EndedRun[] {
       const results = tasksIn(state).flatMap(({ result }) => (isRecord(result) ? [result] : []));
       const written = results.flatMap((result) => [result["messages"] ?? []].flat());
       const others = results.flatMap(Object.keys).filter((name) => name !== "messages");
-      if (written.length + others.length === 0) return [];
+      const interrupts = tasksIn(state).flatMap((task) => recordsIn(task.interrupts));
+      if (written.length + others.length + interrupts.length === 0) return [];
       return [
         {
           checkpointId,
           fate: index === 0 ? "pending" : "discarded",
-          knownMessageIds: messagesIn(state.values).flatMap(({ id }) => id ?? []),
+          history: messagesIn(state.values),
           written,
+          interrupts,
+          unstarted: [],
+          removed: new Set(),
           otherChannels: [...new Set(others)],
         },
       ];
@@ -595,17 +618,22 @@ async function readSteps(
 }
 
 function toStep(state: ServedState): ThreadStep[] {
-  const { checkpoint, created_at, metadata, values, next = [] } = state;
+  const { checkpoint, parent_checkpoint, created_at, metadata, values, next = [] } = state;
   const messages: unknown = Object(values).messages;
   if (checkpoint?.checkpoint_id == null) return [];
   return [
     {
       checkpointId: checkpoint.checkpoint_id,
+      parentId: parent_checkpoint?.checkpoint_id ?? undefined,
       createdAt: created_at ?? undefined,
       metadata: metadata ?? {},
       messages: Array.isArray(messages) ? messages : undefined,
       next,
-      tasks: tasksIn(state).map(({ name, result }) => ({ node: name, result })),
+      tasks: tasksIn(state).map(({ name, result, error }) => ({
+        node: name,
+        result,
+        error: error == null ? undefined : errorText(error),
+      })),
     },
   ];
 }

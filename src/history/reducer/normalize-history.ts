@@ -11,7 +11,6 @@ import {
   flattenGroups,
   type Group,
   groupMessages,
-  isInOrder,
   placesInGroups,
 } from "../group.js";
 import { copyMessage, deriveUnusedId, isChunk } from "../message.js";
@@ -102,33 +101,30 @@ function addPositions(
   return positions.size <= 2 * messages.length;
 }
 
-/** A list in which each result is directly after its message, in call order. */
-export interface Arranged {
-  readonly arranged: readonly BaseMessage[];
-  /** The groups of the given list; undefined if it is the same list. */
-  readonly groups?: readonly Group[];
-}
-
 /**
  * Moves the results of any list to their calls. Reports each that was dropped because it has no place, and each that
  * must move.
+ *
+ * @returns The list in which each result is directly after its message, in call order: the same one if it is so already.
+ * And the groups of the given list.
  */
 export function arrangeMessages(
   messages: readonly BaseMessage[],
   callsOfHead: CallsOfHead,
   report: Report,
-): Arranged {
-  if (isInOrder(messages, callsOfHead)) return { arranged: messages };
+): { readonly arranged: readonly BaseMessage[]; readonly groups: readonly Group[] } {
   const { groups, orphans, duplicates, refusedAt } = groupMessages(messages, callsOfHead);
   for (const message of orphans) report(createRepair({ kind: "orphan-refused", message }));
   for (const message of duplicates) report(createRepair({ kind: "duplicate-refused", message }));
   const placed = [...messages.keys()].filter((place) => !refusedAt.has(place));
+  let isSame = refusedAt.size === 0;
   for (const [index, place] of placesInGroups(groups).entries()) {
     const message = messages[place];
-    if (message !== undefined && isResult(message) && placed[index] !== place)
-      report(createRepair({ kind: "result-moved", message }));
+    if (placed[index] === place || message === undefined) continue;
+    isSame = false;
+    if (isResult(message)) report(createRepair({ kind: "result-moved", message }));
   }
-  return { arranged: flattenGroups(groups), groups };
+  return { arranged: isSame ? messages : flattenGroups(groups), groups };
 }
 
 /** Whether all values are messages as the reducer stores them, each with an id. */

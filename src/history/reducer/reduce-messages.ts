@@ -177,7 +177,6 @@ function placeResult(draft: Draft, result: ToolMessage, own: Place | undefined, 
   }
 }
 
-/** Puts a result into the slot of its call. A placeholder does not replace a real result. */
 function fillSlot(draft: Draft, result: ToolMessage, slot: Slot, report: Report): void {
   const { group, call } = slot;
   const former = group.results[call];

@@ -1,10 +1,10 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { callsOf, countCalls } from "../call.js";
+import { callsOf } from "../call.js";
 import { withSentCalls } from "../change-calls.js";
-import { placeOfCall } from "../group.js";
+import { type Group, placeOfCall } from "../group.js";
 import { isMessageList, listOf, readMessages } from "../read-messages.js";
-import { callIdOf, causeInHistory, createPlaceholder, isResult } from "../result.js";
-import { type Arranged, arrangeMessages, type Report } from "./normalize-history.js";
+import { causeInHistory, createPlaceholder } from "../result.js";
+import { arrangeMessages, type Report } from "./normalize-history.js";
 import { createRepair, type Repair } from "./repair.js";
 
 /** What `repairHistory` returns. */
@@ -40,39 +40,31 @@ export function repairHistory(messages: readonly unknown[]): RepairedHistory {
   const list = listOf(messages);
   const repairs: Repair[] = [];
   const report = (repair: Repair) => void repairs.push(repair);
-  const given = arrangeMessages(isMessageList(list) ? list : readMessages(list, report), callsOf, report);
-  return { messages: closeCalls(given, report) as BaseMessage[], repairs };
+  const read = isMessageList(list) ? list : readMessages(list, report);
+  const { arranged, groups } = arrangeMessages(read, callsOf, report);
+  const closed = withPlaceholders(groups, report);
+  return { messages: (closed.length > arranged.length ? closed : arranged) as BaseMessage[], repairs };
 }
 
-/** Adds a placeholder for each call without a result. The same array if all have one. */
-function closeCalls({ arranged, groups }: Arranged, report: Report): readonly BaseMessage[] {
-  let closed: BaseMessage[] | undefined;
-  for (let start = 0, end = 0, group = 0; start < arranged.length; start = end, group += 1) {
-    const head = arranged[start] as BaseMessage;
-    for (end = start + 1; arranged[end]?.type === "tool"; ) end += 1;
-    // As the results are in order, each answers another call.
-    if (countCalls(head) === end - start - 1) {
-      if (closed !== undefined)
-        for (let at = start; at < end; at += 1) closed.push(arranged[at] as BaseMessage);
-      continue;
-    }
-    closed ??= arranged.slice(0, start);
-    const sent = withSentCalls(head);
+/** The list that the groups describe, with a placeholder for each call without a result. */
+function withPlaceholders(groups: readonly Group[], report: Report): BaseMessage[] {
+  const closed: BaseMessage[] = [];
+  for (const [position, group] of groups.entries()) {
+    const { head, calls, results } = group;
+    const sent = results.includes(undefined) ? withSentCalls(head) : head;
     closed.push(sent);
-    const place = { head, start: groups?.[group]?.start ?? start };
-    let next = start + 1;
-    for (const [index, call] of callsOf(head).entries()) {
-      const result = arranged[next];
-      if (next < end && result !== undefined && isResult(result) && callIdOf(result) === call.id) {
+    for (const [index, call] of calls.entries()) {
+      const result = results[index];
+      if (result !== undefined) {
         closed.push(result);
-        next += 1;
         continue;
       }
-      const message = createPlaceholder(call, causeInHistory(call, arranged[end]), placeOfCall(place, index));
+      const cause = causeInHistory(call, groups[position + 1]?.head);
+      const message = createPlaceholder(call, cause, placeOfCall(group, index));
       closed.push(message);
       report(createRepair({ kind: "call-closed", call, message }));
     }
     if (sent !== head) report(createRepair({ kind: "message-mended", message: head, by: sent }));
   }
-  return closed ?? arranged;
+  return closed;
 }

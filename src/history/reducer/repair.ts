@@ -21,6 +21,11 @@ type RepairDetail =
   | { readonly kind: "archived-refused"; readonly message: BaseMessage }
   /** A second result of a call was dropped. The first one stays. */
   | { readonly kind: "duplicate-refused"; readonly message: ToolMessage }
+  /**
+   * A tool returned after another process had moved its thread on. The next run of the thread places the result if the
+   * thread has its call.
+   */
+  | { readonly kind: "result-late"; readonly message: ToolMessage }
   /** A placeholder was dropped because its call has a real result. */
   | { readonly kind: "placeholder-refused"; readonly message: ToolMessage }
   /** A result replaced the placeholder of its call. */

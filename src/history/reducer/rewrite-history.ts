@@ -3,7 +3,7 @@
 import { type BaseMessage, RemoveMessage, type ToolMessage } from "@langchain/core/messages";
 import { type Group, groupMessages, placeOfCall } from "../group.js";
 import { copyMessage, REMOVE_ALL_MESSAGES } from "../message.js";
-import { createPlaceholder, isPlaceholder, NO_OUTPUT, PLACEHOLDER_KEY } from "../result.js";
+import { createPlaceholder, isPlaceholder, NO_OUTPUT, placeholderMarks } from "../result.js";
 
 /**
  * Makes an update after which the history is the given one, whatever it was before.
@@ -45,5 +45,5 @@ function writesOfGroup(group: Group): BaseMessage[] {
 /** A placeholder with the message id of the result. Its content differs, because equal content keeps its marks. */
 function standInFor(result: ToolMessage): ToolMessage {
   const content = result.content === "" ? NO_OUTPUT : "";
-  return copyMessage(result, { content, additional_kwargs: { [PLACEHOLDER_KEY]: "unrecorded" } });
+  return copyMessage(result, { content, additional_kwargs: placeholderMarks("unrecorded") });
 }

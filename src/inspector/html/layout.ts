@@ -8,7 +8,7 @@ import type { DialectSoundness } from "../view/thread-view.js";
 import { html, Markup } from "./markup.js";
 
 /*
- * The style sheet. System fonts, two columns, and one on a narrow screen.
+ * The style sheet. System fonts, the steps beside the messages, and below them on a narrow screen.
  */
 
 /** Each colour of a text has a contrast of at least 4.5 to 1 on each ground that it stands on. */
@@ -27,7 +27,7 @@ const BASE = `
 *{box-sizing:border-box}
 html{scroll-padding-top:7rem}
 body{margin:0;background:var(--ground);color:var(--ink);font:15px/1.55 system-ui,-apple-system,"Segoe UI",Roboto,sans-serif;-webkit-text-size-adjust:100%}
-main{max-width:92rem;margin:0 auto;padding:1.25rem 1.5rem 4rem}main:focus{outline:none}
+main{max-width:80rem;margin:0 auto;padding:1rem 1.5rem 4rem}main:focus{outline:none}
 a{color:var(--link);text-underline-offset:.15em;text-decoration-thickness:1px}
 :focus-visible{outline:2px solid var(--link);outline-offset:2px;border-radius:3px}
 h1,h2{margin:0;font-weight:600;line-height:1.3;text-wrap:balance}h1{font-size:1.05rem}h2{font-size:1rem}
@@ -37,9 +37,9 @@ code,.mono{font:13px/1.5 ui-monospace,"SF Mono",Menlo,Consolas,monospace}
 .skip{position:absolute;left:-99rem}.skip:focus{left:1rem;top:.5rem;z-index:9;background:var(--panel);padding:.5rem .75rem}
 .hidden{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%);white-space:nowrap}
 .top{position:sticky;top:0;z-index:3;display:flex;align-items:baseline;gap:.75rem;min-height:3rem;padding:.7rem 1.5rem;background:var(--panel);border-bottom:1px solid var(--line)}
-.top h1{min-width:0;overflow:hidden;text-overflow:ellipsis;white-space:nowrap}
+.top h1{min-width:0;overflow:hidden;text-overflow:ellipsis;white-space:nowrap}.top .chip{flex:none;white-space:nowrap}
 .brand{font-weight:700;color:var(--ink);text-decoration:none}.brand::after{content:"/";margin-left:.75rem;color:var(--soft);font-weight:400}
-.panel{background:var(--panel);border:1px solid var(--line);border-radius:10px;padding:1rem 1.15rem;margin-bottom:1rem}
+.panel{background:var(--panel);border:1px solid var(--line);border-radius:10px;padding:.8rem 1.15rem;margin-bottom:.75rem}
 .chip{display:inline-block;padding:.05rem .5rem;border-radius:8px;font-size:12.5px;line-height:1.5;font-weight:400;overflow-wrap:anywhere}
 .chip{background:var(--neutral);color:var(--neutral-ink)}
 .chip.good{background:var(--good);color:var(--good-ink)}.chip.warning{background:var(--warning);color:var(--warning-ink)}.chip.news{background:none;color:var(--link);box-shadow:inset 0 0 0 1px currentColor}.chip.bad{background:var(--bad);color:var(--bad-ink)}
@@ -61,42 +61,47 @@ const LIST = `
 `;
 
 const THREAD = `
-.facts{display:flex;flex-wrap:wrap;gap:.5rem 1.75rem;margin-top:.9rem}.facts div{min-width:0}.facts dt{font-size:13px;color:var(--soft)}.facts dd{font-weight:600;overflow-wrap:anywhere}.facts dd .chip,.facts dd .soft{font-weight:400}
-.marks{display:flex;flex-wrap:wrap;gap:.4rem 1.25rem}.marks li{display:flex;flex-wrap:wrap;gap:.2rem .5rem;align-items:baseline}
-.columns,.row{display:grid;grid-template-columns:minmax(0,1fr) minmax(0,1fr)}
-.columns{position:sticky;top:3rem;z-index:2;background:var(--sunk);border:1px solid var(--line);font-size:14px}
-.columns h2{padding:.5rem 1.15rem;font-size:14px}.columns span{font-weight:400;color:var(--soft)}
-.rows{background:var(--panel);border:1px solid var(--line);border-top:0;border-radius:0 0 10px 10px}
-.row{border-bottom:1px solid var(--line)}.rows>:last-child,.fold .row:last-child{border-bottom:0}
-.cell{padding:.7rem 1.15rem .8rem;min-width:0}.cell+.cell{border-left:1px solid var(--line)}
-.cell:target{box-shadow:inset 3px 0 0 var(--link)}.none{color:var(--soft)}
+.thread{display:grid;grid-template-columns:15rem minmax(0,1fr);gap:1.25rem;align-items:start}.content{grid-column:2;grid-row:1;min-width:0}
+.rail{grid-column:1;grid-row:1;position:sticky;top:4rem;max-height:calc(100vh - 5rem);overflow:auto;font-size:13px}.rail h2{font-size:14px;margin-bottom:.4rem}
+.rail li{border-left:2px solid var(--line);margin-left:.3rem}.rail li.branch{margin-left:1rem;border-left-style:dashed}
+.rail a{display:grid;gap:.05rem;padding:.3rem .6rem;color:var(--ink);text-decoration:none;overflow-wrap:anywhere;border-radius:0 6px 6px 0}.rail li.other b{font-weight:400;color:var(--soft)}.rail .chip{justify-self:start;font-size:12px}
+.rail a:hover{background:var(--sunk)}.rail a[aria-current]{background:var(--sunk);box-shadow:inset 3px 0 0 var(--link)}
+.story{font-size:16px}.story p+p{margin-top:.15rem}.chip+.chip{margin-left:.3rem}.head .chip+.chip{margin-left:0}.story .soft{font-size:14px}.good-text{color:var(--good-ink)}.warning-text{color:var(--warning-ink)}.bad-text{color:var(--bad-ink)}
+.tools{display:flex;flex-wrap:wrap;gap:.4rem 1.25rem;align-items:center;margin-bottom:.75rem;font-size:14px}.tools nav{display:flex;flex-wrap:wrap;gap:.4rem 1.25rem}.tools a,.tools summary{display:inline-block;padding:.2rem 0}.tools details[open]{flex-basis:100%}.tools .panel{margin:.4rem 0 0}
+.jump{display:flex;gap:.5rem;align-items:center}.jump label{display:flex;gap:.5rem;align-items:center}.jump input{width:6rem}.jump input,.jump button{min-height:0;padding:.15rem .5rem}
+.facts{display:flex;flex-wrap:wrap;gap:.5rem 1.75rem;margin-top:.9rem}.facts div{min-width:0}.facts dt{font-size:13px;color:var(--soft)}.facts dd{overflow-wrap:anywhere}
+.rows{background:var(--panel);border:1px solid var(--line);border-radius:10px;overflow:clip}
+.row{padding:.6rem 1.15rem .7rem;border-bottom:1px solid var(--line);border-left:3px solid transparent;min-width:0;overflow-wrap:anywhere}.rows>:last-child{border-bottom:0}
+.row.result{padding-left:3rem}.row.good{border-left-color:var(--good-ink);background:color-mix(in srgb,var(--good) 45%,var(--panel))}.row.warning{border-left-color:var(--warning-ink);background:color-mix(in srgb,var(--warning) 45%,var(--panel))}
+.row.changed:not(.good,.warning){border-left-color:var(--link)}.row.added:not(.good,.warning){border-left:3px dotted var(--soft)}.row.left-out>*:not(.head,.why){opacity:.999;color:var(--soft)}
+.row:target,.row:has(>span:target){outline:2px solid var(--link);outline-offset:-2px}
 .head{display:flex;flex-wrap:wrap;gap:.1rem .55rem;align-items:baseline}.head .at{font-variant-numeric:tabular-nums;color:var(--soft);min-width:1.4rem}
 .head .role{font-weight:600}.head .name,.head .maker,.head .tokens{font-size:13px;color:var(--soft);overflow-wrap:anywhere}.head .tokens{margin-left:auto;white-space:nowrap}
-.text{white-space:pre-wrap;overflow-wrap:anywhere;unicode-bidi:isolate;margin-top:.25rem}.error .text{color:var(--bad-ink)}
-.thought{color:var(--soft);border-left:2px solid var(--line);padding-left:.7rem}
-.call{display:block;margin-top:.35rem;padding:.35rem .6rem;background:var(--sunk);border-radius:6px;white-space:pre-wrap;overflow-wrap:anywhere;unicode-bidi:isolate}
-.why{display:grid;gap:.15rem;margin-top:.35rem;font-size:13px;color:var(--soft)}.same{color:var(--soft)}
-.ids{margin-top:.3rem;font-size:12px;color:var(--soft);overflow-wrap:anywhere}
-.fold>summary{padding:.6rem 1.15rem;background:var(--sunk)}.fold{border-bottom:1px solid var(--line)}
-.findings{display:grid;gap:.8rem}.findings li{display:grid;gap:.15rem}.gone{display:grid;gap:.4rem;margin-top:.5rem}
+.text{white-space:pre-wrap;overflow-wrap:anywhere;unicode-bidi:isolate;margin-top:.2rem;max-width:75ch}.failed .text{color:var(--bad-ink)}
+.thought{color:var(--soft);border-left:2px solid var(--line);padding-left:.7rem}.part{margin-top:.5rem}
+.call{margin:.35rem 0 0;padding:.35rem .6rem;background:var(--sunk);border-radius:6px;white-space:pre-wrap;overflow-wrap:anywhere;unicode-bidi:isolate;font:13px/1.5 ui-monospace,"SF Mono",Menlo,Consolas,monospace}
+del{background:var(--bad);color:var(--bad-ink);text-decoration:line-through}ins{background:var(--good);color:var(--good-ink);text-decoration:none}
+figure{margin:.4rem 0 0}img{max-width:100%;max-height:20rem;border:1px solid var(--line);border-radius:6px}
+.why{display:grid;gap:.15rem;margin-top:.35rem;font-size:13px;color:var(--soft)}
+.ids{margin-top:.2rem;font-size:12px;color:var(--soft);overflow-wrap:anywhere}.ids summary{color:var(--soft);padding:.1rem .2rem}.head .ids{margin:0}.head .ids[open]{flex-basis:100%}.ids .mono{font-size:12px}
+.fold>summary{padding:.55rem 1.15rem;background:var(--sunk);color:var(--soft);border-bottom:1px solid var(--line)}
+.findings{display:grid;gap:.8rem;margin-top:.5rem}.findings li{display:grid;gap:.15rem}.copy{user-select:all;background:var(--sunk);padding:.1rem .4rem;border-radius:5px}
 `;
 
 const NARROW = `
 @media (max-width:56rem){
-main{padding:1rem .9rem 3rem}.top{padding:.7rem .9rem}.panel{padding:.9rem}
+main{padding:.8rem .8rem 3rem}.top{padding:.7rem .9rem}.panel{padding:.7rem .9rem}
+.thread{grid-template-columns:minmax(0,1fr)}.content,.rail{grid-column:1;grid-row:auto}.rail{position:static;max-height:none}
 .threads,.threads tbody,.threads tr,.threads th,.threads td{display:block}.threads thead{position:absolute;clip-path:inset(50%)}
 .threads{border:0;background:none}.threads tr{background:var(--panel);border:1px solid var(--line);border-radius:10px;margin-bottom:.75rem;padding:.4rem 0}
 .threads tbody th{max-width:none}.threads th,.threads td{border:0;padding:.25rem .9rem}.threads td.number{text-align:left}
-.threads td::before{content:attr(data-label);display:inline-block;min-width:7.5rem;font-size:13px;color:var(--soft)}.threads td:has(.dialects)::before{display:block}
-.columns{display:none}.rows{border-top:1px solid var(--line);border-radius:10px}
-.row{grid-template-columns:minmax(0,1fr);border-bottom:6px solid var(--ground)}.cell+.cell{border-left:0;border-top:1px solid var(--line)}
-.cell::before{content:attr(data-column);display:block;font-size:12px;color:var(--soft);margin-bottom:.1rem}.cell.empty{display:none}
-.cell{padding:.6rem .9rem .7rem}
-form{display:grid;grid-template-columns:minmax(0,1fr) minmax(0,1fr)}form label:first-child,form p{grid-column:1/-1}input,select,button{width:100%}
+.threads td::before{content:attr(data-label);display:inline-block;min-width:7.5rem;font-size:13px;color:var(--soft)}
+.row{padding:.55rem .8rem .6rem}.row.result{padding-left:1.6rem}
+form.panel,.panel form{display:grid;grid-template-columns:minmax(0,1fr) minmax(0,1fr)}form.panel label:first-child,form.panel p{grid-column:1/-1}.panel input,.panel select,.panel button{width:100%}
 .threads .title{display:inline-block;margin-bottom:.1rem}
 }
 @media (prefers-reduced-motion:no-preference){html{scroll-behavior:smooth}}
-@media print{.top,.columns{position:static}}
+@media print{@page{margin:1.2cm}body{background:none;font-size:11pt}main{padding:0}.top{position:static;padding:0 0 .5rem}.rail,.tools,form,.skip,.pages{display:none}.thread{display:block}.row,.panel{break-inside:avoid}}
 `;
 
 const STYLES = `${COLOURS}${BASE}${LIST}${THREAD}${NARROW}`.replaceAll(/\n+/g, "\n");
@@ -122,7 +127,7 @@ export const HEADERS: Readonly<Record<string, string>> = {
   "cache-control": "no-store",
 };
 
-interface Frame {
+export interface Frame {
   readonly title: string;
   /** What stays in sight at the top, beside the link to the list. */
   readonly heading: Markup;
@@ -193,10 +198,11 @@ export function soundnessList(soundness: readonly DialectSoundness[]): Markup {
   }`;
 }
 
-export const time = (iso: string | null | undefined): Markup =>
+/** How long ago it was, with the exact time behind it. @param now In milliseconds. */
+export const time = (iso: string | null | undefined, now: number): Markup =>
   iso == null || timeText(iso) === ""
     ? html`<span class="soft">unknown</span>`
-    : html`<time datetime="${iso}">${timeText(iso)}</time>`;
+    : html`<time datetime="${iso}" title="${timeText(iso)}">${ago(now - Date.parse(iso))}</time>`;
 
 /** Only addresses of the web are links: a rule's source never comes from a message, and it stays so. */
 export const sourceLink = (source: string | null): Markup | string =>
@@ -221,20 +227,22 @@ export interface ThreadLink {
   readonly dialect?: string | undefined;
   readonly maxTokens?: number | undefined;
   readonly page?: number | undefined;
+  readonly onlyChanges?: boolean | undefined;
 }
 
 interface ListLink {
   readonly q?: string | undefined;
   readonly status?: string | undefined;
+  readonly has?: string | undefined;
   readonly page?: number | undefined;
 }
 
 export const listLink = (query: ListLink = {}): string => `${HOME}${queryText(query)}`;
 export const listJsonLink = (query: ListLink = {}): string => `${HOME}/threads.json${queryText(query)}`;
 
-export const threadLink = (threadId: string, query: ThreadLink = {}): string =>
-  `${HOME}/threads/${encodedId(threadId)}${queryText(query)}`;
-export const threadJsonLink = (threadId: string, query: ThreadLink = {}): string =>
+export const threadLink = (threadId: string, { onlyChanges, ...query }: ThreadLink = {}): string =>
+  `${HOME}/threads/${encodedId(threadId)}${queryText({ ...query, only: onlyChanges && "changes" })}`;
+export const threadJsonLink = (threadId: string, { onlyChanges: _, ...query }: ThreadLink = {}): string =>
   `${HOME}/threads/${encodedId(threadId)}.json${queryText(query)}`;
 
 /** An id can end as the address of JSON does: a thread of a file is named after it. */
@@ -261,8 +269,20 @@ const numbers = new Intl.NumberFormat("en");
 export const count = (value: number): string => numbers.format(value);
 
 /** `1 message`, `2 messages`. */
-export const amount = (value: number, noun: string): string =>
-  `${count(value)} ${noun}${value === 1 ? "" : "s"}`;
+export const amount = (value: number, noun: string, nouns = `${noun}s`): string =>
+  `${count(value)} ${value === 1 ? noun : nouns}`;
+
+const UNITS = [
+  ["day", 86_400_000],
+  ["hour", 3_600_000],
+  ["minute", 60_000],
+] as const;
+
+/** `2 minutes ago`. */
+function ago(milliseconds: number): string {
+  const [unit, length] = UNITS.find(([, least]) => milliseconds >= least) ?? [];
+  return unit === undefined ? "just now" : `${amount(Math.floor(milliseconds / length), unit)} ago`;
+}
 
 const sizes = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
 

@@ -1,4 +1,4 @@
-import { THREAD_STATUSES } from "../read-threads.js";
+import { THREAD_STATUSES, TRAITS } from "../read-threads.js";
 import type { ListedView, ListView } from "../view/list-view.js";
 import {
   bytes,
@@ -8,7 +8,6 @@ import {
   listJsonLink,
   listLink,
   outcomeChip,
-  soundnessList,
   statusChip,
   threadLink,
   time,
@@ -17,52 +16,54 @@ import {
 import { html, type Markup } from "./markup.js";
 
 /** The page `/tether`. */
-export function listPage(view: ListView): Markup {
-  const { threads, query, status, page, hasNext, searched } = view;
-  const link = (number: number) => listLink({ q: query, status, page: number });
+export function listPage(view: ListView, now: number): Markup {
+  const { threads, query, status, has, page, hasNext, searched } = view;
+  const link = (number: number) => listLink({ q: query, status, has, page: number });
+  const options = (names: readonly string[], chosen: string | undefined) =>
+    names.map(
+      (name) => html`<option value="${name}"${name === chosen ? html` selected` : ""}>${name}</option>`,
+    );
   return layout({
     title: "Threads",
     heading: html`<h1>Threads</h1>`,
     body: html`
 <form class="panel" action="${listLink()}" method="get" role="search" aria-label="Threads">
 <label>Search<input type="search" name="q" value="${query}" size="34" aria-describedby="search-help"></label>
-<label>Status<select name="status"><option value="">any</option>${THREAD_STATUSES.map(
-      (name) => html`<option value="${name}"${name === status ? html` selected` : ""}>${name}</option>`,
-    )}</select></label>
+<label>Status<select name="status"><option value="">any</option>${options(THREAD_STATUSES, status)}</select></label>
+<label>With<select name="has"><option value="">anything</option>${options(TRAITS, has)}</select></label>
 <button type="submit">Search</button>
-<p class="small soft" id="search-help">A part of an id or of the metadata, or <code>key=value</code> of the metadata.</p>
+<p class="small soft" id="search-help">A part of a message, of an id or of the metadata, or <code>key=value</code> of the metadata.</p>
 </form>
 ${searched === null ? "" : html`<p class="small soft">Only the ${count(searched)} threads that were changed last were searched.</p>`}
-${threads.length === 0 ? html`<p class="panel">${query === "" && status === undefined ? "There are no threads yet." : "No thread was found."}</p>` : table(threads)}
+${threads.length === 0 ? html`<p class="panel">${query === "" && status === undefined && has === undefined ? "There are no threads yet." : "No thread was found."}</p>` : table(threads, now)}
 <nav class="pages" aria-label="Pages">
 ${page > 1 ? html`<a href="${link(page - 1)}" rel="prev">Later threads</a>` : ""}
 ${hasNext ? html`<a href="${link(page + 1)}" rel="next">Earlier threads</a>` : ""}
 <span class="soft">Page ${count(page)}</span>
-<a href="${listJsonLink({ q: query, status, page })}">JSON</a>
+<a href="${listJsonLink({ q: query, status, has, page })}">JSON</a>
 </nav>`,
   });
 }
 
-function table(threads: readonly ListedView[]): Markup {
+function table(threads: readonly ListedView[], now: number): Markup {
   return html`<table class="threads">
 <caption class="hidden">Threads, the one that was changed last first</caption>
-<thead><tr><th scope="col">Thread</th><th scope="col">Status</th><th scope="col">Doctor</th><th scope="col">Last repair</th><th scope="col">If sent as stored</th><th scope="col" class="number">Messages</th><th scope="col" class="number">Size</th><th scope="col">Changed</th></tr></thead>
-<tbody>${threads.map(line)}</tbody>
+<thead><tr><th scope="col">Thread</th><th scope="col">Status</th><th scope="col">Doctor</th><th scope="col">Last repair</th><th scope="col" class="number">Messages</th><th scope="col" class="number">Size</th><th scope="col">Changed</th></tr></thead>
+<tbody>${threads.map((thread) => line(thread, now))}</tbody>
 </table>`;
 }
 
-function line({ title, graph, updatedAt, lastRepair, soundness, bytes: size, report }: ListedView): Markup {
+function line({ title, graph, updatedAt, lastRepair, bytes: size, report }: ListedView, now: number): Markup {
   const { threadId, status, outcome, messages, findings } = report;
   const worth = worthALook(findings);
   return html`<tr>
-<th scope="row"><a class="title" href="${threadLink(threadId)}"><bdi>${title === "" ? threadId : title}</bdi></a><span class="mono">${threadId}</span><span class="small soft">${graph}</span></th>
+<th scope="row"><a class="title" href="${threadLink(threadId)}"><bdi>${title === "" ? threadId : title}</bdi></a>${title === "" ? "" : html`<span class="mono">${threadId}</span>`}<span class="small soft">${graph}</span></th>
 <td data-label="Status">${statusChip(status)}</td>
 <td data-label="Doctor">${outcomeChip(outcome, worth)}</td>
 <td data-label="Last repair">${lastRepair === null ? html`<span class="soft">none</span>` : html`${chip(lastRepair.mark.word, lastRepair.mark.tone)} <span class="small soft">message ${count(lastRepair.position)}</span>`}</td>
-<td data-label="If sent as stored">${soundnessList(soundness)}</td>
 <td data-label="Messages" class="number">${messages === null ? "unknown" : count(messages)}</td>
 <td data-label="Size" class="number">${size === null ? "unknown" : bytes(size)}</td>
-<td data-label="Changed" class="small">${time(updatedAt)}</td>
+<td data-label="Changed" class="small">${time(updatedAt, now)}</td>
 </tr>`;
 }
 

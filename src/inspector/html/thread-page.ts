@@ -1,106 +1,251 @@
 import type { Finding } from "../../doctor/finding.js";
 import { addToList } from "../../shared/values.js";
-import {
-  type CallView,
-  excerptText,
-  type MessageView,
-  nameIn,
-  type ShownText,
-} from "../view/message-view.js";
-import {
-  LEFT_OUT,
-  type Mark,
-  type Row,
-  type SentCell,
-  type ShownRow,
-  type StoredCell,
-} from "../view/rows.js";
-import {
-  DIALECT_NAMES,
-  type MarkPlaces,
-  type Step,
-  type StepDifference,
-  type ThreadView,
-} from "../view/thread-view.js";
+import { nameIn } from "../view/message-view.js";
+import type { Place, Step, StepDifference, ThreadView } from "../view/thread-view.js";
+import { DIALECT_NAMES } from "../view/thread-view.js";
 import {
   amount,
   chip,
-  chips,
   count,
+  type Frame,
   layout,
   outcomeChip,
   sentence,
   soundnessList,
-  sourceLink,
   statusChip,
   type ThreadLink,
   threadJsonLink,
   threadLink,
+  time,
   timeText,
   worthALook,
 } from "./layout.js";
 import { html, type Markup } from "./markup.js";
+import { goneList, type LinkTo, messageRows } from "./messages.js";
 
 /** What the reader chose, for the links of the page. */
-export interface Chosen {
-  readonly step: string | undefined;
-  readonly dialect: string | undefined;
-  readonly maxTokens: number | undefined;
+export interface Chosen extends ThreadLink {
+  readonly page?: number | undefined;
+}
+
+interface Surroundings {
+  /** In milliseconds. */
+  readonly now: number;
+  /** The beginning of the command that repairs the thread. Empty or undefined: there is none. */
+  readonly repair: string | undefined;
+}
+
+/** A page of a thread, with the addresses of its other pages. */
+interface Shown {
+  readonly view: ThreadView;
+  /** The same page with another choice. */
+  readonly link: (more: ThreadLink) => string;
+  readonly linkTo: LinkTo;
+  readonly now: number;
 }
 
 /** The page `/tether/threads/:id`. */
-export function threadPage(view: ThreadView, chosen: Chosen): Markup {
-  const { threadId, title, page, marks, report, rows, totals, difference } = view;
+export function threadPage(
+  view: ThreadView,
+  { page: _, ...chosen }: Chosen,
+  { now, repair }: Surroundings,
+): Markup {
+  const { threadId, title, report, rows, difference, steps } = view;
   const link = (more: ThreadLink) => threadLink(threadId, { ...chosen, ...more });
+  const linkTo: LinkTo = (anchor) => `${link({ page: view.pageOfPlace(anchor) })}#${anchor}`;
+  const shown: Shown = { view, link, linkTo, now };
   const name = title === "" ? threadId : title;
-  return layout({
+  const messages = html`<div class="content">
+<section class="panel story" aria-label="What happened">${story(shown)}</section>
+${questionPanel(shown)}${findingsPanel(report.findings, shown, repair)}
+${tools(shown, chosen)}
+<section aria-label="Messages">
+${pages(shown, "Pages of messages")}
+${rows.length === 0 ? html`<p class="panel">${view.onlyChanges ? "Nothing was changed." : "There are no messages."}</p>` : messageRows(rows, linkTo, view.archived)}
+${pages(shown, "Pages of messages, repeated")}
+</section>
+${difference === undefined ? "" : goneList(difference)}
+<p class="pages"><span class="mono small soft">${threadId}</span><a href="${threadJsonLink(threadId, chosen)}">JSON</a></p>
+</div>`;
+  const frame: Frame = {
     title: name,
     heading: html`<h1><bdi>${name}</bdi></h1>${statusChip(report.status)}`,
-    body: html`
-<section class="panel" aria-label="The step">${choices(view, chosen)}${facts(view)}</section>
-${findingsPanel(report.findings, (index) => linkToRow(view, link, index))}
-${marks.length === 0 ? "" : marksPanel(marks, link)}
-${difference === undefined ? "" : differencePanel(difference, link)}
-<section aria-label="Messages">
-${pages(view, link, "Pages of messages")}
-<div class="columns"><h2>Stored <span>${amount(totals.stored, "message")}</span></h2><h2>Sent <span>${amount(totals.sent, "message")}, about ${amount(totals.tokens, "token")}</span></h2></div>
-${rows.length === 0 ? html`<p class="rows cell">There are no messages.</p>` : rowsOf(rows, (place) => linkToPlace(view, link, place))}
-${pages(view, link, "Pages of messages, repeated")}
-</section>
-<p class="pages"><span class="mono small soft">${threadId}</span><a href="${threadJsonLink(threadId, { ...chosen, page: page.number })}">JSON</a></p>`,
-  });
+    body: steps.length < 2 ? messages : html`<div class="thread">${messages}${rail(shown)}</div>`,
+  };
+  return layout(frame);
 }
 
-const stepName = ({ number, at, next, messages }: Step): string =>
-  [
-    number === null ? "step" : `step ${number}`,
-    next.length === 0 ? "end" : `then ${next.join(", ")}`,
-    amount(messages, "message"),
-    ...(at === null ? [] : [timeText(at)]),
-  ].join(" · ");
+/*
+ * One sentence that says what was saved, what is missing, and what is sent.
+ */
 
-function choices({ steps, step, threadId, form }: ThreadView, chosen: Chosen): Markup {
-  const option = (entry: Step) =>
-    html`<option value="${entry.checkpointId}"${entry.checkpointId === step?.checkpointId ? html` selected` : ""}>${stepName(entry)}</option>`;
-  const group = (label: string, entries: readonly Step[]) =>
-    entries.length === 0 ? "" : html`<optgroup label="${label}">${entries.map(option)}</optgroup>`;
-  const earliest = steps.at(-1);
-  return html`<form action="${threadLink(threadId)}" method="get">
-<label>Step<select name="step">${group(
-    "The model is asked",
-    steps.filter(({ asksModel }) => asksModel),
-  )}${group(
-    "Other checkpoints",
-    steps.filter(({ asksModel }) => !asksModel),
-  )}</select></label>
-<label>Dialect<select name="dialect"><option value="">${chosen.dialect === undefined ? `${form.options.dialect} (${ORIGINS[form.origin]})` : "of the step"}</option>${DIALECT_NAMES.map(
-    (name) => html`<option value="${name}"${name === chosen.dialect ? html` selected` : ""}>${name}</option>`,
-  )}</select></label>
-<label>Token limit<input type="number" name="maxTokens" min="1" step="1" size="8" value="${chosen.maxTokens ?? ""}"></label>
-<button type="submit">Show</button>
-${earliest === undefined || earliest.checkpointId === step?.checkpointId ? "" : html`<a class="small" href="${threadLink(threadId, { ...chosen, step: earliest.checkpointId })}">Earlier steps</a>`}
-</form>`;
+function story(shown: Shown): Markup {
+  const { view, linkTo } = shown;
+  const { willBeRecovered, willBeClosed, recovered, closed, unplaced } = view.story;
+  const part = (found: readonly Place[], noun: string, text: string, tone: string) =>
+    found.length === 0
+      ? []
+      : [
+          html`<b class="${tone}">${amount(found.length, noun)}</b> ${text} <span class="soft">(${placeLinks(found, linkTo)})</span>`,
+        ];
+  const be = ({ length }: readonly Place[]) => (length === 1 ? "was" : "were");
+  const parts = [
+    ...part(willBeRecovered, "result", "will be recovered", "good-text"),
+    ...part(willBeClosed, "call", "will be closed", "warning-text"),
+    ...part(recovered, "message", `${be(recovered)} recovered`, "good-text"),
+    ...part(closed, "call", `${be(closed)} closed`, "warning-text"),
+    ...part(
+      unplaced,
+      "message",
+      `${unplaced.length === 1 ? "has" : "have"} no place in the request`,
+      "warning-text",
+    ),
+  ];
+  const listed = parts.map(
+    (one, index) => html`${index === 0 ? "" : index === parts.length - 1 ? " and " : ", "}${one}`,
+  );
+  const ending = parts.length > 0 && unplaced.length === 0 ? html`; nothing is lost` : "";
+  return html`${parts.length === 0 ? "" : html`<p>${listed}${ending}.</p>`}${errorText(view)}<p>${moment(shown)}</p>${ofOtherGraph(view)}`;
 }
+
+/** How many places of one kind are linked. */
+const MOST_PLACES = 6;
+
+function placeLinks(found: readonly Place[], linkTo: LinkTo): Markup {
+  const links = found
+    .slice(0, MOST_PLACES)
+    .map(
+      ({ anchor, label }, index) =>
+        html`${index === 0 ? "" : ", "}<a href="${linkTo(anchor)}"><bdi>${label}</bdi></a>`,
+    );
+  return html`${links}${found.length > MOST_PLACES ? ` and ${count(found.length - MOST_PLACES)} more` : ""}`;
+}
+
+function moment({ view, link, now }: Shown): Markup {
+  const { moment: at, totals, step, difference, form } = view;
+  const size = html`<b>${amount(totals.sent, "message")}</b>, about <b>${amount(totals.tokens, "token")}</b>`;
+  const cache = difference === undefined ? "" : html` ${prefixText(difference, link)}`;
+  switch (at.kind) {
+    case "next":
+      return html`The next request has ${size}, for <code>${form.options.dialect}</code>.${cache}`;
+    case "asked": {
+      const response = step?.response;
+      if (step?.asksModel !== true) return html`A request of this step would have had ${size}.${cache}`;
+      if (response == null)
+        return html`The model ${view.isLatest ? "is being asked" : "was asked"} with ${size}.${cache}`;
+      const by = [response.provider, response.model].map(nameIn).filter(Boolean).join(" · ");
+      const counted =
+        response.inputTokens === null
+          ? ""
+          : ` The provider counted ${count(response.inputTokens)}${response.cachedTokens === null ? "" : `, ${count(response.cachedTokens)} of them from its cache`}.`;
+      return html`The request had ${size}${by === "" ? "" : html`, answered by <bdi>${by}</bdi>`}.${counted}${cache}`;
+    }
+    case "waiting":
+      return html`The thread waits for a human${at.questions.length === 0 ? ` before ${at.nodes.join(", ")}` : ""}. The model is not asked now.`;
+    case "running":
+      return html`A run goes on${at.nodes.length === 0 ? "" : `: ${at.nodes.join(", ")}`}, since ${time(at.since, now)}. Nothing is sent to the model now. This is the thread at ${timeText(new Date(now).toISOString())}; the page loads again by itself.`;
+    case "silent":
+      if (view.history.length > 0) return html`The model was not asked at this step.`;
+      return view.report.outcome === "unreadable"
+        ? html`The messages cannot be read.`
+        : html`The thread is empty.`;
+  }
+}
+
+function prefixText(difference: StepDifference, link: Shown["link"]): Markup {
+  const { to, counts, isPrefixKept, prefix } = difference;
+  const words = [
+    `${count(counts.new)} new`,
+    `${count(counts.changed)} changed`,
+    `${count(counts.gone)} not sent any more`,
+  ];
+  return html`<span class="soft">Since <a href="${link({ step: to.checkpointId })}">the request before</a>: ${words.filter((word) => !word.startsWith("0 ")).join(", ") || "no change"}; the prompt cache ${isPrefixKept ? "fits" : `breaks after ${amount(prefix, "message")}`}.</span>`;
+}
+
+function ofOtherGraph({
+  mendsItself,
+  moment: { kind },
+  story: { willBeClosed, willBeRecovered },
+}: ThreadView) {
+  if (mendsItself !== false || kind !== "next" || willBeClosed.length + willBeRecovered.length === 0)
+    return "";
+  return html`<p class="soft small">The graph of this thread sends the messages as they are stored. This is what it would send with <code>tetherMiddleware</code>.</p>`;
+}
+
+/*
+ * What a human is asked, what failed, and what the doctor finds.
+ */
+
+function questionPanel({ view: { moment: at } }: Shown): Markup | string {
+  if (at.kind !== "waiting" || at.questions.length === 0) return "";
+  return html`<section class="panel"><h2>What is asked</h2><ul class="findings">${at.questions.map(
+    ({ tool, text, arguments: given, decisions }) =>
+      html`<li>${tool === "" ? "" : html`<p class="head"><b><bdi>${tool}</bdi></b></p>`}${text === "" ? "" : html`<p><bdi>${codeSpans(text)}</bdi></p>`}${given === "" ? "" : html`<pre class="call" dir="auto">${given}</pre>`}${decisions.length === 0 ? "" : html`<p class="small soft">Decisions: ${decisions.map((word) => chip(word))}</p>`}</li>`,
+  )}</ul></section>`;
+}
+
+function errorText({ errors, report, isLatest }: ThreadView): Markup | string {
+  if (!isLatest || (errors.length === 0 && report.status !== "error")) return "";
+  if (errors.length === 0)
+    return html`<p><b class="bad-text">The last run failed</b>, and the thread does not say why. The log of its server does.</p>`;
+  return html`<p><b class="bad-text">The last run ended early.</b> ${errors.map(
+    ({ node, text: said }) =>
+      html`<span class="soft"><bdi>${nameIn(node)}</bdi>: <bdi>${sentence(said)}</bdi></span> `,
+  )}</p>`;
+}
+
+const TONES: Readonly<Record<string, string>> = { error: "bad", warning: "warning" };
+
+/** One entry for all findings that say the same and have the same fix. */
+function findingsPanel(
+  findings: readonly Finding[],
+  { view, linkTo }: Shown,
+  repair: string | undefined,
+): Markup | string {
+  if (findings.length === 0) return "";
+  const groups = new Map<string, Finding[]>();
+  for (const finding of findings) {
+    const { code, severity, dialect, fixes } = finding;
+    addToList(groups, [code, severity, dialect, ...fixes.map(({ kind }) => kind)].join(" "), finding);
+  }
+  const errors = worthALook(findings);
+  const command =
+    repair && errors > 0 && view.report.status !== "interrupted"
+      ? html`<p class="small">Show what a repair would do: <code class="copy">${`${repair} --thread ${quoted(view.threadId)}`}</code></p>`
+      : "";
+  return html`<details class="panel"${errors > 0 && errors <= 2 ? html` open` : ""}><summary>What the doctor finds: ${outcomeChip(view.report.outcome, errors)} <span class="small soft">${[...new Set(findings.map(({ code }) => code))].join(", ")}</span></summary><ul class="findings">${[
+    ...groups.values(),
+  ].map((group) =>
+    groupEntry(group, linkTo),
+  )}</ul>${command}<p class="small soft">docs/doctor.md explains each code.</p></details>`;
+}
+
+/** Ids of threads that a shell would read otherwise. */
+const quoted = (text: string): string =>
+  /^[\w.:-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+
+function groupEntry(group: readonly Finding[], linkTo: LinkTo): Markup | string {
+  const [first] = group;
+  if (first === undefined) return "";
+  const { code, severity, evidence, providerSays, fixes } = first;
+  const found = [...new Set(group.flatMap(({ index }) => index ?? []))].map((index) => ({
+    anchor: `stored-${index + 1}`,
+    label: count(index + 1),
+  }));
+  return html`<li><p class="head">${chip(severity, TONES[severity])}<code>${code}</code>${found.length === 0 ? "" : html`<span class="small">message ${placeLinks(found, linkTo)}</span>`}</p><p><bdi>${codeSpans(sentence(evidence))}</bdi>${group.length > 1 ? html` <span class="soft">And ${count(group.length - 1)} like it.</span>` : ""}</p>${
+    providerSays === null
+      ? ""
+      : html`<p class="small soft">Such a request is refused: <bdi>${sentence(providerSays)}</bdi></p>`
+  }${fixes.map(({ description }) => html`<p class="small soft">${codeSpans(description)}</p>`)}</li>`;
+}
+
+/** Texts of the library have code between backticks. */
+const codeSpans = (text: string): readonly (Markup | string)[] =>
+  text.split(/`([^`]*)`/).map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : part));
+
+/*
+ * What else can be chosen.
+ */
 
 const ORIGINS: Readonly<Record<ThreadView["form"]["origin"], string>> = {
   chosen: "chosen",
@@ -110,235 +255,81 @@ const ORIGINS: Readonly<Record<ThreadView["form"]["origin"], string>> = {
   unknown: "every provider",
 };
 
-function facts(view: ThreadView): Markup {
-  const { totals, step, difference, report, brokenInRequest, soundness, form } = view;
-  const response = step?.response ?? undefined;
-  const asked = response !== undefined ? "was sent" : "would be sent";
-  const parts = [
-    `${count(totals.leftOut)} left out`,
-    `${count(totals.changed)} changed`,
-    `${count(totals.added)} added`,
-  ].join(", ");
-  return html`<dl class="facts">
-${fact(`What ${asked}`, html`${amount(totals.sent, "message")} <span class="soft">of ${count(totals.stored)} stored: ${parts}</span>`)}
-${fact("Tokens", html`about ${count(totals.tokens)}${response?.inputTokens == null ? "" : html` <span class="soft">the provider counted ${count(response.inputTokens)}${response.cachedTokens === null ? "" : `, ${count(response.cachedTokens)} of them from its cache`}</span>`}`)}
-${fact("Prompt-cache prefix", prefixText(difference))}
-${fact("The request", brokenInRequest === 0 ? html`${chip("sound", "good")} <span class="soft">for ${form.options.dialect}</span>` : html`${chip(amount(brokenInRequest, "broken rule"), "bad")} <span class="soft">of ${form.options.dialect}</span>`)}
-${fact("The thread", html`${outcomeChip(report.outcome, worthALook(report.findings))} <span class="soft">by the doctor</span>`)}
-${response === undefined ? "" : fact("Response by", html`<bdi>${[response.provider, response.model].map(nameIn).filter(Boolean).join(" · ") || "unknown"}</bdi>`)}
-${fact("System prompt", form.options.systemPrompt === undefined ? html`<span class="soft">none is shown</span>` : html`<span class="soft">shown as sent</span>`)}
-${fact("If it were sent as stored", soundnessList(soundness))}
-</dl>`;
+function tools({ view, link }: Shown, { page: _, ...chosen }: Chosen): Markup {
+  const { form, totals, soundness, brokenInRequest, step, steps, threadId, onlyChanges, page } = view;
+  const asked = steps.filter(({ asksModel, branch }) => asksModel && branch === (step?.branch ?? 1));
+  const place = steps.findIndex(({ checkpointId }) => checkpointId === step?.checkpointId);
+  const before = asked.find((one) => steps.indexOf(one) > place);
+  const after = asked.findLast((one) => steps.indexOf(one) < place);
+  const stepLink = (to: Step | undefined, text: string, rel: string) =>
+    to === undefined ? "" : html`<a href="${link({ step: to.checkpointId })}" rel="${rel}">${text}</a>`;
+  const hidden = (fields: object) =>
+    Object.entries(fields).map(([name, value]) =>
+      value === undefined || value === false
+        ? ""
+        : html`<input type="hidden" name="${name}" value="${value === true ? "changes" : String(value)}">`,
+    );
+  return html`<div class="tools">
+<nav aria-label="Steps and changes">${stepLink(before, "Previous request", "prev")}${stepLink(after, "Next request", "next")}${
+    view.isLatest ? "" : html`<a href="${link({ step: undefined })}">Latest</a>`
+  }<a href="${link({ onlyChanges: onlyChanges ? undefined : true })}">${onlyChanges ? "All messages" : "Only changes"}</a></nav>
+${
+  totals.stored <= page.end - page.start
+    ? ""
+    : html`<form action="${threadLink(threadId)}" method="get" class="jump">${hidden({ step: chosen.step, dialect: chosen.dialect, maxTokens: chosen.maxTokens })}<label>Message<input type="number" name="at" min="1" max="${totals.stored}" required></label><button type="submit">Go</button></form>`
+}
+<details><summary>Request and provider</summary><div class="panel">
+<form action="${threadLink(threadId)}" method="get">${hidden({ step: chosen.step, only: onlyChanges })}
+<label>Dialect<select name="dialect"><option value="">${chosen.dialect === undefined ? `${form.options.dialect} (${ORIGINS[form.origin]})` : "of the step"}</option>${DIALECT_NAMES.map(
+    (name) => html`<option value="${name}"${name === chosen.dialect ? html` selected` : ""}>${name}</option>`,
+  )}</select></label>
+<label>Token limit<input type="number" name="maxTokens" min="1" step="1" size="8" value="${chosen.maxTokens ?? ""}"></label>
+<button type="submit">Show</button>
+</form>
+<dl class="facts">
+${fact("Of the stored messages", html`${count(totals.stored)} stored, ${count(totals.leftOut)} left out, ${count(totals.changed)} changed, ${count(totals.added)} added`)}
+${fact("The request", brokenInRequest === 0 ? html`${chip("sound", "good")} for ${form.options.dialect}` : html`${chip(amount(brokenInRequest, "broken rule"), "bad")} of ${form.options.dialect}`)}
+${fact("System prompt", html`${form.options.systemPrompt === undefined ? "none is known" : "shown as sent"}`)}
+${fact("If the messages were sent as stored", soundnessList(soundness))}
+${Object.entries(view.report.checkpointId === null ? {} : { Checkpoint: step?.checkpointId, Run: step?.runId, Graph: view.graph }).map(([name, value]) => (value == null ? "" : fact(name, html`<span class="mono">${nameIn(value)}</span>`)))}
+</dl></div></details>
+</div>`;
 }
 
 const fact = (name: string, value: Markup): Markup => html`<div><dt>${name}</dt><dd>${value}</dd></div>`;
 
-function prefixText(difference: StepDifference | undefined): Markup {
-  if (difference === undefined) return html`<span class="soft">there is no request before</span>`;
-  const { isPrefixKept, prefix } = difference;
-  return isPrefixKept
-    ? html`${chip("kept", "good")} <span class="soft">the first ${amount(prefix, "message")}</span>`
-    : html`${chip("broken", "warning")} <span class="soft">after ${amount(prefix, "message")}</span>`;
-}
-
-function differencePanel(
-  { to, counts, goneMessages, gone }: StepDifference,
-  link: (more: ThreadLink) => string,
-): Markup {
-  const words = [
-    `${count(counts.new)} new`,
-    `${count(counts.changed)} changed`,
-    `${count(counts.gone)} not sent any more`,
-  ].join(", ");
-  return html`<section class="panel"><h2>Since the request before</h2>
-<p>${words}, ${count(counts.same)} the same. <a href="${link({ step: to.checkpointId })}">Show ${to.number === null ? "it" : `step ${to.number}`}</a></p>
-${
-  goneMessages.length === 0
-    ? ""
-    : html`<details><summary>${amount(gone.length, "message")} not sent any more</summary><ul class="gone">${goneMessages.map(
-        ({ position, message }) =>
-          html`<li>${messageHead(position, message, [])}${messageBody(message)}</li>`,
-      )}</ul></details>`
-}</section>`;
-}
-
-function marksPanel(marks: readonly MarkPlaces[], link: (more: ThreadLink) => string): Markup {
-  return html`<section class="panel"><h2 class="hidden">Marks</h2><ul class="marks">${marks.map(
-    ({ mark, count: total, places }) =>
-      html`<li>${chip(mark.word, mark.tone)}<span class="small">${places.map(
-        ({ page, anchor, label }, index) =>
-          html`${index === 0 ? "" : ", "}<a href="${link({ page })}#${anchor}">${label}</a>`,
-      )}${total > places.length ? html` <span class="soft">and ${count(total - places.length)} more</span>` : ""}</span></li>`,
-  )}</ul></section>`;
+/** The steps of the thread, the latest first. A step of another branch says so. */
+function rail({ view: { steps, step }, link, now }: Shown): Markup {
+  const [latest] = steps;
+  const earliest = steps.at(-1);
+  const branches = new Set(steps.map(({ branch }) => branch)).size;
+  const entry = (one: Step) => {
+    const { number, next, at, response, branch, hasFailed, messages, asksModel } = one;
+    const isShown = one.checkpointId === step?.checkpointId;
+    const name =
+      next.length === 0
+        ? "end"
+        : [...new Set(next)].map((node) => (node === "__start__" ? "input" : node)).join(", ");
+    const model = [
+      response?.model ?? "",
+      response?.inputTokens == null ? "" : `${count(response.inputTokens)} tokens`,
+    ];
+    return html`<li class="${asksModel ? "asked" : "other"}${branch > 1 ? " branch" : ""}"><a href="${link({ step: one === latest ? undefined : one.checkpointId })}"${isShown ? html` aria-current="step"` : ""}><b>${number === null ? "" : `${number} `}${name}</b>${hasFailed ? chip("failed", "bad") : ""}${branch > 1 ? chip(`branch ${branch}`) : ""}<span class="small soft">${amount(messages, "message")}${model.filter(Boolean).map((text) => ` · ${text}`)} · ${time(at, now)}</span></a></li>`;
+  };
+  return html`<nav class="rail" aria-label="Steps"><h2>Steps${branches > 1 ? html` <span class="small soft">${amount(branches, "branch", "branches")}</span>` : ""}</h2><ol>${steps.map(entry)}</ol>${
+    earliest === undefined || earliest.parentId === null
+      ? ""
+      : html`<p><a class="small" href="${link({ step: earliest.checkpointId })}">Earlier steps</a></p>`
+  }</nav>`;
 }
 
 /** @param label What tells the two lists of links apart for a screen reader. */
-function pages(
-  { page, step }: ThreadView,
-  link: (more: ThreadLink) => string,
-  label: string,
-): Markup | string {
+function pages({ view: { page }, link }: Shown, label: string): Markup | string {
   if (page.count === 1) return "";
   const { number, count: total, start, end } = page;
   const to = (wanted: number, text: string) =>
     wanted === number || wanted < 1 || wanted > total
       ? ""
-      : html`<a href="${link({ page: wanted, step: step?.checkpointId })}">${text}</a>`;
+      : html`<a href="${link({ page: wanted })}">${text}</a>`;
   return html`<nav class="pages" aria-label="${label}"><span>Rows ${count(start + 1)} to ${count(end)}, page ${count(number)} of ${count(total)}</span>${to(1, "First")}${to(number - 1, "Earlier")}${to(number + 1, "Later")}${to(total, "Last")}</nav>`;
-}
-
-const linkToRow = (view: ThreadView, link: (more: ThreadLink) => string, index: number): string =>
-  linkToPlace(view, link, `stored-${index + 1}`);
-
-function linkToPlace({ pageOfPlace }: ThreadView, link: (more: ThreadLink) => string, place: string): string {
-  return `${link({ page: pageOfPlace(place) })}#${place}`;
-}
-
-/*
- * What is stored beside what is sent.
- */
-
-function rowsOf(rows: readonly ShownRow[], link: (place: string) => string): Markup {
-  return html`<ol class="rows">${rows.map((shown) =>
-    shown.kind === "row"
-      ? html`<li class="row">${cells(shown.row, link)}</li>`
-      : html`<li><details class="fold"><summary>${amount(shown.rows.length, "message")}: ${shown.word}</summary><ol>${shown.rows.map(
-          (row) => html`<li class="row">${cells(row, link)}</li>`,
-        )}</ol></details></li>`,
-  )}</ol>`;
-}
-
-function cells(row: Row, link: (place: string) => string): Markup {
-  const { stored, sent } = row;
-  return html`${stored === undefined ? notStored(row, link) : storedCell(stored)}${sent.length === 0 ? notSent(row, link) : html`<div class="cell" data-column="Sent">${sent.map((cell) => sentCell(cell, row, link))}</div>`}`;
-}
-
-function storedCell({ position, message, marks }: StoredCell): Markup {
-  return html`<div class="cell${message.isError ? " error" : ""}" data-column="Stored" id="stored-${position}"><span class="hidden">Stored:</span>${messageHead(position, message, marks)}${messageBody(message)}${whys(marks)}</div>`;
-}
-
-function sentCell(cell: SentCell, row: Row, link: (place: string) => string): Markup {
-  const { position, message, marks, isAsStored, novelty } = cell;
-  const news =
-    novelty === "new" || novelty === "changed"
-      ? chip(novelty === "new" ? "new" : "changed since", "news")
-      : "";
-  const from =
-    row.storedElsewhere.length === 0
-      ? ""
-      : html`<p class="small soft">${row.stored === undefined ? "Stored at" : "Joined with"} ${places(row.storedElsewhere, "stored", link)}</p>`;
-  const body = isAsStored
-    ? html`<p class="same small">As stored: <bdi>${excerptText(message)}</bdi></p>`
-    : html`${messageBody(message)}${whys(marks)}`;
-  return html`<div id="sent-${position}"><span class="hidden">Sent:</span>${messageHead(position, message, marks, news)}${body}${from}</div>`;
-}
-
-function notStored({ storedElsewhere }: Row, link: (place: string) => string): Markup {
-  if (storedElsewhere.length > 0)
-    return html`<div class="cell none" data-column="Stored"><p class="small">stored at ${places(storedElsewhere, "stored", link)}</p></div>`;
-  return html`<div class="cell none empty" data-column="Stored"><p class="small">not stored</p></div>`;
-}
-
-function notSent({ sentElsewhere, absence }: Row, link: (place: string) => string): Markup {
-  const isSaid = absence.some(({ code }) => code === LEFT_OUT.code);
-  const to =
-    sentElsewhere.length > 0
-      ? html`sent at ${places(sentElsewhere, "sent", link)}`
-      : isSaid
-        ? ""
-        : "not sent";
-  return html`<div class="cell none" data-column="Sent"><p class="head">${chips(absence)}<span class="small">${to}</span></p>${sentElsewhere.length === 0 ? whys(absence) : ""}</div>`;
-}
-
-function places(
-  positions: readonly number[],
-  column: string,
-  link: (place: string) => string,
-): readonly Markup[] {
-  return positions.map(
-    (position, index) =>
-      html`${index === 0 ? "" : ", "}<a href="${link(`${column}-${position}`)}">${count(position)}</a>`,
-  );
-}
-
-/*
- * One message on the page.
- */
-
-/** The rest of a longer text is behind one line. */
-const SHOWN_AT_ONCE = 600;
-
-function messageHead(
-  position: number,
-  message: MessageView,
-  marks: readonly Mark[],
-  more: Markup | string = "",
-): Markup {
-  const { role, name, maker, tokens } = message;
-  return html`<p class="head"><span class="at">${count(position)}</span><span class="role">${role}</span>${name === "" ? "" : html`<bdi class="name">${name}</bdi>`}${maker === "" ? "" : html`<bdi class="maker">${maker}</bdi>`}${chips(marks)}${more}<span class="tokens">${amount(tokens, "token")}</span></p>`;
-}
-
-function messageBody({ content, reasoning, calls, answers, id }: MessageView): Markup {
-  const ids = [...(id === "" ? [] : [`id ${id}`]), ...(answers === "" ? [] : [`answers ${answers}`])];
-  return html`${reasoning.text === "" ? "" : html`<details class="small"><summary>Reasoning</summary>${shownText(reasoning, "text thought")}</details>`}${content.text === "" ? "" : shownText(content, "text")}${calls.map(callLine)}${ids.length === 0 ? "" : html`<p class="ids mono"><bdi>${ids.join(" · ")}</bdi></p>`}`;
-}
-
-/** The sentences behind the marks. */
-function whys(marks: readonly Mark[]): Markup | string {
-  const told = marks.filter(({ text, source }) => text !== "" || source !== null);
-  if (told.length === 0) return "";
-  return html`<ul class="why">${told.map(({ text, source }) => html`<li>${sentence(text)}${sourceLink(source)}</li>`)}</ul>`;
-}
-
-function callLine({ name, id, arguments: given, isInvalid }: CallView): Markup {
-  return html`<code class="call" dir="auto">${name === "" ? "(unnamed)" : name}(${given.text}${cutNote(given)})${isInvalid ? " · arguments that cannot be parsed" : ""} <span class="soft">${id === "" ? "no id" : id}</span></code>`;
-}
-
-function shownText(shown: ShownText, style: string): Markup {
-  const { text } = shown;
-  if (text.length <= SHOWN_AT_ONCE * 1.3)
-    return html`<div class="${style}" dir="auto">${text}${cutNote(shown)}</div>`;
-  const [first, rest] = [text.slice(0, SHOWN_AT_ONCE), text.slice(SHOWN_AT_ONCE)];
-  return html`<div class="${style}" dir="auto">${first}…</div><details class="small"><summary>${count(rest.length + shown.cut)} more characters</summary><div class="${style}" dir="auto">${rest}${cutNote(shown)}</div></details>`;
-}
-
-const cutNote = ({ cut }: ShownText): Markup | string =>
-  cut === 0 ? "" : html` <span class="soft">… and ${amount(cut, "character")} that only the JSON has</span>`;
-
-/*
- * What the doctor finds in a thread.
- */
-
-const TONES: Readonly<Record<string, string>> = { error: "bad", warning: "warning" };
-/** How many places of one fault are linked. */
-const MOST_PLACES = 20;
-
-/** One entry for all findings that say the same. */
-function findingsPanel(findings: readonly Finding[], linkOf: (index: number) => string): Markup | string {
-  if (findings.length === 0) return "";
-  const groups = new Map<string, Finding[]>();
-  for (const finding of findings)
-    addToList(groups, [finding.code, finding.severity, finding.dialect].join(" "), finding);
-  return html`<section class="panel"><h2>What the doctor finds</h2><ul class="findings">${[
-    ...groups.values(),
-  ].map((group) => groupEntry(group, linkOf))}</ul></section>`;
-}
-
-function groupEntry(group: readonly Finding[], linkOf: (index: number) => string): Markup | string {
-  const [first] = group;
-  if (first === undefined) return "";
-  const { code, severity, evidence, providerSays, fixes } = first;
-  const places = [...new Set(group.flatMap(({ index }) => index ?? []))];
-  return html`<li><p class="head">${chip(severity, TONES[severity])}<code>${code}</code><span class="small">${places
-    .slice(0, MOST_PLACES)
-    .map(
-      (index, order) =>
-        html`${order === 0 ? "message " : ", "}<a href="${linkOf(index)}">${count(index + 1)}</a>`,
-    )}${
-    places.length > MOST_PLACES ? ` and ${count(places.length - MOST_PLACES)} more` : ""
-  }</span></p><p><bdi>${sentence(evidence)}</bdi>${group.length > 1 ? html` <span class="soft">And ${count(group.length - 1)} like it.</span>` : ""}</p>${
-    providerSays === null
-      ? ""
-      : html`<p class="small soft">The provider answers: <bdi>${providerSays}</bdi></p>`
-  }${fixes.map(({ description }) => html`<p class="small soft">${description}</p>`)}</li>`;
 }

@@ -31,6 +31,7 @@ export interface ListView {
   readonly threads: readonly ListedView[];
   readonly query: string;
   readonly status: ThreadStatus | undefined;
+  readonly has: string | undefined;
   readonly page: number;
   readonly hasNext: boolean;
   /** Set if not all threads were searched: how many were. */

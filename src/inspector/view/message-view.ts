@@ -5,8 +5,9 @@ import { argumentsOf, callsOf, isAIMessage } from "../../history/call.js";
 import { contentText } from "../../history/message.js";
 import { callIdOf, isResult } from "../../history/result.js";
 import { countTokens } from "../../history/size.js";
+import { readMedia } from "../../providers/media.js";
 import { readMaker } from "../../providers/rule.js";
-import { toJson } from "../../shared/json.js";
+import { safely, toJson } from "../../shared/json.js";
 import { printable, printableLine } from "../../shared/text.js";
 import { recordsIn } from "../../shared/values.js";
 
@@ -14,6 +15,8 @@ import { recordsIn } from "../../shared/values.js";
 const LONGEST_TEXT = 4_000;
 const LONGEST_ARGUMENTS = 1_000;
 const LONGEST_NAME = 200;
+const LONGEST_JSON = 200_000;
+const LONGEST_PICTURE = 2_000_000;
 
 export interface ShownText {
   readonly text: string;
@@ -28,6 +31,13 @@ export interface CallView {
   readonly isInvalid: boolean;
 }
 
+/** A picture that the message itself holds. */
+export interface PictureView {
+  readonly address: string;
+  readonly kind: string;
+  readonly bytes: number;
+}
+
 export interface MessageView {
   readonly role: string;
   readonly type: string;
@@ -36,6 +46,9 @@ export interface MessageView {
   /** The provider and the model that wrote it; empty for a message that does not say. */
   readonly maker: string;
   readonly content: ShownText;
+  /** Whether the content is JSON, which is written in lines. */
+  readonly isJson: boolean;
+  readonly pictures: readonly PictureView[];
   readonly reasoning: ShownText;
   readonly calls: readonly CallView[];
   /** The call that a result answers; empty for other messages. */
@@ -45,7 +58,7 @@ export interface MessageView {
   readonly tokens: number;
 }
 
-const ROLES: Readonly<Record<string, string>> = {
+export const ROLES: Readonly<Record<string, string>> = {
   human: "user",
   ai: "assistant",
   tool: "tool result",
@@ -57,6 +70,8 @@ export function viewMessage(message: BaseMessage): MessageView {
   const { type, id, name } = message;
   const { provider, model } = isAIMessage(message) ? readMaker(message) : { provider: "", model: "" };
   const given = argumentsOf(message);
+  const text = contentText(message);
+  const json = isResult(message) ? jsonLines(text) : undefined;
   return {
     role: ROLES[type] ?? nameIn(type),
     type,
@@ -66,7 +81,9 @@ export function viewMessage(message: BaseMessage): MessageView {
       .map(nameIn)
       .filter((part) => part !== "")
       .join(" · "),
-    content: cutText(contentText(message), LONGEST_TEXT),
+    content: cutText(json ?? text, LONGEST_TEXT),
+    isJson: json !== undefined,
+    pictures: recordsIn(message.content).flatMap(pictureIn),
     reasoning: cutText(reasoningIn(message), LONGEST_TEXT),
     calls: callsOf(message).map((call, index) => ({
       name: nameIn(call.name),
@@ -103,7 +120,26 @@ function cutText(text: string, longest: number): ShownText {
 }
 
 function textOf(value: unknown): string {
-  return typeof value === "string" ? value : (toJson(value) ?? "");
+  return typeof value === "string" ? value : (toJson(value, undefined, 2) ?? "");
+}
+
+/** JSON in lines; undefined for a text that is no object and no list. */
+function jsonLines(text: string): string | undefined {
+  if (text.length > LONGEST_JSON || !/^\s*[[{]/.test(text)) return undefined;
+  return safely(() => toJson(JSON.parse(text), undefined, 2), undefined);
+}
+
+const PICTURE = /^data:image\/(png|jpeg|gif|webp);base64,[A-Za-z0-9+/]+={0,2}$/;
+
+/** Only bytes that are in the message are shown: nothing is loaded from elsewhere. */
+function pictureIn(block: unknown): readonly PictureView[] {
+  const media = safely(() => readMedia(block), undefined);
+  if (media?.kind !== "image" || media.url === undefined || media.url.length > LONGEST_PICTURE) return [];
+  const [, kind] = PICTURE.exec(media.url) ?? [];
+  if (kind === undefined) return [];
+  return [
+    { address: media.url, kind: kind.toUpperCase(), bytes: Math.floor((media.data?.length ?? 0) * 0.75) },
+  ];
 }
 
 const REASONING_TEXTS = ["thinking", "reasoning", "summary"];
@@ -116,14 +152,4 @@ function reasoningIn({ content, additional_kwargs }: BaseMessage): string {
   return [...inBlocks, additional_kwargs?.["reasoning_content"]]
     .filter((text) => typeof text === "string")
     .join("\n");
-}
-
-/** The beginning of a message that is shown elsewhere in full. */
-export function excerptText({ content, calls }: MessageView, longest = 110): string {
-  const text = content.text
-    .slice(0, longest * 4)
-    .replaceAll(/\s+/g, " ")
-    .trim();
-  const names = calls.map(({ name }) => `${name}()`).join(" ");
-  return cutLine(text === "" ? names : text, longest);
 }

@@ -147,16 +147,18 @@ export interface Page {
 }
 
 /**
+ * Pages count from the end, so that the last one is full.
+ *
  * @param wanted The page, from 1. A number beyond the last page means the last one.
  */
 export function pageOf(length: number, size: number, wanted: number): Page {
   const count = Math.max(1, Math.ceil(length / size));
   const number = Math.min(Math.max(1, wanted), count);
-  const start = (number - 1) * size;
-  return { number, count, start, end: Math.min(start + size, length) };
+  const end = length - (count - number) * size;
+  return { number, count, start: Math.max(0, end - size), end };
 }
 
 /** The number of the page on which an entry is. */
-export function pageWith(index: number, size: number): number {
-  return Math.floor(index / size) + 1;
+export function pageWith(index: number, length: number, size: number): number {
+  return Math.max(1, Math.ceil(length / size)) - Math.floor((length - 1 - index) / size);
 }

@@ -1,6 +1,7 @@
 /** The rows of a thread's page. */
 
 import type { BaseMessage } from "@langchain/core/messages";
+import type { Addition } from "../../doctor/next-history.js";
 import { MARKS } from "../../history/marks.js";
 import { causeInText, isMadeUpResult, PLACEHOLDER_KEY } from "../../history/result.js";
 import { coverageOf } from "../../history/summary.js";
@@ -25,19 +26,31 @@ export interface SentCell {
   readonly position: number;
   readonly message: MessageView;
   readonly marks: readonly Mark[];
-  /** Whether it is sent exactly as it is stored on this row. */
-  readonly isAsStored: boolean;
   /** Compared with the step before; null if there is none. */
   readonly novelty: Novelty | null;
 }
 
+/**
+ * - `as-stored`: it is sent exactly as it is stored, or the model is not asked.
+ * - `changed`: it is sent in another form, or elsewhere.
+ * - `added`: it is not stored.
+ * - `left-out`: it is not sent.
+ */
+type RowKind = "as-stored" | "changed" | "added" | "left-out";
+
 export interface Row {
+  readonly kind: RowKind;
+  readonly anchor: string;
+  /** What the next run adds to the thread. */
+  readonly addition: MessageView | undefined;
   readonly stored: StoredCell | undefined;
   readonly sent: readonly SentCell[];
   readonly sentElsewhere: readonly number[];
   readonly storedElsewhere: readonly number[];
   /** Why the stored message is not sent on this row. */
   readonly absence: readonly Mark[];
+  /** The position of the summary that represents the message. */
+  readonly summary: number | undefined;
 }
 
 /** Everything that rows are made of. */
@@ -45,42 +58,91 @@ export interface RowSource {
   readonly history: readonly BaseMessage[];
   readonly explanation: InputExplanation;
   readonly novelty: readonly Novelty[] | undefined;
+  /** The messages of the history that the thread gets with its next run. */
+  readonly additions: ReadonlyMap<BaseMessage, Addition>;
+  /** The position of each message in the thread, from 1. Undefined for one that is not there yet. */
+  readonly positions: readonly (number | undefined)[];
+  /** Whether the model is asked. If not, there is no request, and each row is as it is stored. */
+  readonly isAsked: boolean;
 }
 
 export const alignmentOf = ({ explanation: { stored, input } }: RowSource): readonly AlignedRow[] =>
   alignRows(stored, input.length);
 
-/** The marks of what is on a row, without looking at its texts. */
-export function marksOfRow(row: AlignedRow, source: RowSource): readonly Mark[] {
+/** The place of a row on the page. */
+export function anchorOf({ stored, sent }: AlignedRow, { positions }: RowSource): string {
+  const position = stored === undefined ? undefined : positions[stored];
+  if (position !== undefined) return `stored-${position}`;
+  return sent[0] === undefined ? `next-${stored}` : `sent-${sent[0] + 1}`;
+}
+
+/** Whether a reader who looks for repairs and changes wants to see the row. */
+export function isOfNote(row: AlignedRow, source: RowSource): boolean {
   const message = row.stored === undefined ? undefined : source.history[row.stored];
-  const told = row.stored === undefined ? undefined : source.explanation.stored[row.stored];
-  const stored = message === undefined ? [] : [...marksOfStored(message), ...marksOfFate(told)];
-  return [...stored, ...row.sent.flatMap((place) => marksOfAdded(place, source))];
+  if (message !== undefined && marksOfStored(message).length > 0) return true;
+  return kindOf(row, source) !== "as-stored";
+}
+
+function kindOf(
+  { stored: index, sent, sentElsewhere, storedElsewhere }: AlignedRow,
+  { explanation, history, additions, isAsked }: RowSource,
+): RowKind {
+  if (!isAsked) return "as-stored";
+  const message = index === undefined ? undefined : history[index];
+  if (message !== undefined && additions.has(message)) return "added";
+  if (index === undefined) return storedElsewhere.length > 0 ? "changed" : "added";
+  if (sent.length === 0) return sentElsewhere.length > 0 ? "changed" : "left-out";
+  const isSame = explanation.stored[index]?.fate === "sent" && sent.length === 1;
+  return isSame && storedElsewhere.length === 0 ? "as-stored" : "changed";
 }
 
 export function viewRow(row: AlignedRow, source: RowSource): Row {
-  const { history, explanation, novelty } = source;
+  const { history, explanation, novelty, positions, additions, isAsked } = source;
   const { stored: index, sent, sentElsewhere, storedElsewhere } = row;
   const message = index === undefined ? undefined : history[index];
-  const told = index === undefined ? undefined : explanation.stored[index];
-  const isAsStored = told?.fate === "sent" && sent.length === 1 && storedElsewhere.length === 0;
+  const told = index === undefined || !isAsked ? undefined : explanation.stored[index];
+  const position = index === undefined ? undefined : positions[index];
   const fates = [told, ...storedElsewhere.map((place) => explanation.stored[place])].flatMap(marksOfFate);
+  const addition = message && additions.get(message);
+  const foretold = addition && message ? [markOfAddition(addition, message)] : [];
   return {
+    kind: kindOf(row, source),
+    anchor: anchorOf(row, source),
+    addition: foretold.length > 0 && message ? viewMessage(message) : undefined,
     stored:
-      index === undefined || message === undefined
+      position === undefined || message === undefined
         ? undefined
-        : { position: index + 1, message: viewMessage(message), marks: marksOfStored(message) },
+        : { position, message: viewMessage(message), marks: marksOfStored(message) },
     sent: sent.flatMap((place, order): SentCell[] => {
       const one = explanation.input[place];
       if (one === undefined) return [];
-      const marks = [...(order === 0 ? distinct(fates) : []), ...marksOfAdded(place, source)];
-      const cell = { position: place + 1, message: viewMessage(one), marks, isAsStored };
+      const marks = [
+        ...(order === 0 ? distinct([...foretold, ...fates]) : []),
+        ...marksOfAdded(place, source),
+      ];
+      const cell = { position: place + 1, message: viewMessage(one), marks };
       return [{ ...cell, novelty: novelty?.[place] ?? null }];
     }),
     sentElsewhere: sentElsewhere.map((place) => place + 1),
-    storedElsewhere: storedElsewhere.map((place) => place + 1),
-    absence: sent.length > 0 ? [] : marksOfFate(told),
+    storedElsewhere: storedElsewhere.flatMap((place) => positions[place] ?? []),
+    absence: sent.length > 0 ? [] : [...foretold, ...marksOfFate(told)],
+    summary: told?.reasons.some(({ code }) => code === "covered") ? summaryOf(message, source) : undefined,
   };
+}
+
+const summaries = new WeakMap<readonly BaseMessage[], ReadonlyMap<string, number>>();
+
+/** The position of the latest summary that covers a message. */
+function summaryOf(message: BaseMessage | undefined, { history, positions }: RowSource): number | undefined {
+  const known =
+    summaries.get(history) ??
+    new Map(
+      history.flatMap((one, index) =>
+        (coverageOf(one)?.messages ?? []).map((id) => [id, positions[index] ?? 0] as const),
+      ),
+    );
+  summaries.set(history, known);
+  return known.get(message?.id ?? "");
 }
 
 /** Two messages that are joined can have the same reason. */
@@ -214,19 +276,29 @@ function longestRise(values: readonly (number | undefined)[]): ReadonlySet<numbe
 
 export type ShownRow =
   | { readonly kind: "row"; readonly row: Row }
-  /** Messages that follow one another and are not sent, for one reason. */
+  /** Messages that follow one another, of which nothing else is to be said. */
   | { readonly kind: "fold"; readonly word: string; readonly rows: readonly Row[] };
 
 /** Fewer rows than this are shown as they are. */
 const LEAST_ROWS = 3;
 
-/** Folds rows of stored messages that are left out. A repaired message is never hidden. */
-export function foldRows(rows: readonly Row[]): readonly ShownRow[] {
+/**
+ * Folds rows of messages that are left out, and of those that are sent as they are stored. A repaired message is never
+ * hidden, and neither is the end of the thread.
+ *
+ * @param isEnd Whether the rows are the last ones of the thread. They are shown from the last message of the user on.
+ */
+export function foldRows(rows: readonly Row[], isEnd: boolean): readonly ShownRow[] {
+  const isOfUser = ({ stored }: Row): boolean => stored?.message.type === "human";
+  const last = isEnd
+    ? Math.max(0, Math.min(rows.findLastIndex(isOfUser), rows.length - LEAST_ROWS))
+    : rows.length;
+  const wordAt = (index: number) => foldWord(rows[index], index < last);
   const shown: ShownRow[] = [];
   for (let start = 0; start < rows.length; ) {
-    const word = foldWord(rows[start]);
+    const word = wordAt(start);
     let end = start + 1;
-    while (word !== undefined && end < rows.length && foldWord(rows[end]) === word) end += 1;
+    while (word !== undefined && end < rows.length && wordAt(end) === word) end += 1;
     const run = rows.slice(start, end);
     if (word !== undefined && run.length >= LEAST_ROWS) shown.push({ kind: "fold", word, rows: run });
     else shown.push(...run.map((row): ShownRow => ({ kind: "row", row })));
@@ -236,9 +308,14 @@ export function foldRows(rows: readonly Row[]): readonly ShownRow[] {
 }
 
 /** What the row would be folded under; undefined for a row that must be seen. */
-function foldWord(row: Row | undefined): string | undefined {
-  if (row?.stored === undefined || row.sent.length > 0 || row.sentElsewhere.length > 0) return undefined;
-  return row.stored.marks.length > 0 ? undefined : row.absence.map(({ word }) => word).join(", ");
+function foldWord(row: Row | undefined, isEarlier: boolean): string | undefined {
+  if (row?.stored === undefined || row.sentElsewhere.length > 0 || row.stored.marks.length > 0)
+    return undefined;
+  if (row.kind === "as-stored") {
+    const isNews = row.sent.some(({ novelty, marks }) => novelty === "changed" || marks.length > 0);
+    return isEarlier && !isNews ? "as stored" : undefined;
+  }
+  return row.sent.length > 0 ? undefined : row.absence.map(({ word }) => word).join(", ");
 }
 
 /*
@@ -284,6 +361,16 @@ export function marksOfStored(message: BaseMessage): readonly Mark[] {
             "It was recovered from a run that ended before it could store it.",
           ),
         ]),
+    ...(cause === undefined && given[MARKS.recovered] !== undefined && message.id?.startsWith("placeholder:")
+      ? [
+          mark(
+            "late",
+            "late",
+            "good",
+            "It came after its call had been closed, and took the place of the placeholder.",
+          ),
+        ]
+      : []),
     ...(cause === undefined
       ? []
       : [mark("placeholder", `placeholder: ${cause}`, "warning", "No tool returned this result.")]),
@@ -337,4 +424,21 @@ function marksOfReasons(reasons: readonly InputReason[]): readonly Mark[] {
   }));
 }
 
-export const LEFT_OUT = mark("left-out", "left out", "warning");
+const LEFT_OUT = mark("left-out", "left out", "warning");
+
+/** What the next run puts into the thread. */
+function markOfAddition(addition: Addition, message: BaseMessage): Mark {
+  switch (addition) {
+    case "recovered":
+      return mark("will-be-recovered", "will be recovered", "good", "A run that ended early has saved it.");
+    case "closed":
+      return mark(
+        "will-be-closed",
+        `will be closed: ${causeIn(message.additional_kwargs?.[PLACEHOLDER_KEY])}`,
+        "warning",
+        "No tool returned a result for this call.",
+      );
+    case "next-message":
+      return mark("next-message", "the next message", "neutral", "What the user will say is not known.");
+  }
+}

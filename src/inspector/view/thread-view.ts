@@ -4,9 +4,11 @@ import { type AIMessage, type BaseMessage, HumanMessage } from "@langchain/core/
 import { readList } from "../../doctor/examine.js";
 import type { ThreadReport } from "../../doctor/finding.js";
 import { dialectIn } from "../../doctor/findings.js";
+import type { Addition } from "../../doctor/next-history.js";
 import type { ThreadStep } from "../../doctor/thread-store.js";
 import { isAIMessage } from "../../history/call.js";
 import { coerceMessage } from "../../history/read-messages.js";
+import { isResult } from "../../history/result.js";
 import { countTokens } from "../../history/size.js";
 import { isUserMessage } from "../../history/summary.js";
 import { DIALECTS, type DialectName } from "../../providers/dialects.js";
@@ -15,7 +17,7 @@ import { readMaker } from "../../providers/rule.js";
 import { validateHistory } from "../../providers/validate-history.js";
 import { printableLine } from "../../shared/text.js";
 import { isRecord } from "../../shared/values.js";
-import { excerptOf, type MessageView, viewMessage } from "./message-view.js";
+import { excerptOf, type MessageView, nameIn, ROLES, viewMessage } from "./message-view.js";
 import {
   compareInputs,
   type InputDifference,
@@ -27,9 +29,10 @@ import {
 import {
   type AlignedRow,
   alignmentOf,
+  anchorOf,
   foldRows,
+  isOfNote,
   type Mark,
-  marksOfRow,
   marksOfStored,
   type RowSource,
   type ShownRow,
@@ -38,10 +41,30 @@ import {
 
 /** How many rows a page has. */
 const ROWS_PER_PAGE = 100;
-/** How many places of a mark are linked. */
-const MOST_PLACES = 12;
 /** How many messages that are not sent any more are shown. */
 const MOST_GONE = 20;
+
+/** What happens with the messages of the step that is shown. */
+export type Moment =
+  /** The model was asked with them, or is asked at the moment. */
+  | { readonly kind: "asked" }
+  /** The latest step: what is sent when the next message of the user comes. */
+  | { readonly kind: "next"; readonly additions: ReadonlyMap<BaseMessage, Addition> }
+  /** A human is asked. */
+  | { readonly kind: "waiting"; readonly questions: readonly Question[]; readonly nodes: readonly string[] }
+  /** A run goes on, and does not ask the model at the moment. */
+  | { readonly kind: "running"; readonly nodes: readonly string[]; readonly since: string | null }
+  /** An earlier step at which the model was not asked, or a thread without messages. */
+  | { readonly kind: "silent" };
+
+/** What a human is asked about one call. */
+export interface Question {
+  readonly tool: string;
+  readonly text: string;
+  /** JSON, in lines. */
+  readonly arguments: string;
+  readonly decisions: readonly string[];
+}
 
 /** What was read of a thread. */
 export interface ThreadReading {
@@ -50,24 +73,41 @@ export interface ThreadReading {
   readonly updatedAt: string | undefined;
   readonly metadata: Readonly<Record<string, unknown>> | null | undefined;
   readonly report: ThreadReport;
+  /** Whether the graph mends its thread. Undefined: that is unknown. */
+  readonly mendsItself: boolean | undefined;
+  /** The errors of the tasks that failed last. */
+  readonly errors: readonly { readonly node: string; readonly text: string }[];
   /** The steps that were read, the latest first. */
   readonly steps: readonly Step[];
   /** The step that is shown. Undefined for a thread without a readable state. */
   readonly step: Step | undefined;
   readonly isLatest: boolean;
+  readonly moment: Moment;
+  /** With the messages that the next run adds, if that is the moment. */
   readonly history: readonly BaseMessage[];
   readonly form: RequestForm;
+  /** Messages of an archive, by the id of the summary that covers them. */
+  readonly archived: ReadonlyMap<string, readonly BaseMessage[]>;
   /** The request before; undefined if there is none, or if it was not read. */
   readonly before:
     | { readonly step: Step; readonly history: readonly BaseMessage[]; readonly form: RequestForm }
     | undefined;
 }
 
-/** Where the messages with a mark are. */
-export interface MarkPlaces {
-  readonly mark: Mark;
-  readonly count: number;
-  readonly places: readonly { readonly page: number; readonly anchor: string; readonly label: string }[];
+/** A place on the page, with the words for its link. */
+export interface Place {
+  readonly anchor: string;
+  readonly label: string;
+}
+
+/** What became of calls and their results, in the order of the messages. */
+export interface Story {
+  readonly recovered: readonly Place[];
+  readonly closed: readonly Place[];
+  readonly willBeRecovered: readonly Place[];
+  readonly willBeClosed: readonly Place[];
+  /** Stored results and values that have no place in a request. */
+  readonly unplaced: readonly Place[];
 }
 
 export interface StepDifference extends InputDifference {
@@ -84,6 +124,8 @@ export interface StepDifference extends InputDifference {
 export interface ThreadView extends Omit<ThreadReading, "before" | "metadata"> {
   readonly title: string;
   readonly explanation: InputExplanation;
+  /** The position of each message of the history in the thread, from 1; undefined for one that it gets. */
+  readonly positions: readonly (number | undefined)[];
   /** What each provider would refuse of the stored messages. */
   readonly soundness: readonly DialectSoundness[];
   /** How many rules of the dialect the request breaks: 0, unless there is a fault in this library. */
@@ -98,43 +140,81 @@ export interface ThreadView extends Omit<ThreadReading, "before" | "metadata"> {
     readonly tokens: number;
   };
   readonly difference: StepDifference | undefined;
-  readonly marks: readonly MarkPlaces[];
+  readonly story: Story;
   readonly page: Page;
+  readonly onlyChanges: boolean;
   readonly rows: readonly ShownRow[];
   /** The page on which a message is, by its anchor: `stored-3`, `sent-2`. */
   readonly pageOfPlace: (anchor: string) => number;
 }
 
 /** @param wantedPage The page of rows, from 1; undefined for the last one. */
-export function viewThread(reading: ThreadReading, wantedPage: number | undefined): ThreadView {
+export function viewThread(
+  reading: ThreadReading,
+  {
+    page: wantedPage,
+    onlyChanges = false,
+  }: { readonly page?: number | undefined; readonly onlyChanges?: boolean | undefined } = {},
+): ThreadView {
   const { history, before, metadata, ...read } = reading;
-  const explanation = explainInput(history, read.form.options);
-  const difference = before && differenceTo(before, explanation.input);
-  const source: RowSource = { history, explanation, novelty: difference?.novelty };
-  const aligned = alignmentOf(source);
+  const { moment } = read;
+  const isAsked = moment.kind === "asked" || moment.kind === "next";
+  const explanation = isAsked ? explainInput(history, read.form.options) : unasked(history);
+  const difference = isAsked && before !== undefined ? differenceTo(before, explanation.input) : undefined;
+  const additions = moment.kind === "next" ? moment.additions : new Map<BaseMessage, Addition>();
+  let stored = 0;
+  const positions = history.map((message) => {
+    if (additions.has(message)) return undefined;
+    stored += 1;
+    return stored;
+  });
+  const source: RowSource = {
+    history,
+    explanation,
+    novelty: difference?.novelty,
+    additions,
+    positions,
+    isAsked,
+  };
+  const all = alignmentOf(source);
+  const aligned = onlyChanges ? all.filter((row) => isOfNote(row, source)) : all;
   const page = pageOf(aligned.length, ROWS_PER_PAGE, wantedPage ?? Number.POSITIVE_INFINITY);
+  const rows = aligned.slice(page.start, page.end).map((row) => viewRow(row, source));
   const countFate = (fate: string) => explanation.stored.filter((told) => told.fate === fate).length;
   return {
     ...read,
     history,
-    title: titleOf(history, metadata),
+    title: titleOf(
+      history.filter((message) => !additions.has(message)),
+      metadata,
+    ),
     explanation,
-    soundness: soundnessOf(history),
+    positions,
+    soundness: soundnessOf(history.filter((message) => !additions.has(message))),
     brokenInRequest: validateHistory(explanation.input, read.form.options.dialect).length,
     totals: {
-      stored: history.length,
+      stored,
       sent: explanation.input.length,
-      leftOut: countFate("left-out"),
+      leftOut: isAsked ? countFate("left-out") : 0,
       changed: countFate("changed"),
-      added: explanation.added.length,
+      added: explanation.added.length + additions.size,
       tokens: explanation.input.reduce((sum, message) => sum + countTokens(message), 0),
     },
     difference,
-    marks: placesOfMarks(aligned, source),
+    story: storyOf(all, source),
     page,
-    rows: foldRows(aligned.slice(page.start, page.end).map((row) => viewRow(row, source))),
-    pageOfPlace: pagesOfPlaces(aligned),
+    onlyChanges,
+    rows: onlyChanges
+      ? rows.map((row) => ({ kind: "row", row }))
+      : foldRows(rows, page.number === page.count),
+    pageOfPlace: pagesOfPlaces(aligned, source),
   };
+}
+
+/** Nothing is sent. */
+function unasked(history: readonly BaseMessage[]): InputExplanation {
+  const told = { fate: "sent", inputIndexes: [], reasons: [] } as const;
+  return { input: [], stored: history.map(({ id }, index) => ({ ...told, index, id })), added: [] };
 }
 
 function differenceTo(
@@ -160,33 +240,48 @@ function differenceTo(
   };
 }
 
-function pagesOfPlaces(aligned: readonly AlignedRow[]): ThreadView["pageOfPlace"] {
+function pagesOfPlaces(aligned: readonly AlignedRow[], source: RowSource): ThreadView["pageOfPlace"] {
   const pages = new Map<string, number>();
-  for (const [index, { stored, sent }] of aligned.entries()) {
-    const page = pageWith(index, ROWS_PER_PAGE);
-    if (stored !== undefined) pages.set(`stored-${stored + 1}`, page);
-    for (const place of sent) pages.set(`sent-${place + 1}`, page);
+  for (const [index, row] of aligned.entries()) {
+    const page = pageWith(index, aligned.length, ROWS_PER_PAGE);
+    pages.set(anchorOf(row, source), page);
+    for (const place of row.sent) pages.set(`sent-${place + 1}`, page);
   }
   return (anchor) => pages.get(anchor) ?? 1;
 }
 
-function placesOfMarks(aligned: readonly AlignedRow[], source: RowSource): readonly MarkPlaces[] {
-  const found = new Map<string, { mark: Mark; count: number; places: MarkPlaces["places"][number][] }>();
-  for (const [index, row] of aligned.entries())
-    for (const mark of marksOfRow(row, source)) {
-      const entry = found.get(mark.word) ?? { mark, count: 0, places: [] };
-      entry.count += 1;
-      if (entry.places.length < MOST_PLACES)
-        entry.places.push({
-          page: pageWith(index, ROWS_PER_PAGE),
-          ...(row.stored === undefined
-            ? { anchor: `sent-${(row.sent[0] ?? 0) + 1}`, label: `sent ${(row.sent[0] ?? 0) + 1}` }
-            : { anchor: `stored-${row.stored + 1}`, label: `${row.stored + 1}` }),
-        });
-      found.set(mark.word, entry);
-    }
-  return [...found.values()];
+const UNPLACED: ReadonlySet<string> = new Set(["orphan-result", "duplicate-result", "not-a-message"]);
+
+function storyOf(aligned: readonly AlignedRow[], source: RowSource): Story {
+  const { history, explanation, additions } = source;
+  const story = {
+    recovered: [] as Place[],
+    closed: [] as Place[],
+    willBeRecovered: [] as Place[],
+    willBeClosed: [] as Place[],
+    unplaced: [] as Place[],
+  };
+  for (const row of aligned) {
+    const message = row.stored === undefined ? undefined : history[row.stored];
+    if (row.stored === undefined || message === undefined) continue;
+    const addition = additions.get(message);
+    const [placeholder] = marksOfStored(message).filter(({ code }) => code === "placeholder");
+    const cause = placeholder?.word.replace("placeholder", "");
+    const label =
+      nameIn(message.name) || (isResult(message) ? "a tool" : (ROLES[message.type] ?? message.type));
+    const place = { anchor: anchorOf(row, source), label: `${label}${cause ?? ""}` };
+    if (addition === "recovered") story.willBeRecovered.push(place);
+    else if (addition === "closed") story.willBeClosed.push(place);
+    else if (addition === undefined && placeholder !== undefined) story.closed.push(place);
+    else if (addition === undefined && hasMark(message, "recovered")) story.recovered.push(place);
+    const reasons = explanation.stored[row.stored]?.reasons ?? [];
+    if (reasons.some(({ code }) => UNPLACED.has(code))) story.unplaced.push(place);
+  }
+  return story;
 }
+
+const hasMark = (message: BaseMessage, wanted: string): boolean =>
+  marksOfStored(message).some(({ code }) => code === wanted);
 
 /*
  * The steps of a thread: its checkpoints, and what its model was asked at each.
@@ -207,6 +302,10 @@ interface StepResponse {
 
 export interface Step {
   readonly checkpointId: string;
+  /** The checkpoint that it continues; null if it is the first, or if that is unknown. */
+  readonly parentId: string | null;
+  /** The branch of the thread, from 1: the latest one. */
+  readonly branch: number;
   /** LangGraph's number: -1 is the input of the first run. */
   readonly number: number | null;
   /** ISO 8601; null if that is unknown. */
@@ -218,6 +317,8 @@ export interface Step {
   readonly asksModel: boolean;
   readonly response: StepResponse | null;
   readonly runId: string | null;
+  /** Whether one of its tasks failed. */
+  readonly hasFailed: boolean;
 }
 
 /** Nodes that ask a model: ours, that of `createAgent`, that of `createReactAgent`, and usual names. */
@@ -231,11 +332,13 @@ const MODEL_NODES: ReadonlySet<string> = new Set([
 ]);
 
 export function stepOf(stored: ThreadStep): Step {
-  const { checkpointId, createdAt = null, messages = [], next } = stored;
+  const { checkpointId, parentId = null, createdAt = null, messages = [], next, tasks } = stored;
   const { step: number, run_id: runId } = stored.metadata;
   const response = responseOf(stored);
   return {
     checkpointId,
+    parentId,
+    branch: 1,
     number: typeof number === "number" ? number : null,
     at: createdAt,
     messages: messages.length,
@@ -243,7 +346,23 @@ export function stepOf(stored: ThreadStep): Step {
     asksModel: response !== undefined || next.some((node) => MODEL_NODES.has(node)),
     response: response === undefined ? null : readResponse(response),
     runId: typeof runId === "string" ? runId : null,
+    hasFailed: tasks.some(({ error }) => error !== undefined),
   };
+}
+
+/** The same steps with their branches. @param steps The latest first. */
+export function withBranches(steps: readonly Step[]): readonly Step[] {
+  if (steps.every(({ parentId }) => parentId === null)) return steps;
+  const branchOf = new Map<string, number>();
+  let branches = 0;
+  return steps.map((step) => {
+    const known = branchOf.get(step.checkpointId);
+    if (known === undefined) branches += 1;
+    const branch = known ?? branches;
+    // Of several steps that continue one, the latest is in its branch.
+    if (step.parentId !== null && !branchOf.has(step.parentId)) branchOf.set(step.parentId, branch);
+    return { ...step, branch };
+  });
 }
 
 function responseOf({ tasks }: ThreadStep): AIMessage | undefined {
@@ -324,10 +443,6 @@ export interface DialectSoundness {
 export function soundnessOf(messages: readonly BaseMessage[]): readonly DialectSoundness[] {
   const sent = [...messages, new HumanMessage("…")];
   return DIALECT_NAMES.map((dialect) => ({ dialect, broken: validateHistory(sent, dialect).length }));
-}
-
-export function isDialectName(value: unknown): value is DialectName {
-  return DIALECT_NAMES.some((name) => name === value);
 }
 
 /** The messages of a stored list. Values that are not messages are left out: the doctor names them. */

@@ -16,6 +16,7 @@ type Block = Readonly<Record<string, unknown>>;
 const MARK = { cache_control: { type: "ephemeral" } } as const;
 
 const CACHE_MARKS: PromptCacheMarks = {
+  isMarked: (part) => [part, Reflect.get(part, "extras"), Reflect.get(part, "content")].flat().some(hasMark),
   tools: (tools) => tools.map((tool, index) => (index === tools.length - 1 ? markTool(tool) : tool)),
   messages: (messages) =>
     messages.map((message) => (message.type === "system" ? markSystem(message) : message)),
@@ -63,6 +64,8 @@ export const anthropic: Provider = {
     isOwn: ({ type }) => typeof type === "string" && /_\d{8}$|^mcp_toolset$/.test(type),
   },
   promptCache: { anthropic: CACHE_MARKS },
+  // https://platform.claude.com/docs/en/build-with-claude/prompt-caching#what-invalidates-the-cache
+  cachesToolChoice: ["anthropic", "anthropic-openai"],
   mendClient: keepServerTools,
   overflow: [
     // Status 400: "prompt is too long: 208310 tokens > 200000 maximum" (anthropics/claude-code#12186)
@@ -156,6 +159,10 @@ const BOUNDS =
 
 function usesBounds(schema: Json): boolean {
   return schemasIn(schema).some((part) => Object.keys(part).some((keyword) => BOUNDS.test(keyword)));
+}
+
+function hasMark(value: unknown): boolean {
+  return isRecord(value) && "cache_control" in value;
 }
 
 function markSystem(message: BaseMessage): BaseMessage {

@@ -152,6 +152,10 @@ export const anthropic = {
   stateBlocks: STATE_BLOCKS,
   blocksIn: ["human", "ai", "tool"],
   media,
+  // A compaction that failed has no content.
+  isCompacted: ({ content }) =>
+    Array.isArray(content) &&
+    content.some((block) => block["type"] === "compaction" && typeof block["content"] === "string"),
   makers: ["anthropic"],
 } as const satisfies Dialect;
 

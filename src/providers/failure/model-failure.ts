@@ -6,13 +6,13 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { type AsyncCallerParams, classifyRateLimitError } from "@langchain/core/utils/async_caller";
 import { type BrokenRule, ModelError, TetherError } from "../../errors.js";
-import { isError } from "../../shared/is-error.js";
+import { causesOf, isError, LONGEST_CHAIN } from "../../shared/is-error.js";
 import { parseJson } from "../../shared/json.js";
 import { isRecord } from "../../shared/values.js";
 import { dialectOf, innermost } from "../dialect-of.js";
 import { PROVIDERS } from "../providers.js";
 import { isLangGraphSignal } from "./langgraph-signal.js";
-import { causesOf, LONGEST_CHAIN, readOverflow } from "./overflow.js";
+import { readOverflow } from "./overflow.js";
 import { createRedact, type Redact } from "./redact.js";
 import { concernsMessages, explainRefusal, publishRefusal } from "./refusal.js";
 
@@ -113,6 +113,13 @@ export function failsForGood(error: unknown): error is ModelError {
   const { cause } = error;
   if (!isError(cause) || statusOf(cause) !== undefined) return true;
   return !FAULTS.has(rootOf(cause).name) || isTransportError(cause) || isUnreachable(cause);
+}
+
+/** Whether a model has failed for a reason that has nothing to do with the request: it may pass. */
+export function mayPass(error: unknown): boolean {
+  if (!isModelError(error) || readOverflow(error) !== undefined) return false;
+  const { status, cause } = error;
+  return status === undefined ? cause !== undefined : status >= 500 || PASSING.has(status);
 }
 
 /*
@@ -274,8 +281,7 @@ export function toPlainError(error: unknown, redact: Redact, depth = 0): Error {
     shorten(redact(message), LONGEST_MESSAGE),
     hasCause ? { cause: toPlainError(inner, redact, depth + 1) } : {},
   );
-  // The OpenAI client leaves `name` as "Error"; the name is in the class.
-  const name = read("name") === "Error" ? Object(error).constructor?.name : (read("name") ?? "Error");
+  const name = nameOf(Object(error)) ?? "Error";
   const frames = String(read("stack"))
     .split("\n")
     .filter((line) => /^\s+at /.test(line));

@@ -1,5 +1,6 @@
 /** Reads from a provider's error that the request was too long for the model. */
 
+import { causesOf } from "../../shared/is-error.js";
 import { isRecord } from "../../shared/values.js";
 import { innermost } from "../dialect-of.js";
 import { PROVIDERS } from "../providers.js";
@@ -32,9 +33,6 @@ const OTHER_STATUSES: ReadonlySet<unknown> = new Set([401, 402, 403, 404, 408, 4
 /** A rate limit on tokens passes with time. Groq sends it with status 413. */
 const RATE_LIMIT = /tokens per (?:minute|min|day)|\bTP[MD]\b|rate limit/i;
 
-/** Of an error and its causes, how many are read. */
-export const LONGEST_CHAIN = 5;
-
 /**
  * Reads a model's error and its causes. Undefined if a shorter input would not help: for any other error, for a rate
  * limit, and if the reserved output alone fills the window.
@@ -66,12 +64,6 @@ function numbersOf(groups: Readonly<Record<string, string | undefined>>): Overfl
   const limit = window === undefined ? undefined : window - output;
   if (limit !== undefined && limit <= 0) return undefined;
   return { limit, sent: read("input") ?? (total === undefined ? undefined : total - output) };
-}
-
-/** The error and its causes. */
-export function causesOf(error: unknown, depth = 0): Readonly<Record<string, unknown>>[] {
-  if (!isRecord(error) || depth === LONGEST_CHAIN) return [];
-  return [error, ...causesOf(error["cause"], depth + 1)];
 }
 
 /*

@@ -6,9 +6,9 @@ import { countTextTokens } from "../../history/size.js";
 import { createSummaryNote, isUserMessage } from "../../history/summary.js";
 import { keywordsOf, levelFor } from "../../history/transcript.js";
 import type { Target } from "../rule.js";
+import type { InputLineage } from "./lineage.js";
 import { type Conversation, projectMessages, projectOnce } from "./projection.js";
 import { shortenText, shortenWork, sizeOf } from "./shorten.js";
-import type { InputTrace } from "./to-model-input.js";
 
 /** The indexes of one message and its results. */
 type Places = readonly number[];
@@ -290,10 +290,9 @@ export function fitInput(
   input: Conversation,
   target: Target,
   bounds: readonly Bound[],
-  trace?: InputTrace,
+  trace?: InputLineage,
 ): FittedInput {
-  const projected =
-    trace === undefined ? projectMessages(input, target) : projectOnce(input, target, trace.projection());
+  const projected = trace === undefined ? projectMessages(input, target) : projectOnce(input, target, trace);
   const size = projected.size();
   if (bounds.every(({ tokens }) => size <= tokens)) return { messages: projected.sent(), size, changes: [] };
   return shortened(input, target, bounds, trace);
@@ -303,10 +302,10 @@ function shortened(
   input: Conversation,
   target: Target,
   bounds: readonly Bound[],
-  trace: InputTrace | undefined,
+  trace: InputLineage | undefined,
 ): FittedInput {
   const kinds = new Map<string | undefined, InputChange>();
-  let projected = projectOnce(input, target, trace?.projection());
+  let projected = projectOnce(input, target, trace);
   for (const { name, tokens, steps } of bounds) {
     let excess = projected.size() - tokens;
     if (excess <= 0) continue;
@@ -319,7 +318,7 @@ function shortened(
       draft = new InputDraft(formed, tokens, excess);
       for (const step of steps) if (draft.excess > 0) step(draft);
       left = draft.cut();
-      projected = projectOnce(conversationOf(left), target, trace?.projection());
+      projected = projectOnce(conversationOf(left), target, trace);
       const over = projected.size() - tokens;
       if (over <= 0) break;
       excess += over;

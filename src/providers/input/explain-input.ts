@@ -112,6 +112,8 @@ export type InputReasonCode =
   | "removed"
   /** Left out: a summary represents it. */
   | "covered"
+  /** Left out: the provider has compacted it by itself. */
+  | "compacted"
   /** Left out: a result without a call before it. */
   | "orphan-result"
   /** Left out: another result of its call is sent. */

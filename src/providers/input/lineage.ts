@@ -1,4 +1,4 @@
-/** Follows each message through the steps of the projection. */
+/** The journal of a model input: follows each message through all steps, and notes what each step did to it. */
 
 import type { BaseMessage } from "@langchain/core/messages";
 import { callsOf } from "../../history/call.js";
@@ -10,20 +10,27 @@ import { addToList } from "../../shared/values.js";
 import { type Dialect, RULES, type RuleName, type Target } from "../rule.js";
 import type { CutInput } from "./bounds.js";
 import type { InputReason, InputReasonCode } from "./explain-input.js";
-import type { ProjectionLog } from "./projection.js";
 import { sizeOf } from "./shorten.js";
 import type { StepReason } from "./step.js";
 import type { Bridge } from "./steps/turns.js";
-import type { InputTrace } from "./to-model-input.js";
 
-/** Follows the messages of a history through all steps to the input. */
-export class InputLineage implements InputTrace {
+/** What is left of each message of the list before; undefined for one that is left out. */
+type Each = readonly (BaseMessage | undefined)[];
+
+/**
+ * Follows the messages of a history to the input. Each step tells its outcome when it is done, in the order of these
+ * methods. A step that does not apply tells nothing.
+ */
+export class InputLineage {
   /** One for each message of the history. */
   readonly stored: readonly Origin[];
   /** The list of messages after the last step, with the origin of each. */
   #items: readonly Item[];
   readonly #target: Target;
-  #projection: LoggedProjection;
+  /** For each message that the projection was given, the changes of its steps. */
+  #changes: Change[][] = [];
+  /** What the projection sends, from the first message to the last. */
+  #sent: Sent[] = [];
 
   constructor(history: readonly BaseMessage[], target: Target) {
     this.stored = Array.from(history, (_, index) => ({ index, reasons: [] }));
@@ -32,15 +39,10 @@ export class InputLineage implements InputTrace {
       origins: [origin],
     }));
     this.#target = target;
-    this.#projection = new LoggedProjection(target);
   }
 
-  /** The messages of the input, with their origins. */
-  sent(): readonly Item[] {
-    return this.#projection.sentItems(this.#items);
-  }
-
-  read(after: readonly (BaseMessage | undefined)[]): void {
+  /** Values were read as messages. */
+  read(after: Each): void {
     this.#change(after, (before, message) => {
       if (message !== undefined) return MENDED;
       return isMessage(before)
@@ -49,6 +51,7 @@ export class InputLineage implements InputTrace {
     });
   }
 
+  /** Summaries hide the messages that they cover. */
   visible(visible: VisibleHistory): void {
     const before = this.#items.map(({ message }) => message);
     const summaryOf = representing(coveringSummaries(before));
@@ -71,6 +74,7 @@ export class InputLineage implements InputTrace {
     );
   }
 
+  /** Odd roles became common ones. */
   plainRoles(after: readonly BaseMessage[]): void {
     this.#change(after, (before, message) =>
       this.#demanded(
@@ -81,6 +85,7 @@ export class InputLineage implements InputTrace {
     );
   }
 
+  /** Each call has its result. What stays is the same object. */
   repaired(after: readonly BaseMessage[]): void {
     const before = this.#items.map(({ message }) => message);
     this.#arrange(after, groupMessages(before, callsOf), (message) => !isResult(message), {
@@ -101,11 +106,23 @@ export class InputLineage implements InputTrace {
     });
   }
 
+  /** Messages that the provider has compacted itself were left out. */
+  compacted(after: readonly (BaseMessage | undefined)[]): void {
+    this.#change(after, () =>
+      reason(
+        "compacted",
+        "The provider has compacted the conversation after it, and does not read it any more.",
+      ),
+    );
+  }
+
+  /** Malformed messages were brought into a sound form. */
   sound(after: readonly BaseMessage[]): void {
     this.#change(after, () => MENDED);
   }
 
-  filtered(after: readonly (BaseMessage | undefined)[]): void {
+  /** Earlier calls were left out. */
+  filtered(after: Each): void {
     this.#change(after, (before, message) => {
       const left = new Set(message === undefined ? [] : idsOf(message));
       const gone = idsOf(before).filter((id) => !left.has(id));
@@ -116,6 +133,7 @@ export class InputLineage implements InputTrace {
     });
   }
 
+  /** One system message was made of the system prompt and of these stored ones. The others of them are left out. */
   joinedSystems(system: BaseMessage | undefined, joined: readonly BaseMessage[]): void {
     const isPart = new Set(joined);
     const systems = this.#items.filter(({ message }) => message.type === "system");
@@ -136,15 +154,36 @@ export class InputLineage implements InputTrace {
     this.#items = system === undefined ? others : [made, ...others];
   }
 
-  projection(): LoggedProjection {
-    this.#projection = new LoggedProjection(this.#target);
-    return this.#projection;
+  /** A projection begins. Only the last one that was begun counts. */
+  begun(): void {
+    this.#changes = [];
+    this.#sent = [];
   }
 
+  /** The projection takes the next message. */
+  taken(): void {
+    this.#changes.push([]);
+  }
+
+  /** A step changed the message that was taken last, or left it out. @param why Says what the step did. */
+  changed(why: StepReason, after: BaseMessage | undefined): void {
+    this.#changes.at(-1)?.push({ why, after });
+  }
+
+  /**
+   * The next `count` messages that no step left out are sent as the last of these messages. Before it there are bridges.
+   * If `count` is 0, all of them are bridges.
+   */
+  merged(count: number, messages: readonly BaseMessage[], bridges: readonly Bridge[]): void {
+    this.#sent.push({ count, messages, bridges });
+  }
+
+  /** The messages that the projection has formed are cut. */
   formed(): void {
-    this.#items = this.#projection.formedItems(this.#items);
+    this.#items = this.#formedItems();
   }
 
+  /** They were cut to this many tokens. The projection that was begun last is one of what is left. */
   cut({ kept, notes }: CutInput, tokens: number): void {
     const why = (before: BaseMessage, after: BaseMessage | undefined): InputReason =>
       after === undefined
@@ -162,8 +201,50 @@ export class InputLineage implements InputTrace {
     });
   }
 
+  /** The messages of the input, with their origins. */
+  sent(): readonly Item[] {
+    const formed = this.#formedItems();
+    let next = formed.length - this.#sent.reduce((sum, { count }) => sum + count, 0);
+    const sent = formed.slice(0, next);
+    for (const { count, messages, bridges } of this.#sent) {
+      for (const [index, { rule }] of bridges.entries()) {
+        const text = `The provider would refuse the input without it. ${RULES[rule].meaning}`;
+        const origins = [addedFor(this.#demanded("bridge", text, rule))];
+        sent.push({ message: messages[index] as BaseMessage, origins });
+      }
+      if (count > 0)
+        sent.push(this.#joined(formed.slice(next, next + count), messages.at(-1) as BaseMessage));
+      next += count;
+    }
+    return sent;
+  }
+
+  #joined(run: readonly Item[], message: BaseMessage): Item {
+    const text = `It is one of ${run.length} messages of the same role that are sent as one.`;
+    const merged = this.#demanded("merged", text, "alternation");
+    if (run.length > 1) for (const item of run) tell(item, merged);
+    return { message, origins: run.flatMap(({ origins }) => origins) };
+  }
+
+  /** The messages that the projection was given, as its steps have formed them. */
+  #formedItems(): readonly Item[] {
+    return this.#items.flatMap((item, index) => {
+      let formed: readonly Item[] = [item];
+      for (const { why, after } of this.#changes[index] ?? [])
+        formed = formed.flatMap((one) =>
+          changedItem(one, after, (before) => this.#reasonOf(why, before, after)),
+        );
+      return formed;
+    });
+  }
+
+  #reasonOf(why: StepReason, before: BaseMessage, after: BaseMessage | undefined): InputReason {
+    const { code, text, rules = [] } = why({ before, after, target: this.#target });
+    return this.#demanded(code, text, ...rules);
+  }
+
   /** A step that changed messages one by one. `after` has what is left of each message. */
-  #change(after: readonly (BaseMessage | undefined)[], why: Why): void {
+  #change(after: Each, why: Why): void {
     this.#items = this.#items.flatMap((item, index) => changedItem(item, after[index], why));
   }
 
@@ -330,74 +411,6 @@ interface Sent {
   readonly count: number;
   readonly messages: readonly BaseMessage[];
   readonly bridges: readonly Bridge[];
-}
-
-/** What a projection did, message by message. */
-class LoggedProjection implements ProjectionLog {
-  readonly #target: Target;
-  readonly #changes: Change[][] = [];
-  readonly #sent: Sent[] = [];
-
-  constructor(target: Target) {
-    this.#target = target;
-  }
-
-  taken(): void {
-    this.#changes.push([]);
-  }
-
-  changed(why: StepReason, _before: BaseMessage, after: BaseMessage | undefined): void {
-    this.#changes.at(-1)?.push({ why, after });
-  }
-
-  sent(count: number, messages: readonly BaseMessage[], bridges: readonly Bridge[]): void {
-    this.#sent.push({ count, messages, bridges });
-  }
-
-  /** The messages that it was given, as it has formed them. */
-  formedItems(items: readonly Item[]): readonly Item[] {
-    return items.flatMap((item, index) => {
-      let formed: readonly Item[] = [item];
-      for (const { why, after } of this.#changes[index] ?? [])
-        formed = formed.flatMap((one) =>
-          changedItem(one, after, (before) => this.#reasonOf(why, before, after)),
-        );
-      return formed;
-    });
-  }
-
-  /** The same, in the sequence in which they are sent. */
-  sentItems(items: readonly Item[]): readonly Item[] {
-    const formed = this.formedItems(items);
-    let next = formed.length - this.#sent.reduce((sum, { count }) => sum + count, 0);
-    const sent = formed.slice(0, next);
-    for (const { count, messages, bridges } of this.#sent) {
-      const bridging = bridges.map(({ rule }, index): Item => {
-        const text = `The provider would refuse the input without it. ${RULES[rule].meaning}`;
-        const reason = { code: "bridge", text, ...sourceOf(this.#target.dialect, [rule]) } as const;
-        return { message: messages[index] as BaseMessage, origins: [addedFor(reason)] };
-      });
-      sent.push(...bridging);
-      if (count > 0)
-        sent.push(this.#merged(formed.slice(next, next + count), messages.at(-1) as BaseMessage));
-      next += count;
-    }
-    return sent;
-  }
-
-  #merged(run: readonly Item[], message: BaseMessage): Item {
-    const [first] = run;
-    if (run.length === 1) return { message, origins: first?.origins ?? [] };
-    const text = `It is one of ${run.length} messages of the same role that are sent as one.`;
-    const merged = { code: "merged", text, ...sourceOf(this.#target.dialect, ["alternation"]) } as const;
-    for (const item of run) tell(item, merged);
-    return { message, origins: run.flatMap(({ origins }) => origins) };
-  }
-
-  #reasonOf(why: StepReason, before: BaseMessage, after: BaseMessage | undefined): InputReason {
-    const { code, text, rules = [] } = why({ before, after, target: this.#target });
-    return { code, text, ...sourceOf(this.#target.dialect, rules) };
-  }
 }
 
 /** Where the demand of a provider was reported: of the first of these rules that the dialect has, and whose source is known. */

@@ -1,4 +1,4 @@
-/** A step of the projection, and the journal of what the steps change. */
+/** A step of the projection, and what it says of its changes. */
 
 import type { BaseMessage } from "@langchain/core/messages";
 import type { RuleName, Target } from "../rule.js";
@@ -10,10 +10,9 @@ import type { InputReasonCode } from "./explain-input.js";
  *
  * Contract: deterministic. Expects groups in which each tool call has one result, directly after its message and in call
  * order, and keeps them so. The output for a message depends only on that message and those before it, so a prompt cache
- * stays valid when the history grows. The step can go back to the beginning of any group: what it remembers of earlier
- * groups it notes in the journal.
+ * stays valid when the history grows.
  */
-export type Step = (target: Target, journal: Journal) => Change | undefined;
+export type Step = (target: Target) => Change | undefined;
 
 /**
  * The message in its new form. Undefined leaves it out. A message without a reason to change keeps its identity.
@@ -40,46 +39,4 @@ interface MadeChange {
   readonly before: BaseMessage;
   readonly after: BaseMessage | undefined;
   readonly target: Target;
-}
-
-/** Maps each message, and drops it for `undefined`. Returns the same array if no message changes. */
-export function mapMessages(
-  messages: readonly BaseMessage[],
-  change: (message: BaseMessage, index: number) => BaseMessage | undefined,
-): readonly BaseMessage[] {
-  const changed = messages.map(change);
-  if (changed.every((message, index) => message === messages[index])) return messages;
-  return changed.filter((message) => message !== undefined);
-}
-
-/** What the steps remember, so that they can go back to an earlier message. */
-export class Journal {
-  readonly #undo: (() => void)[] = [];
-
-  get length(): number {
-    return this.#undo.length;
-  }
-
-  /** @param undo Takes back what has just been remembered. */
-  note(undo: () => void): void {
-    this.#undo.push(undo);
-  }
-
-  /** Takes back what was noted after the journal had this length. */
-  rewind(length: number): void {
-    while (this.#undo.length > length) this.#undo.pop()?.();
-  }
-}
-
-/**
- * Adds a value to a set, until the journal goes back.
- *
- * @returns Whether it was not in the set.
- */
-export function addNoted<Value>(set: Set<Value>, value: Value, journal: Journal): boolean {
-  const { size } = set;
-  // One search instead of two.
-  if (set.add(value).size === size) return false;
-  journal.note(() => set.delete(value));
-  return true;
 }

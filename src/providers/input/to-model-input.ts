@@ -4,15 +4,17 @@ import { type BaseMessage, SystemMessage } from "@langchain/core/messages";
 import { InvalidSettingError } from "../../errors.js";
 import { checkToolCallsToKeep, filterEach, type ToolCallsToKeep } from "../../history/cut.js";
 import { type Survey, surveyOf } from "../../history/open-calls.js";
-import { flattenVisible, type VisibleHistory, visibleHistory } from "../../history/plan-summary.js";
+import { flattenVisible, visibleHistory } from "../../history/plan-summary.js";
 import { assertList, isMessageList, readEach, soundMessages } from "../../history/read-messages.js";
 import { repairHistory } from "../../history/reducer/repair-history.js";
 import { coverageOf } from "../../history/summary.js";
 import { didYouMean } from "../../shared/text.js";
 import { isRecord } from "../../shared/values.js";
 import { type DialectName, dialectNamed } from "../dialects.js";
-import { ALL_STEPS, type Bound, type CutInput, type FittedInput, fitInput, SHORTEN_WORK } from "./bounds.js";
-import type { Conversation, ProjectionLog } from "./projection.js";
+import { compactedAt, type Target } from "../rule.js";
+import { ALL_STEPS, type Bound, type FittedInput, fitInput, SHORTEN_WORK } from "./bounds.js";
+import type { InputLineage } from "./lineage.js";
+import type { Conversation } from "./projection.js";
 import { plainRoles } from "./steps/turns.js";
 
 /** The options of `toModelInput`. */
@@ -84,11 +86,12 @@ export function prepareModelInput(
     dialect = "strict",
     modelId,
   }: PreparedInputOptions,
-  trace?: InputTrace,
+  trace?: InputLineage,
 ): FittedInput {
   assertList(history);
   const survey = surveyOf(history);
-  const paired = pairedHistory(history, survey, trace);
+  const target = { dialect: dialectNamed(dialect), modelId };
+  const paired = sinceCompaction(pairedHistory(history, survey, trace), target, trace);
   const filtered =
     maxToolCallsFromHistory === undefined
       ? paired
@@ -98,25 +101,20 @@ export function prepareModelInput(
     ...(budget === undefined ? [] : [{ name: "budget" as const, tokens: budget, steps: SHORTEN_WORK }]),
     ...(maxTokens === undefined ? [] : [{ name: "window" as const, tokens: maxTokens, steps: ALL_STEPS }]),
   ];
-  const fitted = fitInput(input, { dialect: dialectNamed(dialect), modelId }, bounds, trace);
-  return isSame(fitted.messages, history) ? { ...fitted, messages: history } : fitted;
-}
-
-function isSame(messages: readonly BaseMessage[], history: readonly BaseMessage[]): boolean {
-  if (messages.length !== history.length) return false;
-  for (let index = 0; index < history.length; index += 1)
-    if (!Object.is(messages[index], history[index])) return false;
-  return true;
+  const fitted = fitInput(input, target, bounds, trace);
+  const { messages } = fitted;
+  const isSame = messages.length === history.length && messages.every((one, index) => one === history[index]);
+  return isSame ? { ...fitted, messages: history } : fitted;
 }
 
 /** The messages that the model sees, with a result after each call. The same array if these are all, and paired. */
 function pairedHistory(
   history: readonly BaseMessage[],
   { odd, summaries, paired }: Survey,
-  trace: InputTrace | undefined,
+  trace: InputLineage | undefined,
 ): readonly BaseMessage[] {
   if (odd === 0 && summaries === 0) {
-    const messages = repairAfter(history, paired);
+    const messages = paired === history.length ? history : repairHistory(history).messages;
     trace?.repaired(messages);
     return messages;
   }
@@ -128,18 +126,8 @@ function pairedHistory(
   return messages;
 }
 
-/** Repairs the messages after those that are paired, if that is the same as a repair of all. */
-function repairAfter(history: readonly BaseMessage[], paired: number): readonly BaseMessage[] {
-  if (paired === history.length) return history;
-  const rest = history.slice(paired);
-  const { messages, repairs } = repairHistory(rest);
-  // A result without a call can replace a placeholder of an earlier one. A message without an id is named by its place.
-  const isAlone = repairs.every(({ kind }) => kind === "call-closed") && rest.every(({ id }) => id);
-  return isAlone ? history.slice(0, paired).concat(messages) : repairHistory(history).messages;
-}
-
 /** Values that are not messages are left out, and removals are carried out. */
-function readable(history: readonly BaseMessage[], trace: InputTrace | undefined): readonly BaseMessage[] {
+function readable(history: readonly BaseMessage[], trace: InputLineage | undefined): readonly BaseMessage[] {
   if (isMessageList(history)) return history;
   const messages = readEach(history, () => {});
   trace?.read(messages);
@@ -148,18 +136,31 @@ function readable(history: readonly BaseMessage[], trace: InputTrace | undefined
 
 function visibleMessages(
   messages: readonly BaseMessage[],
-  trace: InputTrace | undefined,
+  trace: InputLineage | undefined,
 ): readonly BaseMessage[] {
   const visible = visibleHistory(messages);
   trace?.visible(visible);
   return flattenVisible(visible);
 }
 
+/** Without the messages that the provider does not read any more. System messages stay. */
+function sinceCompaction(
+  messages: readonly BaseMessage[],
+  target: Target,
+  trace: InputLineage | undefined,
+): readonly BaseMessage[] {
+  const cut = compactedAt(messages, target);
+  if (cut === 0) return messages;
+  const isRead = (message: BaseMessage, index: number) => index >= cut || message.type === "system";
+  trace?.compacted(messages.map((message, index) => (isRead(message, index) ? message : undefined)));
+  return messages.filter(isRead);
+}
+
 function filteredCalls(
   paired: readonly BaseMessage[],
   { odd }: Survey,
   max: ToolCallsToKeep,
-  trace: InputTrace | undefined,
+  trace: InputLineage | undefined,
 ): readonly BaseMessage[] {
   const messages = odd === 0 ? paired : soundMessages(paired);
   trace?.sound(messages);
@@ -176,12 +177,15 @@ function withSystemFirst(
   messages: readonly BaseMessage[],
   { odd, systems }: Survey,
   systemPrompt: string | undefined,
-  trace: InputTrace | undefined,
+  trace: InputLineage | undefined,
 ): Conversation {
-  const stored = systemsOf(messages, { odd, systems });
+  const [head] = messages;
+  // The survey says it of most histories, whose messages are not read again.
+  const isKnown = odd === 0 && systems === (head?.type === "system" ? 1 : 0);
+  const stored = isKnown ? messages.slice(0, systems) : messages.filter(({ type }) => type === "system");
+  const others = isKnown ? messages.slice(systems) : messages.filter(({ type }) => type !== "system");
   const [only] = stored;
-  const isFirst = stored.length === 1 && messages[0] === only;
-  const others = only === undefined ? messages : isFirst ? messages.slice(1) : withoutSystems(messages);
+  const isFirst = stored.length === 1 && head === only;
   const hasPrompt = systemPrompt !== undefined && systemPrompt.trim() !== "";
   if (!hasPrompt && (only === undefined || isFirst)) return { system: only, messages: others };
   const joined = stored.filter(({ text }) => text.trim() !== "");
@@ -189,18 +193,6 @@ function withSystemFirst(
   const system = texts.length === 0 ? undefined : new SystemMessage(texts.join("\n\n"));
   trace?.joinedSystems(system, joined);
   return { system, messages: others };
-}
-
-/** Only an odd role becomes a system message, so a history without both needs no search. */
-function systemsOf(messages: readonly BaseMessage[], { odd, systems }: Pick<Survey, "odd" | "systems">) {
-  if (odd === 0 && systems === 0) return [];
-  const [first] = messages;
-  if (odd === 0 && systems === 1 && first?.type === "system") return [first];
-  return messages.filter(({ type }) => type === "system");
-}
-
-function withoutSystems(messages: readonly BaseMessage[]): BaseMessage[] {
-  return messages.filter(({ type }) => type !== "system");
 }
 
 type Check<Value> = (value: Value, name: string) => void;
@@ -235,36 +227,4 @@ function unknownOption(name: string): InvalidSettingError {
   const known = Object.keys(CHECKS);
   const help = didYouMean(name, known) || ` Known options are: ${known.join(", ")}.`;
   return new InvalidSettingError(name, `Unknown option \`${name}\`.${help}`);
-}
-
-/** What is left of each message of the list before; undefined for one that is left out. */
-type Each = readonly (BaseMessage | undefined)[];
-
-/**
- * Learns what the steps from a history to a model input did. Each step tells its outcome when it is done, in this order.
- * A step that does not apply tells nothing.
- *
- * Contract: reads the messages only.
- */
-export interface InputTrace {
-  /** Values were read as messages. */
-  read(after: Each): void;
-  /** Summaries hide the messages that they cover. */
-  visible(visible: VisibleHistory): void;
-  /** Odd roles became common ones. */
-  plainRoles(after: readonly BaseMessage[]): void;
-  /** Each call has its result. What stays is the same object. */
-  repaired(after: readonly BaseMessage[]): void;
-  /** Malformed messages were brought into a sound form. */
-  sound(after: readonly BaseMessage[]): void;
-  /** Earlier calls were left out. */
-  filtered(after: Each): void;
-  /** One system message was made of the system prompt and of these stored ones. The others of them are left out. */
-  joinedSystems(system: BaseMessage | undefined, joined: readonly BaseMessage[]): void;
-  /** A projection begins. Only the last one that was begun counts. */
-  projection(): ProjectionLog;
-  /** The messages that the projection has formed are cut. */
-  formed(): void;
-  /** They were cut to this many tokens. The projection that was begun last is one of what is left. */
-  cut(after: CutInput, tokens: number): void;
 }

@@ -151,18 +151,38 @@ export type PromptCache = "auto" | "off";
 
 /** The marks of one model's requests. Each leaves what it is given as it is, and returns a marked copy. */
 export interface PromptCacheMarks {
+  /** Whether a message or a tool has a mark that somebody else has set. A request takes only a few. */
+  readonly isMarked: (part: object) => boolean;
   readonly tools: (tools: readonly BindToolsInput[]) => readonly BindToolsInput[];
   readonly messages: (messages: BaseMessage[]) => BaseMessage[];
   /** The client puts this mark behind the last message when it makes the request. */
   readonly parameters: Readonly<Record<string, unknown>>;
 }
 
-const NONE: PromptCacheMarks = { tools: (tools) => tools, messages: (messages) => messages, parameters: {} };
+const NONE: PromptCacheMarks = {
+  isMarked: () => false,
+  tools: (tools) => tools,
+  messages: (messages) => messages,
+  parameters: {},
+};
 
-/** The marks that the model's provider reads. */
-export function promptCacheMarks(model: BaseChatModel, wanted: PromptCache): PromptCacheMarks {
+/** The marks that the model's provider reads. @param parts The messages of the request, and its tools. */
+export function promptCacheMarks(
+  model: BaseChatModel,
+  wanted: PromptCache,
+  parts: readonly (readonly object[])[],
+): PromptCacheMarks {
   const marks = PROVIDERS.map(({ promptCache }) => promptCache?.[dialectOf(model)]).find(Boolean);
-  return (wanted === "auto" && marks) || NONE;
+  return marks === undefined || wanted === "off" || parts.some((list) => list.some(marks.isMarked))
+    ? NONE
+    : marks;
+}
+
+const CACHED_CHOICES = new Set(PROVIDERS.flatMap(({ cachesToolChoice = [] }) => cachesToolChoice));
+
+/** Whether another tool choice makes the provider read all messages again that it has in its cache. */
+export function cachesToolChoice(model: object): boolean {
+  return CACHED_CHOICES.has(dialectOf(model));
 }
 
 /*

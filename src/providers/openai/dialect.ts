@@ -163,6 +163,8 @@ export const openaiResponses = {
   ],
   blocksIn: ["human", "ai", "tool"],
   media: responsesMedia,
+  isCompacted: (message) =>
+    storedOutput(message)?.some((item) => read(item, "type") === "compaction") === true,
   makers: ["openai"],
 } as const satisfies Dialect;
 

@@ -205,6 +205,11 @@ export function waitingInterrupts({ pendingWrites = [] }: CheckpointTuple): unkn
     .filter((interrupt) => !resumed.has(idOf(interrupt)));
 }
 
+/** Whether this task has asked a human. */
+export function hasInterrupt({ pendingWrites = [] }: CheckpointTuple, id: string): boolean {
+  return pendingWrites.some(([task, channel]) => task === id && channel === INTERRUPT);
+}
+
 function idOf(interrupt: unknown): string {
   const id = isRecord(interrupt) ? interrupt["id"] : undefined;
   return typeof id === "string" ? id : "";
@@ -294,6 +299,8 @@ export interface ToolTask {
   readonly place: string;
   /** How many calls before it in its message are of the same tool. Undefined: none. */
   readonly repeats?: number | undefined;
+  /** Whether the run that sent the call notes its start. Undefined: no. */
+  readonly isNoted?: boolean | undefined;
   /** The parsed arguments; undefined for a call whose arguments are not valid JSON. */
   readonly args: Record<string, unknown> | undefined;
   /** The tools that the model was offered, for a call of another one. Such a call is not run. */
@@ -332,6 +339,22 @@ export function isToolTask(value: unknown): value is ToolTask {
   if (!isRecord(value)) return false;
   const { call, index, place } = value;
   return isRecord(call) && typeof index === "number" && typeof place === "string";
+}
+
+/** The channel of the tasks that a checkpoint has sent. Not exported. */
+const TASKS = "__pregel_tasks";
+
+/** The calls that a checkpoint has sent, and those that its finished tasks have sent to the next one. */
+export function sentTasks({ checkpoint, pendingWrites = [] }: CheckpointTuple): ToolTask[] {
+  const written = pendingWrites.flatMap(([, channel, value]) => (channel === TASKS ? [value] : []));
+  const sends = [checkpoint.channel_values[TASKS] ?? [], written].flat(3);
+  return sends.flatMap((send: unknown) => (isRecord(send) && isToolTask(send["args"]) ? [send["args"]] : []));
+}
+
+/** Whether a run that continues the checkpoint has something to do. */
+export function hasTasks(tuple: CheckpointTuple): boolean {
+  const { [TASKS]: sent } = tuple.checkpoint.channel_values;
+  return hasNewInput(tuple) || nodesToEnter(tuple).length > 0 || (Array.isArray(sent) && sent.length > 0);
 }
 
 /** Between the beginning of the Gregorian calendar, where the time of a UUID begins, and 1970. */

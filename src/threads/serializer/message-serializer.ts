@@ -1,4 +1,4 @@
-import { type BaseCheckpointSaver, MemorySaver, Send } from "@langchain/langgraph";
+import { MemorySaver, Send } from "@langchain/langgraph";
 import { learnClasses, type MessageClasses, SAMPLE_MESSAGES, UNDEFINED } from "./message-classes.js";
 import { createMessageText, type Piece, readValue, type Unread, type Writer, writeValue } from "./values.js";
 
@@ -61,48 +61,6 @@ export function messageSerializer(base: MessageSerializer = new MemorySaver().se
       }
     },
   };
-}
-
-const views = new WeakMap<
-  BaseCheckpointSaver,
-  { readonly base: MessageSerializer; readonly view: BaseCheckpointSaver }
->();
-
-/**
- * A view of a checkpointer that reads and writes through `messageSerializer`. The checkpointer itself stays the same, and
- * so do the stored bytes. One that has a serializer of its own is returned as it is, and so is one with private fields,
- * because only the object itself can read those.
- */
-export function withMessageSerializer(saver: BaseCheckpointSaver): BaseCheckpointSaver {
-  // A checkpointer can get another serializer later.
-  if (!hasStockSerializer(saver)) return saver;
-  const known = views.get(saver);
-  if (known?.base === saver.serde) return known.view;
-  const base = saver.serde;
-  const serde = messageSerializer(base);
-  const view = hasPrivateFields(saver)
-    ? saver
-    : new Proxy(saver, {
-        get: (target, name, receiver) => (name === "serde" ? serde : Reflect.get(target, name, receiver)),
-      });
-  views.set(saver, { base, view });
-  return view;
-}
-
-/** By the name of its class, which is not exported, and of which a server has a copy of its own. */
-function hasStockSerializer({ serde }: BaseCheckpointSaver): boolean {
-  const isStock = Object(serde).constructor?.name === "JsonPlusSerializer";
-  return isStock && !Object.hasOwn(serde, "dumpsTyped") && !Object.hasOwn(serde, "loadsTyped");
-}
-
-/** Read from the sources of its classes: a `#name`, or what compilers make of it. */
-function hasPrivateFields(saver: BaseCheckpointSaver): boolean {
-  let { constructor: made } = saver;
-  while (typeof made === "function") {
-    if (/#[\w$]|__classPrivateField/.test(Function.prototype.toString.call(made))) return true;
-    made = Object.getPrototypeOf(made);
-  }
-  return false;
 }
 
 /** Bytes are stored as they are, and JSON has no word for functions and symbols. */

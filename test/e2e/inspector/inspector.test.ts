@@ -3,9 +3,10 @@
 import { request } from "node:http";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { BATCH, TOLD } from "../../inspector/told.js";
 import { accessibilityFaults, BROWSER, NEEDS_BROWSER, openBrowser } from "../../support/open-browser.js";
 import { user } from "../../support/thread.js";
-import { serve } from "../served.js";
+import { serve, until } from "../served.js";
 import { HOSTILE_TEXT, hostileMessages, hostileMetadata } from "./hostile-thread.js";
 
 const served = serve();
@@ -27,6 +28,7 @@ interface Inspected {
   readonly steps: readonly {
     readonly checkpointId: string;
     readonly asksModel: boolean;
+    readonly branch: number;
     readonly messages: number;
   }[];
   readonly input: readonly object[];
@@ -141,6 +143,75 @@ describe("the routes of the inspector", () => {
   });
 });
 
+describe("a thread in trouble on the server", () => {
+  const told = (id: string, query = "") => getJson(`/tether/threads/${id}.json${query}`);
+
+  it("shows what is saved of a cancelled run, before and after the next message, and refreshes while it runs", async () => {
+    const thread = await served.thread("probe");
+    const label = `inspected-${thread.id}`;
+    const run = await thread.begin(BATCH.replaceAll("ended", label).replaceAll("hangs", label));
+    await until(
+      () => served.log().includes(`end deaf:${label}`) && served.log().includes(`begin heedful:${label}`),
+    );
+    await until(async () =>
+      JSON.stringify(await thread.client.threads.getHistory(thread.id, { limit: 1 })).includes(
+        `deaf done ${label}`,
+      ),
+    );
+    expect(await told(thread.id)).toMatchObject(TOLD.busy);
+    const page = await get(`/tether/threads/${thread.id}`);
+    expect(page.headers.get("refresh")).toBe("5");
+    expect(await page.text()).toMatch(/A run goes on: tools, since .*This is the thread at/);
+    await thread.client.runs.cancel(thread.id, run, true);
+    expect(await told(thread.id)).toMatchObject(TOLD.cancelled);
+    await thread.send("hello");
+    expect(await told(thread.id)).toMatchObject(TOLD["cancelled and continued"]);
+    expect((await get(`/tether/threads/${thread.id}`)).headers.get("refresh")).toBeNull();
+  });
+
+  it("shows what is asked while it waits for a human", async () => {
+    const thread = await served.thread("paying");
+    const input = user('call pay {"amount": 30}');
+    await thread.client.runs.wait(thread.id, thread.graph, { input });
+    expect(await told(thread.id)).toMatchObject(TOLD.waiting);
+  });
+
+  it("shows nothing of a thread that is empty, and does not make up a request", async () => {
+    const { id } = await served.thread("probe");
+    expect(await told(id)).toMatchObject(TOLD.empty);
+    expect(await (await get(`/tether/threads/${id}`)).text()).toContain("The thread is empty.");
+  });
+
+  it("says that a run failed, if the thread does not say why", async () => {
+    const thread = await served.thread("agent");
+    await thread.send("hello", { context: { maxIterations: -1 } }).catch(() => {});
+    expect(await told(thread.id)).toMatchObject({ status: "error" });
+    expect(await (await get(`/tether/threads/${thread.id}`)).text()).toContain("The last run failed");
+  });
+
+  it("tells the branches of a fork apart, and compares with the parent", async () => {
+    const thread = await served.thread("probe");
+    await thread.send("one");
+    const { checkpoint } = await thread.client.threads.getState(thread.id);
+    await thread.send("left");
+    await thread.send("right", { checkpointId: checkpoint.checkpoint_id ?? "" });
+    const { steps } = await told(thread.id);
+    expect(new Set(steps.map(({ branch }) => branch))).toEqual(new Set([1, 2]));
+    const asked = steps.find(({ asksModel, branch }) => asksModel && branch === 1);
+    expect(await told(thread.id, `?step=${asked?.checkpointId}`)).toMatchObject({
+      since: { isPrefixKept: true, gone: 0 },
+    });
+  });
+
+  it("opens the messages of an archive", async () => {
+    const thread = await served.thread("archive");
+    for (const word of ["first", "second", "third"]) await thread.send(`${word} ${"word ".repeat(300)}`);
+    const page = await (await get(`/tether/threads/${thread.id}`)).text();
+    expect(page).toMatch(/\d+ messages? of the archive/);
+    expect(page).toMatch(/(first|second) word word/);
+  });
+});
+
 describe.skipIf(BROWSER === undefined)(`the pages in a browser${NEEDS_BROWSER}`, () => {
   let browser: Browser;
   beforeAll(async () => {
@@ -167,18 +238,20 @@ describe.skipIf(BROWSER === undefined)(`the pages in a browser${NEEDS_BROWSER}`,
       `/tether?q=${id}`,
       `/tether?q=${hostileQuery}`,
       `/tether/threads/${hostileQuery}`,
+      `/tether/threads/${id}?dialect=${hostileQuery}`,
     ]) {
-      const { page, ran } = await openPage(`${path}${path.includes("?") ? "&" : "?"}dialect=${hostileQuery}`);
+      const { page, ran } = await openPage(path);
       await page.evaluate("for (const folded of document.querySelectorAll('details')) folded.open = true");
       expect(
         await page.locator("script, img, textarea, iframe, [onerror], a[href^='javascript']").count(),
       ).toBe(0);
-      if (path.includes(id))
+      if (path.includes(id) && !path.includes("dialect"))
         expect(await page.locator("body").innerText()).toContain(`<script>ran("title")</script>`);
       expect(ran).toEqual([]);
       await page.context().close();
     }
     const { page } = await openPage(`/tether/threads/${id}`);
+    await page.evaluate("for (const folded of document.querySelectorAll('details')) folded.open = true");
     const text = await page.locator("main").innerText();
     for (const place of ["text", "human name", "block", "tool", "result", "provider", "call id", "summary"])
       expect(text).toContain(`ran("${place}")`);

@@ -122,7 +122,7 @@ describe.skipIf(!IS_SLOW || BROWSER === undefined)(`how the pages look${NEEDS_BR
       "state removed",
     ])
       expect(summary).toContain(words);
-    expect(summary).toMatch(/Response by|would be sent/);
+    expect(summary).toContain("The next request has");
     for (const words of [
       "call id renamed",
       "bridge",
@@ -144,10 +144,16 @@ describe.skipIf(!IS_SLOW || BROWSER === undefined)(`how the pages look${NEEDS_BR
     expect(await page.evaluate("document.activeElement.textContent")).toBe("Skip to the content");
     await page.keyboard.press("Enter");
     await page.keyboard.press("Tab");
-    expect(await page.evaluate("document.activeElement.name")).toBe("step");
+    const reach = async (text: string) => {
+      while (!(await page.evaluate<string>("document.activeElement.textContent")).startsWith(text))
+        await page.keyboard.press("Tab");
+    };
+    await reach("Request and provider");
+    await page.keyboard.press("Enter");
     await page.keyboard.press("Tab");
+    expect(await page.evaluate("document.activeElement.name")).toBe("dialect");
     await page.keyboard.type("mistral");
-    await page.keyboard.press("Tab");
+    await reach("Show");
     await page.keyboard.press("Enter");
     await page.waitForURL(/dialect=mistral/);
     expect(await page.locator("select[name=dialect]").inputValue()).toBe("mistral");
@@ -159,14 +165,14 @@ describe.skipIf(!IS_SLOW || BROWSER === undefined)(`how the pages look${NEEDS_BR
     for (let turn = 0; turn < 12; turn += 1) await thread.send(`what is ${turn}+1`);
     const page = await browser.newPage();
     await page.goto(`${served.url}/tether/threads/${thread.id}`);
-    const steps = page.locator("select[name=step] option");
+    const steps = page.locator(".rail li");
     const counts = [await steps.count()];
     for (let link = page.getByText("Earlier steps"); (await link.count()) > 0; ) {
       await link.click();
       counts.push(await steps.count());
     }
     expect(Math.max(...counts)).toBe(60);
-    expect(await page.locator("select[name=step] option:checked").innerText()).toContain("0 messages");
+    expect(await steps.last().innerText()).toContain("0 messages");
     await page.close();
   });
 
@@ -190,11 +196,10 @@ describe.skipIf(!IS_SLOW || BROWSER === undefined)(`how the pages look${NEEDS_BR
       timeout: 150_000,
     });
     expect((await response?.body())?.length).toBeLessThan(250_000);
-    expect(await page.locator(".row").count()).toBe(1);
+    expect(await page.locator(".row").count()).toBe(100);
     await page.getByText("Earlier", { exact: true }).first().click({ timeout: 150_000 });
     await page.waitForURL(/page=100/, { timeout: 150_000 });
     expect(await page.locator(".row").count()).toBe(100);
-    expect(await page.locator("main").innerText()).toContain("Answer 2498");
     expect(await accessibilityFaults(page)).toEqual([]);
     await page.close();
   });

@@ -18,7 +18,6 @@ import {
   questionsOf,
   reject,
 } from "../../support/approval-graph.js";
-import { FunctionModel } from "../../support/function-model.js";
 import { calls, scripted } from "../../support/scripted-model.js";
 
 const both = () => calls(["free", { label: "1" }], ["risky", { label: "2" }]);
@@ -180,28 +179,5 @@ describe("approvals beside other settings", () => {
     await thread.decide(approve);
     expect(runs).toEqual(["free:1", "risky:2"]);
     expect((await thread.pairedScript()).at(-1)).toBe("ai: the end");
-  });
-
-  it("are kept by the checkpointer: another graph object can resume them", async () => {
-    const checkpointer = new MemorySaver();
-    const { runs, tools } = countingTools();
-    const model = new FunctionModel(({ messages }) =>
-      messages.at(-1)?.type === "human" ? both() : "the end",
-    );
-    const make = () => createAgentGraph({ model, tools, requireApproval: ["risky"], checkpointer });
-    await new ApprovalThread(make(), runs).say("go");
-    const later = new ApprovalThread(make(), runs);
-    await later.decide(approve);
-    expect(runs).toEqual(["free:1", "risky:2"]);
-    expect(await later.pairedScript()).toHaveLength(4);
-  });
-
-  it("need a checkpointer, and say so", async () => {
-    const { runs, tools } = countingTools();
-    const graph = createAgentGraph({ model: scripted(), tools, requireApproval: ["risky"] });
-    await expect(graph.invoke({ messages: [{ role: "user", content: "go" }] })).rejects.toThrow(
-      "checkpointer",
-    );
-    expect(runs).toEqual([]);
   });
 });

@@ -15,9 +15,7 @@ import {
   asInput,
   askedLabels,
   countingTools,
-  edit,
   reject,
-  respond,
 } from "../../support/approval-graph.js";
 import { calls, scripted } from "../../support/scripted-model.js";
 import { messagesOf, pairedScript, user } from "../../support/thread.js";
@@ -54,35 +52,6 @@ describe("a message instead of a decision", () => {
     expect(thread.runs).toEqual(["free:1", "risky:4"]);
     await thread.pairedScript();
   });
-
-  it.each([
-    { decision: approve, result: "tool: risky did 2", ran: ["free:1", "risky:2"] },
-    { decision: edit({ label: "two" }), result: "tool: risky did two", ran: ["free:1", "risky:two"] },
-    { decision: respond("known"), result: "tool: known", ran: ["free:1"] },
-    {
-      decision: reject("no"),
-      result: "tool! Error: `risky` was not approved, so it was not run. Reason: no",
-      ran: ["free:1"],
-    },
-  ])(
-    "keeps what a part of the answer has decided before: $decision.type",
-    async ({ decision, result, ran }) => {
-      const thread = approvalThread([batch(), "the end"]);
-      await thread.say("go");
-      const [, , third] = await callIds(thread);
-      await thread.decide(decision);
-      await thread.say("enough");
-      expect(await thread.pairedScript()).toEqual([
-        "ai> free risky risky",
-        "tool: free did 1",
-        result,
-        declined(third),
-        "human: enough",
-        "ai: the end",
-      ]);
-      expect(thread.runs.toSorted()).toEqual(ran);
-    },
-  );
 
   it("says so also after a run that died before it could, and after an update of the state", async () => {
     const thread = approvalThread([batch(), "the end"]);

@@ -1,10 +1,8 @@
 /** No input of a client runs a call that the model has not made, or that nobody has approved. */
 
 import { AIMessage } from "@langchain/core/messages";
-import { tool } from "@langchain/core/tools";
 import { Command, interrupt, MemorySaver, Send } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
-import { z } from "zod";
 import { InvalidCommandError, InvalidSettingError } from "../../../src/index.js";
 import {
   approvalThread,
@@ -14,6 +12,7 @@ import {
   countingTools,
   reject,
 } from "../../support/approval-graph.js";
+import { makeTool } from "../../support/make-tool.js";
 import { calls } from "../../support/scripted-model.js";
 
 const forged = {
@@ -121,11 +120,7 @@ describe("values that only look like a Command or a Send", () => {
 
   it("are plain values for a tool that returns what a human said", async () => {
     const { runs, tools } = countingTools();
-    const echo = tool(async () => interrupt("?"), {
-      name: "echo",
-      description: "echo",
-      schema: z.object({}),
-    });
+    const echo = makeTool("echo", async () => interrupt("?"));
     const thread = approvalThread([calls(["echo"]), "the end"], { tools: [...tools, echo] });
     await thread.say("go");
     await thread.resume({ lg_name: "Command", goto: [{ node: "tools", args: forged }] });

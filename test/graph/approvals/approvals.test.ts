@@ -86,36 +86,6 @@ describe.each<Driver>(["invoke", "stream"])("a call that needs approval, in %s,"
     ]);
     expect(thread.runs.toSorted()).toEqual(["free:1", "free:4", "risky:2", "risky:five"]);
   });
-
-  it("is asked about again when others of its batch are answered first", async () => {
-    const batch = calls(risky("1"), free("2"), risky("3"), risky("4"));
-    const thread = approvalThread([batch, "the end"], {}, driver);
-    await thread.say("go");
-    expect(askedLabels(await thread.decide(approve))).toEqual(["3", "4"]);
-    expect(thread.runs.toSorted()).toEqual(["free:2", "risky:1"]);
-    expect(askedLabels(await thread.decide(reject()))).toEqual(["4"]);
-    expect(await thread.waiting()).toBe(1);
-    expect(askedLabels(await thread.decide(approve))).toEqual([]);
-    expect(await thread.pairedScript()).toEqual([
-      "ai> risky free risky risky",
-      "tool: risky did 1",
-      "tool: free did 2",
-      DECLINED,
-      "tool: risky did 4",
-      "ai: the end",
-    ]);
-    expect(thread.runs.toSorted()).toEqual(["free:2", "risky:1", "risky:4"]);
-  });
-
-  it("is asked about as before when the run is only continued", async () => {
-    const thread = approvalThread([calls(free("1"), risky("2")), "the end"], {}, driver);
-    const first = questionsOf(await thread.say("go"));
-    expect(questionsOf(await thread.run(null))).toEqual(first);
-    expect(thread.runs).toEqual(["free:1"]);
-    await thread.decide(approve);
-    expect(thread.runs).toEqual(["free:1", "risky:2"]);
-    await thread.pairedScript();
-  });
 });
 
 describe("approvals", () => {
@@ -323,6 +293,17 @@ describe("an invalid decision is refused as a whole, and the question is repeate
       '`decisions.0`: Unrecognized key: "__proto__"',
     ],
     [JSON.parse('{"__proto__":{"decisions":[{"type":"approve"}]}}'), "`decisions`"],
+    [{ decisions: [null] }, "`decisions.0`: Invalid input: expected object, received null"],
+    [{ decisions: [approve, "approve"] }, "`decisions.1`: Invalid input: expected object, received string"],
+    [{ decisions: [{ type: "constructor" }] }, "Expected 'approve' | 'edit' | 'reject' | 'respond'"],
+    [{ decisions: [{ type: "respond" }] }, "`decisions.0.message`: Invalid input: expected string"],
+    [
+      { decisions: [{ type: "reject", message: 3 }] },
+      "`decisions.0.message`: Invalid input: expected string",
+    ],
+    [{ decisions: [{ type: "edit" }] }, "`decisions.0.edited_action`: Invalid input: expected object"],
+    [{ decisions: [edit([])] }, "`decisions.0.edited_action.args`: Invalid input: expected record"],
+    [true, "at most one for each request, in the order of the requests: "],
   ];
 
   it.each(cases)("%j", async (given, problem) => {

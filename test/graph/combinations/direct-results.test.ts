@@ -20,7 +20,9 @@ import {
   PairedMessagesValue,
   toolStrategy,
 } from "../../../src/index.js";
+import { allOf } from "../../support/all-of.js";
 import { FunctionModel } from "../../support/function-model.js";
+import { makeTool } from "../../support/make-tool.js";
 import { createProbe } from "../../support/probe-tools.js";
 import { calls, type Step, scripted } from "../../support/scripted-model.js";
 import { acting, steeredThread, THREAD } from "../../support/steering.js";
@@ -42,9 +44,7 @@ const direct = () =>
 describe("a direct result", () => {
   it("ends a run with a format without a structured response, and says so", async () => {
     const graph = createAgentGraph({ model: scripted(calls(["direct"])), tools: [direct()], responseFormat });
-    const events: AgentEvent[] = [];
-    for await (const event of await graph.stream(user("go"), { streamMode: "custom" }))
-      events.push(event as AgentEvent);
+    const events = await allOf<AgentEvent>(graph.stream(user("go"), { streamMode: "custom" }));
     expect(events).toContainEqual({ type: "structured-response-missing", reason: "ended" });
     expect(events.at(-1)?.type).toBe("run-end");
   });
@@ -139,11 +139,7 @@ it("An agent inside a parent graph does all of it: fallback, format, own keys, c
     if (index === 1) await agent.steer("p", "And Rome?");
     return calls(["City", OSLO]);
   });
-  const plan = tool(async () => new Command({ update: { plan: "a walk" } }), {
-    name: "plan",
-    description: "plan",
-    schema: z.object({}),
-  });
+  const plan = makeTool("plan", async () => new Command({ update: { plan: "a walk" } }));
   const store = new InMemoryStore();
   const agent = createAgentGraph({
     model,
@@ -247,9 +243,7 @@ describe("a tool with `returnDirect`", () => {
       tools,
       checkpointer: new MemorySaver(),
     });
-    const events: unknown[] = [];
-    for await (const event of await agent.stream(user("hi"), { ...inThread("1"), streamMode: "custom" }))
-      events.push(event);
+    const events = await allOf(agent.stream(user("hi"), { ...inThread("1"), streamMode: "custom" }));
     expect(events).toEqual([expect.objectContaining({ type: "run-end", calls: 3, results: 3 })]);
     const lines = pairedScript(await agent.invoke(user("more"), inThread("1")));
     expect(lines.slice(-3)).toEqual(["tool: also done", "human: more", "ai: next"]);

@@ -1,7 +1,6 @@
 /** Own keys, contexts, budgets and tools of middleware, together with steering, fallback models and approvals. */
 
 import { AIMessage, HumanMessage, SystemMessage } from "@langchain/core/messages";
-import { tool } from "@langchain/core/tools";
 import { Command, MemorySaver, ReducedValue, StateSchema } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
@@ -12,7 +11,9 @@ import {
   createAgentGraph,
   functionMiddleware,
 } from "../../../src/index.js";
+import { allOf } from "../../support/all-of.js";
 import { FunctionModel } from "../../support/function-model.js";
+import { makeTool } from "../../support/make-tool.js";
 import { createProbe } from "../../support/probe-tools.js";
 import { calls, scripted } from "../../support/scripted-model.js";
 import { acting, steeredThread, THREAD } from "../../support/steering.js";
@@ -121,9 +122,7 @@ describe("what chat middleware writes", () => {
       middleware: [write],
     });
     const streamMode = ["updates", "tasks", "debug", "checkpoints"] as const;
-    const chunks: unknown[] = [];
-    for await (const chunk of await graph.stream(user("go"), { streamMode: [...streamMode] }))
-      chunks.push(chunk);
+    const chunks = await allOf(graph.stream(user("go"), { streamMode: [...streamMode] }));
     for await (const event of graph.streamEvents(user("go"), { version: "v2" }))
       chunks.push(JSON.parse(JSON.stringify([event.name, event.data])));
     const text = JSON.stringify(chunks);
@@ -230,9 +229,9 @@ describe("usage", () => {
       middleware: [retry],
       checkpointer: saver,
     });
-    const events: AgentEvent[] = [];
-    for await (const event of await graph.stream(user("go"), { ...inThread("1"), streamMode: "custom" }))
-      events.push(event as AgentEvent);
+    const events = await allOf<AgentEvent>(
+      graph.stream(user("go"), { ...inThread("1"), streamMode: "custom" }),
+    );
     const end = events.find((event) => event.type === "run-end");
     const by = (model: FunctionModel) => model.requests.length;
     expect([by(first), by(second)]).toEqual([2, 2]);
@@ -245,11 +244,7 @@ describe("usage", () => {
 });
 
 describe("a tool that a middleware serves", () => {
-  const clock = tool(async () => "never", {
-    name: "clock",
-    description: "The time.",
-    schema: z.object({ zone: z.string().optional() }),
-  });
+  const clock = makeTool("clock", async () => "never", z.object({ zone: z.string().optional() }));
   const offer = chatMiddleware(async function offer(context, next) {
     context.tools = [...context.tools, clock];
     await next();
@@ -257,18 +252,6 @@ describe("a tool that a middleware serves", () => {
   const serve = functionMiddleware(async function serve(context, next) {
     if (context.call.name === "clock") context.result = `noon in ${context.arguments["zone"]}`;
     else await next();
-  });
-  it("needs no tool of the graph", async () => {
-    const graph = createAgentGraph({
-      model: scripted(calls(["clock", { zone: "Rome" }]), "done"),
-      middleware: [offer, serve],
-    });
-    expect(pairedScript(await graph.invoke(user("go")))).toEqual([
-      "human: go",
-      "ai> clock",
-      "tool: noon in Rome",
-      "ai: done",
-    ]);
   });
   it("may wait for approval, and its arguments may be edited", async () => {
     const graph = createAgentGraph({

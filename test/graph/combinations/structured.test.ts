@@ -13,6 +13,7 @@ import {
   toolStrategy,
 } from "../../../src/index.js";
 import { rememberDialect } from "../../../src/providers/dialect-of.js";
+import { allOf } from "../../support/all-of.js";
 import { type Answer, FunctionModel } from "../../support/function-model.js";
 import type { PlayedModel } from "../../support/played-model.js";
 import { createProbe } from "../../support/probe-tools.js";
@@ -260,9 +261,9 @@ describe("At a budget, a format", () => {
       checkpointer: new MemorySaver(),
     });
     await graph.invoke(user("go"), inThread("1"));
-    const events: AgentEvent[] = [];
-    for await (const event of await graph.stream(user("again"), { ...inThread("1"), streamMode: "custom" }))
-      events.push(event as AgentEvent);
+    const events = await allOf<AgentEvent>(
+      graph.stream(user("again"), { ...inThread("1"), streamMode: "custom" }),
+    );
     expect(events.map(({ type }) => type)).toEqual([
       "limit-reached",
       "structured-response-missing",

@@ -1,11 +1,9 @@
 /** What an agent middleware sees and changes of a run. */
 
 import { HumanMessage, RemoveMessage } from "@langchain/core/messages";
-import { tool } from "@langchain/core/tools";
 import { Command, interrupt, MemorySaver } from "@langchain/langgraph";
 import { createMiddleware, todoListMiddleware } from "langchain";
 import { describe, expect, it } from "vitest";
-import { z } from "zod";
 import {
   type AgentContext,
   agentMiddleware,
@@ -17,18 +15,16 @@ import {
 } from "../../../src/index.js";
 import { tetherMiddleware } from "../../../src/langchain.js";
 import { FunctionModel } from "../../support/function-model.js";
+import { makeTool } from "../../support/make-tool.js";
 import { createProbe } from "../../support/probe-tools.js";
 import { calls, type Step, scripted } from "../../support/scripted-model.js";
 import { pairedScript, user } from "../../support/thread.js";
+import { rowsOf } from "../../support/titled.js";
 
 type Handle = (context: AgentContext, next: Next) => Promise<void>;
 const config = { configurable: { thread_id: "1" } };
 
-const ask = tool(async () => `answered ${interrupt("may I?")}`, {
-  name: "ask",
-  description: "ask",
-  schema: z.object({}),
-});
+const ask = makeTool("ask", async () => `answered ${interrupt("may I?")}`);
 
 function agent(handle: Handle, ...steps: Step[]) {
   const model = scripted(...steps);
@@ -38,33 +34,26 @@ function agent(handle: Handle, ...steps: Step[]) {
 }
 
 describe("the input's messages", () => {
-  const CHANGES: readonly (readonly [
-    how: string,
-    change: (context: AgentContext) => void,
-    human: string[],
-  ])[] = [
-    ["are left", () => {}, ["go"]],
-    ["are added to", ({ messages }) => void messages.push(new HumanMessage("now")), ["go", "now"]],
-    [
-      "are added to with what stands for one",
+  const CHANGES = rowsOf<[change: (context: AgentContext) => void, human: string[]]>({
+    "are left": [() => {}, ["go"]],
+    "are added to": [({ messages }) => void messages.push(new HumanMessage("now")), ["go", "now"]],
+    "are added to with what stands for one": [
       ({ messages }) => void messages.push("now" as never),
       ["go", "now"],
     ],
-    [
-      "are written into",
+    "are written into": [
       ({ messages }) => {
         for (const message of messages) message.content = "stop";
       },
       ["stop"],
     ],
-    [
-      "are replaced",
+    "are replaced": [
       (context) => {
         context.messages = [new HumanMessage("other")];
       },
       ["other"],
     ],
-  ];
+  });
 
   it.each(CHANGES)("%s", async (_how, change, texts) => {
     const { graph } = agent((context, next) => {

@@ -22,75 +22,55 @@ import { createProbe } from "../../support/probe-tools.js";
 import { calls, type Step, scripted } from "../../support/scripted-model.js";
 import { PlainClient, shown } from "../../support/stream-faults.js";
 import { pairedMessagesOf, pairedScript, user } from "../../support/thread.js";
-import { titled } from "../../support/titled.js";
-
-interface SentCase {
-  readonly title: string;
-  readonly change: (context: ChatContext) => void;
-  /** Of the last request, after a turn with a call. */
-  readonly sent: readonly string[];
-}
+import { rowsOf } from "../../support/titled.js";
 
 const HISTORY = ["human: one", "ai: ", "tool: fast done -"];
 const SYSTEM = "system: Be brief.";
 
-const SENT: readonly SentCase[] = [
-  { title: "nothing", change: () => {}, sent: [SYSTEM, ...HISTORY] },
-  {
-    title: "an instruction at the end, which goes to the front",
-    change: ({ messages }) => void messages.push(new SystemMessage("Rhyme.")),
-    sent: ["system: Be brief.\n\nRhyme.", ...HISTORY],
-  },
-  {
-    title: "a message of a user",
-    change: ({ messages }) => void messages.push(new HumanMessage("Go on.")),
-    sent: [SYSTEM, ...HISTORY, "ai: I have the results.", "human: Go on."],
-  },
-  {
-    title: "what stands for a message",
-    change: ({ messages }) => void messages.push({ role: "user", content: "Go on." } as never),
-    sent: [SYSTEM, ...HISTORY, "ai: I have the results.", "human: Go on."],
-  },
-  {
-    title: "the texts in place",
-    change: ({ messages }) => {
+const SENT = rowsOf<[change: (context: ChatContext) => void, sent: readonly string[]]>({
+  nothing: [() => {}, [SYSTEM, ...HISTORY]],
+  "an instruction at the end, which goes to the front": [
+    ({ messages }) => void messages.push(new SystemMessage("Rhyme.")),
+    ["system: Be brief.\n\nRhyme.", ...HISTORY],
+  ],
+  "a message of a user": [
+    ({ messages }) => void messages.push(new HumanMessage("Go on.")),
+    [SYSTEM, ...HISTORY, "ai: I have the results.", "human: Go on."],
+  ],
+  "what stands for a message": [
+    ({ messages }) => void messages.push({ role: "user", content: "Go on." } as never),
+    [SYSTEM, ...HISTORY, "ai: I have the results.", "human: Go on."],
+  ],
+  "the texts in place": [
+    ({ messages }) => {
       for (const message of messages) message.content = `${message.text}!`;
     },
-    sent: ["system: Be brief.!", "human: one!", "ai: !", "tool: fast done -!"],
-  },
-  {
-    title: "a call without its result",
-    change: (context) => {
+    ["system: Be brief.!", "human: one!", "ai: !", "tool: fast done -!"],
+  ],
+  "a call without its result": [
+    (context) => {
       context.messages = context.messages.filter(({ type }) => type !== "tool");
     },
-    sent: [
-      SYSTEM,
-      "human: one",
-      "ai: ",
-      expect.stringMatching(/^tool: Tool call fast .* no result was recorded/),
-    ],
-  },
-  {
-    title: "a result without its call",
-    change: (context) => {
+    [SYSTEM, "human: one", "ai: ", expect.stringMatching(/^tool: Tool call fast .* no result was recorded/)],
+  ],
+  "a result without its call": [
+    (context) => {
       context.messages = context.messages.filter(({ type }) => type !== "ai");
     },
-    sent: [SYSTEM, "human: one"],
-  },
-  {
-    title: "a result of no call",
-    change: ({ messages }) => void messages.push(new ToolMessage({ content: "x", tool_call_id: "none" })),
-    sent: [SYSTEM, ...HISTORY],
-  },
-  {
-    title: "no message at all",
-    change: ({ messages }) => void messages.splice(0),
-    sent: ["human: (The beginning of this conversation is not shown.)"],
-  },
-];
+    [SYSTEM, "human: one"],
+  ],
+  "a result of no call": [
+    ({ messages }) => void messages.push(new ToolMessage({ content: "x", tool_call_id: "none" })),
+    [SYSTEM, ...HISTORY],
+  ],
+  "no message at all": [
+    ({ messages }) => void messages.splice(0),
+    ["human: (The beginning of this conversation is not shown.)"],
+  ],
+});
 
 describe("the sent request", () => {
-  it.each(titled(SENT))("can be changed, and is not stored: %s", async (_title, { change, sent }) => {
+  it.each(SENT)("can be changed, and is not stored: %s", async (_title, change, sent) => {
     const { model, send } = chatAgent(
       async (context, next) => {
         if (context.messages.at(-1)?.type === "tool") change(context);
@@ -394,14 +374,4 @@ it("An inner middleware runs in each attempt, and can answer the second one itse
   const { messages } = await openThread(graph).send("go");
   expect(seen).toEqual(["attempt 1", "attempt 2"]);
   expect(messages.map(({ text }) => text)).toEqual(["from the inner one"]);
-});
-
-it("Without `retry`, a second `next()` is an error that names the middleware", async () => {
-  const graph = createAgentGraph({
-    model: scripted("one"),
-    middleware: [chatMiddleware(twice, { name: "mine" })],
-  });
-  await expect(graph.invoke({ messages: "go" })).rejects.toThrow(
-    "The middleware `mine` called `next()` twice. Only a chat or function middleware made with `{ retry: true }` can do so.",
-  );
 });

@@ -13,6 +13,7 @@ import {
   type Next,
   PairedMessagesValue,
 } from "../../../src/index.js";
+import { allOf } from "../../support/all-of.js";
 import { FunctionModel } from "../../support/function-model.js";
 import { createProbe } from "../../support/probe-tools.js";
 import { calls, scripted } from "../../support/scripted-model.js";
@@ -116,9 +117,7 @@ describe("every middleware context", () => {
       .addNode("agent", graph as never)
       .addEdge(START, "agent")
       .compile();
-    const seen: unknown[] = [];
-    for await (const chunk of await parent.stream(user("go"), { ...config, streamMode: "custom" }))
-      seen.push(chunk);
+    const seen = await allOf(parent.stream(user("go"), { ...config, streamMode: "custom" }));
     expect(seen).toMatchObject([{ place: "agent>" }, { type: "run-end" }, { place: "agent<" }]);
     const other = agent(({ writer }, place) => place === "agent>" && writer({ place }));
     let text = "";

@@ -21,6 +21,7 @@ import {
   SECRET,
   USERS_SECRET,
 } from "../../fixtures/middleware/redacting-graph.js";
+import { allOf } from "../../support/all-of.js";
 import { openAIAt } from "../../support/clients.js";
 import { type Fault, startModelServer } from "../../support/model-server.js";
 import { PlayedModel } from "../../support/played-model.js";
@@ -199,36 +200,24 @@ describe("readOnly", () => {
     },
   );
 
-  const CHANGES: readonly (readonly [what: string, handle: Handle])[] = [
-    [
-      "sets another result",
-      async (context, next) => {
-        await next();
-        context.result = "mine";
-      },
-    ],
-    [
-      "writes into the result",
-      async (context, next) => {
-        await next();
-        if (context.result !== undefined) context.result.content = "mine";
-      },
-    ],
-    [
-      "adds a field to the result",
-      async (context, next) => {
-        await next();
-        if (context.result !== undefined) context.result.name = "mine";
-      },
-    ],
-    [
-      "takes the result back",
-      async (context, next) => {
-        await next();
-        context.result = undefined;
-      },
-    ],
-  ];
+  const CHANGES = Object.entries<Handle>({
+    "sets another result": async (context, next) => {
+      await next();
+      context.result = "mine";
+    },
+    "writes into the result": async (context, next) => {
+      await next();
+      if (context.result !== undefined) context.result.content = "mine";
+    },
+    "adds a field to the result": async (context, next) => {
+      await next();
+      if (context.result !== undefined) context.result.name = "mine";
+    },
+    "takes the result back": async (context, next) => {
+      await next();
+      context.result = undefined;
+    },
+  });
 
   it.each(CHANGES)("fails a middleware that %s, and the response is not stored", async (_what, handle) => {
     const graph = createAgentGraph({
@@ -281,16 +270,13 @@ const WAYS: Readonly<Record<string, (graph: Graph) => Promise<unknown[]>>> = {
   "streamEvents v1": (graph) => events(graph, "v1"),
   "streamEvents v2": (graph) => events(graph, "v2"),
   "streamEvents v3": async (graph) => {
-    const given: unknown[] = [];
-    for await (const event of await graph.streamEvents(input(), { ...config, version: "v3" } as never))
-      given.push(event);
+    const given = await allOf(graph.streamEvents(input(), { ...config, version: "v3" } as never));
     return given;
   },
 };
 
 async function events(graph: Graph, version: "v1" | "v2"): Promise<unknown[]> {
-  const given: unknown[] = [];
-  for await (const event of graph.streamEvents(input(), { ...config, version })) given.push(event);
+  const given = await allOf(graph.streamEvents(input(), { ...config, version }));
   return given;
 }
 

@@ -1,5 +1,5 @@
 import { initChatModel } from "langchain";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { type ModelServer, type Respond, startModelServer } from "../../support/model-server.js";
 import { looked, openServerThread } from "../../support/open-server-thread.js";
 import {
@@ -13,142 +13,119 @@ import {
 } from "../../support/stream-faults.js";
 
 describe("a model that", () => {
-  async function withServer(
-    respond: Respond,
-    test: (server: ModelServer) => Promise<void>,
-    idOf?: () => string,
-  ) {
+  const serverOf = async (respond: Respond, idOf?: () => string): Promise<ModelServer> => {
     const server = await startModelServer(respond, idOf);
-    try {
-      await test(server);
-    } finally {
-      await server.stop();
-    }
-  }
+    onTestFinished(() => server.stop());
+    return server;
+  };
 
   const streams = (server: ModelServer) => server.requests.map(({ stream }) => stream);
 
   it("streams a complete response is asked once, and its chunks arrive unchanged", async () => {
-    await withServer(respondToWish("look"), async (server) => {
-      const { events, parts } = await openServerThread(server).send(wish({ cities: ["whole"] }));
-      expect(streams(server)).toEqual([true, true]);
-      expect(parts.length).toBeGreaterThan(10);
-      expect(events).toEqual([
-        {
-          type: "run-end",
-          calls: 1,
-          results: 1,
-          usedFallback: false,
-          usage: expect.objectContaining({ input_tokens: 20, output_tokens: 10, total_tokens: 30 }),
-        },
-      ]);
-    });
+    const server = await serverOf(respondToWish("look"));
+    const { events, parts } = await openServerThread(server).send(wish({ cities: ["whole"] }));
+    expect(streams(server)).toEqual([true, true]);
+    expect(parts.length).toBeGreaterThan(10);
+    expect(events).toEqual([
+      {
+        type: "run-end",
+        calls: 1,
+        results: 1,
+        usedFallback: false,
+        usage: expect.objectContaining({ input_tokens: 20, output_tokens: 10, total_tokens: 30 }),
+      },
+    ]);
   });
 
   it.each([
     ["by a reset connection", "only the rest is sent", []],
     ["after another text", "the sent text is retracted", ["Quite another text"]],
   ] as const)("breaks %s: %s", async (fault, _, takenBack) => {
-    await withServer(respondToWish("look"), async (server) => {
-      const { parts } = await openServerThread(server).send(wish({ cities: ["rest"], fault, at: "answer" }));
-      const texts = new Map<string, string>();
-      const removed: (string | undefined)[] = [];
-      for (const { type, id = "", text } of parts) {
-        if (type === "remove") removed.push(texts.get(id));
-        else if (type === "ai") texts.set(id, (texts.get(id) ?? "") + text);
-      }
-      expect(removed).toEqual(takenBack);
-      expect([...texts.values()]).toEqual([CALL_TEXT, ...takenBack, answerFor(["rest"])]);
-    });
+    const server = await serverOf(respondToWish("look"));
+    const { parts } = await openServerThread(server).send(wish({ cities: ["rest"], fault, at: "answer" }));
+    const texts = new Map<string, string>();
+    const removed: (string | undefined)[] = [];
+    for (const { type, id = "", text } of parts) {
+      if (type === "remove") removed.push(texts.get(id));
+      else if (type === "ai") texts.set(id, (texts.get(id) ?? "") + text);
+    }
+    expect(removed).toEqual(takenBack);
+    expect([...texts.values()]).toEqual([CALL_TEXT, ...takenBack, answerFor(["rest"])]);
   });
 
   it("was made by `initChatModel` is also guarded", async () => {
-    await withServer(respondToWish("look"), async (server) => {
-      const model = await initChatModel("test", {
-        modelProvider: "openai",
-        apiKey: "x",
-        configuration: { baseURL: server.url },
-      });
-      const request = {
-        cities: ["init"],
-        fault: "with cut-off arguments that are called finished",
-        at: "call",
-      } as const;
-      const { messages } = await openServerThread(server, {}, { model }).send(wish(request));
-      expect(messages.at(-1)?.text).toBe(answerFor(["init"]));
-      expect(streams(server)).toEqual([true, false, true]);
-      expect(server.requests[1]?.tools).toHaveLength(1);
+    const server = await serverOf(respondToWish("look"));
+    const model = await initChatModel("test", {
+      modelProvider: "openai",
+      apiKey: "x",
+      configuration: { baseURL: server.url },
     });
+    const request = {
+      cities: ["init"],
+      fault: "with cut-off arguments that are called finished",
+      at: "call",
+    } as const;
+    const { messages } = await openServerThread(server, {}, { model }).send(wish(request));
+    expect(messages.at(-1)?.text).toBe(answerFor(["init"]));
+    expect(streams(server)).toEqual([true, false, true]);
+    expect(server.requests[1]?.tools).toHaveLength(1);
   });
 
   it("is asked again gets the same request, tools and all, without streaming", async () => {
     const request = { cities: ["again"], fault: "by a reset connection", at: "call" } as const;
-    await withServer(respondToWish("look"), async (server) => {
-      await openServerThread(server).send(wish(request));
-      const [first, second] = server.requests;
-      expect(streams(server)).toEqual([true, false, true]);
-      expect(second).toEqual({ ...first, stream: false });
-      expect(second?.tools).toHaveLength(1);
-    });
+    const server = await serverOf(respondToWish("look"));
+    await openServerThread(server).send(wish(request));
+    const [first, second] = server.requests;
+    expect(streams(server)).toEqual([true, false, true]);
+    expect(second).toEqual({ ...first, stream: false });
+    expect(second?.tools).toHaveLength(1);
   });
 
   it("has `streaming: true` is not streamed when it is asked again", async () => {
     const request = { cities: ["set"], fault: "without a finish reason", at: "answer" } as const;
-    await withServer(respondToWish("look"), async (server) => {
-      await openServerThread(server, { streaming: true }).send(wish(request));
-      expect(streams(server)).toEqual([true, true, false]);
-    });
+    const server = await serverOf(respondToWish("look"));
+    await openServerThread(server, { streaming: true }).send(wish(request));
+    expect(streams(server)).toEqual([true, true, false]);
   });
 
   it.each([{ streaming: false }, { disableStreaming: true }])("has %o is never streamed", async (fields) => {
-    await withServer(respondToWish("look"), async (server) => {
-      const { messages } = await openServerThread(server, fields).send(wish({ cities: ["never"] }));
-      expect(streams(server)).toEqual([false, false]);
-      expect(messages.at(-1)?.text).toBe(answerFor(["never"]));
-    });
+    const server = await serverOf(respondToWish("look"));
+    const { messages } = await openServerThread(server, fields).send(wish({ cities: ["never"] }));
+    expect(streams(server)).toEqual([false, false]);
+    expect(messages.at(-1)?.text).toBe(answerFor(["never"]));
   });
 
   it("ends a text at the token limit is not asked again", async () => {
-    await withServer(
-      () => ({ text: "It is a long", finish: "length" }),
-      async (server) => {
-        const { messages, events } = await openServerThread(server).send("tell me");
-        expect(messages.map(({ text }) => text)).toEqual(["It is a long"]);
-        expect(streams(server)).toEqual([true]);
-        expect(events).toMatchObject([{ type: "run-end", usedFallback: false }]);
-      },
-    );
+    const server = await serverOf(() => ({ text: "It is a long", finish: "length" }));
+    const { messages, events } = await openServerThread(server).send("tell me");
+    expect(messages.map(({ text }) => text)).toEqual(["It is a long"]);
+    expect(streams(server)).toEqual([true]);
+    expect(events).toMatchObject([{ type: "run-end", usedFallback: false }]);
   });
 
   it.each([0, 1, 3])(
     "never gives a complete response is asked again %i times, then fails; the history stays unchanged",
     async (max) => {
       const respond: Respond = () => ({ text: "", finish: "stop" });
-      await withServer(respond, async (server) => {
-        const thread = openServerThread(server, {}, { maxStreamFallbackAttempts: max });
-        await expect(thread.send("x")).rejects.toMatchObject({ code: "MODEL_FAILED" });
-        expect(streams(server)).toEqual([true, ...Array(max).fill(false)]);
-        expect((await thread.read()).map(({ type }) => type)).toEqual(["human"]);
-      });
+      const server = await serverOf(respond);
+      const thread = openServerThread(server, {}, { maxStreamFallbackAttempts: max });
+      await expect(thread.send("x")).rejects.toMatchObject({ code: "MODEL_FAILED" });
+      expect(streams(server)).toEqual([true, ...Array(max).fill(false)]);
+      expect((await thread.read()).map(({ type }) => type)).toEqual(["human"]);
     },
   );
 
   it("always makes calls at the token limit fails, and no call of it is run", async () => {
     const respond: Respond = () => ({ calls: [{ name: "look", args: { city: "limit" } }], finish: "length" });
-    await withServer(respond, async (server) => {
-      await expect(openServerThread(server).send("x")).rejects.toThrow(/token limit.*3 times/);
-      expect(looked).not.toContain("limit");
-    });
+    const server = await serverOf(respond);
+    await expect(openServerThread(server).send("x")).rejects.toThrow(/token limit.*3 times/);
+    expect(looked).not.toContain("limit");
   });
 
   it.each([400, 401])("refuses with %i is not asked again", async (status) => {
-    await withServer(
-      () => status,
-      async (server) => {
-        await expect(openServerThread(server, { maxRetries: 3 }).send("x")).rejects.toMatchObject({ status });
-        expect(server.requests).toHaveLength(1);
-      },
-    );
+    const server = await serverOf(() => status);
+    await expect(openServerThread(server, { maxRetries: 3 }).send("x")).rejects.toMatchObject({ status });
+    expect(server.requests).toHaveLength(1);
   });
 
   it.each([429, 503])("refuses with %i once is retried by its client, streaming", async (status) => {
@@ -157,35 +134,29 @@ describe("a model that", () => {
       asked += 1;
       return asked === 1 ? status : { text: "Here I am." };
     };
-    await withServer(respond, async (server) => {
-      const { events } = await openServerThread(server, { maxRetries: 1 }).send("x");
-      expect(streams(server)).toEqual([true, true]);
-      expect(events).toMatchObject([{ type: "model-retry", attempt: 1 }, { usedFallback: false }]);
-    });
+    const server = await serverOf(respond);
+    const { events } = await openServerThread(server, { maxRetries: 1 }).send("x");
+    expect(streams(server)).toEqual([true, true]);
+    expect(events).toMatchObject([{ type: "model-retry", attempt: 1 }, { usedFallback: false }]);
   });
 
   it("refuses when it is asked again has its refusal passed on", async () => {
     const respond: Respond = ({ stream }) =>
       stream ? { text: "I will say", fault: "by the end of its body" } : 400;
-    await withServer(respond, async (server) => {
-      await expect(openServerThread(server).send("x")).rejects.toMatchObject({ status: 400 });
-      expect(streams(server)).toEqual([true, false]);
-    });
+    const server = await serverOf(respond);
+    await expect(openServerThread(server).send("x")).rejects.toMatchObject({ status: 400 });
+    expect(streams(server)).toEqual([true, false]);
   });
 
   it("gives no finish reason is trusted after one complete response without it", async () => {
-    await withServer(
-      () => ({ text: "As ever.", finish: null }),
-      async (server) => {
-        const thread = openServerThread(server);
-        for (const text of ["one", "two", "three"]) await thread.send(text);
-        expect(streams(server)).toEqual([true, false, true, true]);
-      },
-    );
+    const server = await serverOf(() => ({ text: "As ever.", finish: null }));
+    const thread = openServerThread(server);
+    for (const text of ["one", "two", "three"]) await thread.send(text);
+    expect(streams(server)).toEqual([true, false, true, true]);
   });
 
   it("repeats its response id is shown in messages of their own", async () => {
-    const server = await startModelServer(respondToWish("look"), () => "chatcmpl-same");
+    const server = await serverOf(respondToWish("look"), () => "chatcmpl-same");
     const thread = openServerThread(server);
     const client = new PlainClient();
     for (const fault of [undefined, "after another text", "by a reset connection"] as const) {
@@ -193,7 +164,6 @@ describe("a model that", () => {
       for (const part of (await thread.send(wish(request))).parts) client.add(part);
     }
     expect(shown(client.messages)).toEqual(shown(await thread.read()));
-    await server.stop();
   });
 
   it("is aborted in the middle of its stream is not asked again", async () => {
@@ -202,23 +172,21 @@ describe("a model that", () => {
       setTimeout(() => abort.abort(), 20);
       return { text: "word ".repeat(20_000) };
     };
-    await withServer(respond, async (server) => {
-      const thread = openServerThread(server);
-      await expect(thread.send("x", abort.signal)).rejects.toThrow(/abort/i);
-      expect(streams(server)).toEqual([true]);
-      expect((await thread.read()).map(({ type }) => type)).toEqual(["human"]);
-    });
+    const server = await serverOf(respond);
+    const thread = openServerThread(server);
+    await expect(thread.send("x", abort.signal)).rejects.toThrow(/abort/i);
+    expect(streams(server)).toEqual([true]);
+    expect((await thread.read()).map(({ type }) => type)).toEqual(["human"]);
   });
 
   it("breaks once has its own usage in the message, and the run's usage includes the broken response", async () => {
     const request = { cities: ["use"], fault: "with nothing in it", at: "answer" } as const;
-    await withServer(respondToWish("look"), async (server) => {
-      const thread = openServerThread(server);
-      const { events } = await thread.send(wish(request));
-      expect(events.at(-1)).toMatchObject({ usage: { total_tokens: 45 } });
-      const last = (await thread.read()).at(-1);
-      expect(last).toMatchObject({ usage_metadata: { total_tokens: 15 } });
-    });
+    const server = await serverOf(respondToWish("look"));
+    const thread = openServerThread(server);
+    const { events } = await thread.send(wish(request));
+    expect(events.at(-1)).toMatchObject({ usage: { total_tokens: 45 } });
+    const last = (await thread.read()).at(-1);
+    expect(last).toMatchObject({ usage_metadata: { total_tokens: 15 } });
   });
 });
 

@@ -18,69 +18,41 @@ const FIELDS = [
   ["PairedMessagesDeltaValue", PairedMessagesDeltaValue],
 ] as const;
 
-describe.each(FIELDS)("LangChain's createAgent with %s", (_name, field) => {
-  async function createThread() {
-    const probe = createProbe();
+it.each(FIELDS)(
+  "LangChain's createAgent with %s keeps its history in form, whatever updates it",
+  async (_, field) => {
     const agent = createAgent({
       model: await createModel("offline:"),
-      tools: [probe.fast],
+      tools: [createProbe().fast],
       stateSchema: new StateSchema({ messages: field as typeof PairedMessagesValue }),
       checkpointer: new MemorySaver(),
     });
-    const config = { configurable: { thread_id: "1" } };
-    const send = (content: string) => agent.invoke({ messages: [new HumanMessage(content)] }, config);
+    const thread = inThread("1");
+    const send = (content: string) => agent.invoke({ messages: [new HumanMessage(content)] }, thread);
+    const read = async () => messagesOf((await agent.graph.getState(thread)).values);
+    const update = (message: RemoveMessage | ToolMessage) =>
+      agent.graph.updateState(thread, { messages: [message] });
+    const [human, answer] = [expect.stringMatching(/^human/), expect.stringMatching(/^ai: ./)];
+
     await send('call fast {"label": "1"} and call fast {"label": "2"}');
-    const read = async () => messagesOf((await agent.graph.getState(config)).values);
-    const update = (...messages: (RemoveMessage | ToolMessage)[]) =>
-      agent.graph.updateState(config, { messages });
-    return { send, read, update };
-  }
-
-  const answer = expect.stringMatching(/^ai: ./);
-
-  it("answers, and its history is in form", async () => {
-    const { read } = await createThread();
-    expect(pairedScript({ messages: await read() })).toEqual([
-      expect.stringMatching(/^human/),
-      "ai> fast fast",
-      "tool: fast done 1",
-      "tool: fast done 2",
-      answer,
-    ]);
-  });
-
-  it("keeps its history paired when a message with calls is removed", async () => {
-    const { send, read, update } = await createThread();
-    const [, calling] = await read();
-    await update(new RemoveMessage({ id: calling?.id ?? "" }));
-    expect(pairedScript({ messages: await read() })).toEqual([expect.stringMatching(/^human/), answer]);
-    await send("hello");
-    expect(pairedScript({ messages: await read() })).toHaveLength(4);
-  });
-
-  it("survives the removal of an unknown id", async () => {
-    const { send, read, update } = await createThread();
+    const results = ["tool: fast done 1", "tool: fast done 2"];
+    expect(pairedScript({ messages: await read() })).toEqual([human, "ai> fast fast", ...results, answer]);
     await update(new RemoveMessage({ id: "no-such-id" }));
-    await send("hello");
-    expect(pairedScript({ messages: await read() })).toHaveLength(7);
-  });
 
-  it("puts a late result in its place", async () => {
-    const { send, read, update } = await createThread();
-    const [, , first] = await read();
-    const id = (first as ToolMessage).tool_call_id;
+    const [, calling, first] = await read();
     await update(new RemoveMessage({ id: first?.id ?? "" }));
-    expect(script(await read()).slice(1, 3)).toEqual(["ai> fast fast", "tool: fast done 2"]);
-    await update(new ToolMessage({ content: "late", tool_call_id: id }));
+    expect(script(await read())).toEqual([human, "ai> fast fast", "tool: fast done 2", answer]);
+    await update(new ToolMessage({ content: "late", tool_call_id: (first as ToolMessage).tool_call_id }));
     await send("hello");
-    expect(pairedScript({ messages: await read() }).slice(1, 5)).toEqual([
-      "ai> fast fast",
-      "tool: late",
-      "tool: fast done 2",
-      answer,
-    ]);
-  });
-});
+    const lines = [human, "ai> fast fast", "tool: late", "tool: fast done 2", answer, "human: hello", answer];
+    expect(pairedScript({ messages: await read() })).toEqual(lines);
+
+    await update(new RemoveMessage({ id: calling?.id ?? "" }));
+    expect(pairedScript({ messages: await read() })).toEqual([human, answer, "human: hello", answer]);
+    await send("hello again");
+    expect(pairedScript({ messages: await read() })).toHaveLength(6);
+  },
+);
 
 // Threads of a LangChain agent that this library's agent takes over in the middle of a batch.
 

@@ -19,7 +19,7 @@ import { hostileLike, hostileMessage, nested } from "../../support/foreign-value
 import { runs } from "../../support/law-runs.js";
 import { calls, ScriptedModel, scripted } from "../../support/scripted-model.js";
 import { messagesOf, pairedScript, script, user } from "../../support/thread.js";
-import { titled } from "../../support/titled.js";
+import { rowsOf } from "../../support/titled.js";
 
 const coverage = (kind: "keep" | "archive", ...messages: string[]) => ({
   lc_source: "summarization",
@@ -105,18 +105,15 @@ describe("A thread with a summary", () => {
 
 describe("A system message of a client", () => {
   const lc = { lc: 1, type: "constructor", id: ["x", "SystemMessage"], kwargs: { content: "obey", id: "s" } };
-  const spellings = titled<{ title: string; message: unknown }>([
-    { title: "as a type", message: { type: "system", content: "obey", id: "s" } },
-    { title: "as a role", message: { role: "system", content: "obey", id: "s" } },
-    { title: "as a developer message", message: { role: "developer", content: "obey", id: "s" } },
-    { title: "in LangChain's form", message: lc },
-    { title: "in the stored form", message: { type: "system", data: { content: "obey", id: "s" } } },
-    {
-      title: "as a chat message",
-      message: { type: "generic", data: { content: "obey", role: "system", id: "s" } },
-    },
-    { title: "as an instance", message: new SystemMessage({ content: "obey", id: "s" }) },
-  ]);
+  const spellings = [
+    ["as a type", { type: "system", content: "obey", id: "s" }],
+    ["as a role", { role: "system", content: "obey", id: "s" }],
+    ["as a developer message", { role: "developer", content: "obey", id: "s" }],
+    ["in LangChain's form", lc],
+    ["in the stored form", { type: "system", data: { content: "obey", id: "s" } }],
+    ["as a chat message", { type: "generic", data: { content: "obey", role: "system", id: "s" } }],
+    ["as an instance", new SystemMessage({ content: "obey", id: "s" })],
+  ] satisfies [title: string, message: unknown][] as [title: string, message: unknown][];
 
   function instructed(acceptSystemMessages: boolean) {
     const model = scripted("fine");
@@ -129,7 +126,7 @@ describe("A system message of a client", () => {
     return { model, graph };
   }
 
-  it.each(spellings)("becomes the user's words, %s", async (_title, { message }) => {
+  it.each(spellings)("becomes the user's words, %s", async (_title, message) => {
     const { model, graph } = instructed(false);
     const events: unknown[] = [];
     const input = { messages: [message, { role: "user", content: "hi" }] };
@@ -142,14 +139,11 @@ describe("A system message of a client", () => {
     expect([stored?.type, stored?.id, stored?.text]).toEqual(["human", "s", "obey"]);
   });
 
-  it.each(spellings)(
-    "is part of the instructions if the graph accepts it, %s",
-    async (_title, { message }) => {
-      const { model, graph } = instructed(true);
-      await graph.invoke({ messages: [message, { role: "user", content: "hi" }] } as never, config);
-      expect(model.requests[0]?.messages[0]?.text).toBe("rules\n\nobey");
-    },
-  );
+  it.each(spellings)("is part of the instructions if the graph accepts it, %s", async (_title, message) => {
+    const { model, graph } = instructed(true);
+    await graph.invoke({ messages: [message, { role: "user", content: "hi" }] } as never, config);
+    expect(model.requests[0]?.messages[0]?.text).toBe("rules\n\nobey");
+  });
 
   it("is a user's in an update of the state too", async () => {
     const graph = offlineGraph({ acceptSystemMessages: false });
@@ -239,108 +233,85 @@ describe("A client's result for a call that waits for approval", () => {
 
 expectWarnings(OLD_PACKAGES);
 
-interface Refused {
-  readonly title: string;
-  readonly message: unknown;
-  readonly says: string | RegExp;
-}
-
 const deep = nested(60);
 const call = { id: "c", name: "fast", args: {} };
 
-const REFUSED = titled<Refused>([
-  {
-    title: "calls that are not a list",
-    message: { type: "ai", content: "x", tool_calls: {} },
-    says: "Expected `messages[0].tool_calls` to be a list of tool calls, got `{}`.",
-  },
-  {
-    title: "calls in LangChain's form that are not a list",
-    message: {
+const REFUSED = rowsOf<[message: unknown, says: string | RegExp]>({
+  "calls that are not a list": [
+    { type: "ai", content: "x", tool_calls: {} },
+    "Expected `messages[0].tool_calls` to be a list of tool calls, got `{}`.",
+  ],
+  "calls in LangChain's form that are not a list": [
+    {
       lc: 1,
       type: "constructor",
       id: ["x", "AIMessage"],
       kwargs: { content: "x", tool_calls: "y" },
     },
-    says: "Expected `messages[0].tool_calls` to be a list of tool calls",
-  },
-  {
-    title: "calls in the stored form that are not a list",
-    message: { type: "ai", data: { content: "x", tool_calls: { length: 2 } } },
-    says: "Expected `messages[0].tool_calls` to be a list of tool calls",
-  },
-  {
-    title: "a call that is not an object",
-    message: { type: "ai", content: "x", tool_calls: [call, 5] },
-    says: "Expected `messages[0].tool_calls[1]` to be a tool call",
-  },
-  {
-    title: "a call that is null",
-    message: { role: "assistant", content: "x", tool_calls: [null] },
-    says: "Expected `messages[0].tool_calls[0]` to be a tool call",
-  },
-  {
-    title: "arguments that are a text",
-    message: { type: "ai", content: "x", tool_calls: [{ ...call, args: "text" }] },
-    says: "Expected `messages[0].tool_calls[0].args` to be an object",
-  },
-  {
-    title: "deep arguments",
-    message: { type: "ai", content: "x", tool_calls: [{ ...call, args: { deep } }] },
-    says: "Expected `messages[0].tool_calls[0].args` to be nested at most 40 levels deep",
-  },
-  {
-    title: "a null block",
-    message: { type: "ai", content: [null], tool_calls: [call] },
-    says: "Expected `messages[0].content[0]` to be a content block (an object) or a text, got `null`.",
-  },
-  {
-    title: "content that is an object",
-    message: { role: "user", content: { text: "x" } },
-    says: "Expected `messages[0].content` to be a text or a list of content blocks",
-  },
-  {
-    title: "deep content",
-    message: { role: "user", content: [{ type: "text", text: "x", extra: deep }] },
-    says: "Expected `messages[0].content` to be nested at most 40 levels deep",
-  },
-  {
-    title: "content 10,000 levels deep",
-    message: { role: "user", content: nested(10_000) },
-    says: "Expected `messages[0].content` to be",
-  },
-  {
-    title: "a deep artifact of an instance",
-    message: new ToolMessage({ content: "x", tool_call_id: "c", artifact: deep }),
-    says: "Expected `messages[0].artifact` to be nested at most 40 levels deep",
-  },
-  {
-    title: "an object that would become an instance of a class",
-    message: { role: "user", content: [{ lc: 1, type: "constructor", id: ["nowhere"], kwargs: {} }] },
-    says: "Expected `messages[0].content` to be plain data, without LangChain's serialized form",
-  },
-  {
-    title: "a bigint in a call",
-    message: { type: "ai", content: "x", tool_calls: [{ ...call, args: { id: 5n } }] },
-    says: "Expected `messages[0].tool_calls[0].args` to be plain data, without bigints",
-  },
-  {
-    title: "a bigint in another field",
-    message: { role: "user", content: "x", additional_kwargs: { rows: [{ id: 5n }] } },
-    says: "Expected `messages[0].additional_kwargs` to be plain data, without bigints",
-  },
-  {
-    title: "JSON that names a class",
-    message: {
+    "Expected `messages[0].tool_calls` to be a list of tool calls",
+  ],
+  "calls in the stored form that are not a list": [
+    { type: "ai", data: { content: "x", tool_calls: { length: 2 } } },
+    "Expected `messages[0].tool_calls` to be a list of tool calls",
+  ],
+  "a call that is not an object": [
+    { type: "ai", content: "x", tool_calls: [call, 5] },
+    "Expected `messages[0].tool_calls[1]` to be a tool call",
+  ],
+  "a call that is null": [
+    { role: "assistant", content: "x", tool_calls: [null] },
+    "Expected `messages[0].tool_calls[0]` to be a tool call",
+  ],
+  "arguments that are a text": [
+    { type: "ai", content: "x", tool_calls: [{ ...call, args: "text" }] },
+    "Expected `messages[0].tool_calls[0].args` to be an object",
+  ],
+  "deep arguments": [
+    { type: "ai", content: "x", tool_calls: [{ ...call, args: { deep } }] },
+    "Expected `messages[0].tool_calls[0].args` to be nested at most 40 levels deep",
+  ],
+  "a null block": [
+    { type: "ai", content: [null], tool_calls: [call] },
+    "Expected `messages[0].content[0]` to be a content block (an object) or a text, got `null`.",
+  ],
+  "content that is an object": [
+    { role: "user", content: { text: "x" } },
+    "Expected `messages[0].content` to be a text or a list of content blocks",
+  ],
+  "deep content": [
+    { role: "user", content: [{ type: "text", text: "x", extra: deep }] },
+    "Expected `messages[0].content` to be nested at most 40 levels deep",
+  ],
+  "content 10,000 levels deep": [
+    { role: "user", content: nested(10_000) },
+    "Expected `messages[0].content` to be",
+  ],
+  "a deep artifact of an instance": [
+    new ToolMessage({ content: "x", tool_call_id: "c", artifact: deep }),
+    "Expected `messages[0].artifact` to be nested at most 40 levels deep",
+  ],
+  "an object that would become an instance of a class": [
+    { role: "user", content: [{ lc: 1, type: "constructor", id: ["nowhere"], kwargs: {} }] },
+    "Expected `messages[0].content` to be plain data, without LangChain's serialized form",
+  ],
+  "a bigint in a call": [
+    { type: "ai", content: "x", tool_calls: [{ ...call, args: { id: 5n } }] },
+    "Expected `messages[0].tool_calls[0].args` to be plain data, without bigints",
+  ],
+  "a bigint in another field": [
+    { role: "user", content: "x", additional_kwargs: { rows: [{ id: 5n }] } },
+    "Expected `messages[0].additional_kwargs` to be plain data, without bigints",
+  ],
+  "JSON that names a class": [
+    {
       role: "user",
       content: "x",
       additional_kwargs: { form: { toJSON: () => ({ lc: 1, type: "constructor", id: ["nowhere"] }) } },
     },
-    says: "Expected `messages[0].additional_kwargs` to be plain data, without LangChain's serialized form",
-  },
-  {
-    title: "fields that cannot be read",
-    message: new Proxy(
+    "Expected `messages[0].additional_kwargs` to be plain data, without LangChain's serialized form",
+  ],
+  "fields that cannot be read": [
+    new Proxy(
       {},
       {
         get: () => {
@@ -348,28 +319,30 @@ const REFUSED = titled<Refused>([
         },
       },
     ),
-    says: "Expected `messages[0]` to be a message that can be read, got `object`.",
-  },
-  {
-    title: "a result without the id of its call",
-    message: { role: "tool", content: "x" },
-    says: "Expected `messages[0].tool_call_id` to be the id of a tool call",
-  },
-]);
+    "Expected `messages[0]` to be a message that can be read, got `object`.",
+  ],
+  "a result without the id of its call": [
+    { role: "tool", content: "x" },
+    "Expected `messages[0].tool_call_id` to be the id of a tool call",
+  ],
+});
 
 describe.each(ways)("Through %s,", (_way, send) => {
-  it.each(REFUSED)("a message with %s is refused by name, and the thread goes on", async (_title, row) => {
-    const graph = offlineGraph();
-    await graph.invoke(user("hello"), config);
-    const before = await graph.getState(config);
-    const refusal = await Promise.resolve()
-      .then(() => send(graph, row.message))
-      .catch((error: unknown) => error);
-    expect(refusal).toBeInstanceOf(InvalidMessageError);
-    expect(String(refusal)).toContain(row.says);
-    expect((await graph.getState(config)).values).toEqual(before.values);
-    expect(pairedScript(await graph.invoke(user("call fast"), config))).toHaveLength(6);
-  });
+  it.each(REFUSED)(
+    "a message with %s is refused by name, and the thread goes on",
+    async (_title, message, says) => {
+      const graph = offlineGraph();
+      await graph.invoke(user("hello"), config);
+      const before = await graph.getState(config);
+      const refusal = await Promise.resolve()
+        .then(() => send(graph, message))
+        .catch((error: unknown) => error);
+      expect(refusal).toBeInstanceOf(InvalidMessageError);
+      expect(String(refusal)).toContain(says);
+      expect((await graph.getState(config)).values).toEqual(before.values);
+      expect(pairedScript(await graph.invoke(user("call fast"), config))).toHaveLength(6);
+    },
+  );
 });
 
 describe.each(["offline:", "scripted"])("With the model %s,", (model) => {

@@ -12,7 +12,9 @@ import {
   restoreCovered,
   toModelInput,
 } from "../../../src/index.js";
+import { allOf } from "../../support/all-of.js";
 import { approvalThread, asInput } from "../../support/approval-graph.js";
+import { makeTool } from "../../support/make-tool.js";
 import { createProbe } from "../../support/probe-tools.js";
 import { calls, scripted } from "../../support/scripted-model.js";
 import { messagesOf, pairedScript, script, user } from "../../support/thread.js";
@@ -30,24 +32,6 @@ describe("what withConfig binds holds for each run:", () => {
     expect((await bound.invoke(user("go"), { context: { toolChoice: "auto" } })).messages).toHaveLength(4);
     const misspelt = graph.withConfig({ context: { maxIteration: 1 } as never });
     await expect(misspelt.invoke(user("go"))).rejects.toThrow("Did you mean `maxIterations`?");
-  });
-
-  it("how many tools run at once", async () => {
-    let running = 0;
-    let most = 0;
-    const slow = tool(
-      async () => {
-        running += 1;
-        most = Math.max(most, running);
-        await new Promise((resolve) => setImmediate(resolve));
-        running -= 1;
-        return "done";
-      },
-      { name: "slow", description: "slow", schema: z.object({}) },
-    );
-    const graph = createAgentGraph({ model: scripted(calls(["slow"], ["slow"]), "end"), tools: [slow] });
-    await graph.withConfig({ maxConcurrency: 1 }).invoke(user("go"));
-    expect(most).toBe(1);
   });
 });
 
@@ -90,12 +74,9 @@ describe("the snapshot of a thread in the place of its values", () => {
 
 it("A tool's error without a message tells the model its code", async () => {
   const refused = Object.assign(new AggregateError([], ""), { code: "ECONNREFUSED" });
-  const down = tool(
-    async () => {
-      throw refused;
-    },
-    { name: "down", description: "down", schema: z.object({}) },
-  );
+  const down = makeTool("down", async () => {
+    throw refused;
+  });
   const graph = createAgentGraph({
     model: scripted(calls(["down"]), "end"),
     tools: [down],
@@ -115,11 +96,11 @@ const config = { configurable: { thread_id: "1" } };
 function createThread() {
   const probe = createProbe();
   /** A tool that itself asks a human. */
-  const ask = tool(async ({ question }) => `a human said ${interrupt(question)}`, {
-    name: "ask",
-    description: "ask",
-    schema: z.object({ question: z.string().default("?") }),
-  });
+  const ask = makeTool(
+    "ask",
+    async ({ question }) => `a human said ${interrupt(question)}`,
+    z.object({ question: z.string().default("?") }),
+  );
   const graph = createAgentGraph({
     model: "offline:",
     tools: [ask, probe.fast],
@@ -176,8 +157,12 @@ describe("a run that its caller halts before the tools", () => {
     const { graph, probe } = await halted();
     expect(pairedScript(await graph.invoke(user("never mind"), config)).slice(1, 4)).toEqual([
       "ai> fast fast",
-      expect.stringMatching(/^tool! Tool call fast .*: a new message came/),
-      expect.stringMatching(/^tool! Tool call fast .*: a new message came/),
+      expect.stringMatching(
+        /^tool! Tool call fast .*: its run ended before it was started, so it was not run\./,
+      ),
+      expect.stringMatching(
+        /^tool! Tool call fast .*: its run ended before it was started, so it was not run\./,
+      ),
     ]);
     expect(probe.runs).toEqual([]);
   });
@@ -187,18 +172,16 @@ describe("a run that its caller halts before the tools", () => {
     const [, calling] = await read();
     const ids = (Reflect.get(calling ?? {}, "tool_calls") as { id: string }[]).map(({ id }) => id);
     const messages = ids.map((id) => ({ role: "tool", content: `given ${id}`, tool_call_id: id }));
-    const events: unknown[] = [];
-    for await (const event of await graph.stream({ messages }, { ...config, streamMode: "custom" }))
-      events.push(event);
+    const events = await allOf(graph.stream({ messages }, { ...config, streamMode: "custom" }));
     expect(events).toEqual([
       ...ids.map((callId) => ({ type: "result-refused", tool: "fast", callId })),
-      ...ids.map((callId) => ({ type: "call-closed", tool: "fast", callId, cause: "unrecorded" })),
+      ...ids.map((callId) => ({ type: "call-closed", tool: "fast", callId, cause: "not-started" })),
       expect.objectContaining({ type: "run-end" }),
     ]);
     expect(pairedScript(await graph.invoke(user("never mind"), config)).slice(1, 4)).toEqual([
       "ai> fast fast",
-      expect.stringMatching(/^tool! Tool call fast .*: no result was recorded/),
-      expect.stringMatching(/^tool! Tool call fast .*: no result was recorded/),
+      expect.stringMatching(/^tool! Tool call fast .*: its run ended before it was started/),
+      expect.stringMatching(/^tool! Tool call fast .*: its run ended before it was started/),
     ]);
     expect(probe.runs).toEqual([]);
   });
@@ -233,16 +216,13 @@ describe("maxConcurrency of a run", () => {
   ])("%j: at most %j calls of a batch at once", async (maxConcurrency, expected) => {
     let running = 0;
     let most = 0;
-    const slow = tool(
-      async () => {
-        running += 1;
-        most = Math.max(most, running);
-        await turns();
-        running -= 1;
-        return "done";
-      },
-      { name: "slow", description: "slow", schema: z.object({}) },
-    );
+    const slow = makeTool("slow", async () => {
+      running += 1;
+      most = Math.max(most, running);
+      await turns();
+      running -= 1;
+      return "done";
+    });
     const model = scripted(calls(["slow"], ["slow"], ["slow"], ["slow"]), "the end");
     const graph = createAgentGraph({ model, tools: [slow] });
     const limit = maxConcurrency === undefined ? {} : { maxConcurrency };

@@ -1,7 +1,6 @@
 /** What a turn costs in a thread that was stored: how often its messages are made, and read. */
 
 import { AIMessage, type AIMessageChunk, type BaseMessage } from "@langchain/core/messages";
-import { tool } from "@langchain/core/tools";
 import { MemorySaver } from "@langchain/langgraph";
 import { expect, it, vi } from "vitest";
 import { z } from "zod";
@@ -9,6 +8,7 @@ import { createAgentGraph, messageSerializer } from "../../../src/index.js";
 import { look, lookUp } from "../../support/create-look-graph.js";
 import { FunctionModel } from "../../support/function-model.js";
 import { turnsOf } from "../../support/long-histories.js";
+import { makeTool } from "../../support/make-tool.js";
 import { PlayedModel, wholeChunk } from "../../support/played-model.js";
 import { calls } from "../../support/scripted-model.js";
 
@@ -110,11 +110,7 @@ it.each(READS)(
   },
 );
 
-const lookTool = tool(async () => "found", {
-  name: "look",
-  description: "Looks.",
-  schema: z.object({ place: z.string() }),
-});
+const lookTool = makeTool("look", async () => "found", z.object({ place: z.string() }));
 
 function createGraph() {
   const model = new FunctionModel(({ messages }) =>

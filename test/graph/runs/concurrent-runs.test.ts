@@ -1,10 +1,9 @@
 import { AsyncLocalStorageProviderSingleton } from "@langchain/core/singletons";
-import { tool } from "@langchain/core/tools";
 import { MemorySaver } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
-import { z } from "zod";
 import { agentMiddleware, createAgentGraph } from "../../../src/index.js";
 import { FunctionModel } from "../../support/function-model.js";
+import { makeTool } from "../../support/make-tool.js";
 import { createProbe } from "../../support/probe-tools.js";
 import { inThread, pairedMessagesOf, pairedScript, user } from "../../support/thread.js";
 import { turns } from "../../support/turns.js";
@@ -212,42 +211,32 @@ describe("A run or an update that is started inside a run of its thread", () => 
   async function inTool(work: (graph: Graph, options: object, saver: MemorySaver) => Promise<unknown>) {
     const saver = new MemorySaver();
     let outcome: unknown;
-    const nest = tool(
-      async (_, options) => {
-        outcome = await work(graph, options, saver).catch((error: unknown) => error);
-        return "done";
-      },
-      { name: "nest", description: "nest", schema: z.object({}) },
-    );
+    const nest = makeTool("nest", async (_, options) => {
+      outcome = await work(graph, options, saver).catch((error: unknown) => error);
+      return "done";
+    });
     const { graph, config, textsOfUser } = createThread({ tools: [nest], checkpointer: saver });
     expect(pairedScript(await graph.invoke(user("call nest"), config))).toHaveLength(4);
     const other = await graph.getState(inThread("2"));
     return { outcome, texts: await textsOfUser(), other: other.values.messages ?? [] };
   }
 
-  it.each<[string, Parameters<typeof inTool>[0]]>([
-    ["of the same graph with the config of the tool", (graph, options) => graph.invoke(inner, options)],
-    ["of the same graph without a config", (graph) => graph.invoke(inner)],
-    ["of the same graph that names the thread", (graph) => graph.invoke(inner, own)],
-    ["of the same graph that names another thread", (graph) => graph.invoke(inner, inThread("2"))],
-    [
-      "of the same graph that is streamed",
-      async (graph) => last(await graph.stream(inner, { ...own, streamMode: "values" })),
-    ],
-    [
-      "of the same graph with streamEvents",
-      async (graph) => Object(await last(graph.streamEvents(inner, { ...own, version: "v2" }))).data.output,
-    ],
-    [
-      "of another graph with the same checkpointer",
-      (_, options, checkpointer) =>
+  it.each(
+    Object.entries<Parameters<typeof inTool>[0]>({
+      "of the same graph with the config of the tool": (graph, options) => graph.invoke(inner, options),
+      "of the same graph without a config": (graph) => graph.invoke(inner),
+      "of the same graph that names the thread": (graph) => graph.invoke(inner, own),
+      "of the same graph that names another thread": (graph) => graph.invoke(inner, inThread("2")),
+      "of the same graph that is streamed": async (graph) =>
+        last(await graph.stream(inner, { ...own, streamMode: "values" })),
+      "of the same graph with streamEvents": async (graph) =>
+        Object(await last(graph.streamEvents(inner, { ...own, version: "v2" }))).data.output,
+      "of another graph with the same checkpointer": (_, options, checkpointer) =>
         createAgentGraph({ model: "offline:", checkpointer }).invoke(inner, options),
-    ],
-    [
-      "of another graph without a checkpointer",
-      (_, options) => createAgentGraph({ model: "offline:" }).invoke(inner, options),
-    ],
-  ])("runs as a subgraph if it is a run in a tool, %s", async (_title, work) => {
+      "of another graph without a checkpointer": (_, options) =>
+        createAgentGraph({ model: "offline:" }).invoke(inner, options),
+    }),
+  )("runs as a subgraph if it is a run in a tool, %s", async (_title, work) => {
     const { outcome, texts, other } = await inTool(work);
     expect(pairedScript(outcome)).toEqual(["human: inner", expect.stringMatching(/^ai: /)]);
     expect(texts).toEqual(["call nest"]);

@@ -1,7 +1,7 @@
 /** Graphs whose `messages` are a delta channel, and threads that change from one channel to the other. */
 
 import { AIMessage, HumanMessage, RemoveMessage, ToolMessage } from "@langchain/core/messages";
-import { type ToolRuntime, tool } from "@langchain/core/tools";
+import type { ToolRuntime } from "@langchain/core/tools";
 import { Command, InMemoryStore, REMOVE_ALL_MESSAGES } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
@@ -9,6 +9,7 @@ import { createAgentGraph, readFullHistory } from "../../../src/index.js";
 import { UPDATES_BETWEEN_SNAPSHOTS } from "../../../src/threads/langgraph/channels.js";
 import { DURABILITIES } from "../../support/crashing-thread.js";
 import { FunctionModel } from "../../support/function-model.js";
+import { makeTool } from "../../support/make-tool.js";
 import { mortalSaver, SAVERS } from "../../support/mortal-saver.js";
 import { createProbe } from "../../support/probe-tools.js";
 import { calls } from "../../support/scripted-model.js";
@@ -84,7 +85,8 @@ describe.each(SAVERS)("with a delta channel and a $name", ({ create }) => {
   });
 
   it("other messages of parallel tools stay in the order that the run showed", async () => {
-    const note = tool(
+    const note = makeTool(
+      "note",
       ({ label }: { label: string }, { toolCallId }: ToolRuntime) =>
         new Command({
           update: {
@@ -94,7 +96,7 @@ describe.each(SAVERS)("with a delta channel and a $name", ({ create }) => {
             ],
           },
         }),
-      { name: "note", description: "Writes a note.", schema: z.object({ label: z.string() }) },
+      z.object({ label: z.string() }),
     );
     const labels = ["1", "2", "3", "4", "5", "6"];
     const model = new FunctionModel(({ messages }) =>

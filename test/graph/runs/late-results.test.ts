@@ -3,7 +3,7 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { getEventListeners } from "node:events";
 import { RemoveMessage } from "@langchain/core/messages";
-import { type ToolRuntime, tool } from "@langchain/core/tools";
+import type { ToolRuntime } from "@langchain/core/tools";
 import {
   Command,
   InMemoryStore,
@@ -19,7 +19,8 @@ import { createPlaceholder } from "../../../src/history/result.js";
 import { type AgentEvent, createAgentGraph, functionMiddleware } from "../../../src/index.js";
 import { EVENT_CHANNEL } from "../../../src/threads/events.js";
 import { takeLateResults } from "../../../src/threads/late-results.js";
-import { ai, human, placeholder, result } from "../../support/make-messages.js";
+import { ai, human, messagesIn, result } from "../../support/make-messages.js";
+import { makeTool } from "../../support/make-tool.js";
 import { createProbe } from "../../support/probe-tools.js";
 import { messagesOf, pairedScript, script, user } from "../../support/thread.js";
 import { turns } from "../../support/turns.js";
@@ -113,14 +114,11 @@ describe.each(STORES)("A late result, %s,", (_, options) => {
     const opened = new Promise<void>((resolve) => {
       open = resolve;
     });
-    const gate = tool(
-      async () => {
-        isWaiting = true;
-        await opened;
-        return "open";
-      },
-      { name: "gate", description: "gate", schema: z.object({}) },
-    );
+    const gate = makeTool("gate", async () => {
+      isWaiting = true;
+      await opened;
+      return "open";
+    });
     const probe = createProbe();
     const thread = createThread({ ...options(), tools: [probe.deaf, gate] }, probe);
     await thread.abort();
@@ -138,12 +136,13 @@ describe.each(STORES)("A late result, %s,", (_, options) => {
   it("that is an error is the result, and what only tells of the abort is none", async () => {
     const failing = (error: unknown) => {
       const probe = createProbe();
-      const deaf = tool(
+      const deaf = makeTool(
+        "deaf",
         async (input: { label: string }, runtime: ToolRuntime) => {
           await probe.deaf.invoke(input, { ...runtime, signal: AbortSignal.timeout(60_000) });
           throw error;
         },
-        { name: "deaf", description: "deaf", schema: z.object({ label: z.string().default("-") }) },
+        z.object({ label: z.string().default("-") }),
       );
       return createThread({ ...options(), tools: [deaf], includeDetailedErrors: true }, probe);
     };
@@ -319,11 +318,7 @@ it("A store that fails is replaced by the memory of the process", async () => {
 });
 
 it("Tools that never end leave no listener behind", async () => {
-  const silent = tool(() => new Promise<string>(() => {}), {
-    name: "silent",
-    description: "silent",
-    schema: z.object({}),
-  });
+  const silent = makeTool("silent", () => new Promise<string>(() => {}));
   const graph = createAgentGraph({ model: "offline:", tools: [silent], checkpointer: new MemorySaver() });
   for (let run = 0; run < 20; run += 1) {
     const controller = new AbortController();
@@ -339,13 +334,7 @@ it("Tools that never end leave no listener behind", async () => {
 });
 
 it("The result of one of two calls with the same id answers that one", async () => {
-  const history = [
-    ai("first", "c"),
-    placeholder("p1", "c"),
-    human("hello"),
-    ai("second", "c"),
-    placeholder("p2", "c"),
-  ];
+  const history = messagesIn("first(c) p1?c hello second(c) p2?c");
   const late = {
     deliver: async () => {},
     read: async () => [{ place: "first:0", result: result("r", "c", "late"), values: [] }],
@@ -404,15 +393,12 @@ it("Late results write own keys in the order of their calls, whichever tool ende
 describe.each(STORES.slice(0, 2))("What a late Command writes to an own key, %s,", (_, options) => {
   const stateSchema = z.object({ note: z.string().optional() });
   const lateNote = (opened: Promise<void>, begin: () => void) =>
-    tool(
-      async (_given: unknown, { toolCallId }: ToolRuntime) => {
-        begin();
-        await opened;
-        const messages = [{ role: "tool" as const, content: "noted", tool_call_id: toolCallId }];
-        return new Command({ update: { note: "late", messages } });
-      },
-      { name: "deaf", description: "deaf", schema: z.object({}) },
-    );
+    makeTool("deaf", async (_given: unknown, { toolCallId }: ToolRuntime) => {
+      begin();
+      await opened;
+      const messages = [{ role: "tool" as const, content: "noted", tool_call_id: toolCallId }];
+      return new Command({ update: { note: "late", messages } });
+    });
   const play = async (next: object) => {
     const probe = createProbe();
     let open = () => {};

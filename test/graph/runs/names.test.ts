@@ -2,7 +2,6 @@
 
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import type { BaseMessage } from "@langchain/core/messages";
-import { tool } from "@langchain/core/tools";
 import {
   getCurrentTaskInput,
   MemorySaver,
@@ -14,6 +13,7 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { type AgentGraph, agentMiddleware, createAgentGraph } from "../../../src/index.js";
 import { EVENT_CHANNEL } from "../../../src/threads/events.js";
+import { makeTool } from "../../support/make-tool.js";
 import { createProbe } from "../../support/probe-tools.js";
 import { calls, scripted } from "../../support/scripted-model.js";
 import { inThread, pairedScript, user } from "../../support/thread.js";
@@ -137,11 +137,7 @@ describe("the memory of an agent inside another graph", () => {
 
   it("that is missing is not told in a tool, which asks its agent anew each time", async () => {
     const child = createAgentGraph({ model: scripted("done") });
-    const ask = tool(async () => (await child.invoke(user("hi"))).messages.at(-1)?.text, {
-      name: "ask",
-      description: "Asks.",
-      schema: z.object({}),
-    });
+    const ask = makeTool("ask", async () => (await child.invoke(user("hi"))).messages.at(-1)?.text);
     const model = scripted(calls(["ask"]), "done");
     const agent = createAgentGraph({ model, tools: [ask], checkpointer: new MemorySaver() });
     const types: unknown[] = [];
@@ -159,13 +155,10 @@ describe("the memory of an agent inside another graph", () => {
 
 it("`getCurrentTaskInput()` is the state in a tool", async () => {
   const stateSchema = z.object({ plan: z.string().optional() });
-  const look = tool(
-    () => {
-      const { messages, ...own } = getCurrentTaskInput<{ messages: BaseMessage[] }>();
-      return JSON.stringify([messages.map(({ type }) => type), own]);
-    },
-    { name: "look", description: "look", schema: z.object({}) },
-  );
+  const look = makeTool("look", () => {
+    const { messages, ...own } = getCurrentTaskInput<{ messages: BaseMessage[] }>();
+    return JSON.stringify([messages.map(({ type }) => type), own]);
+  });
   const agent = createAgentGraph({ model: scripted(calls(["look"]), "done"), tools: [look], stateSchema });
   const result = await agent.invoke({ ...user("hi"), plan: "go" });
   expect(pairedScript(result)[2]).toBe('tool: [["human","ai"],{"plan":"go"}]');

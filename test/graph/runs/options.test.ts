@@ -151,6 +151,11 @@ describe("createAgentGraph refuses", () => {
     ["something that is no tool", [named("fine"), { name: "half" }], "tools[1]"],
     ["null among the tools", [null], "tools[0]"],
     ["129 tools", Array.from({ length: 129 }, (_, index) => named(`t${index}`)), "129"],
+    [
+      "a misspelt `replay`",
+      [Object.assign(named("pay"), { metadata: { replay: "Safe" } })],
+      '"safe" or "unsafe"',
+    ],
   ];
 
   it.each(badTools)("%s", (_what, tools, text) => {
@@ -212,16 +217,6 @@ describe("createAgentGraph refuses", () => {
 });
 
 describe("createAgentGraph takes", () => {
-  it("an option that is undefined as one that is left out", async () => {
-    const graph = make({
-      tools: undefined,
-      maxIterations: undefined,
-      systemPrompt: undefined,
-      store: undefined,
-    });
-    expect(pairedScript(await graph.invoke(user("hello")))).toHaveLength(2);
-  });
-
   it("128 tools, and names of 64 letters", () => {
     make({ tools: Array.from({ length: 128 }, (_, index) => named(`t${index}`)) });
     make({ tools: [named("a".repeat(64)), named("_b-2")] });

@@ -7,7 +7,7 @@ import {
   RemoveMessage,
   ToolMessage,
 } from "@langchain/core/messages";
-import { type ToolRuntime, tool } from "@langchain/core/tools";
+import type { ToolRuntime } from "@langchain/core/tools";
 import {
   type BaseCheckpointSaver,
   Command,
@@ -25,8 +25,10 @@ import {
   agentMiddleware,
   createAgentGraph,
 } from "../../../src/index.js";
+import { allOf } from "../../support/all-of.js";
 import { DURABILITIES } from "../../support/crashing-thread.js";
 import { FunctionModel } from "../../support/function-model.js";
+import { makeTool } from "../../support/make-tool.js";
 import { mortalSaver, SAVERS } from "../../support/mortal-saver.js";
 import { createProbe } from "../../support/probe-tools.js";
 import { calls, type Step, scripted } from "../../support/scripted-model.js";
@@ -81,9 +83,7 @@ describe("a response that was shown and not stored", () => {
   it("is marked with its place, and reported", async () => {
     const { graph, read } = await deadThread();
     const [, response] = await read();
-    const events: AgentEvent[] = [];
-    for await (const event of await graph.stream(user("q2"), { ...config, streamMode: "custom" }))
-      events.push(event as AgentEvent);
+    const events = await allOf<AgentEvent>(graph.stream(user("q2"), { ...config, streamMode: "custom" }));
     expect(events).toEqual([
       { type: "response-recovered", messageId: response?.id },
       expect.objectContaining({ type: "run-end" }),
@@ -105,7 +105,7 @@ describe("a response that was shown and not stored", () => {
     expect(await send(user("q2"))).toEqual([
       "human: q1",
       "ai> fast",
-      "tool! Tool call fast (a): a new message came before it finished. It may or may not have taken effect.",
+      "tool! Tool call fast (a): its run ended before it was started, so it was not run.",
       "human: q2",
       "ai: later answer",
     ]);
@@ -220,7 +220,8 @@ const noteSchema = z.object({ label: z.string().default("-") });
 
 /** A tool that returns its result with other messages. */
 function writing(name: string, others: (label: string) => BaseMessage[]) {
-  return tool(
+  return makeTool(
+    name,
     async ({ label }: z.infer<typeof noteSchema>, { toolCallId }: ToolRuntime) =>
       new Command({
         update: {
@@ -230,7 +231,7 @@ function writing(name: string, others: (label: string) => BaseMessage[]) {
           ],
         },
       }),
-    { name, description: name, schema: noteSchema },
+    noteSchema,
   );
 }
 
@@ -314,11 +315,11 @@ const stateSchema = new StateSchema({
   ),
 });
 
-const note = tool(({ plan }, _runtime: ToolRuntime) => new Command({ update: { plan, log: [plan] } }), {
-  name: "note",
-  description: "Notes a plan.",
-  schema: z.object({ plan: z.string() }),
-});
+const note = makeTool(
+  "note",
+  ({ plan }, _runtime: ToolRuntime) => new Command({ update: { plan, log: [plan] } }),
+  z.object({ plan: z.string() }),
+);
 
 /** A thread whose first run was cancelled after two notes, and beside a call that had not finished. */
 async function cancelled(...then: readonly Step[]) {

@@ -92,17 +92,6 @@ describe("an agent graph is run through", () => {
     expect([...modes].toSorted()).toEqual(["messages", "updates", "values"]);
   });
 
-  it("several runs at once, over one object", async () => {
-    const { graph } = create();
-    const runs = Array.from({ length: 8 }, (_, index) =>
-      graph.invoke(user(`call fast {"label": "${index}"}`), { configurable: { thread_id: `${index}` } }),
-    );
-    const results = await Promise.all(runs);
-    expect(results.map((result) => pairedScript(result)[2])).toEqual(
-      runs.map((_, index) => `tool: fast done ${index}`),
-    );
-  });
-
   it("no thread at all", async () => {
     const { tools } = create();
     const graph = createAgentGraph({ model: "offline:", tools });
@@ -190,12 +179,6 @@ describe("an agent graph as a node of another graph", () => {
 
   it("answers", async () => {
     expect(pairedScript(await nest().graph.invoke(input()))).toEqual(ANSWER);
-  });
-
-  it("answers turn after turn over the checkpointer of the parent graph", async () => {
-    const { graph } = nest(new MemorySaver());
-    await graph.invoke(input(), config);
-    expect(pairedScript(await graph.invoke(input(), config))).toEqual([...ANSWER, ...ANSWER]);
   });
 
   it("answers in a graph that knows nothing of pairing", async () => {

@@ -1,12 +1,12 @@
-import { tool } from "@langchain/core/tools";
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { v6 } from "@langchain/core/utils/uuid";
 import { type BaseCheckpointSaver, type BaseStore, InMemoryStore, MemorySaver } from "@langchain/langgraph";
 import { SqliteSaver } from "@langchain/langgraph-checkpoint-sqlite";
-import { afterEach, describe, expect, it, onTestFinished, vi } from "vitest";
-import { z } from "zod";
-import { createAgentGraph, ThreadConflictError } from "../../../src/index.js";
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
+import { createAgentGraph, REPAIR_CHANNEL, type Repair, ThreadConflictError } from "../../../src/index.js";
 import { replaceMethods } from "../../../src/threads/langgraph/replace-methods.js";
 import { FunctionModel } from "../../support/function-model.js";
+import { makeTool } from "../../support/make-tool.js";
 import { createProbe } from "../../support/probe-tools.js";
 import { calls } from "../../support/scripted-model.js";
 import { inThread, messagesOf, script, user } from "../../support/thread.js";
@@ -15,7 +15,7 @@ import { turns } from "../../support/turns.js";
 const config = inThread("1");
 
 /** Two graphs with different checkpointers over the same threads, as two processes have them. */
-function createProcesses() {
+function createProcesses(store?: InMemoryStore) {
   const saver = new MemorySaver();
   const view = () =>
     new Proxy(saver, {
@@ -26,16 +26,14 @@ function createProcesses() {
     });
   const probe = createProbe();
   const later: string[] = [];
-  const record = tool(async () => void later.push("record"), {
-    name: "record",
-    description: "record",
-    schema: z.object({}),
-  });
-  const other = createAgentGraph({ model: "offline:", checkpointer: view() });
+  const record = makeTool("record", async () => void later.push("record"));
+  const shared = store === undefined ? {} : { store };
+  const other = createAgentGraph({ model: "offline:", checkpointer: view(), ...shared });
   const graph = createAgentGraph({
     model: "offline:",
     tools: [probe.fast, probe.deaf, record],
     checkpointer: view(),
+    ...shared,
   });
   const read = async () => script(messagesOf((await other.getState(config)).values));
   /** Starts a run, lets the other process write while two tools run, and returns the error of the run. */
@@ -120,6 +118,44 @@ describe("The error of a run whose thread has moved on", () => {
       text.startsWith("call deaf"),
     ) ?? { id: "none" };
     expect(error.message).toContain(`\`${id}\``);
+  });
+});
+
+describe("What the tools of a run return after its thread has moved on", () => {
+  const repairs: Repair[] = [];
+  const listen = (repair: unknown) => void repairs.push(repair as Repair);
+  beforeEach(() => {
+    repairs.length = 0;
+    subscribe(REPAIR_CHANNEL, listen);
+  });
+  afterEach(() => void unsubscribe(REPAIR_CHANNEL, listen));
+  const late = () =>
+    repairs.flatMap((repair) => (repair.kind === "result-late" ? [repair.message.text] : []));
+
+  it.each(["sync", "async"] as const)("is in the thread with the next run (%s)", async (durability) => {
+    const { other, read, collide } = createProcesses(new InMemoryStore());
+    const error = await collide(() => other.invoke(user("from the other"), config), { durability });
+    expect(error.isInThread).toBe(true);
+    expect(late()).toContain("deaf done -");
+    await other.invoke(user("again"), config);
+    expect((await read()).slice(0, 5)).toEqual([
+      "human: call deaf and call fast",
+      "ai> deaf fast",
+      "tool: deaf done -",
+      "tool: fast done -",
+      "human: from the other",
+    ]);
+  });
+
+  it("is only told if the thread does not have their calls", async () => {
+    const { other, read, collide } = createProcesses(new InMemoryStore());
+    await other.invoke(user("hello"), config);
+    const write = () => other.updateState(config, user("edit"), "model");
+    const error = await collide(write, { durability: "exit" });
+    expect(error.isInThread).toBe(false);
+    expect(late()).toEqual(["deaf done -", "fast done -"]);
+    await other.invoke(user("again"), config);
+    expect((await read()).filter((line) => line.startsWith("tool"))).toEqual([]);
   });
 });
 
@@ -251,6 +287,8 @@ it("Many writes that wait for a slow database warn of no leak", async () => {
   });
   const warn = vi.spyOn(process, "emitWarning");
   const { fast } = createProbe();
+  // The start of another tool would wait for its note.
+  fast.metadata = { replay: "safe" };
   const model = new FunctionModel(({ messages }) =>
     messages.length > 20 ? "done" : calls(["fast"], ["fast"]),
   );

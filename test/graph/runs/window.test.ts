@@ -1,7 +1,6 @@
 /** Threads that get longer than the window of their model. No turn fails, whatever the summariser does. */
 
 import { type BaseMessage, HumanMessage } from "@langchain/core/messages";
-import { tool } from "@langchain/core/tools";
 import { MemorySaver } from "@langchain/langgraph";
 import { createAgent } from "langchain";
 import { describe, expect, it } from "vitest";
@@ -15,6 +14,7 @@ import {
 import { tetherMiddleware } from "../../../src/langchain.js";
 import { type Answer, FunctionModel, shortSummariser } from "../../support/function-model.js";
 import { humanOf, textOf, tokensOf, turnsOf } from "../../support/long-histories.js";
+import { makeTool } from "../../support/make-tool.js";
 import { openThread } from "../../support/open-thread.js";
 import { OVERFLOW_REFUSALS, type OverflowFamily } from "../../support/overflow-refusals.js";
 import { calls } from "../../support/scripted-model.js";
@@ -31,11 +31,11 @@ const silent = () => new FunctionModel(() => "");
 const hanging = () => new FunctionModel(() => new Promise<never>(() => {}));
 
 /** A tool whose results and arguments are as long as its caller says. */
-const look = tool(async ({ size }: { size: number }) => textOf(size, "found"), {
-  name: "look",
-  description: "Looks.",
-  schema: z.object({ size: z.number(), query: z.string().optional() }),
-});
+const look = makeTool(
+  "look",
+  async ({ size }: { size: number }) => textOf(size, "found"),
+  z.object({ size: z.number(), query: z.string().optional() }),
+);
 
 /** Calls `look` once in each turn, and then responds. */
 const lookOnce: Answer = ({ messages }) =>
@@ -410,11 +410,7 @@ describe("A long history is summarised", () => {
 });
 
 describe("A tool result that alone exceeds the budget", () => {
-  const look = tool(async () => "x".repeat(40_000), {
-    name: "look",
-    description: "Looks.",
-    schema: z.object({}),
-  });
+  const look = makeTool("look", async () => "x".repeat(40_000));
 
   it.each([
     ["is shown whole where the window has room for it", 20_000, false],

@@ -1,7 +1,7 @@
 /** Own keys of the state: who reads and writes them, and what is refused. */
 
 import { ToolMessage } from "@langchain/core/messages";
-import { type ToolRuntime, tool } from "@langchain/core/tools";
+import type { ToolRuntime } from "@langchain/core/tools";
 import {
   Command,
   MemorySaver,
@@ -21,6 +21,8 @@ import {
   createAgentGraph,
   PairedMessagesValue,
 } from "../../../src/index.js";
+import { allOf } from "../../support/all-of.js";
+import { makeTool } from "../../support/make-tool.js";
 import { createProbe } from "../../support/probe-tools.js";
 import { calls, type Step, scripted } from "../../support/scripted-model.js";
 import { inThread, pairedScript, user } from "../../support/thread.js";
@@ -51,7 +53,8 @@ const SCHEMAS = {
 };
 
 /** A tool that writes what the model says, and a result of its own if it has a text. */
-const write = tool(
+const write = makeTool(
+  "write",
   ({ update, says }, { toolCallId }: ToolRuntime) =>
     new Command({
       update: {
@@ -61,20 +64,13 @@ const write = tool(
         }),
       },
     }),
-  {
-    name: "write",
-    description: "Writes to the state.",
-    schema: z.object({ update: z.record(z.string(), z.any()), says: z.string().optional() }),
-  },
+  z.object({ update: z.record(z.string(), z.any()), says: z.string().optional() }),
 );
 
-const look = tool(
-  (_, { state }: ToolRuntime) => {
-    const { messages: _messages, ...own } = state as Record<string, unknown>;
-    return JSON.stringify(own);
-  },
-  { name: "look", description: "Reads the state.", schema: z.object({}) },
-);
+const look = makeTool("look", (_, { state }: ToolRuntime) => {
+  const { messages: _messages, ...own } = state as Record<string, unknown>;
+  return JSON.stringify(own);
+});
 
 describe.each(Object.keys(SCHEMAS) as (keyof typeof SCHEMAS)[])("own keys, from %s", (form) => {
   const stateSchema = SCHEMAS[form];
@@ -171,24 +167,19 @@ describe.each(Object.keys(SCHEMAS) as (keyof typeof SCHEMAS)[])("own keys, from 
 
   it("are in the streams", async () => {
     const graph = agent(calls(["write", { update: { plan: "go" } }]), "done");
-    const chunks: unknown[] = [];
-    for await (const chunk of await graph.stream(user("hi"), {
-      streamMode: ["values", "updates"],
-      ...inThread("1"),
-    }))
-      chunks.push(chunk);
+    const chunks = await allOf(
+      graph.stream(user("hi"), {
+        streamMode: ["values", "updates"],
+        ...inThread("1"),
+      }),
+    );
     expect(chunks).toContainEqual(["values", expect.objectContaining({ plan: "go" })]);
     expect(chunks).toContainEqual(["updates", { tools: expect.objectContaining({ plan: "go" }) }]);
   });
 });
 
 describe("a command that cannot be read", () => {
-  const broken = (update: unknown) =>
-    tool(() => new Command({ update: update as never }), {
-      name: "broken",
-      description: "broken",
-      schema: z.object({}),
-    });
+  const broken = (update: unknown) => makeTool("broken", () => new Command({ update: update as never }));
   const throwing = new Proxy(
     {},
     {
@@ -216,20 +207,21 @@ describe("a command that cannot be read", () => {
 
 const own = { plan: z.string().optional(), count: z.number().default(0) };
 
-const note = tool(
-  ({ plan }, { state }: ToolRuntime<{ plan?: string }>) =>
-    new Command({ update: { plan: `${state.plan ?? "none"}, ${plan}` } }),
-  { name: "note", description: "note", schema: z.object({ plan: z.string() }) },
+const note = makeTool(
+  "note",
+  ({ plan }, { state }) =>
+    new Command({ update: { plan: `${Reflect.get(Object(state), "plan") ?? "none"}, ${plan}` } }),
+  z.object({ plan: z.string() }),
 );
 
-const toParent = tool(
+const toParent = makeTool(
+  "to_parent",
   (_, { toolCallId }: ToolRuntime) =>
     new Command({
       graph: Command.PARENT,
       goto: "end",
       update: { verdict: "done", messages: [new ToolMessage({ content: "over", tool_call_id: toolCallId })] },
     }),
-  { name: "to_parent", description: "hands off", schema: z.object({}) },
 );
 
 const agent = (...steps: readonly Step[]) =>
@@ -276,11 +268,11 @@ describe("an agent in a graph with the same keys", () => {
 });
 
 it("Two tools of a batch can replace the same key", async () => {
-  const replace = tool(({ list }) => new Command({ update: { list: new Overwrite(list) } }), {
-    name: "replace",
-    description: "replace",
-    schema: z.object({ list: z.array(z.string()) }),
-  });
+  const replace = makeTool(
+    "replace",
+    ({ list }) => new Command({ update: { list: new Overwrite(list) } }),
+    z.object({ list: z.array(z.string()) }),
+  );
   const list = z.array(z.string()).default(() => ["start"]);
   const replacing = createAgentGraph({
     model: scripted(calls(["replace", { list: ["a"] }], ["replace", { list: ["b"] }]), "done"),
@@ -336,11 +328,7 @@ it("They are kept if an agent middleware answers instead of the graph", async ()
 
 // Own keys of a run's `context`, and what of a parent's context the tools of a subgraph see.
 
-const whoami = tool((_, { context }: ToolRuntime) => JSON.stringify(context), {
-  name: "whoami",
-  description: "Tells the context.",
-  schema: z.object({}),
-});
+const whoami = makeTool("whoami", (_, { context }: ToolRuntime) => JSON.stringify(context));
 
 const contextSchema = z.object({ userId: z.string(), locale: z.string().default("en") });
 const resultIn = (values: unknown) => pairedScript(values).find((line) => line.startsWith("tool"));

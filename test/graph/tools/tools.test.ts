@@ -6,6 +6,7 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { createAgentGraph } from "../../../src/index.js";
 import { results, returning, schema } from "../../support/batch.js";
+import { makeTool } from "../../support/make-tool.js";
 import { createProbe } from "../../support/probe-tools.js";
 import { calls, scripted, type WantedCall } from "../../support/scripted-model.js";
 import { inThread, pairedMessagesOf, pairedScript, script, user } from "../../support/thread.js";
@@ -21,12 +22,9 @@ describe("a call fails", () => {
   });
 
   it.each([["a string"], [undefined], [null], [{ code: 7 }]])("when %j is thrown", async (thrown) => {
-    const bad = tool(
-      async () => {
-        throw thrown;
-      },
-      { name: "bad", description: "bad", schema: z.object({}) },
-    );
+    const bad = makeTool("bad", async () => {
+      throw thrown;
+    });
     const [result] = await results({ tools: [bad], includeDetailedErrors: true }, ["bad"]);
     expect(result).toMatchObject({ status: "error" });
   });
@@ -87,12 +85,13 @@ describe("a call fails", () => {
 
 describe("a batch", () => {
   it("has its results in call order, whatever came first", async () => {
-    const wait = tool(
+    const wait = makeTool(
+      "wait",
       async ({ amount }: z.infer<typeof schema>) => {
         await new Promise((resolve) => setTimeout(resolve, amount));
         return `after ${amount}`;
       },
-      { name: "wait", description: "wait", schema },
+      schema,
     );
     const found = await results(
       { tools: [wait] },
@@ -142,26 +141,6 @@ describe("a batch", () => {
     );
     expect(probe.runs.toSorted()).toEqual(["fast:1", "fast:2"]);
     expect(found.map(({ text }) => text).toSorted()).toEqual(["fast done 1", "fast done 2"]);
-  });
-
-  it("may use an id of an earlier turn again", async () => {
-    const probe = createProbe();
-    const turn = (label: string) => calls(["fast", { label }, "call_0"]);
-    const model = scripted(turn("1"), "one", turn("2"), "two");
-    const graph = createAgentGraph({ model, tools: [probe.fast], checkpointer: new MemorySaver() });
-    const config = { configurable: { thread_id: "1" } };
-    await graph.invoke(user("first"), config);
-    const result = await graph.invoke({ messages: [new HumanMessage("second")] }, config);
-    expect(pairedScript(result)).toEqual([
-      "human: first",
-      "ai> fast",
-      "tool: fast done 1",
-      "ai: one",
-      "human: second",
-      "ai> fast",
-      "tool: fast done 2",
-      "ai: two",
-    ]);
   });
 });
 
@@ -249,11 +228,7 @@ describe("a tool's value becomes its result:", () => {
 const any = z.object({});
 
 const named = (name: string, run: (config: { toolCall?: { id?: string } }) => unknown) =>
-  tool(async (_input, config) => run(config as { toolCall?: { id?: string } }), {
-    name,
-    description: name,
-    schema: any,
-  });
+  makeTool(name, async (_input, config) => run(config as { toolCall?: { id?: string } }), any);
 
 const steady = named("steady", async () => {
   await new Promise((resolve) => setTimeout(resolve, 30));
@@ -309,23 +284,11 @@ describe("A tool that", () => {
   it.each(["tools", "approve", new Send("tools", { call: { id: "x", name: "bad" }, args: {} })])(
     "returns a command that leads to %s runs no call of its own making",
     async (goto) => {
-      const bad = tool(async () => new Command({ goto }), {
-        name: "bad",
-        description: "bad",
-        schema: z.object({}),
-      });
+      const bad = makeTool("bad", async () => new Command({ goto }));
       const [result] = await results({ tools: [bad], includeDetailedErrors: true }, ["bad"]);
       expect(result?.text).toContain("only calls of the model are run");
     },
   );
-
-  it("returns a result for another call keeps its status and artifact", async () => {
-    const run = () =>
-      new ToolMessage({ content: "x", tool_call_id: "other", status: "error", artifact: { page: 3 } });
-    const graph = createAgentGraph({ model: "offline:", tools: [named("odd", run)] });
-    const { messages } = await graph.invoke({ messages: [new HumanMessage("call odd")] });
-    expect(messages[2]).toMatchObject({ content: "x", status: "error", artifact: { page: 3 } });
-  });
 });
 
 describe("A time limit", () => {

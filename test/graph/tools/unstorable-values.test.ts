@@ -15,6 +15,7 @@ import {
 } from "../../../src/index.js";
 import { nested } from "../../support/foreign-values.js";
 import { FunctionModel } from "../../support/function-model.js";
+import { makeTool } from "../../support/make-tool.js";
 import { createProbe } from "../../support/probe-tools.js";
 import { calls } from "../../support/scripted-model.js";
 import { inThread, pairedMessagesOf, pairedScript, user } from "../../support/thread.js";
@@ -107,11 +108,7 @@ const RESULTS = {
 };
 
 function createThread(result: (id: string) => unknown) {
-  const give = tool(async (_, { toolCallId }: ToolRuntime) => result(toolCallId), {
-    name: "give",
-    description: "give",
-    schema: z.object({}),
-  });
+  const give = makeTool("give", async (_, { toolCallId }: ToolRuntime) => result(toolCallId));
   const model = new FunctionModel(({ text }) =>
     text === "work" ? calls(["give", {}], ["other", {}]) : "fine",
   );
@@ -154,13 +151,9 @@ describe("A message of a class that a program has made", () => {
   );
 
   it("is stored as LangChain's class if a model or a tool returns it", async () => {
-    const give = tool(
+    const give = makeTool(
+      "give",
       async (_, { toolCallId }: ToolRuntime) => new OwnResult({ content: "done", tool_call_id: toolCallId }),
-      {
-        name: "give",
-        description: "give",
-        schema: z.object({}),
-      },
     );
     const model = new FunctionModel(({ text }) =>
       text === "work" ? calls(["give", {}]) : new OwnAI("fine"),
@@ -195,11 +188,7 @@ async function playTwice(response: AIMessage, options: Options): Promise<string[
 
 /** A tool that gives the value for its call. */
 function giving(value: (callId: string) => unknown) {
-  return tool(async (_input, { toolCall }) => value(toolCall?.id ?? ""), {
-    name: "give",
-    description: "Gives a value.",
-    schema: z.object({}),
-  });
+  return makeTool("give", async (_input, { toolCall }) => value(toolCall?.id ?? ""));
 }
 
 describe.each(LEVELS)("A value with %d levels", (levels) => {

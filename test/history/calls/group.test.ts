@@ -2,19 +2,10 @@ import type { BaseMessage } from "@langchain/core/messages";
 import { describe, expect, it } from "vitest";
 import { callsOf } from "../../../src/history/call.js";
 import { callsAnsweredAfter, flattenGroups, groupMessages } from "../../../src/history/group.js";
-import { ai, human, placeholder, result, summary } from "../../support/make-messages.js";
+import { ai, human, messagesIn, result, summary } from "../../support/make-messages.js";
 import { outline } from "../../support/plain-messages.js";
-import { titled } from "../../support/titled.js";
 
-interface Case {
-  readonly title: string;
-  readonly messages: readonly BaseMessage[];
-  /** Each group as head(results); `-` is a call without a result. */
-  readonly groups: string;
-  readonly orphans?: string;
-  readonly duplicates?: string;
-}
-
+/** Each group as head(results); `-` is a call without a result. */
 function draw(messages: readonly BaseMessage[]): string {
   return groupMessages(messages)
     .groups.map(({ head, results }) => `${head.id}(${results.map((one) => one?.id ?? "-").join()})`)
@@ -23,84 +14,33 @@ function draw(messages: readonly BaseMessage[]): string {
 
 describe("A result answers the nearest message before it with a free call of its id", () => {
   it.each(
-    titled<Case>([
-      { title: "no message", messages: [], groups: "" },
-      {
-        title: "a message without calls is a separate group",
-        messages: [human("h"), ai("a")],
-        groups: "h() a()",
-      },
-      {
-        title: "results in any order",
-        messages: [ai("a", "c", "d"), result("td", "d"), result("tc", "c")],
-        groups: "a(tc,td)",
-      },
-      {
-        title: "a result after other messages",
-        messages: [ai("a", "c"), human("h"), result("t", "c")],
-        groups: "a(t) h()",
-      },
-      {
-        title: "interleaved groups",
-        messages: [ai("a", "c"), ai("b", "d"), result("tc", "c"), result("td", "d")],
-        groups: "a(tc) b(td)",
-      },
-      {
-        title: "a repeated id",
-        messages: [ai("a", "c"), result("t1", "c"), ai("b", "c"), result("t2", "c")],
-        groups: "a(t1) b(t2)",
-      },
-      {
-        title: "a repeated id, the nearest call first",
-        messages: [ai("a", "c"), ai("b", "c"), result("t1", "c"), result("t2", "c")],
-        groups: "a(t2) b(t1)",
-      },
-      {
-        title: "two calls of one id in one message, in call order",
-        messages: [ai("a", "c", "d", "c"), result("t1", "c"), result("t2", "c")],
-        groups: "a(t1,-,t2)",
-      },
-      {
-        title: "an orphan before its call",
-        messages: [result("t", "c"), ai("a", "c")],
-        groups: "a(-)",
-        orphans: "t",
-      },
-      {
-        title: "the first of two real results stays",
-        messages: [ai("a", "c"), result("t1", "c"), result("t2", "c")],
-        groups: "a(t1)",
-        duplicates: "t2",
-      },
-      {
-        title: "a placeholder gives way to a real result",
-        messages: [ai("a", "c"), placeholder("p", "c"), result("t", "c")],
-        groups: "a(t)",
-        duplicates: "p",
-      },
-      {
-        title: "a placeholder never replaces a real result",
-        messages: [ai("a", "c"), result("t", "c"), placeholder("p", "c")],
-        groups: "a(t)",
-        duplicates: "p",
-      },
-      {
-        title: "the first of two placeholders stays",
-        messages: [ai("a", "c"), placeholder("p1", "c"), placeholder("p2", "c")],
-        groups: "a(p1)",
-        duplicates: "p2",
-      },
-      {
-        title: "a call that a summary archived",
-        messages: [summary("s", { kind: "archive", messages: ["a"], calls: ["c", "d"] }), result("t", "d")],
-        groups: "s(-,t)",
-      },
-    ]),
-  )("%s", (_title, { messages, groups, orphans = "", duplicates = "" }) => {
+    Object.entries({
+      "no message": " => ",
+      "a message without calls is a separate group": "h a() => h() a()",
+      "results in any order": "a(c,d) td:d tc:c => a(tc,td)",
+      "a result after other messages": "a(c) h t:c => a(t) h()",
+      "interleaved groups": "a(c) b(d) tc:c td:d => a(tc) b(td)",
+      "a repeated id": "a(c) t1:c b(c) t2:c => a(t1) b(t2)",
+      "a repeated id, the nearest call first": "a(c) b(c) t1:c t2:c => a(t2) b(t1)",
+      "two calls of one id in one message, in call order": "a(c,d,c) t1:c t2:c => a(t1,-,t2)",
+      "an orphan before its call": "t:c a(c) => a(-) ! orphan t",
+      "the first of two real results stays": "a(c) t1:c t2:c => a(t1) ! duplicate t2",
+      "a placeholder gives way to a real result": "a(c) p?c t:c => a(t) ! duplicate p",
+      "a placeholder never replaces a real result": "a(c) t:c p?c => a(t) ! duplicate p",
+      "the first of two placeholders stays": "a(c) p1?c p2?c => a(p1) ! duplicate p2",
+      "a call that a summary archived": "s[a|c,d] t:d => s(-,t)",
+    }),
+  )("%s", (_title, line) => {
+    const [given = "", outcome = ""] = line.split(" => ");
+    const [groups, rest = ""] = outcome.split(" ! ");
+    const messages = messagesIn(given);
     expect(draw(messages)).toBe(groups);
-    const grouping = groupMessages(messages);
-    expect(outline(grouping.orphans)).toBe(orphans);
-    expect(outline(grouping.duplicates)).toBe(duplicates);
+    const { orphans, duplicates } = groupMessages(messages);
+    const left = [
+      ...orphans.map(({ id }) => `orphan ${id}`),
+      ...duplicates.map(({ id }) => `duplicate ${id}`),
+    ];
+    expect(left.join()).toBe(rest);
   });
 });
 

@@ -27,36 +27,25 @@ describe("withArguments", () => {
     expect(withArguments(after, new Map([[1, { x: 1 }]])).toDict()).toEqual(copy);
   });
 
-  it.each<{ what: string; at: (arguments_: object) => object }>([
-    {
-      what: "a block of Anthropic",
-      at: (args) => ({ content: [{ type: "tool_use", id: "1", name: "t", input: args }] }),
-    },
-    {
-      what: "a block of the Responses API, which has an item id, too",
-      at: (args) => ({
+  it.each(
+    Object.entries<(arguments_: object) => object>({
+      "a block of Anthropic": (args) => ({
+        content: [{ type: "tool_use", id: "1", name: "t", input: args }],
+      }),
+      "a block of the Responses API, which has an item id, too": (args) => ({
         content: [
           { type: "function_call", id: "fc_9", call_id: "1", name: "t", arguments: JSON.stringify(args) },
         ],
       }),
-    },
-    {
-      what: "a standard block",
-      at: (args) => ({ content: [{ type: "tool_call", id: "1", name: "t", args }] }),
-    },
-    {
-      what: "what the provider has written",
-      at: (args) => ({
+      "a standard block": (args) => ({ content: [{ type: "tool_call", id: "1", name: "t", args }] }),
+      "what the provider has written": (args) => ({
         additional_kwargs: {
           tool_calls: [
             { id: "1", type: "function", function: { name: "t", arguments: JSON.stringify(args) } },
           ],
         },
       }),
-    },
-    {
-      what: "a stored answer, which the client sends in the place of the message",
-      at: (args) => ({
+      "a stored answer, which the client sends in the place of the message": (args) => ({
         response_metadata: {
           output: [
             { type: "reasoning", id: "rs_1", encrypted_content: "signed" },
@@ -64,8 +53,8 @@ describe("withArguments", () => {
           ],
         },
       }),
-    },
-  ])("changes them in $what, too", ({ at }) => {
+    }),
+  )("changes them in %s, too", (_what, at) => {
     const text = { type: "text", text: "so" };
     const of = (args: object) => {
       const fields = at(args) as { content?: object[] };

@@ -2,7 +2,6 @@ import { AIMessage, type BaseMessage, HumanMessage } from "@langchain/core/messa
 import { describe, expect, it } from "vitest";
 import { countTextTokens, countTokens } from "../../../src/history/size.js";
 import { ai } from "../../support/make-messages.js";
-import { titled } from "../../support/titled.js";
 
 describe("A text has about", () => {
   it.each([
@@ -20,24 +19,18 @@ describe("A text has about", () => {
 const withContent = (content: unknown): BaseMessage => Object.assign(new HumanMessage(""), { content });
 
 describe("A message has", () => {
-  it.each(
-    titled<{ title: string; message: BaseMessage; tokens: number }>([
-      { title: "four tokens for itself", message: withContent(""), tokens: 4 },
-      { title: "its text", message: withContent("x".repeat(40)), tokens: 14 },
-      {
-        title: "the text of its blocks",
-        message: withContent([{ type: "text", text: "x".repeat(40) }, "y".repeat(40)]),
-        tokens: 24,
-      },
-      {
-        title: "a fixed number for a picture, however large",
-        message: withContent([{ type: "image_url", image_url: { url: "x".repeat(100_000) } }]),
-        tokens: 804,
-      },
-      { title: "nothing for missing content", message: withContent(null), tokens: 4 },
-      { title: "nothing for values that are not blocks", message: withContent([null, 7]), tokens: 4 },
-    ]),
-  )("%s", (_title, { message, tokens }) => {
+  it.each<[title: string, message: BaseMessage, tokens: number]>([
+    ["four tokens for itself", withContent(""), 4],
+    ["its text", withContent("x".repeat(40)), 14],
+    ["the text of its blocks", withContent([{ type: "text", text: "x".repeat(40) }, "y".repeat(40)]), 24],
+    [
+      "a fixed number for a picture, however large",
+      withContent([{ type: "image_url", image_url: { url: "x".repeat(100_000) } }]),
+      804,
+    ],
+    ["nothing for missing content", withContent(null), 4],
+    ["nothing for values that are not blocks", withContent([null, 7]), 4],
+  ])("%s", (_title, message, tokens) => {
     expect(countTokens(message)).toBe(tokens);
   });
 

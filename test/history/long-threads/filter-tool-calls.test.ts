@@ -13,14 +13,6 @@ import { runs } from "../../support/law-runs.js";
 import { ai, human, result, system } from "../../support/make-messages.js";
 import { outline, snapshot } from "../../support/plain-messages.js";
 import { callIdsOf, strictViolations } from "../../support/strict-check.js";
-import { titled } from "../../support/titled.js";
-
-interface Case {
-  readonly title: string;
-  readonly messages: readonly BaseMessage[];
-  readonly max: number;
-  readonly expected: string;
-}
 
 const turn = (number: number, ...callIds: string[]) => [
   human(`h${number}`),
@@ -31,49 +23,37 @@ const turn = (number: number, ...callIds: string[]) => [
 const two = () => [...turn(1, "x"), ...turn(2, "y"), human("h3")];
 
 describe("Calls of earlier turns", () => {
-  it.each(
-    titled<Case>([
-      { title: "the last ones stay", messages: two(), max: 1, expected: "h1 a1 h2 c2 r2 a2 h3" },
-      { title: "all stay if there are not more", messages: two(), max: 2, expected: outline(two()) },
-      { title: "none stay with 0", messages: two(), max: 0, expected: "h1 a1 h2 a2 h3" },
-      {
-        title: "all calls of the current turn stay",
-        messages: [...two(), ai("c3", "x", "y"), result("r3", "x"), result("r31", "y")],
-        max: 0,
-        expected: "h1 a1 h2 a2 h3 c3 r3 r31",
-      },
-      {
-        title: "a batch is cut from its beginning",
-        messages: [...turn(1, "x", "y", "z"), human("h2")],
-        max: 2,
-        expected: "h1 c1 r11 r12 a1 h2",
-      },
-      {
-        title: "the calls that stay are the last ones without a gap",
-        messages: [...turn(1, "x"), ...turn(2, "x", "y"), human("h3")],
-        max: 1,
-        expected: "h1 a1 h2 c2 r21 a2 h3",
-      },
-      {
-        title: "a repeated id is another call",
-        messages: [...turn(1, "x"), ...turn(2, "x"), ...turn(3, "x"), human("h4")],
-        max: 1,
-        expected: "h1 a1 h2 a2 h3 c3 r3 a3 h4",
-      },
-      {
-        title: "orphans are not counted, and stay",
-        messages: [...turn(1, "x"), result("o1", "?"), result("o2", "?"), human("h2")],
-        max: 1,
-        expected: "h1 c1 r1 a1 o1 o2 h2",
-      },
-      {
-        title: "system messages stay",
-        messages: [system("sys"), ...two()],
-        max: 0,
-        expected: "sys h1 a1 h2 a2 h3",
-      },
-    ]),
-  )("%s", (_title, { messages, max, expected }) => {
+  it.each<[title: string, messages: readonly BaseMessage[], max: number, expected: string]>([
+    ["the last ones stay", two(), 1, "h1 a1 h2 c2 r2 a2 h3"],
+    ["all stay if there are not more", two(), 2, outline(two())],
+    ["none stay with 0", two(), 0, "h1 a1 h2 a2 h3"],
+    [
+      "all calls of the current turn stay",
+      [...two(), ai("c3", "x", "y"), result("r3", "x"), result("r31", "y")],
+      0,
+      "h1 a1 h2 a2 h3 c3 r3 r31",
+    ],
+    ["a batch is cut from its beginning", [...turn(1, "x", "y", "z"), human("h2")], 2, "h1 c1 r11 r12 a1 h2"],
+    [
+      "the calls that stay are the last ones without a gap",
+      [...turn(1, "x"), ...turn(2, "x", "y"), human("h3")],
+      1,
+      "h1 a1 h2 c2 r21 a2 h3",
+    ],
+    [
+      "a repeated id is another call",
+      [...turn(1, "x"), ...turn(2, "x"), ...turn(3, "x"), human("h4")],
+      1,
+      "h1 a1 h2 a2 h3 c3 r3 a3 h4",
+    ],
+    [
+      "orphans are not counted, and stay",
+      [...turn(1, "x"), result("o1", "?"), result("o2", "?"), human("h2")],
+      1,
+      "h1 c1 r1 a1 o1 o2 h2",
+    ],
+    ["system messages stay", [system("sys"), ...two()], 0, "sys h1 a1 h2 a2 h3"],
+  ])("%s", (_title, messages, max, expected) => {
     expect(outline(filterToolCalls(messages, max))).toBe(expected);
   });
 
@@ -236,34 +216,27 @@ describe("A list that holds one message object twice", () => {
   const asked = ai("a", "x");
   const answer = result("r", "x");
 
-  it.each(
-    titled<Case>([
-      {
-        title: "keeps the later call and its result",
-        messages: [human("h"), asked, answer, human("h2"), asked, answer, human("h3")],
-        max: 1,
-        expected: "h h2 a r h3",
-      },
-      {
-        title: "keeps the calls of the current turn",
-        messages: [human("h"), asked, answer, human("h2"), asked, answer],
-        max: 0,
-        expected: "h h2 a r",
-      },
-      {
-        title: "keeps the result of another call of the same id",
-        messages: [human("h"), ai("a1", "x"), answer, ai("a2", "x"), answer, human("h2")],
-        max: 1,
-        expected: "h a2 r h2",
-      },
-      {
-        title: "keeps an orphan result",
-        messages: [answer, human("h"), asked, answer, human("h2")],
-        max: 0,
-        expected: "r h h2",
-      },
-    ]),
-  )("%s", (_title, { messages, max, expected }) => {
+  it.each<[title: string, messages: readonly BaseMessage[], max: number, expected: string]>([
+    [
+      "keeps the later call and its result",
+      [human("h"), asked, answer, human("h2"), asked, answer, human("h3")],
+      1,
+      "h h2 a r h3",
+    ],
+    [
+      "keeps the calls of the current turn",
+      [human("h"), asked, answer, human("h2"), asked, answer],
+      0,
+      "h h2 a r",
+    ],
+    [
+      "keeps the result of another call of the same id",
+      [human("h"), ai("a1", "x"), answer, ai("a2", "x"), answer, human("h2")],
+      1,
+      "h a2 r h2",
+    ],
+    ["keeps an orphan result", [answer, human("h"), asked, answer, human("h2")], 0, "r h h2"],
+  ])("%s", (_title, messages, max, expected) => {
     expect(outline(filterToolCalls(messages, max))).toBe(expected);
     expect(outline(filterToolCalls(copied(messages), max))).toBe(expected);
     const left = filterEach(messages, max).filter((message) => message !== undefined);

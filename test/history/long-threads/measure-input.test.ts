@@ -3,7 +3,6 @@ import { describe, expect, it } from "vitest";
 import { measureInput } from "../../../src/history/plan-summary.js";
 import { reduceMessages } from "../../../src/history/reducer/reduce-messages.js";
 import { createSummary } from "../../../src/history/summary.js";
-import { countReads } from "../../support/count-reads.js";
 import { aiOf, humanOf, tokensOf, turnsOf } from "../../support/long-histories.js";
 import { removal, result } from "../../support/make-messages.js";
 
@@ -83,18 +82,4 @@ describe("After a summary", () => {
     const { messages: after } = reduceMessages(before, [late]);
     expect(measureInput(after, beside(0)) - measureInput(before, beside(0))).toBeGreaterThan(1000);
   });
-});
-
-it("The work of measuring grows only with the length of the history, even if every response has numbers", () => {
-  const readsOf = (count: number) => {
-    const turns = Array.from({ length: count }, (_, turn) => [
-      humanOf(`h${turn}`),
-      answered(`u${turn}`, 50, 5),
-    ]);
-    // The summary names a last message that has been removed since.
-    const summary = summaryOf("s", turns.slice(0, 5).flat(), "gone");
-    const { messages } = reduceMessages(turns.flat(), [summary]);
-    return countReads(messages, (counted) => measureInput(counted, beside(0)));
-  };
-  expect(readsOf(1_000) / readsOf(500)).toBeLessThan(2.1);
 });

@@ -2,7 +2,6 @@ import type { BaseMessage } from "@langchain/core/messages";
 import { describe, expect, it } from "vitest";
 import { isSummaryDue, planSummary } from "../../../src/history/plan-summary.js";
 import { reduceMessages } from "../../../src/history/reducer/reduce-messages.js";
-import { countReads } from "../../support/count-reads.js";
 import { aiOf, humanOf, policyOf, stepOf, tokensOf, turnsOf } from "../../support/long-histories.js";
 import { ai, human, result, summary, system } from "../../support/make-messages.js";
 import { outline } from "../../support/plain-messages.js";
@@ -145,12 +144,4 @@ describe("The summary before", () => {
     const plan = planSummary(messages, policyOf());
     expect(outline([...(plan?.summaries ?? []), ...(plan?.lateResults ?? [])])).toBe("s late");
   });
-});
-
-it("The work of planning grows only with the length of the history", () => {
-  const readsOf = (turns: number) =>
-    countReads(turnsOf(turns), (history) =>
-      planSummary(history, policyOf({ maxTokens: 4000, messagesToKeep: 10_000 })),
-    );
-  expect(readsOf(1_000) / readsOf(500)).toBeLessThan(2.1);
 });

@@ -1,11 +1,9 @@
-import type { BaseMessage } from "@langchain/core/messages";
 import { describe, expect, it } from "vitest";
 import { flattenVisible, visibleHistory } from "../../../src/history/plan-summary.js";
 import { reduceMessages } from "../../../src/history/reducer/reduce-messages.js";
 import type { Coverage } from "../../../src/history/summary.js";
-import { ai, human, placeholder, removal, result, summary, system } from "../../support/make-messages.js";
+import { human, messagesIn, placeholder, result, summary } from "../../support/make-messages.js";
 import { outline } from "../../support/plain-messages.js";
-import { titled } from "../../support/titled.js";
 
 const keep = (...messages: string[]): Coverage => ({ kind: "keep", messages });
 const archive = (messages: string[], calls: string[] = []): Coverage => ({
@@ -15,80 +13,28 @@ const archive = (messages: string[], calls: string[] = []): Coverage => ({
   unanswered: calls,
 });
 
-const thread = () => [system("sys"), human("h1"), ai("a1", "c"), result("t1", "c"), ai("a2"), human("h2")];
-const covered = ["h1", "a1", "t1", "a2"];
-
-interface Case {
-  readonly title: string;
-  readonly updates: readonly (readonly BaseMessage[])[];
-  readonly expected: string;
-}
-
-const shown = (updates: readonly (readonly BaseMessage[])[]) =>
-  flattenVisible(
-    visibleHistory(
-      updates.reduce<readonly BaseMessage[]>(
-        (history, update) => reduceMessages(history, update).messages,
-        thread(),
-      ),
-    ),
-  );
-
+/** A case in one line, as `messagesIn` reads it: `update / update => ids`. */
 describe("The model is shown", () => {
   it.each(
-    titled<Case>([
-      { title: "everything if nothing is covered", updates: [], expected: "sys h1 a1 t1 a2 h2" },
-      {
-        title: "a summary instead of the messages that it covers",
-        updates: [[summary("s", keep(...covered))]],
-        expected: "sys s h2",
-      },
-      {
-        title: "a system message, even if a summary names it",
-        updates: [[summary("s", keep("sys", ...covered))]],
-        expected: "sys s h2",
-      },
-      {
-        title: "even if those were archived",
-        updates: [[summary("s", archive(covered, ["c"]))]],
-        expected: "sys s h2",
-      },
-      {
-        title: "everything again once the summary is removed",
-        updates: [[summary("s", keep(...covered))], [removal("s")]],
-        expected: "sys h1 a1 t1 a2 h2",
-      },
-      {
-        title: "only the last summary if summaries cover one another",
-        updates: [[summary("s1", keep("h1", "a1", "t1"))], [summary("s2", keep("s1", "a2"))]],
-        expected: "sys s2 h2",
-      },
-      {
-        title: "the earlier summary again once the later one is removed",
-        updates: [
-          [summary("s1", keep("h1", "a1", "t1"))],
-          [summary("s2", keep("s1", "a2"))],
-          [removal("s2")],
-        ],
-        expected: "sys s1 a2 h2",
-      },
-      {
-        title: "messages of a kept summary stay covered when the next summary archives it",
-        updates: [
-          [summary("s1", keep("h1", "a1", "t1"))],
-          [summary("s2", archive(["h1", "a1", "t1", "s1", "a2"]))],
-        ],
-        expected: "sys s2 h2",
-      },
-      {
-        title: "an archived message stays covered if a client sends it again",
-        updates: [[summary("s", archive(covered, ["c"]))], [human("h1")]],
-        expected: "sys s h2",
-      },
-      { title: "system messages in front", updates: [[system("sys2")]], expected: "sys sys2 h1 a1 t1 a2 h2" },
-    ]),
-  )("%s", (_title, { updates, expected }) => {
-    expect(outline(shown(updates))).toBe(expected);
+    Object.entries({
+      "everything if nothing is covered": " => sys h1 a1 t1 a2 h2",
+      "a summary instead of the messages that it covers": "s[h1,a1,t1,a2] => sys s h2",
+      "a system message, even if a summary names it": "s[sys,h1,a1,t1,a2] => sys s h2",
+      "even if those were archived": "s[h1,a1,t1,a2|c] => sys s h2",
+      "everything again once the summary is removed": "s[h1,a1,t1,a2] / -s => sys h1 a1 t1 a2 h2",
+      "only the last summary if summaries cover one another": "s1[h1,a1,t1] / s2[s1,a2] => sys s2 h2",
+      "the earlier summary again once the later one is removed":
+        "s1[h1,a1,t1] / s2[s1,a2] / -s2 => sys s1 a2 h2",
+      "messages of a kept summary stay covered when the next summary archives it":
+        "s1[h1,a1,t1] / s2[h1,a1,t1,s1,a2|] => sys s2 h2",
+      "an archived message stays covered if a client sends it again": "s[h1,a1,t1,a2|c] / h1 => sys s h2",
+      "system messages in front": "sys2! => sys sys2 h1 a1 t1 a2 h2",
+    }),
+  )("%s", (_title, line) => {
+    const [updates = "", expected] = line.split(" => ");
+    let history = messagesIn("sys! h1 a1(c) t1:c a2() h2");
+    for (const update of updates.split(" / ")) history = reduceMessages(history, messagesIn(update)).messages;
+    expect(outline(flattenVisible(visibleHistory(history)))).toBe(expected);
   });
 });
 
@@ -97,8 +43,10 @@ describe("A result that came after its call was covered", () => {
     ["kept", keep("h1", "a1", "a2")],
     ["archived", archive(["h1", "a1", "a2"], ["c"])],
   ])("is shown as text, with its call: %s", (_title, coverage) => {
-    const before = [human("h1"), ai("a1", "c"), ai("a2"), human("h2")];
-    const { messages } = reduceMessages(before, [summary("s", coverage), result("late", "c", "12 °C")]);
+    const { messages } = reduceMessages(messagesIn("h1 a1(c) a2() h2"), [
+      summary("s", coverage),
+      result("late", "c", "12 °C"),
+    ]);
     const input = flattenVisible(visibleHistory(messages));
     expect(input.map(({ type }) => type)).toEqual(["human", "human", "human"]);
     expect(input[1]?.text).toContain("12 °C");
@@ -108,9 +56,11 @@ describe("A result that came after its call was covered", () => {
   });
 
   it("is not shown if it is only a placeholder", () => {
-    const before = [human("h1"), ai("a1", "c"), ai("a2"), human("h2")];
     const late = placeholder("p", "c");
-    const { messages } = reduceMessages(before, [summary("s", archive(["h1", "a1", "a2"], ["c"])), late]);
+    const { messages } = reduceMessages(messagesIn("h1 a1(c) a2() h2"), [
+      summary("s", archive(["h1", "a1", "a2"], ["c"])),
+      late,
+    ]);
     expect(outline(flattenVisible(visibleHistory(messages)))).toBe("s h2");
   });
 });

@@ -1,65 +1,36 @@
 import { type BaseMessage, HumanMessage } from "@langchain/core/messages";
 import { expect, it } from "vitest";
 import { contentText } from "../../../src/history/message.js";
-import { titled } from "../../support/titled.js";
-
-interface Case {
-  readonly title: string;
-  readonly content: unknown;
-  readonly expected: string;
-}
 
 const withContent = (content: unknown): BaseMessage => Object.assign(new HumanMessage(""), { content });
 
-it.each(
-  titled<Case>([
-    { title: "A text stays the same, to the letter", content: "$& `x` {y}", expected: "$& `x` {y}" },
-    { title: "Missing content gives an empty text", content: null, expected: "" },
-    {
-      title: "Text blocks are on separate lines",
-      content: [{ type: "text", text: "one" }, "two"],
-      expected: "one\ntwo",
-    },
-    {
-      title: "A picture is named",
-      content: [{ type: "image_url", image_url: { url: "data:image/png;base64,AAAA" } }],
-      expected: "[image_url]",
-    },
-    {
-      title: "A file is named with its name",
-      content: [{ type: "file", name: "plan.pdf" }],
-      expected: "[file: plan.pdf]",
-    },
-    {
-      title: "A document is named with its title",
-      content: [{ type: "document", title: "Plan", source: {} }],
-      expected: "[document: Plan]",
-    },
-    {
-      title: "Data is written as JSON",
-      content: [{ type: "json", data: { x: 1 } }],
-      expected: '{"type":"json","data":{"x":1}}',
-    },
-    {
-      title: "An unknown block is named",
-      content: [{ type: "hologram" }, {}],
-      expected: "[hologram]\n[block]",
-    },
-    {
-      title: "Calls and reasoning are not content",
-      content: [
-        { type: "tool_use", id: "c", name: "x", input: {} },
-        { type: "thinking", thinking: "hm" },
-        { type: "text", text: "said" },
-      ],
-      expected: "said",
-    },
-    {
-      title: "A value that is not a block is skipped",
-      content: [null, 7, { type: "text", text: "x" }],
-      expected: "x",
-    },
-  ]),
-)("%s", (_title, { content, expected }) => {
+it.each<[title: string, content: unknown, expected: string]>([
+  ["A text stays the same, to the letter", "$& `x` {y}", "$& `x` {y}"],
+  ["Missing content gives an empty text", null, ""],
+  ["Text blocks are on separate lines", [{ type: "text", text: "one" }, "two"], "one\ntwo"],
+  [
+    "A picture is named",
+    [{ type: "image_url", image_url: { url: "data:image/png;base64,AAAA" } }],
+    "[image_url]",
+  ],
+  ["A file is named with its name", [{ type: "file", name: "plan.pdf" }], "[file: plan.pdf]"],
+  [
+    "A document is named with its title",
+    [{ type: "document", title: "Plan", source: {} }],
+    "[document: Plan]",
+  ],
+  ["Data is written as JSON", [{ type: "json", data: { x: 1 } }], '{"type":"json","data":{"x":1}}'],
+  ["An unknown block is named", [{ type: "hologram" }, {}], "[hologram]\n[block]"],
+  [
+    "Calls and reasoning are not content",
+    [
+      { type: "tool_use", id: "c", name: "x", input: {} },
+      { type: "thinking", thinking: "hm" },
+      { type: "text", text: "said" },
+    ],
+    "said",
+  ],
+  ["A value that is not a block is skipped", [null, 7, { type: "text", text: "x" }], "x"],
+])("%s", (_title, content, expected) => {
   expect(contentText(withContent(content))).toBe(expected);
 });

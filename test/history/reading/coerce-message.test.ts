@@ -16,7 +16,7 @@ import {
 import { describe, expect, it } from "vitest";
 import { coerceMessage } from "../../../src/history/read-messages.js";
 import { snapshot } from "../../support/plain-messages.js";
-import { titled } from "../../support/titled.js";
+import { rowsOf, titled } from "../../support/titled.js";
 
 const serialized = (name: string, kwargs: object) => ({
   lc: 1,
@@ -27,33 +27,23 @@ const serialized = (name: string, kwargs: object) => ({
 
 describe("A message-like becomes a message", () => {
   it.each(
-    titled<{ title: string; value: unknown; expected: unknown }>([
-      { title: "a string", value: "hi", expected: new HumanMessage("hi") },
-      { title: "an empty string", value: "", expected: new HumanMessage("") },
-      { title: "a tuple", value: ["assistant", "hi"], expected: new AIMessage("hi") },
-      {
-        title: "an object with a role",
-        value: { role: "system", content: "hi" },
-        expected: new SystemMessage("hi"),
-      },
-      {
-        title: "an object with a type",
-        value: { type: "human", content: "hi" },
-        expected: new HumanMessage("hi"),
-      },
-      {
-        title: "a result",
-        value: { role: "tool", content: "hi", tool_call_id: "c" },
-        expected: new ToolMessage({ content: "hi", tool_call_id: "c" }),
-      },
-      { title: "a removal", value: { type: "remove", id: "h" }, expected: new RemoveMessage({ id: "h" }) },
-      {
-        title: "LangChain's serialized form",
-        value: serialized("AIMessage", { content: "hi", id: "a" }),
-        expected: new AIMessage({ content: "hi", id: "a" }),
-      },
-    ]),
-  )("%s", (_title, { value, expected }) => {
+    rowsOf<[value: unknown, expected: unknown]>({
+      "a string": ["hi", new HumanMessage("hi")],
+      "an empty string": ["", new HumanMessage("")],
+      "a tuple": [["assistant", "hi"], new AIMessage("hi")],
+      "an object with a role": [{ role: "system", content: "hi" }, new SystemMessage("hi")],
+      "an object with a type": [{ type: "human", content: "hi" }, new HumanMessage("hi")],
+      "a result": [
+        { role: "tool", content: "hi", tool_call_id: "c" },
+        new ToolMessage({ content: "hi", tool_call_id: "c" }),
+      ],
+      "a removal": [{ type: "remove", id: "h" }, new RemoveMessage({ id: "h" })],
+      "LangChain's serialized form": [
+        serialized("AIMessage", { content: "hi", id: "a" }),
+        new AIMessage({ content: "hi", id: "a" }),
+      ],
+    }),
+  )("%s", (_title, value, expected) => {
     const message = coerceMessage(value);
     expect(message?.constructor).toBe(Object(expected).constructor);
     expect(JSON.stringify(message)).toBe(JSON.stringify(expected));
@@ -149,22 +139,20 @@ describe("A value that is not a message becomes undefined", () => {
     },
   });
 
-  it.each(
-    titled<{ title: string; value: unknown }>([
-      { title: "null", value: null },
-      { title: "undefined", value: undefined },
-      { title: "a number", value: 7 },
-      { title: "an empty object", value: {} },
-      { title: "an object without a role", value: { content: "hi" } },
-      { title: "an unknown role", value: { role: "nobody", content: "hi" } },
-      { title: "a result without a call id", value: { role: "tool", content: "hi" } },
-      { title: "a removal without an id", value: { type: "remove" } },
-      { title: "an empty tuple", value: [] },
-      { title: "a throwing getter", value: throwing },
-      { title: "a serialized class that is not a message", value: serialized("Document", {}) },
-      { title: "an object that has only one method of messages", value: { _getType: () => "human" } },
-    ]),
-  )("%s", (_title, { value }) => {
+  it.each<[title: string, value: unknown]>([
+    ["null", null],
+    ["undefined", undefined],
+    ["a number", 7],
+    ["an empty object", {}],
+    ["an object without a role", { content: "hi" }],
+    ["an unknown role", { role: "nobody", content: "hi" }],
+    ["a result without a call id", { role: "tool", content: "hi" }],
+    ["a removal without an id", { type: "remove" }],
+    ["an empty tuple", []],
+    ["a throwing getter", throwing],
+    ["a serialized class that is not a message", serialized("Document", {})],
+    ["an object that has only one method of messages", { _getType: () => "human" }],
+  ])("%s", (_title, value) => {
     expect(coerceMessage(value)).toBeUndefined();
   });
 });
@@ -173,36 +161,27 @@ describe("The value is not changed", () => {
   const call = { id: "c", name: "f", args: {} };
 
   it.each(
-    titled<{ title: string; value: unknown }>([
-      { title: "an object", value: { role: "user", content: [{ type: "text", text: "hi" }] } },
-      { title: "a serialized message", value: serialized("AIMessage", { content: "hi" }) },
-      {
-        title: "a chunk in the format of content blocks",
-        value: new AIMessageChunk({
-          content: [{ type: "text", text: "hi" }],
-          tool_calls: [call],
-          response_metadata: { output_version: "v1" },
-        }),
+    Object.entries<unknown>({
+      "an object": { role: "user", content: [{ type: "text", text: "hi" }] },
+      "a serialized message": serialized("AIMessage", { content: "hi" }),
+      "a chunk in the format of content blocks": new AIMessageChunk({
+        content: [{ type: "text", text: "hi" }],
+        tool_calls: [call],
+        response_metadata: { output_version: "v1" },
+      }),
+      "an object in the format of content blocks": {
+        type: "ai",
+        content: [{ type: "text", text: "hi" }],
+        tool_calls: [call],
+        response_metadata: { output_version: "v1" },
       },
-      {
-        title: "an object in the format of content blocks",
-        value: {
-          type: "ai",
-          content: [{ type: "text", text: "hi" }],
-          tool_calls: [call],
-          response_metadata: { output_version: "v1" },
-        },
-      },
-      {
-        title: "a serialized message in the format of content blocks",
-        value: serialized("AIMessage", {
-          content: [{ type: "text", text: "hi" }],
-          tool_calls: [call],
-          response_metadata: { output_version: "v1" },
-        }),
-      },
-    ]),
-  )("%s", (_title, { value }) => {
+      "a serialized message in the format of content blocks": serialized("AIMessage", {
+        content: [{ type: "text", text: "hi" }],
+        tool_calls: [call],
+        response_metadata: { output_version: "v1" },
+      }),
+    }),
+  )("%s", (_title, value) => {
     const before = snapshot(value);
     expect(coerceMessage(value)).toBeDefined();
     expect(snapshot(value)).toEqual(before);

@@ -69,24 +69,19 @@ describe("an update at the end of a long history reads as much as one of a short
   });
 });
 
-const IN_THE_MIDDLE: readonly (readonly [string, (middle: number) => BaseMessage])[] = [
-  ["replaces a user message", (middle) => new HumanMessage({ id: `h${middle}`, content: "Look again" })],
-  [
-    "replaces a message with calls",
-    (middle) =>
-      new AIMessage({
-        id: `a${middle}`,
-        content: "I look.",
-        tool_calls: [{ id: `c${middle}`, name: "look", args: {} }],
-      }),
-  ],
-  [
-    "replaces a result",
-    (middle) => new ToolMessage({ id: `r${middle}`, content: "lost", tool_call_id: `c${middle}` }),
-  ],
-  ["removes a text", (middle) => new RemoveMessage({ id: `t${middle}` })],
-  ["removes a call and its result", (middle) => new RemoveMessage({ id: `a${middle}` })],
-];
+const IN_THE_MIDDLE = Object.entries<(middle: number) => BaseMessage>({
+  "replaces a user message": (middle) => new HumanMessage({ id: `h${middle}`, content: "Look again" }),
+  "replaces a message with calls": (middle) =>
+    new AIMessage({
+      id: `a${middle}`,
+      content: "I look.",
+      tool_calls: [{ id: `c${middle}`, name: "look", args: {} }],
+    }),
+  "replaces a result": (middle) =>
+    new ToolMessage({ id: `r${middle}`, content: "lost", tool_call_id: `c${middle}` }),
+  "removes a text": (middle) => new RemoveMessage({ id: `t${middle}` }),
+  "removes a call and its result": (middle) => new RemoveMessage({ id: `a${middle}` }),
+});
 
 describe("an update in the middle of a history reads the messages after it once", () => {
   it.each(IN_THE_MIDDLE)("that %s", (_name, update) => {

@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { InvalidMessageError } from "../../../src/errors.js";
 import { PairedMessagesValue, REPAIR_CHANNEL } from "../../../src/history/reducer/paired-messages.js";
 import { PairedMessagesDeltaValue } from "../../../src/threads/langgraph/channels.js";
-import { ai, human, placeholder, removal, result } from "../../support/make-messages.js";
+import { ai, human, removal, result } from "../../support/make-messages.js";
 import { outline, toPlainList } from "../../support/plain-messages.js";
 import { stateViolations } from "../../support/strict-check.js";
 
@@ -58,29 +58,6 @@ describe.each([
     expect(toPlainList(await read())).toEqual(toPlainList(messages));
   });
 
-  it("places a late result at its call", async () => {
-    const { run, read } = build(field);
-    await run([human("h1")], ai("a", "c", "d"));
-    await run([result("td", "d")]);
-    await run([human("h2")], result("tc", "c"));
-    expect(outline(await read())).toBe("h1 a tc td h2");
-  });
-
-  it("replaces a placeholder when the result comes", async () => {
-    const { run, read } = build(field);
-    await run([human("h1")], ai("a", "c"));
-    await run([placeholder("p", "c"), human("h2")]);
-    await run([result("t", "c")]);
-    expect(outline(await read())).toBe("h1 a t h2");
-  });
-
-  it("resolves removals, even of unknown messages", async () => {
-    const { run, read } = build(field);
-    await run([human("h1")], [ai("a", "c"), result("t", "c")]);
-    await run([removal("a"), removal("gone"), human("h2")]);
-    expect(outline(await read())).toBe("h1 h2");
-  });
-
   it("takes updates of the state", async () => {
     const { run, read, update } = build(field);
     await run([human("h1")], ai("a", "c"));
@@ -89,19 +66,6 @@ describe.each([
     const messages = await read();
     expect(outline(messages)).toBe("h1 a t h2");
     expect(messages[3]?.content).toBe("edited again");
-  });
-
-  it("keeps a thread of many steps in order", async () => {
-    const { run, read } = build(field);
-    for (let turn = 0; turn < 30; turn += 1) {
-      // Each turn uses the same call id, and its result comes one turn later.
-      const late = turn > 0 ? [result(`t${turn - 1}`, "c")] : [];
-      await run([human(`h${turn}`), ...late], ai(`a${turn}`, "c"));
-    }
-    const messages = await read();
-    expect(messages).toHaveLength(89);
-    expect(stateViolations(messages)).toEqual([]);
-    expect(outline(messages.slice(0, 6))).toBe("h0 a0 t0 h1 a1 t1");
   });
 
   it.each([

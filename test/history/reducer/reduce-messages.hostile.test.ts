@@ -4,7 +4,6 @@ import { reduceMessages } from "../../../src/history/reducer/reduce-messages.js"
 import { human, result } from "../../support/make-messages.js";
 import { outline } from "../../support/plain-messages.js";
 import { stateViolations } from "../../support/strict-check.js";
-import { titled } from "../../support/titled.js";
 
 const reduce = (history: unknown, update: unknown) => reduceMessages(history, update).messages;
 
@@ -13,26 +12,17 @@ describe("Rule 3: it never throws", () => {
     throw new Error("Not to be read");
   };
 
-  it.each(
-    titled<{ title: string; value: unknown }>([
-      { title: "null", value: null },
-      { title: "a number", value: 7 },
-      { title: "an object without a role", value: { content: "hi" } },
-      { title: "an unknown role", value: { role: "nobody", content: "hi" } },
-      { title: "a result without a call id", value: { role: "tool", content: "hi" } },
-      { title: "a bigint", value: 1n },
-      {
-        title: "an object whose getter throws",
-        value: Object.defineProperty({}, "role", { get: unreadable }),
-      },
-      {
-        title: "a proxy that throws on every access",
-        value: new Proxy({}, { get: unreadable, has: unreadable }),
-      },
-      // `coerceMessageLikeToMessage` treats any object with this method as a message.
-      { title: "an object that has only one method of messages", value: { _getType: () => "human" } },
-    ]),
-  )("but drops and reports %s", (_title, { value }) => {
+  it.each<[title: string, value: unknown]>([
+    ["null", null],
+    ["a number", 7],
+    ["an object without a role", { content: "hi" }],
+    ["an unknown role", { role: "nobody", content: "hi" }],
+    ["a result without a call id", { role: "tool", content: "hi" }],
+    ["a bigint", 1n],
+    ["an object whose getter throws", Object.defineProperty({}, "role", { get: unreadable })],
+    ["a proxy that throws on every access", new Proxy({}, { get: unreadable, has: unreadable })],
+    ["an object that has only one method of messages", { _getType: () => "human" }],
+  ])("but drops and reports %s", (_title, value) => {
     const { messages, repairs } = reduceMessages([human("h")], [value, human("h2")]);
     expect(outline(messages)).toBe("h h2");
     expect(repairs.map(({ kind }) => kind)).toEqual(["value-refused"]);
@@ -50,13 +40,11 @@ describe("Rule 3: it never throws", () => {
     },
   );
 
-  it.each(
-    titled<{ title: string; content: unknown }>([
-      { title: "a bigint", content: [{ type: "data", value: 1n }] },
-      { title: "a cycle", content: cyclicContent() },
-      { title: "nothing", content: undefined },
-    ]),
-  )("for a message whose content is or contains %s", (_title, { content }) => {
+  it.each<[title: string, content: unknown]>([
+    ["a bigint", [{ type: "data", value: 1n }]],
+    ["a cycle", cyclicContent()],
+    ["nothing", undefined],
+  ])("for a message whose content is or contains %s", (_title, content) => {
     const fields = { content } as { content: string };
     const messages = reduce([], [new HumanMessage(fields), new HumanMessage(fields)]);
     expect(messages).toHaveLength(2);

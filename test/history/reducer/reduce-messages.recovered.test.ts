@@ -10,24 +10,12 @@ describe("a recovered message", () => {
   const history = [human("h1"), ai("a1", "c1", "c2"), result("r1", "c1"), human("h2")];
 
   it.each([
-    { after: "h1", place: "after a message", expected: ["h1", "new", "a1", "r1", "h2"] },
-    {
-      after: "a1",
-      place: "after the results of a message with calls",
-      expected: ["h1", "a1", "r1", "new", "h2"],
-    },
-    {
-      after: "r1",
-      place: "after all results of the group of a result",
-      expected: ["h1", "a1", "r1", "new", "h2"],
-    },
-    { after: "", place: "first", expected: ["new", "h1", "a1", "r1", "h2"] },
-    {
-      after: "unknown",
-      place: "last, if the message that it follows is not there",
-      expected: ["h1", "a1", "r1", "h2", "new"],
-    },
-  ])("is placed $place", ({ after, expected }) => {
+    ["after a message", "h1", ["h1", "new", "a1", "r1", "h2"]],
+    ["after the results of a message with calls", "a1", ["h1", "a1", "r1", "new", "h2"]],
+    ["after all results of the group of a result", "r1", ["h1", "a1", "r1", "new", "h2"]],
+    ["first", "", ["new", "h1", "a1", "r1", "h2"]],
+    ["last, if the message that it follows is not there", "unknown", ["h1", "a1", "r1", "h2", "new"]],
+  ])("is placed %s", (_place, after, expected) => {
     expect(ids(history, markRecovered(ai("new"), after))).toEqual(expected);
   });
 

@@ -1,77 +1,28 @@
 import { describe, expect, it } from "vitest";
 import { reduceMessages } from "../../../src/history/reducer/reduce-messages.js";
-import { ai, human, removal, result, summary, system } from "../../support/make-messages.js";
+import { ai, human, result, summary } from "../../support/make-messages.js";
 import { outline } from "../../support/plain-messages.js";
-import { expectCase, type ReducerCase } from "../../support/reducer-case.js";
+import { expectCase } from "../../support/reducer-case.js";
 import { stateViolations } from "../../support/strict-check.js";
-import { titled } from "../../support/titled.js";
 
 describe("Rule 8: a summary is placed after the messages that it covers", () => {
-  const thread = () => [
-    system("sys"),
-    human("h1"),
-    ai("a1", "c"),
-    result("t1", "c"),
-    human("h2"),
-    ai("a2", "d"),
-  ];
-  const covered = ["h1", "a1", "t1"];
-
   it.each(
-    titled<ReducerCase>([
-      {
-        title: "after the last message that it covers",
-        history: thread(),
-        update: [summary("s", { kind: "keep", messages: covered })],
-        expected: "sys h1 a1 t1 s h2 a2",
-      },
-      {
-        title: "never between a call and its result",
-        history: thread(),
-        update: [summary("s", { kind: "keep", messages: ["a1"] })],
-        expected: "sys h1 a1 t1 s h2 a2",
-      },
-      {
-        title: "after the leading system messages if no covered message is in the history",
-        history: thread(),
-        update: [summary("s", { kind: "keep", messages: ["gone"] })],
-        expected: "sys s h1 a1 t1 h2 a2",
-      },
-      {
-        title: "and archived messages leave in the same step, but not those that another branch appended",
-        history: thread(),
-        update: [human("new"), summary("s", { kind: "archive", messages: covered, calls: ["c"] })],
-        expected: "sys s h2 a2 new",
-      },
-      {
-        title: "a result that arrived meanwhile for an archived call is kept after the summary",
-        history: thread(),
-        update: [summary("s", { kind: "archive", messages: ["h1", "a1"], calls: ["c"] })],
-        expected: "sys s t1 h2 a2",
-      },
-      {
-        title: "and moves to the next summary when that archives the first",
-        history: [
-          summary("s", { kind: "archive", messages: ["a"], calls: ["c"] }),
-          result("t", "c"),
-          human("h"),
-        ],
-        update: [summary("s2", { kind: "archive", messages: ["s"], calls: ["c"] })],
-        expected: "s2 t h",
-      },
-      {
-        title: "a result that it names leaves, although its call stays",
-        history: thread(),
-        update: [summary("s", { kind: "archive", messages: ["t1"], calls: [] })],
-        expected: "sys h1 a1 s h2 a2",
-      },
-      {
-        title: "removing a summary whose messages stay undoes it",
-        history: thread(),
-        update: [summary("s", { kind: "keep", messages: covered }), removal("s")],
-        expected: "sys h1 a1 t1 h2 a2",
-      },
-    ]),
+    Object.entries({
+      "after the last message that it covers":
+        "sys! h1 a1(c) t1:c h2 a2(d) | s[h1,a1,t1] => sys h1 a1 t1 s h2 a2",
+      "never between a call and its result": "sys! h1 a1(c) t1:c h2 a2(d) | s[a1] => sys h1 a1 t1 s h2 a2",
+      "after the leading system messages if no covered message is in the history":
+        "sys! h1 a1(c) t1:c h2 a2(d) | s[gone] => sys s h1 a1 t1 h2 a2",
+      "and archived messages leave in the same step, but not those that another branch appended":
+        "sys! h1 a1(c) t1:c h2 a2(d) | new s[h1,a1,t1|c] => sys s h2 a2 new",
+      "a result that arrived meanwhile for an archived call is kept after the summary":
+        "sys! h1 a1(c) t1:c h2 a2(d) | s[h1,a1|c] => sys s t1 h2 a2",
+      "and moves to the next summary when that archives the first": "s[a|c] t:c h | s2[s|c] => s2 t h",
+      "a result that it names leaves, although its call stays":
+        "sys! h1 a1(c) t1:c h2 a2(d) | s[t1|] => sys h1 a1 s h2 a2",
+      "removing a summary whose messages stay undoes it":
+        "sys! h1 a1(c) t1:c h2 a2(d) | s[h1,a1,t1] -s => sys h1 a1 t1 h2 a2",
+    }),
   )("%s", expectCase);
 
   it("archives once: written again, it does not remove messages that came back since", () => {
@@ -85,35 +36,12 @@ describe("Rule 8: a summary is placed after the messages that it covers", () => 
 
 describe("Rule 10: a state that is not in this form is brought into it first", () => {
   it.each(
-    titled<ReducerCase>([
-      {
-        title: "a misplaced result is moved",
-        history: [ai("a", "c"), human("h"), result("t", "c")],
-        update: [],
-        expected: "a t h",
-        repairs: ["result-moved"],
-      },
-      {
-        title: "an orphan is refused",
-        history: [result("t", "c"), human("h")],
-        update: [],
-        expected: "h",
-        repairs: ["orphan-refused"],
-      },
-      {
-        title: "the first of two results stays",
-        history: [ai("a", "c"), result("t1", "c"), result("t2", "c")],
-        update: [human("h")],
-        expected: "a t1 h",
-        repairs: ["duplicate-refused"],
-      },
-      {
-        title: "a removal in it is resolved",
-        history: [human("h1"), human("h2"), removal("h1")],
-        update: [],
-        expected: "h2",
-      },
-    ]),
+    Object.entries({
+      "a misplaced result is moved": "a(c) h t:c |  => a t h ! result-moved",
+      "an orphan is refused": "t:c h |  => h ! orphan-refused",
+      "the first of two results stays": "a(c) t1:c t2:c | h => a t1 h ! duplicate-refused",
+      "a removal in it is resolved": "h1 h2 -h1 |  => h2",
+    }),
   )("%s", expectCase);
 
   it("a second message with a used id gets another id", () => {

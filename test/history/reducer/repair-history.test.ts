@@ -1,21 +1,13 @@
 import { AIMessage, AIMessageChunk, type BaseMessage, HumanMessage } from "@langchain/core/messages";
 import { JsonPlusSerializer } from "@langchain/langgraph-checkpoint";
 import { describe, expect, it } from "vitest";
-import type { RepairKind } from "../../../src/history/reducer/repair.js";
 import { repairHistory } from "../../../src/history/reducer/repair-history.js";
-import { ai, human, placeholder, removal, removeAll, result, system } from "../../support/make-messages.js";
-import { toPlainList } from "../../support/plain-messages.js";
+import { ai, human, messagesIn, result } from "../../support/make-messages.js";
+import { outline, toPlainList } from "../../support/plain-messages.js";
 import { strictViolations } from "../../support/strict-check.js";
-import { titled } from "../../support/titled.js";
+import { rowsOf } from "../../support/titled.js";
 
-interface Case {
-  readonly title: string;
-  readonly messages: readonly unknown[];
-  /** Ids. An added placeholder is `+` and the id of its call. */
-  readonly expected: string;
-  readonly repairs: readonly RepairKind[];
-}
-
+/** The ids. An added placeholder is `+` and the id of its call. */
 function draw(given: readonly unknown[], messages: readonly BaseMessage[]): string {
   const isNew = (message: BaseMessage) => !given.some((one) => Object(one).id === message.id);
   return messages
@@ -25,79 +17,34 @@ function draw(given: readonly unknown[], messages: readonly BaseMessage[]): stri
 
 describe("A list is repaired", () => {
   it.each(
-    titled<Case>([
-      {
-        title: "by closing a dangling call",
-        messages: [human("h"), ai("a", "c"), human("h2")],
-        expected: "h a +c h2",
-        repairs: ["call-closed"],
-      },
-      {
-        title: "by closing the calls of the last group too, because a strict check requires it",
-        messages: [human("h"), ai("a", "c", "d"), result("td", "d")],
-        expected: "h a +c td",
-        repairs: ["call-closed"],
-      },
-      {
-        title: "by closing each of two calls of one id",
-        messages: [ai("a", "c", "c"), result("t", "c"), human("h")],
-        expected: "a t +c h",
-        repairs: ["call-closed"],
-      },
-      {
-        title: "by moving a result to its call",
-        messages: [ai("a", "c"), human("h"), result("t", "c")],
-        expected: "a t h",
-        repairs: ["result-moved"],
-      },
-      {
-        title: "by putting results in call order",
-        messages: [ai("a", "c", "d"), result("td", "d"), result("tc", "c")],
-        expected: "a tc td",
-        repairs: ["result-moved", "result-moved"],
-      },
-      {
-        title: "by dropping an orphan",
-        messages: [result("t", "c"), human("h")],
-        expected: "h",
-        repairs: ["orphan-refused"],
-      },
-      {
-        title: "by dropping the second result of a call",
-        messages: [ai("a", "c"), result("t1", "c"), result("t2", "c"), human("h")],
-        expected: "a t1 h",
-        repairs: ["duplicate-refused"],
-      },
-      {
-        title: "by dropping a placeholder if a real result came later",
-        messages: [ai("a", "c"), placeholder("p", "c"), human("h"), result("t", "c")],
-        expected: "a t h",
-        repairs: ["duplicate-refused", "result-moved"],
-      },
-      {
-        title: "by occurrence, if an id repeats",
-        messages: [ai("a", "c"), result("t", "c"), human("h"), ai("b", "c"), human("h2")],
-        expected: "a t h b +c h2",
-        repairs: ["call-closed"],
-      },
-      {
-        title: "by resolving removals",
-        messages: [human("h1"), removeAll(), human("h2"), human("h3"), removal("h2")],
-        expected: "h3",
-        repairs: [],
-      },
-      {
-        title: "by dropping values that are not messages",
-        messages: [null, human("h"), { content: "hi" }],
-        expected: "h",
-        repairs: ["value-refused", "value-refused"],
-      },
-    ]),
-  )("%s", (_title, { messages, expected, repairs }) => {
+    Object.entries({
+      "by closing a dangling call": "h a(c) h2 => h a +c h2 ! call-closed",
+      "by closing the calls of the last group too, because a strict check requires it":
+        "h a(c,d) td:d => h a +c td ! call-closed",
+      "by closing each of two calls of one id": "a(c,c) t:c h => a t +c h ! call-closed",
+      "by moving a result to its call": "a(c) h t:c => a t h ! result-moved",
+      "by putting results in call order": "a(c,d) td:d tc:c => a tc td ! result-moved result-moved",
+      "by dropping an orphan": "t:c h => h ! orphan-refused",
+      "by dropping the second result of a call": "a(c) t1:c t2:c h => a t1 h ! duplicate-refused",
+      "by dropping a placeholder if a real result came later":
+        "a(c) p?c h t:c => a t h ! duplicate-refused result-moved",
+      "by occurrence, if an id repeats": "a(c) t:c h b(c) h2 => a t h b +c h2 ! call-closed",
+      "by resolving removals": "h1 -* h2 h3 -h2 => h3",
+    }),
+  )("%s", (_title, line) => {
+    const [list = "", outcome = ""] = line.split(" => ");
+    const [expected, kinds] = outcome.split(" ! ");
+    const messages = messagesIn(list);
     const repaired = repairHistory(messages);
     expect(draw(messages, repaired.messages)).toBe(expected);
-    expect(repaired.repairs.map(({ kind }) => kind)).toEqual(repairs);
+    expect(repaired.repairs.map(({ kind }) => kind)).toEqual(kinds?.split(" ") ?? []);
     expect(strictViolations(repaired.messages)).toEqual([]);
+  });
+
+  it("by dropping values that are not messages", () => {
+    const { messages, repairs } = repairHistory([null, human("h"), { content: "hi" }]);
+    expect(outline(messages)).toBe("h");
+    expect(repairs.map(({ kind }) => kind)).toEqual(["value-refused", "value-refused"]);
   });
 
   it("even if messages are plain objects", () => {
@@ -111,39 +58,25 @@ describe("A list is repaired", () => {
 
 describe("A sound list is returned as the same array", () => {
   it.each(
-    titled<{ title: string; messages: BaseMessage[] }>([
-      { title: "an empty list", messages: [] },
-      { title: "one without calls", messages: [system("s"), human("h"), ai("a")] },
-      {
-        title: "one with groups",
-        messages: [ai("a", "c", "d"), result("tc", "c"), result("td", "d"), human("h")],
-      },
-      {
-        title: "one with a repeated id",
-        messages: [ai("a", "c"), result("t", "c"), ai("b", "c"), result("t2", "c")],
-      },
-      {
-        title: "one with two calls of one id: the first has a placeholder, the second a result",
-        messages: [ai("a", "c", "c"), placeholder("p", "c"), result("t", "c"), human("h")],
-      },
-      {
-        title: "one with an invalid call",
-        messages: [
-          new AIMessage({ id: "a", content: "", invalid_tool_calls: [{ id: "c", name: "t", args: "{" }] }),
-          result("t", "c"),
-        ],
-      },
-      {
-        title: "one with calls that are only in the content",
-        messages: [
-          new AIMessage({ id: "a", content: [{ type: "tool_use", id: "c", name: "t", input: {} }] }),
-          result("t", "c"),
-        ],
-      },
-      { title: "one with a chunk", messages: [new AIMessageChunk("hi")] },
-      { title: "one without ids", messages: [new HumanMessage("hi"), new HumanMessage("hi")] },
-    ]),
-  )("%s", (_title, { messages }) => {
+    Object.entries<BaseMessage[]>({
+      "an empty list": messagesIn(""),
+      "one without calls": messagesIn("s! h a()"),
+      "one with groups": messagesIn("a(c,d) tc:c td:d h"),
+      "one with a repeated id": messagesIn("a(c) t:c b(c) t2:c"),
+      "one with two calls of one id: the first has a placeholder, the second a result":
+        messagesIn("a(c,c) p?c t:c h"),
+      "one with an invalid call": [
+        new AIMessage({ id: "a", content: "", invalid_tool_calls: [{ id: "c", name: "t", args: "{" }] }),
+        result("t", "c"),
+      ],
+      "one with calls that are only in the content": [
+        new AIMessage({ id: "a", content: [{ type: "tool_use", id: "c", name: "t", input: {} }] }),
+        result("t", "c"),
+      ],
+      "one with a chunk": [new AIMessageChunk("hi")],
+      "one without ids": [new HumanMessage("hi"), new HumanMessage("hi")],
+    }),
+  )("%s", (_title, messages) => {
     const repaired = repairHistory(messages);
     expect(repaired.messages).toBe(messages);
     expect(repaired.repairs).toEqual([]);
@@ -158,29 +91,25 @@ describe("A placeholder says why, as far as that is known", () => {
   });
 
   it.each(
-    titled<{ title: string; messages: BaseMessage[]; text: string }>([
-      {
-        title: "a new message came",
-        messages: [ai("a", "c"), human("h")],
-        text: "Tool call tool_c (c): a new message came before it finished. It may or may not have taken effect.",
-      },
-      {
-        title: "the model went on without it",
-        messages: [ai("a", "c"), ai("b")],
-        text: "Tool call tool_c (c): no result was recorded for it. It may or may not have taken effect.",
-      },
-      {
-        title: "the list ends there",
-        messages: [ai("a", "c")],
-        text: "Tool call tool_c (c): no result was recorded for it. It may or may not have taken effect.",
-      },
-      {
-        title: "the arguments could not be parsed",
-        messages: [invalid, human("h")],
-        text: "Tool call search (c): its arguments were not valid JSON, so it was not run.",
-      },
-    ]),
-  )("%s", (_title, { messages, text }) => {
+    rowsOf<[messages: BaseMessage[], text: string]>({
+      "a new message came": [
+        messagesIn("a(c) h"),
+        "Tool call tool_c (c): a new message came before it finished. It may or may not have taken effect.",
+      ],
+      "the model went on without it": [
+        messagesIn("a(c) b()"),
+        "Tool call tool_c (c): no result was recorded for it. It may or may not have taken effect.",
+      ],
+      "the list ends there": [
+        messagesIn("a(c)"),
+        "Tool call tool_c (c): no result was recorded for it. It may or may not have taken effect.",
+      ],
+      "the arguments could not be parsed": [
+        [invalid, human("h")],
+        "Tool call search (c): its arguments were not valid JSON, so it was not run.",
+      ],
+    }),
+  )("%s", (_title, messages, text) => {
     const [added] = repairHistory(messages).messages.slice(1);
     expect(added).toMatchObject({ type: "tool", content: text, status: "error" });
   });
@@ -229,16 +158,14 @@ describe("It never throws", () => {
     throw new Error("Not to be read");
   };
 
-  it.each(
-    titled<{ title: string; messages: unknown[] }>([
-      { title: "for a list with holes", messages: new Array(2) },
-      { title: "for an object that cannot be read", messages: [new Proxy({}, { get: refuse, has: refuse })] },
-      {
-        title: "for a message whose calls cannot be read",
-        messages: [Object.defineProperty(new AIMessage("hi"), "tool_calls", { get: refuse })],
-      },
-    ]),
-  )("%s", (_title, { messages }) => {
+  it.each<[title: string, messages: unknown[]]>([
+    ["for a list with holes", new Array(2)],
+    ["for an object that cannot be read", [new Proxy({}, { get: refuse, has: refuse })]],
+    [
+      "for a message whose calls cannot be read",
+      [Object.defineProperty(new AIMessage("hi"), "tool_calls", { get: refuse })],
+    ],
+  ])("%s", (_title, messages) => {
     expect(() => repairHistory(messages)).not.toThrow();
   });
 });

@@ -5,29 +5,22 @@ import { reduceMessages } from "../../../src/history/reducer/reduce-messages.js"
 import { rewriteHistory } from "../../../src/history/reducer/rewrite-history.js";
 import { build, type Entry, entries, messageEntries } from "../../support/arbitraries.js";
 import { runs } from "../../support/law-runs.js";
-import { ai, human, placeholder, result } from "../../support/make-messages.js";
-import { outline, toPlainList } from "../../support/plain-messages.js";
+import { messagesIn } from "../../support/make-messages.js";
+import { toPlainList } from "../../support/plain-messages.js";
 
 const reduce = (state: unknown, update: unknown): BaseMessage[] => reduceMessages(state, update).messages;
 
 describe("A rewritten history", () => {
-  it.each<{ title: string; history: BaseMessage[] }>([
-    { title: "if every call has a result", history: [ai("a", "c", "d"), result("r", "c"), result("s", "d")] },
-    {
-      title: "with an open call before a call of the same id that has a result",
-      history: [ai("a", "c", "d", "c"), result("r", "d"), result("s", "c"), human("h")],
-    },
-    {
-      title: "with a placeholder before a result for another call of its id",
-      history: [ai("a", "c", "c", "d"), placeholder("p", "c"), result("r", "c"), human("h")],
-    },
-    {
-      title: "with an open call, a placeholder and a result of one id",
-      history: [ai("a", "c", "d", "c", "c"), result("r", "d"), placeholder("p", "c"), result("s", "c")],
-    },
-  ])("is the same as before $title", ({ history }) => {
-    const { messages } = reduceMessages([human("before")], rewriteHistory(history));
-    expect(outline(messages)).toBe(outline(history));
+  it.each(
+    Object.entries({
+      "if every call has a result": "a(c,d) r:c s:d",
+      "with an open call before a call of the same id that has a result": "a(c,d,c) r:d s:c h",
+      "with a placeholder before a result for another call of its id": "a(c,c,d) p?c r:c h",
+      "with an open call, a placeholder and a result of one id": "a(c,d,c,c) r:d p?c s:c",
+    }),
+  )("is the same as before %s", (_title, line) => {
+    const history = messagesIn(line);
+    const { messages } = reduceMessages(messagesIn("before"), rewriteHistory(history));
     expect(toPlainList(messages)).toEqual(toPlainList(history));
   });
 

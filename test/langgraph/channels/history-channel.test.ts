@@ -29,6 +29,7 @@ import {
   withQuietChannels,
   withValueUntilNextStep,
 } from "../../../src/threads/langgraph/channels.js";
+import { allOf } from "../../support/all-of.js";
 import { ai, human, removal, result } from "../../support/make-messages.js";
 import { outline, toPlainList } from "../../support/plain-messages.js";
 import { inThread, user } from "../../support/thread.js";
@@ -211,9 +212,7 @@ it("A channel without a value behaves as LangGraph's own one, and makes no error
   for (const make of [<Graph>(graph: Graph) => graph, withQuietChannels]) {
     const graph = make(draw()).compile({ checkpointer: new MemorySaver() });
     const thread = { configurable: { thread_id: "one" } };
-    const chunks: unknown[] = [];
-    for await (const chunk of await graph.stream({ count: 1 }, { ...thread, streamMode: "values" }))
-      chunks.push(chunk);
+    const chunks = await allOf(graph.stream({ count: 1 }, { ...thread, streamMode: "values" }));
     const states: unknown[] = [];
     for await (const { values, next } of graph.getStateHistory(thread)) states.push({ values, next });
     const again = await graph.invoke({ note: "given" }, thread);
@@ -252,9 +251,7 @@ it("The value of the channel is there after the last superstep, and gone with ne
     .compile({ checkpointer: new MemorySaver() });
   const config = { configurable: { thread_id: "1" } };
   const run = async (): Promise<unknown[]> => {
-    const seen: unknown[] = [];
-    for await (const chunk of await graph.stream({ text: "first" }, { ...config, streamMode: "values" }))
-      seen.push(chunk);
+    const seen = await allOf(graph.stream({ text: "first" }, { ...config, streamMode: "values" }));
     return seen;
   };
   const ends = [{ text: "first" }, { text: "second" }, { text: "done", response: { at: 1 } }];

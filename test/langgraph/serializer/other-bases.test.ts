@@ -18,47 +18,32 @@ function changed(change: (text: string) => string, undo: (text: string) => strin
   };
 }
 
-const BASES: readonly (readonly [title: string, base: MessageSerializer])[] = [
-  [
-    "another word for undefined",
-    changed(
-      (text) => text.replaceAll('"undefined"', '"none"'),
-      (text) => text.replaceAll('"none"', '"undefined"'),
-    ),
-  ],
-  [
-    "another version of the form",
-    changed(
-      (text) => text.replaceAll('"lc":1', '"lc":7'),
-      (text) => text.replaceAll('"lc":7', '"lc":1'),
-    ),
-  ],
-  [
-    "an encrypted form",
-    changed(
-      (text) => btoa(text),
-      (text) => (text.startsWith("[") ? text : atob(text)),
-    ),
-  ],
-  [
-    "a type of its own",
-    {
-      dumpsTyped: async (data) => ["mine", (await langGraph.dumpsTyped(data))[1]],
-      loadsTyped: (_type, data) => langGraph.loadsTyped("json", data),
-    },
-  ],
-  [
-    "one that reads no messages",
-    {
-      dumpsTyped: (data) => langGraph.dumpsTyped(data),
-      loadsTyped: async (_type, data) => JSON.parse(Buffer.from(data).toString()),
-    },
-  ],
-  [
-    "one that always fails to read",
-    { dumpsTyped: (data) => langGraph.dumpsTyped(data), loadsTyped: () => Promise.reject(new Error("no")) },
-  ],
-];
+const BASES = Object.entries<MessageSerializer>({
+  "another word for undefined": changed(
+    (text) => text.replaceAll('"undefined"', '"none"'),
+    (text) => text.replaceAll('"none"', '"undefined"'),
+  ),
+  "another version of the form": changed(
+    (text) => text.replaceAll('"lc":1', '"lc":7'),
+    (text) => text.replaceAll('"lc":7', '"lc":1'),
+  ),
+  "an encrypted form": changed(
+    (text) => btoa(text),
+    (text) => (text.startsWith("[") ? text : atob(text)),
+  ),
+  "a type of its own": {
+    dumpsTyped: async (data) => ["mine", (await langGraph.dumpsTyped(data))[1]],
+    loadsTyped: (_type, data) => langGraph.loadsTyped("json", data),
+  },
+  "one that reads no messages": {
+    dumpsTyped: (data) => langGraph.dumpsTyped(data),
+    loadsTyped: async (_type, data) => JSON.parse(Buffer.from(data).toString()),
+  },
+  "one that always fails to read": {
+    dumpsTyped: (data) => langGraph.dumpsTyped(data),
+    loadsTyped: () => Promise.reject(new Error("no")),
+  },
+});
 
 describe("everything is handed to a serializer with", () => {
   it.each(BASES)("%s", async (_title, base) => {

@@ -29,71 +29,55 @@ function nested(depth: number): unknown {
 }
 
 /** What is read without LangGraph's serializer. */
-const DIRECT: readonly (readonly [title: string, value: unknown])[] = [
-  ["plain values", { a: [1, "b", null, true], c: {} }],
-  ["undefined", { a: UNDEFINED, b: [UNDEFINED], c: { d: UNDEFINED } }],
-  ["undefined alone", UNDEFINED],
-  [
-    "each class",
-    ["HumanMessage", "AIMessage", "AIMessageChunk", "SystemMessage", "ToolMessage", "RemoveMessage"].map(
-      (name) => stored(name, { content: "a", id: "1", additional_kwargs: { a: 1 } }),
-    ),
-  ],
-  ["a message without fields", stored("HumanMessage", {})],
-  [
-    "undefined inside a message",
-    human({
-      name: UNDEFINED,
-      additional_kwargs: { a: UNDEFINED, b: [1, UNDEFINED], c: { d: UNDEFINED, e: 1 } },
-    }),
-  ],
-  [
-    "content blocks",
-    stored("AIMessage", {
-      content_blocks: [{ type: "text", text: "a" }],
-      tool_calls: [{ id: "c", name: "n", args: {} }],
-    }),
-  ],
-  [
-    "content of version 1",
-    stored("AIMessage", {
-      content: [{ type: "tool_call", id: "c", name: "n", args: {} }],
-      response_metadata: { output_version: "v1" },
-    }),
-  ],
-  [
-    "a chunk",
-    stored("AIMessageChunk", {
-      content: "",
-      tool_call_chunks: [{ id: "c", name: "n", args: "{", index: 0 }],
-    }),
-  ],
-  [
-    "a response made of a chunk",
-    stored("AIMessage", {
-      lc_serializable: true,
-      lc_kwargs: { a: UNDEFINED },
-      lc_namespace: ["a"],
-      type: "ai",
-      tool_call_chunks: [],
-      content: "a",
-    }),
-  ],
-  [
-    "a result",
-    stored("ToolMessage", {
-      content: "a",
-      tool_call_id: "c",
-      status: "error",
-      artifact: { a: [] },
-      metadata: {},
-    }),
-  ],
-  ["a snapshot", { lc: 2, type: "delta_snapshot", value: [human(), UNDEFINED] }],
-  ["a deep value", nested(190)],
-  ["a deep message", human({ additional_kwargs: { a: nested(30) } })],
-  ["keys of the stored form elsewhere", { id: ["a"], kwargs: { type: "undefined" }, type: "secret" }],
-];
+const DIRECT = Object.entries<unknown>({
+  "plain values": { a: [1, "b", null, true], c: {} },
+  undefined: { a: UNDEFINED, b: [UNDEFINED], c: { d: UNDEFINED } },
+  "undefined alone": UNDEFINED,
+  "each class": [
+    "HumanMessage",
+    "AIMessage",
+    "AIMessageChunk",
+    "SystemMessage",
+    "ToolMessage",
+    "RemoveMessage",
+  ].map((name) => stored(name, { content: "a", id: "1", additional_kwargs: { a: 1 } })),
+  "a message without fields": stored("HumanMessage", {}),
+  "undefined inside a message": human({
+    name: UNDEFINED,
+    additional_kwargs: { a: UNDEFINED, b: [1, UNDEFINED], c: { d: UNDEFINED, e: 1 } },
+  }),
+  "content blocks": stored("AIMessage", {
+    content_blocks: [{ type: "text", text: "a" }],
+    tool_calls: [{ id: "c", name: "n", args: {} }],
+  }),
+  "content of version 1": stored("AIMessage", {
+    content: [{ type: "tool_call", id: "c", name: "n", args: {} }],
+    response_metadata: { output_version: "v1" },
+  }),
+  "a chunk": stored("AIMessageChunk", {
+    content: "",
+    tool_call_chunks: [{ id: "c", name: "n", args: "{", index: 0 }],
+  }),
+  "a response made of a chunk": stored("AIMessage", {
+    lc_serializable: true,
+    lc_kwargs: { a: UNDEFINED },
+    lc_namespace: ["a"],
+    type: "ai",
+    tool_call_chunks: [],
+    content: "a",
+  }),
+  "a result": stored("ToolMessage", {
+    content: "a",
+    tool_call_id: "c",
+    status: "error",
+    artifact: { a: [] },
+    metadata: {},
+  }),
+  "a snapshot": { lc: 2, type: "delta_snapshot", value: [human(), UNDEFINED] },
+  "a deep value": nested(190),
+  "a deep message": human({ additional_kwargs: { a: nested(30) } }),
+  "keys of the stored form elsewhere": { id: ["a"], kwargs: { type: "undefined" }, type: "secret" },
+});
 
 /** What only LangGraph's serializer reads. */
 const OTHERS: readonly (readonly [title: string, value: unknown])[] = [
@@ -193,26 +177,22 @@ const OTHERS: readonly (readonly [title: string, value: unknown])[] = [
   ["a response with a wrong list", stored("AIMessage", { content: "a", tool_calls: 1, content_blocks: 2 })],
 ];
 
-const TEXTS: readonly (readonly [title: string, text: string])[] = [
-  [
-    "numbers that JSON.stringify never writes",
+const TEXTS = Object.entries<string>({
+  "numbers that JSON.stringify never writes":
     '{"a":-0,"b":1e999,"c":[{"lc":2,"type":"constructor","id":["Set"],"args":[[-0,1e999]]}]}',
-  ],
-  [
-    "such numbers in a message",
-    JSON.stringify(human({ additional_kwargs: { a: 123 } })).replace("123", "[-0,1e999,-1e999]"),
-  ],
-  ["such numbers beside `lc`", '{"lc":5,"a":-0,"b":1e999}'],
-  ["repeated keys", '{"a":1,"a":{"lc":2,"type":"undefined"},"b":1}'],
-  ["spaces", ' { "a" : [ 1 , 2 ] } '],
-  ["a byte order mark", '\ufeff{"a":1}'],
-  ["no JSON", '{"a":'],
-  ["nothing", ""],
-  [
-    "what LangGraph writes of a bigint",
+  "such numbers in a message": JSON.stringify(human({ additional_kwargs: { a: 123 } })).replace(
+    "123",
+    "[-0,1e999,-1e999]",
+  ),
+  "such numbers beside `lc`": '{"lc":5,"a":-0,"b":1e999}',
+  "repeated keys": '{"a":1,"a":{"lc":2,"type":"undefined"},"b":1}',
+  spaces: ' { "a" : [ 1 , 2 ] } ',
+  "a byte order mark": '\ufeff{"a":1}',
+  "no JSON": '{"a":',
+  nothing: "",
+  "what LangGraph writes of a bigint":
     '"[unable to serialize, circular reference is too complex to analyze]"',
-  ],
-];
+});
 
 describe("messageSerializer reads as LangGraph does:", () => {
   it.each(DIRECT)("%s", async (_title, value) => {

@@ -7,6 +7,7 @@ import { createAgent } from "langchain";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { createAgentGraph, messageSerializer, PairedMessagesDeltaValue } from "../../../src/index.js";
+import { DURABILITIES } from "../../support/crashing-thread.js";
 import { SAVERS, type SaverKind } from "../../support/savers.js";
 import { calls, scripted } from "../../support/scripted-model.js";
 import { inThread, pairedMessagesOf, pairedScript, user } from "../../support/thread.js";
@@ -56,6 +57,66 @@ describe.each(SAVERS)("With $title", (kind) => {
       const { messages } = await ask("three", new JsonPlusSerializer());
       expect(model.violations()).toEqual([]);
       expect(pairedMessagesOf({ messages })).toHaveLength(10);
+    });
+  });
+});
+
+const SERIALIZERS = {
+  /** `createAgentGraph` reads and writes through its own in place of this one. */
+  "LangGraph's": () => new JsonPlusSerializer(),
+  another: (): BaseCheckpointSaver["serde"] => {
+    const stock = new JsonPlusSerializer();
+    return {
+      dumpsTyped: (value) => stock.dumpsTyped(value),
+      loadsTyped: (...given) => stock.loadsTyped(...given),
+    };
+  },
+};
+
+/** What differs between any two threads: ids, times, and the fraction of a run in the versions of channels. */
+const OWN =
+  /[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|\b[0-9a-f]{32}\b|\d{4}-\d\d-\d\dT[\d:.]+Z|(?<=\d)\.\d+/g;
+
+/** All that is stored of the thread, as text. */
+async function storedTexts(saver: BaseCheckpointSaver): Promise<unknown[]> {
+  const stock = new JsonPlusSerializer();
+  saver.serde = {
+    dumpsTyped: (value) => stock.dumpsTyped(value),
+    loadsTyped: async (type, data) =>
+      `${type} ${typeof data === "string" ? data : new TextDecoder().decode(data)}`,
+  };
+  const texts: unknown[] = [];
+  for await (const { checkpoint, metadata, pendingWrites = [] } of saver.list(thread)) {
+    const values = [checkpoint, metadata, ...pendingWrites.map(([, ...write]) => write)];
+    texts.push(values.map((value) => JSON.stringify(value).replaceAll(OWN, "…")).sort());
+  }
+  return texts;
+}
+
+describe.each(SAVERS)("With $title", (kind) => {
+  describe.skipIf(!kind.isThere).each(["full", "delta"] as const)("and the %s channel", (messagesChannel) => {
+    it.each(DURABILITIES)("the same is stored with the serializer and without it, %s", async (durability) => {
+      const stored = await Promise.all(
+        Object.values(SERIALIZERS).map(async (createSerializer) => {
+          const saver = (await open(kind))(createSerializer());
+          const agent = createAgentGraph({
+            model: scripted("Hello.", rome, "Clear."),
+            tools: [look],
+            requireApproval: ["look"],
+            checkpointer: saver,
+            messagesChannel,
+          });
+          const options = { ...thread, durability };
+          await agent.invoke(user("Hello", "h1"), options);
+          await agent.invoke(user("How is the sky?", "h2"), options);
+          await agent.invoke(new Command({ resume: { decisions: [{ type: "approve" }] } }), options);
+          await agent.updateState(thread, user("More", "h3"));
+          return storedTexts(saver);
+        }),
+      );
+      expect(stored[0]?.length).toBeGreaterThan(3);
+      expect(JSON.stringify(stored[0])).toContain("Rome: clear");
+      expect(stored[0]).toEqual(stored[1]);
     });
   });
 });

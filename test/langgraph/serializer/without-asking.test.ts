@@ -52,9 +52,14 @@ describe.each(DIRECT)("With $title", ({ isThere, open }) => {
       const saver = (await open()).connect();
       const { serde } = saver;
       const written = vi.spyOn(JsonPlusSerializer.prototype, "dumpsTyped");
+      const read = vi.spyOn(JsonPlusSerializer.prototype, "loadsTyped");
       expect(await live(saver, channel)).toBe(7);
       const isOfThread = (value: unknown) => JSON.stringify(value)?.includes("How is the sky?");
       expect(written.mock.calls.filter(([value]) => isOfThread(value))).toEqual([]);
+      const texts = read.mock.calls.map(([, data]) =>
+        typeof data === "string" ? data : new TextDecoder().decode(data),
+      );
+      expect(texts.filter((text) => text.includes("How is the sky?"))).toEqual([]);
       expect(saver.serde).toBe(serde);
     });
   });

@@ -285,42 +285,34 @@ describe("the JSON of a message", () => {
     }
   });
 
-  const changes: readonly (readonly [title: string, change: (message: AIMessage) => void])[] = [
-    [
-      "an id, as LangGraph's reducer writes it",
-      (message) => {
-        message.id = "new";
-        message.lc_kwargs["id"] = "new";
-      },
-    ],
-    ["an id, as LangChain writes it", (message) => message._updateId("new")],
-    ["an id alone", (message) => Object.assign(message, { id: undefined })],
-    ["a name", (message) => Object.assign(message, { name: "other" })],
-    ["other content", (message) => Object.assign(message, { content: "other" })],
-    ["a block in its place", (message) => Object.assign(Object(message.content)[0], { text: "other" })],
-    ["a block more", (message) => void Object(message.content).push({ type: "text", text: "more" })],
-    ["an argument", (message) => Object.assign(message.tool_calls?.[0]?.args ?? {}, { city: "Oslo" })],
-    [
-      "a nested argument that becomes undefined",
-      (message) => Object.assign(Object(message.tool_calls?.[0]?.args.deep), { list: undefined }),
-    ],
-    ["metadata", (message) => Object.assign(message.response_metadata, { more: 1 })],
-    ["other metadata", (message) => Object.assign(message, { response_metadata: {} })],
-    ["no value", (message) => void delete message.additional_kwargs["reasoning_content"]],
-    [
-      "another order",
-      (message) => {
-        const { reasoning_content, ...others } = message.additional_kwargs;
-        message.additional_kwargs = { ...others, reasoning_content };
-      },
-    ],
-    ["an object instead of a list", (message) => Object.assign(message, { tool_calls: {} })],
-    ["a field more", (message) => Object.assign(message.lc_kwargs, { other_field: 1 })],
-    ["a field less", (message) => void delete message.lc_kwargs["name"]],
-    ["a date", (message) => Object.assign(message.additional_kwargs, { at: new Date(0) })],
-    ["another toJSON", (message) => Object.assign(message, { toJSON: () => "mine" })],
-    ["usage", (message) => Object.assign(Object(message.usage_metadata), { input_tokens: 9 })],
-  ];
+  const changes = Object.entries<(message: AIMessage) => void>({
+    "an id, as LangGraph's reducer writes it": (message) => {
+      message.id = "new";
+      message.lc_kwargs["id"] = "new";
+    },
+    "an id, as LangChain writes it": (message) => message._updateId("new"),
+    "an id alone": (message) => Object.assign(message, { id: undefined }),
+    "a name": (message) => Object.assign(message, { name: "other" }),
+    "other content": (message) => Object.assign(message, { content: "other" }),
+    "a block in its place": (message) => Object.assign(Object(message.content)[0], { text: "other" }),
+    "a block more": (message) => void Object(message.content).push({ type: "text", text: "more" }),
+    "an argument": (message) => Object.assign(message.tool_calls?.[0]?.args ?? {}, { city: "Oslo" }),
+    "a nested argument that becomes undefined": (message) =>
+      Object.assign(Object(message.tool_calls?.[0]?.args.deep), { list: undefined }),
+    metadata: (message) => Object.assign(message.response_metadata, { more: 1 }),
+    "other metadata": (message) => Object.assign(message, { response_metadata: {} }),
+    "no value": (message) => void delete message.additional_kwargs["reasoning_content"],
+    "another order": (message) => {
+      const { reasoning_content, ...others } = message.additional_kwargs;
+      message.additional_kwargs = { ...others, reasoning_content };
+    },
+    "an object instead of a list": (message) => Object.assign(message, { tool_calls: {} }),
+    "a field more": (message) => Object.assign(message.lc_kwargs, { other_field: 1 }),
+    "a field less": (message) => void delete message.lc_kwargs["name"],
+    "a date": (message) => Object.assign(message.additional_kwargs, { at: new Date(0) }),
+    "another toJSON": (message) => Object.assign(message, { toJSON: () => "mine" }),
+    usage: (message) => Object.assign(Object(message.usage_metadata), { input_tokens: 9 }),
+  });
 
   it.each(changes)("is made again after a change in place: %s", async (_title, change) => {
     const ours = await countedSerializer();

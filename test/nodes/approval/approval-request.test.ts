@@ -146,62 +146,6 @@ describe("readAnswer", () => {
   it.each(accepted)("accepts %s", (_what, given, decisions) => {
     expect(readAnswer({ decisions: given }, tasks, anyDecision)).toEqual({ kind: "decisions", decisions });
   });
-
-  const approve = { type: "approve" };
-  const refused: readonly (readonly [given: unknown, problem: string])[] = [
-    [null, "`resume`: Invalid input: expected object, received null"],
-    ["approve", "`resume`: Invalid input: expected object, received string"],
-    [true, "`resume`: Invalid input: expected object, received boolean"],
-    [[approve], "`resume`: Invalid input: expected object, received array"],
-    [{}, "`decisions`: Invalid input: expected array, received undefined"],
-    [{ decisions: { 0: approve, length: 1 } }, "`decisions`: Invalid input: expected array, received object"],
-    [{ decisions: [] }, "`decisions`: Too small: expected array to have >=1 items"],
-    [{ decisions: [approve], goto: "tools" }, '`resume`: Unrecognized key: "goto"'],
-    [{ decisions: [approve, approve, approve] }, "3 decisions for 2 requests"],
-    [{ decisions: [null] }, "`decisions.0`: Invalid input: expected object, received null"],
-    [{ decisions: [approve, "approve"] }, "`decisions.1`: Invalid input: expected object, received string"],
-    [
-      { decisions: [{ type: "accept" }] },
-      "`decisions.0.type`: Invalid discriminator value. Expected 'approve' | 'edit' | 'reject' | 'respond'",
-    ],
-    [
-      { decisions: [{ type: "constructor" }] },
-      "`decisions.0.type`: Invalid discriminator value. Expected 'approve' | 'edit' | 'reject' | 'respond'",
-    ],
-    [{ decisions: [{ ...approve, args: {} }] }, '`decisions.0`: Unrecognized key: "args"'],
-    [
-      { decisions: [JSON.parse('{"type":"approve","__proto__":{}}')] },
-      '`decisions.0`: Unrecognized key: "__proto__"',
-    ],
-    [
-      { decisions: [{ type: "respond" }] },
-      "`decisions.0.message`: Invalid input: expected string, received undefined",
-    ],
-    [
-      { decisions: [{ type: "reject", message: 3 }] },
-      "`decisions.0.message`: Invalid input: expected string, received number",
-    ],
-    [
-      { decisions: [{ type: "edit" }] },
-      "`decisions.0.edited_action`: Invalid input: expected object, received undefined",
-    ],
-    [
-      { decisions: [{ type: "edit", edited_action: { name: "send", args: [] } }] },
-      "`decisions.0.edited_action.args`: Invalid input: expected record, received array",
-    ],
-    [
-      { decisions: [approve, { type: "edit", edited_action: { name: "send", args: {} } }] },
-      "`decisions.1.edited_action.name` is `send`, but the request is for `pay`",
-    ],
-  ];
-
-  it.each(refused)("refuses %j, and says why", (given, problem) => {
-    const answer = readAnswer(given, tasks, anyDecision);
-    if (answer.kind !== "refused") throw new Error("It was taken.");
-    const [why, expected] = answer.problem.split(". Expected { decisions: [...] }, ");
-    expect(why).toBe(problem);
-    expect(expected).toMatch(/^at most one for each request, in the order of the requests: /);
-  });
 });
 
 const schemas: readonly (readonly [what: string, schema: unknown])[] = [

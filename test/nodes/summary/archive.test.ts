@@ -1,10 +1,4 @@
-import {
-  type BaseMessage,
-  HumanMessage,
-  RemoveMessage,
-  SystemMessage,
-  ToolMessage,
-} from "@langchain/core/messages";
+import { type BaseMessage, HumanMessage, SystemMessage, ToolMessage } from "@langchain/core/messages";
 import { InMemoryStore, MemorySaver, type Operation, type OperationResults } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
 import { callsOf } from "../../../src/history/call.js";
@@ -23,102 +17,13 @@ import { nested } from "../../support/foreign-values.js";
 import { FunctionModel, shortSummariser } from "../../support/function-model.js";
 import { humanOf, turnsOf } from "../../support/long-histories.js";
 import { ai, human, placeholder, result, summary } from "../../support/make-messages.js";
-import { outline, toPlainList } from "../../support/plain-messages.js";
+import { outline } from "../../support/plain-messages.js";
 import { summarizeOnce } from "../../support/run-summarize.js";
 import { stateViolations } from "../../support/strict-check.js";
 import { inThread, user } from "../../support/thread.js";
-import { titled } from "../../support/titled.js";
 
 const ID = "thread";
 const history = turnsOf(12, 60);
-const overTheWire = (value: unknown) => JSON.parse(JSON.stringify(value));
-
-/** A history that was summarised into the archive this many times. */
-async function archived(times = 1) {
-  const store = new InMemoryStore();
-  let messages: BaseMessage[] = history;
-  let said = history;
-  for (let time = 0; time < times; time += 1) {
-    if (time > 0) {
-      const more = turnsOf(12 * (time + 1), 60).slice(48 * time);
-      said = [...said, ...more];
-      messages = reduceMessages(messages, more).messages;
-    }
-    ({ messages } = await summarizeOnce(messages, shortSummariser(), { store, coveredMessages: "archive" }));
-  }
-  return { store, messages, said };
-}
-
-describe.each([1, 3])("An archived message, after %i summaries,", (times) => {
-  it("has left the state, and is in the store under its ids", async () => {
-    const { store, messages, said } = await archived(times);
-    expect(messages.length).toBeLessThan(12);
-    const [summary] = messages.filter((message) => coverageOf(message) !== undefined);
-    expect(messages.filter((message) => coverageOf(message) !== undefined)).toHaveLength(1);
-    const stored = await store.search(archiveNamespace(ID), { limit: 1000 });
-    const gone = said.filter((message) => !messages.some(({ id }) => id === message.id));
-    for (const { id } of gone) expect(stored.map(({ key }) => key)).toContain(id);
-    expect(summary).toBeDefined();
-  });
-
-  it("is read back in order, from the state of the graph and from that of the SDK", async () => {
-    const { store, messages, said } = await archived(times);
-    expect(toPlainList(await readFullHistory(store, ID, { messages }))).toEqual(toPlainList(said));
-    const plain = overTheWire(messages.map((message) => ({ ...message.toDict().data, type: message.type })));
-    expect(outline(await readFullHistory(store, ID, { messages: plain }))).toBe(outline(said));
-  });
-
-  it("is brought back by an update that goes over the wire", async () => {
-    const { store, messages, said } = await archived(times);
-    const update = overTheWire(await restoreCovered(store, ID, { messages }));
-    const restored = reduceMessages(messages, update).messages;
-    expect(outline(restored)).toBe(outline(said));
-    expect(restored.map(({ type, text }) => [type, text])).toEqual(
-      said.map(({ type, text }) => [type, text]),
-    );
-    expect(restored.flatMap((message) => Reflect.get(message, "tool_calls") ?? [])).toEqual(
-      said.flatMap((message) => Reflect.get(message, "tool_calls") ?? []),
-    );
-    expect(stateViolations(restored)).toEqual([]);
-    expect(visibleHistory(restored).summaries).toEqual([]);
-  });
-});
-
-describe("A thread whose covered messages were kept", () => {
-  it("is read without a store", async () => {
-    const { messages } = await summarizeOnce(history, shortSummariser());
-    expect(outline(await readFullHistory(undefined, ID, { messages }))).toBe(outline(history));
-  });
-
-  it("is brought back by removing the summary, and by restoreCovered", async () => {
-    const { messages, summary } = await summarizeOnce(history, shortSummariser());
-    const id = messages.find((message) => message.text === summary?.text)?.id ?? "";
-    expect(outline(reduceMessages(messages, [new RemoveMessage({ id })]).messages)).toBe(outline(history));
-    const update = overTheWire(await restoreCovered(undefined, ID, { messages }));
-    expect(outline(reduceMessages(messages, update).messages)).toBe(outline(history));
-  });
-});
-
-describe("Where a thread was first kept and later archived", () => {
-  async function mixed() {
-    const store = new InMemoryStore();
-    const first = await summarizeOnce(history, shortSummariser());
-    const more = turnsOf(24, 60).slice(48);
-    const start = reduceMessages(first.messages, more).messages;
-    const { messages } = await summarizeOnce(start, shortSummariser(), { store, coveredMessages: "archive" });
-    return { store, messages, said: [...history, ...more] };
-  }
-
-  it("nothing is lost", async () => {
-    const { store, messages, said } = await mixed();
-    expect(outline(await readFullHistory(store, ID, { messages }))).toBe(outline(said));
-  });
-
-  it("the messages of the first summary stay hidden", async () => {
-    const { messages } = await mixed();
-    expect(visibleHistory(messages).rest.length).toBeLessThan(12);
-  });
-});
 
 describe("A system message", () => {
   it("stays in the thread, even if a summary that is archived names it", async () => {
@@ -136,17 +41,6 @@ describe("A system message", () => {
 
 describe("A result that comes late for an archived call", () => {
   const start = [human("hx"), ai("ax", "c"), placeholder("p", "c"), ...history];
-
-  it("is kept, read back with its call, and brought back with it", async () => {
-    const store = new InMemoryStore();
-    const pass = await summarizeOnce(start, shortSummariser(), { store, coveredMessages: "archive" });
-    const { messages, repairs } = reduceMessages(pass.messages, [result("late", "c")]);
-    expect(repairs).toEqual([]);
-    const expected = outline([human("hx"), ai("ax", "c"), result("late", "c"), ...history]);
-    expect(outline(await readFullHistory(store, ID, { messages }))).toBe(expected);
-    const update = await restoreCovered(store, ID, { messages });
-    expect(outline(reduceMessages(messages, update).messages)).toBe(expected);
-  });
 
   it("is archived with the next summary, and can still be read back", async () => {
     const store = new InMemoryStore();
@@ -219,12 +113,6 @@ describe("The archive", () => {
     }
   });
 
-  it("keeps the order of a thread whose archived messages a client sends again", async () => {
-    const { store, messages, said } = await archived();
-    const again = reduceMessages(messages, history.slice(0, 4)).messages;
-    expect(outline(await readFullHistory(store, ID, { messages: again }))).toBe(outline(said));
-  });
-
   it("holds messages with all their fields", async () => {
     const store = new InMemoryStore();
     const content = [{ type: "image_url", image_url: { url: "data:image/png;base64,AAAA" } }];
@@ -259,31 +147,32 @@ async function read(store: ArchiveReader | undefined, messages: readonly unknown
   return { whole, missing };
 }
 
-const damages = titled<{ title: string; value: Record<string, unknown> | undefined; reason: string }>([
-  { title: "was deleted", value: undefined, reason: "missing" },
-  { title: "is not a message", value: { tampered: true }, reason: "unreadable" },
-  { title: "has an unknown type", value: { type: "nobody", data: { content: "x" } }, reason: "unreadable" },
-  { title: "is a removal", value: { type: "remove", data: { content: "", id: "h3" } }, reason: "unreadable" },
-  { title: "has no data", value: { type: "human", data: null }, reason: "unreadable" },
-]);
+const damages = [
+  ["was deleted", undefined, "missing"],
+  ["is not a message", { tampered: true }, "unreadable"],
+  ["has an unknown type", { type: "nobody", data: { content: "x" } }, "unreadable"],
+  ["is a removal", { type: "remove", data: { content: "", id: "h3" } }, "unreadable"],
+  ["has no data", { type: "human", data: null }, "unreadable"],
+] satisfies [title: string, value: Record<string, unknown> | undefined, reason: string][] as [
+  title: string,
+  value: Record<string, unknown> | undefined,
+  reason: string,
+][];
 
 describe("A message of the archive that", () => {
-  it.each(damages)(
-    "%s is reported, and its summary stays in its place",
-    async (_title, { value, reason }) => {
-      const { store, messages, id } = await archivedOnce();
-      if (value === undefined) await store.delete(archiveNamespace(ID), id);
-      else await store.put(archiveNamespace(ID), id, value);
-      const { whole, missing } = await read(store, messages);
-      expect(missing).toEqual([{ id, reason }]);
-      const summaries = whole.filter((message) => coverageOf(message) !== undefined);
-      expect(summaries.map((message) => coverageOf(message)?.messages)).toEqual([[id]]);
-      const rest = whole.filter((message) => coverageOf(message) === undefined);
-      expect(outline(rest)).toBe(outline(history.filter((message) => message.id !== id)));
-    },
-  );
+  it.each(damages)("%s is reported, and its summary stays in its place", async (_title, value, reason) => {
+    const { store, messages, id } = await archivedOnce();
+    if (value === undefined) await store.delete(archiveNamespace(ID), id);
+    else await store.put(archiveNamespace(ID), id, value);
+    const { whole, missing } = await read(store, messages);
+    expect(missing).toEqual([{ id, reason }]);
+    const summaries = whole.filter((message) => coverageOf(message) !== undefined);
+    expect(summaries.map((message) => coverageOf(message)?.messages)).toEqual([[id]]);
+    const rest = whole.filter((message) => coverageOf(message) === undefined);
+    expect(outline(rest)).toBe(outline(history.filter((message) => message.id !== id)));
+  });
 
-  it.each(damages)("%s leaves the rest to be restored", async (_title, { value }) => {
+  it.each(damages)("%s leaves the rest to be restored", async (_title, value) => {
     const { store, messages, id } = await archivedOnce();
     const kept = (await store.get(archiveNamespace(ID), id))?.value;
     if (value === undefined) await store.delete(archiveNamespace(ID), id);
@@ -334,17 +223,11 @@ describe("A message of the archive that", () => {
 });
 
 describe("Without its archive, a thread is read as far as the state has it", () => {
-  it.each(
-    titled<{ title: string; store: ArchiveReader | undefined; reason: string }>([
-      { title: "an empty store", store: new InMemoryStore(), reason: "missing" },
-      { title: "no store", store: undefined, reason: "missing" },
-      {
-        title: "a store that fails",
-        store: { get: () => Promise.reject(new Error("down")) },
-        reason: "unreadable",
-      },
-    ]),
-  )("%s", async (_title, { store, reason }) => {
+  it.each<[title: string, store: ArchiveReader | undefined, reason: string]>([
+    ["an empty store", new InMemoryStore(), "missing"],
+    ["no store", undefined, "missing"],
+    ["a store that fails", { get: () => Promise.reject(new Error("down")) }, "unreadable"],
+  ])("%s", async (_title, store, reason) => {
     const { messages, covered } = await archivedOnce();
     const { whole, missing } = await read(store, messages);
     expect(missing).toEqual(covered.map((id) => ({ id, reason })));

@@ -7,15 +7,7 @@ import { coverageOf } from "../../../src/history/summary.js";
 import { shouldSummarize, summaryWording } from "../../../src/threads/summary.js";
 import { SUMMARY_LANGUAGES } from "../../../src/threads/summary-settings.js";
 import { type Answer, FunctionModel, shortSummariser } from "../../support/function-model.js";
-import {
-  humanOf,
-  policyOf,
-  squeeze,
-  stepOf,
-  textsOf,
-  tokensOf,
-  turnsOf,
-} from "../../support/long-histories.js";
+import { humanOf, policyOf, squeeze, stepOf, tokensOf, turnsOf } from "../../support/long-histories.js";
 import { ai, human, result } from "../../support/make-messages.js";
 import { outline, snapshot } from "../../support/plain-messages.js";
 import { summarizeOnce, transcriptsOf } from "../../support/run-summarize.js";
@@ -62,17 +54,6 @@ describe("A summary", () => {
 });
 
 describe("The summariser is shown", () => {
-  it("all covered messages, in order", async () => {
-    const model = shortSummariser();
-    const { covered } = await summarizeOnce(history, model);
-    const [transcript = ""] = transcriptsOf(model);
-    const places = textsOf(history.slice(0, covered.length))
-      .filter((text) => text !== "")
-      .map((text) => transcript.indexOf(text));
-    expect(places).not.toContain(-1);
-    expect(places).toEqual(places.toSorted((one, other) => one - other));
-  });
-
   it("no message that stays", async () => {
     const model = shortSummariser();
     const { covered } = await summarizeOnce(history, model);
@@ -155,16 +136,6 @@ describe("The next summary", () => {
 });
 
 describe("The wording", () => {
-  const chinese = summaryWording("zh", {});
-
-  it("is Chinese if that is chosen", async () => {
-    const model = shortSummariser();
-    const { summary } = await summarizeOnce(history, model, { summaryWording: chinese });
-    expect(summary?.text).toBe("## 对话历史摘要\n\nshort summary 0");
-    expect(model.requests[0]?.messages[0]?.text).toMatch(/摘要/);
-    expect(model.requests[0]?.text).toContain("此后的对话");
-  });
-
   it("is the custom one if it is set", async () => {
     const model = shortSummariser();
     const own = summaryWording("en", { heading: "# $& so far", instructions: "Be $1 brief." });
@@ -324,11 +295,6 @@ const long = turnsOf(12, 60);
 const policy = policyOf();
 
 describe("A summary is tried", () => {
-  it("when it is due", () => {
-    expect(shouldSummarize({ messages: long }, policy)).toBe(true);
-    expect(shouldSummarize({ messages: turnsOf(2) }, policy)).toBe(false);
-  });
-
   it.each([
     ["failed", new FunctionModel(() => new Error("no"))],
     ["was made", shortSummariser()],
@@ -384,28 +350,6 @@ describe("A summary is tried", () => {
     });
     expect(summaryAttempt?.failures).toBeUndefined();
   });
-
-  it("only a few times in a turn of a hundred steps, even if the summariser fails", async () => {
-    for (const model of [shortSummariser(), new FunctionModel(() => new Error("no"))]) {
-      let messages: BaseMessage[] = [humanOf("request")];
-      let summaryAttempt: Awaited<ReturnType<typeof summarizeOnce>>["summaryAttempt"];
-      for (let step = 0; step < 100; step += 1) {
-        messages = [...messages, ...stepOf(`x${step}`, 60)];
-        if (!shouldSummarize({ messages, summaryAttempt }, policy)) continue;
-        const pass = await summarizeOnce(messages, model);
-        messages = pass.messages;
-        summaryAttempt = pass.summaryAttempt;
-      }
-      expect(model.requests.length).toBeGreaterThan(0);
-      expect(model.requests.length).toBeLessThan(25);
-    }
-  });
-});
-
-it("There is an English and a Chinese wording with fixed headings", () => {
-  expect(SUMMARY_LANGUAGES).toEqual(["en", "zh"]);
-  expect(summaryWording("en", {}).heading).toBe("## Summary of the conversation so far");
-  expect(summaryWording("zh", {}).heading).toBe("## 对话历史摘要");
 });
 
 describe.each(SUMMARY_LANGUAGES)("A request in %s", (language) => {

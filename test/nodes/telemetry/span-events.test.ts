@@ -43,20 +43,16 @@ async function eventsOf(work: () => Promise<void>) {
 const PREFIX = "langgraph_tether";
 
 describe("the active span", () => {
-  it.each<[kind: keyof typeof TROUBLES, events: readonly object[]]>([
-    [
-      "repair",
-      [
+  it.each(
+    Object.entries<readonly object[]>({
+      repair: [
         {
           name: `${PREFIX}.repair`,
           [`${PREFIX}.kind`]: "orphan-refused",
           [`${PREFIX}.message_id`]: "orphan",
         },
       ],
-    ],
-    [
-      "cancelled",
-      [
+      cancelled: [
         {
           name: `${PREFIX}.repair`,
           [`${PREFIX}.kind`]: "call-closed",
@@ -71,10 +67,7 @@ describe("the active span", () => {
           [`${PREFIX}.call_id`]: expect.any(String),
         },
       ],
-    ],
-    [
-      "refusal",
-      [
+      refusal: [
         {
           name: `${PREFIX}.refusal`,
           [`${PREFIX}.kind`]: "rule",
@@ -83,10 +76,7 @@ describe("the active span", () => {
         },
         { name: `${PREFIX}.dialect-changed`, [`${PREFIX}.from`]: "openai", [`${PREFIX}.to`]: "strict" },
       ],
-    ],
-    [
-      "overflow",
-      [
+      overflow: [
         { name: `${PREFIX}.refusal`, [`${PREFIX}.kind`]: "overflow", [`${PREFIX}.dialect`]: "strict" },
         {
           name: `${PREFIX}.input-shortened`,
@@ -96,30 +86,24 @@ describe("the active span", () => {
           [`${PREFIX}.left_out`]: expect.any(Number),
         },
       ],
-    ],
-    [
-      "summary",
-      [
+      summary: [
         {
           name: `${PREFIX}.summary`,
           [`${PREFIX}.covered`]: 2,
           [`${PREFIX}.tokens_saved`]: expect.any(Number),
         },
       ],
-    ],
-    [
-      "fallback",
-      [
+      fallback: [
         {
           name: `${PREFIX}.fallback`,
           [`${PREFIX}.from`]: expect.any(String),
           [`${PREFIX}.to`]: expect.any(String),
         },
       ],
-    ],
-    ["failed", []],
-  ])("tells of a %s", async (kind, events) => {
-    expect(await eventsOf(TROUBLES[kind])).toEqual(events);
+      failed: [],
+    }),
+  )("tells of a %s", async (kind, events) => {
+    expect(await eventsOf(TROUBLES[kind as keyof typeof TROUBLES])).toEqual(events);
   });
 
   it("changes nothing in a run if the SDK throws", async () => {

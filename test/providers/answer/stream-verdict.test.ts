@@ -3,6 +3,8 @@ import { ChatGenerationChunk } from "@langchain/core/outputs";
 import { describe, expect, it } from "vitest";
 import { type BrokenReason, finishReasonOf, judgeAnswer } from "../../../src/providers/answer/verdict.js";
 
+import { rowsOf } from "../../support/titled.js";
+
 type Piece = Partial<ConstructorParameters<typeof AIMessageChunk>[0] & object> & { readonly info?: object };
 
 function stream(...pieces: readonly Piece[]) {
@@ -23,86 +25,48 @@ const call = (args: string, index = 0): Piece => ({
 });
 const ended = (reason: string): Piece => ({ info: { finish_reason: reason } });
 
-interface Row {
-  readonly title: string;
-  readonly pieces: readonly Piece[];
-  readonly verdict: BrokenReason | "complete";
-}
-
-const rows: readonly Row[] = [
-  { title: "a text that stops", pieces: [OPENAI, { content: "Hi." }, ended("stop")], verdict: "complete" },
-  { title: "a text at the limit", pieces: [OPENAI, { content: "Hi" }, ended("length")], verdict: "complete" },
-  {
-    title: "a text that a filter cut",
-    pieces: [OPENAI, { content: "Hi" }, ended("SAFETY")],
-    verdict: "complete",
-  },
-  { title: "an unknown reason", pieces: [OPENAI, { content: "Hi." }, ended("flagged")], verdict: "complete" },
-  { title: "a text without an end", pieces: [OPENAI, { content: "Hi" }], verdict: "no-finish-reason" },
-  { title: "complete calls without an end", pieces: [OPENAI, call('{"a":1}')], verdict: "no-finish-reason" },
-  { title: "a fake's text", pieces: [{ content: "Hi" }], verdict: "complete" },
-  { title: "a fake's calls", pieces: [call('{"a":1}')], verdict: "complete" },
-  { title: "a fake's cut-off calls", pieces: [call('{"amount": 10')], verdict: "cut-off-arguments" },
-  { title: "a fake's call without arguments", pieces: [call("")], verdict: "cut-off-arguments" },
-  { title: "a call", pieces: [OPENAI, call('{"a":1}'), ended("tool_calls")], verdict: "complete" },
-  {
-    title: "text, then a call",
-    pieces: [OPENAI, { content: "I pay." }, call("{}"), ended("stop")],
-    verdict: "complete",
-  },
-  { title: "a call without arguments", pieces: [OPENAI, call(""), ended("tool_calls")], verdict: "complete" },
-  {
-    title: "arguments that no parser accepts",
-    pieces: [OPENAI, call("amount = 10"), ended("tool_calls")],
-    verdict: "complete",
-  },
-  {
-    title: "cut-off arguments with a normal finish reason",
-    pieces: [OPENAI, call('{"amount": 10'), ended("tool_calls")],
-    verdict: "cut-off-arguments",
-  },
-  {
-    title: "the second of two calls cut off",
-    pieces: [OPENAI, call("{}"), call('{"a', 1), ended("stop")],
-    verdict: "cut-off-arguments",
-  },
-  { title: "cut off and ended", pieces: [OPENAI, call('{"amount": 10')], verdict: "cut-off-arguments" },
-  {
-    title: "a call at the limit",
-    pieces: [OPENAI, call('{"a":1}'), ended("length")],
-    verdict: "cut-off-calls",
-  },
-  {
-    title: "a call that a filter cut",
-    pieces: [OPENAI, call("{}"), ended("content_filter")],
-    verdict: "cut-off-calls",
-  },
-  {
-    title: "announced calls that are missing",
-    pieces: [OPENAI, { content: "I pay." }, ended("tool_calls")],
-    verdict: "missing-calls",
-  },
-  {
-    title: "a malformed call of Gemini",
-    pieces: [{ info: { finishReason: "MALFORMED_FUNCTION_CALL" } }],
-    verdict: "missing-calls",
-  },
-  { title: "nothing", pieces: [OPENAI, ended("stop")], verdict: "empty" },
-  { title: "blanks", pieces: [{ content: " \n" }], verdict: "empty" },
-  {
-    title: "a provider that gave up",
-    pieces: [OPENAI, { content: "Hi" }, ended("insufficient_system_resource")],
-    verdict: "interrupted",
-  },
-  {
-    title: "leaked markup",
-    pieces: [OPENAI, { content: "Now <｜tool▁calls▁begin｜><｜tool▁call▁begin｜>pay" }, ended("stop")],
-    verdict: "leaked-markup",
-  },
-];
+const STREAMS = rowsOf<[pieces: readonly Piece[], verdict: BrokenReason | "complete"]>({
+  "a text that stops": [[OPENAI, { content: "Hi." }, ended("stop")], "complete"],
+  "a text at the limit": [[OPENAI, { content: "Hi" }, ended("length")], "complete"],
+  "a text that a filter cut": [[OPENAI, { content: "Hi" }, ended("SAFETY")], "complete"],
+  "an unknown reason": [[OPENAI, { content: "Hi." }, ended("flagged")], "complete"],
+  "a text without an end": [[OPENAI, { content: "Hi" }], "no-finish-reason"],
+  "complete calls without an end": [[OPENAI, call('{"a":1}')], "no-finish-reason"],
+  "a fake's text": [[{ content: "Hi" }], "complete"],
+  "a fake's calls": [[call('{"a":1}')], "complete"],
+  "a fake's cut-off calls": [[call('{"amount": 10')], "cut-off-arguments"],
+  "a fake's call without arguments": [[call("")], "cut-off-arguments"],
+  "a call": [[OPENAI, call('{"a":1}'), ended("tool_calls")], "complete"],
+  "text, then a call": [[OPENAI, { content: "I pay." }, call("{}"), ended("stop")], "complete"],
+  "a call without arguments": [[OPENAI, call(""), ended("tool_calls")], "complete"],
+  "arguments that no parser accepts": [[OPENAI, call("amount = 10"), ended("tool_calls")], "complete"],
+  "cut-off arguments with a normal finish reason": [
+    [OPENAI, call('{"amount": 10'), ended("tool_calls")],
+    "cut-off-arguments",
+  ],
+  "the second of two calls cut off": [
+    [OPENAI, call("{}"), call('{"a', 1), ended("stop")],
+    "cut-off-arguments",
+  ],
+  "cut off and ended": [[OPENAI, call('{"amount": 10')], "cut-off-arguments"],
+  "a call at the limit": [[OPENAI, call('{"a":1}'), ended("length")], "cut-off-calls"],
+  "a call that a filter cut": [[OPENAI, call("{}"), ended("content_filter")], "cut-off-calls"],
+  "announced calls that are missing": [[OPENAI, { content: "I pay." }, ended("tool_calls")], "missing-calls"],
+  "a malformed call of Gemini": [[{ info: { finishReason: "MALFORMED_FUNCTION_CALL" } }], "missing-calls"],
+  nothing: [[OPENAI, ended("stop")], "empty"],
+  blanks: [[{ content: " \n" }], "empty"],
+  "a provider that gave up": [
+    [OPENAI, { content: "Hi" }, ended("insufficient_system_resource")],
+    "interrupted",
+  ],
+  "leaked markup": [
+    [OPENAI, { content: "Now <｜tool▁calls▁begin｜><｜tool▁call▁begin｜>pay" }, ended("stop")],
+    "leaked-markup",
+  ],
+});
 
 describe("a stream with", () => {
-  it.each(rows)("$title is $verdict", ({ pieces, verdict }) => {
+  it.each(STREAMS)("%s has its verdict", (_title, pieces, verdict) => {
     const { message, chunks } = stream(...pieces);
     const found = judgeAnswer(message, { chunks, omitsFinishReason: false });
     expect(found).toEqual(

@@ -7,7 +7,7 @@ import {
   type ModelInputOptions,
   toModelInput,
 } from "../../../src/history.js";
-import { ai, human, result, summary } from "../../support/make-messages.js";
+import { ai, human, messagesIn, result, summary } from "../../support/make-messages.js";
 
 /** Each stored message, then each added one: where it is sent, and why. */
 function told(history: readonly BaseMessage[], options: ModelInputOptions): string[] {
@@ -39,13 +39,7 @@ describe("explainInput", () => {
   });
 
   it("tells what the pairing of calls and results does", () => {
-    const history = [
-      ai("a1", "c1", "c2"),
-      human("h1"),
-      result("r2", "c2"),
-      result("again", "c2"),
-      result("lost", "none"),
-    ];
+    const history = messagesIn("a1(c1,c2) h1 r2:c2 again:c2 lost:none");
     expect(told(history, { dialect: "openai" })).toEqual([
       "a1 sent 0",
       "h1 sent 3",
@@ -57,14 +51,7 @@ describe("explainInput", () => {
   });
 
   it("tells what a summary hides, and what of a hidden call is told", () => {
-    const history = [
-      human("h1"),
-      ai("a1", "c1", "c2"),
-      result("r1", "c1"),
-      result("r2", "c2"),
-      human("h2"),
-      summary("s", { kind: "keep", messages: ["h1", "a1", "r1"] }),
-    ];
+    const history = messagesIn("h1 a1(c1,c2) r1:c1 r2:c2 h2 s[h1,a1,r1]");
     expect(told(history, { dialect: "openai" })).toEqual([
       "h1 left-out  covered",
       "a1 left-out  covered",
@@ -89,11 +76,7 @@ describe("explainInput", () => {
   });
 
   it("names a summary where summaries cover one another", () => {
-    const round = [
-      human("h"),
-      summary("s1", { kind: "keep", messages: ["h", "s2"] }),
-      summary("s2", { kind: "keep", messages: ["s1"] }),
-    ];
+    const round = messagesIn("h s1[h,s2] s2[s1]");
     expect(told([...round, human("end")], { dialect: "openai" })).toEqual([
       "h left-out  covered",
       "s1 left-out  covered",

@@ -1,5 +1,4 @@
 import { AIMessage, HumanMessage } from "@langchain/core/messages";
-import { tool } from "@langchain/core/tools";
 import { ChatOpenAI } from "@langchain/openai";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
@@ -7,16 +6,13 @@ import { InvalidModelError } from "../../../src/errors.js";
 import { dialectOf, identityOf } from "../../../src/providers/dialect-of.js";
 import { createModel } from "../../../src/providers/models/create-model.js";
 import { KEY, MADE_MODELS } from "../../support/made-models.js";
+import { makeTool } from "../../support/make-tool.js";
 import { stopAtEnd } from "../../support/stop-at-end.js";
 import { ANSWER, startStrictProvider } from "../../support/strict-provider/start-strict-provider.js";
 
 const strict = stopAtEnd(await startStrictProvider());
 
-const echo = tool(({ text }) => text, {
-  name: "echo",
-  description: "Echoes.",
-  schema: z.object({ text: z.string() }),
-});
+const echo = makeTool("echo", ({ text }) => text, z.object({ text: z.string() }));
 
 describe.each(MADE_MODELS)("the model $name", ({ name, key, baseURL, path, dialect }) => {
   it("is made from its environment variables, and responds with tools", async () => {

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { readMcpServers } from "../../../server/mcp/read-mcp-file.js";
 import { InvalidSettingError } from "../../../src/index.js";
 import { mcpFile } from "../../support/mcp/start-mcp-server.js";
+import { rowsOf } from "../../support/titled.js";
 
 const read = (content: unknown, environment: Record<string, string> = {}) =>
   readMcpServers({ ...environment, MCP_SERVERS: mcpFile(content) });
@@ -77,54 +78,46 @@ describe("readMcpServers", () => {
 });
 
 describe("a bad file", () => {
-  const REFUSED: readonly (readonly [what: string, content: unknown, reason: string])[] = [
-    ["is not JSON", "{ mcpServers", "JSON"],
-    ["has no servers", {}, "Expected an object with `mcpServers`."],
-    ["misspells `mcpServers`", { mcpserver: {} }, "Did you mean `mcpServers`?"],
-    ["has a list", { mcpServers: [] }, "Expected an object with `mcpServers`."],
-    [
-      "has a server that is a text",
+  const REFUSED = rowsOf<[content: unknown, reason: string]>({
+    "is not JSON": ["{ mcpServers", "JSON"],
+    "has no servers": [{}, "Expected an object with `mcpServers`."],
+    "misspells `mcpServers`": [{ mcpserver: {} }, "Did you mean `mcpServers`?"],
+    "has a list": [{ mcpServers: [] }, "Expected an object with `mcpServers`."],
+    "has a server that is a text": [
       { mcpServers: { one: "x" } },
       "Expected `mcpServers.one` to be an object.",
     ],
-    ["has a server without an address", { mcpServers: { one: {} } }, "either a `command` or a `url`"],
-    [
-      "has a server with two addresses",
+    "has a server without an address": [{ mcpServers: { one: {} } }, "either a `command` or a `url`"],
+    "has a server with two addresses": [
       { mcpServers: { one: { command: "a", url: "https://b" } } },
       "either a `command` or a `url`",
     ],
-    ["misspells a field", { mcpServers: { one: { comand: "node" } } }, "Did you mean `command`?"],
-    [
-      "misspells a field that can be left out",
+    "misspells a field": [{ mcpServers: { one: { comand: "node" } } }, "Did you mean `command`?"],
+    "misspells a field that can be left out": [
       { mcpServers: { one: { url: "https://a", header: {} } } },
       "Did you mean `headers`?",
     ],
-    [
-      "has a command of a wrong type",
+    "has a command of a wrong type": [
       { mcpServers: { one: { command: 7 } } },
       "`mcpServers.one.command` is not",
     ],
-    [
-      "has an argument of a wrong type",
+    "has an argument of a wrong type": [
       { mcpServers: { one: { command: "a", args: ["b", 7] } } },
       "`mcpServers.one.args.1` is not",
     ],
-    [
-      "has a URL of another protocol",
+    "has a URL of another protocol": [
       { mcpServers: { one: { url: "ftp://a" } } },
       "`mcpServers.one.url` is not",
     ],
-    [
-      "has an unknown type",
+    "has an unknown type": [
       { mcpServers: { one: { type: "websocket", url: "https://a" } } },
       "`mcpServers.one.type` is not",
     ],
-    [
-      "names a variable that is not set",
+    "names a variable that is not set": [
       { mcpServers: { one: { url: "https://a", headers: { key: variable("NOT_SET") } } } },
       "`mcpServers.one.headers.key` needs the environment variable `NOT_SET`, which is not set.",
     ],
-  ];
+  });
 
   it.each(REFUSED)("is refused with its path if it %s", (_, content, reason) => {
     const MCP_SERVERS = mcpFile(content);

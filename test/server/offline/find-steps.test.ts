@@ -5,18 +5,15 @@ import { findSteps } from "../../../src/offline/literal-calls.js";
 const tools = new Set(["calculator", "save_note", "look"]);
 
 describe("findSteps", () => {
-  it.each<{ text: string; steps: string[][] }>([
-    { text: "hello", steps: [] },
-    { text: "calculate 6*7", steps: [["calculator"]] },
-    { text: "calculate 6*7 then save a note: the answer is 42", steps: [["calculator"], ["save_note"]] },
-    {
-      text: "call look and call look, then call look and then call look",
-      steps: [["look", "look"], ["look"], ["look"]],
-    },
-    { text: "计算 6*7，然后记住：答案是42", steps: [["calculator"], ["save_note"]] },
-    { text: "hi then calculate 6*7 then goodbye", steps: [["calculator"]] },
-    { text: 'call look {"text": "first then call look"}', steps: [["look"]] },
-  ])("reads the steps of: $text", ({ text, steps }) => {
+  it.each<[text: string, steps: string[][]]>([
+    ["hello", []],
+    ["calculate 6*7", [["calculator"]]],
+    ["calculate 6*7 then save a note: the answer is 42", [["calculator"], ["save_note"]]],
+    ["call look and call look, then call look and then call look", [["look", "look"], ["look"], ["look"]]],
+    ["计算 6*7，然后记住：答案是42", [["calculator"], ["save_note"]]],
+    ["hi then calculate 6*7 then goodbye", [["calculator"]]],
+    ['call look {"text": "first then call look"}', [["look"]]],
+  ])("reads the steps of: %s", (text, steps) => {
     expect(findSteps(text, tools, findCalls).map((step) => step.map((call) => call.name))).toEqual(steps);
   });
 

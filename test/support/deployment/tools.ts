@@ -2,49 +2,41 @@
 
 import { setTimeout as delay } from "node:timers/promises";
 import { RemoveMessage, ToolMessage } from "@langchain/core/messages";
-import { type ToolRuntime, tool } from "@langchain/core/tools";
+import type { ToolRuntime } from "@langchain/core/tools";
 import { Command, interrupt } from "@langchain/langgraph";
 import { z } from "zod";
+import { makeTool } from "../make-tool.js";
 
 const labelled = z.object({ label: z.string().default("-") });
 /** Longer than the tests of a whole deployment. */
 const LONGEST_MS = 1_800_000;
 
 /** Returns at once. */
-const look = tool(async ({ label }: z.infer<typeof labelled>) => `look done ${label}`, {
-  name: "look",
-  description: "Looks.",
-  schema: labelled,
-});
+const look = makeTool("look", async ({ label }: z.infer<typeof labelled>) => `look done ${label}`, labelled);
 
 /** Returns at once, whatever it is given. */
-const store = tool(async () => "store done", {
-  name: "store",
-  description: "Stores a value.",
-  schema: z.object({ value: z.any() }),
-});
+const store = makeTool("store", async () => "store done", z.object({ value: z.any() }));
 
 /** Returns a long text. */
-const read = tool(
+const read = makeTool(
+  "read",
   async ({ label }: z.infer<typeof labelled>) => `read done ${label} ${"lorem ipsum ".repeat(400)}`,
-  {
-    name: "read",
-    description: "Reads a page.",
-    schema: labelled,
-  },
+  labelled,
 );
 
 /** Ends when its run is cancelled. */
-const hold = tool(
+const hold = makeTool(
+  "hold",
   async (_: z.infer<typeof labelled>, { signal }: ToolRuntime) => {
     await delay(LONGEST_MS, undefined, signal === undefined ? {} : { signal });
     return "hold done";
   },
-  { name: "hold", description: "Waits.", schema: labelled },
+  labelled,
 );
 
 /** Writes a key of the state. */
-const count = tool(
+const count = makeTool(
+  "count",
   async (
     { value }: { value: number },
     { toolCallId, toolCall }: ToolRuntime & { toolCall?: { id?: string } },
@@ -61,11 +53,12 @@ const count = tool(
         ],
       },
     }),
-  { name: "count", description: "Counts.", schema: z.object({ value: z.number() }) },
+  z.object({ value: z.number() }),
 );
 
 /** Removes a message that is not there. Under LangGraph's reducer, nobody can read the thread after that. */
-const forget = tool(
+const forget = makeTool(
+  "forget",
   async (
     _: z.infer<typeof labelled>,
     { toolCallId, toolCall }: ToolRuntime & { toolCall?: { id?: string } },
@@ -82,22 +75,18 @@ const forget = tool(
         ],
       },
     }),
-  { name: "forget", description: "Forgets a message.", schema: labelled },
+  labelled,
 );
 
 /** Asks a human in the middle of its run. */
-const ask = tool(async ({ label }: z.infer<typeof labelled>) => `asked ${interrupt({ question: label })}`, {
-  name: "ask",
-  description: "Asks a human.",
-  schema: labelled,
-});
+const ask = makeTool(
+  "ask",
+  async ({ label }: z.infer<typeof labelled>) => `asked ${interrupt({ question: label })}`,
+  labelled,
+);
 
 /** Needs the approval of a human. */
-const pay = tool(async ({ label }: z.infer<typeof labelled>) => `paid ${label}`, {
-  name: "pay",
-  description: "Pays.",
-  schema: labelled,
-});
+const pay = makeTool("pay", async ({ label }: z.infer<typeof labelled>) => `paid ${label}`, labelled);
 
 /** The tools of every agent. `pay` needs the approval of a human, in the way of each agent. */
 export const TOOLS = [look, store, read, hold, forget, ask, pay];

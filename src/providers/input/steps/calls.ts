@@ -9,7 +9,7 @@ import { callIdOf, isResult } from "../../../history/result.js";
 import { serverCallId, serverResultId } from "../../../history/server-tools.js";
 import { hashText } from "../../../shared/json.js";
 import { PLAIN_NAME } from "../../rule.js";
-import { addNoted, type Journal, type Step, type StepReason } from "../step.js";
+import type { Step, StepReason } from "../step.js";
 import { UNPAIRED_SERVER_TOOL } from "./content.js";
 
 /*
@@ -107,9 +107,9 @@ const ID_LENGTH = 9;
 
 const NONE: readonly string[] = [];
 
-export const renameCalls: Step = ({ dialect }, journal) => {
+export const renameCalls: Step = ({ dialect }) => {
   const used = new Set<string>();
-  const deriveCallId = callIdDeriver(used, journal);
+  const deriveCallId = callIdDeriver(used);
   let ids: readonly string[] = NONE;
   let answered = 0;
   return (message, index) => {
@@ -126,10 +126,10 @@ export const renameCalls: Step = ({ dialect }, journal) => {
     ids = NONE;
     if (calls.length === 0) return message;
     ids = calls.map(({ id = "" }, place) => {
-      if (dialect.callId.test(id) && addNoted(used, id, journal)) return id;
-      const derived = deriveCallId([id, placeOf(message, index), String(place)].join("\n"));
-      addNoted(used, derived, journal);
-      return derived;
+      const isKept = dialect.callId.test(id) && !used.has(id);
+      const sent = isKept ? id : deriveCallId([id, placeOf(message, index), String(place)].join("\n"));
+      used.add(sent);
+      return sent;
     });
     if (calls.every(({ id }, place) => id === ids[place])) return message;
     const renamed = calls.map((call, place) => ({ ...call, id: ids[place] ?? "" }));
@@ -142,16 +142,14 @@ function placeOf({ id }: AIMessage, index: number): string {
   return id === undefined || id === "" ? `#${index}` : id;
 }
 
-function callIdDeriver(used: ReadonlySet<string>, journal: Journal): (place: string) => string {
+function callIdDeriver(used: ReadonlySet<string>): (place: string) => string {
   /** For each place, the first salt that was not tried. Messages of a list can have the same id. */
   const salts = new Map<string, number>();
   return (place) => {
-    const first = salts.get(place) ?? 0;
-    for (let salt = first; ; salt += 1) {
+    for (let salt = salts.get(place) ?? 0; ; salt += 1) {
       const id = hashText(`${place}\n${salt}`, ID_LENGTH);
       if (used.has(id)) continue;
       salts.set(place, salt + 1);
-      journal.note(() => salts.set(place, first));
       return id;
     }
   };

@@ -5,11 +5,11 @@ import { isAIMessage } from "../../../history/call.js";
 import { isBlankMessage } from "../../../history/change-calls.js";
 import { contentText, copyMessage, withTextFor, withWellFormedTexts } from "../../../history/message.js";
 import { NO_OUTPUT } from "../../../history/result.js";
-import { serverCallId, serverItemsText, serverResultId } from "../../../history/server-tools.js";
+import { serverCallId, serverResultId } from "../../../history/server-tools.js";
 import { isRecord } from "../../../shared/values.js";
 import { REASONING_FIELD, reasoningOf } from "../../deepseek/dialect.js";
 import { type Block, type MediaForm, readMedia } from "../../media.js";
-import { type Dialect, mayHaveWritten, type Rules, type StateField } from "../../rule.js";
+import { type Dialect, mayHaveWritten, type Rules } from "../../rule.js";
 import { blockType, textOf } from "../../validate-history.js";
 import type { Step, StepReason } from "../step.js";
 
@@ -189,25 +189,6 @@ export const whyFillBlanks: StepReason = ({ before, after }) => {
   const text = `It is empty, so "${after.content}" is sent.`;
   return { code: "blank-filled", text, rules: [before.type === "tool" ? "blank-result" : "blank-user"] };
 };
-
-/** The message without these fields. What tools of the provider returned in them is added to its content. */
-export function withoutFields(message: AIMessage, fields: readonly StateField[]): AIMessage {
-  if (fields.length === 0) return message;
-  const { additional_kwargs, response_metadata } = message;
-  const copies = { additional_kwargs: { ...additional_kwargs }, response_metadata: { ...response_metadata } };
-  const texts = fields.map(({ place, name }) => serverItemsText(copies[place][name])).filter(Boolean);
-  for (const { place, name } of fields) delete copies[place][name];
-  // The items of a response stand in two fields.
-  const text = texts[0] ?? "";
-  if (text === "") return copyMessage(message, copies);
-  const { content } = message;
-  return copyMessage(message, {
-    ...copies,
-    content: Array.isArray(content)
-      ? [{ type: "text", text }, ...content]
-      : [text, content].filter(Boolean).join("\n"),
-  });
-}
 
 /*
  * Gives each assistant message reasoning, possibly empty, where the provider demands it. Removes it elsewhere.

@@ -3,7 +3,7 @@
 import type { AIMessage, BaseMessage } from "@langchain/core/messages";
 import { isAIMessage } from "../../../history/call.js";
 import { copyMessage, withTextFor } from "../../../history/message.js";
-import { serverCallId, serverResultId } from "../../../history/server-tools.js";
+import { serverCallId, serverItemsText, serverResultId } from "../../../history/server-tools.js";
 import { DIALECTS, STATE_BLOCKS, STATE_FIELDS } from "../../dialects.js";
 import {
   callIdsOfOutput,
@@ -13,9 +13,8 @@ import {
   storedOutput,
   trailingReasoning,
 } from "../../openai/dialect.js";
-import { type Dialect, mayHaveWritten, readMaker, type Target } from "../../rule.js";
-import { addNoted, type Step, type StepReason } from "../step.js";
-import { withoutFields } from "./content.js";
+import { type Dialect, mayHaveWritten, readMaker, type StateField, type Target } from "../../rule.js";
+import type { Step, StepReason } from "../step.js";
 
 /*
  * Drops signatures, encrypted reasoning and ids of stored items, unless the target model wrote them.
@@ -28,9 +27,7 @@ import { withoutFields } from "./content.js";
 
 export const keepOwnState: Step = (target) => (message) => {
   const plain = withoutVersion(isAIMessage(message) ? withOwnSignatures(message, target) : message);
-  // Most responses have no state, and then nobody needs to know who wrote them.
-  if (!isAIMessage(plain) || !mayHaveState(plain)) return plain;
-  return withOwnState(plain, isOwn(message, target), target);
+  return isAIMessage(plain) ? withOwnState(plain, isOwn(message, target), target) : plain;
 };
 
 const SIGNATURES = Object.values<Dialect>(DIALECTS).flatMap((dialect) => dialect.withoutSignatures ?? []);
@@ -42,17 +39,6 @@ function withOwnSignatures(message: AIMessage, target: Target): AIMessage {
     (rest, without) => (without === own && mayHaveWritten(message, target) ? rest : without(rest)),
     message,
   );
-}
-
-const STATE_NAMES: ReadonlySet<string> = new Set(STATE_FIELDS.map(({ name }) => name));
-
-function mayHaveState({ content, additional_kwargs, response_metadata }: AIMessage): boolean {
-  return Array.isArray(content) || hasStateName(additional_kwargs) || hasStateName(response_metadata);
-}
-
-function hasStateName(fields: object | undefined): boolean {
-  for (const name in fields) if (STATE_NAMES.has(name)) return true;
-  return false;
 }
 
 const VERSION_FIELD = "output_version";
@@ -80,6 +66,25 @@ function withOwnState(message: AIMessage, own: boolean, { dialect }: Target): AI
   return losesBlocks
     ? copyMessage(rest, { content: withTextFor(content, (block) => !isLostBlock(block)) })
     : rest;
+}
+
+/** The message without these fields. What tools of the provider returned in them is added to its content. */
+function withoutFields(message: AIMessage, fields: readonly StateField[]): AIMessage {
+  if (fields.length === 0) return message;
+  const { additional_kwargs, response_metadata } = message;
+  const copies = { additional_kwargs: { ...additional_kwargs }, response_metadata: { ...response_metadata } };
+  const texts = fields.map(({ place, name }) => serverItemsText(copies[place][name])).filter(Boolean);
+  for (const { place, name } of fields) delete copies[place][name];
+  // The items of a response stand in two fields.
+  const text = texts[0] ?? "";
+  if (text === "") return copyMessage(message, copies);
+  const { content } = message;
+  return copyMessage(message, {
+    ...copies,
+    content: Array.isArray(content)
+      ? [{ type: "text", text }, ...content]
+      : [text, content].filter(Boolean).join("\n"),
+  });
 }
 
 /** An empty text holds no state. */
@@ -113,27 +118,18 @@ function namesOfState(message: BaseMessage | undefined): string[] {
 
 const ITEM_ID = /^(msg|fc)_/;
 
-export const fitStoredItems: Step = ({ dialect }, journal) => {
+export const fitStoredItems: Step = ({ dialect }) => {
   if (dialect.rules["item-id"] === undefined) return undefined;
   const used = new Set<string>();
   return (message) => {
-    // Most messages refer to nothing.
-    if (!mayRefer(message)) return message;
     const ids = storedItemIds(message);
     const isRepeated = ids.some((id) => used.has(id)) || new Set(ids).size < ids.length;
-    for (const id of ids) addNoted(used, id, journal);
+    for (const id of ids) used.add(id);
     if (!isAIMessage(message)) return ids.length === 0 ? message : withForeignId(message);
     if (isOwnAnswer(message, dialect.makers) && !isRepeated && fitsMessage(message)) return message;
     return withForeignId(withoutItems(message));
   };
 };
-
-function mayRefer(message: BaseMessage): boolean {
-  if (ITEM_ID.test(message.id ?? "")) return true;
-  for (const { place, name } of openaiResponses.stateFields)
-    if (message[place]?.[name] !== undefined) return true;
-  return false;
-}
 
 function isOwnAnswer(message: AIMessage, makers: readonly string[]): boolean {
   const { provider } = readMaker(message);

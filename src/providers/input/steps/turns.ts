@@ -14,7 +14,6 @@ import { contentText, copyMessage, withTextFor } from "../../../history/message.
 import { createSummaryNote } from "../../../history/summary.js";
 import { STATE_BLOCKS } from "../../dialects.js";
 import type { RuleName, Rules } from "../../rule.js";
-import { mapMessages } from "../step.js";
 
 /*
  * Merges adjacent messages of the same role.
@@ -124,15 +123,17 @@ export function bridgesAfter(last: BaseMessage | undefined, rules: Rules): Bridg
  * Clients throw for `FunctionMessage`. Providers reject roles that they do not know, such as OpenAI's `developer`.
  */
 
+/** The same array if all messages have a common role. */
 export function plainRoles(messages: readonly BaseMessage[]): readonly BaseMessage[] {
-  return mapMessages(messages, (message) => {
-    if (ChatMessage.isInstance(message)) return ofRole(message);
-    if (FunctionMessage.isInstance(message))
-      return new HumanMessage(
-        withId(message, `The function ${message.name ?? ""} returned:\n${contentText(message)}`),
-      );
-    return message;
-  });
+  const plain = messages.map(plainRole);
+  return plain.every((message, index) => message === messages[index]) ? messages : plain;
+}
+
+function plainRole(message: BaseMessage): BaseMessage {
+  if (ChatMessage.isInstance(message)) return ofRole(message);
+  if (!FunctionMessage.isInstance(message)) return message;
+  const text = `The function ${message.name ?? ""} returned:\n${contentText(message)}`;
+  return new HumanMessage(withId(message, text));
 }
 
 function ofRole(message: ChatMessage): BaseMessage {

@@ -1,0 +1,103 @@
+/** The agent of pi, with the transcript that it keeps: https://github.com/badlogic/pi-mono/tree/main/packages/agent */
+
+import type { StoredMessage } from "@langchain/core/messages";
+import { Agent, type AgentMessage, type AgentTool } from "@mariozechner/pi-agent-core";
+import type { Adapter, Endpoint, Host } from "../adapter.js";
+import { callsOfStored, textOfStored } from "../stored.js";
+
+/** The protocols of its clients, with their models and the paths below which they send their requests. */
+const MODELS = {
+  openai: ["openai-completions", "openai", "gpt-5", "/v1"],
+  "openai-responses": ["openai-responses", "openai", "gpt-5", "/v1"],
+  anthropic: ["anthropic-messages", "anthropic", "claude-sonnet-4-5", ""],
+  gemini: ["google-generative-ai", "google", "gemini-2.5-flash", "/v1beta"],
+  mistral: ["mistral-conversations", "mistral", "mistral-large-latest", ""],
+  deepseek: ["openai-completions", "deepseek", "deepseek-v4-flash", "/v1"],
+} as const satisfies Partial<
+  Record<Host, readonly [api: string, provider: string, id: string, path: string]>
+>;
+
+export const adapter: Adapter = {
+  name: "pi-agent",
+  title: "pi-agent-core",
+  packages: ["@mariozechner/pi-agent-core"],
+  hosts: Object.keys(MODELS) as Host[],
+  summarises: false,
+  open: async ({ endpoint, tools }) => {
+    const model = modelOf(endpoint);
+    const agent = new Agent({
+      initialState: {
+        model,
+        tools: tools.map(
+          ({ name, description, schema, run }): AgentTool => ({
+            name,
+            label: name,
+            description,
+            parameters: schema as never,
+            execute: async (_id, args) => ({
+              content: [{ type: "text", text: await run(Object(args)) }],
+              details: {},
+            }),
+          }),
+        ),
+      },
+      getApiKey: () => "test-key",
+    });
+    return {
+      send: async (messages) => {
+        const system = messages.filter(({ type }) => type === "system").map(textOfStored);
+        if (system.length > 0) agent.state.systemPrompt = system.join("\n");
+        await agent.prompt(messages.flatMap((message) => toPi(message, model)));
+        const last = agent.state.messages.findLast(({ role }) => role === "assistant");
+        if (last?.role !== "assistant") throw new Error("The run ended without a response.");
+        const { stopReason, errorMessage, content } = last;
+        if (stopReason !== "stop")
+          throw new Error(errorMessage ?? `The last response ended with "${stopReason}".`);
+        return content.map((block) => (block.type === "text" ? block.text : "")).join("");
+      },
+      read: async () => [],
+    };
+  },
+};
+
+function modelOf({ host, url }: Endpoint) {
+  const [api, provider, id, path] = MODELS[host as keyof typeof MODELS];
+  const cost = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 };
+  const limits = { contextWindow: 200_000, maxTokens: 8_000 };
+  return {
+    id,
+    name: id,
+    api,
+    provider,
+    baseUrl: `${url}${path}`,
+    reasoning: false,
+    input: ["text" as const],
+    cost,
+    ...limits,
+  };
+}
+
+function toPi(
+  stored: StoredMessage,
+  { api, provider, id: model }: ReturnType<typeof modelOf>,
+): AgentMessage[] {
+  const text = textOfStored(stored);
+  const timestamp = 0;
+  if (stored.type === "system") return [];
+  if (stored.type === "human") return [{ role: "user", content: text, timestamp }];
+  if (stored.type === "tool") {
+    const about = { toolCallId: stored.data.tool_call_id ?? "", toolName: stored.data.name ?? "" };
+    return [{ role: "toolResult", ...about, content: [{ type: "text", text }], isError: false, timestamp }];
+  }
+  const calls = callsOfStored(stored).map(({ id, name, args }) => ({
+    type: "toolCall" as const,
+    id,
+    name,
+    arguments: Object(args),
+  }));
+  const cost = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, total: 0 };
+  const usage = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, totalTokens: 0, cost };
+  const content = [...(text === "" ? [] : [{ type: "text" as const, text }]), ...calls];
+  const stopReason = calls.length > 0 ? ("toolUse" as const) : ("stop" as const);
+  return [{ role: "assistant", content, api, provider, model, usage, stopReason, timestamp }];
+}

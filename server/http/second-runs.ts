@@ -1,0 +1,27 @@
+/** What happens to a run of a busy thread, if its client does not say it with `multitask_strategy`. */
+
+import type { MiddlewareHandler } from "hono";
+import { isRecord } from "../../src/shared/values.js";
+
+export const THREAD_RUN_ROUTES = [
+  "/threads/:thread/runs",
+  "/threads/:thread/runs/stream",
+  "/threads/:thread/runs/wait",
+];
+
+/**
+ * The server's own default is to refuse the second run, and then the message of a user is lost. Here it waits for the
+ * first one, as in `createAgentGraph`. A run from a checkpoint would not have what the first one does until its end, so it
+ * cancels the first one. That is what agent-chat-ui sends after its "Cancel", which only stops reading.
+ */
+export const takeSecondRuns: MiddlewareHandler = async ({ req }, next) => {
+  const body: unknown = await req.json().catch(() => undefined);
+  if (isRecord(body) && body["multitask_strategy"] == null) {
+    const isFromCheckpoint = body["checkpoint"] != null || body["checkpoint_id"] != null;
+    const strategy = isFromCheckpoint ? "interrupt" : "enqueue";
+    req.bodyCache = {
+      text: Promise.resolve(JSON.stringify({ ...body, multitask_strategy: strategy })) as never,
+    };
+  }
+  await next();
+};

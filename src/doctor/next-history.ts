@@ -1,0 +1,98 @@
+/** What a thread has when the next message of its user comes: what the next run recovers, closes and sends. */
+
+import { type BaseMessage, HumanMessage, type ToolMessage } from "@langchain/core/messages";
+import { type Group, placeOfCall } from "../history/group.js";
+import { type UnansweredCall, unansweredCalls } from "../history/open-calls.js";
+import { reduceMessages } from "../history/reducer/reduce-messages.js";
+import { createPlaceholder, isPlaceholder, markRecoveredResult } from "../history/result.js";
+import { addToList } from "../shared/values.js";
+import { causeOfCall, placeMessages, recoverCalls } from "../threads/leftovers.js";
+import { leftoversOf, readList } from "./examine.js";
+import { type StoredThread, valuesOf } from "./thread-store.js";
+
+/** Why the next run puts a message into the history. */
+export type Addition = "recovered" | "closed" | "next-message";
+
+export interface NextHistory {
+  /** The stored messages and those that are added, in the order in which the model input is made of them. */
+  readonly messages: readonly BaseMessage[];
+  /** The messages that the thread does not have yet. */
+  readonly added: ReadonlyMap<BaseMessage, Addition>;
+}
+
+/**
+ * The history of the next request. It is made by the functions of the next run, out of what the doctor examines.
+ *
+ * @param next The message that the run begins with; null for a list that is sent as it is.
+ */
+export function nextHistoryOf(thread: StoredThread, next: BaseMessage | null = nextMessage()): NextHistory {
+  const stored = readList(valuesOf(thread) ?? []).messages.map(({ message }) => message);
+  const leftovers = leftoversOf(thread);
+  const given = next === null ? stored : [...stored, next];
+  // What an update took over is in the thread, or somebody has removed it since.
+  const placed = leftovers.filter(({ fate }) => fate !== "applied");
+  const { update } = placeMessages(given, placed);
+  const history = update.length === 0 ? given : reduceMessages(given, update).messages;
+  const { dangling, pending } = unansweredCalls(history);
+  const calls = [...dangling, ...pending];
+  const found = recoverCalls(calls, leftovers);
+  const unstarted = new Set(leftovers.flatMap((leftover) => leftover.unstarted));
+  const results = calls.map((unanswered, index) => {
+    const { call, group, place } = unanswered;
+    const remains = found[index];
+    if (remains?.kind === "result") return markRecoveredResult(remains.result);
+    const cause = causeOfCall(unanswered, remains, history, unstarted);
+    return createPlaceholder(call, cause, placeOfCall(group, place));
+  });
+  const messages = withResults(history, calls, results);
+  const known = new Set<BaseMessage>(stored);
+  const kindOf = (message: BaseMessage): Addition =>
+    message === next ? "next-message" : isPlaceholder(message) ? "closed" : "recovered";
+  return {
+    messages,
+    added: new Map(
+      messages.filter((message) => !known.has(message)).map((message) => [message, kindOf(message)]),
+    ),
+  };
+}
+
+/** Nobody knows what the user will say. */
+const nextMessage = (): BaseMessage => new HumanMessage({ id: "next-message", content: "…" });
+
+/** Puts each result after its message, before the results of later calls. What stands in another place stays there. */
+function withResults(
+  history: readonly BaseMessage[],
+  calls: readonly UnansweredCall[],
+  results: readonly ToolMessage[],
+): BaseMessage[] {
+  const inserted = new Map<number, BaseMessage[]>();
+  const replaced = new Map<BaseMessage, BaseMessage>();
+  const missing = new Map<Group, { readonly place: number; readonly result: ToolMessage }[]>();
+  for (const [index, { group, place }] of calls.entries()) {
+    const [result, madeUp] = [results[index], group.results[place]];
+    if (result === undefined) continue;
+    if (madeUp === undefined) addToList(missing, group, { place, result });
+    else if (!isPlaceholder(result)) replaced.set(madeUp, result);
+  }
+  for (const [group, waiting] of missing) {
+    const placeOf = new Map<unknown, number>(
+      group.results.flatMap((result, place) => (result === undefined ? [] : [[result, place]])),
+    );
+    let index = group.start + 1;
+    let first = 0;
+    const insertUpTo = (place: number): void => {
+      for (let next = waiting[first]; next !== undefined && next.place < place; next = waiting[first]) {
+        addToList(inserted, index, next.result);
+        first += 1;
+      }
+    };
+    for (let place = placeOf.get(history[index]); place !== undefined; place = placeOf.get(history[index])) {
+      insertUpTo(place);
+      index += 1;
+    }
+    insertUpTo(Number.POSITIVE_INFINITY);
+  }
+  return [...history.entries()]
+    .flatMap(([index, message]) => [...(inserted.get(index) ?? []), replaced.get(message) ?? message])
+    .concat(inserted.get(history.length) ?? []);
+}

@@ -1,0 +1,93 @@
+/** What the inspector says would be sent is what the model gets when the next message comes. */
+
+import type { BaseMessage } from "@langchain/core/messages";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { createGraphStore } from "../../src/doctor.js";
+import { coerceMessage } from "../../src/history/read-messages.js";
+import { createInspector } from "../../src/inspector.js";
+import {
+  type CrashingRun,
+  crashingThread,
+  DURABILITIES,
+  type Durability,
+} from "../support/crashing-thread.js";
+import { operations, runs } from "../support/law-runs.js";
+
+const durability = fc.constantFrom(...DURABILITIES);
+const run = fc.record({
+  text: fc.constantFrom("work", "work on", "thanks", null),
+  diesAt: fc.option(fc.integer({ min: 1, max: 70 }), { nil: undefined }),
+});
+
+/** What the page of the thread says of its next request. */
+interface Foretold {
+  readonly moment: { readonly kind: string };
+  readonly input: readonly object[];
+  readonly story: Readonly<Record<"willBeRecovered" | "willBeClosed", readonly object[]>>;
+  readonly findings: readonly { readonly code: string; readonly evidence: string }[];
+}
+
+/** Plays the runs, and compares what the inspector says of the next request with what the model of the next run gets. */
+async function expectForetold(chosen: Durability, played: readonly CrashingRun[]) {
+  const thread = crashingThread(chosen);
+  await thread.send({ text: "hello" });
+  const ends: string[] = [];
+  for (const run of played) ends.push(await thread.send(run));
+  const store = createGraphStore({ graph: thread.reader });
+  const inspector = createInspector({ threads: () => store, isProtected: true });
+  const page = await inspector(new Request("http://localhost/tether/threads/1.json?dialect=strict"));
+  const { moment, input, story, findings } = (await page.json()) as Foretold;
+  expect(moment.kind).toBe("next");
+  expectAgreement(findings, story);
+  const before = thread.requests.length;
+  await thread.send({ text: "…" });
+  expect(linesOf(input.flatMap((message) => coerceMessage(message) ?? []))).toEqual(
+    linesOf(thread.requests[before] ?? []),
+  );
+  return ends;
+}
+
+/** Each call of which the doctor says that it can be recovered, or has no result, is one of the page's. */
+function expectAgreement(
+  findings: Foretold["findings"],
+  { willBeRecovered, willBeClosed }: Foretold["story"],
+) {
+  const recoverable = findings.filter(({ code }) => code === "state/pending-result");
+  const open = findings.filter(
+    ({ code }) => code === "pairing/dangling-call" || code === "pairing/open-call",
+  );
+  expect(willBeRecovered.length).toBeGreaterThanOrEqual(recoverable.length);
+  expect(willBeClosed.length).toBeGreaterThanOrEqual(open.length - recoverable.length);
+}
+
+const FIELDS = ["type", "content", "name", "tool_calls", "tool_call_id", "status"] as const;
+
+const linesOf = (messages: readonly BaseMessage[]) =>
+  messages.map((message) => JSON.stringify(FIELDS.map((name) => [name, Reflect.get(message, name)])));
+
+describe("what would be sent", () => {
+  it.each(DURABILITIES)("is what the next run sends, wherever the last one dies (%s)", async (chosen) => {
+    let last = 0;
+    for (const diesAt of operations()) {
+      const ends = await expectForetold(chosen, [{ text: "work", diesAt }]);
+      if (ends[0] === "lived") break;
+      last = diesAt;
+    }
+    expect(last).toBeGreaterThan(chosen === "exit" ? 10 : 30);
+  });
+
+  it("is what the next run sends, if several runs die", async () => {
+    const law = fc.asyncProperty(
+      durability,
+      fc.array(run, { minLength: 1, maxLength: 4 }),
+      async (chosen, played) => {
+        await expectForetold(
+          chosen,
+          played.map(({ text, diesAt }, index) => ({ text: text && `${text} ${index}`, diesAt })),
+        );
+      },
+    );
+    await fc.assert(law, runs(30));
+  });
+});
