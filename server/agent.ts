@@ -6,7 +6,7 @@ import { createAgentGraph } from "../src/agent/create-agent-graph.js";
 import { cachedCreateModel } from "../src/providers/models/create-model.js";
 import { servedRunOf } from "../src/threads/langgraph/run-host.js";
 import { access, runOwners, serverSettings } from "./access/access.js";
-import { userLabels, withOwnedStore } from "./access/owned-store.js";
+import { userLabel, withOwnedStore } from "./access/owned-store.js";
 import { refuseReservedNames } from "./http/protect-server.js";
 import { allowedTools, approvalNames, createMcpTools, type LoadedTools } from "./mcp/create-mcp-tools.js";
 import { readMcpServers } from "./mcp/read-mcp-file.js";
@@ -63,7 +63,7 @@ export const graph = async (config?: RunnableConfig): Promise<AgentGraph> => {
   const run = servedRunOf(config);
   if (run !== undefined) runOwners.begin(run);
   const built = await buildForRun();
-  return access.kind === "users" ? withOwnedStore(built, userLabels(userOf(config))) : built;
+  return access.kind === "users" ? withOwnedStore(built, userLabel(userOf(config))) : built;
 };
 
 /** The server overwrites what a client says here, if it has users. Otherwise it is not read. */

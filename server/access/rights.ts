@@ -9,7 +9,7 @@
 import { type Auth, HTTPException } from "@langchain/langgraph-sdk/auth";
 import type { ServedRun } from "../../src/threads/langgraph/run-host.js";
 import { HEALTH_CHECK, STUDIO_USER } from "./authenticate.js";
-import { userLabels } from "./owned-store.js";
+import { userLabel } from "./owned-store.js";
 
 const OWNER = "owner";
 /** The server marks the assistants that it makes for its graphs. */
@@ -80,9 +80,9 @@ export function addRights(auth: Auth, { acceptsStudio, runOwners }: Rights): voi
     return own({ user });
   });
   auth.on("store", ({ value, user }) => {
-    const { label, former } = userLabels(admit(user));
+    const label = userLabel(admit(user));
     const first = value.namespace?.[0];
-    if (first !== undefined && (first === label || first === former)) return true;
+    if (first === label) return true;
     throw forbidden(`Your namespaces in the store begin with \`${label}\`.`);
   });
 }

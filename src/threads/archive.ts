@@ -12,14 +12,7 @@ import { callIdOf, HIDDEN_ID_PREFIX, isResult } from "../history/result.js";
 import { type Coverage, coverageOf } from "../history/summary.js";
 import { isRecord } from "../shared/values.js";
 import type { AgentEvent } from "./events.js";
-import {
-  escapeText,
-  escapeValue,
-  formerNamespace,
-  threadNamespace,
-  unbatched,
-  unescapeValue,
-} from "./stores.js";
+import { escapeText, escapeValue, threadNamespace, unescapeValue } from "./stores.js";
 
 /**
  * The part of a store that reads an archive. LangGraph's stores have it, and a client of a server can be wrapped to
@@ -61,19 +54,10 @@ export async function archiveMessages(
   );
 }
 
-/** The value that is stored for a message. Earlier versions escaped nothing, and wrote to another namespace. */
+/** The value that is stored for a message. */
 async function readValue(store: ArchiveReader, threadId: string, id: string): Promise<unknown> {
-  const namespace = archiveNamespace(threadId);
-  const key = escapeText(id);
-  const item = await store.get(namespace, key);
-  if (item !== undefined && item !== null) return unescapeValue(item.value);
-  const former = formerNamespace("archive", threadId);
-  if (former === undefined && key === id) return undefined;
-  // Many stores refuse such a place, and then have nothing there.
-  const found = await unbatched(store)
-    .get(former ?? namespace, id)
-    .catch(() => undefined);
-  return found?.value;
+  const item = await store.get(archiveNamespace(threadId), escapeText(id));
+  return item ? unescapeValue(item.value) : undefined;
 }
 
 /** Whether a message with this id is archived. If so, no other message can have the id. */

@@ -4,14 +4,7 @@
  */
 
 import { hashText, toJson } from "../shared/json.js";
-import {
-  escapeValue,
-  formerNamespace,
-  searchItems,
-  threadNamespace,
-  unbatched,
-  unescapeValue,
-} from "./stores.js";
+import { escapeValue, searchItems, threadNamespace, unescapeValue } from "./stores.js";
 
 /** What a store returns for an item. Stores of other copies of LangGraph and of users can have more or less. */
 interface StoredItem {
@@ -41,24 +34,19 @@ export interface InboxItem {
 
 /** The items, in the order in which they were put. */
 export async function readInbox(store: InboxStore, threadId: string): Promise<readonly InboxItem[]> {
-  const items = await itemsIn(store, threadNamespace("inbox", threadId), unescapeValue);
-  const former = formerNamespace("inbox", threadId);
-  const before = former === undefined ? [] : await itemsIn(unbatched(store), former).catch(() => []);
-  // The sort is stable: what an earlier version put in the same millisecond comes first.
-  return [...before, ...items]
-    .sort((one, other) => one.time - other.time)
-    .map(({ time, ...item }) => ({
-      ...item,
-      messageId: hashText([threadId, item.key, time, toJson(item.value)].join("\n")),
-    }));
+  const items = await itemsIn(store, threadNamespace("inbox", threadId));
+  return items.map(({ time, ...item }) => ({
+    ...item,
+    messageId: hashText([threadId, item.key, time, toJson(item.value)].join("\n")),
+  }));
 }
 
 /** The items, in the order in which they were put. Of one millisecond, in the order of their keys. */
-async function itemsIn(store: InboxStore, within: readonly string[], read = (value: unknown) => value) {
+async function itemsIn(store: InboxStore, within: readonly string[]) {
   const items = [];
   for await (const { namespace, key, value, createdAt } of searchItems(store, within)) {
     if (namespace.length > within.length) continue;
-    items.push({ namespace, key: String(key), value: read(value), time: timeOf(createdAt) });
+    items.push({ namespace, key: String(key), value: unescapeValue(value), time: timeOf(createdAt) });
   }
   return items.sort((one, other) => one.time - other.time || (one.key < other.key ? -1 : 1));
 }
@@ -98,7 +86,7 @@ export async function putResult(
 
 /** The values, in the order in which they were put. */
 export async function readResults(store: InboxStore, threadId: string): Promise<readonly unknown[]> {
-  const items = await itemsIn(store, resultsOf(threadId), unescapeValue);
+  const items = await itemsIn(store, resultsOf(threadId));
   return items.map(({ value }) => value);
 }
 

@@ -2,7 +2,7 @@
 
 import type { BaseCheckpointSaver, BaseStore } from "@langchain/langgraph";
 import { InvalidSettingError } from "../errors.js";
-import { safely, toJson } from "../shared/json.js";
+import { toJson } from "../shared/json.js";
 import { isRecord, mapTexts } from "../shared/values.js";
 import { answered } from "../shared/waiting.js";
 import { abandonable } from "./guard-head.js";
@@ -18,17 +18,6 @@ const PLAIN = /^(?!x--|langgraph$)[A-Za-z0-9-]+$/;
 export function storeLabel(text: string): string {
   if (PLAIN.test(text)) return text;
   return `x--${text.replace(/[^A-Za-z0-9]+/g, (part) => `-${part.split("").map(toHex).join("")}-`)}`;
-}
-
-/**
- * The label that earlier versions gave to the text: what they stored is still there. Undefined if it is the same one, or
- * not a label of this text alone.
- */
-export function formerLabel(text: string): string | undefined {
-  if (PLAIN.test(text)) return undefined;
-  const label = safely(() => encodeURIComponent(text).replaceAll(".", "%2E"), "");
-  // `*` stands for every label.
-  return /^(?:x--[A-Za-z0-9-]*|\*?)$/.test(label) ? undefined : label;
 }
 
 /** Stands before the code of a character that a store may refuse. Its name in Unicode is "substitute". */
@@ -109,7 +98,7 @@ export function isUnder(namespace: readonly string[], prefix: readonly string[])
 
 /**
  * The store itself. In a run, LangGraph joins the operations of all tasks to one batch, and all of them fail if the store
- * refuses one of them, such as a label of earlier versions.
+ * refuses one of them.
  */
 export function unbatched<Store extends object>(store: Store): Store {
   const batched: { lg_name?: unknown; store?: Store } = store;
@@ -171,10 +160,4 @@ type Kind = "archive" | "inbox";
 /** The namespace of the store that has one kind of things of a thread. */
 export function threadNamespace(kind: Kind, threadId: string): string[] {
   return ["langgraph-tether", kind, storeLabel(threadId)];
-}
-
-/** The namespace that earlier versions wrote to, if it is another one. A store can refuse it. */
-export function formerNamespace(kind: Kind, threadId: string): string[] | undefined {
-  const label = formerLabel(threadId);
-  return label === undefined ? undefined : ["langgraph-tether", kind, label];
 }

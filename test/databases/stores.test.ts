@@ -1,15 +1,15 @@
 /** What this library keeps in a store stays apart for each thread, and comes back as it was, whatever the store. */
 
-import { mapChatMessagesToStoredMessages, ToolMessage } from "@langchain/core/messages";
+import { ToolMessage } from "@langchain/core/messages";
 import { type BaseStore, InMemoryStore, MemorySaver } from "@langchain/langgraph";
 import { PostgresStore } from "@langchain/langgraph-checkpoint-postgres/store";
 import fc from "fast-check";
-import { afterAll, describe, expect, it, onTestFinished, vi } from "vitest";
-import { userLabels, withOwnedStore } from "../../server/access/owned-store.js";
+import { afterAll, describe, expect, it } from "vitest";
+import { userLabel, withOwnedStore } from "../../server/access/owned-store.js";
 import { createAgentGraph, readFullHistory } from "../../src/index.js";
 import { archiveMessages, readArchived } from "../../src/threads/archive.js";
 import { readInbox } from "../../src/threads/inbox.js";
-import { formerLabel, storeLabel } from "../../src/threads/stores.js";
+import { storeLabel } from "../../src/threads/stores.js";
 import { FunctionModel, shortSummariser } from "../support/function-model.js";
 import { runs } from "../support/law-runs.js";
 import { human } from "../support/make-messages.js";
@@ -103,7 +103,7 @@ describe.each(STORES.filter(({ isThere = true }) => isThere))("With $title", ({ 
     async (name) => {
       const store = await open();
       const partOf = (user: string | undefined) => {
-        const graph = withOwnedStore(createAgentGraph({ model: "offline:" }), userLabels(user));
+        const graph = withOwnedStore(createAgentGraph({ model: "offline:" }), userLabel(user));
         graph.store = store;
         if (graph.store === undefined) throw new Error("Expected a store.");
         return graph.store;
@@ -139,29 +139,6 @@ describe.each(STORES.filter(({ isThere = true }) => isThere))("With $title", ({ 
   });
 });
 
-describe("A thread of an earlier version", () => {
-  it.each([
-    ["ann@example.com", "ann%40example%2Ecom"],
-    ["user_1", "user_1"],
-    ["x--a_b", "x--a_b"],
-  ])("finds its archive and its inbox (%s)", async (id, label) => {
-    // All in one millisecond: the earlier version's come first all the same.
-    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() });
-    onTestFinished(() => void vi.useRealTimers());
-    const store = new InMemoryStore();
-    const archived = human("h\0", ODD_TEXT);
-    const [stored] = mapChatMessagesToStoredMessages([archived]);
-    await store.put(["langgraph-tether", "archive", label], "h\0", { ...stored });
-    await store.put(["langgraph-tether", "inbox", label], "k", { role: "user", content: ODD_TEXT });
-    expect(await readArchived(store, id, "h\0")).toEqual(archived);
-    const graph = graphWith(store);
-    await graph.steer(id, "of this version");
-    const steered = textsOf(await graph.invoke(user("hello"), inThread(id)));
-    expect(steered.slice(1, 3)).toEqual([ODD_TEXT, "of this version"]);
-    expect(await readInbox(store, id)).toEqual([]);
-  });
-});
-
 describe("The label of a text", () => {
   const text = fc.string({ unit: "binary" }).map((whole) => whole.slice(1));
   const like = fc.string({ unit: fc.constantFrom("x--", "x", "-", "0", "005f", "-005f-", "_", "%5F", ".") });
@@ -171,7 +148,6 @@ describe("The label of a text", () => {
     const law = fc.property(texts, texts, (one, other) => {
       expect(storeLabel(one)).toMatch(/^[A-Za-z0-9-]+$/);
       expect(storeLabel(one) === storeLabel(other)).toBe(one === other);
-      expect(formerLabel(one)).not.toBe(storeLabel(other));
     });
     fc.assert(law, runs(2000));
   });

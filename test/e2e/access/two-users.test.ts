@@ -13,8 +13,6 @@ import { serveUsers } from "./serve-users.js";
 const served = serveUsers();
 const ANN = "ann@example.com";
 const ANN_LABEL = "x--ann-0040-example-002e-com";
-/** Clients of earlier versions write to this label. */
-const FORMER_LABEL = "ann%40example%2Ecom";
 
 async function threadOfAnn(graph = "agent") {
   const client = served.client(ANN);
@@ -331,15 +329,10 @@ describe("what the graph keeps in the store", () => {
     const { store } = served.client(ANN);
     const archive = await store.searchItems([ANN_LABEL, "langgraph-tether", "archive", thread.id]);
     expect(JSON.stringify(archive.items)).toContain("0815");
-    await store.putItem([FORMER_LABEL, "langgraph-tether", "inbox", thread.id], "k", {
-      role: "user",
-      content: "steered",
-    });
+    const inboxOfAnn = [ANN_LABEL, "langgraph-tether", "inbox", thread.id];
+    await store.putItem(inboxOfAnn, "k", { role: "user", content: "steered" });
     expect((await thread.send("six")).join()).toContain("steered");
-    await store.putItem([ANN_LABEL, "langgraph-tether", "inbox", thread.id], "l", {
-      role: "user",
-      content: "left",
-    });
+    await store.putItem(inboxOfAnn, "l", { role: "user", content: "left" });
     await thread.client.threads.delete(thread.id);
 
     const bob = served.client("bob");
