@@ -80,11 +80,10 @@ export type { DialectName } from "./providers/dialects.js";
 export type {
   AddedMessageExplanation,
   InputExplanation,
-  InputReason,
-  InputReasonCode,
   StoredMessageExplanation,
 } from "./providers/input/explain-input.js";
 export { explainInput } from "./providers/input/explain-input.js";
+export type { InputReason, InputReasonCode } from "./providers/input/step.js";
 export { type ModelInputOptions, toModelInput } from "./providers/input/to-model-input.js";
 export {
   type CreateModel,
@@ -92,7 +91,7 @@ export {
   cachedCreateModel,
   createModel,
 } from "./providers/models/create-model.js";
-export type { ProviderTool } from "./providers/models/tools.js";
+export type { ProviderTool } from "./providers/provider.js";
 export { type Violation, validateHistory } from "./providers/validate-history.js";
 export type { ArchiveReader, MissingMessage } from "./threads/archive.js";
 export type { AgentEvent } from "./threads/events.js";

@@ -3,7 +3,6 @@
  * `langchain`, which the other entries do not need.
  */
 
-export type { TetherSummaryOptions } from "./langchain/summarize.js";
-export type { RepairPlace, TetherMiddlewareOptions } from "./langchain/tether-middleware.js";
+export type { RepairPlace, TetherMiddlewareOptions, TetherSummaryOptions } from "./langchain/options.js";
 export { tetherMiddleware } from "./langchain/tether-middleware.js";
 export { type TetherStateOptions, tetherState } from "./langchain/tether-state.js";

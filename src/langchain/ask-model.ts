@@ -21,7 +21,7 @@ import { cachesToolChoice } from "../providers/models/tools.js";
 import { isRecord } from "../shared/values.js";
 import { countToolTokens, FALLBACK_ATTEMPTS } from "../threads/summary-settings.js";
 import { answerGuard, askWithinWindow, formFor, type InputForm } from "../threads/window.js";
-import type { TetherMiddlewareOptions } from "./tether-middleware.js";
+import type { TetherMiddlewareOptions } from "./options.js";
 
 /** The fields of LangChain's request that this middleware reads and changes. */
 export interface AgentRequest {

@@ -26,8 +26,8 @@ import {
 } from "../threads/leftovers.js";
 import type { SummaryAttempt } from "../threads/state.js";
 import { isBeforeModel, savedCheckpoints } from "../threads/watch-checkpointer.js";
+import type { TetherMiddlewareOptions } from "./options.js";
 import { ATTEMPT_KEY, createSummarizer, type Send, type SummaryRequest } from "./summarize.js";
-import type { TetherMiddlewareOptions } from "./tether-middleware.js";
 import { configOf, type HookRuntime, threadIdOf } from "./tether-state.js";
 
 export interface ThreadUpdate {

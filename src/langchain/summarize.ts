@@ -6,8 +6,7 @@ import { toPlain } from "../history/message.js";
 import type { SummaryPolicy } from "../history/plan-summary.js";
 import { countTextTokens } from "../history/size.js";
 import { madeModel } from "../providers/answer/guard-model.js";
-import { cachedCreateModel } from "../providers/models/create-model.js";
-import { checkSettings, withDefaults } from "../shared/check-settings.js";
+import { withDefaults } from "../shared/check-settings.js";
 import { findReturned } from "../threads/archive.js";
 import { emitEvent } from "../threads/events.js";
 import { type AgentUpdate, type SummaryAttempt, summaryAttemptSchema } from "../threads/state.js";
@@ -18,16 +17,13 @@ import {
   compactionOf,
   FALLBACK_ATTEMPTS,
   SUMMARY_SETTINGS,
-  type SummaryOptions,
   type SummarySettings,
 } from "../threads/summary-settings.js";
-import { assertGivenModel, type GivenModel } from "../threads/window.js";
+import type { GivenModel } from "../threads/window.js";
 import { type AgentRequest, askForSummary, toolTokensOf } from "./ask-model.js";
-import type { TetherMiddlewareOptions } from "./tether-middleware.js";
+import type { TetherMiddlewareOptions } from "./options.js";
+import { createModel, type TetherSummaryOptions } from "./options.js";
 import { configOf, type HookRuntime, pairedState, threadIdOf } from "./tether-state.js";
-
-/** The options of summaries. They have the names, values and defaults of those of `createAgentGraph`. */
-export type TetherSummaryOptions = SummaryOptions;
 
 /** LangChain keeps a key that begins with `_` out of the input and the output of the agent. */
 export const ATTEMPT_KEY = "_tetherSummary";
@@ -65,15 +61,6 @@ type Summarizer = (
   stored: readonly BaseMessage[],
   send: Send,
 ) => Promise<Pick<AgentUpdate, "messages" | "summaryAttempt">>;
-
-const createModel = cachedCreateModel();
-
-/** @throws InvalidSettingError for an unknown option or a value that cannot be used. */
-export function checkSummaryOptions(summary: unknown): void {
-  checkSettings(summary, SUMMARY_SETTINGS, "summary");
-  const { summaryModel }: TetherSummaryOptions = Object(summary);
-  if (summaryModel !== undefined) assertGivenModel("summaryModel", summaryModel, createModel);
-}
 
 export function createSummarizer(
   options: TetherSummaryOptions,

@@ -1,17 +1,12 @@
 import type { AIMessage, BaseMessage } from "@langchain/core/messages";
 import { Command } from "@langchain/langgraph";
 import { type AgentMiddleware, createMiddleware } from "langchain";
-import { z } from "zod/v4";
-import type { ToolCallsToKeep } from "../history/cut.js";
-import type { Repair } from "../history/reducer/repair.js";
-import type { DialectName } from "../providers/dialects.js";
-import { aFunction, checkSettings, countFrom, flag, type Rule } from "../shared/check-settings.js";
 import { isRecord } from "../shared/values.js";
 import { takeLateResults } from "../threads/late-results.js";
-import { dialectRule, toolCallsToKeepRule } from "../threads/summary-settings.js";
 import { askModel } from "./ask-model.js";
+import { checkOptions, type TetherMiddlewareOptions } from "./options.js";
 import { after, createPreparation, recoverThread, type ThreadUpdate } from "./prepare-thread.js";
-import { checkSummaryOptions, removeReturned, stateFor, type TetherSummaryOptions } from "./summarize.js";
+import { removeReturned, stateFor } from "./summarize.js";
 import { assertPaired, configOf, type pairedState } from "./tether-state.js";
 import { lateResultsIn, runTool } from "./tools.js";
 
@@ -53,8 +48,7 @@ import { lateResultsIn, runTool } from "./tools.js";
 export function tetherMiddleware(
   options: TetherMiddlewareOptions = {},
 ): AgentMiddleware<typeof pairedState, undefined> {
-  checkSettings(options, RULES, "options");
-  if (options.summary !== undefined) checkSummaryOptions(options.summary);
+  checkOptions(options);
   const { keepToolErrors = true } = options;
   const prepare = createPreparation(options);
   return createMiddleware({
@@ -103,57 +97,3 @@ function withUpdate(answer: unknown, update: ThreadUpdate) {
   // LangChain writes the response of the model beside the command.
   return new Command({ update: { ...update } });
 }
-
-/** The options of `tetherMiddleware`. */
-export interface TetherMiddlewareOptions {
-  /**
-   * The rules of the provider that gets the requests.
-   *
-   * @default those of the model that is asked
-   */
-  readonly dialect?: DialectName | undefined;
-  /** How many tool calls of earlier turns are sent. @default all */
-  readonly maxToolCallsFromHistory?: ToolCallsToKeep | undefined;
-  /**
-   * How many tokens the messages of a request may have, by our estimate. If they have more, they are shortened as
-   * `toModelInput` describes. @default the input window of the model, if it is known
-   */
-  readonly maxTokens?: number | undefined;
-  /**
-   * How often a broken response of the model is requested again, without streaming. 0: never, so that the run fails.
-   * A broken response is never stored, and its tool calls are never run. @default 3
-   */
-  readonly maxStreamFallbackAttempts?: number | undefined;
-  /**
-   * Replaces the earlier part of a long thread by a summary, in the place of `summarizationMiddleware`. The messages that
-   * a summary covers are kept: see `coveredMessages`. `{}`: with the defaults of `createAgentGraph`. @default no
-   * summaries
-   */
-  readonly summary?: TetherSummaryOptions | undefined;
-  /**
-   * Whether an error that a tool throws becomes a result that the model reads, as in an agent without middleware. If
-   * not, the run fails, and loses the results of the calls that still run. @default true
-   */
-  readonly keepToolErrors?: boolean | undefined;
-  /**
-   * Contract: called for each call that the middleware closes with a placeholder, before the placeholder is stored. What
-   * it throws is ignored.
-   */
-  readonly onRepair?: ((repair: Repair, place: RepairPlace) => void) | undefined;
-}
-
-/** Where a repair was made. */
-export interface RepairPlace {
-  /** The thread; undefined for a run without one. */
-  readonly threadId: string | undefined;
-}
-
-const RULES: Readonly<Record<keyof TetherMiddlewareOptions, Rule>> = {
-  dialect: dialectRule,
-  maxToolCallsFromHistory: toolCallsToKeepRule,
-  maxTokens: countFrom(0),
-  maxStreamFallbackAttempts: countFrom(0),
-  summary: { schema: z.record(z.string(), z.unknown()), expects: "an object" },
-  keepToolErrors: flag,
-  onRepair: aFunction(),
-};

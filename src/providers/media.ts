@@ -1,38 +1,16 @@
 /** Images, sounds and files in a user's content, in the form of any provider. */
 
-import { HumanMessage, type MessageContent, parseBase64DataUrl } from "@langchain/core/messages";
+import { HumanMessage, parseBase64DataUrl } from "@langchain/core/messages";
 import { decodeBase64Text, encodeBase64 } from "../shared/json.js";
 import { isRecord, nativeClassOf } from "../shared/values.js";
 import { DIALECTS } from "./dialects.js";
-import type { Dialect } from "./rule.js";
-
-export type Block = Exclude<MessageContent, string>[number];
-
-type Kind = "image" | "audio" | "video" | "file";
-
-/** Where the bytes are: in `data`, at `url`, or with a provider under its own `id`. */
-export interface Source {
-  /** Base64. */
-  readonly data?: string | undefined;
-  /** With `data`, the data URL. */
-  readonly url?: string | undefined;
-  readonly id?: string | undefined;
-  /** Known if there is `data`. */
-  readonly mimeType?: string | undefined;
-}
-
-interface Media extends Source {
-  readonly kind: Kind;
-  readonly name: string | undefined;
-}
+import type { Block, Dialect, Fields, Media, MediaKind, Source } from "./rule.js";
 
 /** A file of plain text. */
 interface PlainText {
   readonly kind: "text";
   readonly text: string;
 }
-
-export type Fields = Readonly<Record<string, unknown>>;
 
 /** Undefined for a block that is not an image, sound or file, or has an unknown form. */
 export function readMedia(block: unknown): Media | PlainText | undefined {
@@ -68,14 +46,14 @@ function toStandard(block: Fields): Fields {
   return isRecord(standard) ? standard : block;
 }
 
-const DEFAULT_TYPES: Readonly<Record<Kind, string>> = {
+const DEFAULT_TYPES: Readonly<Record<MediaKind, string>> = {
   image: "image/png",
   audio: "audio/wav",
   video: "video/mp4",
   file: "application/pdf",
 };
 
-function readSource(block: Fields, kind: Kind): Source | undefined {
+function readSource(block: Fields, kind: MediaKind): Source | undefined {
   const mimeType = readString(block, "mimeType");
   const { data } = block;
   const encoded = isBytes(data) ? encodeBase64(data) : data;
@@ -104,23 +82,11 @@ function readName({ file, metadata, ...block }: Fields): string | undefined {
     .find((name) => name !== undefined);
 }
 
-function readKind(value: unknown): Kind | undefined {
+function readKind(value: unknown): MediaKind | undefined {
   return value === "image" || value === "audio" || value === "video" || value === "file" ? value : undefined;
 }
 
 function readString(fields: Fields, name: string): string | undefined {
   const value = fields[name];
   return typeof value === "string" && value !== "" ? value : undefined;
-}
-
-/** How a client accepts a user's images, sounds and files. */
-export interface MediaForm {
-  /** The block in LangChain's standard form, if LangChain does not convert it itself. */
-  readonly read?: (block: Fields) => Fields | undefined;
-  /** Whether a block can be sent unchanged. Text always can. */
-  readonly takes: (block: Fields) => boolean;
-  /** Undefined for media that the provider does not accept. A text description replaces them. */
-  readonly write: (media: Media) => Block | undefined;
-  /** Whether results can have them in the same form. */
-  readonly isInResults?: boolean;
 }

@@ -1,11 +1,9 @@
-import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
-import type { AIMessageChunk } from "@langchain/core/messages";
+import type { BaseChatModel, BindToolsInput } from "@langchain/core/language_models/chat_models";
+import type { AIMessageChunk, BaseMessage } from "@langchain/core/messages";
 import type { AsyncCallerParams } from "@langchain/core/utils/async_caller";
 import { importOptional } from "../shared/import-optional.js";
-import type { FinishKind } from "./answer/verdict.js";
 import type { DialectName } from "./dialects.js";
 import type { WantedFormat } from "./models/response-format.js";
-import type { PromptCacheMarks, ProviderTool } from "./models/tools.js";
 
 /**
  * What is known of a provider and of its LangChain clients, besides its dialects. The client's package is loaded when a
@@ -71,6 +69,35 @@ interface Format {
   readonly options: (wanted: WantedFormat) => Readonly<Record<string, unknown>>;
   /** Whether the provider makes the responses match the schema. Undefined: never. */
   readonly isKept?: (wanted: WantedFormat, hasTools: boolean) => boolean;
+}
+
+/** What the finish reason of a response says. */
+export type FinishKind =
+  /** The model finished its response. */
+  | "done"
+  /** The model stopped so that its tool calls can run. */
+  | "calls"
+  /** The response was cut off at a token limit. */
+  | "limit"
+  /** The provider withheld the rest. */
+  | "withheld"
+  /** The provider stopped in the middle of the response. */
+  | "interrupted";
+
+/**
+ * The definition of a tool that the provider runs, in the provider's own form: `{ type: "web_search_preview" }` for
+ * OpenAI, `{ type: "web_search_20250305", name: "web_search" }` for Anthropic, `{ googleSearch: {} }` for Google.
+ */
+export type ProviderTool = { readonly [field: string]: unknown };
+
+/** The marks of one model's requests. Each leaves what it is given as it is, and returns a marked copy. */
+export interface PromptCacheMarks {
+  /** Whether a message or a tool has a mark that somebody else has set. A request takes only a few. */
+  readonly isMarked: (part: object) => boolean;
+  readonly tools: (tools: readonly BindToolsInput[]) => readonly BindToolsInput[];
+  readonly messages: (messages: BaseMessage[]) => BaseMessage[];
+  /** The client puts this mark behind the last message when it makes the request. */
+  readonly parameters: Readonly<Record<string, unknown>>;
 }
 
 export interface ModelIdentity {

@@ -1,9 +1,8 @@
 /** Rules that a provider applies to a history, and how well we know them. */
 
-import type { AIMessage, BaseMessage } from "@langchain/core/messages";
+import type { AIMessage, BaseMessage, MessageContent } from "@langchain/core/messages";
 import { isAIMessage } from "../history/call.js";
 import { createFollowing, type Follower } from "../history/follow-list.js";
-import type { Fields, MediaForm } from "./media.js";
 
 interface RuleRow {
   /** What the rule is about: calls and their results, the order of messages, or the content of one message. */
@@ -193,6 +192,44 @@ export interface Dialect {
   readonly isCompacted?: (message: AIMessage) => boolean;
   /** `response_metadata.model_provider` of messages that models of this dialect write. */
   readonly makers: readonly string[];
+}
+
+/*
+ * Images, sounds and files, as a dialect's client takes them.
+ */
+
+export type Fields = Readonly<Record<string, unknown>>;
+
+export type Block = Exclude<MessageContent, string>[number];
+
+export type MediaKind = "image" | "audio" | "video" | "file";
+
+/** Where the bytes are: in `data`, at `url`, or with a provider under its own `id`. */
+export interface Source {
+  /** Base64. */
+  readonly data?: string | undefined;
+  /** With `data`, the data URL. */
+  readonly url?: string | undefined;
+  readonly id?: string | undefined;
+  /** Known if there is `data`. */
+  readonly mimeType?: string | undefined;
+}
+
+export interface Media extends Source {
+  readonly kind: MediaKind;
+  readonly name: string | undefined;
+}
+
+/** How a client accepts a user's images, sounds and files. */
+export interface MediaForm {
+  /** The block in LangChain's standard form, if LangChain does not convert it itself. */
+  readonly read?: (block: Fields) => Fields | undefined;
+  /** Whether a block can be sent unchanged. Text always can. */
+  readonly takes: (block: Fields) => boolean;
+  /** Undefined for media that the provider does not accept. A text description replaces them. */
+  readonly write: (media: Media) => Block | undefined;
+  /** Whether results can have them in the same form. */
+  readonly isInResults?: boolean;
 }
 
 /*

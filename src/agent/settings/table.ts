@@ -6,7 +6,7 @@ import { isInteropZodObject } from "@langchain/core/utils/types";
 import { type BaseCheckpointSaver, type BaseStore, StateSchema } from "@langchain/langgraph";
 import { z } from "zod/v4";
 import { type CreateModel, cachedCreateModel } from "../../providers/models/create-model.js";
-import type { ProviderTool } from "../../providers/models/tools.js";
+import type { ProviderTool } from "../../providers/provider.js";
 import {
   aFunction,
   aListOf,

@@ -5,7 +5,8 @@ import type { StructuredToolInterface } from "@langchain/core/tools";
 import { z } from "zod/v4";
 import { InvalidSettingError, InvalidToolError } from "../../errors.js";
 import { DIALECTS } from "../../providers/dialects.js";
-import { isProviderTool, type ProviderTool } from "../../providers/models/tools.js";
+import { isProviderTool } from "../../providers/models/tools.js";
+import type { ProviderTool } from "../../providers/provider.js";
 import { hintAtClass, hintAtName, type Rule } from "../../shared/check-settings.js";
 import { isRecord } from "../../shared/values.js";
 

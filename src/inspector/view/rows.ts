@@ -5,12 +5,8 @@ import type { Addition } from "../../doctor/next-history.js";
 import { MARKS } from "../../history/marks.js";
 import { causeInText, isMadeUpResult, PLACEHOLDER_KEY } from "../../history/result.js";
 import { coverageOf } from "../../history/summary.js";
-import type {
-  InputExplanation,
-  InputReason,
-  InputReasonCode,
-  StoredMessageExplanation,
-} from "../../providers/input/explain-input.js";
+import type { InputExplanation, StoredMessageExplanation } from "../../providers/input/explain-input.js";
+import type { InputReason, InputReasonCode } from "../../providers/input/step.js";
 import { type MessageView, nameIn, viewMessage } from "./message-view.js";
 import type { Novelty } from "./request-form.js";
 

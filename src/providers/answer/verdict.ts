@@ -8,6 +8,7 @@ import { callsOf } from "../../history/call.js";
 import { isBlankMessage } from "../../history/change-calls.js";
 import { parseJson } from "../../shared/json.js";
 import { isRecord } from "../../shared/values.js";
+import type { FinishKind } from "../provider.js";
 import { PROVIDERS } from "../providers.js";
 
 /** Why a response cannot be used. Each text follows "The model's response". */
@@ -177,18 +178,6 @@ export function finishHabitOf(model: object): FinishHabit {
 /*
  * Sorts the finish reasons of all providers into the few kinds that matter here.
  */
-
-export type FinishKind =
-  /** The model finished its response. */
-  | "done"
-  /** The model stopped so that its tool calls can run. */
-  | "calls"
-  /** The response was cut off at a token limit. */
-  | "limit"
-  /** The provider withheld the rest. */
-  | "withheld"
-  /** The provider stopped in the middle of the response. */
-  | "interrupted";
 
 /** An unknown reason counts as `done`, so that a new word does not turn good responses into broken ones. */
 const KINDS: ReadonlyMap<string, FinishKind> = new Map(

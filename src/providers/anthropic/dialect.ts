@@ -2,7 +2,7 @@
 
 import { isRecord } from "../../shared/values.js";
 import { overOpenAI } from "../compatible/dialect.js";
-import type { Fields, MediaForm, Source } from "../media.js";
+import type { Fields, MediaForm, Source } from "../rule.js";
 import { COMMON, confirmed, type Dialect, isOf, PLAIN_NAME } from "../rule.js";
 
 /**

@@ -6,7 +6,7 @@ import { countTextTokens } from "../../history/size.js";
 import { createSummaryNote, isUserMessage } from "../../history/summary.js";
 import { keywordsOf, levelFor } from "../../history/transcript.js";
 import type { Target } from "../rule.js";
-import type { InputLineage } from "./lineage.js";
+import type { CutInput, InputLineage } from "./lineage.js";
 import { type Conversation, projectMessages, projectOnce } from "./projection.js";
 import { shortenText, shortenWork, sizeOf } from "./shorten.js";
 
@@ -35,14 +35,6 @@ interface InputChange {
   readonly id: string | undefined;
   readonly kind: "shortened" | "left-out";
   readonly bound: BoundName;
-}
-
-/** What is left of an input. */
-export interface CutInput {
-  /** For each message what is left of it; undefined if it is left out. */
-  readonly kept: readonly (BaseMessage | undefined)[];
-  /** What is sent in the place of a message that is left out. */
-  readonly notes: ReadonlyMap<number, BaseMessage>;
 }
 
 /** `budget`: the number of tokens above which a history is summarised. `window`: the most that the model takes. */

@@ -8,14 +8,20 @@ import { isMessage } from "../../history/read-messages.js";
 import { callIdOf, isResult } from "../../history/result.js";
 import { addToList } from "../../shared/values.js";
 import { type Dialect, RULES, type RuleName, type Target } from "../rule.js";
-import type { CutInput } from "./bounds.js";
-import type { InputReason, InputReasonCode } from "./explain-input.js";
 import { sizeOf } from "./shorten.js";
-import type { StepReason } from "./step.js";
+import type { InputReason, InputReasonCode, StepReason } from "./step.js";
 import type { Bridge } from "./steps/turns.js";
 
 /** What is left of each message of the list before; undefined for one that is left out. */
 type Each = readonly (BaseMessage | undefined)[];
+
+/** What is left of an input. */
+export interface CutInput {
+  /** For each message what is left of it; undefined if it is left out. */
+  readonly kept: readonly (BaseMessage | undefined)[];
+  /** What is sent in the place of a message that is left out. */
+  readonly notes: ReadonlyMap<number, BaseMessage>;
+}
 
 /**
  * Follows the messages of a history to the input. Each step tells its outcome when it is done, in the order of these

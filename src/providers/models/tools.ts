@@ -4,23 +4,16 @@
  */
 
 import type { BaseChatModel, BindToolsInput } from "@langchain/core/language_models/chat_models";
-import type { BaseMessage } from "@langchain/core/messages";
 import { InvalidToolError } from "../../errors.js";
 import { isPlainObject, isRecord } from "../../shared/values.js";
 import { dialectOf, innermost, rememberDialect } from "../dialect-of.js";
 import { type DialectName, dialectNamed } from "../dialects.js";
 import { openaiFormat } from "../openai/client.js";
-import type { ForcedCall, Provider } from "../provider.js";
+import type { ForcedCall, PromptCacheMarks, Provider, ProviderTool } from "../provider.js";
 import { PROVIDERS } from "../providers.js";
 import { parseModelName } from "./create-model.js";
 import { viewOf } from "./model-view.js";
 import type { WantedFormat } from "./response-format.js";
-
-/**
- * The definition of a tool that the provider runs, in the provider's own form: `{ type: "web_search_preview" }` for
- * OpenAI, `{ type: "web_search_20250305", name: "web_search" }` for Anthropic, `{ googleSearch: {} }` for Google.
- */
-export type ProviderTool = { readonly [field: string]: unknown };
 
 /** Types of tools whose calls somebody else than the provider answers. */
 const CALLER_TYPES: ReadonlySet<unknown> = new Set(["function", "custom"]);
@@ -148,16 +141,6 @@ function isBinding<Model extends object>(model: Model): model is Model & Binding
 
 /** Whether requests are marked for a provider that caches only what is marked. */
 export type PromptCache = "auto" | "off";
-
-/** The marks of one model's requests. Each leaves what it is given as it is, and returns a marked copy. */
-export interface PromptCacheMarks {
-  /** Whether a message or a tool has a mark that somebody else has set. A request takes only a few. */
-  readonly isMarked: (part: object) => boolean;
-  readonly tools: (tools: readonly BindToolsInput[]) => readonly BindToolsInput[];
-  readonly messages: (messages: BaseMessage[]) => BaseMessage[];
-  /** The client puts this mark behind the last message when it makes the request. */
-  readonly parameters: Readonly<Record<string, unknown>>;
-}
 
 const NONE: PromptCacheMarks = {
   isMarked: () => false,

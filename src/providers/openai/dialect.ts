@@ -4,7 +4,7 @@ import type { BaseMessage } from "@langchain/core/messages";
 import { isAIMessage } from "../../history/call.js";
 import { isResult } from "../../history/result.js";
 import { isRecord } from "../../shared/values.js";
-import type { Fields, MediaForm } from "../media.js";
+import type { Fields, MediaForm } from "../rule.js";
 import { COMMON, confirmed, type Dialect, inferred, isOf, PLAIN_NAME, type Rules } from "../rule.js";
 
 /** What the dialects have in common that LangChain's client of OpenAI's Chat Completions sends. */

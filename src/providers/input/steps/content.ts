@@ -8,8 +8,8 @@ import { NO_OUTPUT } from "../../../history/result.js";
 import { serverCallId, serverResultId } from "../../../history/server-tools.js";
 import { isRecord } from "../../../shared/values.js";
 import { REASONING_FIELD, reasoningOf } from "../../deepseek/dialect.js";
-import { type Block, type MediaForm, readMedia } from "../../media.js";
-import { type Dialect, mayHaveWritten, type Rules } from "../../rule.js";
+import { readMedia } from "../../media.js";
+import { type Block, type Dialect, type MediaForm, mayHaveWritten, type Rules } from "../../rule.js";
 import { blockType, textOf } from "../../validate-history.js";
 import type { Step, StepReason } from "../step.js";
 

@@ -1,0 +1,83 @@
+/** The options of `tetherMiddleware`, and their check. */
+
+import { z } from "zod/v4";
+import type { ToolCallsToKeep } from "../history/cut.js";
+import type { Repair } from "../history/reducer/repair.js";
+import type { DialectName } from "../providers/dialects.js";
+import { cachedCreateModel } from "../providers/models/create-model.js";
+import { aFunction, checkSettings, countFrom, flag, type Rule } from "../shared/check-settings.js";
+import {
+  dialectRule,
+  SUMMARY_SETTINGS,
+  type SummaryOptions,
+  toolCallsToKeepRule,
+} from "../threads/summary-settings.js";
+import { assertGivenModel } from "../threads/window.js";
+
+/** The options of `tetherMiddleware`. */
+export interface TetherMiddlewareOptions {
+  /**
+   * The rules of the provider that gets the requests.
+   *
+   * @default those of the model that is asked
+   */
+  readonly dialect?: DialectName | undefined;
+  /** How many tool calls of earlier turns are sent. @default all */
+  readonly maxToolCallsFromHistory?: ToolCallsToKeep | undefined;
+  /**
+   * How many tokens the messages of a request may have, by our estimate. If they have more, they are shortened as
+   * `toModelInput` describes. @default the input window of the model, if it is known
+   */
+  readonly maxTokens?: number | undefined;
+  /**
+   * How often a broken response of the model is requested again, without streaming. 0: never, so that the run fails.
+   * A broken response is never stored, and its tool calls are never run. @default 3
+   */
+  readonly maxStreamFallbackAttempts?: number | undefined;
+  /**
+   * Replaces the earlier part of a long thread by a summary, in the place of `summarizationMiddleware`. The messages that
+   * a summary covers are kept: see `coveredMessages`. `{}`: with the defaults of `createAgentGraph`. @default no
+   * summaries
+   */
+  readonly summary?: TetherSummaryOptions | undefined;
+  /**
+   * Whether an error that a tool throws becomes a result that the model reads, as in an agent without middleware. If
+   * not, the run fails, and loses the results of the calls that still run. @default true
+   */
+  readonly keepToolErrors?: boolean | undefined;
+  /**
+   * Contract: called for each call that the middleware closes with a placeholder, before the placeholder is stored. What
+   * it throws is ignored.
+   */
+  readonly onRepair?: ((repair: Repair, place: RepairPlace) => void) | undefined;
+}
+
+/** Where a repair was made. */
+export interface RepairPlace {
+  /** The thread; undefined for a run without one. */
+  readonly threadId: string | undefined;
+}
+
+/** The options of summaries. They have the names, values and defaults of those of `createAgentGraph`. */
+export type TetherSummaryOptions = SummaryOptions;
+
+export const createModel = cachedCreateModel();
+
+/** @throws InvalidSettingError for an unknown option or a value that cannot be used. */
+export function checkOptions(options: TetherMiddlewareOptions): void {
+  checkSettings(options, RULES, "options");
+  if (options.summary === undefined) return;
+  checkSettings(options.summary, SUMMARY_SETTINGS, "summary");
+  const { summaryModel } = options.summary;
+  if (summaryModel !== undefined) assertGivenModel("summaryModel", summaryModel, createModel);
+}
+
+const RULES: Readonly<Record<keyof TetherMiddlewareOptions, Rule>> = {
+  dialect: dialectRule,
+  maxToolCallsFromHistory: toolCallsToKeepRule,
+  maxTokens: countFrom(0),
+  maxStreamFallbackAttempts: countFrom(0),
+  summary: { schema: z.record(z.string(), z.unknown()), expects: "an object" },
+  keepToolErrors: flag,
+  onRepair: aFunction(),
+};
