@@ -1,24 +1,11 @@
 /** The compiled graph of an agent. It applies the settings of a run, whichever method starts the run. */
 
-import type { BaseMessage, BaseMessageLike } from "@langchain/core/messages";
+import type { BaseMessageLike } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { StreamEvent } from "@langchain/core/tracers/log_stream";
 import type { IterableReadableStream } from "@langchain/core/utils/stream";
-import {
-  type BaseChannel,
-  Command,
-  type END,
-  type Interrupt,
-  isCommand,
-  Send,
-  type START,
-  type StateType,
-  type StreamMode,
-  type UpdateType,
-  type writer,
-} from "@langchain/langgraph";
+import { Command, isCommand, Send, type StreamMode } from "@langchain/langgraph";
 import { trustMarked } from "../history/marks.js";
-import type { MessagesUpdate } from "../history/messages-schema.js";
 import { publishRepairs } from "../history/reducer/paired-messages.js";
 import { abortSignal, checkSettings } from "../shared/check-settings.js";
 import { isPlainObject, isRecord } from "../shared/values.js";
@@ -39,7 +26,6 @@ import {
   type RunChunksOf,
   type RunConfigOf,
   showOnly,
-  WrappableGraph,
   withoutWriteCheck,
 } from "../threads/langgraph/wrappable-graph.js";
 import type { NoKeys } from "../threads/own-state.js";
@@ -49,77 +35,26 @@ import { boundedStore, unbatched } from "../threads/stores.js";
 import { isApprovalTask } from "./approval-request.js";
 import { recursionLimitFor } from "./budgets.js";
 import { admitUpdates, idsInInput } from "./client.js";
-import type { buildStateGraph } from "./graph.js";
 import { steerThread } from "./inbox.js";
 import { joinMiddleware, sortMiddleware } from "./middleware/middleware.js";
 import type { AgentPlan } from "./plan.js";
 import { type RunStart, runAgent } from "./run.js";
 import { withoutRunHandle } from "./run-handle.js";
-import type {
-  AgentChunk,
-  AgentInput,
-  AgentResult,
-  AgentSnapshot,
-  Batch,
-  InvokeOptions,
-  RunOptions,
-  StreamEvents,
-  StreamOptions,
-  WithConfig,
+import {
+  type AgentChunk,
+  type AgentInput,
+  type AgentResult,
+  type AgentSnapshot,
+  BaseGraph,
+  type Batch,
+  type Drawn,
+  type InvokeOptions,
+  type RunOptions,
+  type StreamEvents,
+  type StreamOptions,
+  type WithConfig,
 } from "./run-types.js";
 import { accessThread, watchThread } from "./thread-queue.js";
-
-/** The type of the compiled graph, before it is wrapped. */
-type Drawn = ReturnType<ReturnType<typeof buildStateGraph>["compile"]>;
-type NodeName = Exclude<keyof Drawn["nodes"], typeof START | typeof END>;
-
-type Channels = { messages: BaseChannel<BaseMessage[], MessagesUpdate> };
-
-/** The state of a thread, as LangGraph's types infer it. */
-type AgentValues = StateType<Channels>;
-/** The update that a task writes. */
-export type GraphUpdate = UpdateType<Channels>;
-
-/**
- * A chunk of the `updates` stream: the update of each node, or a list of them if the chunk has several tasks of the
- * node.
- */
-export type AgentUpdates<Update = NoKeys> = { [Name in NodeName]: NodeUpdate<Update> } & {
-  __interrupt__: Interrupt[];
-};
-
-type NodeUpdate<Update> = { messages?: BaseMessage[] } & Update;
-
-/**
- * LangGraph's class for an agent. The type of the context is open, because LangGraph would make its optional fields
- * required. The names of nodes are open, because a `Command` can contain them as strings. `run-types.ts` has the exact
- * types that callers see.
- */
-// biome-ignore lint/suspicious/noUnsafeDeclarationMerging: The class inherits these methods.
-export abstract class BaseGraph extends WrappableGraph<
-  AgentValues,
-  Record<string, unknown>,
-  Channels,
-  AgentUpdates,
-  typeof writer<AgentEvent>
-> {
-  declare readonly batch: OpenMethod;
-  declare readonly streamEvents: OpenMethod;
-  declare readonly withConfig: OpenMethod;
-}
-
-/**
- * Open types for the methods that `AgentGraph` declares with the keys of its user. LangGraph's types do not accept them
- * while these keys are type parameters.
- */
-export interface BaseGraph {
-  invoke(...given: Parameters<OpenMethod>): ReturnType<OpenMethod>;
-  stream(...given: Parameters<OpenMethod>): ReturnType<OpenMethod>;
-  getState(...given: Parameters<OpenMethod>): ReturnType<OpenMethod>;
-}
-
-// biome-ignore lint/suspicious/noExplicitAny: Any other type would be compared with the type parameters.
-type OpenMethod = (...given: any[]) => any;
 
 type GraphFields = ConstructorParameters<typeof BaseGraph>[0];
 type Chunks = RunChunksOf<BaseGraph>;

@@ -19,9 +19,10 @@ import {
 } from "./approval-request.js";
 import type { ApprovalScene, AskedTask } from "./approval-rules.js";
 import { sendCall } from "./dispatch-calls.js";
+import type { CallOutcome } from "./hand-off.js";
 import type { AgentPlan } from "./plan.js";
 import { runOf } from "./run-handle.js";
-import { type CallOutcome, finalizeCall } from "./tools.js";
+import { finalizeCall } from "./tools.js";
 
 type ApproveCommand = Command<unknown, AgentUpdate, "approve" | "tools" | "model">;
 

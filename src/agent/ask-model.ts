@@ -27,7 +27,6 @@ import { type AgentState, turnOf } from "../threads/state.js";
 import { countToolTokens } from "../threads/summary-settings.js";
 import { createUsageCounter, type UsageCounter } from "../threads/usage.js";
 import { answerGuard, askWithinWindow, formFor, type InputForm, reportChanges } from "../threads/window.js";
-import type { FormatRequest, Offer } from "./format/ask-in-format.js";
 import { asObject, type ChatContext, chatHook, type Hook, type StateUpdate } from "./middleware/contexts.js";
 import type { MiddlewareByKind } from "./middleware/middleware.js";
 import { type ChatOutcome, type ModelCall, runModelMiddleware, type Settle } from "./middleware/run.js";
@@ -62,6 +61,17 @@ export interface ModelRequest {
   readonly maxFallbackAttempts: number;
   /** Whether the response is a summary. It is not streamed, and the model gets all messages in full, or is not asked. */
   readonly isSummary?: true;
+}
+
+/** The tools that a model is offered, and whether it may call them. */
+export interface Offer {
+  readonly tools: readonly BindToolsInput[];
+  readonly toolChoice: ToolChoice;
+}
+
+export interface FormatRequest extends Offer {
+  /** Contract: the options of the client that asks for the format. */
+  readonly clientOptions?: (model: object) => Readonly<Record<string, unknown>>;
 }
 
 /** The request that follows from the settings of a run and the state of its thread. */

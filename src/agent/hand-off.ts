@@ -16,7 +16,7 @@ import {
   readUpdate,
 } from "../threads/commands.js";
 import type { OwnState } from "../threads/own-state.js";
-import type { CallOutcome, ToolsUpdate } from "./tools.js";
+import type { ToolsUpdate } from "../threads/state.js";
 
 export function isHandOff(update: ToolsUpdate): boolean {
   return [update].flat().some(goesToParent);
@@ -55,6 +55,23 @@ function joined(command: Command, callId: string, batch: readonly ToolsUpdate[])
     ...[...others, ...followers].filter((message) => !isResult(message) && message.type !== "remove"),
   ]);
 }
+
+/** Every way in which a call can end. */
+export type CallOutcome =
+  | {
+      readonly kind: "returned";
+      readonly value: unknown;
+      /** What of a returned command was not written, as sentences. */
+      readonly faults?: readonly string[];
+    }
+  | { readonly kind: "unknown-tool"; readonly known: readonly string[] }
+  | { readonly kind: "invalid-arguments"; readonly detail: string; readonly error?: unknown }
+  | { readonly kind: "timed-out"; readonly milliseconds: number; readonly error: unknown }
+  | { readonly kind: "threw"; readonly error: unknown }
+  /** A middleware ended the run before the tool was run. */
+  | { readonly kind: "ended" }
+  /** A human did not approve the call. */
+  | { readonly kind: "declined"; readonly reason: string | undefined };
 
 /*
  * Checks what the command of a tool writes to the state, before it is written.

@@ -1,14 +1,16 @@
 /** What a graph is made of: all that follows from the options, resolved once and held by the graph. */
 
-import type { BindToolsInput } from "@langchain/core/language_models/chat_models";
+import type { BaseChatModel, BindToolsInput } from "@langchain/core/language_models/chat_models";
 import type { StructuredToolInterface } from "@langchain/core/tools";
 import { InvalidSettingError } from "../errors.js";
+import type { SummaryPolicy } from "../history/plan-summary.js";
+import { countTextTokens } from "../history/size.js";
 import { checkProviderTools, withProviderTools } from "../providers/models/tools.js";
 import { type OwnState, readStateSchema } from "../threads/own-state.js";
 import { type SummaryWording, summaryWording } from "../threads/summary.js";
+import { budgetFor, compactionOf, countToolTokens } from "../threads/summary-settings.js";
 import { type CallPolicy, createCallPolicy } from "./approval-rules.js";
-import { formatTools } from "./format/ask-in-format.js";
-import { type FormatPlan, readResponseFormat } from "./format/response-format.js";
+import { type FormatPlan, formatTools, readResponseFormat } from "./format/response-format.js";
 import { type MiddlewareByKind, sortMiddleware } from "./middleware/middleware.js";
 import { type Models, prepareModels, type ResolveModel } from "./models.js";
 import {
@@ -17,10 +19,10 @@ import {
   type RunContext,
   readContextSchema,
   readRunContext,
+  settingsInRun,
 } from "./settings/run-context.js";
 import { resolveSettings, type Settings, type SettingsOptions } from "./settings/settings.js";
 import { checkTools, readToolChoice, returnsDirectly, toolName } from "./settings/tools.js";
-import { createSummaryPolicy, type SummaryPolicyOf } from "./summarize.js";
 
 export interface AgentPlan {
   /** The options with their defaults. */
@@ -126,4 +128,49 @@ export function readSettingsOfRun(
   models.check(chosen.model);
   if (chosen.toolChoice !== undefined) readToolChoice(chosen.toolChoice, requirableNames);
   return chosen;
+}
+
+/**
+ * Contract: never rejects. Resolves to the same policy at each step of a run, unless the model refuses a request as too
+ * long. Then the limit gets smaller. A position above 0 is that of the fallback model that the turn has come to.
+ */
+export type SummaryPolicyOf = (context: RunContext, position?: number) => Promise<SummaryPolicy>;
+
+/** Makes the policy of a run from its context and the settings of its graph. The context has precedence. */
+export function createSummaryPolicy(
+  settings: Settings,
+  tools: readonly BindToolsInput[],
+  resolveModel: ResolveModel,
+): SummaryPolicyOf {
+  const toolTokens = countToolTokens(tools);
+  const modelOf = rememberModels(resolveModel);
+  return async (context, position = 0) => {
+    const chosen = settingsInRun(settings, context);
+    const model = await modelOf(context.model, position);
+    return {
+      maxTokens: budgetFor(model, chosen.maxTokensBeforeSummary),
+      maxMessages: chosen.maxMessagesBeforeSummary,
+      messagesToKeep: chosen.messagesToKeep,
+      // `messagesToKeep` and `tokensToKeep` exclude each other, so both come from the same source.
+      tokensToKeep: context.messagesToKeep === undefined ? chosen.tokensToKeep : context.tokensToKeep,
+      maxToolCalls: chosen.maxToolCallsFromHistory,
+      compactedAt: compactionOf(model, position === 0 ? settings.dialect : undefined),
+      toolTokens,
+      promptTokens: countTextTokens(chosen.systemPrompt ?? ""),
+    };
+  };
+}
+
+/** Remembers each model, so that it is not made at each step only to read its input window. */
+function rememberModels(
+  resolveModel: ResolveModel,
+): (name: string | undefined, position: number) => Promise<BaseChatModel | undefined> {
+  const known = new Map<string | number | undefined, BaseChatModel>();
+  return async (name, position) => {
+    const key = position === 0 ? name : position;
+    // If the model cannot be made, the model node reports it when it asks the model.
+    const model = known.get(key) ?? (await resolveModel(name, position).catch(() => undefined));
+    if (model !== undefined) known.set(key, model);
+    return model;
+  };
 }

@@ -15,12 +15,12 @@ import type { AgentEvent } from "../threads/events.js";
 import { readState, type ToolTask } from "../threads/langgraph/read-checkpoints.js";
 import type { LateResult, LateResults } from "../threads/late-results.js";
 import { NO_OWN_STATE, type OwnState } from "../threads/own-state.js";
+import type { ToolsUpdate } from "../threads/state.js";
 import { RunTally } from "../threads/usage.js";
 import { type WatchedCheckpoints, watchCheckpointer } from "../threads/watch-checkpointer.js";
 import type { RunBag, RunScope } from "./middleware/contexts.js";
 import type { MiddlewareByKind } from "./middleware/middleware.js";
 import type { GivenMessages } from "./middleware/run.js";
-import type { ToolsUpdate } from "./tools.js";
 
 const HANDLE_KEY = "__tether_run";
 /** No client can send a symbol. */

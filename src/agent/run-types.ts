@@ -1,29 +1,89 @@
-/** The types of the input, the options and the output of a run. */
+/** LangGraph's class for an agent, and the types of the input, the options and the output of a run. */
 
 import type { BaseMessage } from "@langchain/core/messages";
 import type { RunnableBatchOptions } from "@langchain/core/runnables";
 import type { StreamEvent } from "@langchain/core/tracers/log_stream";
 import type { IterableReadableStream } from "@langchain/core/utils/stream";
 import type {
+  BaseChannel,
   Command,
   CommandInstance,
   CompiledGraph,
+  END,
   GraphRunStream,
   InferExtensions,
+  Interrupt,
   LangGraphRunnableConfig,
   PregelOptions,
+  START,
   StateSnapshot,
+  StateType,
   StreamMode,
   StreamOutputMap,
   StreamTransformer,
+  UpdateType,
+  writer,
 } from "@langchain/langgraph";
 import type { MessagesUpdate } from "../history/messages-schema.js";
 import type { AgentEvent } from "../threads/events.js";
+import { WrappableGraph } from "../threads/langgraph/wrappable-graph.js";
 import type { NoKeys } from "../threads/own-state.js";
-import type { AgentUpdates, BaseGraph, GraphUpdate } from "./agent-graph.js";
 import type { ResponseFormat, ResponseIn } from "./format/response-format.js";
+import type { buildStateGraph } from "./graph.js";
 import type { Middleware } from "./middleware/middleware.js";
 import type { RunContext } from "./settings/run-context.js";
+
+/** The type of the compiled graph, before it is wrapped. */
+export type Drawn = ReturnType<ReturnType<typeof buildStateGraph>["compile"]>;
+type NodeName = Exclude<keyof Drawn["nodes"], typeof START | typeof END>;
+
+type Channels = { messages: BaseChannel<BaseMessage[], MessagesUpdate> };
+
+/** The state of a thread, as LangGraph's types infer it. */
+type AgentValues = StateType<Channels>;
+/** The update that a task writes. */
+export type GraphUpdate = UpdateType<Channels>;
+
+/**
+ * A chunk of the `updates` stream: the update of each node, or a list of them if the chunk has several tasks of the
+ * node.
+ */
+export type AgentUpdates<Update = NoKeys> = { [Name in NodeName]: NodeUpdate<Update> } & {
+  __interrupt__: Interrupt[];
+};
+
+type NodeUpdate<Update> = { messages?: BaseMessage[] } & Update;
+
+/**
+ * LangGraph's class for an agent. The type of the context is open, because LangGraph would make its optional fields
+ * required. The names of nodes are open, because a `Command` can contain them as strings. The types that callers see are
+ * exact: they follow.
+ */
+// biome-ignore lint/suspicious/noUnsafeDeclarationMerging: The class inherits these methods.
+export abstract class BaseGraph extends WrappableGraph<
+  AgentValues,
+  Record<string, unknown>,
+  Channels,
+  AgentUpdates,
+  typeof writer<AgentEvent>
+> {
+  declare readonly batch: OpenMethod;
+  declare readonly streamEvents: OpenMethod;
+  declare readonly withConfig: OpenMethod;
+}
+
+/**
+ * Open types for the methods that `AgentGraph` declares with the keys of its user. LangGraph's types do not accept them
+ * while these keys are type parameters.
+ */
+export interface BaseGraph {
+  invoke(...given: Parameters<OpenMethod>): ReturnType<OpenMethod>;
+  stream(...given: Parameters<OpenMethod>): ReturnType<OpenMethod>;
+  getState(...given: Parameters<OpenMethod>): ReturnType<OpenMethod>;
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: Any other type would be compared with the type parameters.
+type OpenMethod = (...given: any[]) => any;
 
 // Three parameters describe the keys that a user adds: `Own` are the values of the state, `Update` is what can be
 // written to it, and `Context` is what a run can be started with.

@@ -42,8 +42,8 @@ import { stepOf, withTaskInput } from "../threads/langgraph/wrappable-graph.js";
 import { awaitLate, patientTool } from "../threads/late-results.js";
 import { readOwnValues } from "../threads/own-state.js";
 import { callKeyOf, isReplaySafe, startingCall } from "../threads/started-calls.js";
-import type { AgentUpdate } from "../threads/state.js";
-import { checkCommand, isHandOff, withBatch } from "./hand-off.js";
+import type { AgentUpdate, ToolsUpdate } from "../threads/state.js";
+import { type CallOutcome, checkCommand, isHandOff, withBatch } from "./hand-off.js";
 import { functionHook, type StateUpdate } from "./middleware/contexts.js";
 import { type FinalizedCall, runToolMiddleware } from "./middleware/run.js";
 import type { AgentPlan } from "./plan.js";
@@ -263,25 +263,6 @@ const PARSING_MESSAGE = /^Received tool input did not match expected schema\b/;
 /*
  * Makes the result of every tool call, no matter how the call ended.
  */
-
-/** Every way in which a call can end. */
-export type CallOutcome =
-  | {
-      readonly kind: "returned";
-      readonly value: unknown;
-      /** What of a returned command was not written, as sentences. */
-      readonly faults?: readonly string[];
-    }
-  | { readonly kind: "unknown-tool"; readonly known: readonly string[] }
-  | { readonly kind: "invalid-arguments"; readonly detail: string; readonly error?: unknown }
-  | { readonly kind: "timed-out"; readonly milliseconds: number; readonly error: unknown }
-  | { readonly kind: "threw"; readonly error: unknown }
-  /** A middleware ended the run before the tool was run. */
-  | { readonly kind: "ended" }
-  /** A human did not approve the call. */
-  | { readonly kind: "declined"; readonly reason: string | undefined };
-
-export type ToolsUpdate = AgentUpdate | Command | (AgentUpdate | Command)[];
 
 /** A result, and a function that writes it, or another result in its place, to the thread. */
 interface Draft {

@@ -21,8 +21,7 @@ import {
 } from "../threads/summary-settings.js";
 import type { GivenModel } from "../threads/window.js";
 import { type AgentRequest, askForSummary, toolTokensOf } from "./ask-model.js";
-import type { TetherMiddlewareOptions } from "./options.js";
-import { createModel, type TetherSummaryOptions } from "./options.js";
+import { createModel, type TetherMiddlewareOptions, type TetherSummaryOptions } from "./options.js";
 import { configOf, type HookRuntime, pairedState, threadIdOf } from "./tether-state.js";
 
 /** LangChain keeps a key that begins with `_` out of the input and the output of the agent. */

@@ -1,6 +1,7 @@
 /** The channels of an agent's thread. */
 
 import type { BaseMessage, BaseMessageLike } from "@langchain/core/messages";
+import type { Command } from "@langchain/langgraph";
 import { withLangGraph } from "@langchain/langgraph/zod";
 import { z } from "zod/v4";
 import {
@@ -138,6 +139,9 @@ export type AgentUpdate = {
   structuredResponse?: unknown;
   steered?: string[];
 };
+
+/** What the tools node writes. */
+export type ToolsUpdate = AgentUpdate | Command | (AgentUpdate | Command)[];
 
 /** The current turn, or a new one if a new user message came. */
 export function turnOf({ messages, turn }: AgentState): Turn {

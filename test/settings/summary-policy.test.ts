@@ -4,7 +4,7 @@ import { ChatOpenAI } from "@langchain/openai";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { resolveSettings, type SettingsOptions } from "../../src/agent/settings/settings.js";
-import { createSummaryPolicy } from "../../src/agent/summarize.js";
+import { createSummaryPolicy } from "../../src/agent/plan.js";
 import { learnWindow } from "../../src/providers/failure/overflow.js";
 import { createModel } from "../../src/providers/models/create-model.js";
 

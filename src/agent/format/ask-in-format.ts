@@ -1,6 +1,6 @@
 /** Asks for a structured response, and checks it. */
 
-import type { BaseChatModel, BindToolsInput } from "@langchain/core/language_models/chat_models";
+import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import { type AIMessage, type BaseMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
 import { END, type LangGraphRunnableConfig } from "@langchain/langgraph";
 import { InvalidSettingError } from "../../errors.js";
@@ -15,7 +15,13 @@ import { emitEvent } from "../../threads/events.js";
 import { takeBack } from "../../threads/langgraph/channels.js";
 import { type ToolTask, toolTasksOf } from "../../threads/langgraph/read-checkpoints.js";
 import type { Turn } from "../../threads/state.js";
-import { askModel, type ModelAnswer, type ModelRequest } from "../ask-model.js";
+import {
+  askModel,
+  type FormatRequest,
+  type ModelAnswer,
+  type ModelRequest,
+  type Offer,
+} from "../ask-model.js";
 import type { Dispatched } from "../dispatch-calls.js";
 import { noteFailure } from "../run-handle.js";
 import type { RunContext } from "../settings/run-context.js";
@@ -24,10 +30,12 @@ import {
   type CheckedResponse,
   type Format,
   type FormatPlan,
+  formatTools,
   MultipleStructuredOutputsError,
   type StructuredOutputError,
   StructuredOutputParsingError,
   type ToolStrategyOptions,
+  toolOf,
 } from "./response-format.js";
 
 export interface AnswerInFormat {
@@ -127,27 +135,6 @@ function activeFormat(plan: FormatPlan, model: BaseChatModel, hasTools: boolean)
   if (format === undefined || strategy === "tool") return { kind: "tool", formats, options };
   const isProvider = strategy === "provider" || canFormat(model, { ...format, strict }, hasTools);
   return isProvider ? { kind: "provider", format, strict } : { kind: "tool", formats, options };
-}
-
-/** The tools that a format can offer to a model, as definitions in OpenAI's form. */
-export function formatTools({ strategy, formats }: FormatPlan): BindToolsInput[] {
-  return strategy === "provider" ? [] : formats.map(toolOf);
-}
-
-function toolOf({ name, description, jsonSchema }: Format): BindToolsInput {
-  const text = description ?? "Tool for extracting structured output from the model's response.";
-  return { type: "function", function: { name, description: text, parameters: jsonSchema } };
-}
-
-/** The tools that a model is offered, and whether it may call them. */
-export interface Offer {
-  readonly tools: readonly BindToolsInput[];
-  readonly toolChoice: ToolChoice;
-}
-
-export interface FormatRequest extends Offer {
-  /** Contract: the options of the client that asks for the format. */
-  readonly clientOptions?: (model: object) => Readonly<Record<string, unknown>>;
 }
 
 /** Adds a format to the tools of the graph and their choice. The format holds even if the tools are off. */

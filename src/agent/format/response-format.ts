@@ -1,5 +1,6 @@
 /** The format of a structured response, as the option names it. */
 
+import type { BindToolsInput } from "@langchain/core/language_models/chat_models";
 import { toJsonSchema } from "@langchain/core/utils/json_schema";
 import { z } from "zod/v4";
 import { InvalidSettingError, TetherError } from "../../errors.js";
@@ -295,6 +296,16 @@ function jsonSchemaOf(given: object, schema: object): Record<string, unknown> {
     throw refused(`a schema that can be written as JSON schema (${reason})`, given);
   }
   throw refused("a schema of an object", given);
+}
+
+/** The tools that a format can offer to a model, as definitions in OpenAI's form. */
+export function formatTools({ strategy, formats }: FormatPlan): BindToolsInput[] {
+  return strategy === "provider" ? [] : formats.map(toolOf);
+}
+
+export function toolOf({ name, description, jsonSchema }: Format): BindToolsInput {
+  const text = description ?? "Tool for extracting structured output from the model's response.";
+  return { type: "function", function: { name, description: text, parameters: jsonSchema } };
 }
 
 async function checkResponse(schema: unknown, value: unknown): Promise<CheckedResponse> {

@@ -6,8 +6,7 @@ import { serverCallId, serverResultId } from "../../history/server-tools.js";
 import { isRecord } from "../../shared/values.js";
 import { viewOf } from "../models/model-view.js";
 import { closed, isStrict, type Json, schemasIn } from "../models/response-format.js";
-import type { PromptCacheMarks } from "../provider.js";
-import { byLangChain, type Provider } from "../provider.js";
+import { byLangChain, type PromptCacheMarks, type Provider } from "../provider.js";
 
 type Ask = Parameters<BaseChatModel["_streamResponseChunks"]>;
 type Block = Readonly<Record<string, unknown>>;

@@ -2,8 +2,16 @@
 
 import { isRecord } from "../../shared/values.js";
 import { overOpenAI } from "../compatible/dialect.js";
-import type { Fields, MediaForm, Source } from "../rule.js";
-import { COMMON, confirmed, type Dialect, isOf, PLAIN_NAME } from "../rule.js";
+import {
+  COMMON,
+  confirmed,
+  type Dialect,
+  type Fields,
+  isOf,
+  type MediaForm,
+  PLAIN_NAME,
+  type Source,
+} from "../rule.js";
 
 /**
  * Blocks that only Anthropic's models can read, and that LangChain's client sends back as they are. It leaves out the

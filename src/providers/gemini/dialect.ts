@@ -4,8 +4,7 @@ import type { AIMessage } from "@langchain/core/messages";
 import { copyMessage } from "../../history/message.js";
 import { isRecord } from "../../shared/values.js";
 import { overOpenAI } from "../compatible/dialect.js";
-import type { MediaForm } from "../rule.js";
-import { COMMON, confirmed, type Dialect, inferred, isOf, PLAIN_NAME } from "../rule.js";
+import { COMMON, confirmed, type Dialect, inferred, isOf, type MediaForm, PLAIN_NAME } from "../rule.js";
 
 /*
  * Thought signatures, as `ChatGoogle` stores them: on the entries of `tool_calls`, on blocks of the content, and for a

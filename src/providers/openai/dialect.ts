@@ -4,8 +4,17 @@ import type { BaseMessage } from "@langchain/core/messages";
 import { isAIMessage } from "../../history/call.js";
 import { isResult } from "../../history/result.js";
 import { isRecord } from "../../shared/values.js";
-import type { Fields, MediaForm } from "../rule.js";
-import { COMMON, confirmed, type Dialect, inferred, isOf, PLAIN_NAME, type Rules } from "../rule.js";
+import {
+  COMMON,
+  confirmed,
+  type Dialect,
+  type Fields,
+  inferred,
+  isOf,
+  type MediaForm,
+  PLAIN_NAME,
+  type Rules,
+} from "../rule.js";
 
 /** What the dialects have in common that LangChain's client of OpenAI's Chat Completions sends. */
 export const CHAT_CLIENT = {
