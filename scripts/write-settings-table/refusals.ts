@@ -68,8 +68,11 @@ const FURTHER: readonly (readonly [provider: string, rule: RuleName, text: strin
   ["OpenAI's Responses API", "item-id", "Invalid 'input[…].id': '…'. Expected an ID that begins with 'fc'.", "oracle/wayflow/pull/100"],
   ["OpenAI's Responses API", "item-id", "Invalid 'input[…].id': string too long. Expected a string with maximum length 64", "can1357/oh-my-pi/issues/457"],
   ["OpenAI's Responses API", "reasoning-alone", "Item '…' of type 'function_call' was provided without its required 'reasoning' item: '…'.", "can1357/oh-my-pi/issues/4173"],
+  ["DeepSeek", "missing-result", "(insufficient tool messages following tool_calls message)", "TurixAI/TuriX-CUA/issues/15"],
   ["DeepSeek", "missing-reasoning", "Missing `reasoning_content` field in the assistant message at message index ….", "abhigyanpatwari/GitNexus/issues/43"],
   ["DeepSeek", "missing-reasoning", "The `content[].thinking` in the thinking mode must be passed back to the API.", "decolua/9router/issues/2397"],
+  ["Anthropic", "missing-result", "Each `tool_use` block must have a corresponding `tool_result` block in the next message.", "anthropics/claude-code/issues/5989"],
+  ["Anthropic", "orphan-result", "Each `tool_result` block must have a corresponding `tool_use` block in the previous message.", "anthropics/claude-code/issues/18947"],
   ["Anthropic", "arguments", "messages.….content.0.tool_use.input: Field required", "NousResearch/hermes-agent/issues/8835"],
   ["Anthropic", "alternation", 'messages: roles must alternate between "user" and "assistant"', "anomalyco/opencode/tree/678c40589f4c75ff88c139ee824ddb840908a912"],
   ["Anthropic", "foreign-state", "Expected `thinking` or `redacted_thinking`, but found `tool_use`.", "deepset-ai/haystack-core-integrations/issues/2146"],
@@ -92,6 +95,7 @@ const FURTHER: readonly (readonly [provider: string, rule: RuleName, text: strin
   ["vLLM and other servers of open models", "arguments", "Unterminated string starting at: line 1 column … (char …)", "vllm-project/vllm/pull/48922"],
   ["vLLM and other servers of open models", "alternation", "Conversation roles must alternate user/assistant/user/assistant/...", "suitenumerique/conversations/issues/197"],
   ["Perplexity", "alternation", "After the (optional) system message(s), user and assistant roles should be alternating.", "perplexityai/api-discussion/issues/265"],
+  ["Perplexity", "alternation", "After the (optional) system message(s), user or tool message(s) should alternate with assistant message(s).", "serac-labs/serac/issues/53"],
   ["Ollama", "arguments", "json: cannot unmarshal string into Go struct field ChatRequest.messages.tool_calls.function.arguments of type api.ToolCallFunctionArguments", "aliasrobotics/cai/issues/76"],
   ["Ollama", "content-form", "invalid message content type: <nil>", "SAIL-Research-Lab/cheetahclaws/pull/72"],
   ["LM Studio", "content-form", "Invalid 'content': 'content' field must be a string or an array of objects.", "lmstudio-ai/lmstudio-bug-tracker/issues/261"],
@@ -122,26 +126,19 @@ export function refusals(): readonly Refusal[] {
   return [...found, ...FURTHER.map(([provider, rule, text]) => ({ provider, rule, text }))];
 }
 
-const anchorOf = (title: string) =>
-  title
-    .toLowerCase()
-    .replaceAll(/[^\p{Letter}\p{Number}_ -]/gu, "")
-    .replaceAll(" ", "-");
-
 /** Text that has backticks itself needs two around it. */
 const asCode = (text: string) => (text.includes("`") ? `\`\` ${text} \`\`` : `\`${text}\``);
 
-/** One heading for each rule, so that `langgraph-tether explain` can point to it. */
-export function refusalsPage(): string {
+/** The texts of each section by its title, with a heading for each rule, so that `langgraph-tether explain` can point to it. */
+export function refusalsOfSections(): ReadonlyMap<string, string> {
   const all = refusals();
-  return Object.entries(RULES)
-    .map(([rule, { meaning }]) => {
-      const title = SECTIONS[rule as RuleName];
-      const texts = all
-        .filter((each) => each.rule === rule)
-        .map(({ provider, text }) => `- ${provider}: ${asCode(text)}`);
-      const about = `${meaning} See [${title}](#${anchorOf(title)}).`;
-      return [`### ${rule}`, about, ...(texts.length > 0 ? [texts.join("\n")] : [])].join("\n\n");
-    })
-    .join("\n\n");
+  const sections = new Map<string, string>();
+  for (const [rule, title] of Object.entries(SECTIONS) as [RuleName, string][]) {
+    const texts = all
+      .filter((each) => each.rule === rule)
+      .map(({ provider, text }) => `- ${provider}: ${asCode(text)}`);
+    const parts = [`### ${rule}`, RULES[rule].meaning, ...(texts.length > 0 ? [texts.join("\n")] : [])];
+    sections.set(title, [sections.get(title) ?? [], ...parts].flat().join("\n\n"));
+  }
+  return sections;
 }
