@@ -1,6 +1,6 @@
 /**
- * Runs the demo, and draws its first two parts as `docs/pictures/demo.svg`, which the README shows:
- * `npx tsx scripts/write-demo-picture.ts`.
+ * Runs the demo, and draws its first two parts as `docs/pictures/demo.svg` and `demo-narrow.svg`, which the README
+ * shows: `npx tsx scripts/write-demo-picture.ts`.
  */
 
 import { execFile } from "node:child_process";
@@ -14,6 +14,11 @@ const REPOSITORY = fileURLToPath(new URL("..", import.meta.url));
 const tsx = join(REPOSITORY, "node_modules", "tsx", "dist", "cli.mjs");
 const { stdout } = await promisify(execFile)(process.execPath, [tsx, "scripts/demo.ts"], { cwd: REPOSITORY });
 
-const file = join(REPOSITORY, "docs/pictures/demo.svg");
-writeFileSync(file, pictureOfDemo(stdout));
-console.log(`Wrote ${file}.`);
+for (const [name, form] of [
+  ["demo", "wide"],
+  ["demo-narrow", "narrow"],
+] as const) {
+  const file = join(REPOSITORY, `docs/pictures/${name}.svg`);
+  writeFileSync(file, pictureOfDemo(stdout, form));
+  console.log(`Wrote ${file}.`);
+}

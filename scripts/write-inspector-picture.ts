@@ -50,15 +50,18 @@ const browser = await chromium.launch({
   executablePath: process.env["CHROMIUM"] ?? "/usr/bin/chromium",
   args: process.getuid?.() === 0 ? ["--no-sandbox"] : [],
 });
-const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, deviceScaleFactor: 1.5 });
+const context = await browser.newContext({ deviceScaleFactor: 1.5 });
 const page = await context.newPage();
 await page.goto(address);
-await page.goto(new URL("/tether/threads/1?dialect=openai", address).href);
-for (const colorScheme of ["light", "dark"] as const) {
-  await page.emulateMedia({ colorScheme });
-  await page.screenshot({ path: join(PICTURES, `inspector-${colorScheme}.png`) });
-}
+const VIEWPORTS = { inspector: { width: 1280, height: 800 }, "inspector-phone": { width: 390, height: 600 } };
+for (const [name, viewport] of Object.entries(VIEWPORTS))
+  for (const colorScheme of ["light", "dark"] as const) {
+    await page.setViewportSize(viewport);
+    await page.emulateMedia({ colorScheme });
+    await page.goto(new URL("/tether/threads/1?dialect=openai", address).href);
+    await page.screenshot({ path: join(PICTURES, `${name}-${colorScheme}.png`) });
+  }
 await browser.close();
 await close();
-console.log(`Wrote ${PICTURES}inspector-light.png and inspector-dark.png.`);
+console.log(`Wrote the pictures of the inspector to ${PICTURES}.`);
 process.exit();

@@ -13,6 +13,7 @@ const UNITS: Readonly<Record<string, readonly [larger: string, factor: number]>>
   µs: ["ms", 1_000],
   ms: ["s", 1_000],
   kB: ["MB", 1_000],
+  tokens: ["million", 1_000_000],
 };
 
 /** In a larger unit if the number has more than four digits. */

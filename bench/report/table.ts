@@ -1,5 +1,6 @@
 /** The table of the README. */
 
+import { FULL, OURS, STATE_REDUCER } from "../contenders.js";
 import { highlightsOf } from "./highlights.js";
 import { amount, spreadText } from "./numbers.js";
 import { describeRun, type Results } from "./results.js";
@@ -7,13 +8,21 @@ import { describeRun, type Results } from "./results.js";
 export const BEGIN = "<!-- Measurements: written by `npm run bench`. -->";
 export const END = "<!-- End of the measurements. -->";
 
+/** Four narrow columns: a phone cuts what is too wide. What is compared stands below the title, in small words. */
 export function tableOf(results: Results): string {
   const rows = highlightsOf(results).map(
     ({ title, ours, beside, unit, ourSpread, theirSpread, ratio }) =>
-      `| ${title} | ${ours} | ${amount(ourSpread.median, unit)} | ${beside} | ${amount(theirSpread.median, unit)} | ${spreadText(ratio)} |`,
+      `| ${title}<br><sub>${comparison(ours, beside)}</sub> | ${amount(ourSpread.median, unit)} | ${amount(theirSpread.median, unit)} | ${spreadText(ratio)} |`,
   );
-  const head = ["| | ours | | beside | | times better |", "| --- | --- | ---: | --- | ---: | ---: |"];
+  const head = ["| | ours | theirs | times better |", "| --- | ---: | ---: | ---: |"];
   return `${[...head, ...rows].join("\n")}\n\nMeasured on ${describeRun(results)}.`;
+}
+
+function comparison(ours: string, beside: string): string {
+  const theirs = beside.replace("summarizationMiddleware", "summaries").replace(STATE_REDUCER, "LangGraph's");
+  // The titles of the rows name the default settings.
+  if (ours === FULL || ours === OURS) return `beside ${theirs}`;
+  return `${ours.replace("messageSerializer", "serializer")}, beside ${theirs}`;
 }
 
 /** The text with the table between its marks. */

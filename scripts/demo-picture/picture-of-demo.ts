@@ -1,4 +1,4 @@
-/** Draws two parts of the demo's output beside each other, in light and dark. */
+/** Draws two parts of the demo's output beside each other, or below each other for a phone, in light and dark. */
 
 import { type Colours, escapeXml, MONO, SANS, svgOf } from "../generated/svg.js";
 
@@ -26,6 +26,7 @@ interface Panel {
 const WIDTH = 840;
 const PANEL = 412;
 const LINE = 19;
+const GAP = 12;
 const TOP = 62;
 const COLUMNS = 50;
 
@@ -67,7 +68,7 @@ function until(lines: readonly string[], end: string): readonly string[] {
 }
 
 /** @param output What the demo has printed. */
-export function pictureOfDemo(output: string): string {
+export function pictureOfDemo(output: string, form: "wide" | "narrow"): string {
   const panels: readonly Panel[] = [
     { title: "A plain LangGraph agent", kind: "bad", lines: until(partOf(output, 1), "The thread has") },
     { title: "With langgraph-tether", kind: "good", lines: until(partOf(output, 2), "Changes of") },
@@ -76,18 +77,22 @@ export function pictureOfDemo(output: string): string {
     ...panel,
     lines: lines.flatMap((line) => wrap(line).map((text) => ({ text, kind: classOf(line) }))),
   }));
-  const height = TOP + Math.max(...drawn.map(({ lines }) => lines.length)) * LINE + 14;
+  const heights = drawn.map(({ lines }) => TOP + lines.length * LINE + 14);
+  const tallest = Math.max(...heights);
+  const [first = 0, second = 0] = heights;
+  const [width, height] = form === "wide" ? [WIDTH, tallest] : [PANEL + 1, first + GAP + second];
   const title = "The same cancelled run with a plain agent and with langgraph-tether";
   const parts = drawn.flatMap(({ title: head, kind, lines }, index) => {
-    const x = index * (WIDTH - PANEL - 1) + 0.5;
+    const [x, y] = form === "wide" ? [index * (WIDTH - PANEL - 1) + 0.5, 0] : [0.5, index * (first + GAP)];
+    const panel = form === "wide" ? tallest : (heights[index] ?? 0);
     return [
-      `<rect x="${x}" y="0.5" width="${PANEL}" height="${height - 1}" rx="8" class="panel"/>`,
-      `<text x="${x + 16}" y="30" class="title ${kind}">${escapeXml(head)}</text>`,
+      `<rect x="${x}" y="${y + 0.5}" width="${PANEL}" height="${panel - 1}" rx="8" class="panel"/>`,
+      `<text x="${x + 16}" y="${y + 30}" class="title ${kind}">${escapeXml(head)}</text>`,
       ...lines.map(
         (line, row) =>
-          `<text x="${x + 16}" y="${TOP + row * LINE}" class="${line.kind}" xml:space="preserve">${escapeXml(line.text)}</text>`,
+          `<text x="${x + 16}" y="${y + TOP + row * LINE}" class="${line.kind}" xml:space="preserve">${escapeXml(line.text)}</text>`,
       ),
     ];
   });
-  return svgOf({ title, width: WIDTH, height, style: STYLE, fills: FILLS, parts });
+  return svgOf({ title, width, height, style: STYLE, fills: FILLS, parts });
 }

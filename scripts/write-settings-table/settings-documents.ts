@@ -5,7 +5,7 @@ import { SERVED_DEFAULTS } from "../../server/settings.js";
 import { SETTINGS } from "../../src/agent/settings/settings.js";
 import { inEnvironment, type Setting, variableOf } from "../../src/shared/check-settings.js";
 import { readHelp } from "./read-help.js";
-import { refusalsPage } from "./refusals.js";
+import { refusalsOfSections } from "./refusals.js";
 
 export interface SettingsDocument {
   readonly path: string;
@@ -84,11 +84,13 @@ export const SETTINGS_DOCUMENTS: readonly SettingsDocument[] = [
     marks: ["# Settings: written by `npm run docs:settings`.", "# End of the settings."],
     content: ROWS.flatMap(variable).join("\n\n"),
   },
-  {
-    path: "docs/troubleshooting.md",
-    marks: ["<!-- Refusals: written by `npm run docs:settings`. -->", "<!-- End of the refusals. -->"],
-    content: refusalsPage(),
-  },
+  ...[...refusalsOfSections()].map(
+    ([title, content]): SettingsDocument => ({
+      path: "docs/troubleshooting.md",
+      marks: [`<!-- ${title}: written by \`npm run docs:settings\`. -->`, `<!-- End of: ${title}. -->`],
+      content,
+    }),
+  ),
   {
     path: "src/agent/settings/run-help.ts",
     marks: ["// Settings: written by `npm run docs:settings`.", "// End of the settings."],

@@ -59,9 +59,14 @@ describe.concurrent("npm run demo", () => {
     );
     expect(output.match(/✓ checked/g)).toHaveLength(3);
     // `npx tsx scripts/write-demo-picture.ts` draws it. The ids of calls are new in each run.
-    const picture = await readFile("docs/pictures/demo.svg", "utf8");
     const withoutIds = (text: string) => text.replaceAll(/call_[0-9a-f]{20}/g, "call");
-    expect(withoutIds(pictureOfDemo(output))).toBe(withoutIds(picture));
+    for (const [name, form] of [
+      ["demo", "wide"],
+      ["demo-narrow", "narrow"],
+    ] as const) {
+      const picture = await readFile(`docs/pictures/${name}.svg`, "utf8");
+      expect(withoutIds(pictureOfDemo(output, form))).toBe(withoutIds(picture));
+    }
     expect(output.split("\n").length).toBeLessThan(100);
     expect(Math.max(...output.split("\n").map((line) => line.length))).toBeLessThanOrEqual(100);
     expect(await demo.findProcesses()).toEqual([]);
