@@ -8,6 +8,7 @@ import { unansweredCalls } from "../history/open-calls.js";
 import { coerceMessage, convertMessage } from "../history/read-messages.js";
 import { isPlaceholder, isResult } from "../history/result.js";
 import { isRecord } from "../shared/values.js";
+import { endsAfterModel } from "../threads/agent-leftovers.js";
 import { guardHead } from "../threads/guard-head.js";
 import { pairedMessagesDeltaReducer } from "../threads/langgraph/channels.js";
 import {
@@ -237,7 +238,7 @@ async function readThread({ graph, saver: given }: Opened, ref: ThreadRef): Prom
     openTasks: graph && (tasks ?? []).filter(({ node }) => shown?.next.includes(node)),
     otherChannels: Object.keys(values).filter((name) => name !== MESSAGES && isOwnName(name)),
     otherGraph,
-    mendsItself: graph && mendsItself(Object.keys(graph.nodes)),
+    mendedBy: graph && mendedBy(Object.keys(graph.nodes)),
   };
 }
 
@@ -504,8 +505,9 @@ async function findEndedRuns(
         child !== undefined && (await isForked(step, checkpointsOf(saver)).catch(() => false));
       const runs = endedRunsAt(step, new Set(removed)).map((run) => (isInBranch ? ofResults(run) : run));
       found.unshift(
-        ...runs.filter(({ written, interrupts, unstarted }) =>
-          [written, interrupts, unstarted].some(isFilled),
+        ...runs.filter(
+          ({ written, interrupts, unstarted, nodes }) =>
+            [written, interrupts, unstarted].some(isFilled) || endsAfterModel(nodes),
         ),
       );
     }
@@ -524,7 +526,7 @@ async function findEndedRuns(
 function endedRunsAt({ checkpoint, child, fate }: CheckpointStep, removed: ReadonlySet<string>): EndedRun[] {
   const lost = writesOfLostRun(checkpoint, child, "messages").flat();
   // What an update of the state took over can be gone again, for example after an undo.
-  const { history, written, interrupts, unstarted } = readLeftovers(
+  const { history, written, interrupts, unstarted, nodes } = readLeftovers(
     checkpoint,
     checkpoint.checkpoint.channel_values["messages"],
     { fate: "discarded", keys: [], lost: [] },
@@ -537,8 +539,8 @@ function endedRunsAt({ checkpoint, child, fate }: CheckpointStep, removed: Reado
   };
   const ofTasks = child === undefined ? "pending" : fate === "folded" ? "applied" : "discarded";
   return [
-    { ...run, fate: ofTasks, written, interrupts, unstarted },
-    { ...run, fate: "discarded", written: lost, interrupts: [], unstarted: [] },
+    { ...run, fate: ofTasks, written, interrupts, unstarted, nodes },
+    { ...run, fate: "discarded", written: lost, interrupts: [], unstarted: [], nodes: [] },
   ];
 }
 
@@ -571,9 +573,10 @@ function isOwnName(name: string): boolean {
 /** The nodes of `createAgentGraph`, which are always there. */
 const AGENT_NODES = ["patch", "summarize", "model", "approve", "tools"];
 
-/** Whether a graph with these nodes has been made by `createAgentGraph`, or has `tetherMiddleware`. */
-export function mendsItself(nodes: readonly string[]): boolean {
-  return nodes.includes("tether.before_agent") || AGENT_NODES.every((name) => nodes.includes(name));
+/** What mends the threads of a graph with these nodes. */
+export function mendedBy(nodes: readonly string[]): NonNullable<StoredThread["mendedBy"]> {
+  if (nodes.includes("tether.before_agent")) return "middleware";
+  return AGENT_NODES.every((name) => nodes.includes(name)) ? "agent" : "nobody";
 }
 
 /**

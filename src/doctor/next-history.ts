@@ -6,6 +6,7 @@ import { type UnansweredCall, unansweredCalls } from "../history/open-calls.js";
 import { reduceMessages } from "../history/reducer/reduce-messages.js";
 import { createPlaceholder, isPlaceholder, markRecoveredResult } from "../history/result.js";
 import { addToList } from "../shared/values.js";
+import { causesInAgent, leftoversInPlace, mayLackResponse } from "../threads/agent-leftovers.js";
 import { causeOfCall, placeMessages, recoverCalls } from "../threads/leftovers.js";
 import { leftoversOf, readList } from "./examine.js";
 import { type StoredThread, valuesOf } from "./thread-store.js";
@@ -31,17 +32,20 @@ export function nextHistoryOf(thread: StoredThread, next: BaseMessage | null = n
   const given = next === null ? stored : [...stored, next];
   // What an update took over is in the thread, or somebody has removed it since.
   const placed = leftovers.filter(({ fate }) => fate !== "applied");
-  const { update } = placeMessages(given, placed);
+  const isOfAgent = thread.mendedBy === "middleware" || thread.mendedBy === "nobody";
+  const inPlace = mayLackResponse(given) ? leftoversInPlace(given, placed) : [];
+  const { update } = placeMessages(given, isOfAgent ? inPlace : placed);
   const history = update.length === 0 ? given : reduceMessages(given, update).messages;
   const { dangling, pending } = unansweredCalls(history);
   const calls = [...dangling, ...pending];
   const found = recoverCalls(calls, leftovers);
   const unstarted = new Set(leftovers.flatMap((leftover) => leftover.unstarted));
+  const causeInAgent = isOfAgent ? causesInAgent(calls, leftovers, history) : undefined;
   const results = calls.map((unanswered, index) => {
     const { call, group, place } = unanswered;
     const remains = found[index];
     if (remains?.kind === "result") return markRecoveredResult(remains.result);
-    const cause = causeOfCall(unanswered, remains, history, unstarted);
+    const cause = causeInAgent?.(unanswered) ?? causeOfCall(unanswered, remains, history, unstarted);
     return createPlaceholder(call, cause, placeOfCall(group, place));
   });
   const messages = withResults(history, calls, results);

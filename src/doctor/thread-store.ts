@@ -186,6 +186,8 @@ export interface EndedRun {
   readonly written: readonly unknown[];
   /** What it asked a human, if nobody has answered. */
   readonly interrupts: readonly unknown[];
+  /** The nodes that the run was about to enter. */
+  readonly nodes: readonly string[];
   /** The places of the calls that were surely not started. A server does not tell them. */
   readonly unstarted: readonly string[];
   /** The ids of the messages that later input removes. */
@@ -225,10 +227,10 @@ export interface StoredThread {
   /** Why the thread belongs to another graph than the one that it was read with, in one sentence. It is then not written. */
   readonly otherGraph?: string | undefined;
   /**
-   * Whether the graph of the thread mends calls and results when the next message comes, as those of `createAgentGraph`
-   * and those with `tetherMiddleware` do. Undefined: that is unknown.
+   * What mends calls and results when the next message comes: a graph of `createAgentGraph`, `tetherMiddleware` in
+   * another graph, or nobody. Undefined: that is unknown.
    */
-  readonly mendsItself?: boolean | undefined;
+  readonly mendedBy?: "agent" | "middleware" | "nobody" | undefined;
 }
 
 /** The stored list; undefined if it could not be read, or if there is none. */

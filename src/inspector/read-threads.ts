@@ -97,7 +97,7 @@ export async function readThread(
     updatedAt: stored.updatedAt,
     metadata: listed.metadata,
     report: reportOn(stored, dialect === undefined ? {} : { dialect }),
-    mendsItself: stored.mendsItself,
+    mendedBy: stored.mendedBy,
     errors: failed.flatMap(({ node, error }) => (error === undefined ? [] : [{ node, text: error }])),
     steps: distinctSteps(all),
     step: shown?.step,

@@ -5,8 +5,9 @@ import { unansweredCalls } from "../../history/open-calls.js";
 import { coerceMessage, isMessage } from "../../history/read-messages.js";
 import { isMadeUpResult, isPlaceholder } from "../../history/result.js";
 import { isRecord, recordsIn } from "../../shared/values.js";
+import { endsAfterModel } from "../../threads/agent-leftovers.js";
 import { readArchived } from "../../threads/archive.js";
-import { mendsItself } from "../graph-store.js";
+import { mendedBy } from "../graph-store.js";
 import type {
   EndedRun,
   ListedThread,
@@ -122,9 +123,9 @@ export function threadsOfClient(
   target: string,
   hide: HideSecrets = (text) => text,
 ): ThreadStore {
-  const known = new Map<unknown, Promise<boolean | undefined>>();
-  const mends = (graphId: unknown): Promise<boolean | undefined> => {
-    const asked = known.get(graphId) ?? mendsItselfAt(assistants, graphId);
+  const known = new Map<unknown, Promise<StoredThread["mendedBy"]>>();
+  const mends = (graphId: unknown): Promise<StoredThread["mendedBy"]> => {
+    const asked = known.get(graphId) ?? mendedAtBy(assistants, graphId);
     known.set(graphId, asked);
     return asked;
   };
@@ -160,7 +161,7 @@ export function threadsOfClient(
       };
       try {
         const thread = await readServedThread(reader, ref, hide, earlierMessages);
-        return { ...thread, mendsItself: await mends(graphId) };
+        return { ...thread, mendedBy: await mends(graphId) };
       } catch (error) {
         throw Object.assign(new Error(hide(reasonOf(error))), { status: statusCodeOf(error) });
       }
@@ -171,10 +172,12 @@ export function threadsOfClient(
 }
 
 /** Undefined if the server does not show its graphs. */
-async function mendsItselfAt(assistants: AssistantsClient, graphId: unknown): Promise<boolean | undefined> {
+async function mendedAtBy(assistants: AssistantsClient, graphId: unknown): Promise<StoredThread["mendedBy"]> {
   if (typeof graphId !== "string") return undefined;
   const drawn = await assistants.getGraph(graphId).catch(() => undefined);
-  return mendsItself(recordsIn(Object(drawn).nodes).map(({ id }) => String(id)));
+  return drawn === undefined
+    ? undefined
+    : mendedBy(recordsIn(Object(drawn).nodes).map(({ id }) => String(id)));
 }
 
 const NO_LIST =
@@ -420,7 +423,8 @@ export function endedRunsOf(states: readonly ServedState[]): EndedRun[] {
       const written = results.flatMap((result) => [result["messages"] ?? []].flat());
       const others = results.flatMap(Object.keys).filter((name) => name !== "messages");
       const interrupts = tasksIn(state).flatMap((task) => recordsIn(task.interrupts));
-      if (written.length + others.length + interrupts.length === 0) return [];
+      const nodes = state.next ?? [];
+      if (written.length + others.length + interrupts.length === 0 && !endsAfterModel(nodes)) return [];
       return [
         {
           checkpointId,
@@ -428,6 +432,7 @@ export function endedRunsOf(states: readonly ServedState[]): EndedRun[] {
           history: messagesIn(state.values),
           written,
           interrupts,
+          nodes,
           unstarted: [],
           removed: new Set(),
           otherChannels: [...new Set(others)],

@@ -162,12 +162,8 @@ function prefixText(difference: StepDifference, link: Shown["link"]): Markup {
   return html`<span class="soft">Since <a href="${link({ step: to.checkpointId })}">the request before</a>: ${words.filter((word) => !word.startsWith("0 ")).join(", ") || "no change"}; the prompt cache ${isPrefixKept ? "fits" : `breaks after ${amount(prefix, "message")}`}.</span>`;
 }
 
-function ofOtherGraph({
-  mendsItself,
-  moment: { kind },
-  story: { willBeClosed, willBeRecovered },
-}: ThreadView) {
-  if (mendsItself !== false || kind !== "next" || willBeClosed.length + willBeRecovered.length === 0)
+function ofOtherGraph({ mendedBy, moment: { kind }, story: { willBeClosed, willBeRecovered } }: ThreadView) {
+  if (mendedBy !== "nobody" || kind !== "next" || willBeClosed.length + willBeRecovered.length === 0)
     return "";
   return html`<p class="soft small">The graph of this thread sends the messages as they are stored. This is what it would send with <code>tetherMiddleware</code>.</p>`;
 }

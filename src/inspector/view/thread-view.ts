@@ -5,7 +5,7 @@ import { readList } from "../../doctor/examine.js";
 import type { ThreadReport } from "../../doctor/finding.js";
 import { dialectIn } from "../../doctor/findings.js";
 import type { Addition } from "../../doctor/next-history.js";
-import type { ThreadStep } from "../../doctor/thread-store.js";
+import type { StoredThread, ThreadStep } from "../../doctor/thread-store.js";
 import { isAIMessage } from "../../history/call.js";
 import { coerceMessage } from "../../history/read-messages.js";
 import { isResult } from "../../history/result.js";
@@ -73,8 +73,7 @@ export interface ThreadReading {
   readonly updatedAt: string | undefined;
   readonly metadata: Readonly<Record<string, unknown>> | null | undefined;
   readonly report: ThreadReport;
-  /** Whether the graph mends its thread. Undefined: that is unknown. */
-  readonly mendsItself: boolean | undefined;
+  readonly mendedBy: StoredThread["mendedBy"];
   /** The errors of the tasks that failed last. */
   readonly errors: readonly { readonly node: string; readonly text: string }[];
   /** The steps that were read, the latest first. */
