@@ -9,6 +9,7 @@ import { coerceMessage, convertMessage } from "../history/read-messages.js";
 import { isPlaceholder, isResult } from "../history/result.js";
 import { isRecord } from "../shared/values.js";
 import { endsAfterModel } from "../threads/agent-leftovers.js";
+import { type ArchiveReader, readArchive } from "../threads/archive.js";
 import { guardHead } from "../threads/guard-head.js";
 import { pairedMessagesDeltaReducer } from "../threads/langgraph/channels.js";
 import {
@@ -122,6 +123,7 @@ function readingStore(
   opened: Opened,
   { target = "graph", list, close }: Omit<GraphStoreOptions, "graph">,
 ): ThreadStore {
+  const items = opened.graph?.store;
   return {
     target,
     canWrite: false,
@@ -131,9 +133,13 @@ function readingStore(
       throw new Error("A thread is written through its graph, and none is named.");
     },
     steps: (ref, wanted) => readSteps(opened, ref, wanted),
+    archived: isArchiveReader(items) ? ({ threadId }, ids) => readArchive(items, threadId, ids) : undefined,
     close: async () => close?.(),
   };
 }
+
+const isArchiveReader = (store: unknown): store is ArchiveReader =>
+  isRecord(store) && typeof Reflect.get(store, "get") === "function";
 
 /*
  * A thread of the user's own graph, in the same process.
@@ -238,6 +244,7 @@ async function readThread({ graph, saver: given }: Opened, ref: ThreadRef): Prom
     openTasks: graph && (tasks ?? []).filter(({ node }) => shown?.next.includes(node)),
     otherChannels: Object.keys(values).filter((name) => name !== MESSAGES && isOwnName(name)),
     otherGraph,
+    tellsStarts: true,
     mendedBy: graph && mendedBy(Object.keys(graph.nodes)),
   };
 }
@@ -498,12 +505,16 @@ async function findEndedRuns(
   const wanted = idsOfUnansweredCalls(latest);
   const removed = new Set<string>();
   const from = { fate: "discarded", most: CHECKPOINTS_TO_READ } as const;
+  /** Whether a run that comes next looks no further. Beyond, only results are looked for. */
+  let isPassed = false;
   for await (const step of walkBack(latest, read, from)) {
     const { checkpoint, child, fate } = step;
     if (fate !== "applied") {
       const isInBranch =
         child !== undefined && (await isForked(step, checkpointsOf(saver)).catch(() => false));
-      const runs = endedRunsAt(step, new Set(removed)).map((run) => (isInBranch ? ofResults(run) : run));
+      const runs = endedRunsAt(step, new Set(removed)).map((run) =>
+        isInBranch || isPassed ? ofResults(run) : run,
+      );
       found.unshift(
         ...runs.filter(
           ({ written, interrupts, unstarted, nodes }) =>
@@ -513,7 +524,8 @@ async function findEndedRuns(
     }
     const isWanted = messagesOf(checkpoint).some(({ id }) => wanted.has(id));
     const isUnread = hasNewInput(checkpoint) || checkpoint.metadata?.source === "update";
-    if (!isWanted && !isUnread && !waitsForNode(checkpoint, "patch") && !isBeforeModel(checkpoint)) break;
+    isPassed ||= !isUnread && !waitsForNode(checkpoint, "patch") && !isBeforeModel(checkpoint);
+    if (isPassed && !isWanted) break;
     for (const id of removalsOf(checkpoint.checkpoint.channel_values["__start__"])) removed.add(id);
   }
   return found;
@@ -546,7 +558,7 @@ function endedRunsAt({ checkpoint, child, fate }: CheckpointStep, removed: Reado
 
 const isFilled = ({ length }: readonly unknown[]): boolean => length > 0;
 
-/** Another branch has the other messages. */
+/** Another branch has the other messages, or a run has passed them. */
 function ofResults(run: EndedRun): EndedRun {
   const written = run.written.flatMap((value) => coerceMessage(value) ?? []).filter(isResult);
   return { ...run, written };

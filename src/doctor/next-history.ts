@@ -19,6 +19,8 @@ export interface NextHistory {
   readonly messages: readonly BaseMessage[];
   /** The messages that the thread does not have yet. */
   readonly added: ReadonlyMap<BaseMessage, Addition>;
+  /** Placeholders of calls that may not have been started: the store does not tell. The next run knows, and then says so. */
+  readonly guessed: ReadonlySet<BaseMessage>;
 }
 
 /**
@@ -41,12 +43,16 @@ export function nextHistoryOf(thread: StoredThread, next: BaseMessage | null = n
   const found = recoverCalls(calls, leftovers);
   const unstarted = new Set(leftovers.flatMap((leftover) => leftover.unstarted));
   const causeInAgent = isOfAgent ? causesInAgent(calls, leftovers, history) : undefined;
+  const guessed = new Set<BaseMessage>();
   const results = calls.map((unanswered, index) => {
     const { call, group, place } = unanswered;
     const remains = found[index];
     if (remains?.kind === "result") return markRecoveredResult(remains.result);
     const cause = causeInAgent?.(unanswered) ?? causeOfCall(unanswered, remains, history, unstarted);
-    return createPlaceholder(call, cause, placeOfCall(group, place));
+    const placeholder = createPlaceholder(call, cause, placeOfCall(group, place));
+    const isGuess = causeInAgent === undefined && thread.tellsStarts !== true && next !== null;
+    if (isGuess && remains === undefined && call.kind !== "invalid") guessed.add(placeholder);
+    return placeholder;
   });
   const messages = withResults(history, calls, results);
   const known = new Set<BaseMessage>(stored);
@@ -54,6 +60,7 @@ export function nextHistoryOf(thread: StoredThread, next: BaseMessage | null = n
     message === next ? "next-message" : isPlaceholder(message) ? "closed" : "recovered";
   return {
     messages,
+    guessed,
     added: new Map(
       messages.filter((message) => !known.has(message)).map((message) => [message, kindOf(message)]),
     ),

@@ -2,6 +2,7 @@
 
 import type { BaseMessage } from "@langchain/core/messages";
 import pLimit from "p-limit";
+import { type ThreadReport, worthALook } from "../doctor/finding.js";
 import { reportOn } from "../doctor/findings.js";
 import { nextHistoryOf } from "../doctor/next-history.js";
 import {
@@ -12,16 +13,21 @@ import {
   type ThreadStatus,
   type ThreadStep,
   type ThreadStore,
+  threadOfList,
   valuesOf,
 } from "../doctor/thread-store.js";
+import { unansweredCalls } from "../history/open-calls.js";
 import { coverageOf } from "../history/summary.js";
 import type { DialectName } from "../providers/dialects.js";
 import { toJson } from "../shared/json.js";
+import { archiveNamespace } from "../threads/archive.js";
 import { refusal } from "./this-machine.js";
 import { type ListView, viewListed } from "./view/list-view.js";
 import { questionsIn } from "./view/question.js";
 import { formOf, type RequestSettings } from "./view/request-form.js";
 import {
+  type Archive,
+  asksModelNext,
   lastRepairIn,
   type Moment,
   messagesIn,
@@ -89,18 +95,22 @@ export async function readThread(
     return { history: messages, form: formOf({ messages, step: told?.step, chosen, settings, context }) };
   };
   const before = requestBefore(shown, older);
+  const report = reportOn(stored, dialect === undefined ? {} : { dialect });
   const all = [...latest, ...(shown === undefined ? [] : [shown]), ...older];
+  const findingsOf = (told: ThreadStep) =>
+    told === newest?.stored ? worthOf(report) : worthOf(reportOnStep(told, stored));
+  const steps = distinctSteps(all, findingsOf);
   const failed = (isLatest ? shown?.stored.tasks : []) ?? [];
   return {
     threadId,
     graph: graphName,
     updatedAt: stored.updatedAt,
     metadata: listed.metadata,
-    report: reportOn(stored, dialect === undefined ? {} : { dialect }),
+    report,
     mendedBy: stored.mendedBy,
     errors: failed.flatMap(({ node, error }) => (error === undefined ? [] : [{ node, text: error }])),
-    steps: distinctSteps(all),
-    step: shown?.step,
+    steps,
+    step: steps.find(({ checkpointId }) => checkpointId === shown?.step.checkpointId),
     isLatest,
     moment,
     ...(await ask(shown, history)),
@@ -130,8 +140,8 @@ function momentOf(
   if (!isLatest || status === "busy")
     return { moment: { kind: asksModel || isChosen ? "asked" : "silent" }, history };
   // A list without a checkpoint is sent as it is: nobody knows what comes next.
-  const { messages, added } = nextHistoryOf(thread, checkpointId === undefined ? null : undefined);
-  return { moment: { kind: "next", additions: added }, history: messages };
+  const { messages, ...foretold } = nextHistoryOf(thread, checkpointId === undefined ? null : undefined);
+  return { moment: { kind: "next", ...foretold }, history: messages };
 }
 
 /** The latest step before this one, in its branch, at which the model was asked. */
@@ -150,14 +160,16 @@ function requestBefore(shown: Told | undefined, older: readonly Told[]): Told | 
 const MOST_ARCHIVED = 200;
 
 async function readArchives(store: ThreadStore, ref: ThreadRef, history: readonly BaseMessage[]) {
-  const archives = new Map<string, readonly BaseMessage[]>();
+  const archives = new Map<string, Archive>();
   let left = MOST_ARCHIVED;
   for (const summary of history.toReversed()) {
     const coverage = coverageOf(summary);
     if (coverage?.kind !== "archive" || left <= 0) continue;
     const ids = coverage.messages.slice(0, left);
     left -= ids.length;
-    archives.set(summary.id ?? "", (await store.archived?.(ref, ids).catch(() => [])) ?? []);
+    const messages = (await store.archived?.(ref, ids).catch(() => [])) ?? [];
+    const namespace = archiveNamespace(ref.threadId);
+    archives.set(summary.id ?? "", { messages, total: coverage.messages.length, namespace });
   }
   return archives;
 }
@@ -201,8 +213,30 @@ async function shownStep(
 
 const tell = (stored: ThreadStep): Told => ({ step: stepOf(stored), stored });
 
-function distinctSteps(told: readonly Told[]): readonly Step[] {
-  return withBranches([...new Map(told.map(({ step }) => [step.checkpointId, step])).values()]);
+function distinctSteps(
+  told: readonly Told[],
+  findingsOf: (stored: ThreadStep) => number | null,
+): readonly Step[] {
+  const distinct = new Map(told.toReversed().map((one) => [one.step.checkpointId, one]));
+  return withBranches(
+    [...distinct.values()].reverse().map(({ step, stored }) => ({ ...step, findings: findingsOf(stored) })),
+  );
+}
+
+/** How many findings are worth a look; null if nothing was judged. */
+function worthOf(report: ThreadReport | undefined): number | null {
+  const isJudged = report?.outcome === "sound" || report?.outcome === "findings";
+  return isJudged ? worthALook(report.findings) : null;
+}
+
+/** Calls that are about to be answered are in good order, as those are that wait for a human. */
+function reportOnStep(step: ThreadStep, { threadId, mendedBy }: StoredThread): ThreadReport | undefined {
+  const { messages, next } = step;
+  if (messages === undefined) return undefined;
+  const { pending } = unansweredCalls(messagesIn(messages));
+  const isGoingOn = next.length > 0 && !asksModelNext(step) && pending.length > 0;
+  const status = isGoingOn ? "interrupted" : "idle";
+  return reportOn({ ...threadOfList(messages, threadId), status, openTasks: [], mendedBy });
 }
 
 function stepsFor(messages: readonly unknown[] = []): number {

@@ -2,11 +2,11 @@
 
 import type { OptionValues } from "commander";
 import { unansweredCalls } from "../../history/open-calls.js";
-import { coerceMessage, isMessage } from "../../history/read-messages.js";
+import { coerceMessage } from "../../history/read-messages.js";
 import { isMadeUpResult, isPlaceholder } from "../../history/result.js";
 import { isRecord, recordsIn } from "../../shared/values.js";
 import { endsAfterModel } from "../../threads/agent-leftovers.js";
-import { readArchived } from "../../threads/archive.js";
+import { readArchive } from "../../threads/archive.js";
 import { mendedBy } from "../graph-store.js";
 import type {
   EndedRun,
@@ -140,11 +140,8 @@ export function threadsOfClient(
       const context: unknown = Object(Object(run).kwargs).context;
       return isRecord(context) ? context : undefined;
     },
-    archived: async ({ threadId }, ids) => {
-      const archive = { get: (namespace: string[], key: string) => store.getItem(namespace, key) };
-      const found = await Promise.all(ids.map((id) => readArchived(archive, threadId, id)));
-      return found.filter((one) => isMessage(one));
-    },
+    archived: ({ threadId }, ids) =>
+      readArchive({ get: (namespace, key) => store.getItem(namespace, key) }, threadId, ids),
     read: async (ref, { earlierMessages = Number.POSITIVE_INFINITY } = {}) => {
       let graphId: unknown;
       const get = async (threadId: string) => {
