@@ -17,7 +17,7 @@ import {
   valuesOf,
 } from "../doctor/thread-store.js";
 import { unansweredCalls } from "../history/open-calls.js";
-import { coverageOf } from "../history/summary.js";
+import { type Coverage, coverageOf } from "../history/summary.js";
 import type { DialectName } from "../providers/dialects.js";
 import { toJson } from "../shared/json.js";
 import { archiveNamespace } from "../threads/archive.js";
@@ -159,19 +159,36 @@ function requestBefore(shown: Told | undefined, older: readonly Told[]): Told | 
 /** How many messages of archives are read. */
 const MOST_ARCHIVED = 200;
 
+/** A summary can be in the archive of a later one. Its messages stand in its place. */
 async function readArchives(store: ThreadStore, ref: ThreadRef, history: readonly BaseMessage[]) {
   const archives = new Map<string, Archive>();
-  let left = MOST_ARCHIVED;
+  // Anyone can write to a state, so summaries can cover each other.
+  const seen = new Set<string>();
+  const open = async ({ messages: ids }: Coverage): Promise<Pick<Archive, "messages" | "total">> => {
+    const fresh = ids.filter((id) => !seen.has(id)).slice(0, Math.max(0, MOST_ARCHIVED - seen.size));
+    for (const id of fresh) seen.add(id);
+    const found = (await store.archived?.(ref, fresh).catch(() => [])) ?? [];
+    const messages: BaseMessage[] = [];
+    let total = ids.length;
+    for (const message of found) {
+      const inner = archiveIn(message);
+      const opened = inner && (await open(inner));
+      messages.push(...(opened?.messages.length ? opened.messages : [message]));
+      if (opened?.messages.length) total += opened.total - 1;
+    }
+    return { messages, total };
+  };
+  const namespace = archiveNamespace(ref.threadId);
   for (const summary of history.toReversed()) {
-    const coverage = coverageOf(summary);
-    if (coverage?.kind !== "archive" || left <= 0) continue;
-    const ids = coverage.messages.slice(0, left);
-    left -= ids.length;
-    const messages = (await store.archived?.(ref, ids).catch(() => [])) ?? [];
-    const namespace = archiveNamespace(ref.threadId);
-    archives.set(summary.id ?? "", { messages, total: coverage.messages.length, namespace });
+    const coverage = archiveIn(summary);
+    if (coverage !== undefined) archives.set(summary.id ?? "", { ...(await open(coverage)), namespace });
   }
   return archives;
+}
+
+function archiveIn(message: BaseMessage): Coverage | undefined {
+  const coverage = coverageOf(message);
+  return coverage?.kind === "archive" ? coverage : undefined;
 }
 
 /** The latest steps. What a store without steps has is one. */

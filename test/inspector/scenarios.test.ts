@@ -1,12 +1,14 @@
 /** Threads in trouble on the pages of the inspector, over each checkpointer. The tests of the server have the same table. */
 
 import { AIMessage } from "@langchain/core/messages";
-import { type BaseCheckpointSaver, MemorySaver } from "@langchain/langgraph";
+import { type BaseCheckpointSaver, InMemoryStore, MemorySaver } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
+import { createSaverStore } from "../../src/doctor/graph-store.js";
 import { createGraphStore } from "../../src/doctor.js";
 import { createAgentGraph } from "../../src/index.js";
 import { createInspector } from "../../src/inspector.js";
 import { pay, tools } from "../fixtures/agents/tools.js";
+import { archiving } from "../fixtures/long-thread/graph.js";
 import { FunctionModel } from "../support/function-model.js";
 import { SAVERS } from "../support/savers.js";
 import { user } from "../support/thread.js";
@@ -132,6 +134,22 @@ describe.each(KINDS)("the page of a thread in $title", ({ isThere, open }) => {
 });
 
 describe("a page", () => {
+  it("opens the archive of its graph's store, and otherwise says where it is", async () => {
+    const graph = archiving({ checkpointer: new MemorySaver(), store: new InMemoryStore() });
+    const thread = inspected(graph);
+    for (const word of ["first", "second", "third"]) await thread.send(`${word} ${"word ".repeat(300)}`);
+    expect(await thread.page()).toMatch(/>\d+ messages? of the archive<.*first word word/s);
+    const { checkpointer } = graph;
+    const elsewhere = createInspector({
+      threads: () => createSaverStore({ checkpointer: checkpointer as MemorySaver }),
+      isProtected: true,
+    });
+    const page = await (await elsewhere(new Request("http://localhost/tether/threads/1"))).text();
+    expect(page).toMatch(
+      /in the namespace <code>langgraph-tether \/ archive \/ 1<\/code>, which cannot be read/,
+    );
+  });
+
   it("of a thread in which a result came late says so", async () => {
     const thread = inspected(createAgentGraph({ model: "offline:", tools, checkpointer: new MemorySaver() }));
     const ending = new AbortController();
