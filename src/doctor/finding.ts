@@ -117,6 +117,11 @@ export interface ThreadReport {
   readonly findings: readonly Finding[];
 }
 
+/** How many of the findings are more than information. */
+export function worthALook(findings: readonly Finding[]): number {
+  return findings.filter(({ severity }) => severity !== "info").length;
+}
+
 const NOTHING = {
   index: null,
   messageId: null,

@@ -133,7 +133,9 @@ function callAndRuleFindings(
   const judging = known ?? "openai";
   const violations = validateHistory(sent, judging).filter(({ index }) => index < messages.length);
   const heals =
-    thread.mendsItself === true && thread.content.kind === "read" && thread.otherGraph === undefined;
+    (thread.mendedBy === "agent" || thread.mendedBy === "middleware") &&
+    thread.content.kind === "read" &&
+    thread.otherGraph === undefined;
   const pairing = pairingFindings(found, violations, judging, thread.status === "interrupted");
   const ofRules =
     known === undefined

@@ -8,6 +8,8 @@ import { unansweredCalls } from "../history/open-calls.js";
 import { coerceMessage, convertMessage } from "../history/read-messages.js";
 import { isPlaceholder, isResult } from "../history/result.js";
 import { isRecord } from "../shared/values.js";
+import { endsAfterModel } from "../threads/agent-leftovers.js";
+import { type ArchiveReader, readArchive } from "../threads/archive.js";
 import { guardHead } from "../threads/guard-head.js";
 import { pairedMessagesDeltaReducer } from "../threads/langgraph/channels.js";
 import {
@@ -121,6 +123,7 @@ function readingStore(
   opened: Opened,
   { target = "graph", list, close }: Omit<GraphStoreOptions, "graph">,
 ): ThreadStore {
+  const items = opened.graph?.store;
   return {
     target,
     canWrite: false,
@@ -130,9 +133,13 @@ function readingStore(
       throw new Error("A thread is written through its graph, and none is named.");
     },
     steps: (ref, wanted) => readSteps(opened, ref, wanted),
+    archived: isArchiveReader(items) ? ({ threadId }, ids) => readArchive(items, threadId, ids) : undefined,
     close: async () => close?.(),
   };
 }
+
+const isArchiveReader = (store: unknown): store is ArchiveReader =>
+  isRecord(store) && typeof Reflect.get(store, "get") === "function";
 
 /*
  * A thread of the user's own graph, in the same process.
@@ -237,7 +244,8 @@ async function readThread({ graph, saver: given }: Opened, ref: ThreadRef): Prom
     openTasks: graph && (tasks ?? []).filter(({ node }) => shown?.next.includes(node)),
     otherChannels: Object.keys(values).filter((name) => name !== MESSAGES && isOwnName(name)),
     otherGraph,
-    mendsItself: graph && mendsItself(Object.keys(graph.nodes)),
+    tellsStarts: true,
+    mendedBy: graph && mendedBy(Object.keys(graph.nodes)),
   };
 }
 
@@ -497,21 +505,27 @@ async function findEndedRuns(
   const wanted = idsOfUnansweredCalls(latest);
   const removed = new Set<string>();
   const from = { fate: "discarded", most: CHECKPOINTS_TO_READ } as const;
+  /** Whether a run that comes next looks no further. Beyond, only results are looked for. */
+  let isPassed = false;
   for await (const step of walkBack(latest, read, from)) {
     const { checkpoint, child, fate } = step;
     if (fate !== "applied") {
       const isInBranch =
         child !== undefined && (await isForked(step, checkpointsOf(saver)).catch(() => false));
-      const runs = endedRunsAt(step, new Set(removed)).map((run) => (isInBranch ? ofResults(run) : run));
+      const runs = endedRunsAt(step, new Set(removed)).map((run) =>
+        isInBranch || isPassed ? ofResults(run) : run,
+      );
       found.unshift(
-        ...runs.filter(({ written, interrupts, unstarted }) =>
-          [written, interrupts, unstarted].some(isFilled),
+        ...runs.filter(
+          ({ written, interrupts, unstarted, nodes }) =>
+            [written, interrupts, unstarted].some(isFilled) || endsAfterModel(nodes),
         ),
       );
     }
     const isWanted = messagesOf(checkpoint).some(({ id }) => wanted.has(id));
     const isUnread = hasNewInput(checkpoint) || checkpoint.metadata?.source === "update";
-    if (!isWanted && !isUnread && !waitsForNode(checkpoint, "patch") && !isBeforeModel(checkpoint)) break;
+    isPassed ||= !isUnread && !waitsForNode(checkpoint, "patch") && !isBeforeModel(checkpoint);
+    if (isPassed && !isWanted) break;
     for (const id of removalsOf(checkpoint.checkpoint.channel_values["__start__"])) removed.add(id);
   }
   return found;
@@ -524,7 +538,7 @@ async function findEndedRuns(
 function endedRunsAt({ checkpoint, child, fate }: CheckpointStep, removed: ReadonlySet<string>): EndedRun[] {
   const lost = writesOfLostRun(checkpoint, child, "messages").flat();
   // What an update of the state took over can be gone again, for example after an undo.
-  const { history, written, interrupts, unstarted } = readLeftovers(
+  const { history, written, interrupts, unstarted, nodes } = readLeftovers(
     checkpoint,
     checkpoint.checkpoint.channel_values["messages"],
     { fate: "discarded", keys: [], lost: [] },
@@ -537,14 +551,14 @@ function endedRunsAt({ checkpoint, child, fate }: CheckpointStep, removed: Reado
   };
   const ofTasks = child === undefined ? "pending" : fate === "folded" ? "applied" : "discarded";
   return [
-    { ...run, fate: ofTasks, written, interrupts, unstarted },
-    { ...run, fate: "discarded", written: lost, interrupts: [], unstarted: [] },
+    { ...run, fate: ofTasks, written, interrupts, unstarted, nodes },
+    { ...run, fate: "discarded", written: lost, interrupts: [], unstarted: [], nodes: [] },
   ];
 }
 
 const isFilled = ({ length }: readonly unknown[]): boolean => length > 0;
 
-/** Another branch has the other messages. */
+/** Another branch has the other messages, or a run has passed them. */
 function ofResults(run: EndedRun): EndedRun {
   const written = run.written.flatMap((value) => coerceMessage(value) ?? []).filter(isResult);
   return { ...run, written };
@@ -571,9 +585,10 @@ function isOwnName(name: string): boolean {
 /** The nodes of `createAgentGraph`, which are always there. */
 const AGENT_NODES = ["patch", "summarize", "model", "approve", "tools"];
 
-/** Whether a graph with these nodes has been made by `createAgentGraph`, or has `tetherMiddleware`. */
-export function mendsItself(nodes: readonly string[]): boolean {
-  return nodes.includes("tether.before_agent") || AGENT_NODES.every((name) => nodes.includes(name));
+/** What mends the threads of a graph with these nodes. */
+export function mendedBy(nodes: readonly string[]): NonNullable<StoredThread["mendedBy"]> {
+  if (nodes.includes("tether.before_agent")) return "middleware";
+  return AGENT_NODES.every((name) => nodes.includes(name)) ? "agent" : "nobody";
 }
 
 /**

@@ -6,6 +6,7 @@ import { type UnansweredCall, unansweredCalls } from "../history/open-calls.js";
 import { reduceMessages } from "../history/reducer/reduce-messages.js";
 import { createPlaceholder, isPlaceholder, markRecoveredResult } from "../history/result.js";
 import { addToList } from "../shared/values.js";
+import { causesInAgent, leftoversInPlace, mayLackResponse } from "../threads/agent-leftovers.js";
 import { causeOfCall, placeMessages, recoverCalls } from "../threads/leftovers.js";
 import { leftoversOf, readList } from "./examine.js";
 import { type StoredThread, valuesOf } from "./thread-store.js";
@@ -18,6 +19,8 @@ export interface NextHistory {
   readonly messages: readonly BaseMessage[];
   /** The messages that the thread does not have yet. */
   readonly added: ReadonlyMap<BaseMessage, Addition>;
+  /** Placeholders of calls that may not have been started: the store does not tell. The next run knows, and then says so. */
+  readonly guessed: ReadonlySet<BaseMessage>;
 }
 
 /**
@@ -31,18 +34,25 @@ export function nextHistoryOf(thread: StoredThread, next: BaseMessage | null = n
   const given = next === null ? stored : [...stored, next];
   // What an update took over is in the thread, or somebody has removed it since.
   const placed = leftovers.filter(({ fate }) => fate !== "applied");
-  const { update } = placeMessages(given, placed);
+  const isOfAgent = thread.mendedBy === "middleware" || thread.mendedBy === "nobody";
+  const inPlace = mayLackResponse(given) ? leftoversInPlace(given, placed) : [];
+  const { update } = placeMessages(given, isOfAgent ? inPlace : placed);
   const history = update.length === 0 ? given : reduceMessages(given, update).messages;
   const { dangling, pending } = unansweredCalls(history);
   const calls = [...dangling, ...pending];
   const found = recoverCalls(calls, leftovers);
   const unstarted = new Set(leftovers.flatMap((leftover) => leftover.unstarted));
+  const causeInAgent = isOfAgent ? causesInAgent(calls, leftovers, history) : undefined;
+  const guessed = new Set<BaseMessage>();
   const results = calls.map((unanswered, index) => {
     const { call, group, place } = unanswered;
     const remains = found[index];
     if (remains?.kind === "result") return markRecoveredResult(remains.result);
-    const cause = causeOfCall(unanswered, remains, history, unstarted);
-    return createPlaceholder(call, cause, placeOfCall(group, place));
+    const cause = causeInAgent?.(unanswered) ?? causeOfCall(unanswered, remains, history, unstarted);
+    const placeholder = createPlaceholder(call, cause, placeOfCall(group, place));
+    const isGuess = causeInAgent === undefined && thread.tellsStarts !== true && next !== null;
+    if (isGuess && remains === undefined && call.kind !== "invalid") guessed.add(placeholder);
+    return placeholder;
   });
   const messages = withResults(history, calls, results);
   const known = new Set<BaseMessage>(stored);
@@ -50,6 +60,7 @@ export function nextHistoryOf(thread: StoredThread, next: BaseMessage | null = n
     message === next ? "next-message" : isPlaceholder(message) ? "closed" : "recovered";
   return {
     messages,
+    guessed,
     added: new Map(
       messages.filter((message) => !known.has(message)).map((message) => [message, kindOf(message)]),
     ),

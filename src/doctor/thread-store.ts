@@ -186,7 +186,9 @@ export interface EndedRun {
   readonly written: readonly unknown[];
   /** What it asked a human, if nobody has answered. */
   readonly interrupts: readonly unknown[];
-  /** The places of the calls that were surely not started. A server does not tell them. */
+  /** The nodes that the run was about to enter. */
+  readonly nodes: readonly string[];
+  /** The places of the calls that were surely not started. Empty if the store does not tell them. */
   readonly unstarted: readonly string[];
   /** The ids of the messages that later input removes. */
   readonly removed: ReadonlySet<string>;
@@ -224,11 +226,13 @@ export interface StoredThread {
   readonly otherChannels: readonly string[];
   /** Why the thread belongs to another graph than the one that it was read with, in one sentence. It is then not written. */
   readonly otherGraph?: string | undefined;
+  /** Whether the store tells which calls were surely not started. A server and a file do not. @default false */
+  readonly tellsStarts?: boolean | undefined;
   /**
-   * Whether the graph of the thread mends calls and results when the next message comes, as those of `createAgentGraph`
-   * and those with `tetherMiddleware` do. Undefined: that is unknown.
+   * What mends calls and results when the next message comes: a graph of `createAgentGraph`, `tetherMiddleware` in
+   * another graph, or nobody. Undefined: that is unknown.
    */
-  readonly mendsItself?: boolean | undefined;
+  readonly mendedBy?: "agent" | "middleware" | "nobody" | undefined;
 }
 
 /** The stored list; undefined if it could not be read, or if there is none. */

@@ -1,6 +1,5 @@
 /** The inspector: pages that show what is stored in a thread, and what a model is sent of it. They change nothing. */
 
-import type { BaseMessage } from "@langchain/core/messages";
 import { type ServerClient, threadsOfClient } from "../doctor/targets/server-target.js";
 import type { ThreadStore } from "../doctor/thread-store.js";
 import { toPlain } from "../history/message.js";
@@ -197,7 +196,23 @@ function decoded(part: string): string {
   return safely(() => decodeURIComponent(part), part);
 }
 
+/** @throws Error that names a parameter that is unknown, or given twice. */
+function checkNames(query: URLSearchParams, known: readonly string[]): void {
+  for (const name of new Set(query.keys())) {
+    if (!known.includes(name))
+      throw parameterError(
+        `Expected only the parameters ${listWithOr(known)}, got \`${name.slice(0, LONGEST_QUERY)}\`.`,
+      );
+    const { length } = query.getAll(name);
+    if (length > 1) throw parameterError(`Expected \`${name}\` once, got it ${length} times.`);
+  }
+}
+
+const parameterError = (message: string): Error =>
+  Object.assign(new Error(message), { name: PARAMETER_ERROR });
+
 function listQuestionOf(query: URLSearchParams): ListQuestion {
+  checkNames(query, ["q", "status", "has", "page"]);
   return {
     query: (query.get("q") ?? "").trim().slice(0, LONGEST_QUERY),
     status: oneOf(THREAD_STATUSES, query, "status"),
@@ -207,6 +222,7 @@ function listQuestionOf(query: URLSearchParams): ListQuestion {
 }
 
 function chosenIn(query: URLSearchParams): Chosen & Omit<ThreadQuestion, "threadId"> {
+  checkNames(query, ["step", "dialect", "maxTokens", "only", "page", "at"]);
   return {
     step: valueIn(query, "step", "the id of a checkpoint", (text) => (UUID.test(text) ? text : undefined)),
     dialect: oneOf(DIALECT_NAMES, query, "dialect"),
@@ -227,9 +243,8 @@ function valueIn<Value>(
   if (text === "") return undefined;
   const value = read(text);
   if (value === undefined)
-    throw Object.assign(
-      new Error(`Expected \`${name}\` to be ${expectation}, got \`${text.slice(0, LONGEST_QUERY)}\`.`),
-      { name: PARAMETER_ERROR },
+    throw parameterError(
+      `Expected \`${name}\` to be ${expectation}, got \`${text.slice(0, LONGEST_QUERY)}\`.`,
     );
   return value;
 }
@@ -292,7 +307,7 @@ function threadJson({
     prefix: difference.prefix,
     ...difference.counts,
   };
-  const additions = moment.kind === "next" ? moment.additions : new Map<BaseMessage, string>();
+  const next = moment.kind === "next" ? moment : undefined;
   const told = explanation.stored.map((entry, index) => ({ ...entry, message: plainAt(history, index) }));
   return {
     ...report,
@@ -302,7 +317,7 @@ function threadJson({
     soundness,
     step: step ?? null,
     steps,
-    moment: moment.kind === "next" ? { kind: moment.kind } : moment,
+    moment: next === undefined ? moment : { kind: "next" },
     errors,
     story,
     request: { ...form, ...totals, brokenRules },
@@ -313,8 +328,9 @@ function threadJson({
     }),
     additions: told.flatMap(({ index, inputIndexes, message }) => {
       const one = history[index];
-      const kind = one && additions.get(one);
-      return kind === undefined ? [] : [{ kind, inputIndexes, message }];
+      const kind = one && next?.added.get(one);
+      if (one === undefined || kind === undefined) return [];
+      return [{ kind, isGuess: next?.guessed.has(one), inputIndexes, message }];
     }),
     added: explanation.added,
     input: explanation.input.map((message) => toPlain(message)),

@@ -2,6 +2,7 @@
 
 import type { BaseMessage } from "@langchain/core/messages";
 import pLimit from "p-limit";
+import { type ThreadReport, worthALook } from "../doctor/finding.js";
 import { reportOn } from "../doctor/findings.js";
 import { nextHistoryOf } from "../doctor/next-history.js";
 import {
@@ -12,16 +13,21 @@ import {
   type ThreadStatus,
   type ThreadStep,
   type ThreadStore,
+  threadOfList,
   valuesOf,
 } from "../doctor/thread-store.js";
-import { coverageOf } from "../history/summary.js";
+import { unansweredCalls } from "../history/open-calls.js";
+import { type Coverage, coverageOf } from "../history/summary.js";
 import type { DialectName } from "../providers/dialects.js";
 import { toJson } from "../shared/json.js";
+import { archiveNamespace } from "../threads/archive.js";
 import { refusal } from "./this-machine.js";
 import { type ListView, viewListed } from "./view/list-view.js";
 import { questionsIn } from "./view/question.js";
 import { formOf, type RequestSettings } from "./view/request-form.js";
 import {
+  type Archive,
+  asksModelNext,
   lastRepairIn,
   type Moment,
   messagesIn,
@@ -89,18 +95,22 @@ export async function readThread(
     return { history: messages, form: formOf({ messages, step: told?.step, chosen, settings, context }) };
   };
   const before = requestBefore(shown, older);
+  const report = reportOn(stored, dialect === undefined ? {} : { dialect });
   const all = [...latest, ...(shown === undefined ? [] : [shown]), ...older];
+  const findingsOf = (told: ThreadStep) =>
+    told === newest?.stored ? worthOf(report) : worthOf(reportOnStep(told, stored));
+  const steps = distinctSteps(all, findingsOf);
   const failed = (isLatest ? shown?.stored.tasks : []) ?? [];
   return {
     threadId,
     graph: graphName,
     updatedAt: stored.updatedAt,
     metadata: listed.metadata,
-    report: reportOn(stored, dialect === undefined ? {} : { dialect }),
-    mendsItself: stored.mendsItself,
+    report,
+    mendedBy: stored.mendedBy,
     errors: failed.flatMap(({ node, error }) => (error === undefined ? [] : [{ node, text: error }])),
-    steps: distinctSteps(all),
-    step: shown?.step,
+    steps,
+    step: steps.find(({ checkpointId }) => checkpointId === shown?.step.checkpointId),
     isLatest,
     moment,
     ...(await ask(shown, history)),
@@ -130,8 +140,8 @@ function momentOf(
   if (!isLatest || status === "busy")
     return { moment: { kind: asksModel || isChosen ? "asked" : "silent" }, history };
   // A list without a checkpoint is sent as it is: nobody knows what comes next.
-  const { messages, added } = nextHistoryOf(thread, checkpointId === undefined ? null : undefined);
-  return { moment: { kind: "next", additions: added }, history: messages };
+  const { messages, ...foretold } = nextHistoryOf(thread, checkpointId === undefined ? null : undefined);
+  return { moment: { kind: "next", ...foretold }, history: messages };
 }
 
 /** The latest step before this one, in its branch, at which the model was asked. */
@@ -149,17 +159,36 @@ function requestBefore(shown: Told | undefined, older: readonly Told[]): Told | 
 /** How many messages of archives are read. */
 const MOST_ARCHIVED = 200;
 
+/** A summary can be in the archive of a later one. Its messages stand in its place. */
 async function readArchives(store: ThreadStore, ref: ThreadRef, history: readonly BaseMessage[]) {
-  const archives = new Map<string, readonly BaseMessage[]>();
-  let left = MOST_ARCHIVED;
+  const archives = new Map<string, Archive>();
+  // Anyone can write to a state, so summaries can cover each other.
+  const seen = new Set<string>();
+  const open = async ({ messages: ids }: Coverage): Promise<Pick<Archive, "messages" | "total">> => {
+    const fresh = ids.filter((id) => !seen.has(id)).slice(0, Math.max(0, MOST_ARCHIVED - seen.size));
+    for (const id of fresh) seen.add(id);
+    const found = (await store.archived?.(ref, fresh).catch(() => [])) ?? [];
+    const messages: BaseMessage[] = [];
+    let total = ids.length;
+    for (const message of found) {
+      const inner = archiveIn(message);
+      const opened = inner && (await open(inner));
+      messages.push(...(opened?.messages.length ? opened.messages : [message]));
+      if (opened?.messages.length) total += opened.total - 1;
+    }
+    return { messages, total };
+  };
+  const namespace = archiveNamespace(ref.threadId);
   for (const summary of history.toReversed()) {
-    const coverage = coverageOf(summary);
-    if (coverage?.kind !== "archive" || left <= 0) continue;
-    const ids = coverage.messages.slice(0, left);
-    left -= ids.length;
-    archives.set(summary.id ?? "", (await store.archived?.(ref, ids).catch(() => [])) ?? []);
+    const coverage = archiveIn(summary);
+    if (coverage !== undefined) archives.set(summary.id ?? "", { ...(await open(coverage)), namespace });
   }
   return archives;
+}
+
+function archiveIn(message: BaseMessage): Coverage | undefined {
+  const coverage = coverageOf(message);
+  return coverage?.kind === "archive" ? coverage : undefined;
 }
 
 /** The latest steps. What a store without steps has is one. */
@@ -201,8 +230,30 @@ async function shownStep(
 
 const tell = (stored: ThreadStep): Told => ({ step: stepOf(stored), stored });
 
-function distinctSteps(told: readonly Told[]): readonly Step[] {
-  return withBranches([...new Map(told.map(({ step }) => [step.checkpointId, step])).values()]);
+function distinctSteps(
+  told: readonly Told[],
+  findingsOf: (stored: ThreadStep) => number | null,
+): readonly Step[] {
+  const distinct = new Map(told.toReversed().map((one) => [one.step.checkpointId, one]));
+  return withBranches(
+    [...distinct.values()].reverse().map(({ step, stored }) => ({ ...step, findings: findingsOf(stored) })),
+  );
+}
+
+/** How many findings are worth a look; null if nothing was judged. */
+function worthOf(report: ThreadReport | undefined): number | null {
+  const isJudged = report?.outcome === "sound" || report?.outcome === "findings";
+  return isJudged ? worthALook(report.findings) : null;
+}
+
+/** Calls that are about to be answered are in good order, as those are that wait for a human. */
+function reportOnStep(step: ThreadStep, { threadId, mendedBy }: StoredThread): ThreadReport | undefined {
+  const { messages, next } = step;
+  if (messages === undefined) return undefined;
+  const { pending } = unansweredCalls(messagesIn(messages));
+  const isGoingOn = next.length > 0 && !asksModelNext(step) && pending.length > 0;
+  const status = isGoingOn ? "interrupted" : "idle";
+  return reportOn({ ...threadOfList(messages, threadId), status, openTasks: [], mendedBy });
 }
 
 function stepsFor(messages: readonly unknown[] = []): number {

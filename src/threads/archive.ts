@@ -5,7 +5,7 @@ import { type BaseMessage, mapChatMessagesToStoredMessages } from "@langchain/co
 import { callsOf, isAIMessage } from "../history/call.js";
 import { MARKS } from "../history/marks.js";
 import { copyMessage } from "../history/message.js";
-import { coerceMessage } from "../history/read-messages.js";
+import { coerceMessage, isMessage } from "../history/read-messages.js";
 import { publishRepairs } from "../history/reducer/paired-messages.js";
 import { createRepair } from "../history/reducer/repair.js";
 import { callIdOf, HIDDEN_ID_PREFIX, isResult } from "../history/result.js";
@@ -87,6 +87,16 @@ export async function readArchived(
   } catch {
     return { id, reason: "unreadable" };
   }
+}
+
+/** The messages with these ids, without those that cannot be read. */
+export async function readArchive(
+  store: ArchiveReader,
+  threadId: string,
+  ids: readonly string[],
+): Promise<BaseMessage[]> {
+  const found = await Promise.all(ids.map((id) => readArchived(store, threadId, id)));
+  return found.filter((one) => isMessage(one));
 }
 
 function isStoredMessage(value: unknown): boolean {

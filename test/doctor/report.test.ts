@@ -116,6 +116,7 @@ describe("a plan", () => {
           written: [result("c"), result("unknown")],
           interrupts: [],
           removed: new Set(),
+          nodes: [],
           unstarted: [],
           otherChannels: ["files"],
         },

@@ -154,8 +154,8 @@ describe("a thread whose own graph mends it with the next message", () => {
   it("is told from one whose graph does not", async () => {
     const thread = threadOfList(LISTS["pairing/dangling-call"] ?? []);
     expect(diagnoseThread(thread).outcome).toBe("findings");
-    expect(diagnoseThread({ ...thread, mendsItself: true }).outcome).toBe("sound");
-    expect(diagnoseThread({ ...thread, mendsItself: true, otherGraph: "Another." }).outcome).toBe("findings");
+    expect(diagnoseThread({ ...thread, mendedBy: "agent" }).outcome).toBe("sound");
+    expect(diagnoseThread({ ...thread, mendedBy: "agent", otherGraph: "Another." }).outcome).toBe("findings");
   });
 });
 

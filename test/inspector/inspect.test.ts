@@ -4,11 +4,13 @@ import { writeFileSync } from "node:fs";
 import { request } from "node:http";
 import { join } from "node:path";
 import { PostgresSaver } from "@langchain/langgraph-checkpoint-postgres";
+import { PostgresStore } from "@langchain/langgraph-checkpoint-postgres/store";
 import { SqliteSaver } from "@langchain/langgraph-checkpoint-sqlite";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { makeFolder, run } from "../doctor/command/command-line.js";
 import { HOSTILE_TEXT, hostileMessages } from "../e2e/inspector/hostile-thread.js";
+import { archiving } from "../fixtures/long-thread/graph.js";
 import { type AgentName, createDeployedAgent } from "../support/deployment/agents.js";
 import { workText } from "../support/deployment/strict-worker.js";
 import { accessibilityFaults, BROWSER, NEEDS_BROWSER, openBrowser } from "../support/open-browser.js";
@@ -198,6 +200,23 @@ describe.each(AGENTS)("`inspect` on a database of the agent %s", (agent) => {
     await look(agent, ...place, "--graph", `${GRAPHS}:${agent}`);
     await look(agent, ...place);
   });
+});
+
+it.runIf(DATABASE_URL !== undefined)("opens the archive of a store in PostgreSQL", async () => {
+  const schema = `inspect_archive_${process.pid}`;
+  const checkpointer = PostgresSaver.fromConnString(DATABASE_URL ?? "", { schema });
+  const store = PostgresStore.fromConnString(DATABASE_URL ?? "", { schema });
+  onTestFinished(async () => {
+    await checkpointer.end();
+    await store.stop();
+  });
+  await checkpointer.setup();
+  await store.setup();
+  const graph = archiving({ checkpointer, store });
+  for (const word of ["first", "second", "third"])
+    await graph.invoke(user(`${word} ${"word ".repeat(300)}`), { configurable: { thread_id: "a 1" } });
+  const get = await enter(await inspect("--postgres", DATABASE_URL ?? "", "--schema", schema));
+  expect((await get("/tether/threads/a%201")).text).toMatch(/of the archive<.*first word word/s);
 });
 
 it("finds the threads of a database that wait for a human by reading them", async () => {

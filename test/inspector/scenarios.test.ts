@@ -1,12 +1,14 @@
 /** Threads in trouble on the pages of the inspector, over each checkpointer. The tests of the server have the same table. */
 
 import { AIMessage } from "@langchain/core/messages";
-import { type BaseCheckpointSaver, MemorySaver } from "@langchain/langgraph";
+import { type BaseCheckpointSaver, InMemoryStore, MemorySaver } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
+import { createSaverStore } from "../../src/doctor/graph-store.js";
 import { createGraphStore } from "../../src/doctor.js";
 import { createAgentGraph } from "../../src/index.js";
 import { createInspector } from "../../src/inspector.js";
 import { pay, tools } from "../fixtures/agents/tools.js";
+import { archiving } from "../fixtures/long-thread/graph.js";
 import { FunctionModel } from "../support/function-model.js";
 import { SAVERS } from "../support/savers.js";
 import { user } from "../support/thread.js";
@@ -36,13 +38,20 @@ function inspected(graph: ReturnType<typeof createAgentGraph>) {
 }
 
 /** Cancels a run when one of its calls has ended, and the other hangs. */
-async function cancelBatch({ graph, send }: ReturnType<typeof inspected>): Promise<void> {
+const cancelBatch = (thread: ReturnType<typeof inspected>) =>
+  cancelWhen(thread, async () =>
+    (await thread.graph.getState(config)).tasks.some((task) => JSON.stringify(task).includes("deaf done")),
+  );
+
+async function cancelWhen(
+  { send }: ReturnType<typeof inspected>,
+  isDue: () => Promise<boolean>,
+  options = {},
+): Promise<void> {
   const ending = new AbortController();
-  const run = send(BATCH, { signal: ending.signal });
+  const run = send(BATCH, { ...options, signal: ending.signal });
   run.catch(() => {});
-  const hasEnded = async () =>
-    (await graph.getState(config)).tasks.some((task) => JSON.stringify(task).includes("deaf done"));
-  while (!(await hasEnded())) await new Promise((resolve) => setTimeout(resolve, 10));
+  while (!(await isDue())) await new Promise((resolve) => setTimeout(resolve, 10));
   ending.abort();
   await expect(run).rejects.toThrow();
 }
@@ -62,7 +71,24 @@ describe.each(KINDS)("the page of a thread in $title", ({ isThere, open }) => {
       expect(page).toContain(words);
     expect(page).not.toContain("placeholder: ");
     await thread.send("go on");
-    expect(await thread.told()).toMatchObject(TOLD["cancelled and continued"]);
+    const continued = await thread.told();
+    expect(continued).toMatchObject(TOLD["cancelled and continued"]);
+    // Calls that wait for their tools are no fault of a step.
+    expect(continued.steps.map(({ findings }: { findings: number }) => findings)).not.toContain(1);
+  });
+
+  it.runIf(isThere)("whose run ended before a call was started says so", async () => {
+    const { connect } = await open();
+    const saver = connect();
+    const thread = openThread(saver);
+    // The start of the first call is noted. The other one waits for it.
+    const isStarted = async () =>
+      (await saver.getTuple(config))?.pendingWrites?.some(([, channel]) => channel === "tether:calls") ===
+      true;
+    await cancelWhen(thread, isStarted, { maxConcurrency: 1 });
+    expect(await thread.told()).toMatchObject(TOLD.queued);
+    await thread.send("go on");
+    expect(await thread.told()).toMatchObject(TOLD["queued and continued"]);
   });
 
   it.runIf(isThere)("that waits for a human shows what is asked", async () => {
@@ -108,6 +134,22 @@ describe.each(KINDS)("the page of a thread in $title", ({ isThere, open }) => {
 });
 
 describe("a page", () => {
+  it("opens the archive of its graph's store, and otherwise says where it is", async () => {
+    const graph = archiving({ checkpointer: new MemorySaver(), store: new InMemoryStore() });
+    const thread = inspected(graph);
+    for (const word of ["first", "second", "third"]) await thread.send(`${word} ${"word ".repeat(300)}`);
+    expect(await thread.page()).toMatch(/>\d+ messages? of the archive<.*first word word/s);
+    const { checkpointer } = graph;
+    const elsewhere = createInspector({
+      threads: () => createSaverStore({ checkpointer: checkpointer as MemorySaver }),
+      isProtected: true,
+    });
+    const page = await (await elsewhere(new Request("http://localhost/tether/threads/1"))).text();
+    expect(page).toMatch(
+      /in the namespace <code>langgraph-tether \/ archive \/ 1<\/code>, which cannot be read/,
+    );
+  });
+
   it("of a thread in which a result came late says so", async () => {
     const thread = inspected(createAgentGraph({ model: "offline:", tools, checkpointer: new MemorySaver() }));
     const ending = new AbortController();
@@ -152,17 +194,29 @@ describe("a page", () => {
     ["step=first", "step"],
     ["page=0", "page"],
     ["only=x", "only"],
+    ["dialect=openai&dialect=mistral", "dialect"],
   ])("says which parameter it cannot use: %s", async (query, name) => {
     const thread = openThread();
     await thread.send("hello");
     for (const path of [`?${query}`, `.json?${query}`]) {
       const answer = await thread.inspector(new Request(`http://localhost/tether/threads/1${path}`));
-      expect([answer.status, await answer.text()]).toEqual([
-        400,
-        expect.stringContaining(`Expected \`${name}\``),
-      ]);
+      const text = (await answer.text()).replaceAll(/<\/?code>/g, "`");
+      expect([answer.status, text]).toEqual([400, expect.stringContaining(`Expected \`${name}\``)]);
     }
   });
+
+  it.each(["/tether?q=a&q=b", "/tether?dialekt=openai", "/tether/threads/1?<script>=1"])(
+    "says which parameter it does not take: %s",
+    async (path) => {
+      const answer = await openThread().inspector(new Request(`http://localhost${path}`));
+      const text = await answer.text();
+      expect([answer.status, text]).toEqual([
+        400,
+        expect.stringMatching(/Expected .*(q<|dialekt|&lt;script&gt;)/),
+      ]);
+      expect(text).not.toContain("<script>");
+    },
+  );
 
   it("of an agent without tether says that its graph does not mend", async () => {
     const { createAgent } = await import("langchain");
@@ -182,6 +236,13 @@ describe("a page", () => {
     const page = await (await inspector(new Request("http://localhost/tether/threads/1"))).text();
     for (const words of ["as they are stored", "repair --sqlite threads.db --thread 1", "will be closed"])
       expect(page).toContain(words);
+    // Each step says whether it is sound, and the latest one what the doctor says.
+    const json = await inspector(new Request("http://localhost/tether/threads/1.json"));
+    const told = JSON.parse(await json.text());
+    const [latest, ...earlier] = told.steps.map(({ findings }: { findings: number }) => findings);
+    expect([latest, told.step.findings]).toEqual([1, 1]);
+    expect(new Set(earlier)).toEqual(new Set([0]));
+    expect(page.match(/title="sound"/g)).toHaveLength(earlier.length);
   });
 
   it("lists threads by what their messages say, and by what they have", async () => {

@@ -7,6 +7,8 @@ import { createGraphStore } from "../../src/doctor.js";
 import { coerceMessage } from "../../src/history/read-messages.js";
 import { createInspector } from "../../src/inspector.js";
 import {
+  AGENT_NAMES,
+  type Agent,
   type CrashingRun,
   crashingThread,
   DURABILITIES,
@@ -29,8 +31,8 @@ interface Foretold {
 }
 
 /** Plays the runs, and compares what the inspector says of the next request with what the model of the next run gets. */
-async function expectForetold(chosen: Durability, played: readonly CrashingRun[]) {
-  const thread = crashingThread(chosen);
+async function expectForetold(agent: Agent, chosen: Durability, played: readonly CrashingRun[]) {
+  const thread = crashingThread(chosen, undefined, agent);
   await thread.send({ text: "hello" });
   const ends: string[] = [];
   for (const run of played) ends.push(await thread.send(run));
@@ -66,11 +68,11 @@ const FIELDS = ["type", "content", "name", "tool_calls", "tool_call_id", "status
 const linesOf = (messages: readonly BaseMessage[]) =>
   messages.map((message) => JSON.stringify(FIELDS.map((name) => [name, Reflect.get(message, name)])));
 
-describe("what would be sent", () => {
+describe.each(AGENT_NAMES)("what would be sent by %s", (agent) => {
   it.each(DURABILITIES)("is what the next run sends, wherever the last one dies (%s)", async (chosen) => {
     let last = 0;
     for (const diesAt of operations()) {
-      const ends = await expectForetold(chosen, [{ text: "work", diesAt }]);
+      const ends = await expectForetold(agent, chosen, [{ text: "work", diesAt }]);
       if (ends[0] === "lived") break;
       last = diesAt;
     }
@@ -83,6 +85,7 @@ describe("what would be sent", () => {
       fc.array(run, { minLength: 1, maxLength: 4 }),
       async (chosen, played) => {
         await expectForetold(
+          agent,
           chosen,
           played.map(({ text, diesAt }, index) => ({ text: text && `${text} ${index}`, diesAt })),
         );

@@ -3,8 +3,10 @@
 import { AIMessage, type BaseMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
 import { type ToolRuntime, tool } from "@langchain/core/tools";
 import { type BaseCheckpointSaver, Command, MemorySaver } from "@langchain/langgraph";
+import { createAgent } from "langchain";
 import { z } from "zod";
 import { createAgentGraph } from "../../src/index.js";
+import { tetherMiddleware } from "../../src/langchain.js";
 import { FunctionModel } from "./function-model.js";
 import { callIdsOf } from "./strict-check.js";
 import { messagesOf, user } from "./thread.js";
@@ -24,7 +26,31 @@ export const USAGE = { input_tokens: 90, output_tokens: 10, total_tokens: 100 };
 
 const config = { configurable: { thread_id: "1" } };
 
-export function crashingThread(durability: Durability, saver: BaseCheckpointSaver = new MemorySaver()) {
+/** The agents whose threads can die. */
+const AGENTS = {
+  createAgentGraph: createAgentGraph as (options: AgentOptions) => ReturnType<typeof createAgentGraph>,
+  "createAgent with tetherMiddleware": (options: AgentOptions) =>
+    createAgent({ ...options, middleware: [tetherMiddleware()] }).graph as unknown as ReturnType<
+      typeof createAgentGraph
+    >,
+};
+
+export type Agent = keyof typeof AGENTS;
+
+export const AGENT_NAMES = Object.keys(AGENTS) as readonly Agent[];
+
+interface AgentOptions {
+  readonly model: FunctionModel;
+  readonly tools: ReturnType<typeof noting>[];
+  readonly checkpointer: BaseCheckpointSaver;
+}
+
+export function crashingThread(
+  durability: Durability,
+  saver: BaseCheckpointSaver = new MemorySaver(),
+  agent: Agent = "createAgentGraph",
+) {
+  const create = AGENTS[agent];
   const refused: string[] = [];
   /** The messages of each request to the model, in order. */
   const requests: (readonly BaseMessage[])[] = [];
@@ -42,7 +68,7 @@ export function crashingThread(durability: Durability, saver: BaseCheckpointSave
     };
     const model = new MortalModel(live);
     const tools = ["note", SAFE].map((name) => noting(name, live, begun));
-    const graph = createAgentGraph({ model, tools, checkpointer: dying(saver, live) });
+    const graph = create({ model, tools, checkpointer: dying(saver, live) });
     try {
       await graph.invoke(text === null ? null : user(text), { ...config, durability });
     } catch (error) {
@@ -52,7 +78,7 @@ export function crashingThread(durability: Durability, saver: BaseCheckpointSave
     requests.push(...model.requests.map(({ messages }) => messages));
     return operations < diesAt ? "lived" : "died";
   };
-  const reader = createAgentGraph({ model: "offline:", checkpointer: saver });
+  const reader = create({ model: new FunctionModel(() => ""), tools: [], checkpointer: saver });
   /** What a client reads. */
   const read = async (): Promise<BaseMessage[]> => {
     const { values } = await reader.getState(config);

@@ -95,20 +95,28 @@ export async function openPostgres(
       if (UsageError.isInstance(error)) throw error;
       throw new UsageError(`The database ${target} cannot be opened: ${hide(reasonOf(firstOf(error)))}`);
     });
+  const query = async (sql: string, values: readonly unknown[]) => {
+    let count = 0;
+    const numbered = sql.replaceAll("?", () => `$${++count}`);
+    return (await pool.query(numbered, [...values])).rows;
+  };
+  const quoted = `"${schema.replaceAll('"', '""')}"`;
   return {
     target: schema === "public" ? target : `${target} (schema ${schema})`,
     saver: new PostgresSaver(pool, undefined, { schema }),
-    tables: {
-      query: async (sql: string, values: readonly unknown[]) => {
-        let count = 0;
-        return (
-          await pool.query(
-            sql.replaceAll("?", () => `$${++count}`),
-            [...values],
-          )
-        ).rows;
+    // The table of `PostgresStore`. Where it is missing, each read fails, and nothing is found.
+    items: {
+      get: async (namespace, key) => {
+        const [row] = await query(`SELECT value FROM ${quoted}.store WHERE namespace_path = ? AND key = ?`, [
+          namespace.join(":"),
+          key,
+        ]);
+        return row && { value: Object(row["value"]) };
       },
-      checkpoints: `"${schema.replaceAll('"', '""')}".checkpoints`,
+    },
+    tables: {
+      query,
+      checkpoints: `${quoted}.checkpoints`,
       rowsOfArray: "SELECT json_array_elements_text(CAST(? AS json))",
     },
     hide,

@@ -2,11 +2,12 @@
 
 import type { OptionValues } from "commander";
 import { unansweredCalls } from "../../history/open-calls.js";
-import { coerceMessage, isMessage } from "../../history/read-messages.js";
+import { coerceMessage } from "../../history/read-messages.js";
 import { isMadeUpResult, isPlaceholder } from "../../history/result.js";
 import { isRecord, recordsIn } from "../../shared/values.js";
-import { readArchived } from "../../threads/archive.js";
-import { mendsItself } from "../graph-store.js";
+import { endsAfterModel } from "../../threads/agent-leftovers.js";
+import { readArchive } from "../../threads/archive.js";
+import { mendedBy } from "../graph-store.js";
 import type {
   EndedRun,
   ListedThread,
@@ -122,9 +123,9 @@ export function threadsOfClient(
   target: string,
   hide: HideSecrets = (text) => text,
 ): ThreadStore {
-  const known = new Map<unknown, Promise<boolean | undefined>>();
-  const mends = (graphId: unknown): Promise<boolean | undefined> => {
-    const asked = known.get(graphId) ?? mendsItselfAt(assistants, graphId);
+  const known = new Map<unknown, Promise<StoredThread["mendedBy"]>>();
+  const mends = (graphId: unknown): Promise<StoredThread["mendedBy"]> => {
+    const asked = known.get(graphId) ?? mendedAtBy(assistants, graphId);
     known.set(graphId, asked);
     return asked;
   };
@@ -139,11 +140,8 @@ export function threadsOfClient(
       const context: unknown = Object(Object(run).kwargs).context;
       return isRecord(context) ? context : undefined;
     },
-    archived: async ({ threadId }, ids) => {
-      const archive = { get: (namespace: string[], key: string) => store.getItem(namespace, key) };
-      const found = await Promise.all(ids.map((id) => readArchived(archive, threadId, id)));
-      return found.filter((one) => isMessage(one));
-    },
+    archived: ({ threadId }, ids) =>
+      readArchive({ get: (namespace, key) => store.getItem(namespace, key) }, threadId, ids),
     read: async (ref, { earlierMessages = Number.POSITIVE_INFINITY } = {}) => {
       let graphId: unknown;
       const get = async (threadId: string) => {
@@ -160,7 +158,7 @@ export function threadsOfClient(
       };
       try {
         const thread = await readServedThread(reader, ref, hide, earlierMessages);
-        return { ...thread, mendsItself: await mends(graphId) };
+        return { ...thread, mendedBy: await mends(graphId) };
       } catch (error) {
         throw Object.assign(new Error(hide(reasonOf(error))), { status: statusCodeOf(error) });
       }
@@ -171,10 +169,12 @@ export function threadsOfClient(
 }
 
 /** Undefined if the server does not show its graphs. */
-async function mendsItselfAt(assistants: AssistantsClient, graphId: unknown): Promise<boolean | undefined> {
+async function mendedAtBy(assistants: AssistantsClient, graphId: unknown): Promise<StoredThread["mendedBy"]> {
   if (typeof graphId !== "string") return undefined;
   const drawn = await assistants.getGraph(graphId).catch(() => undefined);
-  return mendsItself(recordsIn(Object(drawn).nodes).map(({ id }) => String(id)));
+  return drawn === undefined
+    ? undefined
+    : mendedBy(recordsIn(Object(drawn).nodes).map(({ id }) => String(id)));
 }
 
 const NO_LIST =
@@ -420,7 +420,8 @@ export function endedRunsOf(states: readonly ServedState[]): EndedRun[] {
       const written = results.flatMap((result) => [result["messages"] ?? []].flat());
       const others = results.flatMap(Object.keys).filter((name) => name !== "messages");
       const interrupts = tasksIn(state).flatMap((task) => recordsIn(task.interrupts));
-      if (written.length + others.length + interrupts.length === 0) return [];
+      const nodes = state.next ?? [];
+      if (written.length + others.length + interrupts.length === 0 && !endsAfterModel(nodes)) return [];
       return [
         {
           checkpointId,
@@ -428,6 +429,7 @@ export function endedRunsOf(states: readonly ServedState[]): EndedRun[] {
           history: messagesIn(state.values),
           written,
           interrupts,
+          nodes,
           unstarted: [],
           removed: new Set(),
           otherChannels: [...new Set(others)],

@@ -1,7 +1,6 @@
 /** What all pages have. */
 
 import { createHash } from "node:crypto";
-import type { Finding } from "../../doctor/finding.js";
 import { printableLine } from "../../shared/text.js";
 import type { Mark } from "../view/rows.js";
 import type { DialectSoundness } from "../view/thread-view.js";
@@ -186,6 +185,10 @@ const STATUS_TONES: Readonly<Record<string, string>> = {
 
 export const statusChip = (status: string): Markup => chip(status, STATUS_TONES[status] ?? "neutral");
 
+/** Texts of the library have code between backticks. */
+export const codeSpans = (text: string): readonly (Markup | string)[] =>
+  text.split(/`([^`]*)`/).map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : part));
+
 /** Which providers would take the messages, and which would not. */
 export function soundnessList(soundness: readonly DialectSoundness[]): Markup {
   if (soundness.length === 0) return html`<span class="soft">not judged</span>`;
@@ -209,11 +212,6 @@ export const sourceLink = (source: string | null): Markup | string =>
   source !== null && /^https?:\/\//.test(source)
     ? html` <a href="${source}" rel="noreferrer noopener">Source</a>`
     : "";
-
-/** How many of the findings are more than information. */
-export function worthALook(findings: readonly Finding[]): number {
-  return findings.filter(({ severity }) => severity !== "info").length;
-}
 
 /*
  * The addresses of the pages.

@@ -1,8 +1,10 @@
+import { worthALook } from "../../doctor/finding.js";
 import { THREAD_STATUSES, TRAITS } from "../read-threads.js";
 import type { ListedView, ListView } from "../view/list-view.js";
 import {
   bytes,
   chip,
+  codeSpans,
   count,
   layout,
   listJsonLink,
@@ -11,7 +13,6 @@ import {
   statusChip,
   threadLink,
   time,
-  worthALook,
 } from "./layout.js";
 import { html, type Markup } from "./markup.js";
 
@@ -72,6 +73,6 @@ export function errorPage(title: string, text: string): Markup {
   return layout({
     title,
     heading: html`<h1>${title}</h1>`,
-    body: html`<div class="panel"><p>${text}</p><p><a href="${listLink()}">All threads</a></p></div>`,
+    body: html`<div class="panel"><p>${codeSpans(text)}</p><p><a href="${listLink()}">All threads</a></p></div>`,
   });
 }

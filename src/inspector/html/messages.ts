@@ -1,9 +1,8 @@
 /** The messages of a thread as rows: what is stored, what is sent, and what differs. */
 
-import type { BaseMessage } from "@langchain/core/messages";
-import { type MessageView, type ShownText, viewMessage } from "../view/message-view.js";
+import { type MessageView, nameIn, type ShownText, viewMessage } from "../view/message-view.js";
 import type { Mark, Row, ShownRow } from "../view/rows.js";
-import type { StepDifference, ThreadView } from "../view/thread-view.js";
+import type { Archive, StepDifference, ThreadView } from "../view/thread-view.js";
 import { amount, bytes, chip, chips, count, sentence, sourceLink } from "./layout.js";
 import { html, type Markup } from "./markup.js";
 
@@ -71,9 +70,12 @@ function places(positions: readonly number[], column: string, linkTo: LinkTo): r
   );
 }
 
-function archive(messages: readonly BaseMessage[]): Markup {
-  if (messages.length === 0) return html`<p class="small soft">The archive cannot be read from here.</p>`;
-  return html`<details class="small"><summary>${amount(messages.length, "message")} of the archive</summary><ol>${messages.map(
+/** A store of another process cannot be read, so it is said where the messages are. */
+function archive({ messages, total, namespace }: Archive): Markup {
+  if (messages.length === 0)
+    return html`<p class="small soft">They are in the store of the agent, in the namespace <code>${namespace.map(nameIn).join(" / ")}</code>, which cannot be read from here.</p>`;
+  const found = messages.length === total ? "" : `${count(messages.length)} of `;
+  return html`<details class="small"><summary>${found}${amount(total, "message")} of the archive</summary><ol>${messages.map(
     (message) => {
       const view = viewMessage(message);
       return html`<li class="part">${plainHead(view)}${messageBody(view)}</li>`;

@@ -1,4 +1,4 @@
-import type { Finding } from "../../doctor/finding.js";
+import { type Finding, worthALook } from "../../doctor/finding.js";
 import { addToList } from "../../shared/values.js";
 import { nameIn } from "../view/message-view.js";
 import type { Place, Step, StepDifference, ThreadView } from "../view/thread-view.js";
@@ -6,6 +6,7 @@ import { DIALECT_NAMES } from "../view/thread-view.js";
 import {
   amount,
   chip,
+  codeSpans,
   count,
   type Frame,
   layout,
@@ -18,7 +19,6 @@ import {
   threadLink,
   time,
   timeText,
-  worthALook,
 } from "./layout.js";
 import { html, type Markup } from "./markup.js";
 import { goneList, type LinkTo, messageRows } from "./messages.js";
@@ -162,12 +162,8 @@ function prefixText(difference: StepDifference, link: Shown["link"]): Markup {
   return html`<span class="soft">Since <a href="${link({ step: to.checkpointId })}">the request before</a>: ${words.filter((word) => !word.startsWith("0 ")).join(", ") || "no change"}; the prompt cache ${isPrefixKept ? "fits" : `breaks after ${amount(prefix, "message")}`}.</span>`;
 }
 
-function ofOtherGraph({
-  mendsItself,
-  moment: { kind },
-  story: { willBeClosed, willBeRecovered },
-}: ThreadView) {
-  if (mendsItself !== false || kind !== "next" || willBeClosed.length + willBeRecovered.length === 0)
+function ofOtherGraph({ mendedBy, moment: { kind }, story: { willBeClosed, willBeRecovered } }: ThreadView) {
+  if (mendedBy !== "nobody" || kind !== "next" || willBeClosed.length + willBeRecovered.length === 0)
     return "";
   return html`<p class="soft small">The graph of this thread sends the messages as they are stored. This is what it would send with <code>tetherMiddleware</code>.</p>`;
 }
@@ -239,10 +235,6 @@ function groupEntry(group: readonly Finding[], linkTo: LinkTo): Markup | string 
   }${fixes.map(({ description }) => html`<p class="small soft">${codeSpans(description)}</p>`)}</li>`;
 }
 
-/** Texts of the library have code between backticks. */
-const codeSpans = (text: string): readonly (Markup | string)[] =>
-  text.split(/`([^`]*)`/).map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : part));
-
 /*
  * What else can be chosen.
  */
@@ -304,7 +296,7 @@ function rail({ view: { steps, step }, link, now }: Shown): Markup {
   const earliest = steps.at(-1);
   const branches = new Set(steps.map(({ branch }) => branch)).size;
   const entry = (one: Step) => {
-    const { number, next, at, response, branch, hasFailed, messages, asksModel } = one;
+    const { number, next, at, response, branch, hasFailed, findings, messages, asksModel } = one;
     const isShown = one.checkpointId === step?.checkpointId;
     const name =
       next.length === 0
@@ -314,7 +306,7 @@ function rail({ view: { steps, step }, link, now }: Shown): Markup {
       response?.model ?? "",
       response?.inputTokens == null ? "" : `${count(response.inputTokens)} tokens`,
     ];
-    return html`<li class="${asksModel ? "asked" : "other"}${branch > 1 ? " branch" : ""}"><a href="${link({ step: one === latest ? undefined : one.checkpointId })}"${isShown ? html` aria-current="step"` : ""}><b>${number === null ? "" : `${number} `}${name}</b>${hasFailed ? chip("failed", "bad") : ""}${branch > 1 ? chip(`branch ${branch}`) : ""}<span class="small soft">${amount(messages, "message")}${model.filter(Boolean).map((text) => ` · ${text}`)} · ${time(at, now)}</span></a></li>`;
+    return html`<li class="${asksModel ? "asked" : "other"}${branch > 1 ? " branch" : ""}"><a href="${link({ step: one === latest ? undefined : one.checkpointId })}"${isShown ? html` aria-current="step"` : ""}><b>${number === null ? "" : `${number} `}${name}${findings === 0 ? html` <span class="good-text" title="sound">✓<span class="hidden"> sound</span></span>` : ""}</b>${hasFailed ? chip("failed", "bad") : ""}${findings === null || findings === 0 ? "" : chip(amount(findings, "finding"), "warning")}${branch > 1 ? chip(`branch ${branch}`) : ""}<span class="small soft">${amount(messages, "message")}${model.filter(Boolean).map((text) => ` · ${text}`)} · ${time(at, now)}</span></a></li>`;
   };
   return html`<nav class="rail" aria-label="Steps"><h2>Steps${branches > 1 ? html` <span class="small soft">${amount(branches, "branch", "branches")}</span>` : ""}</h2><ol>${steps.map(entry)}</ol>${
     earliest === undefined || earliest.parentId === null

@@ -56,6 +56,8 @@ export interface RowSource {
   readonly novelty: readonly Novelty[] | undefined;
   /** The messages of the history that the thread gets with its next run. */
   readonly additions: ReadonlyMap<BaseMessage, Addition>;
+  /** See `NextHistory`. */
+  readonly guessed: ReadonlySet<BaseMessage>;
   /** The position of each message in the thread, from 1. Undefined for one that is not there yet. */
   readonly positions: readonly (number | undefined)[];
   /** Whether the model is asked. If not, there is no request, and each row is as it is stored. */
@@ -93,14 +95,14 @@ function kindOf(
 }
 
 export function viewRow(row: AlignedRow, source: RowSource): Row {
-  const { history, explanation, novelty, positions, additions, isAsked } = source;
+  const { history, explanation, novelty, positions, additions, guessed, isAsked } = source;
   const { stored: index, sent, sentElsewhere, storedElsewhere } = row;
   const message = index === undefined ? undefined : history[index];
   const told = index === undefined || !isAsked ? undefined : explanation.stored[index];
   const position = index === undefined ? undefined : positions[index];
   const fates = [told, ...storedElsewhere.map((place) => explanation.stored[place])].flatMap(marksOfFate);
   const addition = message && additions.get(message);
-  const foretold = addition && message ? [markOfAddition(addition, message)] : [];
+  const foretold = addition && message ? [markOfAddition(addition, message, guessed.has(message))] : [];
   return {
     kind: kindOf(row, source),
     anchor: anchorOf(row, source),
@@ -422,17 +424,20 @@ function marksOfReasons(reasons: readonly InputReason[]): readonly Mark[] {
 
 const LEFT_OUT = mark("left-out", "left out", "warning");
 
+/** Follows the cause of a placeholder that the next run may replace. */
+export const OR_NOT_STARTED = " or not started";
+
 /** What the next run puts into the thread. */
-function markOfAddition(addition: Addition, message: BaseMessage): Mark {
+function markOfAddition(addition: Addition, message: BaseMessage, isGuess: boolean): Mark {
   switch (addition) {
     case "recovered":
       return mark("will-be-recovered", "will be recovered", "good", "A run that ended early has saved it.");
     case "closed":
       return mark(
         "will-be-closed",
-        `will be closed: ${causeIn(message.additional_kwargs?.[PLACEHOLDER_KEY])}`,
+        `will be closed: ${causeIn(message.additional_kwargs?.[PLACEHOLDER_KEY])}${isGuess ? OR_NOT_STARTED : ""}`,
         "warning",
-        "No tool returned a result for this call.",
+        `No tool returned a result for this call.${isGuess ? " Whether it was started cannot be read from here. The next run knows." : ""}`,
       );
     case "next-message":
       return mark("next-message", "the next message", "neutral", "What the user will say is not known.");

@@ -4,8 +4,8 @@ import { type AIMessage, type BaseMessage, HumanMessage } from "@langchain/core/
 import { readList } from "../../doctor/examine.js";
 import type { ThreadReport } from "../../doctor/finding.js";
 import { dialectIn } from "../../doctor/findings.js";
-import type { Addition } from "../../doctor/next-history.js";
-import type { ThreadStep } from "../../doctor/thread-store.js";
+import type { NextHistory } from "../../doctor/next-history.js";
+import type { StoredThread, ThreadStep } from "../../doctor/thread-store.js";
 import { isAIMessage } from "../../history/call.js";
 import { coerceMessage } from "../../history/read-messages.js";
 import { isResult } from "../../history/result.js";
@@ -34,6 +34,7 @@ import {
   isOfNote,
   type Mark,
   marksOfStored,
+  OR_NOT_STARTED,
   type RowSource,
   type ShownRow,
   viewRow,
@@ -49,7 +50,7 @@ export type Moment =
   /** The model was asked with them, or is asked at the moment. */
   | { readonly kind: "asked" }
   /** The latest step: what is sent when the next message of the user comes. */
-  | { readonly kind: "next"; readonly additions: ReadonlyMap<BaseMessage, Addition> }
+  | ({ readonly kind: "next" } & Omit<NextHistory, "messages">)
   /** A human is asked. */
   | { readonly kind: "waiting"; readonly questions: readonly Question[]; readonly nodes: readonly string[] }
   /** A run goes on, and does not ask the model at the moment. */
@@ -66,6 +67,14 @@ export interface Question {
   readonly decisions: readonly string[];
 }
 
+/** The messages of a summary that are in a store. */
+export interface Archive {
+  /** Those that were read. */
+  readonly messages: readonly BaseMessage[];
+  readonly total: number;
+  readonly namespace: readonly string[];
+}
+
 /** What was read of a thread. */
 export interface ThreadReading {
   readonly threadId: string;
@@ -73,8 +82,7 @@ export interface ThreadReading {
   readonly updatedAt: string | undefined;
   readonly metadata: Readonly<Record<string, unknown>> | null | undefined;
   readonly report: ThreadReport;
-  /** Whether the graph mends its thread. Undefined: that is unknown. */
-  readonly mendsItself: boolean | undefined;
+  readonly mendedBy: StoredThread["mendedBy"];
   /** The errors of the tasks that failed last. */
   readonly errors: readonly { readonly node: string; readonly text: string }[];
   /** The steps that were read, the latest first. */
@@ -86,8 +94,8 @@ export interface ThreadReading {
   /** With the messages that the next run adds, if that is the moment. */
   readonly history: readonly BaseMessage[];
   readonly form: RequestForm;
-  /** Messages of an archive, by the id of the summary that covers them. */
-  readonly archived: ReadonlyMap<string, readonly BaseMessage[]>;
+  /** By the id of the summary that covers the messages. */
+  readonly archived: ReadonlyMap<string, Archive>;
   /** The request before; undefined if there is none, or if it was not read. */
   readonly before:
     | { readonly step: Step; readonly history: readonly BaseMessage[]; readonly form: RequestForm }
@@ -161,7 +169,7 @@ export function viewThread(
   const isAsked = moment.kind === "asked" || moment.kind === "next";
   const explanation = isAsked ? explainInput(history, read.form.options) : unasked(history);
   const difference = isAsked && before !== undefined ? differenceTo(before, explanation.input) : undefined;
-  const additions = moment.kind === "next" ? moment.additions : new Map<BaseMessage, Addition>();
+  const { added: additions, guessed } = moment.kind === "next" ? moment : NOTHING_NEXT;
   let stored = 0;
   const positions = history.map((message) => {
     if (additions.has(message)) return undefined;
@@ -173,6 +181,7 @@ export function viewThread(
     explanation,
     novelty: difference?.novelty,
     additions,
+    guessed,
     positions,
     isAsked,
   };
@@ -210,6 +219,8 @@ export function viewThread(
     pageOfPlace: pagesOfPlaces(aligned, source),
   };
 }
+
+const NOTHING_NEXT: Omit<NextHistory, "messages"> = { added: new Map(), guessed: new Set() };
 
 /** Nothing is sent. */
 function unasked(history: readonly BaseMessage[]): InputExplanation {
@@ -266,7 +277,8 @@ function storyOf(aligned: readonly AlignedRow[], source: RowSource): Story {
     if (row.stored === undefined || message === undefined) continue;
     const addition = additions.get(message);
     const [placeholder] = marksOfStored(message).filter(({ code }) => code === "placeholder");
-    const cause = placeholder?.word.replace("placeholder", "");
+    const guess = source.guessed.has(message) ? OR_NOT_STARTED : "";
+    const cause = placeholder && `${placeholder.word.replace("placeholder", "")}${guess}`;
     const label =
       nameIn(message.name) || (isResult(message) ? "a tool" : (ROLES[message.type] ?? message.type));
     const place = { anchor: anchorOf(row, source), label: `${label}${cause ?? ""}` };
@@ -319,6 +331,8 @@ export interface Step {
   readonly runId: string | null;
   /** Whether one of its tasks failed. */
   readonly hasFailed: boolean;
+  /** How many findings of the doctor its messages have, besides information; null if they were not judged. */
+  readonly findings: number | null;
 }
 
 /** Nodes that ask a model: ours, that of `createAgent`, that of `createReactAgent`, and usual names. */
@@ -343,12 +357,16 @@ export function stepOf(stored: ThreadStep): Step {
     at: createdAt,
     messages: messages.length,
     next,
-    asksModel: response !== undefined || next.some((node) => MODEL_NODES.has(node)),
+    asksModel: response !== undefined || asksModelNext(stored),
     response: response === undefined ? null : readResponse(response),
     runId: typeof runId === "string" ? runId : null,
     hasFailed: tasks.some(({ error }) => error !== undefined),
+    findings: null,
   };
 }
+
+export const asksModelNext = ({ next }: Pick<ThreadStep, "next">): boolean =>
+  next.some((node) => MODEL_NODES.has(node));
 
 /** The same steps with their branches. @param steps The latest first. */
 export function withBranches(steps: readonly Step[]): readonly Step[] {

@@ -17,6 +17,7 @@ export interface ForeignGraph {
   readonly channels: Readonly<Record<string, object>>;
   readonly nodes: Readonly<Record<string, object>>;
   readonly checkpointer?: unknown;
+  readonly store?: unknown;
   readonly interruptBefore?: unknown;
   readonly interruptAfter?: unknown;
   getState(config: RunnableConfig): Promise<StateSnapshot>;

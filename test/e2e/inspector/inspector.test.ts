@@ -169,6 +169,19 @@ describe("a thread in trouble on the server", () => {
     expect((await get(`/tether/threads/${thread.id}`)).headers.get("refresh")).toBeNull();
   });
 
+  it("says no more than the server tells of a call that may not have been started", async () => {
+    const thread = await served.thread("queued");
+    const label = `queued-${thread.id}`;
+    const run = await thread.begin(BATCH.replaceAll("hangs", label));
+    await until(() => served.log().includes(`begin heedful:${label}`));
+    await thread.client.runs.cancel(thread.id, run, true);
+    expect(await told(thread.id)).toMatchObject(TOLD["queued on a server"]);
+    const page = await (await get(`/tether/threads/${thread.id}`)).text();
+    expect(page).toContain("The next run knows.");
+    await thread.send("hello");
+    expect(await told(thread.id)).toMatchObject(TOLD["queued and continued"]);
+  });
+
   it("shows what is asked while it waits for a human", async () => {
     const thread = await served.thread("paying");
     const input = user('call pay {"amount": 30}');
