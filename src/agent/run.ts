@@ -268,12 +268,16 @@ async function* thenClearInbox<Chunk>(
     // LangGraph's own error names a channel.
     if (handle.inputs.input == null && Reflect.get(Object(error), "name") === "EmptyInputError")
       throw new InvalidMessageError("input", handle.inputs.input, MESSAGES, NOTHING_TO_CONTINUE);
-    if (TetherError.isInstance(error) && error.code === "THREAD_MOVED")
-      await reportReturned(run, handle, (error as ThreadConflictError).isInThread);
+    const conflict = [error, options.signal?.reason].find(isConflict);
+    if (conflict !== undefined) await reportReturned(run, handle, conflict.isInThread);
     throw error;
   }
   if (record.late !== undefined && record.late.length > 0) await late?.remove(record.late);
   if (store !== undefined) await clearInbox(store, options.configurable?.["thread_id"], record.steered);
+}
+
+function isConflict(error: unknown): error is ThreadConflictError {
+  return TetherError.isInstance(error) && error.code === "THREAD_MOVED";
 }
 
 const MESSAGES = "an object with `messages`";
@@ -428,7 +432,7 @@ async function* withEnd<Chunk>(
     yield* chunks;
     outcome = "completed";
   } catch (error) {
-    if (signal?.aborted !== true) outcome = "failed";
+    if (signal?.aborted !== true || isConflict(signal.reason)) outcome = "failed";
     throw error;
   } finally {
     runs.publish({ outcome } satisfies EndedRun);
