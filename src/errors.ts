@@ -26,8 +26,8 @@ const TETHER_ERROR = Symbol.for("langgraph-tether.error");
  *   raised in a run if that is false.
  * - `THREAD_BUSY`: another run of the thread has not ended. Raised when a run or an update of the state starts. The
  *   thread does not change.
- * - `THREAD_MOVED`: another process or graph wrote to the thread while a run went on. Raised in the run. The thread
- *   keeps what the other one wrote.
+ * - `THREAD_MOVED`: another process or graph wrote to the thread while a run went on, or can do so because the lock of
+ *   the thread was lost. Raised in the run. The thread keeps what the other one wrote.
  */
 export type TetherErrorCode =
   | "INVALID_SETTING"

@@ -11,7 +11,7 @@ import { abortSignal, checkSettings } from "../shared/check-settings.js";
 import { isPlainObject, isRecord } from "../shared/values.js";
 import { fieldsOfCommand, isSend } from "../threads/commands.js";
 import type { AgentEvent } from "../threads/events.js";
-import { holdAbort, relayAbort } from "../threads/langgraph/abort.js";
+import { type HeldAbort, holdAbort, relayAbort } from "../threads/langgraph/abort.js";
 import { isToolTask, type ToolTask } from "../threads/langgraph/read-checkpoints.js";
 import { isSaver } from "../threads/langgraph/replace-methods.js";
 import {
@@ -54,7 +54,7 @@ import {
   type StreamOptions,
   type WithConfig,
 } from "./run-types.js";
-import { accessThread, watchThread } from "./thread-queue.js";
+import { accessThread, lockLost, watchThread } from "./thread-queue.js";
 
 type GraphFields = ConstructorParameters<typeof BaseGraph>[0];
 type Chunks = RunChunksOf<BaseGraph>;
@@ -126,7 +126,7 @@ export class AgentGraph<Own = NoKeys, Update = NoKeys, Context = NoKeys> extends
   async #stream(input: AgentInput<Update>, options: AnyOptions, run: OwnRun) {
     checkSettings({ signal: options.signal }, { signal: abortSignal }, "options");
     const abort = holdAbort(options);
-    run.signal = abort.signal;
+    run.abort = abort;
     run.ends.push(abort.end);
     const starting: Promise<IterableReadableStream<never>> = super.stream(input, abort.options);
     return abort.attach(starting);
@@ -145,7 +145,7 @@ export class AgentGraph<Own = NoKeys, Update = NoKeys, Context = NoKeys> extends
     if (this.#run !== undefined) return { graph: this, run: this.#run, rest };
     const graph = this.copy();
     const joined = joinMiddleware(this.#plan.middleware, sortMiddleware(middleware));
-    const run: OwnRun = { isStreamed, middleware: joined, ends: [], signal: undefined };
+    const run: OwnRun = { isStreamed, middleware: joined, ends: [], abort: undefined };
     graph.#run = run;
     return { graph, run, rest };
   }
@@ -190,7 +190,7 @@ export class AgentGraph<Own = NoKeys, Update = NoKeys, Context = NoKeys> extends
   protected override async *wrapRun(received: unknown, options: AnyOptions): Chunks {
     const { graph, run } = this.#begin({});
     let latestInput = received;
-    const given = withPlainCheckpoint(withoutForgedKeys(withBound(options, this.config, run.signal)));
+    const given = withPlainCheckpoint(withoutForgedKeys(withBound(options, this.config, run.abort?.signal)));
     const thread = watchThread(graph.checkpointer, given, () => idsInInput(latestInput));
     const { bound, watched } = thread;
     if (thread.checkpointer !== undefined) graph.checkpointer = thread.checkpointer;
@@ -199,7 +199,9 @@ export class AgentGraph<Own = NoKeys, Update = NoKeys, Context = NoKeys> extends
     const ownStore = store && boundedStore(store, signal);
     const onlyMode = Array.isArray(streamMode) ? undefined : (streamMode ?? "");
     const { concurrentRuns } = this.#plan.settings;
-    const chunks = thread.stream({ concurrentRuns, signal }, () =>
+    const onLost = (cause: unknown): void =>
+      run.abort?.abort(lockLost(bound, cause, watched.checkpoints.saved !== undefined));
+    const chunks = thread.stream({ concurrentRuns, signal, onLost }, () =>
       runAgent<Chunk>({
         plan: this.#plan,
         isStreamed: run.isStreamed,
@@ -270,8 +272,8 @@ export class AgentGraph<Own = NoKeys, Update = NoKeys, Context = NoKeys> extends
 
 /** What the copy of a graph for one run knows of it. */
 interface OwnRun extends RunStart {
-  /** Aborts the run at once. Set when its stream begins. */
-  signal: AbortSignal | undefined;
+  /** Set when its stream begins. */
+  abort: Pick<HeldAbort<unknown>, "signal" | "abort"> | undefined;
   /** Contract: called when the run has ended. */
   readonly ends: (() => void)[];
 }

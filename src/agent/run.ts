@@ -3,8 +3,8 @@
 import { channel } from "node:diagnostics_channel";
 import type { BaseMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
-import { type BaseStore, isCommand } from "@langchain/langgraph";
-import { TetherError, type ThreadConflictError } from "../errors.js";
+import { type BaseStore, type CheckpointTuple, isCommand, START } from "@langchain/langgraph";
+import { InvalidMessageError, TetherError, type ThreadConflictError } from "../errors.js";
 import { withStoredMarks } from "../history/marks.js";
 import { isSameMessage } from "../history/message.js";
 import { publishRepairs } from "../history/reducer/paired-messages.js";
@@ -27,13 +27,14 @@ import {
 } from "../threads/langgraph/run-host.js";
 import { unwrapped } from "../threads/langgraph/swap-channel.js";
 import { awaitLate, type LateResults } from "../threads/late-results.js";
-import { keysIn } from "../threads/leftovers.js";
+import { keysIn, walkBack } from "../threads/leftovers.js";
 import { defaultsOf } from "../threads/own-state.js";
 import { missingCheckpointer, missingStore } from "../threads/stores.js";
 import type { WatchedCheckpointer } from "../threads/watch-checkpointer.js";
 import {
   admitInput,
   assertRunInput,
+  idsInInput,
   messagesOfInput,
   type ReadThread,
   type RunInput,
@@ -126,19 +127,25 @@ async function admit(run: AgentRun<unknown>): Promise<Admitted> {
  * Whether the thread has all of the input already, and its last turn is over or can be continued. Such a run is a retry:
  * it adds nothing, and continues the turn as the input `null` does.
  */
-async function isSentAgain({ plan, options, watched }: AgentRun<unknown>, input: unknown): Promise<boolean> {
+async function isSentAgain(
+  { plan, received, options, watched }: AgentRun<unknown>,
+  input: unknown,
+): Promise<boolean> {
   const { thread_id, checkpoint_id } = { ...options.configurable };
   if (watched.checkpointer === undefined || thread_id === undefined || checkpoint_id !== undefined)
     return false;
   const messages = messagesOfInput(input);
   const hasIds = messages.every(({ id }) => id !== undefined);
-  if (!isRecord(input) || !hasIds || !messages.some(({ type }) => type === "human")) return false;
+  // Of what was received, the input lacks what a summary has archived.
+  const asked = messagesOfInput(received).findLast(({ type }) => type === "human");
+  if (!isRecord(input) || !hasIds || asked === undefined) return false;
   const tuple = await watched.peek({ configurable: { thread_id, checkpoint_ns: "" } });
   if (tuple === undefined) return false;
   const isUnfinished = hasTasks(tuple);
   const { channel_values: values } = tuple.checkpoint;
-  const stored =
-    values["messages"] ?? (isUnfinished && (await watched.checkpoints.readDelta?.(tuple.config)));
+  const keys = keysIn(input, plan.ownState.keys);
+  const isToRead = isUnfinished || keys.length > 0;
+  const stored = values["messages"] ?? (isToRead && (await watched.checkpoints.readDelta?.(tuple.config)));
   const history: unknown = unwrapped(stored);
   if (!Array.isArray(history)) return false;
   const known = new Map<unknown, BaseMessage>(history.map((message) => [message.id, message]));
@@ -146,14 +153,33 @@ async function isSentAgain({ plan, options, watched }: AgentRun<unknown>, input:
     const stored = known.get(message.id);
     return stored !== undefined && isSameMessage(withStoredMarks(message, stored), stored);
   };
-  const isSame = (key: string) => toJson(values[key]) === toJson(input[key]);
+  const isSame = (earlier: Readonly<Record<string, unknown>>): boolean =>
+    keys.every((key) => toJson(earlier[key]) === toJson(input[key]));
   return (
     (isUnfinished || history.at(-1)?.type === "ai") &&
-    keysIn(input, plan.ownState.keys).every(isSame) &&
     messages.every(({ id }) => known.has(id)) &&
-    messages.every(isStored)
+    messages.every(isStored) &&
+    // Tools write to own keys too.
+    (isSame(values) || isSame(await inputWith(asked.id, tuple, watched)))
   );
 }
+
+/** The input that has brought a message to the thread. Empty if it cannot be found. */
+async function inputWith(
+  id: string | undefined,
+  latest: CheckpointTuple,
+  { checkpoints }: WatchedCheckpointer,
+): Promise<Readonly<Record<string, unknown>>> {
+  const steps = walkBack(latest, checkpoints.read, { fate: "applied", most: LONGEST_SEARCH });
+  for await (const { checkpoint } of steps) {
+    const input: unknown = checkpoint.checkpoint.channel_values[START];
+    if (isRecord(input) && idsInInput(input).some((known) => known === id)) return input;
+  }
+  return {};
+}
+
+/** How many checkpoints are read at most for the input of a retry. */
+const LONGEST_SEARCH = 1_000;
 
 /** A run that can begin. */
 interface ReadyRun<Chunk> extends AgentRun<Chunk>, Admitted {
@@ -239,13 +265,23 @@ async function* thenClearInbox<Chunk>(
     }
     await run.assertKept();
   } catch (error) {
-    if (TetherError.isInstance(error) && error.code === "THREAD_MOVED")
-      await reportReturned(run, handle, (error as ThreadConflictError).isInThread);
+    // LangGraph's own error names a channel.
+    if (handle.inputs.input == null && Reflect.get(Object(error), "name") === "EmptyInputError")
+      throw new InvalidMessageError("input", handle.inputs.input, MESSAGES, NOTHING_TO_CONTINUE);
+    const conflict = [error, options.signal?.reason].find(isConflict);
+    if (conflict !== undefined) await reportReturned(run, handle, conflict.isInThread);
     throw error;
   }
   if (record.late !== undefined && record.late.length > 0) await late?.remove(record.late);
   if (store !== undefined) await clearInbox(store, options.configurable?.["thread_id"], record.steered);
 }
+
+function isConflict(error: unknown): error is ThreadConflictError {
+  return TetherError.isInstance(error) && error.code === "THREAD_MOVED";
+}
+
+const MESSAGES = "an object with `messages`";
+const NOTHING_TO_CONTINUE = " The thread has nothing that could be continued.";
 
 /**
  * Tells what tools returned that no checkpoint of the run has, because another process has moved the thread on. If the
@@ -396,7 +432,7 @@ async function* withEnd<Chunk>(
     yield* chunks;
     outcome = "completed";
   } catch (error) {
-    if (signal?.aborted !== true) outcome = "failed";
+    if (signal?.aborted !== true || isConflict(signal.reason)) outcome = "failed";
     throw error;
   } finally {
     runs.publish({ outcome } satisfies EndedRun);

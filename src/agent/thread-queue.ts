@@ -2,6 +2,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { BaseCheckpointSaver, BaseStore } from "@langchain/langgraph";
 import { ThreadConflictError } from "../errors.js";
+import { isError } from "../shared/is-error.js";
 import { readAhead, untilAborted } from "../shared/waiting.js";
 import { guardHead } from "../threads/guard-head.js";
 import { isSaver } from "../threads/langgraph/replace-methods.js";
@@ -131,6 +132,8 @@ interface TurnOptions {
   readonly concurrentRuns: ConcurrentRuns;
   /** Ends the wait. */
   readonly signal?: AbortSignal | undefined;
+  /** Called if the lock is lost. An update of the state writes once, and is refused if another process has written. */
+  readonly onLost?: (cause: unknown) => void;
 }
 
 /** The time in which a run can write to its thread. */
@@ -184,7 +187,7 @@ async function* streamInTurn<Chunk>(
   yield* currentTurn.run(turn, () => readAhead(run()));
 }
 
-async function takeTurn(thread: Thread, { concurrentRuns, signal }: TurnOptions) {
+async function takeTurn(thread: Thread, { concurrentRuns, signal, onLost }: TurnOptions) {
   const { saver, threadId } = thread;
   const outer = currentTurn.getStore();
   if (isInsideTurnOf(thread, outer)) throw busy(threadId, WAITS_FOR_ITSELF);
@@ -207,7 +210,7 @@ async function takeTurn(thread: Thread, { concurrentRuns, signal }: TurnOptions)
   try {
     if (previous !== undefined) await (signal === undefined ? previous : untilAborted(previous, signal));
     if (typeof concurrentRuns === "object")
-      release = await concurrentRuns.acquire(threadId, signal ?? new AbortController().signal);
+      release = await concurrentRuns.acquire(threadId, signal ?? new AbortController().signal, onLost);
   } catch (error) {
     // The next one still waits for the run before.
     (previous ?? Promise.resolve()).then(leaveQueue);
@@ -238,4 +241,19 @@ const IS_REFUSED =
 function busy(threadId: string, reason: string): ThreadConflictError {
   const message = `A run of the thread \`${threadId}\` goes on, and this one ${reason}`;
   return new ThreadConflictError("THREAD_BUSY", message, { threadId });
+}
+
+/** The error of a run whose lock another process can have. @param isInThread Whether the run has saved something. */
+export function lockLost(
+  { configurable }: RunnableConfig,
+  cause: unknown,
+  isInThread: boolean,
+): ThreadConflictError {
+  const threadId = String(configurable?.["thread_id"]);
+  const remedy = isInThread
+    ? "The thread has its input: continue it with the input `null`, or send the input again with the same id."
+    : "The thread has nothing of it, so send its input again.";
+  const why = isError(cause) ? cause.message : String(cause);
+  const message = `The lock of the thread \`${threadId}\` was lost while its run went on: ${why}. Another process can have it, so the run was ended. ${remedy}`;
+  return new ThreadConflictError("THREAD_MOVED", message, { threadId, isInThread });
 }

@@ -8,8 +8,14 @@ export interface ThreadLock {
    * resolves to is called. That is when the last write of the run is saved.
    *
    * @param signal - The signal of the run. The wait ends with its reason when it aborts.
+   * @param onLost - Call it with the cause if the lock is lost before it is given back, so that another process can have
+   *   it. The run then ends with a `ThreadConflictError`.
    */
-  acquire(threadId: string, signal: AbortSignal): Promise<() => void | Promise<void>>;
+  acquire(
+    threadId: string,
+    signal: AbortSignal,
+    onLost?: (cause: unknown) => void,
+  ): Promise<() => void | Promise<void>>;
 }
 
 /** What is used of a `Pool` of the package `pg`. */
@@ -66,14 +72,17 @@ const KEEPALIVES =
  */
 export function postgresThreadLock(pool: LockPool): ThreadLock {
   return {
-    async acquire(threadId, signal) {
+    async acquire(threadId, signal, onLost) {
       const client = await connect(pool, threadId, signal);
-      // The server gives back the lock of a connection that breaks. The run then fails if another one writes.
-      const ignore = (): void => {};
-      client.on("error", ignore);
+      let isHeld = false;
+      // The server gives back the lock of a connection that breaks.
+      const lose = (error: Error): void => {
+        if (isHeld) onLost?.(error);
+      };
+      client.on("error", lose);
       const leave = (isBroken: boolean): void => {
         // The socket of a client that is closed can still report an error.
-        if (!isBroken) client.removeListener("error", ignore);
+        if (!isBroken) client.removeListener("error", lose);
         client.release(isBroken);
       };
       const key = lockKey("lock", "run", threadId);
@@ -84,7 +93,9 @@ export function postgresThreadLock(pool: LockPool): ThreadLock {
         leave(true);
         throw error;
       }
+      isHeld = true;
       return async () => {
+        isHeld = false;
         try {
           await withDeadline(() => client.query("SELECT pg_advisory_unlock($1)", [key]), {
             signal: undefined,

@@ -25,7 +25,7 @@ export interface Crashes {
 }
 
 /** Errors that a run may end with: there is nothing to go on with. */
-const ALLOWED_ERRORS = ["EmptyInputError"];
+const ALLOWED_ERRORS = ["InvalidMessageError"];
 
 /** Checks what the processes of one thread wrote into its ledger. */
 export function checkLedger(entries: readonly Entry[]): Crashes {

@@ -1,14 +1,22 @@
 /** The lock of a thread that several processes share. Two graphs with savers and pools of their own are two processes. */
 
 import { randomUUID } from "node:crypto";
-import { MemorySaver } from "@langchain/langgraph";
+import { InMemoryStore, MemorySaver } from "@langchain/langgraph";
 import { PostgresSaver } from "@langchain/langgraph-checkpoint-postgres";
 import pg from "pg";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { createAgentGraph, postgresThreadLock, type ThreadLock } from "../../src/index.js";
+import {
+  type AgentGraphOptions,
+  createAgentGraph,
+  postgresThreadLock,
+  type ThreadLock,
+} from "../../src/index.js";
 import { FunctionModel } from "../support/function-model.js";
+import { createProbe } from "../support/probe-tools.js";
 import { DATABASE_URL } from "../support/savers.js";
-import { inThread, pairedMessagesOf, user } from "../support/thread.js";
+import { calls } from "../support/scripted-model.js";
+import { inThread, pairedMessagesOf, pairedScript, script, user } from "../support/thread.js";
+import { turns } from "../support/turns.js";
 
 const numbers = (count: number) => Array.from({ length: count }, (_, index) => index);
 
@@ -66,6 +74,41 @@ describe("A run with a lock", () => {
     expect(steps).toEqual([]);
   });
 
+  it("ends when it is lost, starts no more tools, and loses no result", async () => {
+    let lose: Parameters<ThreadLock["acquire"]>[2];
+    const lock: ThreadLock = {
+      acquire: async (_id, _signal, onLost) => {
+        lose = onLost;
+        return () => {};
+      },
+    };
+    const { fast, deaf, runs, hasBegun, release } = createProbe();
+    const model = new FunctionModel(({ index }) => (index === 0 ? calls(["deaf"], ["fast"]) : "Hello."));
+    const options = { model, tools: [fast, deaf], checkpointer: new MemorySaver(), concurrentRuns: lock };
+    const graph = createAgentGraph(options);
+    const run = graph.invoke(user("go"), { ...inThread("1"), maxConcurrency: 1 });
+    const failed = expect(run).rejects.toMatchObject({
+      code: "THREAD_MOVED",
+      message: expect.stringContaining(
+        "The lock of the thread `1` was lost while its run went on: gone away",
+      ),
+    });
+    await hasBegun(1);
+    lose?.(new Error("gone away"));
+    await failed;
+    expect(runs).toEqual(["deaf:-"]);
+    release();
+    await turns();
+    expect(script((await graph.invoke(user("more"), inThread("1"))).messages)).toEqual([
+      "human: go",
+      "ai> deaf fast",
+      "tool: deaf done -",
+      expect.stringContaining("was not run"),
+      "human: more",
+      "ai: Hello.",
+    ]);
+  });
+
   it("refuses what is no lock, by name", () => {
     const make = () => createAgentGraph({ model: "offline:", concurrentRuns: { lock: 1 } as never });
     expect(make).toThrow(/Expected `concurrentRuns` to be `enqueue`, `reject` or a lock of threads/);
@@ -83,20 +126,34 @@ describe.skipIf(DATABASE_URL === undefined)("The lock of PostgreSQL", () => {
   const never = new AbortController().signal;
   const nextThread = () => randomUUID();
 
-  it("lets no run of two processes be refused", async () => {
+  /** Two graphs of two processes, and what makes the server end the connections of their locks. */
+  async function openProcesses(options: Partial<AgentGraphOptions> = {}) {
     const schema = `lock_${process.pid}`;
-    const id = nextThread();
     const graphs = numbers(2).map(() => {
       const checkpointer = PostgresSaver.fromConnString(DATABASE_URL ?? "", { schema });
       onTestFinished(() => checkpointer.end());
       const concurrentRuns = postgresThreadLock(poolOf(10));
-      return { checkpointer, graph: createAgentGraph({ model: "offline:", checkpointer, concurrentRuns }) };
+      const graph = createAgentGraph({ model: "offline:", checkpointer, concurrentRuns, ...options });
+      return { checkpointer, graph };
     });
-    await graphs[0]?.checkpointer.setup();
+    const [first, second] = graphs;
+    if (first === undefined || second === undefined) throw new Error("Expected two processes.");
+    await first.checkpointer.setup();
+    return [first, second] as const;
+  }
+  const breakConnections = (pool: pg.Pool) =>
+    pool.query(
+      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+      WHERE application_name = '${application_name}' AND pid <> pg_backend_pid()`,
+    );
+
+  it("lets no run of two processes be refused", async () => {
+    const id = nextThread();
+    const graphs = await openProcesses();
     const texts = numbers(20).map((index) => `message ${index}`);
     const run = (text: string, index: number) => graphs[index % 2]?.graph.invoke(user(text), inThread(id));
     await Promise.all(texts.map(run));
-    const { values } = (await graphs[0]?.graph.getState(inThread(id))) ?? {};
+    const { values } = await graphs[0].graph.getState(inThread(id));
     const said = pairedMessagesOf(values).flatMap(({ type, text }) => (type === "human" ? text : []));
     expect(said.toSorted()).toEqual(texts.toSorted());
   });
@@ -137,13 +194,39 @@ describe.skipIf(DATABASE_URL === undefined)("The lock of PostgreSQL", () => {
     const lock = postgresThreadLock(pool);
     const id = nextThread();
     const release = await lock.acquire(id, never);
-    await pool.query(
-      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-      WHERE application_name = '${application_name}' AND pid <> pg_backend_pid()`,
-    );
+    await breakConnections(pool);
     const next = await lock.acquire(id, never);
     await next();
     await expect(release()).resolves.toBeUndefined();
+  });
+
+  it("whose connection breaks ends the run, which starts no more tools and loses no result", async () => {
+    const { fast, deaf, runs, hasBegun, release } = createProbe();
+    const model = new FunctionModel(({ messages }) =>
+      messages.at(-1)?.text === "go" ? calls(["deaf"], ["fast"]) : "Hello.",
+    );
+    const options = { model, tools: [fast, deaf], store: new InMemoryStore() };
+    const [first, second] = await openProcesses(options);
+    const thread = inThread(nextThread());
+    const job = user("go", "job-1");
+    const broken = first.graph.invoke(job, { ...thread, maxConcurrency: 1 });
+    const failed = expect(broken).rejects.toMatchObject({ code: "THREAD_MOVED" });
+    await hasBegun(1);
+    await breakConnections(poolOf(1));
+    // The retry of the job, in the other process.
+    const { messages } = await second.graph.invoke(job, thread);
+    expect(script(messages).slice(2)).toEqual([
+      expect.stringContaining("may or may not have taken effect"),
+      "tool: fast done -",
+      "ai: Hello.",
+    ]);
+    release();
+    await failed;
+    await turns();
+    expect(runs).toEqual(["deaf:-", "fast:-"]);
+    const lines = pairedScript(await second.graph.invoke(user("more"), thread));
+    expect(lines[2]).toBe("tool: deaf done -");
+    expect(lines).toHaveLength(7);
   });
 
   it("says so if the pool has no connection left, and leaves nothing behind", async () => {

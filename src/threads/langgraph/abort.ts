@@ -16,11 +16,12 @@ interface Cancellable {
  * LangChain rejects as soon as the signal of its options aborts. The last writes of the run are then still on their way
  * to the database, and another process does not find them. So the stream gets another signal than the run.
  */
-interface HeldAbort<Options> {
+export interface HeldAbort<Options> {
   /** Start the stream with these options. */
   readonly options: Options;
   /** Aborts for the run, at once. */
   readonly signal: AbortSignal;
+  readonly abort: (reason: unknown) => void;
   /** Contract: call it when the run has ended. */
   readonly end: () => void;
   /** Contract: resolves to the same stream. Its `cancel` resolves when the run has ended. */
@@ -66,6 +67,7 @@ export function holdAbort<Options extends RunnableConfig>(options: Options): Hel
       ...(isTimed && { timeout: undefined, metadata: { timeoutMs: timeout, ...options.metadata } }),
     },
     signal,
+    abort: (reason) => cancelled.abort(reason),
     end,
     attach: async (starting) => {
       const stream = await starting.catch((error: unknown) => {

@@ -1,13 +1,21 @@
 /** A job that is sent again, with the id of its message: what its first worker has done is not done again. */
 
 import { setTimeout as delay } from "node:timers/promises";
-import { tool } from "@langchain/core/tools";
-import { Command, interrupt, MemorySaver } from "@langchain/langgraph";
+import { ToolMessage } from "@langchain/core/messages";
+import { type ToolRuntime, tool } from "@langchain/core/tools";
+import {
+  Command,
+  InMemoryStore,
+  interrupt,
+  MemorySaver,
+  ReducedValue,
+  StateSchema,
+} from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { type AgentGraphOptions, createAgentGraph } from "../../../src/index.js";
 import { DURABILITIES, type Durability } from "../../support/crashing-thread.js";
-import { FunctionModel } from "../../support/function-model.js";
+import { FunctionModel, shortSummariser } from "../../support/function-model.js";
 import { calls } from "../../support/scripted-model.js";
 import { inThread, messagesOf, pairedScript, script, user } from "../../support/thread.js";
 import { turns } from "../../support/turns.js";
@@ -99,6 +107,51 @@ describe("A job that is sent again", () => {
     expect(requests()).toBe(0);
   });
 
+  it.each(CHANNELS)("keeps what tools wrote to own keys since (%s)", async (messagesChannel) => {
+    const move = tool(
+      async (_: object, { toolCallId }: ToolRuntime) => {
+        const message = new ToolMessage({ content: "moved", tool_call_id: toolCallId });
+        return new Command({ update: { city: "Rome", notes: ["moved"], messages: [message] } });
+      },
+      { name: "move", description: "move", schema: z.object({}) },
+    );
+    const model = new FunctionModel(({ messages }) => (messages.length > 1 ? "done" : calls(["move"])));
+    const notes = new ReducedValue(z.array(z.string()).default([]), {
+      inputSchema: z.array(z.string()),
+      reducer: (old, added) => [...old, ...added],
+    });
+    const stateSchema = new StateSchema({ city: z.string().optional(), notes });
+    const { graph } = createThread({ messagesChannel, model, tools: [move], stateSchema });
+    for (const durability of ["async", "sync", "async"] as const)
+      expect(
+        await graph.invoke({ ...job, city: "Paris", notes: ["sent"] }, { ...config, durability }),
+      ).toMatchObject({ city: "Rome", notes: ["sent", "moved"] });
+    expect(model.requests).toHaveLength(2);
+  });
+
+  it("finishes the turn of a later message if a summary has archived its own one", async () => {
+    const { graph, runs, dies } = createThread({
+      store: new InMemoryStore(),
+      coveredMessages: "archive",
+      maxMessagesBeforeSummary: 4,
+      messagesToKeep: 2,
+      summaryModel: shortSummariser(),
+      model: new FunctionModel(({ text, messages }) =>
+        text === "work" ? calls(["fast"], ["pay", {}, "b"], ["look"]) : `answer ${messages.length}`,
+      ),
+    });
+    for (const id of ["job-1", "job-2", "job-3"]) await graph.invoke(user("go", id), config);
+    await dies("async", user("work", "job-4"));
+    const { messages } = await graph.invoke(job, config);
+    expect(messages.some(({ id }) => id === "job-1")).toBe(false);
+    expect(script(messages).slice(-3)).toEqual([
+      FINISHED[3],
+      FINISHED[4],
+      expect.stringMatching(/^ai: answer/),
+    ]);
+    expect(runs.toSorted()).toEqual(["fast", "look", "look", "pay"]);
+  });
+
   it("waits for the human that its first worker has asked", async () => {
     const model = new FunctionModel(() => calls(["fast", {}, "a"]));
     const { graph, runs } = createThread({ model, requireApproval: ["fast"] });
@@ -135,6 +188,20 @@ describe("A run with the input null", () => {
     expect(pairedScript(await graph.invoke(null, config))).toEqual(FINISHED);
     expect(runs.toSorted()).toEqual(["fast", "look", "look", "pay"]);
     expect(requests()).toBe(2);
+  });
+
+  it.each([
+    ["an empty thread", config],
+    ["no thread", {}],
+  ])("says that it has nothing to continue in %s", async (_, options) => {
+    const { graph } = createThread();
+    const refused = expect.objectContaining({
+      code: "INVALID_MESSAGE",
+      message:
+        "Expected `input` to be an object with `messages`, got `null`. The thread has nothing that could be continued.",
+    });
+    for (const run of [graph.invoke(null, options), graph.stream(null, options)])
+      await expect(run).rejects.toEqual(refused);
   });
 
   it("says in its events and in a mark that nobody knows what a call did", async () => {
