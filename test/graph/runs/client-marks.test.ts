@@ -9,7 +9,6 @@ import {
   createAgentGraph,
   InvalidMessageError,
   readFullHistory,
-  restoreCovered,
   TetherError,
 } from "../../../src/index.js";
 import { approvalThread, approve, asInput } from "../../support/approval-graph.js";
@@ -71,19 +70,6 @@ describe("A thread with a summary", () => {
         const after = (await graph.getState(config)).values;
         expect(after.messages?.map((message) => message.id)).toEqual(values.messages?.map((one) => one.id));
         expect(script(await readFullHistory(store, "1", after))).toEqual(script(whole));
-      }
-    },
-  );
-
-  it.each(["keep", "archive"] as const)(
-    "is restored in this process and over HTTP, with %s",
-    async (coveredMessages) => {
-      const { graph, store, values } = await summarised({ coveredMessages });
-      const whole = script(await readFullHistory(store, "1", values));
-      const update = await restoreCovered(store, "1", values);
-      for (const messages of [update, JSON.parse(JSON.stringify(update))]) {
-        await graph.updateState(config, { messages });
-        expect(script(messagesOf((await graph.getState(config)).values))).toEqual(whole);
       }
     },
   );
