@@ -169,13 +169,6 @@ describe("a thread in trouble on the server", () => {
     expect((await get(`/tether/threads/${thread.id}`)).headers.get("refresh")).toBeNull();
   });
 
-  it("shows what is asked while it waits for a human", async () => {
-    const thread = await served.thread("paying");
-    const input = user('call pay {"amount": 30}');
-    await thread.client.runs.wait(thread.id, thread.graph, { input });
-    expect(await told(thread.id)).toMatchObject(TOLD.waiting);
-  });
-
   it("shows nothing of a thread that is empty, and does not make up a request", async () => {
     const { id } = await served.thread("probe");
     expect(await told(id)).toMatchObject(TOLD.empty);
@@ -187,20 +180,6 @@ describe("a thread in trouble on the server", () => {
     await thread.send("hello", { context: { maxIterations: -1 } }).catch(() => {});
     expect(await told(thread.id)).toMatchObject({ status: "error" });
     expect(await (await get(`/tether/threads/${thread.id}`)).text()).toContain("The last run failed");
-  });
-
-  it("tells the branches of a fork apart, and compares with the parent", async () => {
-    const thread = await served.thread("probe");
-    await thread.send("one");
-    const { checkpoint } = await thread.client.threads.getState(thread.id);
-    await thread.send("left");
-    await thread.send("right", { checkpointId: checkpoint.checkpoint_id ?? "" });
-    const { steps } = await told(thread.id);
-    expect(new Set(steps.map(({ branch }) => branch))).toEqual(new Set([1, 2]));
-    const asked = steps.find(({ asksModel, branch }) => asksModel && branch === 1);
-    expect(await told(thread.id, `?step=${asked?.checkpointId}`)).toMatchObject({
-      since: { isPrefixKept: true, gone: 0 },
-    });
   });
 
   it("opens the messages of an archive", async () => {
