@@ -1,7 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { Client } from "@langchain/langgraph-sdk";
 import { describe, expect, it } from "vitest";
-import type { OwnKeysGraph } from "../fixtures/agents/own-keys.js";
 import { messagesOf, pairedScript, script, user } from "../support/thread.js";
 import { serve, type Thread, until } from "./served.js";
 
@@ -95,10 +93,6 @@ describe.concurrent("the states of a thread", () => {
 
 // Own keys of the state and the context, and teams of LangChain's packages, on a server.
 
-/** The values of the state, as a client that knows the graph's type reads them. */
-type Values = Awaited<ReturnType<OwnKeysGraph["invoke"]>>;
-const typed = () => new Client<Values>({ apiUrl: served.url, apiKey: null });
-
 async function schemasOf(graph: string) {
   const [assistant] = await served.client.assistants.search({ graphId: graph });
   return served.client.assistants.getSchemas(assistant?.assistant_id ?? "");
@@ -123,41 +117,6 @@ describe.concurrent("own keys of a served graph", () => {
       userId: { type: "string", default: "nobody", description: "Whom the agent works for." },
     });
     expect(context_schema?.required ?? []).toEqual([]);
-  });
-
-  it("are written, read and returned", async () => {
-    const { threads, runs } = typed();
-    const { thread_id } = await threads.create();
-    const send = (content: string, rest: object = {}) =>
-      runs.wait(thread_id, "own_keys", { input: user(content), ...rest });
-    const first = await send('call note {"plan": "walk"}', { context: { userId: "u1" } });
-    expect(pairedScript(first).slice(0, 3)).toEqual([
-      'human: call note {"plan": "walk"}',
-      "ai> note",
-      "tool: (no output)",
-    ]);
-    expect(first).toMatchObject({ plan: "walk for u1", count: 1 });
-    await send('call note {"plan": "run"}');
-    const { values } = await threads.getState<Values>(thread_id);
-    expect([values.plan, values.count]).toEqual(["run for nobody", 2]);
-    expect(values.messages.filter(({ type }) => type === "ai").map(({ name }) => name)).toEqual(
-      Array(4).fill("noter"),
-    );
-    await threads.updateState(thread_id, { values: { plan: "rest" } });
-    expect((await threads.getState<Values>(thread_id)).values.plan).toBe("rest");
-  });
-
-  it("are refused with a reason", async () => {
-    const thread = await served.thread("own_keys");
-    const input = { ...user("hi"), plan: 7 };
-    await expect(served.client.runs.wait(thread.id, "own_keys", { input })).rejects.toThrow(
-      "Expected `plan` to match `stateSchema`: Invalid input: expected string, received number.",
-    );
-    await expect(
-      served.client.threads.updateState(thread.id, { values: { count: "many" } }),
-    ).rejects.toMatchObject({ status: 422 });
-    const run = served.client.runs.wait(thread.id, "own_keys", { input: user("hi"), context: { userId: 7 } });
-    await expect(run).rejects.toThrow("Expected `context.userId` to match `contextSchema`");
   });
 });
 

@@ -113,21 +113,6 @@ describe.concurrent.each(TETHERED)("%s", (graph) => {
       await rolledBack.expectToGoOn();
     },
   );
-
-  it.runIf(isMain)("goes on when a new message waits for its end, or is rejected", async () => {
-    const label = `busy-${graph}`;
-    const thread = await served.thread(graph);
-    await thread.begin(`call heedful {"label": "${label}", "ms": 500}`);
-    await until(() => served.log().includes(`begin heedful:${label}`));
-    await expect(thread.send("hello", { multitaskStrategy: "reject" })).rejects.toThrow(/409|422/);
-    expect((await thread.send("hello", { multitaskStrategy: "enqueue" })).slice(1)).toEqual([
-      "ai> heedful",
-      `tool: heedful done ${label}`,
-      `ai: The tools returned: heedful done ${label}`,
-      ...goneOn,
-    ]);
-    await thread.expectToGoOn();
-  });
 });
 
 describe.concurrent("create_react_agent, with the field and the hook", () => {
