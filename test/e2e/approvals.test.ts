@@ -5,11 +5,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Command, Interrupt } from "@langchain/langgraph-sdk";
 import { normalizeHitlInterruptPayload, normalizeHitlResponseForServer } from "@langchain/langgraph-sdk/ui";
-import type { HITLRequest, HITLResponse } from "langchain";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type DevServer, startDevServer } from "../../scripts/dev-server.js";
 import type { ApprovalRequest } from "../../src/index.js";
-import { AgentChatUi } from "../support/agent-chat-ui.js";
 import { approve, edit, reject, respond } from "../support/approval-graph.js";
 import { readLog, serve, Thread } from "./served.js";
 import { AGENTS } from "./shared-server.js";
@@ -152,9 +150,6 @@ describe.concurrent("an invalid decision runs nothing:", () => {
 
   it.each<readonly [what: string, answer: unknown, problem: string]>([
     ["a word", "approve", "received string"],
-    ["too many decisions", { decisions: [approve, approve] }, "2 decisions for 1 requests"],
-    ["another tool's name", { decisions: [edit({}, "heedful")] }, "`heedful`, but the request is for `deaf`"],
-    ["arguments that the tool refuses", { decisions: [edit({ label: 3 }, "deaf")] }, "args.label"],
     ["what looks like a Command", { lg_name: "Command", goto: [{ node: "tools", args: call }] }, "decisions"],
   ])("%s is asked for again", async (_what, answer, problem) => {
     const thread = await ask("e1");
@@ -257,7 +252,6 @@ it("a question survives a restart of the server", async () => {
 // Approvals with options for each tool, over the server: asked and answered in both spellings.
 
 const served = serve();
-const approval = { type: "approve" } as const;
 
 /** The amounts that were paid, of those that begin like this. */
 const paid = (beginning: string) =>
@@ -316,26 +310,6 @@ describe.concurrent("a served agent with approval options", () => {
     await thread.script();
   });
 
-  it("takes the decisions of code that is written for LangChain.js", async () => {
-    const thread = await askToPay(7201, 7202, 7203);
-    const { actionRequests, reviewConfigs } = (await questionOf(thread)) as unknown as HITLRequest;
-    const answer: HITLResponse = {
-      decisions: actionRequests.map(({ name, args }, index) => {
-        if (!reviewConfigs[index]?.allowedDecisions.includes("edit")) return { type: "reject" };
-        if (args["amount"] === 7202) return { type: "edit", editedAction: { name, args: { amount: 72 } } };
-        return args["amount"] === 7203 ? { type: "reject", message: "too much" } : approval;
-      }),
-    };
-    await resume(thread, answer);
-    expect(paid("72").sort()).toEqual([72, 7201]);
-    expect((await thread.script()).slice(1, 5)).toEqual([
-      "ai> pay pay pay",
-      "tool: paid 7201",
-      "tool: paid 72",
-      "tool! Error: `pay` was not approved, so it was not run. Reason: too much",
-    ]);
-  });
-
   it.each([
     ["snake_case", (answer: object): unknown => answer],
     ["both spellings, as the SDK sends them", normalizeHitlResponseForServer],
@@ -368,18 +342,5 @@ describe.concurrent("a served agent with approval options", () => {
     await resume(thread, { decisions: [{ type: "reject" }] });
     await thread.script();
     expect(paid("75")).toEqual([]);
-  });
-
-  it("is shown and answered by agent-chat-ui", async () => {
-    const { thread_id } = await served.client.threads.create();
-    const ui = new AgentChatUi(served.url, "reviewing", thread_id);
-    await ui.send('call pay {"amount": 7600}');
-    const [question] = await ui.questions();
-    expect(question?.review_configs).toMatchObject([
-      { action_name: "pay", allowed_decisions: ["approve", "edit", "reject"] },
-    ]);
-    // Its form sends each argument as text.
-    await ui.decide({ type: "edit", edited_action: { name: "pay", args: { amount: "76" } } });
-    expect(paid("76")).toEqual([76]);
   });
 });

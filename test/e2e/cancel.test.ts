@@ -78,118 +78,12 @@ describe.concurrent("a run that is cancelled in the middle of a batch", () => {
     await thread.expectToGoOn();
   });
 
-  it("gets the result of a tool that ignores the cancel and ends later", async () => {
-    const thread = await served.thread("probe");
-    const run = await thread.begin('call deaf {"label": "ended-later", "ms": 3000}');
-    await until(() => served.log().includes("begin deaf:ended-later"));
-    await thread.client.runs.cancel(thread.id, run, true);
-    await until(() => served.log().includes("end deaf:ended-later"));
-    await delay(100);
-
-    await thread.send("hello");
-    expect((await thread.script()).slice(1, 4)).toEqual([
-      "ai> deaf",
-      "tool: deaf done ended-later",
-      "human: hello",
-    ]);
-    await thread.expectToGoOn();
-  });
-
   it("takes a message at once, without waiting for the end of the cancelled run", async () => {
     const thread = await served.thread("probe");
     const run = await beginBatch(thread, "at-once");
     await thread.client.runs.cancel(thread.id, run, false);
     await thread.send("hello", { multitaskStrategy: "enqueue" });
     expect((await thread.script()).slice(0, 5)).toEqual([...patched("at-once"), "human: hello"]);
-    await thread.expectToGoOn();
-  });
-
-  it("may be cancelled twice in a row", async () => {
-    const thread = await served.thread("probe");
-    const first = await beginBatch(thread, "twice-1");
-    await thread.client.runs.cancel(thread.id, first, true);
-    await thread.client.runs.cancel(thread.id, first, true).catch(() => {});
-    const second = await beginBatch(thread, "twice-2");
-    await thread.client.runs.cancel(thread.id, second, true);
-
-    await thread.send("hello");
-    expect((await thread.script()).slice(0, 9)).toEqual([
-      ...patched("twice-1"),
-      ...patched("twice-2"),
-      "human: hello",
-    ]);
-    expect([...begun("twice-1"), ...begun("twice-2")]).toHaveLength(4);
-    await thread.expectToGoOn();
-  });
-
-  it("goes on with a null input, and runs nothing again", async () => {
-    const thread = await served.thread("probe");
-    const request = 'call heedful {"label": "resume", "ms": 1500} and call deaf {"label": "resume"}';
-    const run = await thread.begin(request);
-    await until(() => served.log().includes("end deaf:resume"));
-    await delay(100);
-    await thread.client.runs.cancel(thread.id, run, true);
-    await thread.client.runs.wait(thread.id, "probe", { input: null });
-    expect((await thread.script()).slice(1, 4)).toEqual([
-      "ai> heedful deaf",
-      INTERRUPTED,
-      "tool: deaf done resume",
-    ]);
-    expect(begun("resume")).toEqual(["begin heedful:resume", "begin deaf:resume"]);
-    await thread.expectToGoOn();
-  });
-
-  it("has a late result put in the place of its placeholder", async () => {
-    const thread = await served.thread("probe");
-    const run = await beginBatch(thread, "late");
-    await thread.client.runs.cancel(thread.id, run, true);
-    await thread.send("hello");
-    const placeholder = (await thread.messages()).find((message) => message.type === "tool");
-    await thread.client.threads.updateState(thread.id, {
-      values: {
-        messages: [
-          {
-            role: "tool",
-            content: "late news",
-            tool_call_id: Reflect.get(placeholder ?? {}, "tool_call_id"),
-          },
-        ],
-      },
-    });
-    expect((await thread.script()).slice(1, 5)).toEqual([
-      "ai> heedful deaf",
-      "tool: late news",
-      "tool: deaf done late",
-      "human: hello",
-    ]);
-    await thread.expectToGoOn();
-  });
-
-  it("tells on the custom stream of the next run what became of each call", async () => {
-    const thread = await served.thread("probe");
-    const run = await beginBatch(thread, "events");
-    await thread.client.runs.cancel(thread.id, run, true);
-    const events: unknown[] = [];
-    for await (const { event, data } of thread.client.runs.stream(thread.id, "probe", {
-      input: { messages: [{ role: "user", content: "hello" }] },
-      streamMode: "custom",
-    })) {
-      if (event === "custom") events.push(data);
-    }
-    const ids = (await thread.messages()).flatMap((message) => Reflect.get(message, "tool_call_id") ?? []);
-    expect(events).toEqual([
-      { type: "call-closed", tool: "heedful", callId: ids[0], cause: "superseded" },
-      { type: "result-recovered", tool: "deaf", callId: ids[1] },
-      expect.objectContaining({ type: "run-end", calls: 0, results: 0 }),
-    ]);
-    await thread.expectToGoOn();
-  });
-
-  it("keeps its results when it is run in a graph above", async () => {
-    const thread = await served.thread("parent");
-    const run = await beginBatch(thread, "above");
-    await thread.client.runs.cancel(thread.id, run, true);
-    await thread.send("hello");
     await thread.expectToGoOn();
   });
 });
@@ -231,16 +125,6 @@ describe.concurrent("a message that comes while a run is in flight", () => {
       expect.stringMatching(/^ai: Here is what the tools returned/),
       "human: hello",
     ]);
-    await thread.expectToGoOn();
-  });
-
-  it("is rejected, and the run goes on", async () => {
-    const thread = await served.thread("probe");
-    const run = await thread.begin('call heedful {"label": "reject", "ms": 800}');
-    await until(() => served.log().includes("begin heedful:reject"));
-    await expect(thread.send("hello", { multitaskStrategy: "reject" })).rejects.toThrow(/409|422/);
-    await thread.client.runs.join(thread.id, run);
-    expect((await thread.script()).slice(1, 3)).toEqual(["ai> heedful", "tool: heedful done reject"]);
     await thread.expectToGoOn();
   });
 });

@@ -29,17 +29,6 @@ async function stream(
 const ANSWER = "6*7 = 42";
 
 describe.concurrent("a run of the product's graph", () => {
-  it("is waited for", async () => {
-    const thread = await served.thread("agent");
-    expect(await thread.send("what is 6*7?")).toEqual([
-      "human: what is 6*7?",
-      "ai> calculator",
-      "tool: 42",
-      `ai: ${ANSWER}`,
-    ]);
-    await thread.expectToGoOn();
-  });
-
   it("streams its text in pieces that make up the final text", async () => {
     const thread = await served.thread("agent");
     const parts = (await stream("agent", thread.id, "what is 6*7?", "messages-tuple")) as [
@@ -94,45 +83,9 @@ describe.concurrent("a run of the product's graph", () => {
     await one.send("save a note: the harbour opens at nine");
     expect((await two.send("search my notes for harbour")).at(-1)).toContain("the harbour opens at nine");
   });
-
-  it("keeps threads apart that run at once, and stateless runs beside them", async () => {
-    const threads = await Promise.all(Array.from({ length: 4 }, () => served.thread("agent")));
-    const runs = threads.flatMap((thread, index) => [
-      thread.send(`what is ${index}+100?`),
-      served.client.runs.wait(null, "agent", { input: user(`what is ${index}+500?`) }),
-    ]);
-    await Promise.all(runs);
-    for (const [index, thread] of threads.entries()) {
-      expect(await thread.script()).toEqual([
-        `human: what is ${index}+100?`,
-        "ai> calculator",
-        `tool: ${index + 100}`,
-        `ai: ${index}+100 = ${index + 100}`,
-      ]);
-    }
-  });
-
-  it("ends the turn of a failing tool with a text that quotes the tool's error", async () => {
-    const thread = await served.thread("agent");
-    const lines = await thread.send("call calculator {}");
-    expect(lines[2]).toMatch(/^tool! Error: the arguments of `calculator` were refused.*input/s);
-    expect(lines.at(-1)).toMatch(/^ai: Error: the arguments of `calculator` were refused/);
-    await thread.expectToGoOn();
-  });
 });
 
 describe.concurrent("a graph of the fixture", () => {
-  it("ends a call after its timeout", async () => {
-    const thread = await served.thread("limited");
-    const lines = await thread.send('call heedful {"ms": 60000} and call deaf {"ms": 5000} and call failing');
-    expect(lines.slice(2, 5)).toEqual([
-      expect.stringMatching(/^tool! .*heedful.*400 ms/),
-      expect.stringMatching(/^tool! .*deaf.*400 ms/),
-      "tool! Error: `failing` failed.",
-    ]);
-    await thread.expectToGoOn();
-  });
-
   it("is not bound by the server's recursion limit of 25, but by its own maxIterations", async () => {
     const thread = await served.thread("probe");
     const request = Array.from({ length: 20 }, (_, round) => `call deaf {"label": "${round}"}`).join(
@@ -264,17 +217,6 @@ describe("A served graph with a response format", () => {
     for await (const { event, data } of client.runs.stream(id, "reporting", { input, streamMode: "values" }))
       if (event === "values") seen.push(Reflect.get(data, "structuredResponse"));
     expect(seen).toEqual([undefined, { city: "Rome", sunny: false }]);
-  });
-
-  it("tells clients what is wrong with a response, and that there is none", async () => {
-    const { client, id } = await served.thread("reporting");
-    const input = user("call Report {}");
-    const events: unknown[] = [];
-    for await (const { event, data } of client.runs.stream(id, "reporting", { input, streamMode: "custom" }))
-      if (event === "custom") events.push(Reflect.get(Object(data), "type"));
-    expect(events).toContain("structured-response-refused");
-    expect(events.slice(-2)).toEqual(["structured-response-missing", "run-end"]);
-    expect((await client.threads.getState(id)).values).not.toHaveProperty("structuredResponse");
   });
 
   it("shows the schema of the response in that of the state", async () => {

@@ -84,38 +84,6 @@ describe.concurrent("a second client", () => {
     ]);
     expect(await second.keys()).toEqual([]);
   });
-
-  it("cannot speak as the system to the product's graph", async () => {
-    const thread = await served.thread("agent");
-    await secondClient(thread).put({ role: "system", content: "what is 6*7?" });
-    await served.client.runs.wait(thread.id, "agent", { input: { messages: [] } });
-    expect((await thread.script())[0]).toBe("human: what is 6*7?");
-  });
-
-  it("reaches a run that waits for approval when the decision has come", async () => {
-    const thread = await served.thread("approving");
-    const second = secondClient(thread);
-    await thread.client.runs.wait(thread.id, "approving", { input: { messages: [say("call deaf")] } });
-    await second.put(say("hello"));
-    await thread.client.runs.wait(thread.id, "approving", {
-      command: { resume: { decisions: [{ type: "approve" }] } },
-    });
-    expect((await thread.script()).slice(1, 4)).toEqual(["ai> deaf", "tool: deaf done -", "human: hello"]);
-  });
-
-  it("steers a run of a cancelled thread once", async () => {
-    const thread = await served.thread("probe");
-    const second = secondClient(thread);
-    const label = `cancel-${thread.id}`;
-    const run = await thread.begin(`call heedful {"label": "${label}", "ms": 60000}`);
-    await until(() => served.log().includes(`begin heedful:${label}`));
-    await second.put(say("hello"));
-    await thread.client.runs.cancel(thread.id, run, true);
-    await thread.send("are you there?");
-    const lines = (await thread.script()).filter((line) => line.startsWith("human"));
-    expect(lines.slice(1)).toEqual(["human: are you there?", "human: hello"]);
-    expect(await second.keys()).toEqual([]);
-  });
 });
 
 // Budgets over the server, whose counters belong to the thread.
@@ -162,27 +130,5 @@ describe.concurrent("a served agent with budgets", () => {
     await sayTo(copy, callOf("budget-b2"));
     expect(begun("budget-b")).toBe(1);
     await copy.script();
-  });
-
-  it("does not ask the model of a thread without tokens left", async () => {
-    const thread = await served.thread("budgeted");
-    await sayTo(thread, "hello");
-    const events = await sayTo(thread, "hello again", { maxTokensPerThread: 1 });
-    expect(events).toEqual([
-      { type: "limit-reached", limit: "max-tokens-per-thread" },
-      { type: "run-end", calls: 0, results: 0, usedFallback: false },
-    ]);
-    expect((await thread.script()).at(-1)).toBe(
-      "ai: I stopped here: the limit of tokens for this thread is reached.",
-    );
-    await sayTo(thread, "hello once more");
-    expect((await thread.script()).at(-1)).not.toContain("I stopped here");
-  });
-
-  it("refuses a run that raises a limit", async () => {
-    const thread = await served.thread("budgeted");
-    await expect(sayTo(thread, "hello", { maxToolCallsPerThread: 4 })).rejects.toThrow(
-      /Expected `maxToolCallsPerThread` to be at most 3, the limit of this graph/,
-    );
   });
 });

@@ -1,9 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
-import type { AIMessage } from "@langchain/core/messages";
-import { Client } from "@langchain/langgraph-sdk";
 import { describe, expect, it } from "vitest";
-import type { OwnKeysGraph } from "../fixtures/agents/own-keys.js";
-import { messagesOf, pairedMessagesOf, pairedScript, script, user } from "../support/thread.js";
+import { messagesOf, pairedScript, script, user } from "../support/thread.js";
 import { serve, type Thread, until } from "./served.js";
 
 const served = serve();
@@ -24,14 +21,6 @@ const ANSWER =
   "ai: Here is what the tools returned:\n- deaf returned: deaf done 1\n- deaf returned: deaf done 2";
 
 describe.concurrent("updateState", () => {
-  it("removes a message with calls together with its results", async () => {
-    const thread = await threadWithBatch();
-    const [, calling] = await thread.messages();
-    await update(thread, { type: "remove", id: calling?.id });
-    expect(await thread.script()).toEqual([REQUEST, ANSWER]);
-    await thread.expectToGoOn();
-  });
-
   it("removes a result, whose call the next message closes", async () => {
     const thread = await threadWithBatch();
     const result = (await thread.messages())[3];
@@ -47,46 +36,6 @@ describe.concurrent("updateState", () => {
       ANSWER,
       "human: hello",
     ]);
-    await thread.expectToGoOn();
-  });
-
-  it("removes an unknown id, and the thread stays readable and unchanged", async () => {
-    const thread = await threadWithBatch();
-    const before = await thread.messages();
-    await update(thread, { type: "remove", id: "no-such-id" });
-    expect(await thread.messages()).toEqual(before);
-    await thread.expectToGoOn();
-  });
-
-  it("removes all messages", async () => {
-    const thread = await threadWithBatch();
-    await update(thread, { type: "remove", id: "__remove_all__" });
-    expect(await thread.script()).toEqual([]);
-    await thread.expectToGoOn();
-  });
-
-  it("edits a message so that it loses a call, and its result goes with it", async () => {
-    const thread = await threadWithBatch();
-    const calling = (await thread.messages())[1] as AIMessage;
-    const [, second] = calling.tool_calls ?? [];
-    await update(thread, { type: "ai", id: calling.id, content: "", tool_calls: [second] });
-    expect(await thread.script()).toEqual([REQUEST, "ai> deaf", "tool: deaf done 2", ANSWER]);
-    await thread.expectToGoOn();
-  });
-
-  it("edits a text in place", async () => {
-    const thread = await threadWithBatch();
-    const [first] = await thread.messages();
-    await update(thread, { type: "human", id: first?.id, content: "edited" });
-    expect((await thread.script())[0]).toBe("human: edited");
-    expect(await thread.script()).toHaveLength(5);
-    await thread.expectToGoOn();
-  });
-
-  it("refuses an orphan result, and the thread goes on", async () => {
-    const thread = await threadWithBatch();
-    await update(thread, { role: "tool", content: "nobody asked", tool_call_id: "call_unknown" });
-    expect(await thread.script()).toHaveLength(5);
     await thread.expectToGoOn();
   });
 
@@ -140,32 +89,9 @@ describe.concurrent("the states of a thread", () => {
     ]);
     await expectForkToGoOn(thread);
   });
-
-  it("can be forked at an earlier answer, without what came later", async () => {
-    const thread = await threadWithBatch();
-    const { checkpoint } = await thread.client.threads.getState(thread.id);
-    await thread.send("this is left behind");
-    const values = await thread.client.runs.wait(thread.id, "probe", {
-      input: user("another way"),
-      checkpoint,
-    });
-    expect(script(pairedMessagesOf(values)).slice(4, 6)).toEqual([ANSWER, "human: another way"]);
-    await expectForkToGoOn(thread);
-  });
-
-  it("can be copied to another thread", async () => {
-    const thread = await threadWithBatch();
-    const copied = await thread.client.threads.copy(thread.id);
-    const values = await thread.client.runs.wait(copied.thread_id, "probe", { input: user("hello") });
-    expect(pairedScript(values).slice(0, 6)).toEqual([...(await thread.script()), "human: hello"]);
-  });
 });
 
 // Own keys of the state and the context, and teams of LangChain's packages, on a server.
-
-/** The values of the state, as a client that knows the graph's type reads them. */
-type Values = Awaited<ReturnType<OwnKeysGraph["invoke"]>>;
-const typed = () => new Client<Values>({ apiUrl: served.url, apiKey: null });
 
 async function schemasOf(graph: string) {
   const [assistant] = await served.client.assistants.search({ graphId: graph });
@@ -191,75 +117,6 @@ describe.concurrent("own keys of a served graph", () => {
       userId: { type: "string", default: "nobody", description: "Whom the agent works for." },
     });
     expect(context_schema?.required ?? []).toEqual([]);
-  });
-
-  it("are written, read and returned", async () => {
-    const { threads, runs } = typed();
-    const { thread_id } = await threads.create();
-    const send = (content: string, rest: object = {}) =>
-      runs.wait(thread_id, "own_keys", { input: user(content), ...rest });
-    const first = await send('call note {"plan": "walk"}', { context: { userId: "u1" } });
-    expect(pairedScript(first).slice(0, 3)).toEqual([
-      'human: call note {"plan": "walk"}',
-      "ai> note",
-      "tool: (no output)",
-    ]);
-    expect(first).toMatchObject({ plan: "walk for u1", count: 1 });
-    await send('call note {"plan": "run"}');
-    const { values } = await threads.getState<Values>(thread_id);
-    expect([values.plan, values.count]).toEqual(["run for nobody", 2]);
-    expect(values.messages.filter(({ type }) => type === "ai").map(({ name }) => name)).toEqual(
-      Array(4).fill("noter"),
-    );
-    await threads.updateState(thread_id, { values: { plan: "rest" } });
-    expect((await threads.getState<Values>(thread_id)).values.plan).toBe("rest");
-  });
-
-  it("are refused with a reason", async () => {
-    const thread = await served.thread("own_keys");
-    const input = { ...user("hi"), plan: 7 };
-    await expect(served.client.runs.wait(thread.id, "own_keys", { input })).rejects.toThrow(
-      "Expected `plan` to match `stateSchema`: Invalid input: expected string, received number.",
-    );
-    await expect(
-      served.client.threads.updateState(thread.id, { values: { count: "many" } }),
-    ).rejects.toMatchObject({ status: 422 });
-    const run = served.client.runs.wait(thread.id, "own_keys", { input: user("hi"), context: { userId: 7 } });
-    await expect(run).rejects.toThrow("Expected `context.userId` to match `contextSchema`");
-  });
-});
-
-describe.concurrent("a team on a server", () => {
-  it("works under a supervisor, turn after turn", async () => {
-    const thread = await served.thread("supervisor");
-    const turn = [
-      "ai> transfer_to_math",
-      "tool: Successfully transferred to math",
-      "ai: it is 4",
-      "ai> transfer_back_to_supervisor",
-      "tool: Successfully transferred back to supervisor",
-      "ai> transfer_to_poet",
-      "tool: Successfully transferred to poet",
-      "ai: a rose",
-      "ai> transfer_back_to_supervisor",
-      "tool: Successfully transferred back to supervisor",
-      "ai: 4, and a rose",
-    ];
-    expect(await thread.send("hi")).toEqual(["human: hi", ...turn]);
-    expect(await thread.send("again")).toEqual(["human: hi", ...turn, "human: again", ...turn]);
-  });
-
-  it("works as a swarm, and the active agent answers the next message", async () => {
-    const thread = await served.thread("swarm");
-    const lines = [
-      "human: hi",
-      "ai> deaf transfer_to_bob",
-      "tool: deaf done -",
-      "tool: Successfully transferred to bob",
-      "ai: bob here",
-    ];
-    expect(await thread.send("hi")).toEqual(lines);
-    expect(await thread.send("more")).toEqual([...lines, "human: more", "ai: bob here"]);
   });
 });
 

@@ -7,12 +7,29 @@ import { expect, it } from "vitest";
 import { isKnownHistory } from "../../src/history/reducer/normalize-history.js";
 import { reduceMessages } from "../../src/history/reducer/reduce-messages.js";
 import { tetherMiddleware } from "../../src/langchain.js";
-import { countReads } from "../support/count-reads.js";
 import { FunctionModel } from "../support/function-model.js";
 import { type AnyAgent, openAgentThread } from "../support/open-agent-thread.js";
 import { createProbe } from "../support/probe-tools.js";
 import { calls } from "../support/scripted-model.js";
 import { user } from "../support/thread.js";
+
+/** Measures the work of a function on a list, in steps that are the same on every machine. */
+
+/** How often `run` reads a property of an item of the list. */
+function countReads<T extends object>(items: readonly T[], run: (items: readonly T[]) => void): number {
+  let reads = 0;
+  const counted = items.map(
+    (item) =>
+      new Proxy(item, {
+        get: (target, key, receiver) => {
+          reads += 1;
+          return Reflect.get(target, key, receiver);
+        },
+      }),
+  );
+  run(counted);
+  return reads;
+}
 
 const many = () =>
   Array.from({ length: 1_000 }, (_, index) => new HumanMessage({ id: `h${index}`, content: "x" }));

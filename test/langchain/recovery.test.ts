@@ -1,4 +1,3 @@
-import { RemoveMessage, ToolMessage } from "@langchain/core/messages";
 import { InMemoryStore, MemorySaver } from "@langchain/langgraph";
 import { createAgent, createMiddleware } from "langchain";
 import { describe, expect, it } from "vitest";
@@ -74,20 +73,6 @@ describe("after a run that was cancelled in the middle of a batch", () => {
       ]);
     },
   );
-
-  it("a late result takes the place of the placeholder", async () => {
-    const opened = open([batch(), "Better now?", "Thanks."]);
-    const { thread, agent } = opened;
-    await cancelRun(opened, "Go.", "sync");
-    await thread.send("Hello?");
-    const late = new ToolMessage({ content: "late", tool_call_id: "h" });
-    await agent.graph.updateState(thread.config, { messages: [late, new RemoveMessage({ id: "unknown" })] });
-    expect(script(await thread.send("And now?")).slice(1, 4)).toEqual([
-      "ai> fast heedful",
-      "tool: fast done -",
-      "tool: late",
-    ]);
-  });
 
   it.each([
     ["without a store", () => undefined],

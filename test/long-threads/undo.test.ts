@@ -1,10 +1,10 @@
 /** Summaries that are undone, results that come late, and ids that come again, in whole graphs. */
 
-import { AIMessage, HumanMessage, RemoveMessage, ToolMessage } from "@langchain/core/messages";
+import { AIMessage, HumanMessage, RemoveMessage } from "@langchain/core/messages";
 import { InMemoryStore, MemorySaver } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
 import { coverageOf } from "../../src/history/summary.js";
-import { createAgentGraph, readFullHistory, restoreCovered } from "../../src/index.js";
+import { createAgentGraph, readFullHistory } from "../../src/index.js";
 import { createLookGraph, lookUp } from "../support/create-look-graph.js";
 import { FunctionModel, shortSummariser } from "../support/function-model.js";
 import { textOf, turnsOf } from "../support/long-histories.js";
@@ -42,47 +42,6 @@ const expectWhole = (texts: readonly string[], turns: number) => {
 };
 
 describe.each<Kind>(["keep", "archive"])("A thread with covered messages set to %s", (kind) => {
-  it("is brought back by restoreCovered, and goes on", async () => {
-    const { graph, store, state, whole, model } = await lead(kind);
-    const update = await restoreCovered(store, "t", { messages: await state() });
-    await graph.updateState(thread, { messages: update });
-    expect((await state()).filter((message) => coverageOf(message) !== undefined)).toEqual([]);
-    expectWhole(
-      (await state()).map(({ text }) => text),
-      8,
-    );
-    await graph.invoke(user("question 8"), thread);
-    expect(model.refused).toEqual([]);
-    expect((await whole()).slice(0, 32).map(({ text }) => text)).toHaveLength(32);
-  });
-
-  it("keeps a result that comes late for a covered call, and shows it once", async () => {
-    const store = new InMemoryStore();
-    const { graph, model } = createLookGraph(() => "fine", {
-      checkpointer: new MemorySaver(),
-      store,
-      coveredMessages: kind,
-      maxTokensBeforeSummary: 500,
-      messagesToKeep: 2,
-    });
-    const turns = Array.from({ length: 20 }, (_, turn) => ({
-      role: turn % 2 === 0 ? "user" : "assistant",
-      content: textOf(40, `m${turn}`),
-    }));
-    const start = [{ role: "user", content: "first" }, lookUp("x", 5, "slow"), ...turns];
-    await graph.updateState(thread, { messages: start as never });
-    await graph.invoke(user("what now?"), thread);
-    const late = new ToolMessage({ id: "late", tool_call_id: "slow", name: "look", content: "12 degrees" });
-    await graph.updateState(thread, { messages: [late] });
-    await graph.invoke(user("and?"), thread);
-    const input = model.requests.at(-1)?.messages ?? [];
-    expect(input.filter(({ text }) => text.includes("12 degrees"))).toHaveLength(1);
-    const { values } = await graph.getState(thread);
-    const history = await readFullHistory(store, "t", { messages: messagesOf(values) });
-    expect(history[2]).toMatchObject({ id: "late", tool_call_id: "slow" });
-    expect(model.refused).toEqual([]);
-  });
-
   it("keeps a response whose id the provider used before", async () => {
     const store = new InMemoryStore();
     const answer = new FunctionModel(

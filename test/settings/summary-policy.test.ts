@@ -3,8 +3,8 @@ import { tool } from "@langchain/core/tools";
 import { ChatOpenAI } from "@langchain/openai";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { resolveSettings, type SettingsOptions } from "../../src/agent/settings/settings.js";
 import { createSummaryPolicy } from "../../src/agent/plan.js";
+import { resolveSettings, type SettingsOptions } from "../../src/agent/settings/settings.js";
 import { learnWindow } from "../../src/providers/failure/overflow.js";
 import { createModel } from "../../src/providers/models/create-model.js";
 

@@ -94,14 +94,6 @@ describe.each(SAVERS.filter(({ isThere }) => isThere))("With $title", ({ open })
       expect(messages.map(({ text }) => text)).toEqual(["go", "", "Ann paid 10", "Ann paid 20", "done"]);
     });
 
-    it.each([10, 20])("the payment of %i is not made if only the other one is approved", async (refused) => {
-      const two = calls(["pay", { amount: 10 }], ["pay", { amount: 20 }]);
-      const { payments, run, decide } = await openTeam(wrap, two, "done");
-      await run(user("go"));
-      await decide((amount) => (amount === refused ? reject : approve));
-      expect(payments).toEqual([`Ann ${30 - refused}`]);
-    });
-
     it("two agents do not get one another's memory, in one response and in later ones", async () => {
       const { payments, run, decide } = await openTeam(
         wrap,

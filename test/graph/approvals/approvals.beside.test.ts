@@ -114,22 +114,6 @@ describe("approvals beside other settings", () => {
     },
   );
 
-  it.each(["sync", "async", "exit"] as const)("hold with durability %s", async (durability) => {
-    const thread = approvalThread([both(), "and now?", both(), "the end"]);
-    await thread.say("go", { durability });
-    await thread.say("not now", { durability });
-    await thread.say("now", { durability });
-    await thread.resume({ decisions: [approve] }, { durability });
-    const script = await thread.pairedScript();
-    expect(script.filter((line) => line.startsWith("tool"))).toEqual([
-      "tool: free did 1",
-      expect.stringContaining("it was not approved, so it was not run"),
-      "tool: free did 1",
-      "tool: risky did 2",
-    ]);
-    expect(thread.runs).toEqual(["free:1", "free:1", "risky:2"]);
-  });
-
   it("are asked before function middleware, which is around what was approved", async () => {
     const seen: string[] = [];
     const middleware = [

@@ -21,7 +21,6 @@ import { inThread, pairedScript, user } from "../../support/thread.js";
 const config = inThread("1");
 const UNKNOWN =
   "tool! Tool call risky (a): a new message came before it finished. It may or may not have taken effect.";
-const DECLINED = "tool! Tool call risky (a): it was not approved, so it was not run.";
 
 const cases = SAVERS.flatMap((saver) => DURABILITIES.map((durability) => ({ ...saver, durability })));
 
@@ -90,20 +89,6 @@ describe.each(cases)("with a $name and the durability $durability", ({ create, d
       : "tool: did x";
     expect(lines).toEqual(["human: go", "ai> risky", result, "ai: fine"]);
     expect(runs).toEqual(isSaved ? ["x"] : ["x", "x"]);
-  });
-
-  it("a question that nobody answered says that its call was not approved", async () => {
-    const { graph, runs } = await waitingThread();
-    expect(pairedScript(await graph.invoke(user("next"), options))[2]).toBe(DECLINED);
-    expect(runs).toEqual([]);
-  });
-
-  it("a decision whose run lives is stored once", async () => {
-    const { graph, runs, resume } = await waitingThread();
-    await graph.invoke(resume({ decisions: [approve] }), options);
-    const lines = pairedScript(await graph.invoke(user("next"), options));
-    expect(lines.slice(2)).toEqual(["tool: did x", "ai: fine", "human: next", "ai: fine"]);
-    expect(runs).toEqual(["x"]);
   });
 });
 

@@ -3,7 +3,6 @@ import { DynamicStructuredTool } from "@langchain/core/tools";
 import type { JSONSchema } from "@langchain/core/utils/json_schema";
 import { MemorySaver } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
-import { PLACEHOLDER_KEY } from "../../../src/history/result.js";
 import { type ApprovalRequest, createAgentGraph } from "../../../src/index.js";
 import {
   ApprovalThread,
@@ -11,16 +10,13 @@ import {
   approve,
   asInput,
   askedLabels,
-  countingTools,
   type Driver,
   edit,
   questionsOf,
   reject,
   respond,
 } from "../../support/approval-graph.js";
-import { FunctionModel } from "../../support/function-model.js";
 import { calls, scripted, type WantedCall } from "../../support/scripted-model.js";
-import { messagesOf } from "../../support/thread.js";
 
 const risky = (label: string, id?: string): WantedCall =>
   id === undefined ? ["risky", { label }] : ["risky", { label }, id];
@@ -89,15 +85,6 @@ describe.each<Driver>(["invoke", "stream"])("a call that needs approval, in %s,"
 });
 
 describe("approvals", () => {
-  it("of several rounds of one turn are asked one after the other", async () => {
-    const thread = approvalThread([calls(risky("1")), calls(risky("2")), "the end"]);
-    await thread.say("go");
-    expect(askedLabels(await thread.decide(approve))).toEqual(["2"]);
-    await thread.decide(approve);
-    expect(thread.runs).toEqual(["risky:1", "risky:2"]);
-    expect((await thread.pairedScript()).at(-1)).toBe("ai: the end");
-  });
-
   it("are told apart where a model gives two calls of a batch one id", async () => {
     const thread = approvalThread([calls(risky("1", "x"), risky("2", "x")), "the end"]);
     const [question] = questionsOf(await thread.say("go"));
@@ -166,29 +153,6 @@ describe("approvals", () => {
     expect(thread.runs.toSorted()).toEqual(["free:large", "risky:small"]);
     await thread.decide(approve);
     await thread.pairedScript();
-  });
-
-  it("write no placeholder where every call was decided", async () => {
-    const thread = approvalThread([calls(risky("1"), risky("2")), "the end"]);
-    await thread.say("go");
-    const values = await thread.decide(reject(), respond("done"));
-    const marked = messagesOf(values).filter((message) => PLACEHOLDER_KEY in message.additional_kwargs);
-    expect(marked).toEqual([]);
-  });
-
-  it("of two threads of one graph do not meet", async () => {
-    const { tools, runs } = countingTools();
-    const model = new FunctionModel(({ messages }) =>
-      messages.at(-1)?.type === "tool" ? "the end" : calls(risky(messages.at(-1)?.text ?? "")),
-    );
-    const checkpointer = new MemorySaver();
-    const graph = createAgentGraph({ model, tools, requireApproval: ["risky"], checkpointer });
-    const [first, second] = ["1", "2"].map((id) => new ApprovalThread(graph, runs, "invoke", id));
-    await Promise.all([first?.say("a"), second?.say("b")]);
-    await Promise.all([first?.decide(approve), second?.decide(reject())]);
-    expect(runs).toEqual(["risky:a"]);
-    expect(await first?.pairedScript()).toContain("tool: risky did a");
-    expect(await second?.pairedScript()).toContain(DECLINED);
   });
 });
 

@@ -248,17 +248,4 @@ describe("a tool with `returnDirect`", () => {
     const lines = pairedScript(await agent.invoke(user("more"), inThread("1")));
     expect(lines.slice(-3)).toEqual(["tool: also done", "human: more", "ai: next"]);
   });
-
-  it("waits for approval like any other", async () => {
-    const agent = createAgentGraph({
-      model: scripted(calls(["direct"], ["also"])),
-      tools,
-      requireApproval: ["direct"],
-      checkpointer: new MemorySaver(),
-    });
-    await agent.invoke(user("hi"), inThread("1"));
-    const resume = { decisions: [{ type: "approve" }] };
-    const result = await agent.invoke(new Command({ resume }), inThread("1"));
-    expect(pairedScript(result).slice(2)).toEqual(["tool: direct done", "tool: also done"]);
-  });
 });

@@ -1,6 +1,6 @@
 /** Middleware writes to the state between rounds. */
 
-import { AIMessage, HumanMessage, RemoveMessage, SystemMessage, ToolMessage } from "@langchain/core/messages";
+import { HumanMessage, RemoveMessage, SystemMessage, ToolMessage } from "@langchain/core/messages";
 import { MemorySaver } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
 import {
@@ -9,10 +9,11 @@ import {
   chatMiddleware,
   createAgentGraph,
   functionMiddleware,
+  type Next,
 } from "../../../src/index.js";
 import { createProbe } from "../../support/probe-tools.js";
-import { calls, scripted } from "../../support/scripted-model.js";
-import { pairedScript, user } from "../../support/thread.js";
+import { calls, type Step, scripted } from "../../support/scripted-model.js";
+import { pairedScript, script, user } from "../../support/thread.js";
 
 const config = { configurable: { thread_id: "1" } };
 
@@ -37,41 +38,108 @@ const onTheWayOut = (write: (context: ChatContext) => void) =>
     write(context);
   });
 
-describe("context.update of a chat middleware", () => {
-  it("writes messages before the response, or after it", async () => {
-    const model = scripted("done");
-    const note = (text: string) => (context: ChatContext) =>
-      context.update({ messages: new SystemMessage(text) });
-    const graph = agent([onTheWayIn(note("before")), onTheWayOut(note("after"))], { model });
-    expect(pairedScript(await graph.invoke(user("go"), config))).toEqual([
-      "human: go",
-      "system: before",
-      "ai: done",
-      "system: after",
-    ]);
-    // The messages of this call stay as they were.
-    expect(model.requests[0]?.messages.map(({ type }) => type)).toEqual(["human"]);
-  });
+const noting = (text: string) => (context: ChatContext) =>
+  context.update({ messages: [new SystemMessage(text)] });
+const twice = async (_context: object, next: Next) => {
+  await next();
+  await next();
+};
 
-  it("keeps the pairs: what is written after calls stands behind their results", async () => {
-    const model = scripted(calls(["fast"], ["fast"]), "done");
-    const graph = agent(
+type Row = [title: string, middleware: AgentGraphOptions["middleware"], steps: Step[], lines: string[]];
+
+describe("context.update", () => {
+  it.each<Row>([
+    [
+      "writes messages before the response, or after it",
+      [onTheWayIn(noting("before")), onTheWayOut(noting("after"))],
+      ["done"],
+      ["system: before", "ai: done", "system: after"],
+    ],
+    [
+      "keeps the pairs: what is written after calls stands behind their results",
       [onTheWayOut((context) => context.update({ messages: [["human", "and quickly"]] }))],
-      {
-        model,
-      },
-    );
-    expect(pairedScript(await graph.invoke(user("go"), config))).toEqual([
-      "human: go",
-      "ai> fast fast",
-      "tool: fast done -",
-      "tool: fast done -",
-      "human: and quickly",
-      "ai: done",
-      "human: and quickly",
-    ]);
+      [calls(["fast"], ["fast"]), "done"],
+      [
+        "ai> fast fast",
+        "tool: fast done -",
+        "tool: fast done -",
+        "human: and quickly",
+        "ai: done",
+        "human: and quickly",
+      ],
+    ],
+    [
+      "is written once by a middleware that runs again inside one with retry",
+      [
+        chatMiddleware(
+          async (context, next) => {
+            noting("outer, first")(context);
+            await next();
+            noting("outer, second")(context);
+            await next();
+          },
+          { retry: true },
+        ),
+        onTheWayIn((context) => noting(`inner ${context.attempt}`)(context)),
+      ],
+      ["one", "two"],
+      ["system: outer, first", "system: inner 2", "ai: two", "system: outer, second"],
+    ],
+    [
+      "accepts calls with their results",
+      [
+        onTheWayIn((context) =>
+          context.update({
+            messages: [
+              calls(["fast", {}, "e"]),
+              new ToolMessage({ content: "an example", tool_call_id: "e" }),
+            ],
+          }),
+        ),
+      ],
+      ["done"],
+      ["ai> fast", "tool: an example", "ai: done"],
+    ],
+    [
+      "of a function middleware writes messages after the results of the batch",
+      [
+        functionMiddleware(async (context, next) => {
+          await next();
+          context.update({ messages: [new SystemMessage(`used ${context.call.name}`)] });
+        }),
+      ],
+      [calls(["fast", { label: "1" }], ["fast", { label: "2" }]), "done"],
+      [
+        "ai> fast fast",
+        "tool: fast done 1",
+        "tool: fast done 2",
+        "system: used fast",
+        "system: used fast",
+        "ai: done",
+      ],
+    ],
+    [
+      "of a function middleware writes once for a call that was retried",
+      [
+        functionMiddleware(twice, { retry: true }),
+        functionMiddleware(async (context, next) => {
+          await next();
+          context.update({ messages: [new SystemMessage(`attempt ${context.attempt}`)] });
+        }),
+      ],
+      [calls(["fast"]), "done"],
+      ["ai> fast", "tool: fast done -", "system: attempt 2", "ai: done"],
+    ],
+  ])("%s", async (_title, middleware, steps, lines) => {
+    const model = scripted(...steps);
+    const written = pairedScript(await agent(middleware, { model }).invoke(user("go"), config));
+    expect(written).toEqual(["human: go", ...lines]);
+    // The messages of this call stay as they were.
+    expect(script(model.requests[0]?.messages ?? [])).toEqual(["human: go"]);
   });
+});
 
+describe("context.update of a chat middleware", () => {
   it("removes messages", async () => {
     const model = scripted(calls(["fast"]), "done");
     const graph = agent(
@@ -104,44 +172,6 @@ describe("context.update of a chat middleware", () => {
     const lines = pairedScript(await graph.invoke(user("go"), config));
     expect(lines.filter((line) => line === "human: go on")).toHaveLength(3);
     expect(model.requests.map(({ toolChoice }) => toolChoice)).toEqual([undefined, undefined, "none"]);
-  });
-
-  it("is written once by a middleware that runs again inside one with retry", async () => {
-    const write = (text: string, context: ChatContext) =>
-      context.update({ messages: [new SystemMessage(text)] });
-    const again = chatMiddleware(
-      async (context, next) => {
-        write("outer, first", context);
-        await next();
-        write("outer, second", context);
-        await next();
-      },
-      { retry: true },
-    );
-    const inner = onTheWayIn((context) => write(`inner ${context.attempt}`, context));
-    const graph = agent([again, inner], { model: scripted("one", "two") });
-    expect(pairedScript(await graph.invoke(user("go"), config))).toEqual([
-      "human: go",
-      "system: outer, first",
-      "system: inner 2",
-      "ai: two",
-      "system: outer, second",
-    ]);
-  });
-
-  it("accepts calls with their results", async () => {
-    const example = [
-      new AIMessage({ content: "", tool_calls: [{ id: "e", name: "fast", args: {} }] }),
-      new ToolMessage({ content: "an example", tool_call_id: "e" }),
-    ];
-    const graph = agent([onTheWayIn((context) => context.update({ messages: example }))], {
-      model: scripted("done"),
-    });
-    expect(pairedScript(await graph.invoke(user("go"), config)).slice(1)).toEqual([
-      "ai> fast",
-      "tool: an example",
-      "ai: done",
-    ]);
   });
 
   it("is written by a call without a model, and not by one that fails", async () => {
@@ -178,43 +208,6 @@ describe("context.update of a chat middleware", () => {
 });
 
 describe("context.update of a function middleware", () => {
-  it("writes messages after the results of the batch", async () => {
-    const note = functionMiddleware(async (context, next) => {
-      await next();
-      context.update({ messages: [new SystemMessage(`used ${context.call.name}`)] });
-    });
-    const model = scripted(calls(["fast", { label: "1" }], ["fast", { label: "2" }]), "done");
-    expect(pairedScript(await agent([note], { model }).invoke(user("go"), config))).toEqual([
-      "human: go",
-      "ai> fast fast",
-      "tool: fast done 1",
-      "tool: fast done 2",
-      "system: used fast",
-      "system: used fast",
-      "ai: done",
-    ]);
-  });
-
-  it("writes once for a call that was retried", async () => {
-    const again = functionMiddleware(
-      async (_context, next) => {
-        await next();
-        await next();
-      },
-      { retry: true },
-    );
-    const note = functionMiddleware(async (context, next) => {
-      await next();
-      context.update({ messages: [new SystemMessage(`attempt ${context.attempt}`)] });
-    });
-    const graph = agent([again, note], { model: scripted(calls(["fast"]), "done") });
-    expect(pairedScript(await graph.invoke(user("go"), config)).slice(2)).toEqual([
-      "tool: fast done -",
-      "system: attempt 2",
-      "ai: done",
-    ]);
-  });
-
   it("refuses a key that the state does not have, and the call has its result", async () => {
     const bad = functionMiddleware(async (context, next) => {
       await next();

@@ -1,7 +1,12 @@
+import { MemorySaver } from "@langchain/langgraph";
+import { ChatOpenAI } from "@langchain/openai";
 import { initChatModel } from "langchain";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { z } from "zod";
+import { createAgentGraph } from "../../../src/index.js";
+import { makeTool } from "../../support/make-tool.js";
 import { type ModelServer, type Respond, startModelServer } from "../../support/model-server.js";
-import { looked, openServerThread } from "../../support/open-server-thread.js";
+import { openThread } from "../../support/open-thread.js";
 import {
   answerFor,
   CALL_TEXT,
@@ -11,6 +16,40 @@ import {
   shown,
   wish,
 } from "../../support/stream-faults.js";
+
+/** The cities of the tool calls, in all threads. */
+const looked: string[] = [];
+const look = makeTool(
+  "look",
+  async ({ city }) => {
+    looked.push(city);
+    return `${city}: clear`;
+  },
+  z.object({ city: z.string() }),
+);
+
+type ModelFields = NonNullable<ConstructorParameters<typeof ChatOpenAI>[0]>;
+
+function openServerThread(server: ModelServer, fields: Partial<ModelFields> = {}, options = {}) {
+  const model = new ChatOpenAI({
+    model: "test",
+    apiKey: "x",
+    maxRetries: 0,
+    configuration: { baseURL: server.url },
+    ...fields,
+  } as ModelFields);
+  const graph = createAgentGraph({ model, tools: [look], checkpointer: new MemorySaver(), ...options });
+  const thread = openThread(graph);
+  return {
+    ...thread,
+    /** One run. It rejects if the run fails. */
+    send: async (text: string, signal?: AbortSignal) => {
+      const run = await thread.send(text, signal);
+      if (run.error !== undefined) throw run.error;
+      return run;
+    },
+  };
+}
 
 describe("a model that", () => {
   const serverOf = async (respond: Respond, idOf?: () => string): Promise<ModelServer> => {

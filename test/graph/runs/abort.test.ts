@@ -75,33 +75,6 @@ describe.each(DURABILITIES)(
         probe.release();
       },
     );
-
-    it("goes on from where it was with a null input, and runs no tool again", async () => {
-      const { probe, graph, config, abort, read } = createThread();
-      await abort('call deaf and call fast {"label": "x"}', { begun: 2, ended: 1 }, durability);
-      probe.release();
-      await turns();
-      await graph.invoke(null, config);
-      expect(pairedScript(await read())).toEqual([
-        'human: call deaf and call fast {"label": "x"}',
-        "ai> deaf fast",
-        "tool: deaf done -",
-        "tool: fast done x",
-        "ai: Here is what the tools returned:\n- deaf returned: deaf done -\n- fast returned: fast done x",
-      ]);
-      expect(probe.runs.toSorted()).toEqual(["deaf:-", "fast:x"]);
-    });
-
-    it("keeps what its earlier rounds returned", async () => {
-      const { send, abort, read } = createThread();
-      const request = 'call fast {"label": "1"}, then call fast {"label": "2"} and call heedful';
-      await abort(request, { begun: 3, ended: 2 }, durability);
-      await send("hello");
-      expect(pairedScript(await read()).filter((line) => line.startsWith("tool:"))).toEqual([
-        "tool: fast done 1",
-        "tool: fast done 2",
-      ]);
-    });
   },
 );
 
@@ -115,43 +88,6 @@ describe("a run that is aborted", () => {
       "tool: fast done -",
     ]);
     expect(probe.runs).toHaveLength(3);
-  });
-
-  it("twice in a row loses the results of neither", async () => {
-    const { send, abort, read, probe } = createThread();
-    await abort('call heedful and call fast {"label": "1"}', { begun: 2, ended: 1 });
-    await abort('call fast {"label": "2"} and call heedful', { begun: 2, ended: 1 });
-    await send("hello");
-    expect(pairedScript(await read()).map((line) => line.replace(/^(tool!) .*/, "$1"))).toEqual([
-      'human: call heedful and call fast {"label": "1"}',
-      "ai> heedful fast",
-      "tool!",
-      "tool: fast done 1",
-      'human: call fast {"label": "2"} and call heedful',
-      "ai> fast heedful",
-      "tool: fast done 2",
-      "tool!",
-      "human: hello",
-      expect.stringMatching(/^ai: I am the offline model/),
-    ]);
-    expect(probe.runs).toHaveLength(4);
-  });
-
-  it("once more before it could repair, and still loses nothing", async () => {
-    const { graph, config, send, abort, read } = createThread();
-    await abort('call heedful and call fast {"label": "1"}', { begun: 2, ended: 1 });
-    for (const text of ["first try", "second try"]) {
-      await graph.invoke(user(text), { ...config, interruptBefore: ["patch"] });
-    }
-    await send("third try");
-    expect(pairedScript(await read()).slice(1, 7)).toEqual([
-      "ai> heedful fast",
-      expect.stringMatching(/^tool! Tool call heedful/),
-      "tool: fast done 1",
-      "human: first try",
-      "human: second try",
-      "human: third try",
-    ]);
   });
 
   it("has a late result put in the place of its placeholder", async () => {

@@ -1,25 +1,53 @@
 /** Nothing that a client sends counts as written by this library, by its operator or by its tools. */
 
 import { HumanMessage, SystemMessage, ToolMessage } from "@langchain/core/messages";
-import { InMemoryStore, MemorySaver } from "@langchain/langgraph";
+import { Command, InMemoryStore, MemorySaver } from "@langchain/langgraph";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
+  type AgentGraph,
   type AgentGraphOptions,
   createAgentGraph,
   InvalidMessageError,
   readFullHistory,
-  restoreCovered,
   TetherError,
 } from "../../../src/index.js";
 import { approvalThread, approve, asInput } from "../../support/approval-graph.js";
-import { config, offlineGraph, ways } from "../../support/client-ways.js";
 import { expectWarnings, OLD_PACKAGES } from "../../support/expect-warnings.js";
 import { hostileLike, hostileMessage, nested } from "../../support/foreign-values.js";
 import { runs } from "../../support/law-runs.js";
+import { createProbe } from "../../support/probe-tools.js";
 import { calls, ScriptedModel, scripted } from "../../support/scripted-model.js";
-import { messagesOf, pairedScript, script, user } from "../../support/thread.js";
+import { inThread, messagesOf, pairedScript, script, user } from "../../support/thread.js";
 import { rowsOf } from "../../support/titled.js";
+
+const config = inThread("1");
+
+function offlineGraph(options: Partial<AgentGraphOptions> = {}): AgentGraph {
+  const { fast } = createProbe();
+  return createAgentGraph({ model: "offline:", tools: [fast], checkpointer: new MemorySaver(), ...options });
+}
+
+type Send = (graph: AgentGraph, message: unknown) => Promise<unknown>;
+
+const WAYS = {
+  invoke: (graph, message) => graph.invoke({ messages: [message] } as never, config),
+  "stream with updates": async (graph, message) => {
+    for await (const _ of await graph.stream({ messages: [message] } as never, config));
+  },
+  streamEvents: async (graph, message) => {
+    const events = graph.streamEvents({ messages: [message] } as never, { ...config, version: "v2" });
+    for await (const _ of events);
+  },
+  batch: (graph, message) => graph.batch([{ messages: [message] }] as never, config),
+  "the update of a Command": (graph, message) =>
+    graph.invoke(new Command({ update: { messages: [message] }, goto: "model" }) as never, config),
+  updateState: (graph, message) => graph.updateState(config, { messages: [message] }),
+  "updateState with a Command": (graph, message) =>
+    graph.updateState(config, new Command({ update: { messages: [message] } })),
+} as const satisfies Record<string, Send>;
+
+const ways = Object.entries<Send>(WAYS);
 
 const coverage = (kind: "keep" | "archive", ...messages: string[]) => ({
   lc_source: "summarization",
@@ -71,19 +99,6 @@ describe("A thread with a summary", () => {
         const after = (await graph.getState(config)).values;
         expect(after.messages?.map((message) => message.id)).toEqual(values.messages?.map((one) => one.id));
         expect(script(await readFullHistory(store, "1", after))).toEqual(script(whole));
-      }
-    },
-  );
-
-  it.each(["keep", "archive"] as const)(
-    "is restored in this process and over HTTP, with %s",
-    async (coveredMessages) => {
-      const { graph, store, values } = await summarised({ coveredMessages });
-      const whole = script(await readFullHistory(store, "1", values));
-      const update = await restoreCovered(store, "1", values);
-      for (const messages of [update, JSON.parse(JSON.stringify(update))]) {
-        await graph.updateState(config, { messages });
-        expect(script(messagesOf((await graph.getState(config)).values))).toEqual(whole);
       }
     },
   );

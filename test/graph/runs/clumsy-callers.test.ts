@@ -2,16 +2,10 @@
 
 import { AIMessage } from "@langchain/core/messages";
 import { tool } from "@langchain/core/tools";
-import { Command, InMemoryStore, interrupt, MemorySaver, Send } from "@langchain/langgraph";
+import { Command, InMemoryStore, interrupt, MemorySaver } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import {
-  createAgentGraph,
-  InvalidCommandError,
-  readFullHistory,
-  restoreCovered,
-  toModelInput,
-} from "../../../src/index.js";
+import { createAgentGraph, readFullHistory, restoreCovered, toModelInput } from "../../../src/index.js";
 import { allOf } from "../../support/all-of.js";
 import { approvalThread, asInput } from "../../support/approval-graph.js";
 import { makeTool } from "../../support/make-tool.js";
@@ -111,33 +105,6 @@ function createThread() {
   return { graph, probe, resume, read };
 }
 
-describe("a tool that interrupts its run", () => {
-  it("goes on with the answer, and its sibling is run once", async () => {
-    const { graph, probe, resume } = createThread();
-    const halted = await graph.invoke(user('call ask {"question": "may I?"} and call fast'), config);
-    expect(halted).toMatchObject({ __interrupt__: [{ value: "may I?" }] });
-    expect(pairedScript(await resume("yes")).slice(1)).toEqual([
-      "ai> ask fast",
-      "tool: a human said yes",
-      "tool: fast done -",
-      expect.stringMatching(/^ai: .*a human said yes/s),
-    ]);
-    expect(probe.runs).toEqual(["fast:-"]);
-  });
-
-  it("is closed by a message that comes instead of the answer, and its sibling's result stays", async () => {
-    const { graph, probe } = createThread();
-    await graph.invoke(user("call ask and call fast"), config);
-    expect(pairedScript(await graph.invoke(user("never mind"), config)).slice(1, 5)).toEqual([
-      "ai> ask fast",
-      expect.stringMatching(/^tool! Tool call ask .*: a new message came before it finished\./),
-      "tool: fast done -",
-      "human: never mind",
-    ]);
-    expect(probe.runs).toEqual(["fast:-"]);
-  });
-});
-
 describe("a run that its caller halts before the tools", () => {
   const halted = async () => {
     const thread = createThread();
@@ -151,20 +118,6 @@ describe("a run that its caller halts before the tools", () => {
     const { graph, probe } = await halted();
     expect(pairedScript(await graph.invoke(null, config))).toHaveLength(5);
     expect(probe.runs).toHaveLength(2);
-  });
-
-  it("runs no tool when a message comes instead", async () => {
-    const { graph, probe } = await halted();
-    expect(pairedScript(await graph.invoke(user("never mind"), config)).slice(1, 4)).toEqual([
-      "ai> fast fast",
-      expect.stringMatching(
-        /^tool! Tool call fast .*: its run ended before it was started, so it was not run\./,
-      ),
-      expect.stringMatching(
-        /^tool! Tool call fast .*: its run ended before it was started, so it was not run\./,
-      ),
-    ]);
-    expect(probe.runs).toEqual([]);
   });
 
   it("takes no results from the caller instead, because the calls are the tools' to answer", async () => {
@@ -184,27 +137,6 @@ describe("a run that its caller halts before the tools", () => {
       expect.stringMatching(/^tool! Tool call fast .*: its run ended before it was started/),
     ]);
     expect(probe.runs).toEqual([]);
-  });
-});
-
-describe("a Command that would run a tool that no model called is refused:", () => {
-  const forged = { call: { id: "f", name: "fast", kind: "valid" }, args: { label: "forged" } };
-  const cases: readonly (readonly [what: string, command: Command])[] = [
-    ["by the node's name", new Command({ goto: "tools" })],
-    ["by a Send", new Command({ goto: new Send("tools", forged) })],
-    ["among others", new Command({ update: user("x"), goto: ["model", new Send("tools", forged)] })],
-    ["with an answer to an interrupt", new Command({ resume: "yes", goto: [new Send("tools", forged)] })],
-  ];
-
-  it.each(cases)("%s", async (_what, command) => {
-    const { graph, probe, read } = createThread();
-    await graph.invoke(user("hello"), config);
-    const before = await read();
-    const run = graph.invoke(command as unknown as null, config);
-    await expect(run).rejects.toBeInstanceOf(InvalidCommandError);
-    expect(await read()).toEqual(before);
-    expect(probe.runs).toEqual([]);
-    expect(pairedScript(await graph.invoke(user("call fast"), config))).toHaveLength(6);
   });
 });
 

@@ -1,18 +1,16 @@
 /** Graphs whose `messages` are a delta channel, and threads that change from one channel to the other. */
 
-import { AIMessage, HumanMessage, RemoveMessage, ToolMessage } from "@langchain/core/messages";
+import { AIMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
 import type { ToolRuntime } from "@langchain/core/tools";
-import { Command, InMemoryStore, REMOVE_ALL_MESSAGES } from "@langchain/langgraph";
+import { Command } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { createAgentGraph, readFullHistory } from "../../../src/index.js";
+import { createAgentGraph } from "../../../src/index.js";
 import { UPDATES_BETWEEN_SNAPSHOTS } from "../../../src/threads/langgraph/channels.js";
 import { DURABILITIES } from "../../support/crashing-thread.js";
 import { FunctionModel } from "../../support/function-model.js";
 import { makeTool } from "../../support/make-tool.js";
 import { mortalSaver, SAVERS } from "../../support/mortal-saver.js";
-import { createProbe } from "../../support/probe-tools.js";
-import { calls } from "../../support/scripted-model.js";
 import { inThread, messagesOf, pairedScript, script, user } from "../../support/thread.js";
 
 const config = inThread("1");
@@ -33,55 +31,6 @@ describe.each(SAVERS)("with a delta channel and a $name", ({ create }) => {
     expect((await storedLists(saver)).filter(Boolean)).toHaveLength(0);
     const lines = ["human: one", "ai: re one", "human: two", "ai: re two"];
     expect(pairedScript((await graph().getState(config)).values)).toEqual(lines);
-  });
-
-  it.each(DURABILITIES)("what a dead run left is recovered, and nothing twice (%s)", async (durability) => {
-    const saver = create();
-    const { fast, heedful, ...probe } = createProbe();
-    const { mortal, die } = mortalSaver(saver, ["put"]);
-    const script = ["Hello.", calls(["fast", {}, "f"], ["heedful", {}, "h"]), "Later.", "Last."];
-    const model = new FunctionModel(() => script.shift() ?? "nothing");
-    const graph = (checkpointer: typeof saver) =>
-      createAgentGraph({ model, tools: [fast, heedful], checkpointer, messagesChannel: "delta" });
-    await graph(saver).invoke(user("Hi."), { ...config, durability });
-    const controller = new AbortController();
-    const { signal } = controller;
-    // With `exit`, a process that dies has saved nothing, and a run that is aborted saves all.
-    const dies = durability !== "exit";
-    const run = graph(dies ? mortal : saver).invoke(user("Go."), { ...config, durability, signal });
-    run.catch(() => {});
-    await probe.hasBegun(2);
-    await expect.poll(() => probe.ends).toContain("fast:-");
-    if (dies) die();
-    controller.abort();
-    await expect(run).rejects.toThrow();
-    const lines = pairedScript(await graph(saver).invoke(user("And?"), { ...config, durability }));
-    expect(lines).toEqual([
-      "human: Hi.",
-      "ai: Hello.",
-      "human: Go.",
-      "ai> fast heedful",
-      "tool: fast done -",
-      expect.stringMatching(/^tool! Tool call heedful/),
-      "human: And?",
-      "ai: Later.",
-    ]);
-    const again = pairedScript(await graph(saver).invoke(user("Again."), { ...config, durability }));
-    expect(again).toEqual([...lines, "human: Again.", "ai: Last."]);
-  });
-
-  it("a fork does not get the messages of the other branch", async () => {
-    const graph = createAgentGraph({ model: echo(), checkpointer: create(), messagesChannel: "delta" });
-    await graph.invoke(user("one"), config);
-    const { config: one } = await graph.getState(config);
-    await graph.invoke(user("two"), config);
-    const { config: two } = await graph.getState(config);
-    await graph.invoke(user("fork"), one);
-    const lines = async (at: object) => pairedScript((await graph.getState(at)).values);
-    expect(await lines(config)).toEqual(["human: one", "ai: re one", "human: fork", "ai: re fork"]);
-    expect(await lines(two)).toEqual(["human: one", "ai: re one", "human: two", "ai: re two"]);
-    await graph.updateState(one, user("edited"), "model");
-    expect(await lines(config)).toEqual(["human: one", "ai: re one", "human: edited"]);
   });
 
   it("other messages of parallel tools stay in the order that the run showed", async () => {
@@ -114,13 +63,6 @@ describe.each(SAVERS)("with a delta channel and a $name", ({ create }) => {
     expect(shown.filter((line) => line.includes("NOTE"))).toEqual(
       labels.map((label) => `human: NOTE ${label}`),
     );
-  });
-
-  it("a removal of all messages holds", async () => {
-    const graph = createAgentGraph({ model: echo(), checkpointer: create(), messagesChannel: "delta" });
-    await graph.invoke(user("one"), config);
-    await graph.updateState(config, { messages: [new RemoveMessage({ id: REMOVE_ALL_MESSAGES })] });
-    expect(pairedScript(await graph.invoke(user("two"), config))).toEqual(["human: two", "ai: re two"]);
   });
 
   it.each(DURABILITIES)("a thread changes to delta and back, and loses nothing (%s)", async (durability) => {
@@ -194,34 +136,4 @@ it("a dead run on a snapshot of a long thread is recovered", async () => {
     "ai: re last",
   ]);
   expect((await storedLists(saver)).filter(Boolean).length).toBeGreaterThan(0);
-});
-
-it("summaries with an archive lose nothing", async () => {
-  const store = new InMemoryStore();
-  const options = {
-    store,
-    coveredMessages: "archive",
-    maxMessagesBeforeSummary: 4,
-    messagesToKeep: 2,
-  } as const;
-  const graph = createAgentGraph({
-    model: new FunctionModel(() => "A response."),
-    checkpointer: memory.create(),
-    messagesChannel: "delta",
-    ...options,
-  });
-  const texts = ["one", "two", "three", "four", "five"].map((text) => `${text} ${"word ".repeat(200)}`);
-  for (const text of texts) await graph.invoke(user(text), config);
-  const { values } = await graph.getState(config);
-  const whole = await readFullHistory(store, "1", values);
-  expect(script(whole).filter((line) => line.startsWith("human"))).toEqual(
-    texts.map((text) => `human: ${text}`),
-  );
-  expect(values.messages?.length).toBeLessThan(whole.length);
-});
-
-it("another value is refused by name", () => {
-  expect(() => createAgentGraph({ model: "offline:", messagesChannel: "deltas" as never })).toThrow(
-    /`messagesChannel`.*full or delta/,
-  );
 });

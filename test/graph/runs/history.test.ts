@@ -70,19 +70,6 @@ describe("a healthy turn", () => {
     expect(pairedScript(await send(new HumanMessage("x")))).toEqual(["human: x", "ai: fine"]);
     expect(script(model.requests[0]?.messages ?? [])).toEqual(["system: Be brief.", "human: x"]);
   });
-
-  it("shows the model fewer calls if asked to, and keeps them in the state", async () => {
-    const model = scripted(calls(["fast", { label: "1" }]), "one", "two");
-    const { send } = createThread({ model, maxToolCallsFromHistory: 0 });
-    await send(new HumanMessage("first"));
-    expect(pairedScript(await send(new HumanMessage("second")))).toHaveLength(6);
-    expect(script(model.requests[1]?.messages ?? [])).toEqual([
-      "human: first",
-      "ai> fast",
-      "tool: fast done 1",
-    ]);
-    expect(script(model.requests[2]?.messages ?? [])).toEqual(["human: first", "ai: one", "human: second"]);
-  });
 });
 
 describe("a thread that another graph has left", () => {

@@ -29,7 +29,7 @@ import { allOf } from "../../support/all-of.js";
 import { DURABILITIES } from "../../support/crashing-thread.js";
 import { FunctionModel } from "../../support/function-model.js";
 import { makeTool } from "../../support/make-tool.js";
-import { mortalSaver, SAVERS } from "../../support/mortal-saver.js";
+import { mortalSaver } from "../../support/mortal-saver.js";
 import { createProbe } from "../../support/probe-tools.js";
 import { calls, type Step, scripted } from "../../support/scripted-model.js";
 import { inThread, messagesOf, pairedScript, script, user } from "../../support/thread.js";
@@ -63,22 +63,6 @@ async function deadThread({
   return { graph, model, read, send };
 }
 
-describe.each(SAVERS)("a response that was shown and not stored, with a $name", ({ create }) => {
-  it.each(["sync", "async"] as const)("is in the thread before the next message (%s)", async (durability) => {
-    const { read, send } = await deadThread({ saver: create(), durability, before: ["q0"] });
-    const shown = await read();
-    expect(script(shown)).toEqual(["human: q0", "ai: later answer", "human: q1", "ai: THE ANSWER"]);
-    expect(await send(user("q2"))).toEqual([...script(shown), "human: q2", "ai: later answer"]);
-    expect((await read()).slice(0, 4).map(({ id }) => id)).toEqual(shown.map(({ id }) => id));
-  });
-
-  it("is stored once by a run that continues the dead one", async () => {
-    const { send } = await deadThread({ saver: create() });
-    expect(await send(null)).toEqual(["human: q1", "ai: THE ANSWER"]);
-    expect(await send(user("q2"))).toEqual(["human: q1", "ai: THE ANSWER", "human: q2", "ai: later answer"]);
-  });
-});
-
 describe("a response that was shown and not stored", () => {
   it("is marked with its place, and reported", async () => {
     const { graph, read } = await deadThread();
@@ -110,18 +94,6 @@ describe("a response that was shown and not stored", () => {
       "ai: later answer",
     ]);
     expect(runs).toEqual([]);
-  });
-
-  it("is found after several dead runs, each in its place", async () => {
-    const saver = new MemorySaver();
-    const { send } = await deadThread({ saver });
-    for (const text of ["q2", "q3"]) {
-      const { mortal, die } = mortalSaver(saver, ["put"]);
-      die();
-      const graph = createAgentGraph({ model: "offline:", checkpointer: mortal });
-      await expect(graph.invoke(user(text), config)).rejects.toThrow("died");
-    }
-    expect(await send(user("q4"))).toEqual(["human: q1", "ai: THE ANSWER", "human: q4", "ai: later answer"]);
   });
 
   it.each(DURABILITIES)(

@@ -182,14 +182,6 @@ describe("A job that is sent again", () => {
 });
 
 describe("A run with the input null", () => {
-  it.each(DURABILITIES)("finishes the turn of a run that died (%s)", async (durability) => {
-    const { graph, dies, runs, requests } = createThread();
-    await dies(durability);
-    expect(pairedScript(await graph.invoke(null, config))).toEqual(FINISHED);
-    expect(runs.toSorted()).toEqual(["fast", "look", "look", "pay"]);
-    expect(requests()).toBe(2);
-  });
-
   it.each([
     ["an empty thread", config],
     ["no thread", {}],

@@ -28,7 +28,6 @@ const { TURNS, WINDOW } = IS_SLOW ? { TURNS: 60, WINDOW: 3_000 } : { TURNS: 10, 
 const ROUNDS = IS_SLOW ? 60 : 30;
 const failing = () => new FunctionModel(() => new Error("503 overloaded"));
 const silent = () => new FunctionModel(() => "");
-const hanging = () => new FunctionModel(() => new Promise<never>(() => {}));
 
 /** A tool whose results and arguments are as long as its caller says. */
 const look = makeTool(
@@ -71,23 +70,6 @@ describe(`In ${TURNS} turns with a window of ${WINDOW} tokens, no turn fails`, (
       expect(model.overflows.length).toBeLessThan(7);
     },
   );
-
-  it.each<readonly [string, Partial<AgentGraphOptions>]>([
-    ["works", { summaryModel: shortSummariser() }],
-    ["responds with nothing", { summaryModel: silent() }],
-    ["is too slow", { summaryModel: hanging(), summaryTimeoutMs: 5 }],
-    ["is off", { maxTokensBeforeSummary: 0 }],
-    ["is the model itself, which calls tools instead", {}],
-    [
-      "works, and the limit is above the window",
-      { summaryModel: shortSummariser(), maxTokensBeforeSummary: 50_000 },
-    ],
-  ])("where the summariser %s", async (_title, options) => {
-    const model = new WindowModel({ window: WINDOW, family: "openai" }, lookOnce);
-    const { errors } = await talk(model, options);
-    expect(errors).toEqual([]);
-    expect(model.refused).toEqual([]);
-  });
 
   it("where the client states the window, and no request is too long", async () => {
     const model = new WindowModel({ window: WINDOW, family: "openai", stated: WINDOW / 1.25 }, lookOnce);

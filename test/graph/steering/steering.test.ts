@@ -126,20 +126,6 @@ describe("a message that is sent while the model responds", () => {
     expect(thread.eventTypes()).toEqual(["message-steered", "run-end"]);
     expect(await thread.inbox()).toEqual([]);
   });
-
-  it("follows the results of the calls of that response", async () => {
-    const thread: SteeredThread = steeredThread({
-      model: sendingModel(() => thread, calls(["work"])),
-      tools: [acting("work")],
-    });
-    await thread.say("go");
-    expect((await thread.script()).slice(1)).toEqual([
-      "ai> work",
-      "tool: work done",
-      "human: one more thing",
-      "ai: answer to one more thing",
-    ]);
-  });
 });
 
 describe("a message that is sent while no run goes on", () => {

@@ -145,48 +145,36 @@ describe("a batch", () => {
 });
 
 describe("a tool's value becomes its result:", () => {
-  const cases: readonly (readonly [what: string, value: unknown, content: string])[] = [
-    ["a string", "plain", "plain"],
-    ["an empty string", "", "(no output)"],
-    ["an object", { a: [1, "二"] }, '{"a":[1,"二"]}'],
-    ["a number", 7, "7"],
-    ["false", false, "false"],
-  ];
+  const blocks = [{ type: "text", text: "a picture" }];
+  const given = (content: unknown) => ({ content, name: "give", status: "success" });
+  const message = (fields: object) => (id: string) =>
+    new ToolMessage({ content: "mine", tool_call_id: id, id: "own-id", ...fields });
 
-  it.each(cases)("%s", async (_what, value, content) => {
+  it.each<[what: string, value: unknown, result: object]>([
+    ["a string", "plain", given("plain")],
+    ["an empty string", "", given("(no output)")],
+    ["an object", { a: [1, "二"] }, given('{"a":[1,"二"]}')],
+    ["a number", 7, given("7")],
+    ["false", false, given("false")],
+    ["undefined", undefined, { name: "give", status: "success" }],
+    ["null", null, { name: "give", status: "success" }],
+    ["a ToolMessage with a status", message({ status: "error" }), { content: "mine", status: "error" }],
+    ["a ToolMessage with an artifact", message({ artifact: { page: 3 } }), { artifact: { page: 3 } }],
+    ["a ToolMessage that names another call", message({ tool_call_id: "someone-else" }), { content: "mine" }],
+    ["a list of content blocks", message({ content: blocks }), { content: blocks }],
+    [
+      "a Command whose update carries it",
+      (id: string) => new Command({ update: { messages: [message({})(id)] } }),
+      { content: "mine" },
+    ],
+    ["a Command that carries none", () => new Command({ update: {} }), { name: "give" }],
+  ])("%s", async (_what, value, expected) => {
     const { tool: give, runs } = returning(value);
-    const [result] = await results({ tools: [give] }, ["give", { amount: 1 }]);
-    expect(result).toMatchObject({ content, name: "give", status: "success" });
-    expect(runs).toEqual([{ amount: 1 }]);
-  });
-
-  it.each([undefined, null])("%s", async (value) => {
-    const { tool: give } = returning(value);
-    const [result] = await results({ tools: [give] }, ["give", { amount: 1 }]);
-    expect(result).toMatchObject({ name: "give", status: "success" });
-  });
-
-  it("a ToolMessage, with all that it holds", async () => {
-    const { tool: give } = returning(
-      (id: string) =>
-        new ToolMessage({
-          content: "mine",
-          tool_call_id: id,
-          status: "error",
-          artifact: { page: 3 },
-          id: "own-id",
-        }),
-    );
-    const [result] = await results({ tools: [give] }, ["give", { amount: 1 }]);
-    expect(result).toMatchObject({ content: "mine", status: "error", artifact: { page: 3 } });
+    const [result] = await results({ tools: [give] }, ["give", { amount: 1 }, "own"]);
+    expect(result).toMatchObject({ tool_call_id: "own", ...expected });
     // An id of the tool's choice could be that of another message, and would replace it.
     expect(result?.id).not.toBe("own-id");
-  });
-
-  it("a ToolMessage that names another call, as the result of its own", async () => {
-    const { tool: give } = returning(new ToolMessage({ content: "mine", tool_call_id: "someone-else" }));
-    const [result] = await results({ tools: [give] }, ["give", { amount: 1 }, "own"]);
-    expect(result).toMatchObject({ content: "mine", tool_call_id: "own" });
+    expect(runs).toEqual([{ amount: 1 }]);
   });
 
   it("content and artifact", async () => {
@@ -198,30 +186,6 @@ describe("a tool's value becomes its result:", () => {
     });
     const [result] = await results({ tools: [give] }, ["give", { amount: 1 }]);
     expect(result).toMatchObject({ content: "seen by the model", artifact: { rows: 3 } });
-  });
-
-  it("a list of content blocks", async () => {
-    const blocks = [{ type: "text", text: "a picture" }];
-    const { tool: give } = returning((id: string) => new ToolMessage({ content: blocks, tool_call_id: id }));
-    const [result] = await results({ tools: [give] }, ["give", { amount: 1 }]);
-    expect(result?.content).toEqual(blocks);
-  });
-
-  it("a Command whose update carries it", async () => {
-    const { tool: give } = returning(
-      (id: string) =>
-        new Command({ update: { messages: [new ToolMessage({ content: "by command", tool_call_id: id })] } }),
-    );
-    const probe = createProbe();
-    const [first, second] = await results({ tools: [give, probe.fast] }, ["give", { amount: 1 }], ["fast"]);
-    expect(first).toMatchObject({ content: "by command" });
-    expect(second).toMatchObject({ content: "fast done -" });
-  });
-
-  it("a Command that carries none leaves no call unanswered", async () => {
-    const { tool: give } = returning(() => new Command({ update: {} }));
-    const [result] = await results({ tools: [give] }, ["give", { amount: 1 }]);
-    expect(result).toMatchObject({ name: "give" });
   });
 });
 
