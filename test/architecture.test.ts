@@ -180,6 +180,25 @@ describe("the source", () => {
     expect(targets.filter((target) => !allowed.includes(layerOf(target)))).toEqual([]);
   });
 
+  it("imports downwards: no file imports itself, however many files are between", () => {
+    const below = new Map(
+      files.map(({ path, imports }) => [
+        path,
+        imports.filter((name) => name.startsWith(".")).map((name) => pathOf(path, name)),
+      ]),
+    );
+    const settled = new Set<string>();
+    const open: string[] = [];
+    const visit = (path: string): void => {
+      if (settled.has(path)) return;
+      expect(open, "a circle").not.toContain(path);
+      open.push(path);
+      for (const target of below.get(path) ?? []) visit(target);
+      settled.add(open.pop() ?? "");
+    };
+    for (const path of below.keys()) visit(path);
+  });
+
   it.each(files.filter(({ path }) => isPure(layerOf(path))))(
     "$path needs nothing from outside but what pure code may have",
     ({ path, imports }) => {

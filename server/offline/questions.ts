@@ -67,7 +67,7 @@ function clausesOf(text: string): Clause[] {
   return clauses;
 }
 
-const POLITE = String.raw`(?:(?:please|can you|could you|then) ){0,3}`;
+const POLITE = `(?:(?:please|can you|could you|then) ){0,3}`;
 const A_NOTE = String.raw`(?:(?:a|an|this|another|the) )?(?:new )?note\b(?: to (?:self|myself)\b)?`;
 const NOTES = String.raw`(?:in |through )?(?:all )?(?:of )?(?:my |the )?notes?\b`;
 /** What follows is the text of a note. */

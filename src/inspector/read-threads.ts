@@ -25,16 +25,13 @@ import { refusal } from "./this-machine.js";
 import { type ListView, viewListed } from "./view/list-view.js";
 import { questionsIn } from "./view/question.js";
 import { formOf, type RequestSettings } from "./view/request-form.js";
+import { asksModelNext, type Step, stepOf, withBranches } from "./view/steps.js";
 import {
   type Archive,
-  asksModelNext,
   lastRepairIn,
   type Moment,
   messagesIn,
-  type Step,
-  stepOf,
   type ThreadReading,
-  withBranches,
 } from "./view/thread-view.js";
 
 /** Each step has the whole history, so few steps of a long thread are read. */

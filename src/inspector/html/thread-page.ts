@@ -1,7 +1,8 @@
 import { type Finding, worthALook } from "../../doctor/finding.js";
 import { addToList } from "../../shared/values.js";
 import { nameIn } from "../view/message-view.js";
-import type { Place, Step, StepDifference, ThreadView } from "../view/thread-view.js";
+import type { Step } from "../view/steps.js";
+import type { Place, StepDifference, ThreadView } from "../view/thread-view.js";
 import { DIALECT_NAMES } from "../view/thread-view.js";
 import {
   amount,

@@ -7,7 +7,7 @@ import { MARKS } from "../../history/marks.js";
 import type { DialectName } from "../../providers/dialects.js";
 import type { ModelInputOptions } from "../../providers/input/to-model-input.js";
 import { safely, toJson } from "../../shared/json.js";
-import type { Step } from "./thread-view.js";
+import type { Step } from "./steps.js";
 
 /** With which settings a graph asks its model. A run can have others in its `context`. */
 export interface RequestSettings
