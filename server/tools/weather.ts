@@ -3,6 +3,7 @@
 import { type ToolRuntime, tool } from "@langchain/core/tools";
 import { z } from "zod/v4";
 import { isError } from "../../src/shared/is-error.js";
+import { parseJson } from "../../src/shared/json.js";
 
 export interface WeatherOptions {
   /** Base URL of the service that finds cities. @default "https://geocoding-api.open-meteo.com" */
@@ -98,14 +99,6 @@ async function get(
     signal?.throwIfAborted();
     const reason = timeout.aborted ? `no response within ${timeoutMs} ms` : readReason(error);
     throw new Error(`The weather service could not be reached: ${reason}.`, { cause: error });
-  }
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
   }
 }
 

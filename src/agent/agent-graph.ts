@@ -104,11 +104,7 @@ export class AgentGraph<Own = NoKeys, Update = NoKeys, Context = NoKeys> extends
     options: InvokeOptions<Context> = {},
   ): Promise<AgentResult<Own>> {
     const { graph, rest } = this.#begin(options, { isStreamed: false });
-    return graph.#invoke(input, rest);
-  }
-
-  #invoke(input: AgentInput<Update>, options: AnyOptions): Promise<AgentResult<Own>> {
-    return super.invoke(input, options);
+    return super.invoke.call(graph, input, rest);
   }
 
   override async stream<
@@ -175,12 +171,8 @@ export class AgentGraph<Own = NoKeys, Update = NoKeys, Context = NoKeys> extends
     if (saver !== undefined) graph.checkpointer = saver;
     return update(this.#plan.settings, async () => {
       await admitted.assertOwnResults(() => graph.getState(config));
-      return graph.#bulkUpdateState(config, admitted.supersteps);
+      return super.bulkUpdateState.call(graph, config, admitted.supersteps);
     });
-  }
-
-  #bulkUpdateState(...given: Parameters<BaseGraph["bulkUpdateState"]>) {
-    return super.bulkUpdateState(...given);
   }
 
   protected override shownEvent(event: StreamEvent): StreamEvent {
@@ -239,17 +231,9 @@ export class AgentGraph<Own = NoKeys, Update = NoKeys, Context = NoKeys> extends
     return graph;
   }
 
-  #getState(...given: Parameters<Drawn["getState"]>) {
-    return super.getState(...given);
-  }
-
-  #getStateHistory(...given: Parameters<BaseGraph["getStateHistory"]>) {
-    return super.getStateHistory(...given);
-  }
-
   /** The latest state of a thread, or the state of a checkpoint. A thread that does not exist has no messages. */
   override async getState(...given: Parameters<Drawn["getState"]>): Promise<AgentSnapshot<Own>> {
-    const snapshot = await this.#reader().#getState(...given);
+    const snapshot = await super.getState.call(this.#reader(), ...given);
     return { ...snapshot, values: { messages: [], ...snapshot.values } };
   }
 
@@ -262,7 +246,7 @@ export class AgentGraph<Own = NoKeys, Update = NoKeys, Context = NoKeys> extends
     ...[config, options]: Parameters<BaseGraph["getStateHistory"]>
   ): ReturnType<BaseGraph["getStateHistory"]> {
     let isLatest = options?.before === undefined && config.configurable?.["checkpoint_id"] === undefined;
-    for await (const snapshot of this.#reader().#getStateHistory(config, options)) {
+    for await (const snapshot of super.getStateHistory.call(this.#reader(), config, options)) {
       const waits = isLatest && snapshot.tasks.some(({ interrupts }) => interrupts.length > 0);
       isLatest = false;
       yield waits ? { ...snapshot, values: (await this.getState(config)).values } : snapshot;

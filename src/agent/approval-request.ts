@@ -5,7 +5,7 @@
 
 import type { JSONSchema } from "@langchain/core/utils/json_schema";
 import { z } from "zod/v4";
-import { toJson } from "../shared/json.js";
+import { parseJson, toJson } from "../shared/json.js";
 import { listWithOr } from "../shared/text.js";
 import { isRecord } from "../shared/values.js";
 import { isToolTask, type ToolTask } from "../threads/langgraph/read-checkpoints.js";
@@ -243,14 +243,9 @@ function withJsonAt(value: unknown, path: readonly PropertyKey[]): unknown {
 }
 
 function readJson(text: unknown): unknown {
-  if (typeof text !== "string") return undefined;
-  try {
-    const value: unknown = JSON.parse(text);
-    // A JSON string in the text would be refused again.
-    return typeof value === "string" ? undefined : value;
-  } catch {
-    return undefined;
-  }
+  const value = typeof text === "string" ? parseJson(text) : undefined;
+  // A JSON string in the text would be refused again.
+  return typeof value === "string" ? undefined : value;
 }
 
 /** The first fault that a tool's schema finds. Takes zod schemas and, as in tools of MCP servers, JSON schemas. */

@@ -8,7 +8,7 @@ import { surveyOf } from "../history/open-calls.js";
 import { hasMessage } from "../history/reducer/normalize-history.js";
 import { reduceMessages } from "../history/reducer/reduce-messages.js";
 import { endingRun } from "../history/result.js";
-import { coverageOf, isUserMessage } from "../history/summary.js";
+import { archiveOf, isUserMessage } from "../history/summary.js";
 import { isArchived } from "../threads/archive.js";
 import { emitEvent } from "../threads/events.js";
 import { type ToolTask, toolTasksOf } from "../threads/langgraph/read-checkpoints.js";
@@ -238,7 +238,7 @@ export async function withFreshId<Message extends BaseMessage>(
 
 function hasArchivedSummary(history: readonly BaseMessage[]): boolean {
   if (surveyOf(history).summaries === 0) return false;
-  return history.some((message) => coverageOf(message)?.kind === "archive");
+  return history.some((message) => archiveOf(message) !== undefined);
 }
 
 /** A response with the name of its agent. Other messages, and responses with a name, stay the same. */

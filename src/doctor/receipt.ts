@@ -2,6 +2,7 @@
 
 import { open, readFile } from "node:fs/promises";
 import { InvalidSettingError } from "../errors.js";
+import { parseJson } from "../shared/json.js";
 import { isRecord } from "../shared/values.js";
 import type { RepairStep, Unplaced } from "./plan.js";
 
@@ -136,7 +137,7 @@ export async function readReceiptLines(
   const entries: ReceiptEntry[] = [];
   const damaged: number[] = [];
   for (const [index, line] of lines.entries()) {
-    const entry = parsed(line);
+    const entry = parseJson(line);
     if (isEntry(entry)) entries.push(entry);
     else if (line.trim() !== "" && index < lines.length - 1) damaged.push(index + 1);
   }
@@ -147,14 +148,6 @@ export async function readReceiptLines(
       path,
     );
   return { entries, damaged };
-}
-
-function parsed(line: string): unknown {
-  try {
-    return JSON.parse(line);
-  } catch {
-    return undefined;
-  }
 }
 
 function isEntry(value: unknown): value is ReceiptEntry {

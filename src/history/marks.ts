@@ -50,6 +50,12 @@ function marksOf({ additional_kwargs }: BaseMessage): [string, unknown][] {
   });
 }
 
+/** A copy of the message with these marks, besides those that it has. */
+export function withMarks<T extends BaseMessage>(message: T, marks: Readonly<Record<string, unknown>>): T {
+  const additional_kwargs = { ...message.additional_kwargs, ...marks };
+  return copyMessage<BaseMessage>(message, { additional_kwargs }) as T;
+}
+
 /** The message without marks. A message without any is returned as it is. */
 export function withoutMarks<T extends BaseMessage>(message: T): T {
   if (!hasMark(message.additional_kwargs)) return message;
@@ -68,8 +74,7 @@ export function withStoredMarks<T extends BaseMessage>(message: T, stored: BaseM
   if (marks.length === 0) return message;
   const isSummary = stored.additional_kwargs?.[MARKS.coverage] !== undefined;
   if (!isSummary && toJson(message.content) !== toJson(stored.content)) return message;
-  const additional_kwargs = { ...message.additional_kwargs, ...Object.fromEntries(marks) };
-  return copyMessage<BaseMessage>(message, { additional_kwargs }) as T;
+  return withMarks(message, Object.fromEntries(marks));
 }
 
 const trusted = new WeakSet<object>();

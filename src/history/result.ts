@@ -3,8 +3,8 @@
 import { type BaseMessage, ToolMessage } from "@langchain/core/messages";
 import { isRecord } from "../shared/values.js";
 import type { Call } from "./call.js";
-import { MARKS } from "./marks.js";
-import { copyMessage, placeholderId } from "./message.js";
+import { MARKS, withMarks } from "./marks.js";
+import { placeholderId } from "./message.js";
 
 /** The content of a result that would be empty: some providers refuse one. */
 export const NO_OUTPUT = "(no output)";
@@ -76,9 +76,7 @@ export function isMadeUpResult(message: BaseMessage): boolean {
 }
 
 export function endingRun(result: ToolMessage): ToolMessage {
-  return copyMessage(result, {
-    additional_kwargs: { ...result.additional_kwargs, [MARKS.endsRun]: true },
-  });
+  return withMarks(result, { [MARKS.endsRun]: true });
 }
 
 /** The results at the end of a list. */
@@ -134,13 +132,12 @@ export function createPlaceholder(call: Call, cause: PlaceholderCause, place: st
  * @param after The id of the message that it follows; `""` if it is the first of the history.
  */
 export function markRecovered<Message extends BaseMessage>(message: Message, after: string): Message {
-  const additional_kwargs = { ...message.additional_kwargs, [MARKS.recovered]: { after } };
-  return copyMessage<BaseMessage>(message, { additional_kwargs }) as Message;
+  return withMarks(message, { [MARKS.recovered]: { after } });
 }
 
 /** A copy of a recovered result with the mark. It names no place, because a result stands at its call. */
 export function markRecoveredResult(result: ToolMessage): ToolMessage {
-  return copyMessage(result, { additional_kwargs: { ...result.additional_kwargs, [MARKS.recovered]: {} } });
+  return withMarks(result, { [MARKS.recovered]: {} });
 }
 
 /** The id of the message that a recovered message follows. Undefined for every other message. */
@@ -153,6 +150,5 @@ export function recoveredAfter(message: BaseMessage): string | undefined {
 /** The message as the history stores it: the mark stays, but names no place. */
 export function withoutPlace<Message extends BaseMessage>(message: Message): Message {
   if (recoveredAfter(message) === undefined) return message;
-  const additional_kwargs = { ...message.additional_kwargs, [MARKS.recovered]: {} };
-  return copyMessage<BaseMessage>(message, { additional_kwargs }) as Message;
+  return withMarks(message, { [MARKS.recovered]: {} });
 }

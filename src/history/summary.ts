@@ -16,7 +16,7 @@ interface Kept extends Covered {
   readonly kind: "keep";
 }
 
-interface Archived extends Covered {
+export interface Archived extends Covered {
   readonly kind: "archive";
   readonly calls: readonly string[];
   /** Those of `calls` without a real result, including calls of earlier summaries. If absent, all of `calls`. */
@@ -51,6 +51,12 @@ export function coverageOf(message: BaseMessage): Coverage | undefined {
   if (!isSummaryText(message)) return undefined;
   const value: unknown = message.additional_kwargs[MARKS.coverage];
   return isCoverage(value) ? value : undefined;
+}
+
+/** What a summary has moved to the archive. Undefined for every other message. */
+export function archiveOf(message: BaseMessage | undefined): Archived | undefined {
+  const coverage = message && coverageOf(message);
+  return coverage?.kind === "archive" ? coverage : undefined;
 }
 
 /** Whether a user wrote the message: it is a human message without the mark of a summary. */

@@ -4,8 +4,7 @@ import { type ServerClient, threadsOfClient } from "../doctor/targets/server-tar
 import type { ThreadStore } from "../doctor/thread-store.js";
 import { toPlain } from "../history/message.js";
 import { importOptional } from "../shared/import-optional.js";
-import { safely } from "../shared/json.js";
-import { listWithOr, printableLine } from "../shared/text.js";
+import { decoded, listWithOr, printableLine } from "../shared/text.js";
 import { HEADERS, threadLink } from "./html/layout.js";
 import { errorPage, listPage } from "./html/list-page.js";
 import { Markup } from "./html/markup.js";
@@ -191,10 +190,6 @@ function answerRefusal(error: unknown, request: Request): Response {
  */
 
 const LONGEST_QUERY = 200;
-
-function decoded(part: string): string {
-  return safely(() => decodeURIComponent(part), part);
-}
 
 /** @throws Error that names a parameter that is unknown, or given twice. */
 function checkNames(query: URLSearchParams, known: readonly string[]): void {

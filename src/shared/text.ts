@@ -1,7 +1,7 @@
 /** Parts of messages to people. */
 
 import leven from "leven";
-import { toJson } from "./json.js";
+import { safely, toJson } from "./json.js";
 
 /** The share of letters that can differ. */
 const TOLERANCE = 1 / 3;
@@ -98,4 +98,9 @@ export function printableLine(text: string): string {
 
 function escapeOf(character: string): string {
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
+}
+
+/** A part of an address, decoded if it can be. */
+export function decoded(part: string): string {
+  return safely(() => decodeURIComponent(part), part);
 }

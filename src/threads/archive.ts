@@ -3,13 +3,13 @@
 import { isDeepStrictEqual } from "node:util";
 import { type BaseMessage, mapChatMessagesToStoredMessages } from "@langchain/core/messages";
 import { callsOf, isAIMessage } from "../history/call.js";
-import { MARKS } from "../history/marks.js";
+import { MARKS, withMarks } from "../history/marks.js";
 import { copyMessage } from "../history/message.js";
 import { coerceMessage, isMessage } from "../history/read-messages.js";
 import { publishRepairs } from "../history/reducer/paired-messages.js";
 import { createRepair } from "../history/reducer/repair.js";
 import { callIdOf, HIDDEN_ID_PREFIX, isResult } from "../history/result.js";
-import { type Coverage, coverageOf } from "../history/summary.js";
+import { type Archived, archiveOf, coverageOf } from "../history/summary.js";
 import { isRecord } from "../shared/values.js";
 import type { AgentEvent } from "./events.js";
 import { escapeText, escapeValue, threadNamespace, unescapeValue } from "./stores.js";
@@ -173,7 +173,7 @@ export async function loadArchived(
   const missing = new Map<string, MissingMessage>();
   let unread = messages;
   while (unread.length > 0) {
-    const named = new Set(unread.flatMap((message) => archivedBy(message)?.messages ?? []));
+    const named = new Set(unread.flatMap((message) => archiveOf(message)?.messages ?? []));
     const wanted = [...named].filter((id) => !known.has(id) && !missing.has(id));
     const found = await Promise.all(wanted.map(read));
     unread = found.filter((one) => "content" in one);
@@ -192,7 +192,7 @@ async function archivedIds(
   let unread = history;
   while (unread.length > 0) {
     const named = unread
-      .flatMap((message) => archivedBy(message)?.messages ?? [])
+      .flatMap((message) => archiveOf(message)?.messages ?? [])
       .filter((id) => !ids.has(id));
     for (const id of named) ids.add(id);
     const found = await Promise.all(named.filter((id) => id.startsWith(HIDDEN_ID_PREFIX)).map(read));
@@ -258,22 +258,15 @@ export function inOrder(ids: readonly string[], { known, missing, places }: Plac
       continue;
     }
     const rest = coverage.kind === "archive" ? coverageOfMissing(coverage, known, missing) : undefined;
-    if (rest !== undefined) messages.push(withCoverage(message, rest));
+    if (rest !== undefined) messages.push(withMarks(message, { [MARKS.coverage]: rest }));
     lists.push({ owner: id, left: orderOf(message).toReversed() });
   }
   return messages;
 }
 
-type Archived = Extract<Coverage, { readonly kind: "archive" }>;
-
-function archivedBy(message: BaseMessage): Archived | undefined {
-  const coverage = coverageOf(message);
-  return coverage?.kind === "archive" ? coverage : undefined;
-}
-
 /** The ids that an archiving summary lists. Messages that a summary keeps in the state are in the list next to it. */
 function orderOf(message: BaseMessage | undefined): readonly string[] {
-  const coverage = message && archivedBy(message);
+  const coverage = archiveOf(message);
   return coverage?.order ?? coverage?.messages ?? [];
 }
 
@@ -286,10 +279,4 @@ function coverageOfMissing(coverage: Archived, known: Known, missing: Missing): 
   const unanswered = coverage.unanswered?.filter(isLost);
   const calls = coverage.calls.filter(isLost);
   return { kind: "archive", asOf: coverage.asOf, messages, order: messages, calls, unanswered };
-}
-
-function withCoverage(summary: BaseMessage, coverage: Archived): BaseMessage {
-  return copyMessage(summary, {
-    additional_kwargs: { ...summary.additional_kwargs, [MARKS.coverage]: coverage },
-  });
 }

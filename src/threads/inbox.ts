@@ -57,14 +57,16 @@ function timeOf(createdAt: unknown): number {
   return Number.isNaN(time) ? 0 : time;
 }
 
-/** Puts a message into the inbox, without an entry in the store's index. */
-export async function putIntoInbox(
-  store: InboxStore,
-  threadId: string,
-  key: string,
-  value: Record<string, unknown>,
-): Promise<void> {
-  await store.put(threadNamespace("inbox", threadId), key, escapeValue(value), false);
+export const putIntoInbox = puttingInto((threadId) => threadNamespace("inbox", threadId));
+
+/** Puts an item without an entry in the store's index. */
+function puttingInto(namespaceOf: (threadId: string) => string[]) {
+  return async (
+    store: InboxStore,
+    threadId: string,
+    key: string,
+    value: Record<string, unknown>,
+  ): Promise<void> => store.put(namespaceOf(threadId), key, escapeValue(value), false);
 }
 
 /**
@@ -75,14 +77,7 @@ const RESULTS = "results";
 
 const resultsOf = (threadId: string) => [...threadNamespace("inbox", threadId), RESULTS];
 
-export async function putResult(
-  store: InboxStore,
-  threadId: string,
-  key: string,
-  value: Record<string, unknown>,
-): Promise<void> {
-  await store.put(resultsOf(threadId), key, escapeValue(value), false);
-}
+export const putResult = puttingInto(resultsOf);
 
 /** The values, in the order in which they were put. */
 export async function readResults(store: InboxStore, threadId: string): Promise<readonly unknown[]> {

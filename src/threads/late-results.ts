@@ -24,7 +24,7 @@ import {
   markRecoveredResult,
   type PlaceholderCause,
 } from "../history/result.js";
-import { coverageOf } from "../history/summary.js";
+import { archiveOf } from "../history/summary.js";
 import { viewOf } from "../providers/models/model-view.js";
 import { hashText, toJson } from "../shared/json.js";
 import { isRecord, recordsIn } from "../shared/values.js";
@@ -210,7 +210,7 @@ const DECIDED: ReadonlySet<unknown> = new Set<PlaceholderCause>(["invalid-argume
 function mayHoldPlace(message: BaseMessage): boolean {
   const { [MARKS.placeholder]: cause, [MARKS.recovered]: recovered } = message.additional_kwargs ?? {};
   if (isResult(message)) return recovered !== undefined || (isPlaceholder(message) && !DECIDED.has(cause));
-  return coverageOf(message)?.kind === "archive";
+  return archiveOf(message) !== undefined;
 }
 
 /** The message that answers the call. Undefined if there is no such call. */

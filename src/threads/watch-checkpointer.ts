@@ -5,6 +5,7 @@
 import { randomInt } from "node:crypto";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { BaseCheckpointSaver, CheckpointTuple } from "@langchain/langgraph";
+import { safely } from "../shared/json.js";
 import { isRecord } from "../shared/values.js";
 import { nodesToEnter, readDelta, saveResumeValue } from "./langgraph/read-checkpoints.js";
 import { isSaver, replaceMethods } from "./langgraph/replace-methods.js";
@@ -280,11 +281,8 @@ function pinningSerializer(serde: Serializer): Serializer {
 
 /** Undefined for what is not JSON, such as an encrypted value. */
 function parsed(data: Uint8Array | string): { readonly value: unknown } | undefined {
-  try {
-    return { value: JSON.parse(typeof data === "string" ? data : new TextDecoder().decode(data)) };
-  } catch {
-    return undefined;
-  }
+  const text = (): string => (typeof data === "string" ? data : new TextDecoder().decode(data));
+  return safely(() => ({ value: JSON.parse(text()) }), undefined);
 }
 
 function isSerialized(value: unknown): value is Record<string, unknown> {

@@ -30,9 +30,9 @@ interface Onion<Context> {
    * Contract: called before a layer runs the inner layers again, which waits for it. The span is what the inner layers
    * wrote the last time.
    */
-  readonly onRetry?: (context: Context, written: Span) => void | Promise<void>;
-  /** Contract: how many updates of the state the context has. @default none */
-  readonly countUpdates?: (context: Context) => number;
+  readonly onRetry?: (written: Span) => void | Promise<void>;
+  /** The updates of the state that the layers have written. @default none */
+  readonly updates?: readonly unknown[];
 }
 
 /** Positions in a list: `from` is the first one, and `to` is after the last one. */
@@ -57,7 +57,7 @@ export type Exit =
 
 /** Runs the layers around the core. Never rejects: errors are part of the `Exit`. */
 export function runOnion<Context extends WithResult>(
-  { layers, core, onRetry, countUpdates = () => 0 }: Onion<Context>,
+  { layers, core, onRetry, updates = [] }: Onion<Context>,
   context: Context,
 ): Promise<Exit> {
   const runFrom = async (depth: number): Promise<void> => {
@@ -65,10 +65,10 @@ export function runOnion<Context extends WithResult>(
     if (layer === undefined) return core(context);
     let written: Span = { from: 0, to: 0 };
     return runLayer(layer, context, async (isRetry) => {
-      if (isRetry) await onRetry?.(context, written);
-      const from = countUpdates(context);
+      if (isRetry) await onRetry?.(written);
+      const from = updates.length;
       await runFrom(depth + 1).finally(() => {
-        written = { from, to: countUpdates(context) };
+        written = { from, to: updates.length };
       });
     });
   };

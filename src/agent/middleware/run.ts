@@ -211,8 +211,7 @@ export async function runModelMiddleware(
     current.answer = whole;
     hook.settle({ result: cloneMessage(whole) });
   };
-  const countUpdates = (): number => hook.updates.length;
-  const onRetry = async (_context: ChatContext, written: Span): Promise<void> => {
+  const onRetry = async (written: Span): Promise<void> => {
     hook.beginAttempt(written, { result: undefined });
     const { answer, streaming } = attempt ?? {};
     attempt?.abandon();
@@ -221,7 +220,7 @@ export async function runModelMiddleware(
     if (answer !== undefined) await discard(answer, !mayChange);
   };
   const leave = async (): Promise<ChatOutcome> => {
-    const exit = await runOnion({ layers, core, onRetry, countUpdates }, hook.view);
+    const exit = await runOnion({ layers, core, onRetry, updates: hook.updates }, hook.view);
     if (exit.kind === "threw") throw exit.error;
     const given = hook.fields.result && cloneMessage(hook.fields.result);
     const answer = attempt?.answer;
@@ -314,10 +313,8 @@ export async function runToolMiddleware<Outcome, Update>(
       throw error;
     }
   };
-  const onRetry = (_context: FunctionContext, written: Span): void =>
-    hook.beginAttempt(written, { error: undefined });
-  const countUpdates = (): number => hook.updates.length;
-  const exit = await runOnion({ layers, core, onRetry, countUpdates }, hook.view);
+  const onRetry = (written: Span): void => hook.beginAttempt(written, { error: undefined });
+  const exit = await runOnion({ layers, core, onRetry, updates: hook.updates }, hook.view);
   // An interrupt must pass even if a middleware catches every error.
   if (thrown !== undefined) throw thrown.error;
   if (exit.kind === "threw") {

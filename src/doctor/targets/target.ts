@@ -7,6 +7,7 @@ import { pathToFileURL } from "node:url";
 import { Option, type OptionValues } from "commander";
 import { importOptional } from "../../shared/import-optional.js";
 import { parseJson } from "../../shared/json.js";
+import { decoded } from "../../shared/text.js";
 import { isRecord } from "../../shared/values.js";
 import { errorText, type ThreadStore } from "../thread-store.js";
 
@@ -112,19 +113,11 @@ export type HideSecrets = (text: string) => string;
 export function hideSecrets(address: string | undefined, others: readonly string[] = []): HideSecrets {
   const url = address !== undefined && URL.canParse(address) ? new URL(address) : undefined;
   const password = url?.password ?? "";
-  const secrets = [password, decode(password), ...others].filter((secret) => secret.length > 2);
+  const secrets = [password, decoded(password), ...others].filter((secret) => secret.length > 2);
   return (text) => {
     const whole = address === undefined ? text : text.replaceAll(address, safeAddress(address));
     return secrets.reduce((rest, secret) => rest.replaceAll(secret, HIDDEN), whole);
   };
-}
-
-function decode(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }
 
 /**

@@ -40,7 +40,7 @@ import { withStoredMarks } from "../marks.js";
 import { deriveUnusedId, REMOVE_ALL_MESSAGES } from "../message.js";
 import { isMessage, listOf, readMessage } from "../read-messages.js";
 import { callIdOf, isPlaceholder, isResult, recoveredAfter, withoutPlace } from "../result.js";
-import { coverageOf } from "../summary.js";
+import { archiveOf, coverageOf } from "../summary.js";
 import { Draft, type DraftGroup, type Place, type Slot } from "./draft.js";
 import { hasId, identify, normalizeHistory, type Report } from "./normalize-history.js";
 import { createRepair, type Repair } from "./repair.js";
@@ -246,8 +246,7 @@ function archiveCovered(
 ): void {
   const coverage = coverageOf(summary);
   if (coverage?.kind !== "archive") return;
-  const formerCoverage = former === undefined ? undefined : coverageOf(former);
-  const alreadyArchived = new Set(formerCoverage?.kind === "archive" ? formerCoverage.messages : []);
+  const alreadyArchived = new Set(archiveOf(former)?.messages);
   const covered = new Set(coverage.messages.filter((id) => !alreadyArchived.has(id)));
   const unnamedResults: ToolMessage[] = [];
   for (const id of covered) {
