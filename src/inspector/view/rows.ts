@@ -302,19 +302,39 @@ export function foldRows(rows: readonly Row[], isEnd: boolean): readonly ShownRo
     let end = start + 1;
     while (word !== undefined && end < rows.length && wordAt(end) === word) end += 1;
     const run = rows.slice(start, end);
-    if (word !== undefined && run.length >= LEAST_ROWS) shown.push({ kind: "fold", word, rows: run });
+    const told = run.some(isOfForm) ? "with the text that is stored" : word;
+    if (told !== undefined && run.length >= LEAST_ROWS) shown.push({ kind: "fold", word: told, rows: run });
     else shown.push(...run.map((row): ShownRow => ({ kind: "row", row })));
     start = end;
   }
   return shown;
 }
 
+/** Whether a reader sees the same text stored and sent. Ids and the model's own state can differ. */
+export function isSameText({ stored, addition, sent, sentElsewhere, storedElsewhere }: Row): boolean {
+  const [message, first] = [stored?.message ?? addition, sent[0]];
+  if (message === undefined || first === undefined || sent.length > 1) return false;
+  const isHere = sentElsewhere.length + storedElsewhere.length === 0;
+  return isHere && textsOf(message) === textsOf(first.message);
+}
+
+const textsOf = ({ content, pictures, calls }: MessageView): string =>
+  JSON.stringify([content, pictures.length, calls.map(({ name, arguments: given }) => [name, given])]);
+
+/** Whether nothing but the form changed for the provider. */
+export const isOfForm = (row: Row): boolean =>
+  row.kind === "changed" && isSameText(row) && row.sent.every(({ marks }) => marks.every(isMarkOfForm));
+
+export const isMarkOfForm = ({ tone, code }: Mark): boolean => tone === "neutral" && code !== "next-message";
+
 /** What the row would be folded under; undefined for a row that must be seen. */
 function foldWord(row: Row | undefined, isEarlier: boolean): string | undefined {
   if (row?.stored === undefined || row.sentElsewhere.length > 0 || row.stored.marks.length > 0)
     return undefined;
-  if (row.kind === "as-stored") {
-    const isNews = row.sent.some(({ novelty, marks }) => novelty === "changed" || marks.length > 0);
+  if (row.kind === "as-stored" || isOfForm(row)) {
+    const isNews = row.sent.some(
+      ({ novelty, marks }) => novelty === "changed" || (row.kind === "as-stored" && marks.length > 0),
+    );
     return isEarlier && !isNews ? "as stored" : undefined;
   }
   return row.sent.length > 0 ? undefined : row.absence.map(({ word }) => word).join(", ");
