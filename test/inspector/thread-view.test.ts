@@ -189,7 +189,7 @@ describe("the rows of a thread", () => {
     const turn = [human("a"), asking("b", "call_1"), result("c", "call_1"), answer("d")];
     const history = [...turn, human("x"), answer("y"), human("z")];
     expect(rowsOf(view(history, { dialect: "mistral" }))).toEqual([
-      "(with the text that is stored",
+      "(with the same text as stored",
       "user 1 | user 1",
       "assistant 2 | assistant 2* [call id renamed]",
       "tool result 3 | tool result 3* [call id renamed]",

@@ -95,7 +95,7 @@ main{padding:.8rem .8rem 3rem}.top{padding:.7rem .9rem}.panel{padding:.7rem .9re
 .threads,.threads tbody,.threads tr,.threads th,.threads td{display:block}.threads thead{position:absolute;clip-path:inset(50%)}
 .threads{border:0;background:none}.threads tr{background:var(--panel);border:1px solid var(--line);border-radius:10px;margin-bottom:.75rem;padding:.4rem 0}
 .threads tbody th{min-width:0;max-width:none}.threads th,.threads td{border:0;padding:.25rem .9rem}.threads td.number{text-align:left}
-.threads td::before{content:attr(data-label);display:inline-block;min-width:7.5rem;font-size:13px;color:var(--soft)}
+.threads td,.threads td.number{padding-left:8.4rem}.threads td::before{content:attr(data-label);display:inline-block;min-width:7.5rem;margin-left:-7.5rem;font-size:13px;color:var(--soft)}
 .row{padding:.55rem .8rem .6rem}.row.result{padding-left:1.6rem}
 form.panel,.panel form{display:grid;grid-template-columns:minmax(0,1fr) minmax(0,1fr)}form.panel label:first-child,form.panel p{grid-column:1/-1}.panel input,.panel select,.panel button{width:100%}
 .threads .title{display:inline-block;margin-bottom:.1rem}

@@ -302,7 +302,7 @@ export function foldRows(rows: readonly Row[], isEnd: boolean): readonly ShownRo
     let end = start + 1;
     while (word !== undefined && end < rows.length && wordAt(end) === word) end += 1;
     const run = rows.slice(start, end);
-    const told = run.some(isOfForm) ? "with the text that is stored" : word;
+    const told = run.some(isOfForm) ? "with the same text as stored" : word;
     if (told !== undefined && run.length >= LEAST_ROWS) shown.push({ kind: "fold", word: told, rows: run });
     else shown.push(...run.map((row): ShownRow => ({ kind: "row", row })));
     start = end;
