@@ -23,11 +23,6 @@ import {
 import { html, type Markup } from "./markup.js";
 import { goneList, type LinkTo, messageRows } from "./messages.js";
 
-/** What the reader chose, for the links of the page. */
-export interface Chosen extends ThreadLink {
-  readonly page?: number | undefined;
-}
-
 interface Surroundings {
   /** In milliseconds. */
   readonly now: number;
@@ -47,7 +42,7 @@ interface Shown {
 /** The page `/tether/threads/:id`. */
 export function threadPage(
   view: ThreadView,
-  { page: _, ...chosen }: Chosen,
+  { page: _, ...chosen }: ThreadLink,
   { now, repair }: Surroundings,
 ): Markup {
   const { threadId, title, report, rows, difference, steps } = view;
@@ -247,7 +242,7 @@ const ORIGINS: Readonly<Record<ThreadView["form"]["origin"], string>> = {
   unknown: "every provider",
 };
 
-function tools({ view, link }: Shown, { page: _, ...chosen }: Chosen): Markup {
+function tools({ view, link }: Shown, { page: _, ...chosen }: ThreadLink): Markup {
   const { form, totals, soundness, brokenInRequest, step, steps, threadId, onlyChanges, page } = view;
   const asked = steps.filter(({ asksModel, branch }) => asksModel && branch === (step?.branch ?? 1));
   const place = steps.findIndex(({ checkpointId }) => checkpointId === step?.checkpointId);
