@@ -18,6 +18,7 @@ import {
   listThreads,
   nodesToEnter,
   readDelta,
+  sentNodes,
   waitingInterrupts,
   waitsForNode,
   writesOfLostRun,
@@ -245,7 +246,7 @@ async function readThread({ graph, saver: given }: Opened, ref: ThreadRef): Prom
     otherChannels: Object.keys(values).filter((name) => name !== MESSAGES && isOwnName(name)),
     otherGraph,
     tellsStarts: true,
-    mendedBy: graph && mendedBy(Object.keys(graph.nodes)),
+    mendedBy: graph === undefined ? mendedByNodes(tuple) : mendedBy(Object.keys(graph.nodes)),
   };
 }
 
@@ -382,7 +383,7 @@ async function stepOf(opened: Opened, tuple: CheckpointTuple): Promise<ThreadSte
     createdAt: checkpoint.ts,
     metadata: { ...metadata },
     messages: await listAt(opened, tuple),
-    next: shown?.next ?? nodesToEnter(tuple),
+    next: shown?.next ?? [...nodesToEnter(tuple), ...sentNodes(tuple)],
     tasks: (shown?.tasks ?? []).map((task) => ({
       node: task.name,
       result: Reflect.get(task, "result"),
@@ -589,6 +590,12 @@ const AGENT_NODES = ["patch", "summarize", "model", "approve", "tools"];
 export function mendedBy(nodes: readonly string[]): NonNullable<StoredThread["mendedBy"]> {
   if (nodes.includes("tether.before_agent")) return "middleware";
   return AGENT_NODES.every((name) => nodes.includes(name)) ? "agent" : "nobody";
+}
+
+/** What the nodes that ran tell of an agent of `createAgent`. The nodes of another graph do not tell it. */
+function mendedByNodes({ checkpoint: { versions_seen = {} } }: CheckpointTuple): StoredThread["mendedBy"] {
+  const ran = Object.keys(versions_seen);
+  return ran.includes("model_request") ? mendedBy(ran) : undefined;
 }
 
 /**

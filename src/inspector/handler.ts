@@ -5,10 +5,10 @@ import type { ThreadStore } from "../doctor/thread-store.js";
 import { toPlain } from "../history/message.js";
 import { importOptional } from "../shared/import-optional.js";
 import { decoded, listWithOr, printableLine } from "../shared/text.js";
-import { HEADERS, threadLink } from "./html/layout.js";
+import { HEADERS, type ThreadLink, threadLink } from "./html/layout.js";
 import { errorPage, listPage } from "./html/list-page.js";
 import { Markup } from "./html/markup.js";
-import { type Chosen, threadPage } from "./html/thread-page.js";
+import { threadPage } from "./html/thread-page.js";
 import {
   type ListQuestion,
   readList,
@@ -216,7 +216,7 @@ function listQuestionOf(query: URLSearchParams): ListQuestion {
   };
 }
 
-function chosenIn(query: URLSearchParams): Chosen & Omit<ThreadQuestion, "threadId"> {
+function chosenIn(query: URLSearchParams): ThreadLink & Omit<ThreadQuestion, "threadId"> {
   checkNames(query, ["step", "dialect", "maxTokens", "only", "page", "at"]);
   return {
     step: valueIn(query, "step", "the id of a checkpoint", (text) => (UUID.test(text) ? text : undefined)),

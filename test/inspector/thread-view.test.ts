@@ -180,6 +180,22 @@ describe("the rows of a thread", () => {
     ]);
   });
 
+  it("fold messages of which the form alone changes, for a strict provider too", () => {
+    const turn = [human("a"), asking("b", "call_1"), result("c", "call_1"), answer("d")];
+    const history = [...turn, human("x"), answer("y"), human("z")];
+    expect(rowsOf(view(history, { dialect: "mistral" }))).toEqual([
+      "(with the same text as stored",
+      "user 1 | user 1",
+      "assistant 2 | assistant 2* [call id renamed]",
+      "tool result 3 | tool result 3* [call id renamed]",
+      "assistant 4 | assistant 4",
+      ")",
+      "user 5 | user 5",
+      "assistant 6 | assistant 6",
+      "user 7 | user 7",
+    ]);
+  });
+
   it("show a moved result at both places", () => {
     const seen = view([human("a"), asking("b", "c1"), human("f"), result("c", "c1")]);
     expect(rowsOf(seen)).toEqual([

@@ -52,9 +52,9 @@ details>summary{cursor:pointer;color:var(--link)}
 `;
 
 const LIST = `
-.threads{width:100%;border-collapse:collapse;background:var(--panel);border:1px solid var(--line);border-radius:10px;border-spacing:0}
+.threads{width:100%;border-collapse:separate;overflow:clip;background:var(--panel);border:1px solid var(--line);border-radius:10px;border-spacing:0}
 .threads th,.threads td{padding:.7rem .8rem;text-align:left;vertical-align:top;border-bottom:1px solid var(--line)}
-.threads thead th{font-size:13px;font-weight:600;color:var(--soft)}.threads tbody th{font-weight:400;max-width:24rem}
+.threads thead th{font-size:13px;font-weight:600;color:var(--soft)}.threads tbody th{font-weight:400;min-width:14rem;max-width:24rem}
 .threads tbody tr:last-child>*{border-bottom:0}.threads td.number,.threads th.number{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}
 .threads td .chip{white-space:nowrap}.threads .title{font-weight:600;overflow-wrap:anywhere}.threads .mono{display:block;color:var(--soft);font-size:12px;overflow-wrap:anywhere}
 `;
@@ -63,7 +63,8 @@ const THREAD = `
 .thread{display:grid;grid-template-columns:15rem minmax(0,1fr);gap:1.25rem;align-items:start}.content{grid-column:2;grid-row:1;min-width:0}
 .rail{grid-column:1;grid-row:1;position:sticky;top:4rem;max-height:calc(100vh - 5rem);overflow:auto;font-size:13px}.rail h2{font-size:14px;margin-bottom:.4rem}
 .rail li{border-left:2px solid var(--line);margin-left:.3rem}.rail li.branch{margin-left:1rem;border-left-style:dashed}
-.rail a{display:grid;gap:.05rem;padding:.3rem .6rem;color:var(--ink);text-decoration:none;overflow-wrap:anywhere;border-radius:0 6px 6px 0}.rail li.other b{font-weight:400;color:var(--soft)}.rail .chip{justify-self:start;font-size:12px}
+.rail a{display:grid;gap:.05rem;padding:.3rem .6rem;color:var(--ink);text-decoration:none;overflow-wrap:anywhere;border-radius:0 6px 6px 0}.rail li.other b{font-weight:400;color:var(--soft)}.rail li>a .chip{font-size:12px;padding-inline:.35rem}.rail li:not(:has(a)){padding:.5rem .6rem .1rem}
+.rail .name{display:flex;flex-wrap:wrap;gap:0 .4rem;align-items:baseline}.rail .name>:last-child{margin-left:auto;font-size:12px}.tools a.narrow{display:none}
 .rail a:hover{background:var(--sunk)}.rail a[aria-current]{background:var(--sunk);box-shadow:inset 3px 0 0 var(--link)}
 .story{font-size:16px}.story p+p{margin-top:.15rem}.chip+.chip{margin-left:.3rem}.head .chip+.chip{margin-left:0}.story .soft{font-size:14px}.good-text{color:var(--good-ink)}.warning-text{color:var(--warning-ink)}.bad-text{color:var(--bad-ink)}
 .tools{display:flex;flex-wrap:wrap;gap:.4rem 1.25rem;align-items:center;margin-bottom:.75rem;font-size:14px}.tools nav{display:flex;flex-wrap:wrap;gap:.4rem 1.25rem}.tools a,.tools summary{display:inline-block;padding:.2rem 0}.tools details[open]{flex-basis:100%}.tools .panel{margin:.4rem 0 0}
@@ -88,19 +89,19 @@ figure{margin:.4rem 0 0}img{max-width:100%;max-height:20rem;border:1px solid var
 `;
 
 const NARROW = `
-@media (max-width:56rem){
+@media screen and (max-width:56rem){
 main{padding:.8rem .8rem 3rem}.top{padding:.7rem .9rem}.panel{padding:.7rem .9rem}
-.thread{grid-template-columns:minmax(0,1fr)}.content,.rail{grid-column:1;grid-row:auto}.rail{position:static;max-height:none}
+.thread{grid-template-columns:minmax(0,1fr)}.content,.rail{grid-column:1;grid-row:auto}.rail{position:static;max-height:none}.tools a.narrow{display:inline-block}
 .threads,.threads tbody,.threads tr,.threads th,.threads td{display:block}.threads thead{position:absolute;clip-path:inset(50%)}
 .threads{border:0;background:none}.threads tr{background:var(--panel);border:1px solid var(--line);border-radius:10px;margin-bottom:.75rem;padding:.4rem 0}
-.threads tbody th{max-width:none}.threads th,.threads td{border:0;padding:.25rem .9rem}.threads td.number{text-align:left}
-.threads td::before{content:attr(data-label);display:inline-block;min-width:7.5rem;font-size:13px;color:var(--soft)}
+.threads tbody th{min-width:0;max-width:none}.threads th,.threads td{border:0;padding:.25rem .9rem}.threads td.number{text-align:left}
+.threads td,.threads td.number{padding-left:8.4rem}.threads td::before{content:attr(data-label);display:inline-block;min-width:7.5rem;margin-left:-7.5rem;font-size:13px;color:var(--soft)}
 .row{padding:.55rem .8rem .6rem}.row.result{padding-left:1.6rem}
 form.panel,.panel form{display:grid;grid-template-columns:minmax(0,1fr) minmax(0,1fr)}form.panel label:first-child,form.panel p{grid-column:1/-1}.panel input,.panel select,.panel button{width:100%}
 .threads .title{display:inline-block;margin-bottom:.1rem}
 }
 @media (prefers-reduced-motion:no-preference){html{scroll-behavior:smooth}}
-@media print{@page{margin:1.2cm}body{background:none;font-size:11pt}main{padding:0}.top{position:static;padding:0 0 .5rem}.rail,.tools,form,.skip,.pages{display:none}.thread{display:block}.row,.panel{break-inside:avoid}}
+@media print{@page{margin:1.2cm}body{background:none;font-size:11pt}main{padding:0}.top{position:static;padding:0 0 .5rem}.rail,.tools,form.panel,.skip,.pages,.ids{display:none}.thread{display:block}.row,.panel,.threads tr{break-inside:avoid}.chip{box-shadow:inset 0 0 0 1px currentColor}.threads th,.threads td{padding:.4rem .5rem}.threads td.number{white-space:normal}}
 `;
 
 const STYLES = `${COLOURS}${BASE}${LIST}${THREAD}${NARROW}`.replaceAll(/\n+/g, "\n");
@@ -282,10 +283,16 @@ function ago(milliseconds: number): string {
   return unit === undefined ? "just now" : `${amount(Math.floor(milliseconds / length), unit)} ago`;
 }
 
-const sizes = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
+const sizes = new Intl.NumberFormat("en", {
+  notation: "compact",
+  style: "unit",
+  unit: "byte",
+  unitDisplay: "narrow",
+  maximumFractionDigits: 1,
+});
 
-/** `1.2K bytes`. */
-export const bytes = (value: number): string => `${sizes.format(value)} bytes`;
+/** `1.2KB`. */
+export const bytes = (value: number): string => sizes.format(value);
 
 /** `2026-11-22 23:38:59 UTC`. */
 export function timeText(iso: string): string {

@@ -1,7 +1,7 @@
 /** The messages of a thread as rows: what is stored, what is sent, and what differs. */
 
 import { type MessageView, nameIn, type ShownText, viewMessage } from "../view/message-view.js";
-import type { Mark, Row, ShownRow } from "../view/rows.js";
+import { isMarkOfForm, isOfForm, isSameText, type Mark, type Row, type ShownRow } from "../view/rows.js";
 import type { Archive, StepDifference, ThreadView } from "../view/thread-view.js";
 import { amount, bytes, chip, chips, count, sentence, sourceLink } from "./layout.js";
 import { html, type Markup } from "./markup.js";
@@ -48,15 +48,23 @@ function messageRow(row: Row, linkTo: LinkTo, archived: ThreadView["archived"]):
       ? " warning"
       : "";
   if (shown === undefined) return html``;
-  const head = html`<div class="head"><span class="at">${stored === undefined ? "+" : count(stored.position)}</span><span class="role">${shown.role}</span>${shown.name === "" ? "" : html`<bdi class="name">${shown.name}</bdi>`}${shown.maker === "" ? "" : html`<bdi class="maker">${shown.maker}</bdi>`}${chips(marks)}${news}${kind === "as-stored" || marks.length > 0 ? "" : chip(TITLES[kind])}${links.map((link) => html`<span class="small">${link}</span>`)}<span class="tokens">${amount(shown.tokens, "token")}</span>${idsOf(shown) === "" ? "" : html`<details class="ids"><summary>ids</summary><bdi class="mono">${idsOf(shown)}</bdi></details>`}</div>`;
+  // What is said of the form alone is beside the ids.
+  const ofForm = isSameText(row) ? sent.flatMap((cell) => cell.marks).filter(isMarkOfForm) : [];
+  const told = marks.filter((mark) => !ofForm.includes(mark));
+  const ids = idsLine(shown, kind === "changed" ? first?.message : undefined);
+  const details =
+    ids === "" && ofForm.length === 0
+      ? ""
+      : html`<details class="ids"><summary>${ofForm.length === 0 ? "ids" : "details"}</summary>${ids}${whys(ofForm)}</details>`;
+  const head = html`<div class="head"><span class="at">${stored === undefined ? "+" : count(stored.position)}</span><span class="role">${shown.role}</span>${shown.name === "" ? "" : html`<bdi class="name">${shown.name}</bdi>`}${shown.maker === "" ? "" : html`<bdi class="maker">${shown.maker}</bdi>`}${chips(marks)}${news}${kind === "as-stored" || marks.length > 0 ? "" : chip(TITLES[kind])}${links.map((link) => html`<span class="small">${link}</span>`)}<span class="tokens">${amount(shown.tokens, "token")}</span>${details}</div>`;
   const body = messageBody(shown, kind === "changed" ? first?.message : undefined);
   const rest = others.map(
     ({ position, message }) => html`<div id="sent-${position}" class="part">${messageBody(message)}</div>`,
   );
   const old = stored === undefined ? undefined : archived.get(stored.message.id);
-  return html`<li class="row ${kind}${tone}${shown.type === "tool" ? " result" : ""}${shown.isError ? " failed" : ""}" id="${row.anchor}">${
+  return html`<li class="row ${isOfForm(row) ? "as-stored" : kind}${tone}${shown.type === "tool" ? " result" : ""}${shown.isError ? " failed" : ""}" id="${row.anchor}">${
     stored !== undefined && first !== undefined ? html`<span id="sent-${first.position}"></span>` : ""
-  }${head}${body}${rest}${whys(marks)}${old === undefined ? "" : archive(old)}</li>`;
+  }${head}${body}${rest}${whys(told)}${old === undefined ? "" : archive(old)}</li>`;
 }
 
 function distinct(marks: readonly Mark[]): readonly Mark[] {
@@ -123,7 +131,7 @@ function messageBody(message: MessageView | undefined, sent?: MessageView): Mark
   return html`${reasoning.text === "" ? "" : html`<details class="small"><summary>Reasoning${sent !== undefined && sent.reasoning.text === "" ? " (not sent)" : ""}</summary>${shownText(reasoning, "text thought")}</details>`}${differing(content, sent?.content, isJson ? "call" : "text")}${pictures.map(
     ({ address, kind, bytes: size }) =>
       html`<figure><img src="${address}" alt="A picture of the message" loading="lazy"><figcaption class="small soft">${kind}, ${bytes(size)}</figcaption></figure>`,
-  )}${Array.from({ length: most }, (_, index) => differing(callOf(message, index), sent && callOf(sent, index), "call"))}${idsLine(message, sent)}`;
+  )}${Array.from({ length: most }, (_, index) => differing(callOf(message, index), sent && callOf(sent, index), "call"))}`;
 }
 
 function idsOf({ id, answers, calls }: MessageView): string {
@@ -134,12 +142,10 @@ function idsOf({ id, answers, calls }: MessageView): string {
   ].join(" · ");
 }
 
-/** Only where ids are sent in another form. The others are beside the role. */
 function idsLine(message: MessageView, sent: MessageView | undefined): Markup | string {
   const [before, after] = [idsOf(message), sent === undefined ? "" : idsOf(sent)];
-  return after === "" || after === before
-    ? ""
-    : html`<p class="ids mono"><bdi>${diff(before, after)}</bdi></p>`;
+  if (before === "") return "";
+  return html`<p class="mono"><bdi>${after === "" ? before : diff(before, after)}</bdi></p>`;
 }
 
 function differing(before: ShownText, after: ShownText | undefined, style: string): Markup | string {

@@ -24,11 +24,6 @@ import {
 import { html, type Markup } from "./markup.js";
 import { goneList, type LinkTo, messageRows } from "./messages.js";
 
-/** What the reader chose, for the links of the page. */
-export interface Chosen extends ThreadLink {
-  readonly page?: number | undefined;
-}
-
 interface Surroundings {
   /** In milliseconds. */
   readonly now: number;
@@ -48,7 +43,7 @@ interface Shown {
 /** The page `/tether/threads/:id`. */
 export function threadPage(
   view: ThreadView,
-  { page: _, ...chosen }: Chosen,
+  { page: _, ...chosen }: ThreadLink,
   { now, repair }: Surroundings,
 ): Markup {
   const { threadId, title, report, rows, difference, steps } = view;
@@ -248,7 +243,7 @@ const ORIGINS: Readonly<Record<ThreadView["form"]["origin"], string>> = {
   unknown: "every provider",
 };
 
-function tools({ view, link }: Shown, { page: _, ...chosen }: Chosen): Markup {
+function tools({ view, link }: Shown, { page: _, ...chosen }: ThreadLink): Markup {
   const { form, totals, soundness, brokenInRequest, step, steps, threadId, onlyChanges, page } = view;
   const asked = steps.filter(({ asksModel, branch }) => asksModel && branch === (step?.branch ?? 1));
   const place = steps.findIndex(({ checkpointId }) => checkpointId === step?.checkpointId);
@@ -263,7 +258,7 @@ function tools({ view, link }: Shown, { page: _, ...chosen }: Chosen): Markup {
         : html`<input type="hidden" name="${name}" value="${value === true ? "changes" : String(value)}">`,
     );
   return html`<div class="tools">
-<nav aria-label="Steps and changes">${stepLink(before, "Previous request", "prev")}${stepLink(after, "Next request", "next")}${
+<nav aria-label="Steps and changes">${steps.length < 2 ? "" : html`<a class="narrow" href="#steps">Steps</a>`}${stepLink(before, "Previous request", "prev")}${stepLink(after, "Next request", "next")}${
     view.isLatest ? "" : html`<a href="${link({ step: undefined })}">Latest</a>`
   }<a href="${link({ onlyChanges: onlyChanges ? undefined : true })}">${onlyChanges ? "All messages" : "Only changes"}</a></nav>
 ${
@@ -296,20 +291,32 @@ function rail({ view: { steps, step }, link, now }: Shown): Markup {
   const [latest] = steps;
   const earliest = steps.at(-1);
   const branches = new Set(steps.map(({ branch }) => branch)).size;
-  const entry = (one: Step) => {
+  const entry = (one: Step, index: number) => {
     const { number, next, at, response, branch, hasFailed, findings, messages, asksModel } = one;
     const isShown = one.checkpointId === step?.checkpointId;
     const name =
       next.length === 0
         ? "end"
         : [...new Set(next)].map((node) => (node === "__start__" ? "input" : node)).join(", ");
-    const model = [
+    const sizes = [
+      amount(messages, "message"),
+      response?.inputTokens == null ? "" : amount(response.inputTokens, "token"),
       response?.model ?? "",
-      response?.inputTokens == null ? "" : `${count(response.inputTokens)} tokens`,
     ];
-    return html`<li class="${asksModel ? "asked" : "other"}${branch > 1 ? " branch" : ""}"><a href="${link({ step: one === latest ? undefined : one.checkpointId })}"${isShown ? html` aria-current="step"` : ""}><b>${number === null ? "" : `${number} `}${name}${findings === 0 ? html` <span class="good-text" title="sound">✓<span class="hidden"> sound</span></span>` : ""}</b>${hasFailed ? chip("failed", "bad") : ""}${findings === null || findings === 0 ? "" : chip(amount(findings, "finding"), "warning")}${branch > 1 ? chip(`branch ${branch}`) : ""}<span class="small soft">${amount(messages, "message")}${model.filter(Boolean).map((text) => ` · ${text}`)} · ${time(at, now)}</span></a></li>`;
+    const marks = [
+      findings === 0
+        ? html`<span class="good-text" title="sound">✓<span class="hidden"> sound</span></span>`
+        : "",
+      findings ? chip(amount(findings, "finding"), "warning") : "",
+      hasFailed ? chip("failed", "bad") : "",
+    ];
+    const title =
+      branches > 1 && branch !== steps[index - 1]?.branch
+        ? html`<li class="small soft${branch > 1 ? " branch" : ""}">${branch === 1 ? "The latest branch" : `Branch ${branch}`}</li>`
+        : "";
+    return html`${title}<li class="${asksModel ? "asked" : "other"}${branch > 1 ? " branch" : ""}"><a href="${link({ step: one === latest ? undefined : one.checkpointId })}"${isShown ? html` aria-current="step"` : ""}><span class="name"><b>${number === null ? "" : `${number} `}${name}</b>${marks}<span class="soft">${time(at, now)}</span></span><span class="small soft">${sizes.filter(Boolean).join(" · ")}</span></a></li>`;
   };
-  return html`<nav class="rail" aria-label="Steps"><h2>Steps${branches > 1 ? html` <span class="small soft">${amount(branches, "branch", "branches")}</span>` : ""}</h2><ol>${steps.map(entry)}</ol>${
+  return html`<nav class="rail" id="steps" aria-label="Steps"><h2>Steps${branches > 1 ? html` <span class="small soft">${amount(branches, "branch", "branches")}</span>` : ""}</h2><ol>${steps.map(entry)}</ol>${
     earliest === undefined || earliest.parentId === null
       ? ""
       : html`<p><a class="small" href="${link({ step: earliest.checkpointId })}">Earlier steps</a></p>`

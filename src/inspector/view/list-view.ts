@@ -5,14 +5,7 @@ import { reportOn } from "../../doctor/findings.js";
 import type { StoredThread, ThreadStatus } from "../../doctor/thread-store.js";
 import { toJson } from "../../shared/json.js";
 import { nameIn } from "./message-view.js";
-import {
-  type DialectSoundness,
-  type LastRepair,
-  lastRepairIn,
-  messagesIn,
-  soundnessOf,
-  titleOf,
-} from "./thread-view.js";
+import { type LastRepair, lastRepairIn, messagesIn, titleOf } from "./thread-view.js";
 
 /** A thread of the list. */
 export interface ListedView {
@@ -20,8 +13,6 @@ export interface ListedView {
   readonly graph: string;
   readonly updatedAt: string | null;
   readonly lastRepair: LastRepair | null;
-  /** Empty for a thread whose messages were not judged. */
-  readonly soundness: readonly DialectSoundness[];
   /** The size of the messages as JSON; null if they were not read. */
   readonly bytes: number | null;
   readonly report: ThreadReport;
@@ -51,7 +42,6 @@ export function viewListed(
     graph: nameIn(graph),
     updatedAt,
     lastRepair: lastRepairIn(messages),
-    soundness: values === undefined ? [] : soundnessOf(messages),
     bytes: values === undefined ? null : Buffer.byteLength(toJson(values) ?? ""),
     report: reportOn(thread),
   };

@@ -49,8 +49,8 @@ export interface Row {
   readonly summary: number | undefined;
 }
 
-/** Everything that rows are made of. */
-export interface RowSource {
+/** What the rows of a page are made of. */
+interface RowInput {
   readonly history: readonly BaseMessage[];
   readonly explanation: InputExplanation;
   readonly novelty: readonly Novelty[] | undefined;
@@ -58,10 +58,35 @@ export interface RowSource {
   readonly additions: ReadonlyMap<BaseMessage, Addition>;
   /** See `NextHistory`. */
   readonly guessed: ReadonlySet<BaseMessage>;
-  /** The position of each message in the thread, from 1. Undefined for one that is not there yet. */
-  readonly positions: readonly (number | undefined)[];
   /** Whether the model is asked. If not, there is no request, and each row is as it is stored. */
   readonly isAsked: boolean;
+}
+
+/** The same, with what is looked up for each row. */
+export interface RowSource extends RowInput {
+  /** The position of each message in the thread, from 1. Undefined for one that is not there yet. */
+  readonly positions: readonly (number | undefined)[];
+  /** The position of the latest summary that covers a message, by its id. */
+  readonly summaries: ReadonlyMap<string, number>;
+  /** Why messages of the input were added. */
+  readonly added: ReadonlyMap<number, readonly Mark[]>;
+}
+
+export function sourceOf(given: RowInput): RowSource {
+  const { history, explanation, additions } = given;
+  let stored = 0;
+  const positions = history.map((message) => {
+    if (additions.has(message)) return undefined;
+    stored += 1;
+    return stored;
+  });
+  const covering = history.flatMap((one, index) =>
+    (coverageOf(one)?.messages ?? []).map((id) => [id, positions[index] ?? 0] as const),
+  );
+  const added = explanation.added.map(
+    ({ inputIndex, reasons }) => [inputIndex, marksOfReasons(reasons)] as const,
+  );
+  return { ...given, positions, summaries: new Map(covering), added: new Map(added) };
 }
 
 export const alignmentOf = ({ explanation: { stored, input } }: RowSource): readonly AlignedRow[] =>
@@ -124,23 +149,10 @@ export function viewRow(row: AlignedRow, source: RowSource): Row {
     sentElsewhere: sentElsewhere.map((place) => place + 1),
     storedElsewhere: storedElsewhere.flatMap((place) => positions[place] ?? []),
     absence: sent.length > 0 ? [] : [...foretold, ...marksOfFate(told)],
-    summary: told?.reasons.some(({ code }) => code === "covered") ? summaryOf(message, source) : undefined,
+    summary: told?.reasons.some(({ code }) => code === "covered")
+      ? source.summaries.get(message?.id ?? "")
+      : undefined,
   };
-}
-
-const summaries = new WeakMap<readonly BaseMessage[], ReadonlyMap<string, number>>();
-
-/** The position of the latest summary that covers a message. */
-function summaryOf(message: BaseMessage | undefined, { history, positions }: RowSource): number | undefined {
-  const known =
-    summaries.get(history) ??
-    new Map(
-      history.flatMap((one, index) =>
-        (coverageOf(one)?.messages ?? []).map((id) => [id, positions[index] ?? 0] as const),
-      ),
-    );
-  summaries.set(history, known);
-  return known.get(message?.id ?? "");
 }
 
 /** Two messages that are joined can have the same reason. */
@@ -156,24 +168,14 @@ function marksOfFate(told: StoredMessageExplanation | undefined): readonly Mark[
 }
 
 /** A placeholder says its cause by its own mark. */
-function marksOfAdded(place: number, { explanation }: RowSource): readonly Mark[] {
+function marksOfAdded(place: number, { explanation, added: marks }: RowSource): readonly Mark[] {
   const message = explanation.input[place];
-  const added = addedIn(explanation).get(place) ?? [];
+  const added = marks.get(place) ?? [];
   const own = message === undefined ? [] : marksOfStored(message);
   return added.map((mark) => {
     const cause = own.find(({ code }) => code === mark.code);
     return cause === undefined ? mark : { ...mark, word: cause.word };
   });
-}
-
-const known = new WeakMap<InputExplanation, ReadonlyMap<number, readonly Mark[]>>();
-
-function addedIn(explanation: InputExplanation): ReadonlyMap<number, readonly Mark[]> {
-  const marks =
-    known.get(explanation) ??
-    new Map(explanation.added.map(({ inputIndex, reasons }) => [inputIndex, marksOfReasons(reasons)]));
-  known.set(explanation, marks);
-  return marks;
 }
 
 /*
@@ -298,19 +300,39 @@ export function foldRows(rows: readonly Row[], isEnd: boolean): readonly ShownRo
     let end = start + 1;
     while (word !== undefined && end < rows.length && wordAt(end) === word) end += 1;
     const run = rows.slice(start, end);
-    if (word !== undefined && run.length >= LEAST_ROWS) shown.push({ kind: "fold", word, rows: run });
+    const told = run.some(isOfForm) ? "with the same text as stored" : word;
+    if (told !== undefined && run.length >= LEAST_ROWS) shown.push({ kind: "fold", word: told, rows: run });
     else shown.push(...run.map((row): ShownRow => ({ kind: "row", row })));
     start = end;
   }
   return shown;
 }
 
+/** Whether a reader sees the same text stored and sent. Ids and the model's own state can differ. */
+export function isSameText({ stored, addition, sent, sentElsewhere, storedElsewhere }: Row): boolean {
+  const [message, first] = [stored?.message ?? addition, sent[0]];
+  if (message === undefined || first === undefined || sent.length > 1) return false;
+  const isHere = sentElsewhere.length + storedElsewhere.length === 0;
+  return isHere && textsOf(message) === textsOf(first.message);
+}
+
+const textsOf = ({ content, pictures, calls }: MessageView): string =>
+  JSON.stringify([content, pictures.length, calls.map(({ name, arguments: given }) => [name, given])]);
+
+/** Whether nothing but the form changed for the provider. */
+export const isOfForm = (row: Row): boolean =>
+  row.kind === "changed" && isSameText(row) && row.sent.every(({ marks }) => marks.every(isMarkOfForm));
+
+export const isMarkOfForm = ({ tone, code }: Mark): boolean => tone === "neutral" && code !== "next-message";
+
 /** What the row would be folded under; undefined for a row that must be seen. */
 function foldWord(row: Row | undefined, isEarlier: boolean): string | undefined {
   if (row?.stored === undefined || row.sentElsewhere.length > 0 || row.stored.marks.length > 0)
     return undefined;
-  if (row.kind === "as-stored") {
-    const isNews = row.sent.some(({ novelty, marks }) => novelty === "changed" || marks.length > 0);
+  if (row.kind === "as-stored" || isOfForm(row)) {
+    const isNews = row.sent.some(
+      ({ novelty, marks }) => novelty === "changed" || (row.kind === "as-stored" && marks.length > 0),
+    );
     return isEarlier && !isNews ? "as stored" : undefined;
   }
   return row.sent.length > 0 ? undefined : row.absence.map(({ word }) => word).join(", ");
@@ -343,54 +365,43 @@ const mark = (code: string, word: string, tone: Tone, text = ""): Mark => ({
   source: null,
 });
 
+const RECOVERED = mark(
+  "recovered",
+  "recovered",
+  "good",
+  "It was recovered from a run that ended before it could store it.",
+);
+const LATE = mark(
+  "late",
+  "late",
+  "good",
+  "It came after its call had been closed, and took the place of the placeholder.",
+);
+const MADE_UP = mark("made-up", "made up", "warning", "Another program made this result up.");
+const STEERED = mark("steered", "sent during a run", "neutral", "It came while a run went on.");
+
 /** What a stored message is, by its marks. */
 export function marksOfStored(message: BaseMessage): readonly Mark[] {
   const given: Readonly<Record<string, unknown>> = message.additional_kwargs ?? {};
   const coverage = coverageOf(message);
   const cause = given[PLACEHOLDER_KEY] === undefined ? causeInText(message) : causeIn(given[PLACEHOLDER_KEY]);
+  const isRecovered = given[MARKS.recovered] !== undefined;
+  const place = coverage?.kind === "archive" ? "archive" : "thread";
   return [
-    ...(given[MARKS.recovered] === undefined
-      ? []
-      : [
-          mark(
-            "recovered",
-            "recovered",
-            "good",
-            "It was recovered from a run that ended before it could store it.",
-          ),
-        ]),
-    ...(cause === undefined && given[MARKS.recovered] !== undefined && message.id?.startsWith("placeholder:")
-      ? [
-          mark(
-            "late",
-            "late",
-            "good",
-            "It came after its call had been closed, and took the place of the placeholder.",
-          ),
-        ]
-      : []),
-    ...(cause === undefined
-      ? []
-      : [mark("placeholder", `placeholder: ${cause}`, "warning", "No tool returned this result.")]),
-    ...(isMadeUpResult(message)
-      ? [mark("made-up", "made up", "warning", "Another program made this result up.")]
-      : []),
-    ...(coverage === undefined
-      ? []
-      : [
-          mark(
-            "summary",
-            `summary of ${coverage.messages.length} messages`,
-            "neutral",
-            coverage.kind === "archive"
-              ? "The messages that it covers are in the archive."
-              : "The messages that it covers are in the thread.",
-          ),
-        ]),
-    ...(given[MARKS.steered] === undefined
-      ? []
-      : [mark("steered", "sent during a run", "neutral", "It came while a run went on.")]),
-  ];
+    isRecovered && RECOVERED,
+    isRecovered && cause === undefined && message.id?.startsWith("placeholder:") && LATE,
+    cause !== undefined &&
+      mark("placeholder", `placeholder: ${cause}`, "warning", "No tool returned this result."),
+    isMadeUpResult(message) && MADE_UP,
+    coverage &&
+      mark(
+        "summary",
+        `summary of ${coverage.messages.length} messages`,
+        "neutral",
+        `The messages that it covers are in the ${place}.`,
+      ),
+    given[MARKS.steered] !== undefined && STEERED,
+  ].filter((one) => typeof one === "object");
 }
 
 /** Anyone can write to a state, so the mark can be anything. */

@@ -32,6 +32,7 @@ import {
   OR_NOT_STARTED,
   type RowSource,
   type ShownRow,
+  sourceOf,
   viewRow,
 } from "./rows.js";
 import type { Step } from "./steps.js";
@@ -166,21 +167,16 @@ export function viewThread(
   const explanation = isAsked ? explainInput(history, read.form.options) : unasked(history);
   const difference = isAsked && before !== undefined ? differenceTo(before, explanation.input) : undefined;
   const { added: additions, guessed } = moment.kind === "next" ? moment : NOTHING_NEXT;
-  let stored = 0;
-  const positions = history.map((message) => {
-    if (additions.has(message)) return undefined;
-    stored += 1;
-    return stored;
-  });
-  const source: RowSource = {
+  const source = sourceOf({
     history,
     explanation,
     novelty: difference?.novelty,
     additions,
     guessed,
-    positions,
     isAsked,
-  };
+  });
+  const { positions } = source;
+  const stored = history.filter((message) => !additions.has(message));
   const all = alignmentOf(source);
   const aligned = onlyChanges ? all.filter((row) => isOfNote(row, source)) : all;
   const page = pageOf(aligned.length, ROWS_PER_PAGE, wantedPage ?? Number.POSITIVE_INFINITY);
@@ -189,16 +185,13 @@ export function viewThread(
   return {
     ...read,
     history,
-    title: titleOf(
-      history.filter((message) => !additions.has(message)),
-      metadata,
-    ),
+    title: titleOf(stored, metadata),
     explanation,
     positions,
-    soundness: soundnessOf(history.filter((message) => !additions.has(message))),
+    soundness: soundnessOf(stored),
     brokenInRequest: validateHistory(explanation.input, read.form.options.dialect).length,
     totals: {
-      stored,
+      stored: stored.length,
       sent: explanation.input.length,
       leftOut: isAsked ? countFate("left-out") : 0,
       changed: countFate("changed"),

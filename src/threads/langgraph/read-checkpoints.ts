@@ -10,7 +10,7 @@ import {
 } from "@langchain/langgraph";
 import { argumentsOf, type Call, callsOf } from "../../history/call.js";
 import { parseJson, toJson } from "../../shared/json.js";
-import { addToList, isRecord } from "../../shared/values.js";
+import { addToList, isRecord, recordsIn } from "../../shared/values.js";
 import { pairedMessagesDeltaReducer } from "./channels.js";
 import { readChannels } from "./run-host.js";
 
@@ -351,10 +351,14 @@ export function sentTasks({ checkpoint, pendingWrites = [] }: CheckpointTuple): 
   return sends.flatMap((send: unknown) => (isRecord(send) && isToolTask(send["args"]) ? [send["args"]] : []));
 }
 
+/** The nodes of the tasks that a checkpoint has sent. */
+export function sentNodes({ checkpoint }: CheckpointTuple): string[] {
+  return recordsIn(checkpoint.channel_values[TASKS]).map(({ node }) => String(node));
+}
+
 /** Whether a run that continues the checkpoint has something to do. */
 export function hasTasks(tuple: CheckpointTuple): boolean {
-  const { [TASKS]: sent } = tuple.checkpoint.channel_values;
-  return hasNewInput(tuple) || nodesToEnter(tuple).length > 0 || (Array.isArray(sent) && sent.length > 0);
+  return hasNewInput(tuple) || nodesToEnter(tuple).length + sentNodes(tuple).length > 0;
 }
 
 /** Between the beginning of the Gregorian calendar, where the time of a UUID begins, and 1970. */

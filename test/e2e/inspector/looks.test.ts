@@ -111,6 +111,7 @@ describe.skipIf(!IS_SLOW || BROWSER === undefined)(`how the pages look${NEEDS_BR
     const page = await browser.newPage();
     const textOf = async (wanted: string) => {
       await page.goto(`${served.url}${pages.find(([name]) => name === wanted)?.[1]}`);
+      await page.evaluate("for (const folded of document.querySelectorAll('details')) folded.open = true");
       return await page.locator("main").innerText();
     };
     const summary = await textOf("summary");
