@@ -272,7 +272,9 @@ export class AgentGraph<Own = NoKeys, Update = NoKeys, Context = NoKeys> extends
         isStreamed: run.isStreamed,
         middleware: run.middleware,
         received,
-        options: withPublicParentStream({ ...bound, ...(ownStore && { store: ownStore }) }),
+        options: mapParentStream({ ...bound, ...(ownStore && { store: ownStore }) }, (chunk) =>
+          publicChunk(chunk, undefined),
+        ),
         watched,
         assertKept: thread.assertKept,
         // A parent stops the batches of its store when it ends.
@@ -436,11 +438,6 @@ function publicChunk<Chunk>(chunk: Chunk, onlyMode: string | undefined): Chunk {
   const mode: unknown = isTuple && (onlyMode === undefined || chunk.length === 3) ? chunk.at(-2) : onlyMode;
   if (!TASK_MODES.has(mode)) return chunk;
   return (isTuple ? chunk.with(-1, publicPayload(chunk.at(-1))) : publicPayload(chunk)) as Chunk;
-}
-
-/** The options of a run whose parent graph sees only what clients see. */
-function withPublicParentStream<Options extends RunnableConfig>(options: Options): Options {
-  return mapParentStream(options, (chunk) => publicChunk(chunk, undefined));
 }
 
 /** A task, a checkpoint, or either of them inside a chunk of the `debug` mode. */
