@@ -265,7 +265,9 @@ export class AgentGraph<Own = NoKeys, Update = NoKeys, Context = NoKeys> extends
     const onlyMode = Array.isArray(streamMode) ? undefined : (streamMode ?? "");
     const { concurrentRuns } = this.#plan.settings;
     const onLost = (cause: unknown): void =>
-      run.abort?.abort(lockLost(bound, cause, watched.checkpoints.saved !== undefined));
+      run.abort?.abort(
+        lockLost(bound, cause, latestInput == null || watched.checkpoints.saved !== undefined),
+      );
     const chunks = thread.stream({ concurrentRuns, signal, onLost }, () =>
       runAgent<Chunk>({
         plan: this.#plan,

@@ -243,7 +243,7 @@ function busy(threadId: string, reason: string): ThreadConflictError {
   return new ThreadConflictError("THREAD_BUSY", message, { threadId });
 }
 
-/** The error of a run whose lock another process can have. @param isInThread Whether the run has saved something. */
+/** The error of a run whose lock another process can have. @param isInThread Whether the thread has its input. */
 export function lockLost(
   { configurable }: RunnableConfig,
   cause: unknown,
