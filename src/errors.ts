@@ -184,7 +184,10 @@ export class MiddlewareError extends TetherError {
 export class ThreadConflictError extends TetherError {
   override readonly name = "ThreadConflictError";
   readonly threadId: string;
-  /** The last checkpoint that this run has saved. `getState` can read it. Undefined if the run has saved none. */
+  /**
+   * The last checkpoint that this run has saved. Before its first one, that on which it began if it brought no messages, and
+   * otherwise undefined. `getState` can read it.
+   */
   readonly checkpointId: string | undefined;
   /**
    * Whether the thread has the input of this run. If so, do not send it again: the run that goes on in the thread

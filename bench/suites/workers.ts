@@ -24,7 +24,7 @@ function caseOf(id: string, title: string, toolMs: number, turns: number): CaseS
 export const workers: Suite = {
   name: "workers",
   measure: (conditions) => {
-    const turns = conditions.isQuick ? 2 : 6;
+    const turns = conditions.isQuick ? 2 : 3;
     const cases = [
       caseOf("computing", "Turns in a second, tools that return at once", 0, turns),
       caseOf("waiting", "Turns in a second, tools that wait up to two seconds", 2_000, turns),

@@ -192,14 +192,18 @@ export class AgentGraph<Own = NoKeys, Update = NoKeys, Context = NoKeys> extends
     const onlyMode = Array.isArray(streamMode) ? undefined : (streamMode ?? "");
     const { concurrentRuns } = this.#plan.settings;
     const onLost = (cause: unknown): void =>
-      run.abort?.abort(lockLost(bound, cause, watched.checkpoints.saved !== undefined));
+      run.abort?.abort(
+        lockLost(bound, cause, latestInput == null || watched.checkpoints.saved !== undefined),
+      );
     const chunks = thread.stream({ concurrentRuns, signal, onLost }, () =>
       runAgent<Chunk>({
         plan: this.#plan,
         isStreamed: run.isStreamed,
         middleware: run.middleware,
         received,
-        options: withPublicParentStream({ ...bound, ...(ownStore && { store: ownStore }) }),
+        options: mapParentStream({ ...bound, ...(ownStore && { store: ownStore }) }, (chunk) =>
+          publicChunk(chunk, undefined),
+        ),
         watched,
         assertKept: thread.assertKept,
         // A parent stops the batches of its store when it ends.
@@ -355,11 +359,6 @@ function publicChunk<Chunk>(chunk: Chunk, onlyMode: string | undefined): Chunk {
   const mode: unknown = isTuple && (onlyMode === undefined || chunk.length === 3) ? chunk.at(-2) : onlyMode;
   if (!TASK_MODES.has(mode)) return chunk;
   return (isTuple ? chunk.with(-1, publicPayload(chunk.at(-1))) : publicPayload(chunk)) as Chunk;
-}
-
-/** The options of a run whose parent graph sees only what clients see. */
-function withPublicParentStream<Options extends RunnableConfig>(options: Options): Options {
-  return mapParentStream(options, (chunk) => publicChunk(chunk, undefined));
 }
 
 /** A task, a checkpoint, or either of them inside a chunk of the `debug` mode. */

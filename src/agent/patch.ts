@@ -16,7 +16,6 @@ import {
   recoverCalls,
   recoverMessages,
   recoverValues,
-  tellResponses,
 } from "../threads/leftovers.js";
 import type { AgentState, AgentUpdate } from "../threads/state.js";
 import { addUsage, isUsed, NO_USAGE } from "../threads/usage.js";
@@ -42,7 +41,6 @@ export function createPatchNode({ callPolicy }: AgentPlan) {
     const leftovers = await findLeftovers(inputs);
     const recovered = await recoverMessages(messages, leftovers, config);
     const history = recovered.length === 0 ? messages : reduceMessages(messages, recovered).messages;
-    tellResponses(recovered, config);
 
     const { dangling, pending } = unansweredCalls(history);
     const calls = [...dangling, ...pending];

@@ -25,9 +25,8 @@ import {
   isSubgraphRun,
   savesAtExit,
 } from "../threads/langgraph/run-host.js";
-import { unwrapped } from "../threads/langgraph/swap-channel.js";
 import { awaitLate, type LateResults } from "../threads/late-results.js";
-import { keysIn, walkBack } from "../threads/leftovers.js";
+import { historyIn, keysIn, walkBack } from "../threads/leftovers.js";
 import { defaultsOf } from "../threads/own-state.js";
 import { missingCheckpointer, missingStore } from "../threads/stores.js";
 import type { WatchedCheckpointer } from "../threads/watch-checkpointer.js";
@@ -85,7 +84,8 @@ interface AgentRun<Chunk> extends RunStart {
  */
 export function runAgent<Chunk>(run: AgentRun<Chunk>): AsyncGenerator<Chunk> {
   const chunks = execute(run);
-  return isSubgraphRun(run.options) ? chunks : publishingEnd(chunks, run.options.signal);
+  const isHeard = runs.hasSubscribers && !isSubgraphRun(run.options);
+  return isHeard ? publishingEnd(chunks, run.options.signal) : chunks;
 }
 
 /** The story of a run: it is admitted, prepared, and loops through the graph, alone or inside agent middleware. */
@@ -132,8 +132,7 @@ async function isSentAgain(
   input: unknown,
 ): Promise<boolean> {
   const { thread_id, checkpoint_id } = { ...options.configurable };
-  if (watched.checkpointer === undefined || thread_id === undefined || checkpoint_id !== undefined)
-    return false;
+  if (thread_id === undefined || checkpoint_id !== undefined) return false;
   const messages = messagesOfInput(input);
   const hasIds = messages.every(({ id }) => id !== undefined);
   // Of what was received, the input lacks what a summary has archived.
@@ -144,9 +143,8 @@ async function isSentAgain(
   const isUnfinished = hasTasks(tuple);
   const { channel_values: values } = tuple.checkpoint;
   const keys = keysIn(input, plan.ownState.keys);
-  const isToRead = isUnfinished || keys.length > 0;
-  const stored = values["messages"] ?? (isToRead && (await watched.checkpoints.readDelta?.(tuple.config)));
-  const history: unknown = unwrapped(stored);
+  const isRead = values["messages"] !== undefined || isUnfinished || keys.length > 0;
+  const history: unknown = isRead && (await historyIn(tuple, watched.checkpoints));
   if (!Array.isArray(history)) return false;
   const known = new Map<unknown, BaseMessage>(history.map((message) => [message.id, message]));
   const isStored = (message: BaseMessage): boolean => {
@@ -157,8 +155,8 @@ async function isSentAgain(
     keys.every((key) => toJson(earlier[key]) === toJson(input[key]));
   return (
     (isUnfinished || history.at(-1)?.type === "ai") &&
-    messages.every(({ id }) => known.has(id)) &&
-    messages.every(isStored) &&
+    // Of a whole history that is sent with a new message, the new one is the last.
+    messages.toReversed().every(isStored) &&
     // Tools write to own keys too.
     (isSame(values) || isSame(await inputWith(asked.id, tuple, watched)))
   );
@@ -415,15 +413,7 @@ export interface EndedRun {
 
 const runs = channel(RUN_CHANNEL);
 
-/** Passes the chunks on. They are the same generator if nobody listens. */
-function publishingEnd<Chunk>(
-  chunks: AsyncGenerator<Chunk>,
-  signal: AbortSignal | undefined,
-): AsyncGenerator<Chunk> {
-  return runs.hasSubscribers ? withEnd(chunks, signal) : chunks;
-}
-
-async function* withEnd<Chunk>(
+async function* publishingEnd<Chunk>(
   chunks: AsyncGenerator<Chunk>,
   signal: AbortSignal | undefined,
 ): AsyncGenerator<Chunk> {

@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { BaseCheckpointSaver, BaseStore } from "@langchain/langgraph";
 import { ThreadConflictError } from "../errors.js";
-import { isError } from "../shared/is-error.js";
+import { errorMessage } from "../shared/is-error.js";
 import { readAhead, untilAborted } from "../shared/waiting.js";
 import { guardHead } from "../threads/guard-head.js";
 import { isSaver } from "../threads/langgraph/replace-methods.js";
@@ -243,17 +243,14 @@ function busy(threadId: string, reason: string): ThreadConflictError {
   return new ThreadConflictError("THREAD_BUSY", message, { threadId });
 }
 
-/** The error of a run whose lock another process can have. @param isInThread Whether the run has saved something. */
+/** The error of a run whose lock another process can have. @param isInThread Whether the thread has its input. */
 export function lockLost(
   { configurable }: RunnableConfig,
   cause: unknown,
   isInThread: boolean,
 ): ThreadConflictError {
   const threadId = String(configurable?.["thread_id"]);
-  const remedy = isInThread
-    ? "The thread has its input: continue it with the input `null`, or send the input again with the same id."
-    : "The thread has nothing of it, so send its input again.";
-  const why = isError(cause) ? cause.message : String(cause);
-  const message = `The lock of the thread \`${threadId}\` was lost while its run went on: ${why}. Another process can have it, so the run was ended. ${remedy}`;
+  const remedy = isInThread ? "Continue the thread with the input `null`." : "Send its input again.";
+  const message = `The lock of the thread \`${threadId}\` was lost while its run went on: ${errorMessage(cause)}. Another process can have it, so the run was ended. ${remedy}`;
   return new ThreadConflictError("THREAD_MOVED", message, { threadId, isInThread });
 }

@@ -16,7 +16,6 @@ import {
   type Leftovers,
   recoverCalls,
   recoverMessages,
-  tellResponses,
 } from "../threads/leftovers.js";
 import type { SummaryAttempt } from "../threads/state.js";
 import { isBeforeModel, savedCheckpoints } from "../threads/watch-checkpointer.js";
@@ -90,7 +89,6 @@ export async function recoverThread(
   if (!mayLackResponse(history)) return closingResults(history, runtime, options);
   const leftovers = await readLeftovers(runtime);
   const lost = await recoverMessages(history, leftoversInPlace(history, leftovers), configOf(runtime));
-  tellResponses(lost, configOf(runtime));
   const closing = await closingResults(after(history, lost), runtime, options, leftovers);
   return [...lost.map(asQuietUpdate), ...closing];
 }

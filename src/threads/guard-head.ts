@@ -48,7 +48,9 @@ export function guardHead(thread: GuardedThread): GuardedSaver {
   let held: PutWrites[] = [];
 
   const fail = async (): Promise<never> => {
-    conflict ??= await movedOn(thread, head?.isOwn ? head.id : undefined);
+    // A run without messages, such as one with the input `null`, has all of its input where it began.
+    const hasInput = head?.isOwn || thread.messageIds().length === 0;
+    conflict ??= await movedOn(thread, hasInput ? head?.id : undefined);
     throw conflict;
   };
   const isAtStart: (config: PutWrites[0]) => boolean = (config) =>
@@ -133,7 +135,7 @@ async function isInThread({ saver, threadId }: HeadOf, id: string | undefined): 
   return tuple !== undefined;
 }
 
-/** The error of a run that cannot go on. @param own The latest checkpoint that the run has saved. */
+/** The error of a run that cannot go on. @param own The latest checkpoint that has all of its input. */
 async function movedOn(thread: GuardedThread, own: string | undefined): Promise<ThreadConflictError> {
   const { threadId, messageIds } = thread;
   const isPart = own !== undefined && (await isInThread(thread, own));

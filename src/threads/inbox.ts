@@ -57,17 +57,16 @@ function timeOf(createdAt: unknown): number {
   return Number.isNaN(time) ? 0 : time;
 }
 
-export const putIntoInbox = puttingInto((threadId) => threadNamespace("inbox", threadId));
+type Put = (
+  store: InboxStore,
+  threadId: string,
+  key: string,
+  value: Record<string, unknown>,
+) => Promise<void>;
 
-/** Puts an item without an entry in the store's index. */
-function puttingInto(namespaceOf: (threadId: string) => string[]) {
-  return async (
-    store: InboxStore,
-    threadId: string,
-    key: string,
-    value: Record<string, unknown>,
-  ): Promise<void> => store.put(namespaceOf(threadId), key, escapeValue(value), false);
-}
+/** Puts a message into the inbox, without an entry in the store's index. */
+export const putIntoInbox: Put = (store, threadId, key, value) =>
+  store.put(threadNamespace("inbox", threadId), key, escapeValue(value), false);
 
 /**
  * The label below a thread's inbox for results of tools that ended after their run. They are no messages of a client, and
@@ -77,7 +76,8 @@ const RESULTS = "results";
 
 const resultsOf = (threadId: string) => [...threadNamespace("inbox", threadId), RESULTS];
 
-export const putResult = puttingInto(resultsOf);
+export const putResult: Put = (store, threadId, key, value) =>
+  store.put(resultsOf(threadId), key, escapeValue(value), false);
 
 /** The values, in the order in which they were put. */
 export async function readResults(store: InboxStore, threadId: string): Promise<readonly unknown[]> {
@@ -91,23 +91,20 @@ export async function removeResults(
   threadId: string,
   keys: readonly string[],
 ): Promise<void> {
-  await Promise.allSettled(keys.map((key) => store.delete(resultsOf(threadId), key)));
+  const namespace = resultsOf(threadId);
+  await deleteItems(
+    store,
+    keys.map((key) => ({ namespace, key })),
+  );
 }
 
 /** Returns the items that could not be deleted. */
-export async function deleteItems(
+export async function deleteItems<Item extends Pick<InboxItem, "namespace" | "key">>(
   store: InboxStore,
-  items: readonly InboxItem[],
-): Promise<readonly InboxItem[]> {
-  const isLeft = await Promise.all(
-    items.map(({ namespace, key }) =>
-      store.delete([...namespace], key).then(
-        () => false,
-        () => true,
-      ),
-    ),
-  );
-  return items.filter((_, index) => isLeft[index]);
+  items: readonly Item[],
+): Promise<readonly Item[]> {
+  const ends = await Promise.allSettled(items.map(({ namespace, key }) => store.delete([...namespace], key)));
+  return items.filter((_, index) => ends[index]?.status === "rejected");
 }
 
 /**
@@ -115,11 +112,11 @@ export async function deleteItems(
  * stays is recognised by the next run.
  */
 export async function clearInbox(
-  store: InboxStore | undefined,
+  store: InboxStore,
   threadId: unknown,
   messageIds: ReadonlySet<string>,
 ): Promise<void> {
-  if (store === undefined || typeof threadId !== "string" || messageIds.size === 0) return;
+  if (typeof threadId !== "string" || messageIds.size === 0) return;
   // Read again, because a client may have replaced the value of a key.
   const items = await readInbox(store, threadId).catch(() => []);
   await deleteItems(

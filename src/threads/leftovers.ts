@@ -199,7 +199,7 @@ function ofResultsAlone(left: OwnLeftovers): OwnLeftovers {
 }
 
 /** A checkpoint of a delta channel holds a snapshot of the history, or nothing. */
-async function historyIn({ checkpoint, config }: CheckpointTuple, { readDelta }: WatchedCheckpoints) {
+export async function historyIn({ checkpoint, config }: CheckpointTuple, { readDelta }: WatchedCheckpoints) {
   const { messages } = checkpoint.channel_values;
   return messages === undefined ? readDelta?.(config) : unwrapped(messages);
 }
@@ -370,12 +370,6 @@ export function closeCalls(
   });
 }
 
-/** Tells of the responses among recovered messages. */
-export function tellResponses(recovered: readonly BaseMessage[], config: LangGraphRunnableConfig): void {
-  for (const { id = "" } of recovered.filter(isAIMessage))
-    emitEvent(config, { type: "response-recovered", messageId: id });
-}
-
 /**
  * LangGraph streams each message instance that a node writes. Clients have the pieces of a response already, and would
  * join them with it.
@@ -385,7 +379,7 @@ export function asQuietUpdate(message: BaseMessage) {
 }
 
 /**
- * The update that gives a thread the messages of ended runs, besides results. A reader of the thread has seen them:
+ * The update that gives a thread the messages of ended runs, besides results. Events tell of its responses. A reader of the thread has seen them:
  * `getState` shows the writes of finished tasks.
  *
  * - A new message is placed where the reader saw it: after the message that it followed.
@@ -403,6 +397,8 @@ export async function recoverMessages(
 ): Promise<BaseMessage[]> {
   const { update, current, refused } = placeMessages(messages, leftovers);
   await tellDropped(refused, current, config);
+  for (const { id = "" } of update.filter(isAIMessage))
+    emitEvent(config, { type: "response-recovered", messageId: id });
   return update;
 }
 

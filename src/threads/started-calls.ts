@@ -70,10 +70,7 @@ export function startingCall(
   const { abandoned, isFork } = checkpoints;
   // Only a run that continues a checkpoint has tasks in the superstep after it.
   const earlier = abandoned?.metadata?.step === step - 1 && !isFork ? abandoned : undefined;
-  const taskId =
-    String(config.configurable?.["checkpoint_ns"] ?? "")
-      .split(":")
-      .at(-1) ?? "";
+  const [taskId = ""] = /[^:]*$/.exec(config.configurable?.["checkpoint_ns"] ?? "") ?? [];
   const { starts, waits } = notesOf(earlier).get(task.place) ?? NONE;
   const note = async (kind: Note): Promise<void> => {
     const write = await checkpoints.whenSent(step);
@@ -111,11 +108,7 @@ const NONE: Notes = { starts: 0, waits: 0 };
 /** The channel of the notes. No graph has it, so LangGraph leaves its writes alone. */
 const NOTES = "tether:calls";
 
-const known = new WeakMap<CheckpointTuple, ReadonlyMap<unknown, Notes>>();
-
 function notesOf(tuple: CheckpointTuple | undefined): ReadonlyMap<unknown, Notes> {
-  const before = tuple && known.get(tuple);
-  if (before !== undefined) return before;
   const notes = new Map<unknown, Notes>();
   for (const [, channel, value] of tuple?.pendingWrites ?? []) {
     if (channel !== NOTES || !Array.isArray(value)) continue;
@@ -123,7 +116,6 @@ function notesOf(tuple: CheckpointTuple | undefined): ReadonlyMap<unknown, Notes
     const { starts, waits } = notes.get(place) ?? NONE;
     notes.set(place, kind === "wait" ? { starts, waits: waits + 1 } : { starts: starts + 1, waits });
   }
-  if (tuple !== undefined) known.set(tuple, notes);
   return notes;
 }
 

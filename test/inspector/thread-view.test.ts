@@ -12,8 +12,8 @@ import { type EndedRun, type StoredThread, threadOfList } from "../../src/doctor
 import { createSummary } from "../../src/history/summary.js";
 import type { ModelInputOptions } from "../../src/index.js";
 import { formOf, type RequestSettings } from "../../src/inspector/view/request-form.js";
-import { type ThreadView, viewThread } from "../../src/inspector/view/thread-view.js";
 import { type Step, stepOf, withBranches } from "../../src/inspector/view/steps.js";
+import { type ThreadView, viewThread } from "../../src/inspector/view/thread-view.js";
 
 const STEP: Step = {
   checkpointId: "c2",

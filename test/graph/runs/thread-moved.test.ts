@@ -147,6 +147,28 @@ describe("What the tools of a run return after its thread has moved on", () => {
     ]);
   });
 
+  it("is in the thread too if the run has continued a turn, and has saved nothing before", async () => {
+    const { graph, other, probe, read } = createProcesses(new InMemoryStore());
+    await graph.invoke(user("call deaf and call fast"), { ...config, interruptBefore: ["tools"] });
+    const failed = expect(graph.invoke(null, config)).rejects.toMatchObject({
+      code: "THREAD_MOVED",
+      isInThread: true,
+      message: expect.stringContaining("continue it with the input `null`"),
+    });
+    await probe.hasBegun(2);
+    await other.invoke(user("from the other"), config);
+    probe.release();
+    await failed;
+    expect(late()).toContain("deaf done -");
+    await other.invoke(user("again"), config);
+    expect((await read()).slice(0, 4)).toEqual([
+      "human: call deaf and call fast",
+      "ai> deaf fast",
+      "tool: deaf done -",
+      "tool: fast done -",
+    ]);
+  });
+
   it("is only told if the thread does not have their calls", async () => {
     const { other, read, collide } = createProcesses(new InMemoryStore());
     await other.invoke(user("hello"), config);
