@@ -73,6 +73,7 @@ const FURTHER: readonly (readonly [provider: string, rule: RuleName, text: strin
   ["DeepSeek", "missing-reasoning", "The `content[].thinking` in the thinking mode must be passed back to the API.", "decolua/9router/issues/2397"],
   ["Anthropic", "missing-result", "Each `tool_use` block must have a corresponding `tool_result` block in the next message.", "anthropics/claude-code/issues/5989"],
   ["Anthropic", "orphan-result", "Each `tool_result` block must have a corresponding `tool_use` block in the previous message.", "anthropics/claude-code/issues/18947"],
+  ["Anthropic", "duplicate-result", "each tool_use must have a single result. Found multiple tool_result blocks with id: …", "JohnnyZ93/oai-compatible-copilot/issues/270"],
   ["Anthropic", "arguments", "messages.….content.0.tool_use.input: Field required", "NousResearch/hermes-agent/issues/8835"],
   ["Anthropic", "alternation", 'messages: roles must alternate between "user" and "assistant"', "anomalyco/opencode/tree/678c40589f4c75ff88c139ee824ddb840908a912"],
   ["Anthropic", "foreign-state", "Expected `thinking` or `redacted_thinking`, but found `tool_use`.", "deepset-ai/haystack-core-integrations/issues/2146"],

@@ -1,7 +1,7 @@
 /**
- * What assistant-ui sends: the requests that the code of @assistant-ui/react-langgraph 0.14.26 makes, through the SDK. It
- * sends new messages only, and a made-up result for each call without one. The package itself brings React and more than
- * sixty others.
+ * What assistant-ui sends: the requests that @assistant-ui/react-langgraph 0.14.26 was seen to make in a browser, through the
+ * SDK. It sends new messages only, and a made-up result for each call without one. The package itself brings React and more
+ * than sixty others.
  */
 
 import { randomUUID } from "node:crypto";
@@ -40,6 +40,7 @@ async function send(thread: Thread, content: string, config: object = {}, signal
   const cancellations = open
     .filter(({ id = "" }) => !answered.has(id))
     .map(({ id, name }) => ({
+      id: randomUUID(),
       type: "tool",
       name,
       tool_call_id: id,

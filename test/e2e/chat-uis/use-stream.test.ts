@@ -118,6 +118,21 @@ it("stops a run for real, and shows the recovered result after the next message"
   expect(shown()).toEqual(await thread.script());
 });
 
+it("stops a run for a message that says so", async () => {
+  const { chat, submit, shown, thread } = await open("probe");
+  const run = chat().submit(user('call heedful {"label": "u6", "ms": 600000}'));
+  await until(() => served.log().includes("begin heedful:u6"));
+  await submit(user("and now?"), { multitaskStrategy: "interrupt" });
+  await run;
+  await until(() => shown().length === 5);
+  expect(shown().slice(1, 4)).toEqual([
+    "ai> heedful",
+    expect.stringMatching(/^tool! Tool call heedful .* a new message came before it finished/),
+    "human: and now?",
+  ]);
+  expect(shown()).toEqual(await thread.script());
+});
+
 it("regenerates a response, and edits a message, on branches of their own", async () => {
   const { chat, submit, messages, shown, thread } = await open("probe");
   await submit(user('call heedful {"label": "u4"}'));
