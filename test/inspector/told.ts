@@ -17,7 +17,6 @@ export const TOLD = {
     },
     request: { brokenRules: 0 },
   },
-  /** The same thread after the next message. */
   "cancelled and continued": {
     moment: { kind: "next" },
     story: {
