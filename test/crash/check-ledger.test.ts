@@ -78,30 +78,6 @@ describe("The check of a ledger", () => {
     expect(checkLedger([...entries, returned([human, result])]).faults).toEqual([]);
   });
 
-  it("does not ask a run that does nothing", () => {
-    expect(checkLedger([...killed, again, returned([human])])).toMatchObject({ lost: 0, faults: [] });
-  });
-
-  it("counts a result apart whose call was not saved", () => {
-    const entries = [boot, saved(0, "1", [human]), ended, written, again, works, returned([human])];
-    expect(checkLedger(entries)).toMatchObject({ unsavedResults: 1, resultsWithoutCall: 1, faults: [] });
-  });
-
-  it("asks for a result whose call was saved after it", () => {
-    const called: Entry = { boot: 0, kind: "writes-end", checkpointId: "1", messages: [asking] };
-    const entries = [boot, saved(0, "1", [human]), ended, written, called, again, works, returned([human])];
-    expect(checkLedger(entries)).toMatchObject({ lost: 1, resultsWithoutCall: 0 });
-  });
-
-  it("asks a run that does nothing for what the state showed", () => {
-    expect(checkLedger([...killed, again, shown, returned([human, result])])).toMatchObject({ lost: 1 });
-  });
-
-  it("counts a result apart that was saved beside no checkpoint", () => {
-    const entries = [boot, ended, { ...written, checkpointId: "2" }, again, returned([])];
-    expect(checkLedger(entries)).toMatchObject({ unsavedResults: 1, faults: [] });
-  });
-
   it.each<{ fault: RegExp; entries: readonly Entry[] }>([
     { fault: /`human hi`.* is lost/, entries: [returned([result])] },
     { fault: /`result c0_0_0`.* is lost/, entries: [returned([human])] },

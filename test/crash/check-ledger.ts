@@ -1,13 +1,10 @@
 import type { Entry, Noted } from "./job.js";
 
 export interface Crashes {
-  /** Processes that were killed. */
   readonly kills: number;
   /** The longest series of processes of one thread that were killed one after another. */
   readonly mostInARow: number;
-  /** How often messages were written to the archive. */
   readonly archived: number;
-  /** Runs that ended by themselves. */
   readonly finishedRuns: number;
   readonly finishedTools: number;
   /** Results that LangGraph had not saved when the process was killed. They are lost, and it is not our loss. */

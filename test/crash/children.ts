@@ -13,11 +13,9 @@ const CHILD = fileURLToPath(new URL("crash-child.ts", import.meta.url));
 /** Inside the repository, so that the child finds its packages. */
 const BUNDLES = fileURLToPath(new URL("../../node_modules/.cache/", import.meta.url));
 
-/** Another agent. */
 export interface AgentSource {
   /** The file of a module with the export `adapter`, whose `makeGraph` makes the agent. */
   readonly module: string;
-  /** A folder from which its packages are found. */
   readonly packages: string;
 }
 

@@ -50,7 +50,6 @@ interface Process {
   readonly boot: number;
   readonly rounds: number;
   readonly entries: Entry[];
-  /** The archive of a thread that is summarised. */
   readonly store: InMemoryStore | undefined;
 }
 
@@ -114,7 +113,6 @@ function copyOf(saver: MemorySaver): MemorySaver {
 
 interface KilledThread {
   readonly base: MemorySaver;
-  /** The writes of the killed turn that LangGraph saved. */
   readonly saved: readonly Write[];
   readonly before: readonly Entry[];
   readonly store: InMemoryStore | undefined;
@@ -146,7 +144,6 @@ async function nextTurn({ base, saved, before, store }: KilledThread) {
 
 const linesOf = (messages: readonly unknown[]) => noteAll(messages).map(({ line }) => line);
 
-/** The messages of writes. */
 const notedIn = (writes: readonly Write[]) =>
   writes.flatMap(([, values]) =>
     values.flatMap(([channel, value]) => (channel === "messages" ? noteAll(value) : [])),

@@ -20,7 +20,6 @@ export type Operation = (typeof OPERATIONS)[number];
 export const SUMMARY_OPERATIONS: readonly Operation[] = ["summary", "store-start", "store-end"];
 
 export type Durability = "sync" | "async" | "exit";
-/** How the messages are stored. */
 export type Channel = "full" | "delta";
 
 /**
@@ -60,12 +59,10 @@ export interface Job {
   readonly agent?: string;
 }
 
-/** A message, as far as the ledger needs it. */
 export interface Noted {
   /** The same for a message in every list that has it. A placeholder has none: a result can replace it. */
   readonly key: string | undefined;
   readonly line: string;
-  /** The keys of the results of its calls. */
   readonly results?: readonly string[];
 }
 
@@ -91,7 +88,5 @@ export type Entry = { readonly boot: number } & (
   | { readonly kind: "error"; readonly name: string; readonly message: string }
 );
 export type EntryOf<Kind extends Entry["kind"]> = Extract<Entry, { readonly kind: Kind }>;
-/** An entry without the number of its process. */
 export type NewEntry = Entry extends infer Each ? (Each extends Entry ? Omit<Each, "boot"> : never) : never;
-/** An operation at which a process can die. */
 export type Passed = NewEntry & { readonly kind: Operation };

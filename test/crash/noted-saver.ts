@@ -8,7 +8,6 @@ import { unwrapped } from "../../src/threads/langgraph/swap-channel.js";
 import { answeredIdOf, callIdsOf } from "../support/strict-check.js";
 import type { Noted, Passed } from "./job.js";
 
-/** The text of every result begins so. */
 export const RESULT = "result of ";
 
 /**

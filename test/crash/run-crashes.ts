@@ -13,7 +13,6 @@ import {
   SUMMARY_OPERATIONS,
 } from "./job.js";
 
-/** A new thread begins after this many kills. */
 const KILLS_A_THREAD = 10;
 const LONGEST_RUN_MS = 500;
 const HIGHEST_COUNT = 8;

@@ -56,7 +56,6 @@ function ask(address: URL, path: string, headers: Record<string, string> = {}, m
   });
 }
 
-/** Opens the printed address as a browser does. */
 async function enter(address: URL): Promise<(path: string) => Promise<Answer>> {
   const { status, headers } = await ask(address, `/${address.search}`);
   expect([status, headers["location"]]).toEqual([303, "/tether"]);

@@ -16,7 +16,6 @@ import { BATCH, TOLD } from "./told.js";
 
 const config = { configurable: { thread_id: "1" } };
 
-/** A thread of an agent, and its pages. */
 function openThread(saver: BaseCheckpointSaver = new MemorySaver()) {
   return inspected(
     createAgentGraph({

@@ -31,7 +31,6 @@ const STEP: Step = {
 };
 type Options = ModelInputOptions & { readonly dialect: "openai" | "anthropic" | "mistral" };
 
-/** The view of a history, and of the request before it. */
 function view(
   history: BaseMessage[],
   given: Partial<Options> = {},

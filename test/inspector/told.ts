@@ -34,7 +34,6 @@ export const TOLD = {
   "queued and continued": {
     story: { closed: [placed("heedful: superseded"), placed("deaf: not-started")], willBeClosed: [] },
   },
-  /** The same thread as that of `cancelled` after the next message. */
   "cancelled and continued": {
     moment: { kind: "next" },
     story: {

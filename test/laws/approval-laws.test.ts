@@ -87,7 +87,6 @@ function requirement(batch: readonly Wanted[], hasOptions: boolean) {
   return { requireApproval, forbidden: KINDS.find((kind) => !allowedDecisions.includes(kind)) };
 }
 
-/** A call for each label, with its decision. */
 function decisionOf(kind: Kind, label: string): object {
   if (kind === "approve") return approve;
   if (kind === "edit") return edit({ label: `${label}!` });
@@ -100,7 +99,6 @@ function ranWith({ name, decision }: Wanted, label: string): string | undefined 
   return decision === "edit" ? `${label}!` : undefined;
 }
 
-/** The text of its result. */
 function resultOf(wanted: Wanted, label: string): string {
   const ran = ranWith(wanted, label);
   if (ran !== undefined) return `tool: ${wanted.name} did ${ran}`;

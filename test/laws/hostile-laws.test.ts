@@ -24,7 +24,6 @@ expectWarnings(OLD_PACKAGES);
 const DIALECT_NAMES = Object.keys(DIALECTS) as DialectName[];
 const RUNS = runs(200);
 
-/** Sound values with hostile ones between them. */
 const lists = (hostile: fc.Arbitrary<unknown>): fc.Arbitrary<unknown[]> =>
   fc
     .tuple(

@@ -61,7 +61,6 @@ describe("maxToolCallsFromHistory with clearAtLeast", () => {
   });
 });
 
-/** A turn with a batch of this many calls. */
 function turnWith(size: number, turn: number): BaseMessage[] {
   const ids = Array.from({ length: size }, (_, index) => `c${turn}-${index}`);
   const batch = [ai(`b${turn}`, ...ids), ...ids.map((id) => result(`r-${id}`, id))];

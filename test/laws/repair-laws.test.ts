@@ -1,5 +1,3 @@
-/** The laws of repairing any list of messages. */
-
 import type { BaseMessage } from "@langchain/core/messages";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";

@@ -36,7 +36,6 @@ const wantedCall: fc.Arbitrary<WantedCall> = fc
   )
   .map(([[name, args], callId]) => (callId === undefined ? [name, args] : [name, args, callId]));
 
-/** A response: a text, one in JSON, or calls. */
 const response: fc.Arbitrary<() => string | AIMessage> = fc.oneof(
   fc.constantFrom("A text.", JSON.stringify(OSLO), '{"name":7}').map((text) => () => text),
   {

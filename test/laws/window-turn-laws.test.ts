@@ -17,7 +17,6 @@ import { WindowModel } from "../support/window-model.js";
 
 const FAMILIES = Object.keys(OVERFLOW_REFUSALS) as OverflowFamily[];
 
-/** What a request for a summary can come to. */
 const BEHAVIOURS = {
   works: () => "They talked.",
   fails: () => new Error("503 overloaded"),

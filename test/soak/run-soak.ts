@@ -27,9 +27,7 @@ export interface Reading {
 export interface Soak {
   readonly turns: number;
   readonly threads: number;
-  /** How many turns of each kind there were. */
   readonly kinds: Readonly<Record<string, number>>;
-  /** Runs that ended with an error. */
   readonly failed: number;
   readonly summaries: number;
   readonly readings: readonly Reading[];

@@ -10,7 +10,6 @@ const GRAPH = "soak";
 /** How many items of an archive are removed at once. */
 const PAGE = 100;
 
-/** The graph on a development server. */
 export function servedHost(client: Client): SoakHost {
   return {
     open: async () => openThread(client, (await client.threads.create()).thread_id),

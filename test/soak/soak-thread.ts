@@ -1,23 +1,19 @@
 import type { BaseMessage } from "@langchain/core/messages";
 
-/** One thread of a soak, in a library or on a server. */
 export interface SoakThread {
   /** Runs the graph, and waits for the end. It rejects if the run fails. */
   send(messages: readonly object[], from?: string): Promise<void>;
   /** Begins a run, cancels it when a tool of it has finished, and waits for the end. */
   cancel(messages: readonly object[]): Promise<void>;
   update(messages: readonly object[]): Promise<void>;
-  /** The messages of the state. */
   read(): Promise<BaseMessage[]>;
   /** The complete conversation, also at an older checkpoint. It throws if the archive has lost a message. */
   readAll(from?: string): Promise<BaseMessage[]>;
   /** The ids of the checkpoints after finished turns, from the latest. */
   checkpoints(): Promise<string[]>;
-  /** Removes the thread with its archive. */
   remove(): Promise<void>;
 }
 
-/** Where a soak runs. */
 export interface SoakHost {
   open(): Promise<SoakThread>;
   /** The size of the heap of the process with the graph, in megabytes. */

@@ -2,12 +2,12 @@
 
 import { AIMessage, type BaseMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
 import { type ToolRuntime, tool } from "@langchain/core/tools";
-import { type BaseCheckpointSaver, Command, MemorySaver } from "@langchain/langgraph";
+import { type BaseCheckpointSaver, type BaseStore, Command, MemorySaver } from "@langchain/langgraph";
 import { createAgent } from "langchain";
 import { z } from "zod";
 import { createAgentGraph } from "../../src/index.js";
 import { tetherMiddleware } from "../../src/langchain.js";
-import { FunctionModel } from "./function-model.js";
+import { type Answer, FunctionModel } from "./function-model.js";
 import { callIdsOf } from "./strict-check.js";
 import { messagesOf, user } from "./thread.js";
 
@@ -23,6 +23,9 @@ export interface CrashingRun {
 
 /** What each response costs. */
 export const USAGE = { input_tokens: 90, output_tokens: 10, total_tokens: 100 };
+
+const costing = (response: string | AIMessage) =>
+  Object.assign(typeof response === "string" ? new AIMessage(response) : response, { usage_metadata: USAGE });
 
 const config = { configurable: { thread_id: "1" } };
 
@@ -66,9 +69,9 @@ export function crashingThread(
       operations += 1;
       if (operations >= diesAt) throw new Error("The process has died.");
     };
-    const model = new MortalModel(live);
+    const model = new MortalModel(live, ({ messages }) => costing(respond(messages)));
     const tools = ["note", SAFE].map((name) => noting(name, live, begun));
-    const graph = create({ model, tools, checkpointer: dying(saver, live) });
+    const graph = create({ model, tools, checkpointer: dying(saver, ["put", "putWrites"], live) });
     try {
       await graph.invoke(text === null ? null : user(text), { ...config, durability });
     } catch (error) {
@@ -90,34 +93,36 @@ export function crashingThread(
   return { send, read, usage, refused, requests, begun, reader };
 }
 
-/** The saver of a process that can die before and after each write. */
-function dying(saver: BaseCheckpointSaver, live: () => void): BaseCheckpointSaver {
-  const written = async <Value>(write: () => Promise<Value>): Promise<Value> => {
-    live();
-    const value = await write();
-    live();
-    return value;
-  };
-  return new Proxy(saver, {
-    get(target, name) {
+/** A service whose process can die before and after each of these uses. */
+export function dying<Service extends BaseCheckpointSaver | BaseStore>(
+  service: Service,
+  uses: readonly string[],
+  live: () => void,
+): Service {
+  return new Proxy(service, {
+    get(target, name, proxy) {
       const value: unknown = Reflect.get(target, name, target);
       if (typeof value !== "function") return value;
-      if (name !== "put" && name !== "putWrites") return value.bind(target);
-      return (...given: unknown[]) => written(() => Reflect.apply(value, target, given));
+      // The methods of a store use its `batch`.
+      if (!uses.includes(String(name))) return value.bind(uses.includes("batch") ? proxy : target);
+      return async (...given: unknown[]) => {
+        live();
+        const result: unknown = await Reflect.apply(value, target, given);
+        live();
+        return result;
+      };
     },
   });
 }
 
 /** The process can die before a request and at each chunk of its response. */
-class MortalModel extends FunctionModel {
+export class MortalModel extends FunctionModel {
   readonly #live: () => void;
 
-  constructor(live: () => void) {
-    super(({ messages }) => {
+  constructor(live: () => void, answer: Answer) {
+    super((request) => {
       live();
-      const response = respond(messages);
-      const message = typeof response === "string" ? new AIMessage(response) : response;
-      return Object.assign(message, { usage_metadata: USAGE });
+      return answer(request);
     });
     this.#live = live;
   }

@@ -4,11 +4,10 @@
  */
 
 import { AIMessage, type BaseMessage, RemoveMessage } from "@langchain/core/messages";
-import { type BaseCheckpointSaver, InMemoryStore, MemorySaver } from "@langchain/langgraph";
+import { InMemoryStore, MemorySaver } from "@langchain/langgraph";
 import { z } from "zod";
 import { createAgentGraph } from "../../src/index.js";
-import type { Durability } from "./crashing-thread.js";
-import { FunctionModel } from "./function-model.js";
+import { type Durability, dying, MortalModel } from "./crashing-thread.js";
 import { makeTool } from "./make-tool.js";
 import { INBOX, THREAD } from "./steering.js";
 import { messagesOf, user } from "./thread.js";
@@ -51,7 +50,7 @@ export function steeredCrashes(durability: Durability, batches: readonly number[
         void store.put(INBOX, content, { role: "user", content });
       }
     };
-    const model = new DyingModel(live, batches);
+    const model = new MortalModel(live, ({ messages }) => respond(messages, batches));
     const graph = createAgentGraph({
       model,
       tools: [noting(live)],
@@ -80,49 +79,6 @@ export function steeredCrashes(durability: Durability, batches: readonly number[
   /** The keys of the items that are in the inbox. */
   const inbox = async () => (await store.search(INBOX, { limit: 1000 })).map(({ key }) => key);
   return { play, read, inbox, sent, removed, refused };
-}
-
-/** A service whose process can die before and after each of these uses. */
-function dying<Service extends BaseCheckpointSaver | InMemoryStore>(
-  service: Service,
-  uses: readonly string[],
-  live: () => void,
-): Service {
-  return new Proxy(service, {
-    get(target, name, proxy) {
-      const value: unknown = Reflect.get(target, name, target);
-      if (typeof value !== "function") return value;
-      if (!uses.includes(String(name)))
-        return uses.includes("batch") ? value.bind(proxy) : value.bind(target);
-      return async (...given: unknown[]) => {
-        live();
-        const result: unknown = await Reflect.apply(value, target, given);
-        live();
-        return result;
-      };
-    },
-  });
-}
-
-class DyingModel extends FunctionModel {
-  readonly #live: () => void;
-
-  constructor(live: () => void, batches: readonly number[]) {
-    super(({ messages }) => {
-      live();
-      return respond(messages, batches);
-    });
-    this.#live = live;
-  }
-
-  override async *_streamResponseChunks(
-    ...given: Parameters<FunctionModel["_streamResponseChunks"]>
-  ): ReturnType<FunctionModel["_streamResponseChunks"]> {
-    for await (const chunk of super._streamResponseChunks(...given)) {
-      this.#live();
-      yield chunk;
-    }
-  }
 }
 
 /** A round of calls for each batch, after a request that begins with `work`. */

@@ -14,10 +14,8 @@ import { callIdsOf } from "../../support/strict-check.js";
 export interface WorkerOrder {
   readonly name: string;
   readonly url: string;
-  /** A file to which all workers append one entry a line. */
   readonly ledger: string;
   readonly hasLock: boolean;
-  /** How many jobs the worker has at once. */
   readonly atOnce: number;
   /** How many times the model calls all tools before it answers. */
   readonly rounds: number;
@@ -41,7 +39,6 @@ export type FleetEntry =
     }
   | { readonly kind: "bad-request"; readonly text: string };
 
-/** The text of every result begins so. */
 export const RESULT = "result of ";
 /** One of five cannot be repeated. */
 const TOOLS = ["unsafe", "safe_1", "safe_2", "safe_3", "safe_4"];

@@ -15,13 +15,11 @@ export interface Job {
 
 export interface JobRow extends Job {
   readonly state: JobState;
-  /** The attempt that runs it. */
   readonly owner: string | null;
   readonly attempts: number;
   readonly ended: Date | null;
 }
 
-/** The oldest job of a thread that has none running. */
 const CLAIM = `
   UPDATE jobs SET state = 'running', owner = $1, attempts = attempts + 1 WHERE id = (
     SELECT id FROM jobs WHERE state = 'queued' AND NOT EXISTS (

@@ -28,9 +28,7 @@ export interface FleetOptions {
   readonly jobs: number;
   readonly threads: number;
   readonly hasLock: boolean;
-  /** Whether workers are killed and jobs are cancelled. */
   readonly hasTrouble: boolean;
-  /** Whether the database is restarted in the middle. */
   readonly hasRestarts?: boolean;
   readonly worker?: Partial<Pick<WorkerOrder, "atOnce" | "rounds" | "toolMs">>;
 }
@@ -49,7 +47,6 @@ export interface FleetReport {
   readonly rate: number;
   readonly done: number;
   readonly cancelled: number;
-  /** How often a worker began a job. */
   readonly attempts: number;
   readonly killed: number;
   readonly drained: number;
@@ -58,16 +55,13 @@ export interface FleetReport {
   readonly restarts: number;
   /** Runs that failed because another worker wrote to their thread. */
   readonly refused: number;
-  /** Runs that failed for another reason. */
   readonly failed: number;
   readonly toolsStarted: number;
   readonly unsafeStarted: number;
-  /** Results in the database. */
   readonly saved: number;
   /** Tools that ended, and whose results the database does not have: their worker was killed just then. */
   readonly unsaved: number;
   readonly placeholders: number;
-  /** Tools that may be repeated and were. */
   readonly safeTwice: number;
   /** What must be 0. */
   readonly faults: FleetFaults;

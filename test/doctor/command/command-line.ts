@@ -70,7 +70,6 @@ const result = (id: string) =>
   new ToolMessage({ id: `result-${id}`, tool_call_id: id, name: "weather", content: "18 degrees" });
 const human = (id: string, content: string) => new HumanMessage({ id, content });
 
-/** Threads by their ids. */
 export const THREADS: Readonly<Record<string, readonly BaseMessage[]>> = {
   "1-sound": [
     human("h1", "The weather?"),
@@ -83,7 +82,6 @@ export const THREADS: Readonly<Record<string, readonly BaseMessage[]>> = {
   "4-sound": [human("h1", "Hello"), new AIMessage({ id: "a1", content: "Hi!" })],
 };
 
-/** Writes threads with the graph of the fixture. */
 export async function writeThreads(
   checkpointer: BaseCheckpointSaver,
   threads: Readonly<Record<string, readonly BaseMessage[]>> = THREADS,
@@ -96,7 +94,6 @@ export async function writeThreads(
     );
 }
 
-/** A folder with an SQLite file that has these threads. */
 export async function makeDatabase(
   threads = THREADS,
 ): Promise<{ readonly folder: string; readonly file: string }> {
@@ -114,7 +111,6 @@ export function documentedSql(beginning: string): string {
   return statements.find((sql) => sql.startsWith(beginning)) ?? "";
 }
 
-/** The state of a thread in an SQLite file. */
 export async function readState(path: string, thread_id: string) {
   const saver = SqliteSaver.fromConnString(path);
   try {

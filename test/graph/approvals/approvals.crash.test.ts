@@ -58,7 +58,6 @@ describe.each(cases)("with a $name and the durability $durability", ({ create, d
     return { graph, doomed, runs, resume };
   }
 
-  /** The first question of the thread, by its id. */
   async function byId(graph: ReturnType<typeof createAgentGraph>, value: object): Promise<object> {
     const { tasks } = await graph.getState(config);
     return { [String(tasks[0]?.interrupts[0]?.id)]: value };

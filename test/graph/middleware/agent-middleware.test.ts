@@ -1,5 +1,3 @@
-/** What an agent middleware sees and changes of a run. */
-
 import { HumanMessage, RemoveMessage } from "@langchain/core/messages";
 import { Command, interrupt, MemorySaver } from "@langchain/langgraph";
 import { createMiddleware, todoListMiddleware } from "langchain";

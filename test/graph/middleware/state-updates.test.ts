@@ -1,5 +1,3 @@
-/** Middleware writes to the state between rounds. */
-
 import { HumanMessage, RemoveMessage, SystemMessage, ToolMessage } from "@langchain/core/messages";
 import { MemorySaver } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";

@@ -17,7 +17,6 @@ import {
   wish,
 } from "../../support/stream-faults.js";
 
-/** The cities of the tool calls, in all threads. */
 const looked: string[] = [];
 const look = makeTool(
   "look",
@@ -159,24 +158,6 @@ describe("a model that", () => {
     const server = await serverOf(respond);
     await expect(openServerThread(server).send("x")).rejects.toThrow(/token limit.*3 times/);
     expect(looked).not.toContain("limit");
-  });
-
-  it.each([400, 401])("refuses with %i is not asked again", async (status) => {
-    const server = await serverOf(() => status);
-    await expect(openServerThread(server, { maxRetries: 3 }).send("x")).rejects.toMatchObject({ status });
-    expect(server.requests).toHaveLength(1);
-  });
-
-  it.each([429, 503])("refuses with %i once is retried by its client, streaming", async (status) => {
-    let asked = 0;
-    const respond: Respond = () => {
-      asked += 1;
-      return asked === 1 ? status : { text: "Here I am." };
-    };
-    const server = await serverOf(respond);
-    const { events } = await openServerThread(server, { maxRetries: 1 }).send("x");
-    expect(streams(server)).toEqual([true, true]);
-    expect(events).toMatchObject([{ type: "model-retry", attempt: 1 }, { usedFallback: false }]);
   });
 
   it("refuses when it is asked again has its refusal passed on", async () => {

@@ -57,7 +57,6 @@ function threadOf(model: FunctionModel, options: Partial<AgentGraphOptions> = {}
     return { lines: script(pairedMessagesOf(last)), told, end: events.at(-1) };
   };
   const send = (text: string, more: object = {}, other = graph) => run(user(text), more, other);
-  /** What the thread has used so far. */
   const usage = async () => (await saver.getTuple(config))?.checkpoint.channel_values["threadUsage"];
   return { graph, make, probe, run, send, usage };
 }

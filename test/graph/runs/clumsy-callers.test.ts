@@ -89,7 +89,6 @@ const config = { configurable: { thread_id: "1" } };
 
 function createThread() {
   const probe = createProbe();
-  /** A tool that itself asks a human. */
   const ask = makeTool(
     "ask",
     async ({ question }) => `a human said ${interrupt(question)}`,

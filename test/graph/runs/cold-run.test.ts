@@ -30,7 +30,6 @@ interface Counts {
   read: number;
 }
 
-/** A saver that counts while `counts` is set. */
 class CountingSaver extends MemorySaver {
   counts: Counts | undefined;
 

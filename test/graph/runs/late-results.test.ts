@@ -49,7 +49,6 @@ function createThread(options: Options = {}, probe = createProbe()) {
     ...options,
   });
   const send = async (text: string, more: object = {}) => graph.invoke(user(text), { ...config, ...more });
-  /** Aborts a run in the middle of a call. */
   const abort = async (text = "call deaf") => {
     const controller = new AbortController();
     const begun = probe.runs.length + 1;

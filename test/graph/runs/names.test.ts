@@ -1,5 +1,3 @@
-/** The name of an agent, and its memory as a subgraph. */
-
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import type { BaseMessage } from "@langchain/core/messages";
 import {

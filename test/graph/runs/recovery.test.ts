@@ -190,7 +190,6 @@ describe("a response that was shown and not stored", () => {
 
 const noteSchema = z.object({ label: z.string().default("-") });
 
-/** A tool that returns its result with other messages. */
 function writing(name: string, others: (label: string) => BaseMessage[]) {
   return makeTool(
     name,

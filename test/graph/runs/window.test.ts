@@ -36,7 +36,6 @@ const look = makeTool(
   z.object({ size: z.number(), query: z.string().optional() }),
 );
 
-/** Calls `look` once in each turn, and then responds. */
 const lookOnce: Answer = ({ messages }) =>
   messages.at(-1)?.type === "tool" ? textOf(30, "answer") : calls(["look", { size: 120 }]);
 

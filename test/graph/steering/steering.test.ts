@@ -15,7 +15,6 @@ import { calls, scripted } from "../../support/scripted-model.js";
 import { acting, INBOX, type SteeredThread, steeredThread, THREAD } from "../../support/steering.js";
 import { inThread, pairedScript, script } from "../../support/thread.js";
 
-/** Sends each text to the thread, once. */
 const sending = (thread: () => SteeredThread, ...texts: string[]) => {
   let isSent = false;
   return async () => {
@@ -331,7 +330,6 @@ describe("a run that a middleware ends", () => {
 });
 
 describe("items of the inbox that clients put", () => {
-  /** An object of this many levels. */
   const nested = (levels: number): object => (levels === 0 ? {} : { level: nested(levels - 1) });
   const REFUSED: readonly (readonly [what: string, value: Record<string, unknown>])[] = [
     ["no message", { text: "hello" }],

@@ -8,7 +8,6 @@ import { createAgentGraph, functionMiddleware } from "../../../src/index.js";
 import { calls, scripted } from "../../support/scripted-model.js";
 import { inThread, user } from "../../support/thread.js";
 
-/** A tool that notes the keys of its calls. */
 function keyedTool(keys: (string | undefined)[]) {
   return tool(
     (_: object, { callKey }: ToolRuntime & { callKey?: string }) => {

@@ -38,7 +38,6 @@ class Page {
 interface Value {
   readonly title: string;
   readonly value: unknown;
-  /** The value as it is stored. */
   readonly stored: unknown;
 }
 
@@ -186,7 +185,6 @@ async function playTwice(response: AIMessage, options: Options): Promise<string[
   return first;
 }
 
-/** A tool that gives the value for its call. */
 function giving(value: (callId: string) => unknown) {
   return makeTool("give", async (_input, { toolCall }) => value(toolCall?.id ?? ""));
 }

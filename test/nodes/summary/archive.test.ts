@@ -139,7 +139,6 @@ async function archivedOnce() {
   return { store, messages, covered, id: id ?? "" };
 }
 
-/** Reads the thread, and what is missing. */
 async function read(store: ArchiveReader | undefined, messages: readonly unknown[]) {
   const missing: MissingMessage[] = [];
   const onMissing = (one: MissingMessage) => missing.push(one);
@@ -275,7 +274,6 @@ describe("Summaries that name anything end no reading:", () => {
   });
 });
 
-/** A store that counts its operations. */
 class CountingStore extends InMemoryStore {
   batches: number[] = [];
 

@@ -29,7 +29,6 @@ afterAll(() => {
   context.disable();
 });
 
-/** The events of a span around this work. */
 async function eventsOf(work: () => Promise<void>) {
   exporter.reset();
   await trace.getTracer("test").startActiveSpan("request", async (span) => {

@@ -36,7 +36,6 @@ function mcpOf(mcpServers: object, clock: Clock = { time: 0 }) {
   };
 }
 
-/** A port at which nobody listens. */
 async function freePort(): Promise<string> {
   const server = createServer().listen(0, "127.0.0.1");
   await new Promise((resolve) => server.once("listening", resolve));

@@ -9,7 +9,6 @@ const read = (content: unknown, environment: Record<string, string> = {}) =>
 const readOne = (server: unknown, environment: Record<string, string> = {}) =>
   read({ mcpServers: { one: server } }, environment)[0];
 
-/** A reference to an environment variable. */
 const variable = (name: string) => `\${${name}}`;
 
 describe("readMcpServers", () => {
