@@ -11,6 +11,7 @@ import { Markup } from "./html/markup.js";
 import { threadPage } from "./html/thread-page.js";
 import {
   type ListQuestion,
+  type ListView,
   readList,
   readThread,
   type SettingsOf,
@@ -20,7 +21,6 @@ import {
   UUID,
 } from "./read-threads.js";
 import { admitThisMachine, refusal } from "./this-machine.js";
-import type { ListView } from "./view/list-view.js";
 import { DIALECT_NAMES, type ThreadView, viewThread } from "./view/thread-view.js";
 
 /** What `createInspector` gets. */

@@ -22,16 +22,17 @@ import type { DialectName } from "../providers/dialects.js";
 import { toJson } from "../shared/json.js";
 import { archiveNamespace } from "../threads/archive.js";
 import { refusal } from "./this-machine.js";
-import { type ListView, viewListed } from "./view/list-view.js";
-import { questionsIn } from "./view/question.js";
+import { nameIn, questionsIn } from "./view/message-view.js";
 import { formOf, type RequestSettings } from "./view/request-form.js";
 import { asksModelNext, type Step, stepOf, withBranches } from "./view/steps.js";
 import {
   type Archive,
+  type LastRepair,
   lastRepairIn,
   type Moment,
   messagesIn,
   type ThreadReading,
+  titleOf,
 } from "./view/thread-view.js";
 
 /** Each step has the whole history, so few steps of a long thread are read. */
@@ -247,8 +248,8 @@ function worthOf(report: ThreadReport | undefined): number | null {
 function reportOnStep(step: ThreadStep, { threadId, mendedBy }: StoredThread): ThreadReport | undefined {
   const { messages, next } = step;
   if (messages === undefined) return undefined;
-  const { pending } = unansweredCalls(messagesIn(messages));
-  const isGoingOn = next.length > 0 && !asksModelNext(step) && pending.length > 0;
+  const isGoingOn =
+    next.length > 0 && !asksModelNext(step) && unansweredCalls(messagesIn(messages)).pending.length > 0;
   const status = isGoingOn ? "interrupted" : "idle";
   return reportOn({ ...threadOfList(messages, threadId), status, openTasks: [], mendedBy });
 }
@@ -298,6 +299,28 @@ export interface ListQuestion {
   readonly page: number;
 }
 
+/** A thread of the list. */
+export interface ListedView {
+  readonly title: string;
+  readonly graph: string;
+  readonly updatedAt: string | null;
+  readonly lastRepair: LastRepair | null;
+  /** The size of the messages as JSON; null if they were not read. */
+  readonly bytes: number | null;
+  readonly report: ThreadReport;
+}
+
+export interface ListView {
+  readonly threads: readonly ListedView[];
+  readonly query: string;
+  readonly status: ThreadStatus | undefined;
+  readonly has: string | undefined;
+  readonly page: number;
+  readonly hasNext: boolean;
+  /** Set if not all threads were searched: how many were. */
+  readonly searched: number | null;
+}
+
 /** @throws The error of the server, with its `status`. */
 export async function readList(store: ThreadStore, question: ListQuestion): Promise<ListView> {
   const { found, searched } = await findThreads(store, question);
@@ -313,6 +336,24 @@ export async function readList(store: ThreadStore, question: ListQuestion): Prom
     threads: await Promise.all(threads),
     hasNext: found.length > THREADS_PER_PAGE,
     searched,
+  };
+}
+
+function viewListed(
+  thread: StoredThread,
+  metadata: Readonly<Record<string, unknown>> | null | undefined,
+): ListedView {
+  const { content, updatedAt = null } = thread;
+  const values = "messages" in content ? content.messages : undefined;
+  const messages = messagesIn(values);
+  const graph = metadata?.["graph_id"];
+  return {
+    title: titleOf(messages, metadata),
+    graph: nameIn(graph),
+    updatedAt,
+    lastRepair: lastRepairIn(messages),
+    bytes: values === undefined ? null : Buffer.byteLength(toJson(values) ?? ""),
+    report: reportOn(thread),
   };
 }
 

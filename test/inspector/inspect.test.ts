@@ -166,9 +166,9 @@ async function look(agent: AgentName, ...target: string[]): Promise<void> {
   const thread = await read(`/tether/threads/${agent}-answered.json`);
   expect(thread).toMatchObject({ outcome: "sound", threadId: `${agent}-answered` });
   expect(thread.input.length).toBeGreaterThanOrEqual(4);
-  expect(new Set(thread.steps.map(({ findings }: { findings: number | null }) => findings))).toEqual(
-    new Set([0]),
-  );
+  // The step of an input has no list of messages yet in PostgreSQL.
+  for (const { number, findings } of thread.steps)
+    if (number >= 0) expect([number, findings]).toEqual([number, 0]);
   const asked = thread.steps.filter(({ asksModel }: { asksModel: boolean }) => asksModel);
   expect(asked.length).toBeGreaterThanOrEqual(2);
   const first = await read(

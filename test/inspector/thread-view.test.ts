@@ -247,7 +247,7 @@ describe("the rows of a thread", () => {
       "user 299 | user 299",
     ]);
     expect(rows).toHaveLength(102);
-    expect(rowsOf(view(history, {}, undefined, 2))[1]).toBe("user 101 | user 101");
+    expect(rowsOf(view(history, {}, undefined, 2))[0]).toBe("user 101 | user 101");
     expect(last.pageOfPlace("stored-101")).toBe(2);
   });
 

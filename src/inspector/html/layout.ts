@@ -60,7 +60,7 @@ const LIST = `
 `;
 
 const THREAD = `
-.thread{display:grid;grid-template-columns:15rem minmax(0,1fr);gap:1.25rem;align-items:start}.content{grid-column:2;grid-row:1;min-width:0}
+.thread{display:grid;grid-template-columns:16.5rem minmax(0,1fr);gap:1.25rem;align-items:start}.content{grid-column:2;grid-row:1;min-width:0}
 .rail{grid-column:1;grid-row:1;position:sticky;top:4rem;max-height:calc(100vh - 5rem);overflow:auto;font-size:13px}.rail h2{font-size:14px;margin-bottom:.4rem}
 .rail li{border-left:2px solid var(--line);margin-left:.3rem}.rail li.branch{margin-left:1rem;border-left-style:dashed}
 .rail a{display:grid;gap:.05rem;padding:.3rem .6rem;color:var(--ink);text-decoration:none;overflow-wrap:anywhere;border-radius:0 6px 6px 0}.rail li.other b{font-weight:400;color:var(--soft)}.rail li>a .chip{font-size:12px;padding-inline:.35rem}.rail li:not(:has(a)){padding:.5rem .6rem .1rem}

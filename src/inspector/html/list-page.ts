@@ -1,6 +1,5 @@
 import { worthALook } from "../../doctor/finding.js";
-import { THREAD_STATUSES, TRAITS } from "../read-threads.js";
-import type { ListedView, ListView } from "../view/list-view.js";
+import { type ListedView, type ListView, THREAD_STATUSES, TRAITS } from "../read-threads.js";
 import {
   bytes,
   chip,

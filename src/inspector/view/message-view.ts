@@ -9,7 +9,7 @@ import { readMedia } from "../../providers/media.js";
 import { readMaker } from "../../providers/rule.js";
 import { safely, toJson } from "../../shared/json.js";
 import { printable, printableLine } from "../../shared/text.js";
-import { recordsIn } from "../../shared/values.js";
+import { isRecord, recordsIn } from "../../shared/values.js";
 
 /** How many characters of a text a page shows. The JSON has all of it. */
 const LONGEST_TEXT = 4_000;
@@ -152,4 +152,42 @@ function reasoningIn({ content, additional_kwargs }: BaseMessage): string {
   return [...inBlocks, additional_kwargs?.["reasoning_content"]]
     .filter((text) => typeof text === "string")
     .join("\n");
+}
+
+/*
+ * What a human is asked, in the forms of this library and of LangChain's `humanInTheLoopMiddleware`.
+ */
+
+/** What a human is asked about one call. */
+export interface Question {
+  readonly tool: string;
+  readonly text: string;
+  /** JSON, in lines. */
+  readonly arguments: string;
+  readonly decisions: readonly string[];
+}
+
+/** @param interrupt The value of an interrupt, or an interrupt. Of another form, all of it is shown. */
+export function questionsIn(interrupt: unknown): readonly Question[] {
+  const value = isRecord(interrupt) && "value" in interrupt ? interrupt["value"] : interrupt;
+  const asked = isRecord(value) ? (value["action_requests"] ?? value["actionRequests"]) : undefined;
+  const rules = recordsIn(isRecord(value) ? (value["review_configs"] ?? value["reviewConfigs"]) : undefined);
+  const requests = recordsIn(asked);
+  if (requests.length === 0) return [{ tool: "", text: lines(value), arguments: "", decisions: [] }];
+  return requests.map(({ name, args, description }, index) => {
+    const rule =
+      rules.find((one) => (one["action_name"] ?? one["actionName"]) === name) ?? rules[index] ?? {};
+    const allowed = rule["allowed_decisions"] ?? rule["allowedDecisions"];
+    return {
+      tool: nameIn(name),
+      text: nameIn(description),
+      arguments: lines(args),
+      decisions: Array.isArray(allowed) ? allowed.map(nameIn) : [],
+    };
+  });
+}
+
+function lines(value: unknown): string {
+  const { text, cut } = cutText(textOf(value), LONGEST_TEXT);
+  return cut === 0 ? text : `${text}…`;
 }

@@ -301,7 +301,9 @@ export function foldRows(rows: readonly Row[], isEnd: boolean): readonly ShownRo
     while (word !== undefined && end < rows.length && wordAt(end) === word) end += 1;
     const run = rows.slice(start, end);
     const told = run.some(isOfForm) ? "with the same text as stored" : word;
-    if (told !== undefined && run.length >= LEAST_ROWS) shown.push({ kind: "fold", word: told, rows: run });
+    // A page is never one line.
+    if (told !== undefined && run.length >= LEAST_ROWS && run.length < rows.length)
+      shown.push({ kind: "fold", word: told, rows: run });
     else shown.push(...run.map((row): ShownRow => ({ kind: "row", row })));
     start = end;
   }

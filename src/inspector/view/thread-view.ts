@@ -12,7 +12,7 @@ import { DIALECTS, type DialectName } from "../../providers/dialects.js";
 import { explainInput, type InputExplanation } from "../../providers/input/explain-input.js";
 import { validateHistory } from "../../providers/validate-history.js";
 import { printableLine } from "../../shared/text.js";
-import { excerptOf, type MessageView, nameIn, ROLES, viewMessage } from "./message-view.js";
+import { excerptOf, type MessageView, nameIn, type Question, ROLES, viewMessage } from "./message-view.js";
 import {
   compareInputs,
   type InputDifference,
@@ -54,15 +54,6 @@ export type Moment =
   | { readonly kind: "running"; readonly nodes: readonly string[]; readonly since: string | null }
   /** An earlier step at which the model was not asked, or a thread without messages. */
   | { readonly kind: "silent" };
-
-/** What a human is asked about one call. */
-export interface Question {
-  readonly tool: string;
-  readonly text: string;
-  /** JSON, in lines. */
-  readonly arguments: string;
-  readonly decisions: readonly string[];
-}
 
 /** The messages of a summary that are in a store. */
 export interface Archive {
