@@ -19,7 +19,9 @@ export function tableOf(results: Results): string {
 }
 
 function comparison(ours: string, beside: string): string {
-  const theirs = beside.replace("summarizationMiddleware", "summaries").replace(STATE_REDUCER, "LangGraph's");
+  const theirs = beside
+    .replace("summarizationMiddleware", "summaries")
+    .replace(STATE_REDUCER, "LangGraph's reducer");
   // The titles of the rows name the default settings.
   if (ours === FULL || ours === OURS) return `beside ${theirs}`;
   return `${ours.replace("messageSerializer", "serializer")}, beside ${theirs}`;

@@ -75,6 +75,25 @@ it("cancels for real, and shows the recovered result and the placeholder after t
   expect(shown()).toEqual(lines.toSorted());
 });
 
+it("lets a message of another page wait for the end of a run", async () => {
+  const { thread, send, stored } = await open("probe");
+  const first = send('call heedful {"label": "g7", "ms": 600000}').catch(() => {});
+  await until(() => served.log().includes("begin heedful:g7"));
+  const other = new LangGraphAgent({ deploymentUrl: served.url, graphId: "probe", threadId: thread.id });
+  other.addMessage({ id: randomUUID(), role: "user", content: "and now?" });
+  const second = other.runAgent();
+  const runWith = async (status: string) =>
+    (await thread.client.runs.list(thread.id)).find((run) => run.status === status);
+  await until(async () => (await runWith("pending")) !== undefined);
+  await thread.client.runs.cancel(thread.id, (await runWith("running"))?.run_id ?? "");
+  await Promise.all([first, second]);
+  expect((await stored()).slice(1, 4)).toEqual([
+    "ai> heedful",
+    expect.stringMatching(PLACEHOLDER),
+    "human: and now?",
+  ]);
+});
+
 it("regenerates a response on a branch of its own", async () => {
   const { agent, send, stored } = await open("probe");
   await send('call heedful {"label": "g4"}');
