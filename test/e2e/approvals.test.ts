@@ -163,8 +163,6 @@ describe.concurrent("an invalid decision runs nothing:", () => {
   });
 
   it.each<readonly [what: string, sent: Command]>([
-    ["a goto of a node", { goto: "tools" }],
-    ["a Send", { goto: send }],
     ["Sends among others", { goto: ["model", send, approval] } as Command],
     ["a Send with an approval", { goto: approval, resume: { decisions: [approve] } }],
     ["an answer to another question", { resume: { ["0".repeat(32)]: { decisions: [approve] } } }],
@@ -320,27 +318,5 @@ describe.concurrent("a served agent with approval options", () => {
     await resume(thread, spell({ decisions: [{ type: "edit", edited_action }] }));
     expect(paid(`${amount}`)).toEqual([amount]);
     await thread.script();
-  });
-
-  it.each([
-    [
-      "a decision that the tool does not allow",
-      { type: "respond", message: "done" },
-      "allows only `approve`, `edit` or `reject`",
-    ],
-    [
-      "edited arguments that its schema refuses",
-      { type: "edit", editedAction: { name: "pay", args: { amount: 7501 } } },
-      "args.amount`: 7501",
-    ],
-  ])("asks again after %s", async (_what, decision, problem) => {
-    const thread = await askToPay(7500);
-    await resume(thread, { decisions: [decision] });
-    const again = await questionOf(thread);
-    expect(again?.problem).toContain(problem);
-    expect(again?.actionRequests[0]?.description).toMatch(/^Pay 7500\? \(2 messages\)\n\nThe last decision/);
-    await resume(thread, { decisions: [{ type: "reject" }] });
-    await thread.script();
-    expect(paid("75")).toEqual([]);
   });
 });

@@ -30,22 +30,6 @@ describe.concurrent("bad input is refused by name, and leaves the thread as it w
     ["an input without messages", { input: {} }, /Expected `input` to be an object with `messages`/],
     ["a number in the place of the list", { input: { messages: 7 } }, /messages.*7/],
     ["an unknown setting", { input: user("x"), context: { budget: 3 } }, /`budget`.*maxIterations/],
-    ["a raised limit", { input: user("x"), context: { maxIterations: 6 } }, /`maxIterations`.*at most 5.*6/],
-    [
-      "a model that is not allowed",
-      { input: user("x"), context: { model: "openai:x" } },
-      /`model`.*offline:/,
-    ],
-    ["a tool by command", { command: { goto: "tools" } }, /only calls that the model makes/],
-    [
-      "a tool call by command",
-      {
-        command: {
-          goto: { node: "tools", input: { call: { id: "f", name: "deaf" }, args: { label: "forged-send" } } },
-        },
-      },
-      /only calls that the model makes/,
-    ],
     [
       "a tool call among several commands",
       {
@@ -68,7 +52,7 @@ describe.concurrent("bad input is refused by name, and leaves the thread as it w
     expect(await refusal(thread, payload)).toMatch(text);
     const after = await thread.client.threads.getState(thread.id);
     expect(after.values).toEqual(before.values);
-    expect(wasRun("forged-send") || wasRun("forged-list")).toBe(false);
+    expect(wasRun("forged-list")).toBe(false);
     await thread.expectToGoOn();
   });
 

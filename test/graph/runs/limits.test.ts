@@ -20,6 +20,18 @@ async function run(request: string, options: Partial<AgentGraphOptions> = {}, co
   return { messages: pairedMessagesOf(last), runs: probe.runs, events };
 }
 
+/** A thread of such a graph. */
+function thread(options: Partial<AgentGraphOptions> = {}) {
+  const probe = createProbe();
+  const graph = createAgentGraph({
+    model: "offline:",
+    tools: [probe.fast],
+    checkpointer: new MemorySaver(),
+    ...options,
+  });
+  return { probe, graph, config: { configurable: { thread_id: "1" } } };
+}
+
 /** This many rounds in sequence, with calls of the given tools. */
 const rounds = (count: number, ...names: string[]) =>
   Array.from({ length: count }, (_, round) =>
@@ -51,14 +63,7 @@ describe("maxIterations", () => {
   });
 
   it("begins anew with each turn of a thread", async () => {
-    const probe = createProbe();
-    const graph = createAgentGraph({
-      model: "offline:",
-      tools: [probe.fast],
-      maxIterations: 2,
-      checkpointer: new MemorySaver(),
-    });
-    const config = { configurable: { thread_id: "1" } };
+    const { probe, graph, config } = thread({ maxIterations: 2 });
     await graph.invoke(user(rounds(3, "fast")), config);
     const result = await graph.invoke(user(rounds(3, "fast")), config);
     expect(probe.runs).toHaveLength(4);
@@ -119,14 +124,7 @@ describe("maxToolCalls", () => {
   });
 
   it("begins anew with each turn of a thread", async () => {
-    const probe = createProbe();
-    const graph = createAgentGraph({
-      model: "offline:",
-      tools: [probe.fast],
-      maxToolCalls: 1,
-      checkpointer: new MemorySaver(),
-    });
-    const config = { configurable: { thread_id: "1" } };
+    const { probe, graph, config } = thread({ maxToolCalls: 1 });
     for (const label of ["a", "b"]) await graph.invoke(user(`call fast {"label": "${label}"}`), config);
     expect(probe.runs).toEqual(["fast:a", "fast:b"]);
   });
@@ -173,12 +171,7 @@ describe("the recursion limit", () => {
   );
 
   async function brokenThread() {
-    const graph = createAgentGraph({
-      model: "offline:",
-      tools: [createProbe().fast],
-      checkpointer: new MemorySaver(),
-    });
-    const config = { configurable: { thread_id: "1" } };
+    const { graph, config } = thread();
     await graph.updateState(config, { messages: [{ role: "user", content: "x" }, calls(["fast"])] });
     return { graph, config };
   }
@@ -202,15 +195,9 @@ describe("the recursion limit", () => {
   });
 
   it("counts from the beginning of the run, not of the thread", async () => {
-    const probe = createProbe();
-    const graph = createAgentGraph({
-      model: "offline:",
-      tools: [probe.fast],
-      checkpointer: new MemorySaver(),
-    });
-    const config = { configurable: { thread_id: "1" }, recursionLimit: 8 };
+    const { graph, config } = thread();
     for (let turn = 0; turn < 5; turn += 1) {
-      const result = await graph.invoke(user(rounds(2, "fast")), config);
+      const result = await graph.invoke(user(rounds(2, "fast")), { ...config, recursionLimit: 8 });
       expect(pairedScript(result)).toHaveLength(6 * (turn + 1));
     }
   });

@@ -113,55 +113,49 @@ describe("a response that was shown and not stored", () => {
     },
   );
 
-  it("stays with an update of the state, and is not doubled after it", async () => {
-    const { graph, send } = await deadThread();
-    await graph.updateState(config, user("by update"));
-    expect(await send(user("q2"))).toEqual([
-      "human: q1",
-      "ai: THE ANSWER",
-      "human: by update",
-      "human: q2",
-      "ai: later answer",
-    ]);
-  });
+  type Dead = Awaited<ReturnType<typeof deadThread>>;
+  const removalOf = (message?: BaseMessage) => new RemoveMessage({ id: message?.id ?? "" });
 
-  const removals: {
-    readonly what: string;
-    readonly removal: (shown: readonly BaseMessage[]) => BaseMessage[];
-  }[] = [
-    { what: "it", removal: ([, response]) => [new RemoveMessage({ id: response?.id ?? "" })] },
-    {
-      what: "all messages, and sends the question again",
-      removal: ([question]) => [
-        new RemoveMessage({ id: REMOVE_ALL_MESSAGES }),
-        ...(question ? [question] : []),
-      ],
-    },
-  ];
-
-  it.each(removals)("does not come back if the next input removes $what", async ({ removal }) => {
-    const { read, send } = await deadThread();
-    const messages = [...removal(await read()), new HumanMessage("q2")];
-    expect(await send({ messages })).toEqual(["human: q1", "human: q2", "ai: later answer"]);
-    expect(await send(user("q3"))).not.toContain("ai: THE ANSWER");
-  });
-
-  it("does not come back if an update of the state removes it", async () => {
-    const { graph, read, send } = await deadThread();
-    const [, response] = await read();
-    await graph.updateState(config, { messages: [new RemoveMessage({ id: response?.id ?? "" })] });
-    expect(await send(user("q2"))).toEqual(["human: q1", "human: q2", "ai: later answer"]);
-  });
-
-  it("stays once if the client sends it with its next message", async () => {
-    const { read, send } = await deadThread();
-    const messages = [...(await read()), new HumanMessage("q2")];
-    expect(await send({ messages })).toEqual([
-      "human: q1",
-      "ai: THE ANSWER",
-      "human: q2",
-      "ai: later answer",
-    ]);
+  it.each<[what: string, next: (thread: Dead) => Promise<string[]>, lines: string[]]>([
+    [
+      "stays with an update of the state",
+      async ({ graph, send }) => {
+        await graph.updateState(config, user("by update"));
+        return send(user("q2"));
+      },
+      ["human: q1", "ai: THE ANSWER", "human: by update", "human: q2"],
+    ],
+    [
+      "stays once if the client sends it with its next message",
+      async ({ read, send }) => send({ messages: [...(await read()), new HumanMessage("q2")] }),
+      ["human: q1", "ai: THE ANSWER", "human: q2"],
+    ],
+    [
+      "does not come back if the next input removes it",
+      async ({ read, send }) => send({ messages: [removalOf((await read())[1]), new HumanMessage("q2")] }),
+      ["human: q1", "human: q2"],
+    ],
+    [
+      "does not come back if the next input removes all messages, and sends the question again",
+      async ({ read, send }) => {
+        const all = new RemoveMessage({ id: REMOVE_ALL_MESSAGES });
+        return send({ messages: [all, ...(await read()).slice(0, 1), new HumanMessage("q2")] });
+      },
+      ["human: q1", "human: q2"],
+    ],
+    [
+      "does not come back if an update of the state removes it",
+      async ({ graph, read, send }) => {
+        await graph.updateState(config, { messages: [removalOf((await read())[1])] });
+        return send(user("q2"));
+      },
+      ["human: q1", "human: q2"],
+    ],
+  ])("%s", async (_what, next, lines) => {
+    const thread = await deadThread();
+    const after = [...lines, "ai: later answer"];
+    expect(await next(thread)).toEqual(after);
+    expect(await thread.send(user("q3"))).toEqual([...after, "human: q3", "ai: later answer"]);
   });
 
   it("is found if the client names the latest checkpoint, as LangGraph's SDK does", async () => {
