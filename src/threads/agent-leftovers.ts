@@ -126,17 +126,14 @@ export const endsAfterModel = (nodes: readonly string[]): boolean =>
 
 /**
  * The calls of a response whose run ended before its tools were started. `humanInTheLoopMiddleware` waits there, also
- * with the calls that need no decision.
+ * with the calls that need no decision. That no checkpoint has the response proves nothing: LangGraph saves it while the
+ * tools begin.
  */
 function notStartedCalls(
   calls: readonly UnansweredCall[],
   leftovers: readonly AgentLeftovers[],
 ): ReadonlySet<UnansweredCall> {
   const ends = leftovers.filter(({ nodes }) => endsAfterModel(nodes));
-  // Tools are started in the step after the one that writes the response.
-  const written = leftovers.flatMap((leftover) => leftover.written.filter(isAIMessage));
-  const heads = new Set(
-    [...ends.map(({ history }) => history.findLast(isAIMessage)), ...written].map((head) => head?.id),
-  );
+  const heads = new Set(ends.map(({ history }) => history.findLast(isAIMessage)?.id));
   return new Set(calls.filter(({ group }) => group.head.id !== undefined && heads.has(group.head.id)));
 }

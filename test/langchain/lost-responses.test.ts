@@ -72,20 +72,27 @@ describe("a response that was shown and not stored", () => {
     },
   );
 
-  it("has its calls closed, because no tool was started", async () => {
-    const { dead, next, probe } = open([calls(["fast", {}, "f"]), "Sorry."]);
-    expect((await dead.run(user("Go."), { durability: "sync" })).error).toBeDefined();
-    const { events } = await next.run(user("Hello?"));
-    expect(types(events)).toEqual(["response-recovered", "call-closed"]);
-    expect(script(await next.read())).toEqual([
-      "human: Go.",
-      "ai> fast",
-      "tool! Tool call fast (f): its run ended before it was started, so it was not run.",
-      "human: Hello?",
-      "ai: Sorry.",
-    ]);
-    expect(probe.runs).toEqual([]);
-  });
+  it.each([
+    { durability: "sync" as const, unseen: [], ran: [] },
+    // The process went on while its checkpoints could not be saved.
+    { durability: "async" as const, unseen: ["Done."], ran: ["fast:-"] },
+  ])(
+    "has its calls closed, and nobody knows what they did ($durability)",
+    async ({ durability, unseen, ran }) => {
+      const { dead, next, probe } = open([calls(["fast", {}, "f"]), ...unseen, "Sorry."]);
+      expect((await dead.run(user("Go."), { durability })).error).toBeDefined();
+      const { events } = await next.run(user("Hello?"));
+      expect(types(events)).toEqual(["response-recovered", "call-closed"]);
+      expect(script(await next.read())).toEqual([
+        "human: Go.",
+        "ai> fast",
+        "tool! Tool call fast (f): a new message came before it finished. It may or may not have taken effect.",
+        "human: Hello?",
+        "ai: Sorry.",
+      ]);
+      expect(probe.runs).toEqual(ran);
+    },
+  );
 
   it("can follow results", async () => {
     const { dead, next, probe } = open([calls(["fast", {}, "f"]), "It is done.", "Yes."], { after: 2 });
