@@ -63,7 +63,7 @@ async function converse(cases: FaultThread, outcomes: Map<string, Outcome>): Pro
   }
 }
 
-/** `test/graph/models/stream-faults.test.ts` has the whole table without a server; here it is for `SLOW_TESTS=1`. */
+/** `test/graph/models/broken-streams.test.ts` has the whole table without a server; here it is for `SLOW_TESTS=1`. */
 const THREADS = process.env["SLOW_TESTS"] === "1" ? FAULT_THREADS : FAULT_SAMPLE;
 
 describe("a served stream whose", () => {
