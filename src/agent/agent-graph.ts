@@ -191,10 +191,8 @@ export class AgentGraph<Own = NoKeys, Update = NoKeys, Context = NoKeys> extends
     const ownStore = store && boundedStore(store, signal);
     const onlyMode = Array.isArray(streamMode) ? undefined : (streamMode ?? "");
     const { concurrentRuns } = this.#plan.settings;
-    const onLost = (cause: unknown): void =>
-      run.abort?.abort(
-        lockLost(bound, cause, latestInput == null || watched.checkpoints.saved !== undefined),
-      );
+    const hasInput = () => latestInput == null || watched.checkpoints.saved !== undefined;
+    const onLost = (cause: unknown) => run.abort?.abort(lockLost(bound, cause, hasInput()));
     const chunks = thread.stream({ concurrentRuns, signal, onLost }, () =>
       runAgent<Chunk>({
         plan: this.#plan,

@@ -21,16 +21,8 @@ interface Budget {
 }
 
 const BUDGETS = [
-  {
-    limit: "max-tokens-per-turn",
-    setting: "maxTokensPerTurn",
-    used: ({ turn }) => turn.tokens ?? 0,
-  },
-  {
-    limit: "max-tokens-per-thread",
-    setting: "maxTokensPerThread",
-    used: ({ thread }) => thread.tokens,
-  },
+  { limit: "max-tokens-per-turn", setting: "maxTokensPerTurn", used: ({ turn }) => turn.tokens ?? 0 },
+  { limit: "max-tokens-per-thread", setting: "maxTokensPerThread", used: ({ thread }) => thread.tokens },
   {
     limit: "max-tool-calls-per-thread",
     setting: "maxToolCallsPerThread",

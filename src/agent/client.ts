@@ -237,7 +237,7 @@ export async function readRunInput(
   const targets = targetsOf(given);
   const fields = update === undefined || update === null ? undefined : fieldsOf(update);
   if (fields !== undefined) assertSpelling(fields, ownState);
-  if (hasStrictResume && isRecord(resume) && isEmptyObject(resume))
+  if (hasStrictResume && isRecord(resume) && Object.keys(resume).length === 0)
     return { ...PLAIN, input: null, emptyAnswer: "{}" };
   if (resume !== undefined && resume !== null) return { ...PLAIN, input: await mapFields(given, read) };
   if (targets.length === 0 && fields === undefined)
@@ -307,13 +307,8 @@ function wrongTarget(): InvalidCommandError {
   );
 }
 
-function isEmptyObject(value: object): boolean {
-  return !Array.isArray(value) && Object.keys(value).length === 0;
-}
-
 /*
- * The door: reads the messages that a client sends, as the input of a run or as an update of a thread's state. What a
- * parent graph passes to a subgraph does not come here, and neither do messages of middleware and tools.
+ * Reads the messages of a client.
  */
 
 interface ClientMessages {

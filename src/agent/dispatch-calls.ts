@@ -71,7 +71,7 @@ export async function dispatchCalls(
     tools,
     limits,
     callsOfThread,
-    answer,
+    answer: { toolChoice, offered },
     mayBeServed,
     answered,
     hasFormat,
@@ -79,7 +79,6 @@ export async function dispatchCalls(
     config,
   }: DispatchOptions,
 ): Promise<Dispatched> {
-  const { toolChoice, offered } = answer;
   const isOffered = ({ call }: ToolTask) => offered === undefined || offered.includes(call.name);
   const tasks = toolTasksOf(message)
     .filter(({ index }) => !answered.has(index))
@@ -237,8 +236,7 @@ export async function withFreshId<Message extends BaseMessage>(
 }
 
 function hasArchivedSummary(history: readonly BaseMessage[]): boolean {
-  if (surveyOf(history).summaries === 0) return false;
-  return history.some((message) => archiveOf(message) !== undefined);
+  return surveyOf(history).summaries > 0 && history.some((one) => archiveOf(one) !== undefined);
 }
 
 /** A response with the name of its agent. Other messages, and responses with a name, stay the same. */

@@ -119,8 +119,12 @@ async function admit(run: AgentRun<unknown>): Promise<Admitted> {
   // The parent graph of a subgraph is no client.
   if (isSubgraph) return { ...kind, input, events: [...run.startEvents] };
   const admitted = await admitInput(input, plan, run.readThread, archiveOf(run));
-  const events = [...run.startEvents, ...admitted.events];
-  return { ...kind, input: (await isSentAgain(run, admitted.input)) ? null : admitted.input, events };
+  const isRetry = await isSentAgain(run, admitted.input);
+  return {
+    ...kind,
+    input: isRetry ? null : admitted.input,
+    events: [...run.startEvents, ...admitted.events],
+  };
 }
 
 /**
@@ -134,10 +138,9 @@ async function isSentAgain(
   const { thread_id, checkpoint_id } = { ...options.configurable };
   if (thread_id === undefined || checkpoint_id !== undefined) return false;
   const messages = messagesOfInput(input);
-  const hasIds = messages.every(({ id }) => id !== undefined);
   // Of what was received, the input lacks what a summary has archived.
   const asked = messagesOfInput(received).findLast(({ type }) => type === "human");
-  if (!isRecord(input) || !hasIds || asked === undefined) return false;
+  if (!isRecord(input) || asked === undefined || messages.some(({ id }) => id === undefined)) return false;
   const tuple = await watched.peek({ configurable: { thread_id, checkpoint_ns: "" } });
   if (tuple === undefined) return false;
   const isUnfinished = hasTasks(tuple);
@@ -168,16 +171,15 @@ async function inputWith(
   latest: CheckpointTuple,
   { checkpoints }: WatchedCheckpointer,
 ): Promise<Readonly<Record<string, unknown>>> {
-  const steps = walkBack(latest, checkpoints.read, { fate: "applied", most: LONGEST_SEARCH });
-  for await (const { checkpoint } of steps) {
+  for await (const { checkpoint } of walkBack(latest, checkpoints.read, SEARCH)) {
     const input: unknown = checkpoint.checkpoint.channel_values[START];
     if (isRecord(input) && idsInInput(input).some((known) => known === id)) return input;
   }
   return {};
 }
 
-/** How many checkpoints are read at most for the input of a retry. */
-const LONGEST_SEARCH = 1_000;
+/** So many checkpoints are read at most for the input of a retry. */
+const SEARCH = { fate: "applied", most: 1_000 } as const;
 
 /** A run that can begin. */
 interface ReadyRun<Chunk> extends AgentRun<Chunk>, Admitted {

@@ -22,9 +22,9 @@ import { safely, toJson } from "../shared/json.js";
 import { untilAborted, withDeadline } from "../shared/waiting.js";
 import {
   commandWithMessages,
-  messagesOf,
   messagesOfCommand,
   readUpdate,
+  resultIn,
   valuesOf,
   withOwnSends,
 } from "../threads/commands.js";
@@ -170,9 +170,7 @@ function keepLate(task: ToolTask, answered: Promise<ToolsUpdate>, config: LangGr
 
 /** The result in what a call has written, and what it wrote to these keys. */
 export function lateResultIn({ task: { call }, update }: AnsweredCall<ToolsUpdate>, keys: readonly string[]) {
-  const isOfCall = (message: BaseMessage): message is ToolMessage =>
-    isResult(message) && callIdOf(message) === call.id;
-  return { result: messagesOf(update).find(isOfCall), values: valuesOf(update, keys) };
+  return { result: resultIn(update, call.id), values: valuesOf(update, keys) };
 }
 
 interface WantedCall extends Pick<ToolTask, "place"> {

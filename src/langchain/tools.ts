@@ -4,14 +4,13 @@ import { type BaseMessage, ToolMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { type Command, isCommand } from "@langchain/langgraph";
 import { callsOf, isAIMessage } from "../history/call.js";
-import { callIdOf, isResult } from "../history/result.js";
 import { isLangGraphSignal } from "../providers/failure/langgraph-signal.js";
 import { viewOf } from "../providers/models/model-view.js";
 import { isError, isOfAbort } from "../shared/is-error.js";
 import { safely } from "../shared/json.js";
 import { isRecord } from "../shared/values.js";
 import { untilAborted } from "../shared/waiting.js";
-import { messagesOf } from "../threads/commands.js";
+import { resultIn } from "../threads/commands.js";
 import { withOwnMemory } from "../threads/langgraph/own-memory.js";
 import { isSaver } from "../threads/langgraph/replace-methods.js";
 import { inheritedCheckpointer } from "../threads/langgraph/run-host.js";
@@ -55,7 +54,10 @@ export async function runTool<Tool>(
   } catch (error) {
     if (signal.aborted && place >= 0) {
       const { id = "" } = toolCall;
-      const coming = answered.then((outcome) => ({ result: resultIn(outcome, id), values: [] }));
+      const coming = answered.then((outcome) => {
+        const update = isCommand(outcome) ? outcome : { messages: outcome };
+        return { result: resultIn(update, id), values: [] };
+      });
       void awaitLate(`${head?.id}:${place}`, coming, lateResultsIn(runtime), threadIdOf(runtime));
     }
     throw error;
@@ -79,11 +81,6 @@ async function keepResult<Outcome>(
     if (safely(() => isLangGraphSignal(error), false) || isOfAbort(error, signal)) throw error;
     return new ToolMessage({ content: contentFor(error), tool_call_id: id ?? "", name, status: "error" });
   }
-}
-
-function resultIn(outcome: ToolMessage | Command, callId: string): ToolMessage | undefined {
-  const messages = isCommand(outcome) ? messagesOf(outcome) : [outcome];
-  return messages.filter(isResult).find((result) => callIdOf(result) === callId);
 }
 
 /**

@@ -1,6 +1,7 @@
-import type { BaseMessage } from "@langchain/core/messages";
+import type { BaseMessage, ToolMessage } from "@langchain/core/messages";
 import { Command, isCommand, Send } from "@langchain/langgraph";
 import { coerceMessage } from "../history/read-messages.js";
+import { callIdOf, isResult } from "../history/result.js";
 import { isRecord } from "../shared/values.js";
 
 /** The messages in the update of a command; undefined if it has none. */
@@ -33,6 +34,13 @@ export function messagesOf(update: Written): BaseMessage[] {
   return [update]
     .flat()
     .flatMap((one) => readMessages(isCommand(one) ? messagesOfCommand(one) : Reflect.get(one, "messages")));
+}
+
+/** The result of a call that an update writes. */
+export function resultIn(update: Written, callId: string): ToolMessage | undefined {
+  return messagesOf(update)
+    .filter(isResult)
+    .find((result) => callIdOf(result) === callId);
 }
 
 /** What an update writes to these keys of the state, in order. */

@@ -345,9 +345,9 @@ function recordStatements() {
  * a wrapper with methods of its own can do more than to write, so it is called as it is.
  */
 function writesItself(saver: BaseCheckpointSaver, name: string): boolean {
-  let owner: unknown = Object.getPrototypeOf(saver);
-  while (isObject(owner) && !Object.hasOwn(owner, "put")) owner = Object.getPrototypeOf(owner);
-  if (!isObject(owner) || !Object.hasOwn(owner, name)) return false;
+  let owner: object | null = Object.getPrototypeOf(saver);
+  while (owner !== null && !Object.hasOwn(owner, "put")) owner = Object.getPrototypeOf(owner);
+  if (owner === null || !Object.hasOwn(owner, name)) return false;
   return saver.put === Reflect.get(owner, "put") && saver.putWrites === Reflect.get(owner, "putWrites");
 }
 
@@ -364,7 +364,7 @@ function inAnySaver({ saver, target, threadId, signal }: HeadOf): ThreadHead {
     return tuple?.checkpoint.id === id;
   };
   const writeAfter: ThreadHead["writeAfter"] = async (id, write) => {
-    const holder = isObject(storage) ? storage : target;
+    const holder = isRecord(storage) ? storage : target;
     const ends = lastWrites.get(holder) ?? new Map<ThreadId, Promise<unknown>>();
     lastWrites.set(holder, ends);
     const work = async (): Promise<boolean> => (await is(id)) && (await write(saver).then(() => true));
@@ -389,10 +389,6 @@ function lastIn(thread: unknown): string | undefined {
 function idIn(row: unknown): string | undefined {
   const id = isRecord(row) ? row["checkpoint_id"] : undefined;
   return typeof id === "string" ? id : undefined;
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === "object" && value !== null;
 }
 
 /** The pool of a `PostgresSaver`. */

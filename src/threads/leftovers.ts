@@ -411,7 +411,7 @@ export function placeMessages(
   const refused: OrphanRefused[] = [];
   let current = messages;
   for (const { history, written, removed } of leftovers) {
-    let shown: readonly BaseMessage[] = reduce(history, update);
+    let shown: readonly BaseMessage[] = reduceMessages(history, update).messages;
     for (const message of written) {
       const { messages: next, repairs } = reduceMessages(shown, [message]);
       for (const repair of repairs)
@@ -419,7 +419,7 @@ export function placeMessages(
       const changes = isResult(message)
         ? []
         : changesOf(message, shown, next, current).filter(isWanted(removed));
-      if (changes.length > 0) current = reduce(current, changes);
+      if (changes.length > 0) current = reduceMessages(current, changes).messages;
       update.push(...changes);
       shown = next;
     }
@@ -453,10 +453,6 @@ async function tellDropped(
 function isWanted(removed: ReadonlySet<string>) {
   const isAllRemoved = removed.has(REMOVE_ALL_MESSAGES);
   return ({ id = "" }: BaseMessage): boolean => !isAllRemoved && !removed.has(id);
-}
-
-function reduce(history: readonly BaseMessage[], update: readonly BaseMessage[]): readonly BaseMessage[] {
-  return reduceMessages(history, update).messages;
 }
 
 /** What a message that led from one history to the next means for the current history. */

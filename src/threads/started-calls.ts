@@ -56,8 +56,6 @@ export interface StartingCall {
   readonly wait: () => Promise<void>;
 }
 
-const UNKNOWN: StartingCall = { isLost: false, begin: async () => {}, wait: async () => {} };
-
 /** What is known of a call of the superstep of this task. */
 export function startingCall(
   task: ToolTask,
@@ -66,7 +64,8 @@ export function startingCall(
   checkpoints: WatchedCheckpoints,
 ): StartingCall {
   const step = stepOf(config);
-  if (step === undefined || !isOutermost(config)) return UNKNOWN;
+  if (step === undefined || !isOutermost(config))
+    return { isLost: false, begin: async () => {}, wait: async () => {} };
   const { abandoned, isFork } = checkpoints;
   // Only a run that continues a checkpoint has tasks in the superstep after it.
   const earlier = abandoned?.metadata?.step === step - 1 && !isFork ? abandoned : undefined;

@@ -76,9 +76,7 @@ export function postgresThreadLock(pool: LockPool): ThreadLock {
       const client = await connect(pool, threadId, signal);
       let isHeld = false;
       // The server gives back the lock of a connection that breaks.
-      const lose = (error: Error): void => {
-        if (isHeld) onLost?.(error);
-      };
+      const lose = (error: Error): void => void (isHeld && onLost?.(error));
       client.on("error", lose);
       const leave = (isBroken: boolean): void => {
         // The socket of a client that is closed can still report an error.
