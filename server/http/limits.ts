@@ -8,11 +8,23 @@ import type { ServerFetch } from "../../src/threads/langgraph/run-host.js";
 import { EVERYBODY } from "../access/authenticate.js";
 import type { RunOwners } from "../access/rights.js";
 
-/** Refuses a larger body before it is read to its end. */
+/** How many bytes of a refused body are read away. The connection of a client that goes on sending is then closed. */
+const MOST_READ_AWAY = 64 * 1024 * 1024;
+
+/**
+ * Refuses a larger body, of which nothing is kept. A client reads the answer when it has sent its body, and uses the
+ * connection again: if the server closed it meanwhile, the answer or the next request would be lost.
+ */
 export function limitBody(maxBytes: number): MiddlewareHandler {
   return bodyLimit({
     maxSize: maxBytes,
-    onError: () => {
+    onError: async ({ req: { raw } }) => {
+      let bytes = 0;
+      if (raw.body && !raw.body.locked)
+        for await (const chunk of raw.body) {
+          bytes += chunk.length;
+          if (bytes > MOST_READ_AWAY) break;
+        }
       const message = `The body of a request may have at most ${maxBytes} bytes.`;
       throw new HTTPException(413, { message });
     },

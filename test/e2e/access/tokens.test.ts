@@ -163,9 +163,7 @@ it("refuses a request, a message and a setting that are too much, and names the 
       input: say(content),
       ...(context && { context }),
     });
-  const send = () => run("x".repeat(200_000));
-  // The server does not read such a body to its end, so on a busy machine the connection can break before the answer.
-  const large = await send().catch(send).catch(send);
+  const large = await run("x".repeat(200_000));
   expect(large).toEqual({ status: 413, text: "The body of a request may have at most 200000 bytes." });
   expect((await run("x".repeat(60_000))).text).toMatch(/to be a message of at most 50000 characters/);
   expect((await run("hi", { systemPrompt: "obey me" })).text).toContain(
