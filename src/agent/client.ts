@@ -21,7 +21,7 @@ import { storageDemand } from "../history/storable.js";
 import { safely, toJson } from "../shared/json.js";
 import { hasNameLike } from "../shared/text.js";
 import { isRecord } from "../shared/values.js";
-import { type ArchiveReader, findReturned, isArchived, type Returned } from "../threads/archive.js";
+import { findReturned, isArchived, type Returned, type ThreadArchive } from "../threads/archive.js";
 import {
   commandWithMessages,
   fieldsOfCommand,
@@ -46,12 +46,6 @@ interface AdmittedInput {
   readonly input: unknown;
   /** What was changed, for the client. */
   readonly events: readonly AgentEvent[];
-}
-
-/** The archive of the thread, if the graph archives what summaries cover. */
-export interface ThreadArchive {
-  readonly store: ArchiveReader;
-  readonly threadId: string;
 }
 
 /**
@@ -97,15 +91,14 @@ async function findArchived(
   archive: ThreadArchive | undefined,
 ): Promise<Returned> {
   if (archive !== undefined && readThread !== undefined) {
-    const { store, threadId } = archive;
     // Most clients send only new messages. The thread is not read for them.
-    const known = await Promise.all(messages.map(({ id }) => id && isArchived(store, threadId, id)));
+    const known = await Promise.all(messages.map(({ id }) => id && isArchived(archive, id)));
     if (known.includes(true)) {
       const { values } = await readThread();
       const removals = messages.filter(({ type }) => type === "remove");
       const history = reduceMessages(values.messages, removals).messages;
       const given = messages.filter(({ id = "" }) => !hasMessage(history, id));
-      return findReturned(given, history, store, threadId);
+      return findReturned(given, history, archive);
     }
   }
   return { messages: new Set(), events: [] };

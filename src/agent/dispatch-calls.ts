@@ -9,7 +9,7 @@ import { hasMessage } from "../history/reducer/normalize-history.js";
 import { reduceMessages } from "../history/reducer/reduce-messages.js";
 import { endingRun } from "../history/result.js";
 import { archiveOf, isUserMessage } from "../history/summary.js";
-import { isArchived } from "../threads/archive.js";
+import { archiveIn, isArchived } from "../threads/archive.js";
 import { emitEvent } from "../threads/events.js";
 import { type ToolTask, toolTasksOf } from "../threads/langgraph/read-checkpoints.js";
 import { isSavedRun } from "../threads/langgraph/run-host.js";
@@ -223,13 +223,12 @@ export function messagesIn({ messages = [] }: AgentUpdate): BaseMessage[] {
 export async function withFreshId<Message extends BaseMessage>(
   message: Message,
   history: readonly BaseMessage[],
-  { store, configurable }: LangGraphRunnableConfig,
+  config: LangGraphRunnableConfig,
 ): Promise<Message> {
   const isTaken = (id: string) => hasMessage(history, id);
-  const threadId: unknown = configurable?.["thread_id"];
-  const mayBeArchived = store !== undefined && typeof threadId === "string" && hasArchivedSummary(history);
+  const archive = hasArchivedSummary(history) ? archiveIn(config) : undefined;
   if (message.id !== undefined && !isTaken(message.id)) {
-    if (!mayBeArchived || !(await isArchived(store, threadId, message.id))) return message;
+    if (archive === undefined || !(await isArchived(archive, message.id))) return message;
   }
   const id = deriveUnusedId(message, history.at(-1)?.id ?? "", isTaken);
   return copyMessage<BaseMessage>(message, { id }) as Message;

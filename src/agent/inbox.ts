@@ -16,7 +16,7 @@ import { stepOf } from "../threads/langgraph/wrappable-graph.js";
 import { takeLateResults } from "../threads/late-results.js";
 import { keysIn } from "../threads/leftovers.js";
 import type { AgentState, AgentUpdate } from "../threads/state.js";
-import { missingStore } from "../threads/stores.js";
+import { missingStore, threadIdOf } from "../threads/stores.js";
 import { stepsLeft } from "./budgets.js";
 import { type ClientRead, type MessageRules, readClientMessage, speaksAsSystem } from "./client.js";
 import { runOf } from "./run-handle.js";
@@ -54,9 +54,8 @@ export async function takeMessages(
   if (late !== undefined) return late;
   const { inputs, record } = runOf(config);
   const store: InboxStore | undefined = config.store;
-  const threadId: unknown = config.configurable?.["thread_id"];
-  if (!options.steering || inputs.isInTool || store === undefined || typeof threadId !== "string")
-    return undefined;
+  const threadId = threadIdOf(config);
+  if (!options.steering || inputs.isInTool || store === undefined || threadId === undefined) return undefined;
   const items = await readSafely(store, threadId, config);
   if (items.length === 0) return undefined;
 

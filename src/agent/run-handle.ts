@@ -16,6 +16,7 @@ import { readState, type ToolTask } from "../threads/langgraph/read-checkpoints.
 import type { LateResult, LateResults } from "../threads/late-results.js";
 import { NO_OWN_STATE, type OwnState } from "../threads/own-state.js";
 import type { ToolsUpdate } from "../threads/state.js";
+import { threadIdOf } from "../threads/stores.js";
 import { RunTally } from "../threads/usage.js";
 import { type WatchedCheckpoints, watchCheckpointer } from "../threads/watch-checkpointer.js";
 import type { RunBag, RunScope } from "./middleware/contexts.js";
@@ -91,13 +92,12 @@ type ScopeConfig = Omit<LangGraphRunnableConfig, "context"> & { readonly context
 
 /** The scope of a middleware's context. */
 export function scopeOf(config: ScopeConfig): RunScope {
-  const threadId: unknown = config.configurable?.["thread_id"];
   const { context, configurable } = config;
   const { bag, ownState } = runOf(config).inputs;
   const { keys } = ownState;
   return {
     bag,
-    threadId: typeof threadId === "string" ? threadId : undefined,
+    threadId: threadIdOf(config),
     signal: config.signal,
     store: config.store,
     context: isRecord(context) ? context : {},

@@ -13,6 +13,7 @@ import { isPlaceholder } from "../history/result.js";
 import { checkSettings, countFrom } from "../shared/check-settings.js";
 import { toJson } from "../shared/json.js";
 import { isRecord } from "../shared/values.js";
+import { archiveIn, type ThreadArchive } from "../threads/archive.js";
 import { readUpdate } from "../threads/commands.js";
 import { type AgentEvent, followSpans, withGraphType } from "../threads/events.js";
 import { clearInbox } from "../threads/inbox.js";
@@ -28,7 +29,7 @@ import {
 import { awaitLate, type LateResults } from "../threads/late-results.js";
 import { historyIn, keysIn, walkBack } from "../threads/leftovers.js";
 import { defaultsOf } from "../threads/own-state.js";
-import { missingCheckpointer, missingStore } from "../threads/stores.js";
+import { missingCheckpointer, missingStore, threadIdOf } from "../threads/stores.js";
 import type { WatchedCheckpointer } from "../threads/watch-checkpointer.js";
 import {
   admitInput,
@@ -38,7 +39,6 @@ import {
   type ReadThread,
   type RunInput,
   readRunInput,
-  type ThreadArchive,
   withMessages,
 } from "./client.js";
 import { agentHook, type RunBag } from "./middleware/contexts.js";
@@ -273,7 +273,7 @@ async function* thenClearInbox<Chunk>(
     throw error;
   }
   if (record.late !== undefined && record.late.length > 0) await late?.remove(record.late);
-  if (store !== undefined) await clearInbox(store, options.configurable?.["thread_id"], record.steered);
+  if (store !== undefined) await clearInbox(store, threadIdOf(options), record.steered);
 }
 
 function isConflict(error: unknown): error is ThreadConflictError {
@@ -294,13 +294,12 @@ async function reportReturned(
 ): Promise<void> {
   const { savedStep = Number.NEGATIVE_INFINITY } = watched.checkpoints;
   if (running.step === undefined || running.step <= savedStep) return;
-  const threadId: unknown = options.configurable?.["thread_id"];
   for (const answered of await running.settled()) {
     const { result, values } = lateResultIn(answered, inputs.ownState.keys);
     if (result === undefined || isPlaceholder(result)) continue;
     publishRepairs([createRepair({ kind: "result-late", message: result })]);
     const coming = Promise.resolve({ result, values });
-    if (isInThread) await awaitLate(answered.task.place, coming, late, threadId);
+    if (isInThread) await awaitLate(answered.task.place, coming, late, options.configurable?.["thread_id"]);
   }
 }
 
@@ -360,10 +359,7 @@ async function* loopInMiddleware<Chunk>(run: ReadyRun<Chunk>): AsyncGenerator<Ch
 }
 
 function archiveOf({ plan, options, store }: AgentRun<unknown>): ThreadArchive | undefined {
-  const threadId: unknown = options.configurable?.["thread_id"];
-  return usesArchive(plan) && store !== undefined && typeof threadId === "string"
-    ? { store, threadId }
-    : undefined;
+  return usesArchive(plan) ? archiveIn({ ...options, store }) : undefined;
 }
 
 function usesArchive({ settings }: AgentPlan): boolean {

@@ -7,7 +7,7 @@ import type { SummaryPolicy } from "../history/plan-summary.js";
 import { countTextTokens } from "../history/size.js";
 import { madeModel } from "../providers/answer/guard-model.js";
 import { withDefaults } from "../shared/check-settings.js";
-import { findReturned } from "../threads/archive.js";
+import { archiveIn, findReturned } from "../threads/archive.js";
 import { emitEvent } from "../threads/events.js";
 import { type AgentUpdate, type SummaryAttempt, summaryAttemptSchema } from "../threads/state.js";
 import { missingStore } from "../threads/stores.js";
@@ -22,7 +22,7 @@ import {
 import type { GivenModel } from "../threads/window.js";
 import { type AgentRequest, askForSummary, toolTokensOf } from "./ask-model.js";
 import { createModel, type TetherMiddlewareOptions, type TetherSummaryOptions } from "./options.js";
-import { configOf, type HookRuntime, pairedState, threadIdOf } from "./tether-state.js";
+import { configOf, type HookRuntime, pairedState } from "./tether-state.js";
 
 /** LangChain keeps a key that begins with `_` out of the input and the output of the agent. */
 export const ATTEMPT_KEY = "_tetherSummary";
@@ -127,9 +127,9 @@ export async function removeReturned(
   runtime: HookRuntime,
   { summary }: { readonly summary?: TetherSummaryOptions | undefined },
 ): Promise<Record<string, unknown>[]> {
-  const threadId = threadIdOf(runtime);
-  if (summary?.coveredMessages !== "archive" || runtime.store == null || threadId === undefined) return [];
-  const { messages, events } = await findReturned(history, history, runtime.store, threadId);
+  const archive = summary?.coveredMessages === "archive" ? archiveIn(runtime) : undefined;
+  if (archive === undefined) return [];
+  const { messages, events } = await findReturned(history, history, archive);
   for (const event of events) emitEvent(configOf(runtime), event);
   // From the end: a message of calls takes its results with it. Plain objects are not streamed.
   return [...messages].toReversed().map(({ id = "" }) => toPlain(new RemoveMessage({ id })));

@@ -133,9 +133,3 @@ export function configOf({ configurable, writer, signal, store }: HookRuntime): 
     ...(store != null && { store }),
   };
 }
-
-/** The id of the run's thread; undefined if the run is not in a thread. */
-export function threadIdOf({ configurable }: HookRuntime): string | undefined {
-  const id: unknown = configurable?.["thread_id"];
-  return typeof id === "string" ? id : undefined;
-}

@@ -16,8 +16,8 @@ import { isSaver } from "../threads/langgraph/replace-methods.js";
 import { inheritedCheckpointer } from "../threads/langgraph/run-host.js";
 import { awaitLate, type LateResults, lateResultsOf, patientTool } from "../threads/late-results.js";
 import { callKeyOf } from "../threads/started-calls.js";
-import { unbatched } from "../threads/stores.js";
-import { configOf, type HookRuntime, threadIdOf } from "./tether-state.js";
+import { threadIdOf, unbatched } from "../threads/stores.js";
+import { configOf, type HookRuntime } from "./tether-state.js";
 
 interface WantedCall {
   readonly id?: string | undefined;

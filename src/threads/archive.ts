@@ -12,7 +12,7 @@ import { callIdOf, HIDDEN_ID_PREFIX, isResult } from "../history/result.js";
 import { type Archived, archiveOf, coverageOf } from "../history/summary.js";
 import { isRecord } from "../shared/values.js";
 import type { AgentEvent } from "./events.js";
-import { escapeText, escapeValue, threadNamespace, unescapeValue } from "./stores.js";
+import { escapeText, escapeValue, threadIdOf, threadNamespace, unescapeValue } from "./stores.js";
 
 /**
  * The part of a store that reads an archive. LangGraph's stores have it, and a client of a server can be wrapped to
@@ -28,6 +28,21 @@ export interface ArchiveReader {
 /** The part of a store that writes an archive. */
 interface ArchiveWriter {
   put(namespace: string[], key: string, value: Record<string, unknown>): Promise<void>;
+}
+
+/** Where the messages of a thread are archived. */
+export interface ThreadArchive<Store extends ArchiveReader = ArchiveReader> {
+  readonly store: Store;
+  readonly threadId: string;
+}
+
+/** The archive of a config's thread; undefined without a store, and for a run without a thread. */
+export function archiveIn<Store extends ArchiveReader>(
+  config: Parameters<typeof threadIdOf>[0] & { readonly store?: Store | null | undefined },
+): ThreadArchive<Store> | undefined {
+  const { store } = config;
+  const threadId = threadIdOf(config);
+  return store == null || threadId === undefined ? undefined : { store, threadId };
 }
 
 /** The namespace of a thread's archive. */
@@ -61,7 +76,7 @@ async function readValue(store: ArchiveReader, threadId: string, id: string): Pr
 }
 
 /** Whether a message with this id is archived. If so, no other message can have the id. */
-export async function isArchived(store: ArchiveReader, threadId: string, id: string): Promise<boolean> {
+export async function isArchived({ store, threadId }: ThreadArchive, id: string): Promise<boolean> {
   return isStoredMessage(await readValue(store, threadId, id));
 }
 
@@ -120,8 +135,7 @@ export interface Returned {
 export async function findReturned(
   given: readonly BaseMessage[],
   history: readonly BaseMessage[],
-  store: ArchiveReader,
-  threadId: string,
+  { store, threadId }: ThreadArchive,
 ): Promise<Returned> {
   const read = (id: string) => readArchived(store, threadId, id);
   const ids = await archivedIds(history, read);

@@ -113,10 +113,10 @@ export async function deleteItems<Item extends Pick<InboxItem, "namespace" | "ke
  */
 export async function clearInbox(
   store: InboxStore,
-  threadId: unknown,
+  threadId: string | undefined,
   messageIds: ReadonlySet<string>,
 ): Promise<void> {
-  if (typeof threadId !== "string" || messageIds.size === 0) return;
+  if (threadId === undefined || messageIds.size === 0) return;
   // Read again, because a client may have replaced the value of a key.
   const items = await readInbox(store, threadId).catch(() => []);
   await deleteItems(

@@ -27,7 +27,7 @@ import {
 } from "../history/result.js";
 import { coverageOf } from "../history/summary.js";
 import { addToList, isRecord } from "../shared/values.js";
-import { findReturned } from "./archive.js";
+import { archiveIn, findReturned } from "./archive.js";
 import { readMessages } from "./commands.js";
 import { emitEvent } from "./events.js";
 import {
@@ -436,14 +436,11 @@ async function tellDropped(
   config: LangGraphRunnableConfig,
 ): Promise<void> {
   const results = refused.map(({ message }) => message);
-  const threadId: unknown = config.configurable?.["thread_id"];
-  const archived =
-    config.store !== undefined && typeof threadId === "string"
-      ? (await findReturned(results, history, config.store, threadId)).messages
-      : new Set();
+  const archive = archiveIn(config);
+  const archived = archive && (await findReturned(results, history, archive)).messages;
   for (const repair of refused) {
     const { message } = repair;
-    if (archived.has(message)) continue;
+    if (archived?.has(message)) continue;
     publishRepairs([repair]);
     emitEvent(config, { type: "result-dropped", callId: callIdOf(message), message: toPlain(message) });
   }

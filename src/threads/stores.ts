@@ -8,6 +8,16 @@ import { answered } from "../shared/waiting.js";
 import { abandonable } from "./guard-head.js";
 import { replaceMethods } from "./langgraph/replace-methods.js";
 
+interface ThreadConfig {
+  readonly configurable?: Readonly<Record<string, unknown>> | undefined;
+}
+
+/** The id of a config's thread; undefined for a run without a thread. */
+export function threadIdOf({ configurable }: ThreadConfig): string | undefined {
+  const threadId = configurable?.["thread_id"];
+  return typeof threadId === "string" ? threadId : undefined;
+}
+
 /** Texts that are labels as they are. `langgraph` must not begin a namespace. */
 const PLAIN = /^(?!x--|langgraph$)[A-Za-z0-9-]+$/;
 

@@ -25,7 +25,7 @@ import { readOverflow } from "../providers/failure/overflow.js";
 import { shortenText, shortenWork, sizeOf } from "../providers/input/shorten.js";
 import { errorMessage } from "../shared/is-error.js";
 import { withDeadline } from "../shared/waiting.js";
-import { archiveMessages } from "./archive.js";
+import { archiveIn, archiveMessages } from "./archive.js";
 import { emitEvent, withAgentType } from "./events.js";
 import { type AgentState, type AgentUpdate, turnOf } from "./state.js";
 import { budgetOf, type SummaryLanguage } from "./summary-settings.js";
@@ -137,17 +137,15 @@ function firstPart(plan: SummaryPlan, most: number): SummaryPlan {
 async function archive(
   coverage: Coverage,
   history: readonly BaseMessage[],
-  { store, configurable }: LangGraphRunnableConfig,
+  config: LangGraphRunnableConfig,
 ): Promise<void> {
-  const threadId: unknown = configurable?.["thread_id"];
-  if (store === undefined || typeof threadId !== "string") {
-    throw new Error('`coveredMessages: "archive"` needs a store and a thread');
-  }
+  const archive = archiveIn(config);
+  if (archive === undefined) throw new Error('`coveredMessages: "archive"` needs a store and a thread');
   const covered = new Set(coverage.messages);
   // The store is written first. If the process dies before the state is written, the next attempt writes the same
   // again.
   const leaving = history.filter(({ id }) => id !== undefined && covered.has(id));
-  await archiveMessages(store, threadId, leaving);
+  await archiveMessages(archive.store, archive.threadId, leaving);
 }
 
 interface SummaryWriter extends SummaryRequest {
