@@ -1,4 +1,6 @@
 import { createHash } from "node:crypto";
+import { InvalidSettingError } from "../errors.js";
+import { hasMethods } from "../shared/values.js";
 import { untilAborted, withDeadline } from "../shared/waiting.js";
 
 /** A lock of threads that several processes share. */
@@ -51,6 +53,7 @@ const KEEPALIVES =
  * @param pool - A `Pool` of the package `pg`, used for nothing else: each run that holds or awaits the lock has a
  *   connection of its own, so give it as many as this process has runs at once. A connection that PgBouncer shares by
  *   transaction cannot hold such a lock.
+ * @throws InvalidSettingError for a value that is no pool.
  * @example
  * ```ts
  * import { MemorySaver } from "@langchain/langgraph";
@@ -71,6 +74,8 @@ const KEEPALIVES =
  * ```
  */
 export function postgresThreadLock(pool: LockPool): ThreadLock {
+  if (!hasMethods(pool, "connect"))
+    throw InvalidSettingError.expected("pool", "a `Pool` of the package `pg`", pool);
   return {
     async acquire(threadId, signal, onLost) {
       const client = await connect(pool, threadId, signal);

@@ -112,6 +112,10 @@ describe("A run with a lock", () => {
   it("refuses what is no lock, by name", () => {
     const make = () => createAgentGraph({ model: "offline:", concurrentRuns: { lock: 1 } as never });
     expect(make).toThrow(/Expected `concurrentRuns` to be `enqueue`, `reject` or a lock of threads/);
+    for (const pool of [undefined, "postgres://127.0.0.1", {}])
+      expect(() => postgresThreadLock(pool as never)).toThrow(
+        /Expected `pool` to be a `Pool` of the package `pg`/,
+      );
   });
 });
 

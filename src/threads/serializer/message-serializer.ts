@@ -1,4 +1,6 @@
 import { MemorySaver, Send } from "@langchain/langgraph";
+import { InvalidSettingError } from "../../errors.js";
+import { hasMethods } from "../../shared/values.js";
 import { learnClasses, type MessageClasses, SAMPLE_MESSAGES, UNDEFINED } from "./message-classes.js";
 import { createMessageText, type Piece, readValue, type Unread, type Writer, writeValue } from "./values.js";
 
@@ -22,6 +24,7 @@ export interface MessageSerializer {
  * @param base - The serializer that reads and writes everything else. It also decides which copy of LangChain messages
  *   are from, so pass the one of your copy of LangGraph if a program has two. Default: LangGraph's `JsonPlusSerializer`.
  *   With a serializer that stores messages in another form, everything is handed to it.
+ * @throws InvalidSettingError for a value that is no serializer.
  * @example
  * ```ts
  * import { MemorySaver } from "@langchain/langgraph";
@@ -36,6 +39,8 @@ export interface MessageSerializer {
  * ```
  */
 export function messageSerializer(base: MessageSerializer = new MemorySaver().serde): MessageSerializer {
+  if (!hasMethods(base, "dumpsTyped", "loadsTyped"))
+    throw InvalidSettingError.expected("base", "a serializer of LangGraph", base);
   let writer: Writer | undefined;
   const learned = prepareWriter(base).then((prepared) => {
     writer = prepared;

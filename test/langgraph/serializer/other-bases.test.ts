@@ -55,3 +55,8 @@ describe("everything is handed to a serializer with", () => {
     expect([type, Buffer.from(bytes).toString()]).toEqual([expectedType, Buffer.from(expected).toString()]);
   });
 });
+
+it("refuses what is no serializer, by name", () => {
+  for (const base of [null, {}, { dumpsTyped: langGraph.dumpsTyped }])
+    expect(() => messageSerializer(base as never)).toThrow(/Expected `base` to be a serializer/);
+});
