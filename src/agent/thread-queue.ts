@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { BaseCheckpointSaver, BaseStore } from "@langchain/langgraph";
-import { ThreadConflictError } from "../errors.js";
+import { InvalidSettingError, ThreadConflictError } from "../errors.js";
 import { errorMessage } from "../shared/is-error.js";
 import { readAhead, untilAborted } from "../shared/waiting.js";
 import { guardHead } from "../threads/guard-head.js";
@@ -206,11 +206,11 @@ async function takeTurn(thread: Thread, { concurrentRuns, signal, onLost }: Turn
     resolve();
     if (queue.get(threadId) === ended) queue.delete(threadId);
   };
-  let release: Awaited<ReturnType<ThreadLock["acquire"]>> = () => {};
+  let release: Release = () => {};
   try {
     if (previous !== undefined) await (signal === undefined ? previous : untilAborted(previous, signal));
     if (typeof concurrentRuns === "object")
-      release = await concurrentRuns.acquire(threadId, signal ?? new AbortController().signal, onLost);
+      release = await acquire(concurrentRuns, threadId, signal ?? new AbortController().signal, onLost);
   } catch (error) {
     // The next one still waits for the run before.
     (previous ?? Promise.resolve()).then(leaveQueue);
@@ -224,6 +224,26 @@ async function takeTurn(thread: Thread, { concurrentRuns, signal, onLost }: Turn
     }
   };
   return { turn, end };
+}
+
+type Release = Awaited<ReturnType<ThreadLock["acquire"]>>;
+
+/** A lock that comes after the abort is given back at once. */
+async function acquire(
+  lock: ThreadLock,
+  ...[threadId, signal, onLost]: Parameters<ThreadLock["acquire"]>
+): Promise<Release> {
+  const coming = (async () => lock.acquire(threadId, signal, onLost))();
+  const release = await untilAborted(coming, signal).catch((error: unknown) => {
+    coming.then((late) => late()).catch(() => {});
+    throw error;
+  });
+  if (typeof release === "function") return release;
+  throw InvalidSettingError.expected(
+    "concurrentRuns.acquire()",
+    "the function that gives the lock back",
+    release,
+  );
 }
 
 /** Whether code runs inside a run of the thread: such a run or update would wait for itself for ever. */

@@ -74,6 +74,37 @@ describe("A run with a lock", () => {
     expect(steps).toEqual([]);
   });
 
+  it("writes nothing if the lock gives no function, and says so", async () => {
+    const checkpointer = new MemorySaver();
+    const concurrentRuns = { acquire: async () => ({ release: () => {} }) } as never;
+    const graph = createAgentGraph({ model: "offline:", checkpointer, concurrentRuns });
+    await expect(graph.invoke(user("one"), inThread("1"))).rejects.toThrow(
+      /Expected `concurrentRuns.acquire\(\)` to be the function that gives the lock back, got `{/,
+    );
+    expect(checkpointer.storage).toEqual({});
+  });
+
+  it("does not wait for a lock that ignores the abort, and gives it back if it comes", async () => {
+    const controller = new AbortController();
+    let give = (_release: () => void): void => {};
+    const coming = new Promise<() => void>((resolve) => {
+      give = resolve;
+    });
+    const acquire = () => {
+      setTimeout(() => controller.abort(new Error("stopped")), 0);
+      return coming;
+    };
+    const graph = createAgentGraph({
+      model: "offline:",
+      checkpointer: new MemorySaver(),
+      concurrentRuns: { acquire },
+    });
+    const run = graph.invoke(user("one"), { ...inThread("1"), signal: controller.signal });
+    await expect(run).rejects.toThrow("stopped");
+    const released = new Promise<string>((resolve) => give(() => resolve("released")));
+    expect(await released).toBe("released");
+  });
+
   it("ends when it is lost, starts no more tools, and loses no result", async () => {
     let lose: Parameters<ThreadLock["acquire"]>[2];
     const lock: ThreadLock = {
