@@ -12,7 +12,7 @@ import { REPOSITORY, runCommand } from "./check-package/run-command.js";
 
 const PEERS = ["@langchain/langgraph", "@langchain/core", "langchain"] as const;
 const SECOND_CORE = { name: "second-core", version: "1.1.0" } as const;
-const PINS = ["test/langgraph"];
+const PINS = ["test/threads/langgraph"];
 const COPIED = [
   "node_modules",
   "package.json",

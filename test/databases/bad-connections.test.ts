@@ -6,7 +6,7 @@
  *
  * `ROUNDS` is the number of faults for each row of the table that it prints, and `SEED` chooses other moments.
  *
- * `test/langgraph/bounded.test.ts` and `test/graph/runs/thread-moved.test.ts` are about a store that never answers.
+ * `test/threads/langgraph/bounded.test.ts` and `test/graph/runs/thread-moved.test.ts` are about a store that never answers.
  */
 
 import { spawnSync } from "node:child_process";

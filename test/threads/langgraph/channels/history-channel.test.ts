@@ -1,0 +1,263 @@
+import { AIMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
+import {
+  Annotation,
+  type BaseChannel,
+  Command,
+  DeltaChannel,
+  DeltaValue,
+  EmptyChannelError,
+  END,
+  MemorySaver,
+  MessagesValue,
+  Overwrite,
+  START,
+  StateGraph,
+  StateSchema,
+} from "@langchain/langgraph";
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { messagesSchema } from "../../../../src/history/messages-schema.js";
+import { isKnownHistory } from "../../../../src/history/reducer/normalize-history.js";
+import { PairedMessagesDeltaValue, PairedMessagesValue } from "../../../../src/index.js";
+import {
+  FoldChannel,
+  HistoryChannel,
+  pairedMessagesDeltaReducer,
+  probeChannel,
+  UPDATES_BETWEEN_SNAPSHOTS,
+  withHistoryChannel,
+  withQuietChannels,
+  withValueUntilNextStep,
+} from "../../../../src/threads/langgraph/channels.js";
+import { allOf } from "../../../support/all-of.js";
+import { ai, human, removal, result } from "../../../support/make-messages.js";
+import { outline, toPlainList } from "../../../support/plain-messages.js";
+import { inThread, user } from "../../../support/thread.js";
+
+const calling = new AIMessage({
+  id: "a",
+  content: "",
+  tool_calls: [
+    { id: "c1", name: "look", args: {} },
+    { id: "c2", name: "look", args: {} },
+  ],
+});
+
+const resultOf = (id: string) => new ToolMessage({ id: `t${id}`, content: id, tool_call_id: id });
+const open = (): HistoryChannel => new HistoryChannel().fromCheckpoint([calling] as never);
+
+describe("The channel of the history", () => {
+  it("is LangGraph's delta channel, also as a copy", () => {
+    expect(open().lc_graph_name).toBe("DeltaChannel");
+    expect(open()).toBeInstanceOf(DeltaChannel);
+    expect(
+      open()
+        .get()
+        .map(({ id }) => id),
+    ).toEqual(["a"]);
+    expect(open().equals(new HistoryChannel())).toBe(true);
+  });
+
+  it.each([
+    ["results of several tasks", [[resultOf("c1")], [resultOf("c2")]], UPDATES_BETWEEN_SNAPSHOTS],
+    [
+      "one other message",
+      [[resultOf("c1")], [resultOf("c2"), new HumanMessage("note")]],
+      UPDATES_BETWEEN_SNAPSHOTS,
+    ],
+    [
+      "other messages of several tasks",
+      [
+        [resultOf("c1"), new HumanMessage("one")],
+        [resultOf("c2"), new HumanMessage("two")],
+      ],
+      1,
+    ],
+  ])("after %s the next checkpoint is whole only if their order matters", (_, writes, frequency) => {
+    const channel = open();
+    channel.update(writes);
+    expect(channel.snapshotFrequency).toBe(frequency);
+  });
+
+  it("replaces the channel of a graph", () => {
+    const channels: Record<string, BaseChannel> = {};
+    expect(withHistoryChannel({ channels }).channels["messages"]).toBeInstanceOf(HistoryChannel);
+  });
+});
+
+const concat = (left: unknown, right: unknown) => [left, right].flat();
+
+/** A graph in which these writes happen in one step. */
+function parallel(channel: unknown, writes: readonly unknown[]) {
+  const graph = new StateGraph(Annotation.Root({ list: channel as never })) as unknown as {
+    addNode(name: string, node: () => object): void;
+    addEdge(from: string, to: string): void;
+    compile(options: object): { invoke(input: object, config: object): Promise<unknown> };
+  };
+  for (const [index, write] of writes.entries()) {
+    graph.addNode(`node${index}`, () => ({ list: write }));
+    graph.addEdge(START, `node${index}`);
+  }
+  return graph.compile({ checkpointer: new MemorySaver() });
+}
+
+const writes = [["a"], new Overwrite(["b"]), ["c"], new Overwrite(["d"]), ["e"]];
+
+describe("a channel that folds", () => {
+  it("takes several replacements in one step, and what follows them", async () => {
+    const graph = parallel(new FoldChannel(concat, () => ["start"]), writes);
+    expect(await graph.invoke({ list: ["input"] }, inThread("1"))).toEqual({ list: ["d", "e"] });
+    expect(await graph.invoke({ list: new Overwrite([]) }, inThread("1"))).toEqual({ list: ["d", "e"] });
+  });
+
+  it("is needed, because LangGraph's own one refuses them", async () => {
+    const own = Annotation<unknown>({ reducer: concat, default: () => [] });
+    await expect(parallel(own, writes).invoke({ list: [] }, inThread("1"))).rejects.toThrow("Overwrite");
+  });
+
+  it("has no value at first without a default, and then the first one", () => {
+    const channel = new FoldChannel(concat).fromCheckpoint();
+    expect(channel.isAvailable()).toBe(false);
+    expect([channel.update([]), channel.update([["a"], ["b"]]), channel.get()]).toEqual([
+      false,
+      true,
+      ["a", "b"],
+    ]);
+    expect(channel.fromCheckpoint(["c"]).get()).toEqual(["c"]);
+  });
+});
+
+describe("The batch reducer of a delta channel", () => {
+  it("takes writes that are one message or many", () => {
+    const state = pairedMessagesDeltaReducer(
+      [human("h")],
+      [ai("a", "c"), [human("h2"), result("t", "c")], "hi"],
+    );
+    expect(outline(state.slice(0, 4))).toBe("h a t h2");
+    expect(state).toHaveLength(5);
+  });
+
+  it("has the same result for one batch and for several", () => {
+    const writes = [["hi"], ai("a", "c"), [result("t", "c"), "hi"], removal("a"), ["hi"]];
+    const atOnce = pairedMessagesDeltaReducer([], writes);
+    const batches = [writes.slice(0, 2), writes.slice(2, 3), writes.slice(3)];
+    const inTurn = batches.reduce<ReturnType<typeof pairedMessagesDeltaReducer>>(
+      pairedMessagesDeltaReducer,
+      [],
+    );
+    expect(toPlainList(inTurn)).toEqual(toPlainList(atOnce));
+  });
+
+  it("has the mark that makes LangGraph set ids on plain objects before it saves them", async () => {
+    const idsWith = async (reducer: typeof pairedMessagesDeltaReducer) => {
+      const saver = new MemorySaver();
+      const field = new DeltaValue(
+        messagesSchema.default(() => []),
+        { reducer },
+      );
+      const graph = new StateGraph(new StateSchema({ messages: field }))
+        .addNode("idle", () => ({}))
+        .addEdge(START, "idle")
+        .compile({ checkpointer: saver });
+      const thread = { configurable: { thread_id: "1" } };
+      await graph.invoke({ messages: [{ role: "user", content: "hi" }] as never }, thread);
+      const ids: unknown[] = [];
+      for await (const { pendingWrites = [] } of saver.list(thread))
+        for (const [, channel, value] of pendingWrites)
+          if (channel === "messages") ids.push(...[value].flat().map((message) => Object(message).id));
+      return ids;
+    };
+    expect(await idsWith(pairedMessagesDeltaReducer)).toEqual([expect.any(String)]);
+    const unmarked = (history: unknown, writes: readonly unknown[]) =>
+      pairedMessagesDeltaReducer(history, writes);
+    expect(await idsWith(unmarked)).toEqual([undefined]);
+  });
+});
+
+describe("probeChannel", () => {
+  it.each([
+    ["PairedMessagesValue", PairedMessagesValue, true],
+    ["PairedMessagesDeltaValue", PairedMessagesDeltaValue, true],
+    ["LangGraph's own field", MessagesValue, false],
+  ])("shows what the reducer of the channel makes of a write: %s", async (_name, field, isOurs) => {
+    const probed: unknown[] = [];
+    const graph = new StateGraph(new StateSchema({ messages: field as typeof PairedMessagesValue }))
+      .addNode("probe", (_state, config) => {
+        probed.push(probeChannel(config, "messages", []));
+        return {};
+      })
+      .addEdge(START, "probe")
+      .compile();
+    const { messages } = await graph.invoke(user("hi"));
+    expect(probed).toEqual([messages]);
+    expect(isKnownHistory(probed[0] as never)).toBe(isOurs);
+  });
+
+  it("finds nothing outside a graph", () => {
+    expect(probeChannel({}, "messages", [])).toBeUndefined();
+  });
+});
+
+const State = Annotation.Root({ count: Annotation<number>, note: Annotation<string> });
+
+const draw = () =>
+  new StateGraph(State)
+    .addNode("first", ({ count }) => ({ count: count + 1 }))
+    .addNode("second", () => ({}))
+    .addEdge(START, "first")
+    .addEdge("first", "second");
+
+it("A channel without a value behaves as LangGraph's own one, and makes no error each time it is read", async () => {
+  const runs = [];
+  for (const make of [<Graph>(graph: Graph) => graph, withQuietChannels]) {
+    const graph = make(draw()).compile({ checkpointer: new MemorySaver() });
+    const thread = { configurable: { thread_id: "one" } };
+    const chunks = await allOf(graph.stream({ count: 1 }, { ...thread, streamMode: "values" }));
+    const states: unknown[] = [];
+    for await (const { values, next } of graph.getStateHistory(thread)) states.push({ values, next });
+    const again = await graph.invoke({ note: "given" }, thread);
+    runs.push({ chunks, states, again });
+  }
+  expect(runs[1]).toEqual(runs[0]);
+  const { note } = withQuietChannels(draw()).channels;
+  const errors = [0, 1].map(() => {
+    try {
+      return note?.get();
+    } catch (error) {
+      return error;
+    }
+  });
+  expect(errors[0]).toBeInstanceOf(EmptyChannelError);
+  expect(errors[0]).toBe(errors[1]);
+});
+
+it("LangGraph makes such a channel for a key without a default", () => {
+  expect(draw().channels.note?.lc_graph_name).toBe("LastValue");
+});
+
+const state = z.object({ text: z.string(), response: z.unknown().optional() });
+
+it("The value of the channel is there after the last superstep, and gone with new input.", async () => {
+  const graph = withValueUntilNextStep(new StateGraph({ state }), "response")
+    .addNode(
+      "model",
+      async ({ text }) =>
+        text === "second"
+          ? new Command({ update: { text: "done", response: { at: 1 } }, goto: END })
+          : new Command({ update: { text: "second" }, goto: "model" }),
+      { ends: ["model", END] },
+    )
+    .addEdge(START, "model")
+    .compile({ checkpointer: new MemorySaver() });
+  const config = { configurable: { thread_id: "1" } };
+  const run = async (): Promise<unknown[]> => {
+    const seen = await allOf(graph.stream({ text: "first" }, { ...config, streamMode: "values" }));
+    return seen;
+  };
+  const ends = [{ text: "first" }, { text: "second" }, { text: "done", response: { at: 1 } }];
+  expect(await run()).toEqual(ends);
+  expect((await graph.getState(config)).values).toEqual(ends[2]);
+  expect(await run()).toEqual(ends);
+  await graph.updateState(config, { text: "edited" });
+  expect((await graph.getState(config)).values).toEqual({ text: "edited" });
+});

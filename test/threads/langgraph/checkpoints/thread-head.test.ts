@@ -1,0 +1,405 @@
+import {
+  type BaseCheckpointSaver,
+  Command,
+  emptyCheckpoint,
+  interrupt,
+  MemorySaver,
+  MessagesAnnotation,
+  START,
+  StateGraph,
+} from "@langchain/langgraph";
+import { PostgresSaver } from "@langchain/langgraph-checkpoint-postgres";
+import fc from "fast-check";
+import { describe, expect, it, vi } from "vitest";
+import { guardHead, threadHead } from "../../../../src/threads/guard-head.js";
+import {
+  hasNewInput,
+  nodesToEnter,
+  waitsForNode,
+  writesByTask,
+  writesOfCommand,
+} from "../../../../src/threads/langgraph/read-checkpoints.js";
+import { replaceMethods } from "../../../../src/threads/langgraph/replace-methods.js";
+import { watchCheckpointer, withUniqueVersions } from "../../../../src/threads/watch-checkpointer.js";
+import { oneNode, parallelGraph } from "../../../support/plain-graph.js";
+import { DATABASE_URL, SAVERS } from "../../../support/savers.js";
+import { inThread, user } from "../../../support/thread.js";
+import { turns } from "../../../support/turns.js";
+
+const at = (thread: string, namespace = "", id?: string) => ({
+  configurable: {
+    thread_id: thread,
+    checkpoint_ns: namespace,
+    ...(id !== undefined && { checkpoint_id: id }),
+  },
+});
+
+function put(saver: BaseCheckpointSaver, id: string, namespace = "", thread = "1", parent?: string) {
+  const checkpoint = { ...emptyCheckpoint(), id };
+  return saver.put(at(thread, namespace, parent), checkpoint, { source: "loop", step: 0, parents: {} }, {});
+}
+
+const headOf = (saver: BaseCheckpointSaver, threadId = "1") =>
+  threadHead({ saver, target: saver, threadId, signal: undefined });
+
+describe.each(SAVERS)("With $title", ({ isThere, open }) => {
+  it.skipIf(!isThere)("tells the latest checkpoint of a thread", async () => {
+    const saver = (await open()).connect();
+    for (const id of ["1", "3", "2"]) await put(saver, id);
+    await put(saver, "4", "a subgraph");
+    await put(saver, "5", "", "another thread");
+    expect(await headOf(saver).is("3")).toBe(true);
+    expect(await headOf(saver).is("2")).toBe(false);
+    expect(await headOf(saver).is(undefined)).toBe(false);
+    expect(await headOf(saver, "new").is(undefined)).toBe(true);
+  });
+
+  it.skipIf(!isThere)("writes only after the checkpoint that the writer knows", async () => {
+    const { connect } = await open();
+    const [saver, other] = [connect(), connect()];
+    await put(saver, "1");
+    const write = async (to: BaseCheckpointSaver) => {
+      await to.putWrites(at("1", "", "1"), [["messages", ["written"]]], "task");
+      await put(to, "2", "", "1", "1");
+    };
+    expect(await headOf(saver).writeAfter("0", write)).toBe(false);
+    expect((await other.getTuple(at("1")))?.checkpoint.id).toBe("1");
+    expect((await other.getTuple(at("1")))?.pendingWrites).toEqual([]);
+    expect(await headOf(saver).writeAfter("1", write)).toBe(true);
+    expect(await other.getTuple(at("1"))).toMatchObject({
+      checkpoint: { id: "2" },
+      parentConfig: { configurable: { checkpoint_id: "1" } },
+    });
+    expect((await other.getTuple(at("1", "", "1")))?.pendingWrites).toEqual([
+      ["task", "messages", ["written"]],
+    ]);
+  });
+
+  it.skipIf(!isThere)("lets one of many writers that know the same checkpoint write", async () => {
+    const { connect } = await open();
+    await put(connect(), "0");
+    const ids = Array.from({ length: 12 }, (_, index) => String(index + 1).padStart(2, "0"));
+    const written = await Promise.all(
+      ids.map((id) => headOf(connect()).writeAfter("0", (to) => put(to, id, "", "1", "0"))),
+    );
+    expect(written.filter(Boolean)).toHaveLength(1);
+    const listed: string[] = [];
+    for await (const { checkpoint } of connect().list(at("1"))) listed.push(checkpoint.id);
+    expect(listed).toEqual([ids[written.indexOf(true)], "0"]);
+  });
+});
+
+describe.skipIf(DATABASE_URL === undefined)("A PostgresSaver", () => {
+  it("writes in one transaction on one connection of its pool", async () => {
+    const kind = SAVERS.find(({ title }) => title === "PostgresSaver");
+    const saver = (await kind?.open())?.connect();
+    if (saver === undefined) throw new Error("Expected a database.");
+    const connect = vi.spyOn(Reflect.get(saver, "pool"), "connect");
+    expect(await headOf(saver).writeAfter(undefined, (to) => put(to, "1"))).toBe(true);
+    expect(connect).toHaveBeenCalledTimes(1);
+  });
+});
+
+it("A PostgresSaver has the fields that a conditional write needs", async () => {
+  const saver = PostgresSaver.fromConnString("postgresql://nobody@127.0.0.1:1/none", { schema: "mine" });
+  const texts: string[] = [];
+  const query = async (text: string) => {
+    texts.push(text);
+    return { rows: [{ checkpoint_id: "7" }] };
+  };
+  const release = vi.fn();
+  Object.assign(Reflect.get(saver, "pool"), { query, connect: async () => ({ query, release }) });
+  expect(await headOf(saver).is("7")).toBe(true);
+  expect(texts[0]).toContain('FROM "mine".checkpoints');
+  texts.length = 0;
+  expect(await headOf(saver).writeAfter("7", (to) => put(to, "8"))).toBe(true);
+  expect(texts.map((text) => text.trim().split(/\s/, 2).join(" "))).toEqual([
+    "BEGIN; SET",
+    "SELECT checkpoint_id",
+    "INSERT INTO",
+    "COMMIT",
+  ]);
+  expect(release).toHaveBeenCalledExactlyOnceWith(false);
+});
+
+/** Fields of other classes that look like those of LangGraph's savers. */
+it.each([
+  { title: "no such fields", fields: {} },
+  {
+    title: "a pool that fails",
+    fields: {
+      pool: { connect: () => Promise.reject(new Error()), query: () => Promise.reject(new Error()) },
+      options: { schema: "s" },
+    },
+  },
+  {
+    title: "a database of another kind",
+    fields: {
+      db: {
+        prepare: () => {
+          throw new Error("no table");
+        },
+        transaction: () => {},
+      },
+    },
+  },
+  { title: "another storage", fields: { storage: { "1": { "": { "9": {} } } } } },
+])("A saver with $title is asked for its checkpoint", async ({ fields }) => {
+  const inner = new MemorySaver();
+  await put(inner, "7");
+  const saver: BaseCheckpointSaver = Object.assign(Object.create(inner), fields, {
+    getTuple: inner.getTuple.bind(inner),
+    put: inner.put.bind(inner),
+  });
+  expect(await headOf(saver).is("7")).toBe(true);
+  expect(await headOf(saver).is("9")).toBe("storage" in fields);
+  expect(await headOf(saver).writeAfter("7", (to) => put(to, "8"))).toBe(true);
+  expect((await inner.getTuple(at("1")))?.checkpoint.id).toBe("8");
+});
+
+const atCheckpoint = (id?: string) => ({
+  configurable: { thread_id: "1", checkpoint_ns: "", ...(id !== undefined && { checkpoint_id: id }) },
+});
+
+function putCheckpoint(saver: BaseCheckpointSaver, id: string, parent?: string) {
+  return saver.put(
+    atCheckpoint(parent),
+    { ...emptyCheckpoint(), id },
+    { source: "loop", step: 0, parents: {} },
+    {},
+  );
+}
+
+const guard = (saver: BaseCheckpointSaver) =>
+  guardHead({ saver, target: saver, threadId: "1", signal: undefined, messageIds: () => [] });
+
+const MOVED = { code: "THREAD_MOVED" };
+
+describe.each(SAVERS)("With $title, a run", ({ isThere, open }) => {
+  it.skipIf(!isThere)("is not kept if another writer has replaced its last checkpoint", async () => {
+    const { connect } = await open();
+    const { saver, assertKept } = guard(connect());
+    await putCheckpoint(connect(), "1");
+    await saver.getTuple(atCheckpoint());
+    await putCheckpoint(saver, "2", "1");
+    await assertKept();
+    await putCheckpoint(connect(), "3", "1");
+    await expect(assertKept()).rejects.toMatchObject({ ...MOVED, isInThread: false });
+  });
+
+  it.skipIf(!isThere)("is kept if another writer has continued its last checkpoint", async () => {
+    const { connect } = await open();
+    const { saver, assertKept } = guard(connect());
+    await saver.getTuple(atCheckpoint());
+    await putCheckpoint(saver, "1");
+    await putCheckpoint(connect(), "2", "1");
+    await assertKept();
+    await expect(putCheckpoint(saver, "3", "1")).rejects.toMatchObject({ ...MOVED, isInThread: true });
+  });
+
+  it.skipIf(!isThere)("writes to the checkpoint that it began on only together with its own", async () => {
+    const task = "00000001-0000-0000-0000-000000000000";
+    const { connect } = await open();
+    const writesAt = async (id: string) => (await connect().getTuple(atCheckpoint(id)))?.pendingWrites;
+    await putCheckpoint(connect(), "1");
+    const { saver } = guard(connect());
+    await saver.getTuple(atCheckpoint());
+    await saver.putWrites(atCheckpoint("1"), [["messages", ["written"]]], task);
+    expect(await writesAt("1")).toEqual([]);
+
+    const refused = guard(connect());
+    await refused.saver.getTuple(atCheckpoint());
+    await refused.saver.putWrites(
+      atCheckpoint("1"),
+      [["messages", ["of a refused run"]]],
+      `${task.slice(0, -1)}1`,
+    );
+
+    await putCheckpoint(saver, "2", "1");
+    expect(await writesAt("1")).toEqual([[task, "messages", ["written"]]]);
+    await expect(putCheckpoint(refused.saver, "3", "1")).rejects.toMatchObject(MOVED);
+    expect(await writesAt("1")).toEqual([[task, "messages", ["written"]]]);
+  });
+});
+
+function missing(): never {
+  throw new Error("Nothing was saved.");
+}
+
+const texts = (values: readonly unknown[]) => JSON.stringify(values).match(/finished \d|noted/g);
+
+describe("the checkpoint of a run that ended early", () => {
+  it("has what each finished task wrote", async () => {
+    const saver = new MemorySaver();
+    const fail = async () => {
+      throw new Error("failed");
+    };
+    const graph = parallelGraph([() => user("finished 1"), fail, () => user("finished 2")], saver);
+    await expect(graph.invoke(user("hi"), inThread("1"))).rejects.toThrow("failed");
+    const tuple = (await saver.getTuple(inThread("1"))) ?? missing();
+    expect(
+      writesByTask(tuple, ["messages"]).map((writes) => texts(writes.map(([, value]) => value))),
+    ).toEqual([["finished 1"], ["finished 2"]]);
+    expect(writesByTask(tuple, ["other"])).toEqual([]);
+  });
+
+  it("has the update of a Command apart from the writes of tasks", async () => {
+    const saver = new MemorySaver();
+    const graph = oneNode(() => void [interrupt("first?"), interrupt("second?")], saver);
+    await graph.invoke(user("hi"), inThread("1"));
+    await graph.invoke(new Command({ resume: "yes", update: user("noted") }), inThread("1"));
+    const tuple = (await saver.getTuple(inThread("1"))) ?? missing();
+    expect(texts(writesOfCommand(tuple, "messages"))).toEqual(["noted"]);
+    expect(writesByTask(tuple, ["messages"])).toEqual([]);
+  });
+
+  it("tells whether the run has read its input, and which node it was about to enter", async () => {
+    const saver = new MemorySaver();
+    const graph = new StateGraph(MessagesAnnotation)
+      .addNode("patch", () => ({}))
+      .addConditionalEdges(START, async () => "patch" as const)
+      .compile({ checkpointer: saver });
+    await graph.invoke(user("hi"), { ...inThread("1"), interruptBefore: ["patch"] });
+    const found = [];
+    for await (const tuple of saver.list(inThread("1"))) {
+      found.push([waitsForNode(tuple, "patch"), waitsForNode(tuple, "other"), hasNewInput(tuple)]);
+    }
+    expect(found).toEqual([
+      [true, false, false],
+      [false, false, true],
+    ]);
+    expect(nodesToEnter((await saver.getTuple(inThread("1"))) ?? missing())).toEqual(["patch"]);
+    await graph.invoke(null, inThread("1"));
+    expect(waitsForNode((await saver.getTuple(inThread("1"))) ?? missing(), "patch")).toBe(false);
+  });
+});
+
+describe("a run that begins on a checkpoint with writes", () => {
+  async function abandoned() {
+    const saver = new MemorySaver();
+    let fails = true;
+    const failing = () => {
+      if (fails) throw new Error("failed");
+      return {};
+    };
+    const graph = parallelGraph([() => user("finished 1"), failing], saver);
+    await expect(graph.invoke(user("hi"), inThread("1"))).rejects.toThrow("failed");
+    const left = (await saver.getTuple(inThread("1"))) ?? missing();
+    fails = false;
+    const { checkpointer, checkpoints } = watchCheckpointer(saver);
+    const watched = parallelGraph([() => ({})], checkpointer);
+    return { saver, graph, watched, checkpoints, left };
+  }
+
+  it("is no fork if it is the latest, even if the run names it", async () => {
+    const { watched, checkpoints, left } = await abandoned();
+    await watched.invoke(user("again"), left.config);
+    expect(checkpoints).toMatchObject({
+      isFork: false,
+      abandoned: { checkpoint: { id: left.checkpoint.id } },
+    });
+  });
+
+  it("is a fork if the thread has gone on", async () => {
+    const { graph, watched, checkpoints, left } = await abandoned();
+    await graph.invoke(null, inThread("1"));
+    await watched.invoke(user("again"), left.config);
+    expect(checkpoints.isFork).toBe(true);
+  });
+
+  it("reads the checkpoint that was saved before another one", async () => {
+    const { saver, watched, checkpoints } = await abandoned();
+    await watched.invoke(user("again"), inThread("1"));
+    const all = [];
+    for await (const { config } of saver.list(inThread("1")))
+      all.push(config.configurable?.["checkpoint_id"]);
+    const before = [];
+    for await (const { config } of saver.list(inThread("1")))
+      before.push((await checkpoints.readBefore?.(config))?.config.configurable?.["checkpoint_id"]);
+    expect(before).toEqual([...all.slice(1), undefined]);
+  });
+});
+
+const next = (saver: BaseCheckpointSaver, current: number | undefined) => saver.getNextVersion(current);
+
+it("Versions grow from any version of a thread, and are numbers of one run alone", () => {
+  const versions = fc.double({ min: 0, max: 1_000_000, noNaN: true });
+  fc.assert(
+    fc.property(fc.option(versions, { nil: undefined }), (current) => {
+      const [one, other] = [0, 1].map(() => next(withUniqueVersions(new MemorySaver()), current));
+      for (const version of [one, other]) {
+        expect(version).toBeGreaterThan(current ?? 0);
+        expect(Math.floor(version ?? 0)).toBe(Math.floor(current ?? 0) + 1);
+        // A database stores it as JSON, and a column has its text.
+        expect(JSON.stringify(version)).toBe(String(version));
+        expect(String(version)).toMatch(/^\d+\.\d+$/);
+      }
+      expect(one).not.toBe(other);
+    }),
+  );
+});
+
+it("One run gives the same version twice for the same state, because LangGraph asks for each superstep anew", () => {
+  const saver = withUniqueVersions(new MemorySaver());
+  expect(next(saver, 3)).toBe(next(saver, 3));
+  expect(next(saver, next(saver, 3))).toBe(next(saver, 3) + 1);
+});
+
+it("A checkpointer with versions that are not whole numbers keeps them", () => {
+  const text = replaceMethods(new MemorySaver(), { getNextVersion: (() => "0002.abc") as never });
+  expect(next(withUniqueVersions(text), undefined)).toBe("0002.abc");
+});
+
+describe("the first checkpoint that a run reads", () => {
+  it("is the last one of the run before, with the writes of its finished tasks", async () => {
+    const saver = new MemorySaver();
+    const fail = async () => {
+      throw new Error("failed");
+    };
+    const nodes = [() => user("finished"), fail];
+    await expect(parallelGraph(nodes, saver).invoke(user("hi"), inThread("1"))).rejects.toThrow("failed");
+    const left = await saver.getTuple(inThread("1"));
+
+    const { checkpointer, checkpoints } = watchCheckpointer(saver);
+    const graph = parallelGraph([() => ({})], checkpointer);
+    const { messages } = await graph.invoke(user("again"), inThread("1"));
+    // New input discards the writes of the tasks.
+    expect(messages.map(({ content }: { content: unknown }) => content)).toEqual(["hi", "again"]);
+    const { abandoned } = checkpoints;
+    expect(abandoned?.checkpoint.id).toBe(left?.checkpoint.id);
+    const written = abandoned?.pendingWrites?.filter(([, channel]) => channel === "messages");
+    expect(JSON.stringify(written)).toContain("finished");
+    expect((await checkpoints.read?.(inThread("1")))?.parentConfig).toBeDefined();
+  });
+
+  it("is followed by the values of those that it has saved", async () => {
+    const { checkpointer, checkpoints } = watchCheckpointer(new MemorySaver());
+    expect(checkpoints.saved).toBeUndefined();
+    const graph = parallelGraph([() => user("finished")], checkpointer);
+    const { messages } = await graph.invoke(user("hi"), inThread("1"));
+    expect(checkpoints.saved?.["messages"]).toEqual(messages);
+  });
+
+  it("has been saved when all writes have ended, also those beside one that failed", async () => {
+    const saver = new MemorySaver();
+    let end = () => {};
+    saver.putWrites = (_, [write]) =>
+      write?.[1] === "fails" ? Promise.reject(new Error("no")) : new Promise((resolve) => (end = resolve));
+    const { checkpointer, saved } = watchCheckpointer(saver);
+    const failing = checkpointer?.putWrites(inThread("1"), [["messages", "fails"]], "1");
+    void checkpointer?.putWrites(inThread("1"), [["messages", "waits"]], "2");
+    await expect(failing).rejects.toThrow("no");
+    let isSaved = false;
+    const all = saved().then(() => {
+      isSaved = true;
+    });
+    await turns();
+    expect(isSaved).toBe(false);
+    end();
+    await all;
+  });
+
+  it("is unknown without a checkpointer", () => {
+    expect(watchCheckpointer(undefined).checkpoints).toMatchObject({ abandoned: undefined, isFork: false });
+  });
+});

@@ -1,0 +1,367 @@
+import { getEventListeners } from "node:events";
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { AsyncLocalStorageProviderSingleton } from "@langchain/core/singletons";
+import { FakeListChatModel } from "@langchain/core/utils/testing";
+import {
+  Command,
+  getCurrentTaskInput,
+  interrupt,
+  MemorySaver,
+  MessagesAnnotation,
+  Send,
+  START,
+  StateGraph,
+} from "@langchain/langgraph";
+import { describe, expect, it } from "vitest";
+import { STREAMING_METHODS } from "../../../src/providers/answer/guard-model.js";
+import { interruptsOf, isLangGraphSignal } from "../../../src/providers/failure/langgraph-signal.js";
+import { holdAbort } from "../../../src/threads/langgraph/abort.js";
+import { readHistory } from "../../../src/threads/langgraph/read-checkpoints.js";
+import {
+  followingOptions,
+  innerOptions,
+  isSavedRun,
+  isServedRun,
+  isSubgraphRun,
+  mapParentStream,
+  serverFetch,
+  withoutForgedKeys,
+} from "../../../src/threads/langgraph/run-host.js";
+import { stepOf, withTaskInput } from "../../../src/threads/langgraph/wrappable-graph.js";
+import { allOf } from "../../support/all-of.js";
+import { oneNode, parallelGraph } from "../../support/plain-graph.js";
+import { inThread, user } from "../../support/thread.js";
+
+describe("a resume value while two interrupts wait", () => {
+  const ask = async (hasStrictResume: boolean) => {
+    const answers: unknown[] = [];
+    const question = () => void answers.push(interrupt("may I?"));
+    const graph = parallelGraph([question, question], new MemorySaver());
+    await graph.invoke(user("hi"), inThread("1"));
+    const options = innerOptions(inThread("1"), { hasStrictResume, holdsResult: false });
+    return graph.invoke(new Command({ resume: "yes" }), options).then(
+      () => answers,
+      () => "refused",
+    );
+  };
+
+  it("is refused if LangGraph is strict", async () => {
+    expect(await ask(true)).toBe("refused");
+  });
+
+  it("goes to both if LangGraph is not strict", async () => {
+    expect(await ask(false)).toEqual(["yes", "yes"]);
+  });
+});
+
+describe("a fan-out in a run with `maxConcurrency: 1`", () => {
+  const count = async (options: object) => {
+    let runs = 0;
+    const graph = new StateGraph(MessagesAnnotation)
+      .addNode("work", () => {
+        runs += 1;
+        return {};
+      })
+      .addConditionalEdges(START, () => [1, 2, 3].map(() => new Send("work", {})), ["work"])
+      .compile();
+    await graph.invoke(user("hi"), options);
+    return runs;
+  };
+
+  it("loses tasks in LangGraph; if this test fails, the limit can be passed on again", async () => {
+    expect(await count({ maxConcurrency: 1 })).toBe(1);
+  });
+
+  it("runs all tasks with our options", async () => {
+    const options = innerOptions({ maxConcurrency: 1 }, { hasStrictResume: false, holdsResult: false });
+    expect(await count(options)).toBe(3);
+  });
+});
+
+describe("a run whose result is held back", () => {
+  it("has another name only if it is a subgraph", async () => {
+    const names: unknown[] = [];
+    const note = (config: object, holdsResult: boolean) =>
+      names.push(innerOptions(config, { hasStrictResume: false, holdsResult }) as { runName?: string });
+    note({}, true);
+    await oneNode((_, { configurable = {} }) => {
+      note({ configurable }, true);
+      note({ configurable }, false);
+    }).invoke(user("hi"));
+    expect(names.map((options) => Object(options).runName)).toEqual([undefined, "agent-run", undefined]);
+  });
+});
+
+/** Saves the id of the run with each checkpoint, as the server's checkpointer does. */
+class ServerLikeSaver extends MemorySaver {
+  override put(...[config, checkpoint, metadata]: Parameters<MemorySaver["put"]>) {
+    return super.put(config, checkpoint, { ...metadata, run_id: "r" } as typeof metadata);
+  }
+}
+
+describe("a run that follows another one", () => {
+  const config = { configurable: { ...inThread("1").configurable, run_id: "r" }, metadata: { run_id: "r" } };
+
+  it.each([
+    ["ignores its input if it has the `run_id` of the run before it", config, 1],
+    ["takes its input with our options", followingOptions(config), 2],
+  ])("%s", async (_title, second, expected) => {
+    const graph = oneNode(() => ({}), new ServerLikeSaver());
+    await graph.invoke(user("one"), config);
+    const { messages } = await graph.invoke(user("two"), second);
+    expect(messages).toHaveLength(expected);
+  });
+
+  it("takes its input although metadata of a client names the run before it", async () => {
+    const forged = { ...config, configurable: { thread_id: "1", run_id: "other" } };
+    const graph = oneNode(() => ({}), new ServerLikeSaver());
+    await graph.invoke(user("one"), config);
+    const second = innerOptions(
+      { ...forged, metadata: { run_id: "r" } },
+      { hasStrictResume: false, holdsResult: false },
+    );
+    expect((await graph.invoke(user("two"), second)).messages).toHaveLength(2);
+  });
+
+  it("starts from the latest checkpoint", () => {
+    const past = { configurable: { thread_id: "1", checkpoint_id: "c", checkpoint_map: { "": "c" } } };
+    expect(followingOptions(past).configurable).toEqual({ thread_id: "1" });
+  });
+});
+
+describe("the `configurable` of a task", () => {
+  it.each([
+    ["with a checkpointer", new MemorySaver(), true],
+    ["without one", undefined, false],
+  ] as const)("tells whether its run is saved, %s", async (_title, saver, isSaved) => {
+    const found: boolean[] = [];
+    await oneNode((_, config) => void found.push(isSavedRun(config)), saver).invoke(
+      user("hi"),
+      inThread("1"),
+    );
+    expect(found).toEqual([isSaved]);
+  });
+
+  it("has the history that its step began with", async () => {
+    let read: unknown;
+    let given: unknown;
+    await oneNode((state, config) => {
+      given = state.messages;
+      read = readHistory(config)?.messages;
+    }).invoke(user("hi"));
+    expect(read).toHaveLength(1);
+    expect(read).toEqual(given);
+  });
+
+  it("tells a graph inside the task that it is a subgraph", async () => {
+    const found: boolean[] = [isSubgraphRun(inThread("1"))];
+    await oneNode((_, config) => void found.push(isSubgraphRun(config))).invoke(user("hi"));
+    expect(found).toEqual([false, true]);
+  });
+
+  it("is no client's: JSON does not make a run a subgraph or one of a server", () => {
+    const configurable = { __pregel_read: {}, __pregel_checkpointer: {}, assistant_id: "a", thread_id: "1" };
+    expect([isSubgraphRun({ configurable }), isServedRun({ configurable })]).toEqual([false, false]);
+    expect(withoutForgedKeys({ configurable })).toEqual({
+      configurable: { assistant_id: "a", thread_id: "1" },
+    });
+  });
+
+  it("has none of this for a node that runs outside a graph", () => {
+    expect([isSavedRun({}), isSubgraphRun({}), isServedRun({}), readHistory({})]).toEqual([
+      false,
+      false,
+      false,
+      undefined,
+    ]);
+  });
+});
+
+it("A graph of LangGraph tells the caller of an abort before its last writes have ended", async () => {
+  const abort = new AbortController();
+  const saver = new MemorySaver();
+  const put = saver.put.bind(saver);
+  let save = () => {};
+  const saving = new Promise<void>((resolve) => {
+    save = resolve;
+  });
+  let pending = 0;
+  saver.put = async (...given) => {
+    pending += 1;
+    await saving;
+    pending -= 1;
+    return put(...given);
+  };
+  const graph = oneNode(() => {
+    abort.abort();
+    return {};
+  }, saver);
+  const run = graph.invoke({ messages: [] }, { ...inThread("1"), signal: abort.signal });
+  await expect(run).rejects.toThrow(/abort/i);
+  expect(pending).toBeGreaterThan(0);
+  save();
+});
+
+it("A run that has ended listens to no signal", () => {
+  const caller = new AbortController();
+  const { signal, end } = holdAbort({ signal: caller.signal });
+  expect(getEventListeners(signal, "abort")).toHaveLength(1);
+  end();
+  expect([signal, caller.signal].flatMap((each) => getEventListeners(each, "abort"))).toEqual([]);
+});
+
+it("A run that ends after its abort tells of it, with its reason", () => {
+  const abort = new AbortController();
+  const { options, signal, end } = holdAbort({ signal: abort.signal });
+  abort.abort("why");
+  expect([signal.aborted, signal.reason, options.signal?.aborted]).toEqual([true, "why", false]);
+  end();
+  expect(options.signal?.reason).toBe("why");
+});
+
+it("An abort after the end of a run tells nobody", () => {
+  const abort = new AbortController();
+  const { options, end } = holdAbort({ signal: abort.signal });
+  end();
+  abort.abort();
+  expect(options.signal?.aborted).toBe(false);
+});
+
+it("A timeout becomes a part of the signal, and stays in the metadata", () => {
+  const { options } = holdAbort({ timeout: 60_000, metadata: { own: 1 } });
+  expect(options.timeout).toBeUndefined();
+  expect(options.metadata).toEqual({ timeoutMs: 60_000, own: 1 });
+  expect(holdAbort({ timeout: -1 }).options.timeout).toBe(-1);
+});
+
+describe("the stream of a parent graph", () => {
+  it("gets the chunks of a subgraph through `push`, as tuples that end with mode and payload", async () => {
+    const child = oneNode(() => user("from the child"));
+    const parent = oneNode(async (state, config) => {
+      const options = mapParentStream(config, (chunk) =>
+        Array.isArray(chunk) && chunk.at(-2) === "updates" ? chunk.with(-1, "hidden") : chunk,
+      );
+      return child.invoke(state, options);
+    });
+    const chunks = await allOf(parent.stream(user("hi"), { streamMode: ["updates"], subgraphs: true }));
+    expect(chunks).toEqual([
+      [[expect.stringMatching(/^node0:/)], "updates", "hidden"],
+      [[], "updates", { node0: expect.anything() }],
+    ]);
+  });
+
+  it("does not exist for a run without a parent", () => {
+    const options = { configurable: { thread_id: "1" } };
+    expect(mapParentStream(options, () => "hidden")).toBe(options);
+  });
+});
+
+describe("a chat model that streams", () => {
+  it("calls these methods on `this` to make its chunks", async () => {
+    const called: unknown[] = [];
+    const model = new FakeListChatModel({ responses: ["hi"] });
+    const watched: FakeListChatModel = new Proxy(model, {
+      get(target, name) {
+        const value: unknown = Reflect.get(target, name, target);
+        if (STREAMING_METHODS.has(name) || name === "_streamResponseChunks") {
+          called.push(name);
+          return value;
+        }
+        return typeof value === "function" ? value.bind(target) : value;
+      },
+    });
+    for await (const _ of await watched.stream("hi"));
+    expect(called.slice(0, STREAMING_METHODS.size)).toEqual([...STREAMING_METHODS]);
+    expect(called).toContain("_streamResponseChunks");
+  });
+});
+
+describe("a control-flow error of LangGraph", () => {
+  it("is thrown by `interrupt`, and contains the question", async () => {
+    let thrown: unknown;
+    const ask = () => {
+      try {
+        interrupt("may I?");
+      } catch (error) {
+        thrown = error;
+        throw error;
+      }
+    };
+    await oneNode(ask, new MemorySaver()).invoke(user("hi"), inThread("1"));
+    expect(isLangGraphSignal(thrown)).toBe(true);
+    expect(interruptsOf(thrown)).toEqual([expect.objectContaining({ value: "may I?" })]);
+  });
+
+  it.each([null, undefined, "text", [], {}, new Error("an error")])("is not %j", (thrown) => {
+    expect(isLangGraphSignal(thrown)).toBe(false);
+    expect(interruptsOf(thrown)).toEqual([]);
+  });
+});
+
+describe("the input of a task", () => {
+  it("is what `getCurrentTaskInput()` returns, and can be replaced", async () => {
+    const inputs: unknown[] = [];
+    const graph = oneNode((_, config) => {
+      inputs.push(getCurrentTaskInput(config), getCurrentTaskInput(withTaskInput(config, "other")));
+    });
+    await graph.invoke(user("hi"));
+    expect(inputs).toEqual([expect.objectContaining({ messages: expect.anything() }), "other"]);
+  });
+
+  it("shares the count of interrupts with the task", async () => {
+    const answers: unknown[] = [];
+    const graph = oneNode((_, config) => {
+      const ask = (text: string) => interrupt(text);
+      answers.push(
+        AsyncLocalStorageProviderSingleton.runWithConfig(withTaskInput(config, "other"), () => ask("first?")),
+        ask("second?"),
+      );
+    }, new MemorySaver());
+    await graph.invoke(user("hi"), inThread("1"));
+    await graph.invoke(new Command({ resume: "one" }), inThread("1"));
+    await graph.invoke(new Command({ resume: "two" }), inThread("1"));
+    expect(answers).toEqual(["one", "two"]);
+  });
+
+  it("stays the same outside of a graph", () => {
+    const config = { configurable: {} };
+    expect(withTaskInput(config, "other")).toBe(config);
+  });
+});
+
+describe("the superstep of a task", () => {
+  it("grows by one with each step, over all runs of a thread", async () => {
+    const steps: (number | undefined)[] = [];
+    const note = (_: unknown, config: object) => void steps.push(stepOf(config));
+    const graph = new StateGraph(MessagesAnnotation)
+      .addNode("first", note as never)
+      .addNode("second", note as never)
+      .addEdge(START, "first")
+      .addEdge("first", "second")
+      .compile({ checkpointer: new MemorySaver() });
+    await graph.invoke(user("hi"), inThread("1"));
+    await graph.invoke(user("again"), inThread("1"));
+    // The input of a run is a step too.
+    expect(steps).toEqual([1, 2, 5, 6]);
+  });
+
+  it("is unknown to a node that runs outside a graph", () => {
+    expect(stepOf({})).toBeUndefined();
+  });
+});
+
+// Pins where LangGraph's server keeps the function that sends requests to it.
+
+it("LangGraph's server binds the function under the same symbol", () => {
+  const require = createRequire(import.meta.url);
+  const root = dirname(require.resolve("@langchain/langgraph-api/package.json"));
+  const code = readFileSync(join(root, "dist/loopback.mjs"), "utf8");
+  expect(code).toContain('Symbol.for("langgraph_api:fetch")');
+  expect(code).toContain("app.request(url, init)");
+});
+
+it("fails clearly in a process without a server", () => {
+  expect(() => serverFetch("/ok", {})).toThrow("Expected a LangGraph server in this process.");
+});

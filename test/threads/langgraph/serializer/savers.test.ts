@@ -1,0 +1,146 @@
+/** Threads over savers that use the serializer, LangGraph's own, or both in turn. */
+
+import { tool } from "@langchain/core/tools";
+import { type BaseCheckpointSaver, Command, MemorySaver, StateSchema } from "@langchain/langgraph";
+import { InMemoryCache, JsonPlusSerializer } from "@langchain/langgraph-checkpoint";
+import { createAgent } from "langchain";
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { createAgentGraph, messageSerializer, PairedMessagesDeltaValue } from "../../../../src/index.js";
+import { DURABILITIES } from "../../../support/crashing-thread.js";
+import { SAVERS, type SaverKind } from "../../../support/savers.js";
+import { calls, scripted } from "../../../support/scripted-model.js";
+import { inThread, pairedMessagesOf, pairedScript, user } from "../../../support/thread.js";
+import { checkedSerializer, countedSerializer } from "../../../support/two-serializers.js";
+
+const look = tool(async ({ city }) => [`${city}: clear`, { rows: [[1, undefined]] }] as [string, object], {
+  name: "look",
+  description: "Looks at the sky.",
+  responseFormat: "content_and_artifact",
+  schema: z.object({ city: z.string() }),
+});
+const rome = calls(["look", { city: "Rome" }, "c1"]);
+const thread = inThread("1");
+
+async function open({ open }: SaverKind) {
+  const { connect } = await open();
+  return (serde: BaseCheckpointSaver["serde"]) => Object.assign(connect(), { serde });
+}
+
+describe.each(SAVERS)("With $title", (kind) => {
+  describe.skipIf(!kind.isThere)("a thread", () => {
+    it("has the same bytes at every write and read, through tools and an approval", async () => {
+      const connect = await open(kind);
+      const serde = await checkedSerializer();
+      const agent = createAgentGraph({
+        model: scripted(rome, "Clear.", calls(["ask", {}, "c2"]), "Asked."),
+        tools: [look, tool(async () => "yes", { name: "ask", description: "Asks.", schema: z.object({}) })],
+        requireApproval: ["ask"],
+        checkpointer: connect(serde),
+      });
+      await agent.invoke(user("How is the sky?"), thread);
+      await agent.invoke(user("Ask"), thread);
+      await agent.invoke(new Command({ resume: { decisions: [{ type: "approve" }] } }), thread);
+      const { values } = await agent.getState(thread);
+      expect(pairedScript(values).slice(-2)).toEqual(["tool: yes", "ai: Asked."]);
+      await agent.updateState(thread, { messages: [{ role: "user", content: "More" }] });
+      for await (const { values: past } of agent.getStateHistory(thread)) expect(past).toBeDefined();
+    });
+
+    it("goes on when the serializer changes between its turns", async () => {
+      const connect = await open(kind);
+      const model = scripted(rome, "Clear.", rome, "Clear again.", "Bye.");
+      const ask = (text: string, serde: BaseCheckpointSaver["serde"]) =>
+        createAgentGraph({ model, tools: [look], checkpointer: connect(serde) }).invoke(user(text), thread);
+      await ask("one", new JsonPlusSerializer());
+      await ask("two", messageSerializer());
+      const { messages } = await ask("three", new JsonPlusSerializer());
+      expect(model.violations()).toEqual([]);
+      expect(pairedMessagesOf({ messages })).toHaveLength(10);
+    });
+  });
+});
+
+const SERIALIZERS = {
+  /** `createAgentGraph` reads and writes through its own in place of this one. */
+  "LangGraph's": () => new JsonPlusSerializer(),
+  another: (): BaseCheckpointSaver["serde"] => {
+    const stock = new JsonPlusSerializer();
+    return {
+      dumpsTyped: (value) => stock.dumpsTyped(value),
+      loadsTyped: (...given) => stock.loadsTyped(...given),
+    };
+  },
+};
+
+/** What differs between any two threads: ids, times, and the fraction of a run in the versions of channels. */
+const OWN =
+  /[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|\b[0-9a-f]{32}\b|\d{4}-\d\d-\d\dT[\d:.]+Z|(?<=\d)\.\d+/g;
+
+/** All that is stored of the thread, as text. */
+async function storedTexts(saver: BaseCheckpointSaver): Promise<unknown[]> {
+  const stock = new JsonPlusSerializer();
+  saver.serde = {
+    dumpsTyped: (value) => stock.dumpsTyped(value),
+    loadsTyped: async (type, data) =>
+      `${type} ${typeof data === "string" ? data : new TextDecoder().decode(data)}`,
+  };
+  const texts: unknown[] = [];
+  for await (const { checkpoint, metadata, pendingWrites = [] } of saver.list(thread)) {
+    const values = [checkpoint, metadata, ...pendingWrites.map(([, ...write]) => write)];
+    texts.push(values.map((value) => JSON.stringify(value).replaceAll(OWN, "…")).sort());
+  }
+  return texts;
+}
+
+describe.each(SAVERS)("With $title", (kind) => {
+  describe.skipIf(!kind.isThere).each(["full", "delta"] as const)("and the %s channel", (messagesChannel) => {
+    it.each(DURABILITIES)("the same is stored with the serializer and without it, %s", async (durability) => {
+      const stored = await Promise.all(
+        Object.values(SERIALIZERS).map(async (createSerializer) => {
+          const saver = (await open(kind))(createSerializer());
+          const agent = createAgentGraph({
+            model: scripted("Hello.", rome, "Clear."),
+            tools: [look],
+            requireApproval: ["look"],
+            checkpointer: saver,
+            messagesChannel,
+          });
+          const options = { ...thread, durability };
+          await agent.invoke(user("Hello", "h1"), options);
+          await agent.invoke(user("How is the sky?", "h2"), options);
+          await agent.invoke(new Command({ resume: { decisions: [{ type: "approve" }] } }), options);
+          await agent.updateState(thread, user("More", "h3"));
+          return storedTexts(saver);
+        }),
+      );
+      expect(stored[0]?.length).toBeGreaterThan(3);
+      expect(JSON.stringify(stored[0])).toContain("Rome: clear");
+      expect(stored[0]).toEqual(stored[1]);
+    });
+  });
+});
+
+describe("A turn of a long thread", () => {
+  it.each(["full", "delta"])("hands nothing to LangGraph's serializer: the %s channel", async (channel) => {
+    const serde = await countedSerializer();
+    const agent = createAgent({
+      model: scripted(rome, "Clear.", rome, "Clear."),
+      tools: [look],
+      checkpointer: new MemorySaver(serde),
+      ...(channel === "delta" && { stateSchema: new StateSchema({ messages: PairedMessagesDeltaValue }) }),
+    });
+    await agent.invoke(user("one"), thread);
+    const { messages } = await agent.invoke(user("two"), thread);
+    expect(pairedMessagesOf({ messages })).toHaveLength(8);
+    expect(serde.count()).toBe(0);
+  });
+});
+
+describe("A cache of LangGraph", () => {
+  it("takes the serializer", async () => {
+    const cache = new InMemoryCache<unknown>(await checkedSerializer());
+    await cache.set([{ key: [["a"], "b"], value: { messages: [rome] } }]);
+    expect(await cache.get([[["a"], "b"]])).toEqual([{ key: [["a"], "b"], value: { messages: [rome] } }]);
+  });
+});

@@ -1,0 +1,134 @@
+import { AIMessage, type BaseMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
+import { type CheckpointTuple, emptyCheckpoint } from "@langchain/langgraph";
+import { describe, expect, it } from "vitest";
+import { unansweredCalls } from "../../src/history/open-calls.js";
+import { findLeftovers, recoverCalls } from "../../src/threads/leftovers.js";
+import { NO_OWN_STATE } from "../../src/threads/own-state.js";
+import type { WatchedCheckpoints } from "../../src/threads/watch-checkpointer.js";
+
+const calling = (id: string, ...callIds: string[]) =>
+  new AIMessage({
+    id,
+    content: "",
+    tool_calls: callIds.map((callId) => ({ id: callId, name: "t", args: {} })),
+  });
+const result = (callId: string, content = `result ${callId}`) =>
+  new ToolMessage({ content, tool_call_id: callId });
+const human = (id: string) => new HumanMessage({ id, content: id });
+
+interface Saved {
+  readonly source: "input" | "loop" | "update";
+  readonly writes: readonly unknown[];
+}
+
+/**
+ * The content of a checkpoint. A step of the loop applies the writes of the previous checkpoint; an input discards
+ * them.
+ */
+function storedMessages(saved: readonly Saved[]): unknown[] {
+  const [newest, ...older] = saved;
+  const before = older[0];
+  if (newest === undefined || before === undefined) return [];
+  return [...storedMessages(older), ...(newest.source === "input" ? [] : before.writes.flat())];
+}
+
+/** A chain of checkpoints, the newest first, with the messages that their tasks wrote. */
+function chain(...saved: readonly Saved[]): { checkpoints: WatchedCheckpoints; reads: string[] } {
+  const reads: string[] = [];
+  const tuples = saved.map(({ source, writes }, index): CheckpointTuple => {
+    const configOf = (place: number) => ({ configurable: { thread_id: "1", checkpoint_id: String(place) } });
+    return {
+      config: configOf(index),
+      checkpoint: {
+        ...emptyCheckpoint(),
+        id: String(index),
+        channel_values: { messages: storedMessages(saved.slice(index)) },
+      },
+      metadata: { source, step: saved.length - index, parents: {} },
+      pendingWrites: writes.map((value, task) => [`task ${task}`, "messages", value]),
+      ...(index + 1 < saved.length ? { parentConfig: configOf(index + 1) } : {}),
+    };
+  });
+  const checkpoints: WatchedCheckpoints = {
+    abandoned: tuples[0],
+    isFork: false,
+    saved: undefined,
+    savedStep: undefined,
+    savesAtOnce: false,
+    whenSent: async () => undefined,
+    readBefore: undefined,
+    read: async (config) => {
+      const id = String(config.configurable?.["checkpoint_id"]);
+      reads.push(id);
+      return tuples[Number(id)];
+    },
+  };
+  return { checkpoints, reads };
+}
+
+const loop = (...writes: unknown[]): Saved => ({ source: "loop", writes });
+const input = (...writes: unknown[]): Saved => ({ source: "input", writes });
+
+/** The contents that are found for the calls without a result. */
+async function harvest(history: readonly BaseMessage[], checkpoints: WatchedCheckpoints) {
+  const { dangling, pending } = unansweredCalls(history);
+  const leftovers = await findLeftovers({ input: { messages: [] }, checkpoints, ownState: NO_OWN_STATE });
+  const found = recoverCalls([...dangling, ...pending], leftovers);
+  return found.map((one) => (one?.kind === "result" ? one.result.text : one && `? ${one.asked.name}`));
+}
+
+describe("the leftovers of ended runs", () => {
+  const batch = [human("h"), calling("a", "1", "2", "3"), human("next")];
+
+  it("reads results in whatever form they were written", async () => {
+    const plain = { type: "tool", content: "plain", tool_call_id: "2" };
+    const { checkpoints } = chain(
+      loop(result("1"), plain, [[]], null, "text"),
+      loop([calling("a", "1", "2", "3")]),
+    );
+    expect(await harvest(batch, checkpoints)).toEqual(["result 1", "plain", undefined]);
+  });
+
+  it("leaves a placeholder where it is", async () => {
+    const placeholder = new ToolMessage({
+      content: "no result",
+      tool_call_id: "1",
+      additional_kwargs: { tether_placeholder: "unrecorded" },
+    });
+    const { checkpoints } = chain(loop([placeholder]), loop([calling("a", "1", "2", "3")]));
+    expect(await harvest(batch, checkpoints)).toEqual([undefined, undefined, undefined]);
+  });
+
+  it("does not read further than the checkpoint that made the calls", async () => {
+    const { checkpoints, reads } = chain(
+      loop([result("2")]),
+      loop([calling("a", "1", "2", "3")]),
+      input([human("h")]),
+      loop([result("1", "of another turn")]),
+    );
+    expect(await harvest(batch, checkpoints)).toEqual([undefined, "result 2", undefined]);
+    expect(reads).toEqual([]);
+  });
+
+  it("gives one result to only one call if a group uses an id twice", async () => {
+    const twice = [calling("a", "1", "1"), human("next")];
+    const { checkpoints } = chain(loop([result("1", "once")]), loop([calling("a", "1", "1")]));
+    expect(await harvest(twice, checkpoints)).toEqual(["once", undefined]);
+  });
+
+  it("gives a result to the latest of several groups with calls of its id", async () => {
+    const reused = [calling("a", "1"), human("between"), calling("b", "1"), human("next")];
+    const { checkpoints } = chain(loop([result("1", "of b")]), loop([calling("b", "1")]));
+    expect(await harvest(reused, checkpoints)).toEqual([undefined, "of b"]);
+  });
+
+  it("ignores an applied result: if it is missing, somebody removed it", async () => {
+    const { checkpoints } = chain(
+      { source: "update", writes: [] },
+      loop(new AIMessage({ id: "b", content: "done" })),
+      loop([result("1")], [result("2")], [result("3")]),
+      loop([calling("a", "1", "2", "3")]),
+    );
+    expect(await harvest(batch, checkpoints)).toEqual([undefined, undefined, undefined]);
+  });
+});
