@@ -3,7 +3,7 @@ import type { RunnableConfig } from "@langchain/core/runnables";
 import type { BaseCheckpointSaver, BaseStore } from "@langchain/langgraph";
 import { InvalidSettingError, ThreadConflictError } from "../errors.js";
 import { errorMessage } from "../shared/is-error.js";
-import { readAhead, untilAborted } from "../shared/waiting.js";
+import { answered, readAhead, untilAborted } from "../shared/waiting.js";
 import { guardHead } from "../threads/guard-head.js";
 import { isSaver } from "../threads/langgraph/replace-methods.js";
 import {
@@ -238,7 +238,8 @@ async function acquire(
     coming.then((late) => late()).catch(() => {});
     throw error;
   });
-  if (typeof release === "function") return release;
+  if (typeof release === "function")
+    return () => answered((async () => release())(), { what: "The lock of the thread", signal });
   throw InvalidSettingError.expected(
     "concurrentRuns.acquire()",
     "the function that gives the lock back",

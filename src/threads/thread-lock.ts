@@ -8,7 +8,8 @@ export interface ThreadLock {
   /**
    * Contract: resolves when no other process holds the lock of the thread. The lock is held until the function that it
    * resolves to is called. That is when the last write of the run is saved. If it rejects, the run writes nothing and
-   * rejects with the same error. So does a run whose lock cannot be given back, although all of its writes are saved.
+   * rejects with the same error. So does a run whose lock cannot be given back within 30 seconds, although all of its
+   * writes are saved.
    *
    * @param signal - The signal of the run. The wait ends with its reason when it aborts.
    * @param onLost - Call it with the cause if the lock is lost before it is given back, so that another process can have

@@ -4,7 +4,7 @@ import { randomUUID } from "node:crypto";
 import { InMemoryStore, MemorySaver } from "@langchain/langgraph";
 import { PostgresSaver } from "@langchain/langgraph-checkpoint-postgres";
 import pg from "pg";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import {
   type AgentGraphOptions,
   createAgentGraph,
@@ -103,6 +103,31 @@ describe("A run with a lock", () => {
     await expect(run).rejects.toThrow("stopped");
     const released = new Promise<string>((resolve) => give(() => resolve("released")));
     expect(await released).toBe("released");
+  });
+
+  it("gives up a lock that does not answer when it is given back", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    onTestFinished(() => void vi.useRealTimers());
+    let isAsked = (): void => {};
+    const asked = new Promise<void>((resolve) => {
+      isAsked = resolve;
+    });
+    const release = (): Promise<void> => {
+      isAsked();
+      return new Promise(() => {});
+    };
+    const graph = createAgentGraph({
+      model: "offline:",
+      checkpointer: new MemorySaver(),
+      concurrentRuns: { acquire: async () => release },
+    });
+    const given = expect(graph.invoke(user("one"), inThread("1"))).rejects.toThrow(
+      "The lock of the thread has not answered in time.",
+    );
+    await asked;
+    await vi.advanceTimersByTimeAsync(30_000);
+    await given;
+    expect((await graph.getState(inThread("1"))).values.messages).toHaveLength(2);
   });
 
   it("ends when it is lost, starts no more tools, and loses no result", async () => {
