@@ -75,9 +75,10 @@ export function guardHead(thread: GuardedThread): GuardedSaver {
         const writes = held;
         held = [];
         let saved: Awaited<ReturnType<BaseCheckpointSaver["put"]>> | undefined;
-        const write = async (to: BaseCheckpointSaver): Promise<void> => {
+        const write: Write = async (to) => {
           for (const each of writes) await to.putWrites(...each);
           saved = await to.put(config, checkpoint, metadata, versions);
+          return checkpoint.id;
         };
         if (head === undefined || head.id === checkpoint.id) await write(saver);
         else if (!(await latest.writeAfter(head.id, write))) return fail();
@@ -177,8 +178,11 @@ interface HeadOf {
   readonly signal: AbortSignal | undefined;
 }
 
-/** Contract: calls `put` and `putWrites` of the checkpointer that it gets, and nothing else of it. */
-type Write = (saver: BaseCheckpointSaver) => Promise<unknown>;
+/**
+ * Contract: calls `put` and `putWrites` of the checkpointer that it gets, and nothing else of it. Resolves to the id of
+ * the checkpoint.
+ */
+type Write = (saver: BaseCheckpointSaver) => Promise<string>;
 
 interface ThreadHead {
   /** Whether this is the latest checkpoint of the thread. Undefined: whether the thread has none. */
@@ -357,9 +361,16 @@ const lastWrites = new WeakMap<object, Map<ThreadId, Promise<unknown>>>();
 /** One write after the other in this process, also from several views of one `MemorySaver`. */
 function inAnySaver({ saver, target, threadId, signal }: HeadOf): ThreadHead {
   const storage: unknown = Reflect.get(target, "storage");
+  /** The checkpoints of the thread in a `MemorySaver`, by id. */
+  const listed = (): object | undefined => {
+    const thread = isRecord(storage) ? storage[threadId] : undefined;
+    const checkpoints = isRecord(thread) ? thread[""] : undefined;
+    return isRecord(checkpoints) ? checkpoints : undefined;
+  };
   const is = async (id: string | undefined): Promise<boolean> => {
+    const checkpoints = listed();
     // Another class can have a field of this name, so the field never decides that a checkpoint is not the latest.
-    if (id !== undefined && isRecord(storage) && lastIn(storage[threadId]) === id) return true;
+    if (checkpoints !== undefined && latestOf(checkpoints) === id) return true;
     const tuple = await saver.getTuple({ configurable: { thread_id: threadId, checkpoint_ns: "" } });
     return tuple?.checkpoint.id === id;
   };
@@ -367,7 +378,15 @@ function inAnySaver({ saver, target, threadId, signal }: HeadOf): ThreadHead {
     const holder = isRecord(storage) ? storage : target;
     const ends = lastWrites.get(holder) ?? new Map<ThreadId, Promise<unknown>>();
     lastWrites.set(holder, ends);
-    const work = async (): Promise<boolean> => (await is(id)) && (await write(saver).then(() => true));
+    const work = async (): Promise<boolean> => {
+      const listing = listings.get(listed() ?? {});
+      const isKnown = listing !== undefined && listing.latest === id && isRecent(listing);
+      if (!isKnown && !(await is(id))) return false;
+      const written = await write(saver);
+      const after = listings.get(listed() ?? {});
+      if (after !== undefined) after.latest = written;
+      return true;
+    };
     const written = (ends.get(threadId) ?? Promise.resolve()).then(work);
     const end = answered(written, { what: "The checkpointer", signal }).catch(() => {});
     ends.set(threadId, end);
@@ -377,13 +396,37 @@ function inAnySaver({ saver, target, threadId, signal }: HeadOf): ThreadHead {
   return { is, writeAfter };
 }
 
+/** What a listing of the checkpoints of a `MemorySaver` found, and what this process has written since. */
+interface Listing {
+  latest: string | undefined;
+  readonly count: number;
+  /** In milliseconds. */
+  readonly time: number;
+}
+
+/** By the object that has the checkpoints of a thread. */
+const listings = new WeakMap<object, Listing>();
+
+/** At least so many checkpoints are listed in a millisecond. */
+const LISTED_IN_A_MILLISECOND = 5_000;
+
+/**
+ * A `MemorySaver` can only list all checkpoints of a thread, and a run writes several. So a long thread is listed at the
+ * end of each run, and before a write if the listing before is ten times as long ago as it took.
+ */
+function isRecent({ count, time }: Listing): boolean {
+  return performance.now() - time < 10 * Math.floor(count / LISTED_IN_A_MILLISECOND);
+}
+
 /**
  * The id that was added last to a thread in `MemorySaver`, whose `getTuple` would read all messages. An earlier one is not
  * later than it: a run begins after the latest one, and looks before each write.
  */
-function lastIn(thread: unknown): string | undefined {
-  const checkpoints = isRecord(thread) ? thread[""] : undefined;
-  return isRecord(checkpoints) ? Object.keys(checkpoints).at(-1) : undefined;
+function latestOf(checkpoints: object): string | undefined {
+  const ids = Object.keys(checkpoints);
+  const latest = ids.at(-1);
+  listings.set(checkpoints, { latest, count: ids.length, time: performance.now() });
+  return latest;
 }
 
 function idIn(row: unknown): string | undefined {

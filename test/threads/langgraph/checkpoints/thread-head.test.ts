@@ -10,7 +10,7 @@ import {
 } from "@langchain/langgraph";
 import { PostgresSaver } from "@langchain/langgraph-checkpoint-postgres";
 import fc from "fast-check";
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { guardHead, threadHead } from "../../../../src/threads/guard-head.js";
 import {
   hasNewInput,
@@ -34,9 +34,10 @@ const at = (thread: string, namespace = "", id?: string) => ({
   },
 });
 
-function put(saver: BaseCheckpointSaver, id: string, namespace = "", thread = "1", parent?: string) {
+async function put(saver: BaseCheckpointSaver, id: string, namespace = "", thread = "1", parent?: string) {
   const checkpoint = { ...emptyCheckpoint(), id };
-  return saver.put(at(thread, namespace, parent), checkpoint, { source: "loop", step: 0, parents: {} }, {});
+  await saver.put(at(thread, namespace, parent), checkpoint, { source: "loop", step: 0, parents: {} }, {});
+  return id;
 }
 
 const headOf = (saver: BaseCheckpointSaver, threadId = "1") =>
@@ -60,7 +61,7 @@ describe.each(SAVERS)("With $title", ({ isThere, open }) => {
     await put(saver, "1");
     const write = async (to: BaseCheckpointSaver) => {
       await to.putWrites(at("1", "", "1"), [["messages", ["written"]]], "task");
-      await put(to, "2", "", "1", "1");
+      return put(to, "2", "", "1", "1");
     };
     expect(await headOf(saver).writeAfter("0", write)).toBe(false);
     expect((await other.getTuple(at("1")))?.checkpoint.id).toBe("1");
@@ -87,6 +88,41 @@ describe.each(SAVERS)("With $title", ({ isThere, open }) => {
     for await (const { checkpoint } of connect().list(at("1"))) listed.push(checkpoint.id);
     expect(listed).toEqual([ids[written.indexOf(true)], "0"]);
   });
+});
+
+it("A long thread in memory is not listed for each write, and a writer that comes between is noticed", async () => {
+  const saver = new MemorySaver();
+  await put(saver, "a0");
+  const thread = saver.storage["1"] ?? {};
+  const [stored] = Object.values(thread[""] ?? {});
+  const ids = Array.from({ length: 10_000 }, (_, index) => `a${index}`);
+  let listings = 0;
+  thread[""] = new Proxy(Object.fromEntries(ids.map((id) => [id, stored])) as never, {
+    ownKeys: (checkpoints) => {
+      listings += 1;
+      return Reflect.ownKeys(checkpoints);
+    },
+  });
+  const time = vi.spyOn(performance, "now").mockReturnValue(1_000);
+  onTestFinished(() => time.mockRestore());
+  const [one, other] = [headOf(saver), headOf(saver)];
+  const write = (head: typeof one, after: string, id: string) => head.writeAfter(after, (to) => put(to, id));
+
+  expect(await one.is("a9999")).toBe(true);
+  expect(await write(one, "a9999", "b1")).toBe(true);
+  expect(await write(one, "b1", "b2")).toBe(true);
+  expect(listings).toBe(1);
+  // Of this process.
+  expect(await write(other, "b2", "b3")).toBe(true);
+  expect(await write(one, "b2", "b4")).toBe(false);
+  expect(await write(other, "b3", "b5")).toBe(true);
+  // Of a graph without this library.
+  await put(saver, "c1");
+  expect(await one.is("b5")).toBe(false);
+  expect(await write(other, "c1", "c2")).toBe(true);
+  await put(saver, "d1");
+  time.mockReturnValue(1_100);
+  expect(await write(other, "c2", "d2")).toBe(false);
 });
 
 describe.skipIf(DATABASE_URL === undefined)("A PostgresSaver", () => {

@@ -1,0 +1,16 @@
+import { MemorySaver, InMemoryStore } from "@langchain/langgraph";
+import { Session } from "node:inspector/promises"; import { writeFileSync } from "node:fs";
+import { AGENTS } from "./agents.js";
+import { ARCHIVE_DELTA_SERIALIZER } from "./contenders.js";
+import { openThread } from "./thread.js";
+const kind = AGENTS[ARCHIVE_DELTA_SERIALIZER]!;
+const checkpointer = new MemorySaver(kind.createSerializer()); const store = new InMemoryStore();
+const thread = await openThread(kind, { checkpointer, store } as never, 0);
+const cpu = async (n: number) => { const c = process.cpuUsage(), w = performance.now(); for (let i = 0; i < n; i++) await thread.play(); const d = process.cpuUsage(c); return `${((d.user + d.system) / 1000 / n).toFixed(2)} cpu ${((performance.now() - w) / n).toFixed(2)} wall`; };
+const most = Number(process.argv[2] ?? 2400);
+await cpu(100); console.log("second 100", await cpu(100)); for (let i = 200; i < most; i += 100) await cpu(100);
+const s = new Session(); s.connect(); await s.post("Profiler.enable"); await s.post("Profiler.start");
+console.log("last 100", await cpu(100));
+const { profile } = await s.post("Profiler.stop") as any; writeFileSync("/tmp/lived.cpuprofile", JSON.stringify(profile));
+const st: any = (checkpointer as any).storage; console.log("checkpoints", Object.keys(Object.values<any>(st)[0][""]).length);
+process.exit(0);
