@@ -1,6 +1,7 @@
 /** Reads and writes threads through the user's own graph. */
 
 import { types } from "node:util";
+import type { BaseMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { BaseCheckpointSaver, Checkpoint, CheckpointTuple, StateSnapshot } from "@langchain/langgraph";
 import { InvalidSettingError, TetherError } from "../errors.js";
@@ -14,14 +15,12 @@ import { guardHead } from "../threads/guard-head.js";
 import { pairedMessagesDeltaReducer } from "../threads/langgraph/channels.js";
 import {
   hasFailedTask,
-  hasNewInput,
   listThreads,
   nodesToEnter,
   readDelta,
   sentNodes,
   waitingInterrupts,
   waitsForNode,
-  writesOfLostRun,
   writtenChannels,
 } from "../threads/langgraph/read-checkpoints.js";
 import { isSaver } from "../threads/langgraph/replace-methods.js";
@@ -36,7 +35,7 @@ import {
   unwrapped,
   writeMessages,
 } from "../threads/langgraph/swap-channel.js";
-import { type CheckpointStep, isForked, readLeftovers, removalsOf, walkBack } from "../threads/leftovers.js";
+import { isAddedBetweenRuns, isForked, walkLeftovers } from "../threads/leftovers.js";
 import {
   checkpointsOf,
   isBeforeModel,
@@ -503,67 +502,42 @@ async function findEndedRuns(
   saver: BaseCheckpointSaver,
 ): Promise<readonly EndedRun[]> {
   const found: EndedRun[] = [];
+  const checkpoints = { ...checkpointsOf(saver, latest), read };
   const wanted = idsOfUnansweredCalls(latest);
-  const removed = new Set<string>();
-  const from = { fate: "discarded", most: CHECKPOINTS_TO_READ } as const;
   /** Whether a run that comes next looks no further. Beyond, only results are looked for. */
   let isPassed = false;
-  for await (const step of walkBack(latest, read, from)) {
+  const goesOn = (checkpoint: CheckpointTuple): boolean => {
+    isPassed ||=
+      !isAddedBetweenRuns(checkpoint) && !waitsForNode(checkpoint, "patch") && !isBeforeModel(checkpoint);
+    return !isPassed || messagesOf(checkpoint).some(({ id }) => wanted.has(id));
+  };
+  const ended = { input: {}, checkpoints, ownState: { keys: [] } };
+  for await (const { step, left, lost } of walkLeftovers(ended, CHECKPOINTS_TO_READ, goesOn)) {
     const { checkpoint, child, fate } = step;
-    if (fate !== "applied") {
-      const isInBranch =
-        child !== undefined && (await isForked(step, checkpointsOf(saver)).catch(() => false));
-      const runs = endedRunsAt(step, new Set(removed)).map((run) =>
-        isInBranch || isPassed ? ofResults(run) : run,
-      );
-      found.unshift(
-        ...runs.filter(
-          ({ written, interrupts, unstarted, nodes }) =>
-            [written, interrupts, unstarted].some(isFilled) || endsAfterModel(nodes),
-        ),
-      );
-    }
-    const isWanted = messagesOf(checkpoint).some(({ id }) => wanted.has(id));
-    const isUnread = hasNewInput(checkpoint) || checkpoint.metadata?.source === "update";
-    isPassed ||= !isUnread && !waitsForNode(checkpoint, "patch") && !isBeforeModel(checkpoint);
-    if (isPassed && !isWanted) break;
-    for (const id of removalsOf(checkpoint.checkpoint.channel_values["__start__"])) removed.add(id);
+    // Another branch has the other messages, or a run has passed them.
+    const hasOnlyResults = isPassed || (await isForked(step, checkpoints).catch(() => false));
+    const { history, interrupts, nodes, unstarted, removed } = left;
+    const run = {
+      checkpointId: checkpoint.checkpoint.id,
+      history,
+      removed,
+      otherChannels: writtenChannels(checkpoint).filter((name) => name !== "messages"),
+    };
+    const kept = (written: readonly BaseMessage[]) => (hasOnlyResults ? written.filter(isResult) : written);
+    const ofTasks = child === undefined ? "pending" : fate === "folded" ? "applied" : "discarded";
+    const runs: EndedRun[] = [
+      // What an update of the state took over can be gone again, for example after an undo.
+      { ...run, fate: ofTasks, written: kept(left.written), interrupts, unstarted, nodes },
+      // LangGraph drops what a killed run wrote: only the next run with input puts it back.
+      { ...run, fate: "discarded", written: kept(lost), interrupts: [], unstarted: [], nodes: [] },
+    ];
+    found.unshift(...runs.filter(hasLeftSomething));
   }
   return found;
 }
 
-/**
- * What the finished tasks of a checkpoint have left, and a run that was killed before it could save its next
- * checkpoint. LangGraph drops the writes of the latter: only the next run with input puts them back.
- */
-function endedRunsAt({ checkpoint, child, fate }: CheckpointStep, removed: ReadonlySet<string>): EndedRun[] {
-  const lost = writesOfLostRun(checkpoint, child, "messages").flat();
-  // What an update of the state took over can be gone again, for example after an undo.
-  const { history, written, interrupts, unstarted, nodes } = readLeftovers(
-    checkpoint,
-    checkpoint.checkpoint.channel_values["messages"],
-    { fate: "discarded", keys: [], lost: [] },
-  );
-  const run = {
-    checkpointId: checkpoint.checkpoint.id,
-    history,
-    removed,
-    otherChannels: writtenChannels(checkpoint).filter((name) => name !== "messages"),
-  };
-  const ofTasks = child === undefined ? "pending" : fate === "folded" ? "applied" : "discarded";
-  return [
-    { ...run, fate: ofTasks, written, interrupts, unstarted, nodes },
-    { ...run, fate: "discarded", written: lost, interrupts: [], unstarted: [], nodes: [] },
-  ];
-}
-
-const isFilled = ({ length }: readonly unknown[]): boolean => length > 0;
-
-/** Another branch has the other messages, or a run has passed them. */
-function ofResults(run: EndedRun): EndedRun {
-  const written = run.written.flatMap((value) => coerceMessage(value) ?? []).filter(isResult);
-  return { ...run, written };
-}
+const hasLeftSomething = ({ written, interrupts, unstarted, nodes }: EndedRun): boolean =>
+  written.length + interrupts.length + unstarted.length > 0 || endsAfterModel(nodes);
 
 /** The ids of the messages whose calls have no result of their tool. */
 function idsOfUnansweredCalls(checkpoint: CheckpointTuple): ReadonlySet<string | undefined> {
