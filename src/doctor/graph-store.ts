@@ -15,7 +15,6 @@ import { guardHead } from "../threads/guard-head.js";
 import { pairedMessagesDeltaReducer } from "../threads/langgraph/channels.js";
 import {
   hasFailedTask,
-  listThreads,
   nodesToEnter,
   readDelta,
   sentNodes,
@@ -138,6 +137,36 @@ function readingStore(
   };
 }
 
+/**
+ * The threads of any checkpointer, and the subgraphs in them. A checkpointer has no method for this, so it reads every
+ * checkpoint. Only what decides about a thread is kept: its latest checkpoint.
+ */
+async function* listThreads(
+  saver: BaseCheckpointSaver,
+  { threadIds, metadata, since, limit = Number.POSITIVE_INFINITY }: ThreadSelection,
+): AsyncGenerator<ThreadRef> {
+  const met = new Set<string>();
+  let count = 0;
+  for (const thread_id of threadIds ?? [undefined]) {
+    const config = { configurable: thread_id === undefined ? {} : { thread_id } };
+    // The first checkpoint of a thread that is listed is its latest one.
+    for await (const tuple of saver.list(config)) {
+      if (count >= limit) return;
+      const { thread_id: threadId, checkpoint_ns: namespace = "" } = { ...tuple.config.configurable };
+      const key = JSON.stringify([threadId, namespace]);
+      if (typeof threadId !== "string" || met.has(key)) continue;
+      met.add(key);
+      const known: unknown = tuple.metadata;
+      const isMeant = Object.entries({ ...metadata }).every(
+        ([name, value]) => isRecord(known) && known[name] === value,
+      );
+      if (!isMeant || (since !== undefined && new Date(tuple.checkpoint.ts) < since)) continue;
+      count += 1;
+      yield { threadId, namespace: String(namespace) };
+    }
+  }
+}
+
 const isArchiveReader = (store: unknown): store is ArchiveReader =>
   isRecord(store) && typeof Reflect.get(store, "get") === "function";
 
@@ -159,16 +188,15 @@ export interface GraphThread {
   readonly checkpointer?: BaseCheckpointSaver | undefined;
 }
 
-interface OpenedGraph {
-  readonly graph: ForeignGraph;
-  readonly saver: BaseCheckpointSaver;
-}
-
 /** What threads are read with. */
 interface Opened {
   /** Undefined: nobody has the graph at hand. */
   readonly graph: ForeignGraph | undefined;
   readonly saver: BaseCheckpointSaver;
+}
+
+interface OpenedGraph extends Opened {
+  readonly graph: ForeignGraph;
 }
 
 /** @throws InvalidSettingError if the graph or its checkpointer cannot be used. */
@@ -262,22 +290,16 @@ type Place = {
 };
 
 /** What the thread's own graph shows, as any code of the user would read it. */
-async function readOwn({ graph, saver }: OpenedGraph, place: Place): Promise<Own> {
-  try {
-    return { kind: "read", state: await readState(graph, saver, place) };
-  } catch (error) {
-    return { kind: "failed", reason: errorText(error) };
-  }
+function readOwn({ graph, saver }: OpenedGraph, place: Place): Promise<Own> {
+  return readState(graph, saver, place).then(
+    (state) => ({ kind: "read", state }),
+    (error: unknown) => ({ kind: "failed", reason: errorText(error) }),
+  );
 }
 
 /** Undefined without a graph, too. */
 async function readTolerantly({ graph, saver }: Opened, place: Place): Promise<StateSnapshot | undefined> {
-  if (graph === undefined) return undefined;
-  try {
-    return await readState(graph, saver, place, channelOf(graph));
-  } catch {
-    return undefined;
-  }
+  return graph && readState(graph, saver, place, channelOf(graph)).catch(() => undefined);
 }
 
 function channelOf(graph: ForeignGraph): object {
@@ -301,13 +323,10 @@ async function listAt(
   // The channel stores only what was added, so its value is made from earlier checkpoints. Its own reducer shows what
   // the user's code sees, even if that list is broken.
   for (const channel of [undefined, channelOf(graph)]) {
-    try {
-      const { values } = await readState(graph, saver, config, channel);
-      const list: unknown = values[MESSAGES];
-      if (Array.isArray(list)) return list;
-    } catch {
-      // The next channel does not throw for a removal of an unknown message.
-    }
+    // The second channel does not throw for a removal of an unknown message.
+    const state = await readState(graph, saver, config, channel).catch(() => undefined);
+    const list: unknown = state?.values[MESSAGES];
+    if (Array.isArray(list)) return list;
   }
   return undefined;
 }
@@ -452,13 +471,18 @@ const nodesOf = ({ nodes }: OpenedGraph["graph"]): string[] =>
 
 /** The nodes that the latest superstep ran, or that wait to run. */
 function candidates(head: CheckpointTuple | undefined): string[] {
-  const { versions_seen = {} } = { ...head?.checkpoint };
   const latest = (seen: object) =>
     Math.max(...Object.values(seen).map((version) => Number.parseFloat(String(version))));
-  return Object.entries(versions_seen)
-    .filter(([name, seen]) => !name.startsWith("__") && Object.keys(seen).length > 0)
+  return nodesThatRan({ ...head?.checkpoint })
     .sort(([, one], [, other]) => latest(other) - latest(one))
     .map(([name]) => name);
+}
+
+/** The nodes that have run, each with the versions of the channels that it saw. */
+function nodesThatRan({ versions_seen = {} }: Partial<Checkpoint>): [name: string, seen: object][] {
+  return Object.entries(versions_seen).filter(
+    ([name, seen]) => !name.startsWith("__") && Object.keys(seen).length > 0,
+  );
 }
 
 /**
@@ -577,20 +601,15 @@ function mendedByNodes({ checkpoint: { versions_seen = {} } }: CheckpointTuple):
  * another graph would drop the channels that this graph does not know. Several agents can share one database, and a
  * checkpoint does not name its graph.
  */
-function otherGraphReason(
-  graph: ForeignGraph,
-  checkpoint: Pick<Checkpoint, "channel_values" | "channel_versions" | "versions_seen">,
-): string | undefined {
+function otherGraphReason(graph: ForeignGraph, checkpoint: Checkpoint): string | undefined {
   const { channels, nodes } = graph;
-  const { channel_values, versions_seen } = checkpoint;
+  const { channel_values } = checkpoint;
   const unknown = Object.keys(channel_values).filter(
     (name) => name !== MESSAGES && isOwnName(name) && !Object.hasOwn(channels, name),
   );
   if (unknown.length > 0)
     return `The thread has values that this graph does not know, and a write would drop them: ${unknown.join(", ")}. Name the graph that the thread belongs to.`;
-  const ran = Object.entries(versions_seen ?? {})
-    .filter(([name, seen]) => !name.startsWith("__") && Object.keys(seen).length > 0)
-    .map(([name]) => name);
+  const ran = nodesThatRan(checkpoint).map(([name]) => name);
   if (ran.length > 0 && !ran.some((name) => Object.hasOwn(nodes, name)))
     return `Another graph has run the thread: its nodes were ${ran.join(", ")}, and this graph has none of them. Name the graph that the thread belongs to.`;
   const entry = unreachedEntry(graph, checkpoint);
@@ -608,7 +627,7 @@ function otherGraphReason(
  */
 function unreachedEntry(
   graph: ForeignGraph,
-  { channel_versions, versions_seen }: Pick<Checkpoint, "channel_versions" | "versions_seen">,
+  { channel_versions, versions_seen }: Checkpoint,
 ): string | undefined {
   const edges: unknown = Reflect.get(Object(Reflect.get(graph, "builder")), "edges");
   if (versions_seen?.["__start__"] === undefined || !types.isSet(edges)) return undefined;

@@ -1,6 +1,6 @@
 /** The inspector: pages that show what is stored in a thread, and what a model is sent of it. They change nothing. */
 
-import { type ServerClient, threadsOfClient } from "../doctor/targets/server-target.js";
+import { threadsOfClient } from "../doctor/targets/server-target.js";
 import type { ThreadStore } from "../doctor/thread-store.js";
 import { toPlain } from "../history/message.js";
 import { importOptional } from "../shared/import-optional.js";
@@ -138,7 +138,7 @@ export async function threadsOfThisServer({ headers }: Pick<Request, "headers">)
     defaultHeaders: Object.fromEntries(rights),
     callerOptions: { maxRetries: 0 },
   });
-  return threadsOfClient(client as ServerClient, "this server");
+  return threadsOfClient(client, "this server");
 }
 
 /*
@@ -275,48 +275,39 @@ function listJson({ threads, page, hasNext, searched }: ListView): object {
  * `/tether/threads/:id.json`: the doctor's report of the thread, and the request of the step. It has all messages, not
  * only those of one page.
  */
-function threadJson({
-  report,
-  graph,
-  title,
-  updatedAt,
-  soundness,
-  step,
-  steps,
-  moment,
-  errors,
-  story,
-  form: { options, origin },
-  brokenInRequest: brokenRules,
-  totals,
-  difference,
-  explanation,
-  positions,
-  history,
-}: ThreadView): object {
-  const { dialect, modelId = null, maxTokens = null, maxToolCallsFromHistory = null } = options;
-  const form = { dialect, dialectOrigin: origin, modelId, maxTokens, maxToolCallsFromHistory };
-  const since = difference && {
-    checkpointId: difference.to.checkpointId,
-    isPrefixKept: difference.isPrefixKept,
-    prefix: difference.prefix,
-    ...difference.counts,
-  };
+function threadJson(view: ThreadView): object {
+  const { report, moment, difference, explanation, positions, history } = view;
+  const { dialect, modelId, maxTokens, maxToolCallsFromHistory } = view.form.options;
   const next = moment.kind === "next" ? moment : undefined;
   const told = explanation.stored.map((entry, index) => ({ ...entry, message: plainAt(history, index) }));
   return {
     ...report,
-    graph: graph ?? null,
-    title,
-    updatedAt: updatedAt ?? null,
-    soundness,
-    step: step ?? null,
-    steps,
+    graph: view.graph ?? null,
+    title: view.title,
+    updatedAt: view.updatedAt ?? null,
+    soundness: view.soundness,
+    step: view.step ?? null,
+    steps: view.steps,
     moment: next === undefined ? moment : { kind: "next" },
-    errors,
-    story,
-    request: { ...form, ...totals, brokenRules },
-    since: since ?? null,
+    errors: view.errors,
+    story: view.story,
+    request: {
+      dialect,
+      dialectOrigin: view.form.origin,
+      modelId: modelId ?? null,
+      maxTokens: maxTokens ?? null,
+      maxToolCallsFromHistory: maxToolCallsFromHistory ?? null,
+      ...view.totals,
+      brokenRules: view.brokenInRequest,
+    },
+    since: difference
+      ? {
+          checkpointId: difference.to.checkpointId,
+          isPrefixKept: difference.isPrefixKept,
+          prefix: difference.prefix,
+          ...difference.counts,
+        }
+      : null,
     stored: told.flatMap((entry, index) => {
       const position = positions[index];
       return position === undefined ? [] : [{ ...entry, index: position - 1 }];

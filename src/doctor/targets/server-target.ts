@@ -1,5 +1,12 @@
 /** The threads of a LangGraph server. */
 
+import type {
+  Client,
+  Thread,
+  ThreadSelectField,
+  ThreadState,
+  ThreadStateSelectField,
+} from "@langchain/langgraph-sdk";
 import type { OptionValues } from "commander";
 import { unansweredCalls } from "../../history/open-calls.js";
 import { coerceMessage } from "../../history/read-messages.js";
@@ -17,7 +24,6 @@ import type {
   StoredThread,
   ThreadRef,
   ThreadSelection,
-  ThreadStatus,
   ThreadStep,
   ThreadStore,
   ThreadWrite,
@@ -44,7 +50,7 @@ const STATES_TO_READ = 50;
 const TIMEOUT_MS = 60_000;
 
 /** What is read of a state. Servers that do not know the choice send everything. */
-const STATE_FIELDS = [
+const STATE_FIELDS: ThreadStateSelectField[] = [
   "values.messages",
   "checkpoint",
   "parent_checkpoint",
@@ -94,10 +100,8 @@ async function openServer(place: OptionValues, context: OpenContext): Promise<Th
   if (apiKeyEnv !== undefined && !apiKey)
     throw new UsageError(`The environment variable ${apiKeyEnv} of --api-key-env is not set.`);
   const headers = Object.fromEntries(header);
-  const { Client } = await importPackage<{ Client: new (options: object) => ServerClient }>(SDK, {
-    folder,
-    why: "Reading a LangGraph server",
-  });
+  const why = "Reading a LangGraph server";
+  const { Client } = await importPackage<typeof import("@langchain/langgraph-sdk")>(SDK, { folder, why });
   const client = new Client({
     apiUrl: url,
     ...(apiKey !== undefined && { apiKey }),
@@ -119,7 +123,7 @@ async function openServer(place: OptionValues, context: OpenContext): Promise<Th
 
 /** The threads that a client of the SDK reaches. */
 export function threadsOfClient(
-  { threads, assistants, runs, store }: ServerClient,
+  { threads, assistants, runs, store }: Client,
   target: string,
   hide: HideSecrets = (text) => text,
 ): ThreadStore {
@@ -143,22 +147,10 @@ export function threadsOfClient(
     archived: ({ threadId }, ids) =>
       readArchive({ get: (namespace, key) => store.getItem(namespace, key) }, threadId, ids),
     read: async (ref, { earlierMessages = Number.POSITIVE_INFINITY } = {}) => {
-      let graphId: unknown;
-      const get = async (threadId: string) => {
-        const [listed] = await threads.search({ ids: [threadId], limit: 1, select: LISTED_FIELDS });
-        // An older server knows no search by id.
-        const thread = listed?.thread_id === threadId ? listed : await threads.get(threadId);
-        graphId = thread.metadata?.["graph_id"];
-        return thread;
-      };
-      const reader = {
-        get,
-        getState: threads.getState.bind(threads),
-        getHistory: threads.getHistory.bind(threads),
-      };
       try {
-        const thread = await readServedThread(reader, ref, hide, earlierMessages);
-        return { ...thread, mendedBy: await mends(graphId) };
+        const thread = await findThread(threads, ref.threadId);
+        const read = await readServedThread(threads, ref, thread, hide, earlierMessages);
+        return { ...read, mendedBy: await mends(thread?.metadata?.["graph_id"]) };
       } catch (error) {
         throw Object.assign(new Error(hide(reasonOf(error))), { status: statusCodeOf(error) });
       }
@@ -169,7 +161,10 @@ export function threadsOfClient(
 }
 
 /** Undefined if the server does not show its graphs. */
-async function mendedAtBy(assistants: AssistantsClient, graphId: unknown): Promise<StoredThread["mendedBy"]> {
+async function mendedAtBy(
+  assistants: Client["assistants"],
+  graphId: unknown,
+): Promise<StoredThread["mendedBy"]> {
   if (typeof graphId !== "string") return undefined;
   const drawn = await assistants.getGraph(graphId).catch(() => undefined);
   return drawn === undefined
@@ -180,7 +175,7 @@ async function mendedAtBy(assistants: AssistantsClient, graphId: unknown): Promi
 const NO_LIST =
   "there is a server, but no LangGraph server: /threads/search gives no list of threads. Check the address, and whether it asks for a login.";
 
-function explain(error: unknown, hide: (text: string) => string): string {
+function explain(error: unknown, hide: HideSecrets): string {
   const status = statusCodeOf(error);
   if (status === 401 || status === 403)
     return `the server refuses the request (${status}). Name the variable with the key: --api-key-env NAME, or add a header: --header authorization="Bearer …".`;
@@ -193,17 +188,25 @@ function explain(error: unknown, hide: (text: string) => string): string {
   return `there is no server: ${reason === "fetch failed" ? "nothing answers at this address" : reason}.`;
 }
 
-async function readServedThread(
-  threads: ThreadsReader,
-  ref: ThreadRef,
-  hide: (text: string) => string,
-  earlierMessages: number,
-): Promise<StoredThread> {
-  const thread = await threads.get(ref.threadId).catch((error: unknown) => {
+/** Undefined if it was deleted after it was listed. */
+async function findThread(threads: Threads, threadId: string): Promise<Thread | undefined> {
+  const [listed] = await threads.search({ ids: [threadId], limit: 1, select: LISTED_FIELDS });
+  if (listed?.thread_id === threadId) return listed;
+  // An older server knows no search by id.
+  return threads.get(threadId).catch((error: unknown) => {
     if (statusCodeOf(error) !== 404) throw error;
     return undefined;
   });
-  if (thread === undefined) return { ...described(ref, DELETED), content: GONE };
+}
+
+async function readServedThread(
+  threads: Threads,
+  ref: ThreadRef,
+  thread: Thread | undefined,
+  hide: HideSecrets,
+  earlierMessages: number,
+): Promise<StoredThread> {
+  if (thread === undefined) return { ...described(ref), content: GONE };
   // What it has now may be half of what its run writes, so a busy thread is not read.
   if (thread.status === "busy") return { ...described(ref, thread), content: { kind: "none" } };
   try {
@@ -211,7 +214,7 @@ async function readServedThread(
     const history = await historyOf(threads, ref, state, earlierMessages);
     return { ...described(ref, thread), ...ofState(state), endedRuns: endedRunsOf(history) };
   } catch (error) {
-    if (statusCodeOf(error) === 404) return { ...described(ref, DELETED), content: GONE };
+    if (statusCodeOf(error) === 404) return { ...described(ref), content: GONE };
     if (statusCodeOf(error) !== 500) throw error;
     return readFailing(threads, ref, thread, hide(reasonOf(error)));
   }
@@ -221,7 +224,7 @@ async function readServedThread(
  * The history is read only if a run has ended early, or if a result may be missing.
  */
 async function historyOf(
-  threads: ThreadsReader,
+  threads: Threads,
   { threadId }: ThreadRef,
   state: ServedState,
   earlierMessages: number,
@@ -240,9 +243,9 @@ async function historyOf(
  * are there too.
  */
 async function readFailing(
-  threads: ThreadsReader,
+  threads: Threads,
   ref: ThreadRef,
-  thread: ServedThread,
+  thread: Thread,
   reason: string,
 ): Promise<StoredThread> {
   const states = await failingHistory(threads, ref);
@@ -263,10 +266,7 @@ async function readFailing(
 }
 
 /** If an earlier state cannot be read, the latest one may still be readable. Empty if nothing is. */
-async function failingHistory(
-  threads: ThreadsReader,
-  { threadId }: ThreadRef,
-): Promise<readonly ServedState[]> {
+async function failingHistory(threads: Threads, { threadId }: ThreadRef): Promise<readonly ServedState[]> {
   for (const limit of [STATES_TO_READ, 1]) {
     try {
       return await threads.getHistory(threadId, { limit, select: STATE_FIELDS });
@@ -277,20 +277,16 @@ async function failingHistory(
   return [];
 }
 
-/** A thread that was listed, and was deleted before it was read. */
-const DELETED = { thread_id: "", status: "error", updated_at: "" };
 const GONE = { kind: "unreadable", reason: "The server does not have the thread any more (404)." } as const;
 
-function described(
-  { threadId }: ThreadRef,
-  { status, updated_at }: ServedThread,
-): Omit<StoredThread, "content"> {
+/** @param thread Undefined: it is gone. */
+function described({ threadId }: ThreadRef, thread?: Thread): Omit<StoredThread, "content"> {
   return {
     threadId,
     namespace: "",
     checkpointId: undefined,
-    updatedAt: updated_at || undefined,
-    status: status as ThreadStatus,
+    updatedAt: thread?.updated_at || undefined,
+    status: thread?.status ?? "error",
     endedRuns: [],
     openTasks: undefined,
     otherChannels: [],
@@ -313,61 +309,10 @@ function ofState(state: ServedState) {
  * The state of a thread as a LangGraph server sends it.
  */
 
-interface ServedThread {
-  readonly thread_id: string;
-  readonly status: string;
-  readonly updated_at: string;
-  readonly metadata?: Readonly<Record<string, unknown>> | null;
-}
-
-interface ServedTask {
-  readonly id: string;
-  readonly name: string;
-  readonly error?: string | null;
-  readonly interrupts?: readonly { readonly value?: unknown }[];
-  /** What a finished task wrote. */
-  readonly result?: unknown;
-}
-
-export interface ServedState {
-  readonly values: unknown;
-  readonly next?: readonly string[];
-  readonly tasks?: readonly ServedTask[];
-  readonly checkpoint?: { readonly checkpoint_id?: string | null } | null;
-  readonly parent_checkpoint?: { readonly checkpoint_id?: string | null } | null;
-  readonly metadata?: Readonly<Record<string, unknown>> | null;
-  readonly created_at?: string | null;
-}
-
-/** The part of the SDK that is used. */
-interface ThreadsClient {
-  search(query: object): Promise<readonly ServedThread[]>;
-  get(threadId: string): Promise<ServedThread>;
-  getState(threadId: string, checkpoint: string | undefined, options: object): Promise<ServedState>;
-  getHistory(threadId: string, options: object): Promise<readonly ServedState[]>;
-  updateState(
-    threadId: string,
-    options: object,
-  ): Promise<{ checkpoint?: { checkpoint_id?: string | null } | null }>;
-}
-
-/** The part that tells the nodes of a graph. */
-interface AssistantsClient {
-  getGraph(graphId: string): Promise<unknown>;
-}
-
-/** The part of the SDK's client that is used. */
-export interface ServerClient {
-  readonly threads: ThreadsClient;
-  readonly assistants: AssistantsClient;
-  readonly runs: { get(threadId: string, runId: string): Promise<unknown> };
-  readonly store: {
-    getItem(namespace: string[], key: string): Promise<{ readonly value: Record<string, unknown> } | null>;
-  };
-}
-
-/** What reads a thread. */
-type ThreadsReader = Pick<ThreadsClient, "get" | "getState" | "getHistory">;
+type Threads = Client["threads"];
+/** Older servers, and files, leave out fields. */
+export type ServedState = Partial<ThreadState<unknown>>;
+type ServedTask = ThreadState["tasks"][number];
 
 /** The status of the response that an error of the SDK is about; undefined for another error. */
 const statusCodeOf = (error: unknown): unknown => Object(error).status;
@@ -476,7 +421,7 @@ const REMOVE_ALL = "__remove_all__";
 
 /** See `ThreadStore.write`. */
 async function writeServed(
-  threads: ThreadsClient,
+  threads: Threads,
   { threadId }: ThreadRef,
   { expectedCheckpointId, messages, asNode }: ThreadWrite,
   hide: HideSecrets,
@@ -487,13 +432,13 @@ async function writeServed(
   if (head !== expectedCheckpointId) return { kind: "moved", checkpointId: head };
   const list = [{ type: "remove", id: REMOVE_ALL, content: "" }, ...messages.map(asSent)];
   try {
-    const { checkpoint } = await threads.updateState(threadId, {
+    const written = await threads.updateState(threadId, {
       values: { ...(failing && otherWritesOf(failing)), messages: list },
       // A write to a named checkpoint does not apply the pending writes, of which one makes the thread unreadable.
       ...(failing && head !== undefined && { checkpointId: head }),
       ...(asNode !== undefined && { asNode }),
     });
-    return { kind: "written", checkpointId: checkpoint?.checkpoint_id ?? undefined };
+    return { kind: "written", checkpointId: Object(Object(written).checkpoint).checkpoint_id ?? undefined };
   } catch (error) {
     if (statusCodeOf(error) === 409) return { kind: "busy" };
     const status = statusCodeOf(error);
@@ -508,7 +453,7 @@ async function writeServed(
 }
 
 async function headOf(
-  threads: ThreadsClient,
+  threads: Threads,
   threadId: string,
 ): Promise<{ readonly id: string | undefined; readonly failing?: ServedState | undefined }> {
   const idOf = (state: ServedState | undefined) => state?.checkpoint?.checkpoint_id ?? undefined;
@@ -529,11 +474,15 @@ const PAGE = 100;
 /** How often pages may move before another thread is found. */
 const MOST_RESTARTS = 20;
 
+const queryOf = ({ threadIds, metadata, status }: ThreadSelection) => ({
+  ...(threadIds !== undefined && { ids: [...threadIds] }),
+  ...(metadata !== undefined && { metadata }),
+  ...(status !== undefined && { status }),
+});
+
 /** The oldest threads come first, so a thread that is made meanwhile moves no other one to another page. */
-async function* searchThreads(
-  threads: ThreadsClient,
-  { threadIds, metadata, status, since, limit = Number.POSITIVE_INFINITY }: ThreadSelection,
-): AsyncGenerator<ThreadRef> {
+async function* searchThreads(threads: Threads, selection: ThreadSelection): AsyncGenerator<ThreadRef> {
+  const { since, limit = Number.POSITIVE_INFINITY } = selection;
   const seen = new Set<string>();
   let count = 0;
   let offset = 0;
@@ -541,9 +490,7 @@ async function* searchThreads(
   let restarts = 0;
   for (;;) {
     const page = await threads.search({
-      ...(threadIds !== undefined && { ids: [...threadIds] }),
-      ...(metadata !== undefined && { metadata }),
-      ...(status !== undefined && { status }),
+      ...queryOf(selection),
       sortBy: "created_at",
       sortOrder: "asc",
       limit: PAGE,
@@ -580,32 +527,31 @@ async function* searchThreads(
  */
 
 /** The threads come without their state, which has all of their messages. */
-const LISTED_FIELDS = ["thread_id", "updated_at", "metadata", "status"];
+const LISTED_FIELDS: ThreadSelectField[] = ["thread_id", "updated_at", "metadata", "status"];
 
 async function searchRecent(
-  threads: ThreadsClient,
-  { threadIds, metadata, status, limit }: ThreadSelection,
+  threads: Threads,
+  selection: ThreadSelection,
   offset: number,
 ): Promise<readonly ListedThread[]> {
+  const { limit } = selection;
   const found = await threads.search({
-    ...(threadIds !== undefined && { ids: [...threadIds] }),
-    ...(metadata !== undefined && { metadata }),
-    ...(status !== undefined && { status }),
+    ...queryOf(selection),
     ...(limit !== undefined && { limit }),
     offset,
     sortBy: "updated_at",
     sortOrder: "desc",
     select: LISTED_FIELDS,
   });
-  return found.map(({ thread_id, status: own, metadata: known }) => ({
-    threadId: thread_id,
-    status: own as ThreadStatus,
-    metadata: known ?? {},
+  return found.map(({ thread_id: threadId, status, metadata }) => ({
+    threadId,
+    status,
+    metadata: { ...metadata },
   }));
 }
 
 async function readSteps(
-  threads: ThreadsClient,
+  threads: Threads,
   { threadId }: ThreadRef,
   { from, limit }: StepSelection,
 ): Promise<readonly ThreadStep[]> {
@@ -614,7 +560,8 @@ async function readSteps(
   const [first] = toStep(await threads.getState(threadId, from, options));
   // The server has an empty state for each id that is not a checkpoint.
   if (first?.checkpointId !== from || first.messages === undefined) return [];
-  const before = { ...options, limit: limit - 1, before: from };
+  // The server takes the id of a checkpoint too.
+  const before = { ...options, limit: limit - 1, before: from as never };
   const earlier = limit > 1 ? await threads.getHistory(threadId, before) : [];
   return [first, ...earlier.flatMap(toStep)];
 }
