@@ -23,32 +23,30 @@ export interface NearBudget {
   readonly max: number;
 }
 
+/** The call that an event is about. */
+interface OfCall {
+  /** The tool's name. */
+  readonly tool: string;
+  /** The id of the tool call. */
+  readonly callId: string;
+}
+
 /** A chunk of the `custom` stream: an event of the agent's own work. The field `type` distinguishes the events. */
 export type AgentEvent =
   /**
    * A tool call of an earlier run was closed with a placeholder. Emitted at the start of a run, before the model is
    * asked.
    */
-  | {
+  | (OfCall & {
       readonly type: "call-closed";
-      /** The tool's name. */
-      readonly tool: string;
-      /** The id of the tool call. */
-      readonly callId: string;
       /** Why the call has no result, such as `superseded`. */
       readonly cause: PlaceholderCause;
-    }
+    })
   /**
    * A tool call of an earlier run got the result that its tool had returned before that run ended, or returned after it
    * was aborted. Emitted at the start of a run, before the model is asked.
    */
-  | {
-      readonly type: "result-recovered";
-      /** The tool's name. */
-      readonly tool: string;
-      /** The id of the tool call. */
-      readonly callId: string;
-    }
+  | (OfCall & { readonly type: "result-recovered" })
   /**
    * A response of an earlier run is in the thread again. That run ended after the response was shown, and before it
    * was stored. Emitted at the start of a run, before the model is asked.
@@ -62,28 +60,18 @@ export type AgentEvent =
    * The input had a result for a tool call that this graph answers itself. It was left out. Emitted at the start of a
    * run.
    */
-  | {
-      readonly type: "result-refused";
-      /** The tool's name. */
-      readonly tool: string;
-      /** The id of the tool call. */
-      readonly callId: string;
-    }
+  | (OfCall & { readonly type: "result-refused" })
   /**
    * A tool ended after its run was aborted. Its result waits for the next run of the thread. The stream of the run has
    * ended, so the event is only on the channel of `node:diagnostics_channel`.
    */
-  | {
+  | (OfCall & {
       readonly type: "result-late";
-      /** The tool's name. */
-      readonly tool: string;
-      /** The id of the tool call. */
-      readonly callId: string;
       /** The thread of the run; undefined if it had none. */
       readonly threadId: string | undefined;
       /** The complete result, as a plain object. */
       readonly message: Readonly<Record<string, unknown>>;
-    }
+    })
   /**
    * A result that an ended run has left has no place in the thread: the run was killed before it had saved the call, or
    * the call was removed. Emitted at the start of a run.
@@ -309,38 +297,26 @@ type SpanEvent = readonly [string, Readonly<Record<string, string | number | und
 
 const PREFIX = "langgraph_tether.";
 
-/** Undefined for an event that changes nothing in the thread and in its requests. */
-function spanEventOf(event: AgentEvent): SpanEvent | undefined {
-  switch (event.type) {
-    case "call-closed": {
-      const { type: kind, cause, tool, callId: call_id } = event;
-      return ["repair", { kind, cause, tool, call_id }];
-    }
-    case "result-recovered":
-      return ["recovery", { kind: "result", tool: event.tool, call_id: event.callId }];
-    case "response-recovered":
-      return ["recovery", { kind: "response", message_id: event.messageId }];
-    case "summary-made":
-      return ["summary", { covered: event.covered.length, tokens_saved: event.tokensSaved }];
-    case "summary-failed":
-      return ["summary-failed", { retry_after_turns: event.retryAfterTurns }];
-    case "model-switched":
-      return ["fallback", { from: event.from, to: event.to }];
-    case "answer-broken":
-      return ["stream-fallback", { reason: event.reason }];
-    case "dialect-changed":
-      return ["dialect-changed", { from: event.from, to: event.to }];
-    case "input-shortened": {
-      const { reason, maxTokens: max_tokens, shortened, leftOut } = event;
-      return [
-        "input-shortened",
-        { reason, max_tokens, shortened: shortened.length, left_out: leftOut.length },
-      ];
-    }
-    default:
-      return undefined;
-  }
-}
+/** The events that change something in the thread or in its requests. */
+const SPAN_EVENTS: {
+  readonly [Type in AgentEvent["type"]]?: (event: Extract<AgentEvent, { readonly type: Type }>) => SpanEvent;
+} = {
+  "call-closed": ({ type: kind, cause, tool, callId: call_id }) => ["repair", { kind, cause, tool, call_id }],
+  "result-recovered": ({ tool, callId: call_id }) => ["recovery", { kind: "result", tool, call_id }],
+  "response-recovered": ({ messageId: message_id }) => ["recovery", { kind: "response", message_id }],
+  "summary-made": ({ covered, tokensSaved }) => [
+    "summary",
+    { covered: covered.length, tokens_saved: tokensSaved },
+  ],
+  "summary-failed": ({ retryAfterTurns }) => ["summary-failed", { retry_after_turns: retryAfterTurns }],
+  "model-switched": ({ from, to }) => ["fallback", { from, to }],
+  "answer-broken": ({ reason }) => ["stream-fallback", { reason }],
+  "dialect-changed": ({ from, to }) => ["dialect-changed", { from, to }],
+  "input-shortened": ({ reason, maxTokens: max_tokens, shortened, leftOut }) => [
+    "input-shortened",
+    { reason, max_tokens, shortened: shortened.length, left_out: leftOut.length },
+  ],
+};
 
 /** OpenTelemetry's API registers its SDK here, for all copies of the API with this major version. */
 const REGISTERED = Symbol.for("opentelemetry.js.api.1");
@@ -370,8 +346,8 @@ async function follow(): Promise<void> {
     span.addEvent(`${PREFIX}${name}`, attributes as Record<string, string | number>);
   };
   listen<AgentEvent>(EVENT_CHANNEL, (span, event) => {
-    const made = spanEventOf(event);
-    if (made !== undefined) add(span, made);
+    const describe = SPAN_EVENTS[event.type] as ((event: AgentEvent) => SpanEvent) | undefined;
+    if (describe !== undefined) add(span, describe(event));
   });
   listen<ModelRefusal>(REFUSAL_CHANNEL, (span, { kind, dialect, rule }) =>
     add(span, ["refusal", { kind, dialect, rule }]),
