@@ -6,10 +6,11 @@ import { type Group, groupMessages, placeOfCall } from "../history/group.js";
 import { copyMessage, deriveId, isDerivedId } from "../history/message.js";
 import { issueOfShape, mendMessage, type ShapeIssue } from "../history/message-shape.js";
 import type { UnansweredCall } from "../history/open-calls.js";
-import { coerceMessage, convertMessage } from "../history/read-messages.js";
+import { convertMessage } from "../history/read-messages.js";
 import { callIdOf, isPlaceholder, isResult, markRecoveredResult } from "../history/result.js";
 import { DEPTH_DEMAND, isSerializedForm, storageDemand } from "../history/storable.js";
 import { isRecord, recordsIn } from "../shared/values.js";
+import { readMessages } from "../threads/commands.js";
 import { recoverCalls } from "../threads/leftovers.js";
 import { type StoredThread, withoutUndefined } from "./thread-store.js";
 
@@ -108,11 +109,10 @@ function withId(found: ToolMessage, { group, place }: Pick<OpenCall, "group" | "
 
 /** What ended runs have left, as the next run reads it. */
 export function leftoversOf({ endedRuns }: StoredThread) {
-  const read = (values: readonly unknown[]) => values.flatMap((value) => coerceMessage(value) ?? []);
   return endedRuns.map(({ history, written, ...run }) => ({
     ...run,
-    history: read(history),
-    written: read(written),
+    history: readMessages(history),
+    written: readMessages(written),
   }));
 }
 

@@ -91,19 +91,17 @@ export function explain(
     (place) => messages[place]?.index ?? length,
   );
   const broken = (body === undefined ? violations : violationsOfBody(body, violations, dialect)).map(
-    ({ rule, index, message, grade, ids }): Reason => {
-      return {
-        code: codeOf(rule),
-        rule,
-        meaning: RULES[rule].meaning,
-        index,
-        messageId: at.get(index)?.id ?? null,
-        callIds: isAboutPairing(rule) ? ids : [],
-        providerSays: grade === "inferred" ? null : wordsFor(rule, message, ids[0], body),
-        grade,
-        mend: MENDS[rule] ?? AT_REQUEST,
-      };
-    },
+    ({ rule, index, message, grade, ids }): Reason => ({
+      code: codeOf(rule),
+      rule,
+      meaning: RULES[rule].meaning,
+      index,
+      messageId: at.get(index)?.id ?? null,
+      callIds: isAboutPairing(rule) ? ids : [],
+      providerSays: grade === "inferred" ? null : wordsFor(rule, message, ids[0], body),
+      grade,
+      mend: MENDS[rule] ?? AT_REQUEST,
+    }),
   );
   const taken = foreign.map((index) => ({ ...NOT_A_MESSAGE, index }));
   const reasons = [...taken, ...broken].sort((one, other) => one.index - other.index);

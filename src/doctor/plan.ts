@@ -235,30 +235,21 @@ function stepsOf(found: Examination, after: readonly BaseMessage[]): RepairStep[
 const OF_THREAD = { messageId: null, callId: null, tool: null, from: null, to: null };
 
 function stepOf({ call, place, recovered, standIn }: OpenCall, start: number | undefined): RepairStep {
-  const fields = {
-    ...OF_THREAD,
+  const name = nameOf(call.name);
+  const [kind, description] =
+    recovered === undefined
+      ? (["close", `A result is written for the call of ${name}, which has none.`] as const)
+      : standIn === undefined
+        ? (["recover", `The result that ${name} returned is put after its call.`] as const)
+        : (["replace", `The result that ${name} returned replaces one that was made up.`] as const);
+  return {
+    kind,
     messageId: recovered?.id ?? null,
     callId: call.id,
     tool: call.name,
+    from: null,
     to: start === undefined ? null : start + 1 + place,
-  };
-  const name = nameOf(call.name);
-  if (recovered === undefined)
-    return {
-      ...fields,
-      kind: "close",
-      description: `A result is written for the call of ${name}, which has none.`,
-    };
-  if (standIn === undefined)
-    return {
-      ...fields,
-      kind: "recover",
-      description: `The result that ${name} returned is put after its call.`,
-    };
-  return {
-    ...fields,
-    kind: "replace",
-    description: `The result that ${name} returned replaces one that was made up.`,
+    description,
   };
 }
 
@@ -266,10 +257,7 @@ function nameOf(tool: string | undefined): string {
   return tool ? `\`${tool}\`` : "a tool without a name";
 }
 
-interface Skip {
-  readonly reason: SkipReason;
-  readonly description: string;
-}
+type Skip = Pick<Extract<RepairPlan, { kind: "skip" }>, "reason" | "description">;
 
 /** Why a thread must not be written; undefined for one that may be. */
 export function skipOf({ namespace, status, content }: StoredThread): Skip | undefined {

@@ -3,6 +3,7 @@
 import { threadsOfClient } from "../doctor/targets/server-target.js";
 import type { ThreadStore } from "../doctor/thread-store.js";
 import { toPlain } from "../history/message.js";
+import { DIALECT_NAMES } from "../providers/dialects.js";
 import { importOptional } from "../shared/import-optional.js";
 import { decoded, listWithOr, printableLine } from "../shared/text.js";
 import { HEADERS, type ThreadLink, threadLink } from "./html/layout.js";
@@ -21,7 +22,7 @@ import {
   UUID,
 } from "./read-threads.js";
 import { admitThisMachine, refusal } from "./this-machine.js";
-import { DIALECT_NAMES, type ThreadView, viewThread } from "./view/thread-view.js";
+import { type ThreadView, viewThread } from "./view/thread-view.js";
 
 /** What `createInspector` gets. */
 export interface InspectorOptions {
@@ -150,7 +151,7 @@ function respond(text: string, type: string, status = 200, more: Record<string, 
   return new Response(text, { status, headers });
 }
 
-const page = (markup: Markup, status?: number, more?: Record<string, string>): Response =>
+export const page = (markup: Markup, status?: number, more?: Record<string, string>): Response =>
   respond(Markup.of(markup), "text/html", status, more);
 const json = (value: object, status?: number): Response =>
   respond(JSON.stringify(value), "application/json", status);

@@ -5,10 +5,9 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { ThreadStore } from "../doctor/thread-store.js";
-import { createInspector } from "./handler.js";
+import { createInspector, page } from "./handler.js";
 import { HEADERS, HOME } from "./html/layout.js";
 import { errorPage } from "./html/list-page.js";
-import { Markup } from "./html/markup.js";
 import { refusal } from "./this-machine.js";
 
 const HOST = "127.0.0.1";
@@ -97,6 +96,5 @@ function isSame(one: string, other: string): boolean {
 function toPage(error: unknown): Response {
   const { status = 500, message } = Object(error);
   const title = status === 500 ? "The threads cannot be read" : "Not allowed";
-  const headers = { ...HEADERS, "content-type": "text/html; charset=UTF-8" };
-  return new Response(Markup.of(errorPage(title, String(message))), { status: Number(status), headers });
+  return page(errorPage(title, String(message)), Number(status));
 }

@@ -4,7 +4,7 @@ import { existsSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { Command } from "commander";
-import { printableLine } from "../../shared/text.js";
+import { amount, printableLine } from "../../shared/text.js";
 import { applyRepair, type RepairOutcome } from "../apply.js";
 import { planRepair } from "../doctor.js";
 import type { RepairPlan, RepairStep } from "../plan.js";
@@ -20,7 +20,7 @@ import {
   typedOptions,
   type WriteOptions,
 } from "./options.js";
-import { amount, quoted, wrapCommand, wrapText } from "./text.js";
+import { quoted, wrapCommand, wrapText } from "./text.js";
 import { Listing, notesText, PRINTERS, type Reading, readThreads } from "./threads.js";
 
 type RepairOptions = SelectOptions & OutputOptions & WriteOptions & Pick<JudgeOptions, "dialect">;

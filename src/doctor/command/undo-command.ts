@@ -3,14 +3,14 @@
 import { resolve } from "node:path";
 import type { Command } from "commander";
 import { TetherError } from "../../errors.js";
-import { printable, printableLine } from "../../shared/text.js";
+import { amount, printable, printableLine } from "../../shared/text.js";
 import { type UndoOutcome, undo } from "../apply.js";
 import { readReceiptLines } from "../receipt.js";
 import { reasonOf, UsageError } from "../targets/target.js";
 import { openTarget, optionsForReceipt, TARGETS } from "../targets/targets.js";
 import { askToWrite, type CommandIo, EXIT, type ExitCode } from "./command-io.js";
 import type { SelectOptions, WriteOptions } from "./options.js";
-import { amount, wrapText } from "./text.js";
+import { wrapText } from "./text.js";
 import { PRINTERS } from "./threads.js";
 
 export async function runUndo(command: Command, io: CommandIo): Promise<ExitCode> {

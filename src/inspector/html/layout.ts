@@ -1,8 +1,8 @@
 /** What all pages have. */
 
 import { createHash } from "node:crypto";
-import { printableLine } from "../../shared/text.js";
-import type { Mark } from "../view/rows.js";
+import { amount, printableLine } from "../../shared/text.js";
+import type { ListView } from "../read-threads.js";
 import type { DialectSoundness } from "../view/thread-view.js";
 import { html, Markup } from "./markup.js";
 
@@ -162,9 +162,6 @@ export function layout({ title, heading, body }: Frame): Markup {
 export const chip = (word: string, tone = "neutral"): Markup =>
   html`<span class="chip ${tone}">${word}</span>`;
 
-export const chips = (marks: readonly Mark[]): readonly Markup[] =>
-  marks.map(({ word, tone }) => chip(word, tone));
-
 const OUTCOMES: Readonly<Record<string, readonly [word: string, tone: string]>> = {
   sound: ["sound", "good"],
   findings: ["findings", "warning"],
@@ -229,12 +226,7 @@ export interface ThreadLink {
   readonly onlyChanges?: boolean | undefined;
 }
 
-interface ListLink {
-  readonly q?: string | undefined;
-  readonly status?: string | undefined;
-  readonly has?: string | undefined;
-  readonly page?: number | undefined;
-}
+type ListLink = Partial<Pick<ListView, "status" | "has" | "page">> & { readonly q?: string };
 
 export const listLink = (query: ListLink = {}): string => `${HOME}${queryText(query)}`;
 export const listJsonLink = (query: ListLink = {}): string => `${HOME}/threads.json${queryText(query)}`;
@@ -262,14 +254,6 @@ function queryText(query: object): string {
  */
 
 const LONGEST_SENTENCE = 1_000;
-
-const numbers = new Intl.NumberFormat("en");
-
-export const count = (value: number): string => numbers.format(value);
-
-/** `1 message`, `2 messages`. */
-export const amount = (value: number, noun: string, nouns = `${noun}s`): string =>
-  `${count(value)} ${value === 1 ? noun : nouns}`;
 
 const UNITS = [
   ["day", 86_400_000],

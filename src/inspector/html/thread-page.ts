@@ -1,14 +1,14 @@
+import { quoted } from "../../doctor/command/text.js";
 import { type Finding, worthALook } from "../../doctor/finding.js";
+import { DIALECT_NAMES } from "../../providers/dialects.js";
+import { amount, count } from "../../shared/text.js";
 import { addToList } from "../../shared/values.js";
 import { nameIn } from "../view/message-view.js";
 import type { Step } from "../view/steps.js";
 import type { Place, StepDifference, ThreadView } from "../view/thread-view.js";
-import { DIALECT_NAMES } from "../view/thread-view.js";
 import {
-  amount,
   chip,
   codeSpans,
-  count,
   type Frame,
   layout,
   outcomeChip,
@@ -211,10 +211,6 @@ function findingsPanel(
     groupEntry(group, linkTo),
   )}</ul>${command}<p class="small soft">docs/doctor.md explains each code.</p></details>`;
 }
-
-/** Ids of threads that a shell would read otherwise. */
-const quoted = (text: string): string =>
-  /^[\w.:-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 
 function groupEntry(group: readonly Finding[], linkTo: LinkTo): Markup | string {
   const [first] = group;

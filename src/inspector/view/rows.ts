@@ -17,11 +17,8 @@ export interface StoredCell {
   readonly marks: readonly Mark[];
 }
 
-/** A message of the request. */
-export interface SentCell {
-  readonly position: number;
-  readonly message: MessageView;
-  readonly marks: readonly Mark[];
+/** A message of the request. Positions count from 1 too. */
+export interface SentCell extends StoredCell {
   /** Compared with the step before; null if there is none. */
   readonly novelty: Novelty | null;
 }
