@@ -48,22 +48,14 @@ export function limitWebhooks(allowedHosts: readonly string[]): MiddlewareHandle
 
 /** Refuses a run if the user has as many that have not ended. */
 export function limitRuns(most: number): MiddlewareHandler {
-  const lastOf = new Map<string, Promise<unknown>>();
-
+  const lastOf = new Map<string, Promise<void>>();
   /** Requests of one user follow one another, so that two cannot take the last place. */
-  async function inOrder<Result>(user: string, work: () => Promise<Result>): Promise<Result> {
-    const before = lastOf.get(user);
-    const done = (async () => {
-      await before?.catch(() => {});
-      return await work();
-    })();
+  const inOrder = (user: string, work: () => Promise<void>): Promise<void> => {
+    const before = lastOf.get(user) ?? Promise.resolve();
+    const done = before.catch(() => {}).then(work);
     lastOf.set(user, done);
-    try {
-      return await done;
-    } finally {
-      if (lastOf.get(user) === done) lastOf.delete(user);
-    }
-  }
+    return done.finally(() => lastOf.get(user) === done && lastOf.delete(user));
+  };
 
   return async (context, next) => {
     const asked = (await runRequestsOf(context)).length;
@@ -205,8 +197,6 @@ async function runRequestsOf({ req }: Context): Promise<readonly RunRequest[]> {
 
 /** The user of a request, as the server has authenticated it. */
 function userOf(context: Context): string {
-  const auth: unknown = context.get("auth");
-  const user = isRecord(auth) ? auth["user"] : undefined;
-  const identity = isRecord(user) ? user["identity"] : undefined;
+  const identity: unknown = Object(Object(context.get("auth")).user).identity;
   return typeof identity === "string" ? identity : EVERYBODY;
 }

@@ -5,7 +5,7 @@ import type { DynamicStructuredTool } from "@langchain/core/tools";
 import { createRedact, type Redact } from "../../src/providers/failure/redact.js";
 import { importOptional } from "../../src/shared/import-optional.js";
 import { errorMessage, isError } from "../../src/shared/is-error.js";
-import { isRecord } from "../../src/shared/values.js";
+import { isRecord, recordsIn } from "../../src/shared/values.js";
 import { withDeadline } from "../../src/shared/waiting.js";
 import type { McpServerSettings } from "./read-mcp-file.js";
 
@@ -83,7 +83,7 @@ export class McpServer {
       return [toolContent(content, structuredOf(artifacts)), artifacts];
     } catch (error) {
       if (isErrorOfTool(error)) throw error;
-      if (!isAborted(config)) await connection.verify();
+      if (!Object(Object(config).signal).aborted) await connection.verify();
       if (!connection.isClosed()) throw this.#redacted(error);
       if (connection.isSessionLost() && wasRefused(error)) return this.call(toolName, args, config);
       throw new Error(
@@ -214,15 +214,8 @@ function isErrorOfTool(error: unknown): boolean {
   return isError(error) && error.name === "ToolException" && !error.message.startsWith("Error calling tool");
 }
 
-function isAborted(config: object | undefined): boolean {
-  const signal: unknown = Reflect.get(Object(config), "signal");
-  return Reflect.get(Object(signal), "aborted") === true;
-}
-
 function structuredOf(artifacts: unknown): unknown {
-  if (!Array.isArray(artifacts)) return undefined;
-  const found: unknown = artifacts.find((artifact) => Object(artifact).type === "mcp_structured_content");
-  return Reflect.get(Object(found), "data");
+  return recordsIn(artifacts).find(({ type }) => type === "mcp_structured_content")?.["data"];
 }
 
 /*

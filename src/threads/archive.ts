@@ -2,6 +2,7 @@
 
 import { isDeepStrictEqual } from "node:util";
 import { type BaseMessage, mapChatMessagesToStoredMessages } from "@langchain/core/messages";
+import type { BaseStore } from "@langchain/langgraph";
 import { callsOf, isAIMessage } from "../history/call.js";
 import { MARKS, withMarks } from "../history/marks.js";
 import { copyMessage } from "../history/message.js";
@@ -25,11 +26,6 @@ export interface ArchiveReader {
   ): Promise<{ readonly value: Record<string, unknown> } | null | undefined>;
 }
 
-/** The part of a store that writes an archive. */
-interface ArchiveWriter {
-  put(namespace: string[], key: string, value: Record<string, unknown>): Promise<void>;
-}
-
 /** The namespace of a thread's archive. */
 export function archiveNamespace(threadId: string): string[] {
   return threadNamespace("archive", threadId);
@@ -40,7 +36,7 @@ export function archiveNamespace(threadId: string): string[] {
  * LangGraph's store joins them into one batch. Its `batch` method itself is not there.
  */
 export async function archiveMessages(
-  store: ArchiveWriter,
+  store: Pick<BaseStore, "put">,
   threadId: string,
   messages: readonly BaseMessage[],
 ): Promise<void> {

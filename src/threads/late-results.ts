@@ -193,14 +193,19 @@ export async function takeLateResults(
 function inCallOrder(late: readonly LateResult[], messages: readonly BaseMessage[]): readonly LateResult[] {
   if (late.length < 2) return late;
   const positions = new Map(messages.map(({ id }, index) => [id, index]));
-  const orderOf = ({ place }: LateResult): readonly [message: number, call: number] => {
-    const end = place.lastIndexOf(":");
-    return [positions.get(place.slice(0, end)) ?? messages.length, Number(place.slice(end + 1))];
+  const orderOf = ({ place }: LateResult) => {
+    const { messageId, index } = splitPlace(place);
+    return { message: positions.get(messageId) ?? messages.length, index };
   };
   return late.toSorted((one, other) => {
-    const [[message, call], [otherMessage, otherCall]] = [orderOf(one), orderOf(other)];
-    return message - otherMessage || call - otherCall;
+    const [first, second] = [orderOf(one), orderOf(other)];
+    return first.message - second.message || first.index - second.index;
   });
+}
+
+function splitPlace(place: string): { readonly messageId: string; readonly index: number } {
+  const end = place.lastIndexOf(":");
+  return { messageId: place.slice(0, end), index: Number(place.slice(end + 1)) };
 }
 
 /** Placeholders of calls whose tools have ended, or were never run. No late result comes for them. */
@@ -218,8 +223,8 @@ function placed(
   { place, result }: LateResult,
   messages: readonly BaseMessage[],
 ): ToolMessage | "answered" | undefined {
-  const end = place.lastIndexOf(":");
-  const start = messages.findLastIndex(({ id }) => id === place.slice(0, end));
+  const { messageId, index } = splitPlace(place);
+  const start = messages.findLastIndex(({ id }) => id === messageId);
   const marked = markRecoveredResult(result);
   if (start < 0) {
     // A summary can have archived the call.
@@ -229,9 +234,8 @@ function placed(
     publishRepairs(repairs.filter(({ kind }) => kind === "orphan-refused"));
     return isKnown ? "answered" : undefined;
   }
-  const next = messages.findIndex((message, index) => index > start && !isResult(message));
+  const next = messages.findIndex((message, at) => at > start && !isResult(message));
   const { groups } = groupMessages(messages.slice(start, next < 0 ? undefined : next), callsOf);
-  const index = Number(place.slice(end + 1));
   const call = groups[0]?.calls[index];
   // A client may have replaced the message since.
   if (call?.id !== callIdOf(result)) return undefined;

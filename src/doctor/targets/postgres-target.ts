@@ -1,6 +1,6 @@
 /** The tables of `PostgresSaver`. */
 
-import type { BaseCheckpointSaver } from "@langchain/langgraph";
+import type { Pool } from "pg";
 import { type Database, graphOption, storeOfDatabase } from "./database.js";
 import {
   hideSecrets,
@@ -16,16 +16,6 @@ import {
 
 const SAVER = "@langchain/langgraph-checkpoint-postgres";
 const TIMEOUT_MS = 15_000;
-
-/** The part of a pool of `pg` that is used. */
-interface Pool {
-  query(sql: string, values?: unknown[]): Promise<{ rows: Record<string, unknown>[] }>;
-  on(event: "error", listener: () => void): unknown;
-  on(event: "connect", listener: (client: Pick<Pool, "on">) => void): unknown;
-  end(): Promise<void>;
-}
-
-type Saver = new (pool: Pool, serde: undefined, options: { schema: string }) => BaseCheckpointSaver;
 
 export const postgresTarget: Target = {
   option: optionOf(
@@ -58,11 +48,12 @@ export async function openPostgres(
     throw new UsageError(
       "Expected --postgres to be an address such as postgresql://user@localhost:5432/database.",
     );
-  const { PostgresSaver } = await importPackage<{ PostgresSaver: Saver }>(SAVER, {
-    folder,
-    why: "Reading a PostgreSQL database",
-  });
-  const { Pool } = requireDependency(SAVER, "pg", folder) as { Pool: new (options: object) => Pool };
+  const why = "Reading a PostgreSQL database";
+  const { PostgresSaver } = await importPackage<typeof import("@langchain/langgraph-checkpoint-postgres")>(
+    SAVER,
+    { folder, why },
+  );
+  const { Pool } = requireDependency(SAVER, "pg", folder) as typeof import("pg");
   const target = safeAddress(postgres);
   const hide = hideSecrets(postgres);
   const connect = async (settings: object): Promise<Pool> => {
