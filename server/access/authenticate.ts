@@ -90,17 +90,11 @@ function admitLocal({ headers }: Request, { allowedOrigins }: LocalRules): void 
     throw forbidden("This server has no access control, so it answers programs of this machine only.");
   const origin = headers.get("origin");
   if (origin === null || allowedOrigins.includes(origin)) return;
-  if (namesThisMachine(origin) || isStudio(origin)) return;
+  const { protocol, hostname } = Object(URL.canParse(origin) && new URL(origin));
+  const isStudio = protocol === "https:" && /(?:^|\.)smith\.langchain\.com$/.test(hostname);
+  if (namesThisMachine(origin) || isStudio) return;
   throw forbidden(
     `This server has no access control, so it does not answer pages of ${origin}. \`ALLOWED_ORIGINS\` can name them.`,
-  );
-}
-
-function isStudio(origin: string): boolean {
-  return (
-    origin.startsWith("https://") &&
-    URL.canParse(origin) &&
-    /(?:^|\.)smith\.langchain\.com$/.test(new URL(origin).hostname)
   );
 }
 
@@ -292,7 +286,8 @@ function readSource(
   }
   const secretBytes = SECRET_BYTES[algorithm];
   if (address !== undefined) {
-    if (!isSafeAddress(address))
+    // Keys that come over plain HTTP could be those of somebody on the way.
+    if (!address.startsWith("https:") && !namesThisMachine(address))
       throw InvalidSettingError.expected(
         "AUTH_JWT_JWKS_URL",
         "an https URL, or one of this machine",
@@ -321,11 +316,6 @@ const always =
   (key: KeyObject): JWTVerifyGetKey =>
   async () =>
     key;
-
-/** Keys that come over plain HTTP could be those of somebody on the way. */
-function isSafeAddress(address: string): boolean {
-  return address.startsWith("https:") || namesThisMachine(address);
-}
 
 function readPublicKey(text: string, algorithm: string): KeyObject {
   const kind = KEY_KINDS[algorithm.slice(0, 2)];

@@ -39,20 +39,11 @@ const KNOWN = [...Object.keys(localSchema.shape), ...Object.keys(remoteSchema.sh
 
 /** How to reach a server. */
 type McpConnection =
-  | {
-      readonly kind: "local";
-      readonly command: string;
-      readonly args: string[];
-      readonly env?: Record<string, string> | undefined;
-      readonly cwd?: string | undefined;
-    }
-  | {
-      readonly kind: "remote";
-      readonly url: string;
-      /** Undefined: streamable HTTP, or server-sent events if the server has only those. */
-      readonly type: "http" | "sse" | undefined;
-      readonly headers?: Record<string, string> | undefined;
-    };
+  | ({ readonly kind: "local" } & Pick<z.output<typeof localSchema>, "command" | "args" | "env" | "cwd">)
+  | ({ readonly kind: "remote" } & Pick<z.output<typeof remoteSchema>, "url" | "headers"> & {
+        /** Undefined: streamable HTTP, or server-sent events if the server has only those. */
+        readonly type: "http" | "sse" | undefined;
+      });
 
 export interface McpServerSettings {
   readonly name: string;

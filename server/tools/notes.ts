@@ -24,7 +24,9 @@ const searchNotesSchema = z.object({
 export function createSaveNoteTool() {
   return tool(
     async ({ text }: z.infer<typeof saveNoteSchema>, runtime: ToolRuntime) => {
-      await readStore(runtime).put(NAMESPACE, deriveKey(text), escapeValue({ text }));
+      // The key is derived from the text, so that a note that is saved twice is kept once.
+      const key = createHash("sha256").update(escapeText(text)).digest("hex").slice(0, 32);
+      await readStore(runtime).put(NAMESPACE, key, escapeValue({ text }));
       return `Saved the note: ${text}`;
     },
     {
@@ -94,9 +96,4 @@ function readStore({ store }: { readonly store: unknown }): NoteStore {
 /** Checks the shape, because the server's store comes from another copy of the class. */
 function isNoteStore(store: unknown): store is NoteStore {
   return typeof store === "object" && store !== null && "put" in store && "search" in store;
-}
-
-/** Derived from the text, so that a note that is saved twice is kept once. */
-function deriveKey(text: string): string {
-  return createHash("sha256").update(escapeText(text)).digest("hex").slice(0, 32);
 }

@@ -280,7 +280,10 @@ function threadJson(view: ThreadView): object {
   const { report, moment, difference, explanation, positions, history } = view;
   const { dialect, modelId, maxTokens, maxToolCallsFromHistory } = view.form.options;
   const next = moment.kind === "next" ? moment : undefined;
-  const told = explanation.stored.map((entry, index) => ({ ...entry, message: plainAt(history, index) }));
+  const told = explanation.stored.map((entry, index) => {
+    const message = history[index];
+    return { ...entry, message: message === undefined ? null : toPlain(message) };
+  });
   return {
     ...report,
     graph: view.graph ?? null,
@@ -322,9 +325,4 @@ function threadJson(view: ThreadView): object {
     added: explanation.added,
     input: explanation.input.map((message) => toPlain(message)),
   };
-}
-
-function plainAt(history: ThreadView["history"], index: number): object | null {
-  const message = history[index];
-  return message === undefined ? null : toPlain(message);
 }

@@ -17,7 +17,7 @@ import {
   valuesOf,
 } from "../doctor/thread-store.js";
 import { unansweredCalls } from "../history/open-calls.js";
-import { type Coverage, coverageOf } from "../history/summary.js";
+import { type Archived, archiveOf } from "../history/summary.js";
 import type { DialectName } from "../providers/dialects.js";
 import { toJson } from "../shared/json.js";
 import { archiveNamespace } from "../threads/archive.js";
@@ -79,12 +79,8 @@ export async function readThread(
   const graphName = typeof graph === "string" ? graph : undefined;
   const settings = await settingsOf(graphName);
   const isLatest = shown?.step.checkpointId === newest?.step.checkpointId;
-  const { moment, history } = momentOf(
-    stored,
-    shown,
-    isLatest,
-    dialect !== undefined || maxTokens !== undefined,
-  );
+  const isChosen = dialect !== undefined || maxTokens !== undefined;
+  const { moment, history } = momentOf(stored, shown, isLatest, isChosen);
 
   const ask = async (told: Told | undefined, messages = messagesIn(told?.stored.messages)) => {
     const runId = told?.step.runId;
@@ -93,7 +89,7 @@ export async function readThread(
     return { history: messages, form: formOf({ messages, step: told?.step, chosen, settings, context }) };
   };
   const before = requestBefore(shown, older);
-  const report = reportOn(stored, dialect === undefined ? {} : { dialect });
+  const report = reportOn(stored, { dialect });
   const all = [...latest, ...(shown === undefined ? [] : [shown]), ...older];
   const findingsOf = (told: ThreadStep) =>
     told === newest?.stored ? worthOf(report) : worthOf(reportOnStep(told, stored));
@@ -162,14 +158,14 @@ async function readArchives(store: ThreadStore, ref: ThreadRef, history: readonl
   const archives = new Map<string, Archive>();
   // Anyone can write to a state, so summaries can cover each other.
   const seen = new Set<string>();
-  const open = async ({ messages: ids }: Coverage): Promise<Pick<Archive, "messages" | "total">> => {
+  const open = async ({ messages: ids }: Archived): Promise<Pick<Archive, "messages" | "total">> => {
     const fresh = ids.filter((id) => !seen.has(id)).slice(0, Math.max(0, MOST_ARCHIVED - seen.size));
     for (const id of fresh) seen.add(id);
     const found = (await store.archived?.(ref, fresh).catch(() => [])) ?? [];
     const messages: BaseMessage[] = [];
     let total = ids.length;
     for (const message of found) {
-      const inner = archiveIn(message);
+      const inner = archiveOf(message);
       const opened = inner && (await open(inner));
       messages.push(...(opened?.messages.length ? opened.messages : [message]));
       if (opened?.messages.length) total += opened.total - 1;
@@ -178,15 +174,10 @@ async function readArchives(store: ThreadStore, ref: ThreadRef, history: readonl
   };
   const namespace = archiveNamespace(ref.threadId);
   for (const summary of history.toReversed()) {
-    const coverage = archiveIn(summary);
+    const coverage = archiveOf(summary);
     if (coverage !== undefined) archives.set(summary.id ?? "", { ...(await open(coverage)), namespace });
   }
   return archives;
-}
-
-function archiveIn(message: BaseMessage): Coverage | undefined {
-  const coverage = coverageOf(message);
-  return coverage?.kind === "archive" ? coverage : undefined;
 }
 
 /** The latest steps. What a store without steps has is one. */
@@ -357,14 +348,11 @@ function viewListed(
   };
 }
 
-interface Found {
-  /** One more than a page has, if there are more. */
-  readonly found: readonly ListedThread[];
-  /** How many threads were searched, if not all were. */
-  readonly searched: number | null;
-}
-
-async function findThreads(store: ThreadStore, { query, status, has, page }: ListQuestion): Promise<Found> {
+/**
+ * The threads of the page, and one more if there are more. `searched` says how many threads were searched, if not all
+ * were.
+ */
+async function findThreads(store: ThreadStore, { query, status, has, page }: ListQuestion) {
   const offset = (page - 1) * THREADS_PER_PAGE;
   const filter = filterOf(query);
   if (filter !== undefined && has === undefined) {

@@ -51,7 +51,9 @@ export async function runUndo(command: Command, io: CommandIo): Promise<ExitCode
     for await (const outcome of undo(store, entries, { threadIds, force, asNode })) {
       if (outcome.kind === "restored") restored += 1;
       else if (outcome.kind !== "unchanged") left += 1;
-      await printer.thread(outcome, outcomeText(outcome));
+      const name = printableLine(outcome.threadId);
+      const text = wrapText(describe(outcome), "      ");
+      await printer.thread(outcome, `  ${MARKS[outcome.kind]} ${name}\n${text}\n`);
       if (io.signal.aborted) break;
     }
     const stopped = io.signal.aborted ? " It was interrupted: run it again." : "";
@@ -82,10 +84,6 @@ function placeOf(command: Command, target: string): object {
 }
 
 const MARKS = { restored: "✓", unchanged: "·", moved: "!", skipped: "!", failed: "✗" } as const;
-
-function outcomeText(outcome: UndoOutcome): string {
-  return `  ${MARKS[outcome.kind]} ${printableLine(outcome.threadId)}\n${wrapText(describe(outcome), "      ")}\n`;
-}
 
 function describe(outcome: UndoOutcome): string {
   switch (outcome.kind) {

@@ -1,6 +1,6 @@
 /** The tables of `PostgresSaver`. */
 
-import type { Pool } from "pg";
+import type { PostgresSaver } from "@langchain/langgraph-checkpoint-postgres";
 import { type Database, graphOption, storeOfDatabase } from "./database.js";
 import {
   hideSecrets,
@@ -16,6 +16,9 @@ import {
 
 const SAVER = "@langchain/langgraph-checkpoint-postgres";
 const TIMEOUT_MS = 15_000;
+
+/** A pool of `pg`. */
+type Pool = ConstructorParameters<typeof PostgresSaver>[0];
 
 export const postgresTarget: Target = {
   option: optionOf(
@@ -48,12 +51,11 @@ export async function openPostgres(
     throw new UsageError(
       "Expected --postgres to be an address such as postgresql://user@localhost:5432/database.",
     );
-  const why = "Reading a PostgreSQL database";
-  const { PostgresSaver } = await importPackage<typeof import("@langchain/langgraph-checkpoint-postgres")>(
-    SAVER,
-    { folder, why },
-  );
-  const { Pool } = requireDependency(SAVER, "pg", folder) as typeof import("pg");
+  const { PostgresSaver: Saver } = await importPackage<{ PostgresSaver: typeof PostgresSaver }>(SAVER, {
+    folder,
+    why: "Reading a PostgreSQL database",
+  });
+  const { Pool } = requireDependency(SAVER, "pg", folder) as { Pool: new (options: object) => Pool };
   const target = safeAddress(postgres);
   const hide = hideSecrets(postgres);
   const connect = async (settings: object): Promise<Pool> => {
@@ -94,7 +96,7 @@ export async function openPostgres(
   const quoted = `"${schema.replaceAll('"', '""')}"`;
   return {
     target: schema === "public" ? target : `${target} (schema ${schema})`,
-    saver: new PostgresSaver(pool, undefined, { schema }),
+    saver: new Saver(pool, undefined, { schema }),
     // The table of `PostgresStore`. Where it is missing, each read fails, and nothing is found.
     items: {
       get: async (namespace, key) => {

@@ -17,9 +17,7 @@ import { readArchive } from "../../threads/archive.js";
 import { mendedBy } from "../graph-store.js";
 import type {
   EndedRun,
-  ListedThread,
   OpenTask,
-  StepSelection,
   StoredMessages,
   StoredThread,
   ThreadRef,
@@ -87,14 +85,8 @@ function readAddress(text: string): string {
   throw new UsageError("Expected --url to be an address such as http://localhost:2024.");
 }
 
-interface ServerPlace {
-  readonly url: string;
-  readonly apiKeyEnv?: string;
-  readonly header?: readonly Pair[];
-}
-
 async function openServer(place: OptionValues, context: OpenContext): Promise<ThreadStore> {
-  const { url, apiKeyEnv, header = [] } = place as ServerPlace;
+  const { url, apiKeyEnv, header = [] } = place as { url: string; apiKeyEnv?: string; header?: Pair[] };
   const { folder, environment, concurrency } = context;
   const apiKey = apiKeyEnv === undefined ? undefined : environment[apiKeyEnv];
   if (apiKeyEnv !== undefined && !apiKey)
@@ -111,12 +103,10 @@ async function openServer(place: OptionValues, context: OpenContext): Promise<Th
   });
   const target = safeAddress(url);
   const hide = hideSecrets(url, [...(apiKey === undefined ? [] : [apiKey]), ...Object.values(headers)]);
-  let found: unknown;
-  try {
-    found = await client.threads.search({ limit: 1, select: ["thread_id"] });
-  } catch (error) {
+  const search = client.threads.search({ limit: 1, select: ["thread_id"] });
+  const found: unknown = await search.catch((error: unknown) => {
     throw new UsageError(`${target}: ${explain(error, hide)}`);
-  }
+  });
   if (!Array.isArray(found)) throw new UsageError(`${target}: ${NO_LIST}`);
   return threadsOfClient(client, target, hide);
 }
@@ -127,18 +117,46 @@ export function threadsOfClient(
   target: string,
   hide: HideSecrets = (text) => text,
 ): ThreadStore {
-  const known = new Map<unknown, Promise<StoredThread["mendedBy"]>>();
-  const mends = (graphId: unknown): Promise<StoredThread["mendedBy"]> => {
-    const asked = known.get(graphId) ?? mendedAtBy(assistants, graphId);
+  const known = new Map<string, Promise<object | undefined>>();
+  /** Undefined if the server does not show its graphs. */
+  const mends = async (graphId: unknown): Promise<StoredThread["mendedBy"]> => {
+    if (typeof graphId !== "string") return undefined;
+    const asked = known.get(graphId) ?? assistants.getGraph(graphId).catch(() => undefined);
     known.set(graphId, asked);
-    return asked;
+    const drawn = await asked;
+    return drawn && mendedBy(recordsIn(Object(drawn).nodes).map(({ id }) => String(id)));
   };
   return {
     target,
     canWrite: true,
     threads: (selection) => searchThreads(threads, selection),
-    recent: (selection, offset) => searchRecent(threads, selection, offset),
-    steps: (ref, wanted) => readSteps(threads, ref, wanted),
+    recent: async ({ limit, ...selection }, offset) => {
+      const found = await threads.search({
+        ...queryOf(selection),
+        ...(limit !== undefined && { limit }),
+        offset,
+        sortBy: "updated_at",
+        sortOrder: "desc",
+        select: LISTED_FIELDS,
+      });
+      return found.map(({ thread_id: threadId, status, metadata }) => ({
+        threadId,
+        status,
+        metadata: { ...metadata },
+      }));
+    },
+    steps: async ({ threadId }, { from, limit }) => {
+      const options = { select: STATE_FIELDS };
+      if (from === undefined)
+        return (await threads.getHistory(threadId, { ...options, limit })).flatMap(toStep);
+      const [first] = toStep(await threads.getState(threadId, from, options));
+      // The server has an empty state for each id that is not a checkpoint.
+      if (first?.checkpointId !== from || first.messages === undefined) return [];
+      // The server takes the id of a checkpoint too.
+      const before = { ...options, limit: limit - 1, before: from as never };
+      const earlier = limit > 1 ? await threads.getHistory(threadId, before) : [];
+      return [first, ...earlier.flatMap(toStep)];
+    },
     contextOfRun: async ({ threadId }, runId) => {
       const run = await runs.get(threadId, runId).catch(() => undefined);
       const context: unknown = Object(Object(run).kwargs).context;
@@ -160,18 +178,6 @@ export function threadsOfClient(
   };
 }
 
-/** Undefined if the server does not show its graphs. */
-async function mendedAtBy(
-  assistants: Client["assistants"],
-  graphId: unknown,
-): Promise<StoredThread["mendedBy"]> {
-  if (typeof graphId !== "string") return undefined;
-  const drawn = await assistants.getGraph(graphId).catch(() => undefined);
-  return drawn === undefined
-    ? undefined
-    : mendedBy(recordsIn(Object(drawn).nodes).map(({ id }) => String(id)));
-}
-
 const NO_LIST =
   "there is a server, but no LangGraph server: /threads/search gives no list of threads. Check the address, and whether it asks for a login.";
 
@@ -187,6 +193,9 @@ function explain(error: unknown, hide: HideSecrets): string {
   const reason = hide(reasonOf(error)).replace(/^.*Original error: /, "");
   return `there is no server: ${reason === "fetch failed" ? "nothing answers at this address" : reason}.`;
 }
+
+/** The threads come without their state, which has all of their messages. */
+const LISTED_FIELDS: ThreadSelectField[] = ["thread_id", "updated_at", "metadata", "status"];
 
 /** Undefined if it was deleted after it was listed. */
 async function findThread(threads: Threads, threadId: string): Promise<Thread | undefined> {
@@ -520,50 +529,6 @@ async function* searchThreads(threads: Threads, selection: ThreadSelection): Asy
     offset += page.length - 1;
     last = page.at(-1)?.thread_id;
   }
-}
-
-/*
- * What the inspector shows besides: the threads that were changed last, and the steps of one.
- */
-
-/** The threads come without their state, which has all of their messages. */
-const LISTED_FIELDS: ThreadSelectField[] = ["thread_id", "updated_at", "metadata", "status"];
-
-async function searchRecent(
-  threads: Threads,
-  selection: ThreadSelection,
-  offset: number,
-): Promise<readonly ListedThread[]> {
-  const { limit } = selection;
-  const found = await threads.search({
-    ...queryOf(selection),
-    ...(limit !== undefined && { limit }),
-    offset,
-    sortBy: "updated_at",
-    sortOrder: "desc",
-    select: LISTED_FIELDS,
-  });
-  return found.map(({ thread_id: threadId, status, metadata }) => ({
-    threadId,
-    status,
-    metadata: { ...metadata },
-  }));
-}
-
-async function readSteps(
-  threads: Threads,
-  { threadId }: ThreadRef,
-  { from, limit }: StepSelection,
-): Promise<readonly ThreadStep[]> {
-  const options = { select: STATE_FIELDS };
-  if (from === undefined) return (await threads.getHistory(threadId, { ...options, limit })).flatMap(toStep);
-  const [first] = toStep(await threads.getState(threadId, from, options));
-  // The server has an empty state for each id that is not a checkpoint.
-  if (first?.checkpointId !== from || first.messages === undefined) return [];
-  // The server takes the id of a checkpoint too.
-  const before = { ...options, limit: limit - 1, before: from as never };
-  const earlier = limit > 1 ? await threads.getHistory(threadId, before) : [];
-  return [first, ...earlier.flatMap(toStep)];
 }
 
 function toStep(state: ServedState): ThreadStep[] {

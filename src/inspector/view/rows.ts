@@ -207,7 +207,9 @@ export interface AlignedRow {
  */
 export function alignRows(stored: readonly StoredPlaces[], inputLength: number): readonly AlignedRow[] {
   const firstOf = stored.map(({ inputIndexes, reasons }) =>
-    reasons.some(({ code }) => code === "moved") ? undefined : leastOf(inputIndexes),
+    reasons.some(({ code }) => code === "moved") || inputIndexes.length === 0
+      ? undefined
+      : Math.min(...inputIndexes),
   );
   const inOrder = longestRise(firstOf);
   const holders = holdersOf(stored, inputLength);
@@ -233,10 +235,6 @@ export function alignRows(stored: readonly StoredPlaces[], inputLength: number):
   }
   sendAlone(inputLength);
   return rows;
-}
-
-function leastOf(numbers: readonly number[]): number | undefined {
-  return numbers.length === 0 ? undefined : numbers.reduce((one, other) => Math.min(one, other));
 }
 
 function holdersOf(stored: readonly StoredPlaces[], inputLength: number): number[][] {
