@@ -26,13 +26,8 @@ interface WithMetadata {
   metadata?: Record<string, unknown> | null | undefined;
 }
 
-interface Rights {
-  readonly acceptsStudio: boolean;
-  readonly runOwners: RunOwners;
-}
-
 /** Adds the handlers to an `Auth`. */
-export function addRights(auth: Auth, { acceptsStudio, runOwners }: Rights): void {
+export function addRights(auth: Auth, acceptsStudio: boolean, runOwners: RunOwners): void {
   const admit = ({ identity }: User): string => {
     if (identity === HEALTH_CHECK) throw forbidden("A health check may do nothing else.");
     if (identity === STUDIO_USER && !acceptsStudio)

@@ -173,16 +173,10 @@ export const RUN_ROUTES = [
   "/threads/:thread/commands",
 ];
 
-interface RunRequest {
-  /** The id or the name of a graph. Undefined for a command that goes on with a run, and for what the server will refuse. */
-  readonly assistant: string | undefined;
-  readonly webhook: unknown;
-}
-
 const STARTING_COMMANDS: readonly unknown[] = ["run.start", "input.respond"];
 
 /** A request without a run gives an empty list, and so does one that the server will refuse. */
-async function runRequestsOf({ req }: Context): Promise<readonly RunRequest[]> {
+async function runRequestsOf({ req }: Context) {
   if (req.method !== "POST") return [];
   const body: unknown = await req.json().catch(() => undefined);
   return [body].flat().flatMap((entry: unknown) => {
@@ -191,6 +185,7 @@ async function runRequestsOf({ req }: Context): Promise<readonly RunRequest[]> {
     if (isCommand && !STARTING_COMMANDS.includes(entry["method"])) return [];
     if (!isRecord(run)) return [];
     const { assistant_id: assistant, webhook } = run;
+    // A command that goes on with a run names none, and neither does what the server will refuse.
     return [{ assistant: typeof assistant === "string" ? assistant : undefined, webhook }];
   });
 }

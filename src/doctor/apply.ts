@@ -153,14 +153,10 @@ export async function applyRepair(
     // The answer of a store can be lost after it has written, so the thread itself decides.
     problem = errorText(error);
   }
-  let thread: Awaited<ReturnType<typeof store.read>>;
-  try {
-    thread = await store.read(ref);
-  } catch (error) {
-    return fail(
-      `${problem === undefined ? "" : `${problem} `}The thread cannot be read back: ${errorText(error)}`,
-      null,
-    );
+  const thread = await store.read(ref).catch(errorText);
+  if (typeof thread === "string") {
+    const before = problem === undefined ? "" : `${problem} `;
+    return fail(`${before}The thread cannot be read back: ${thread}`, null);
   }
   const written = thread.checkpointId ?? null;
   if (thread.content.kind !== "read") {

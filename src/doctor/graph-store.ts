@@ -224,13 +224,6 @@ export function isGraphThread(value: object): value is GraphThread {
   return "graph" in value && "config" in value;
 }
 
-/** @throws InvalidSettingError if the config names no thread. */
-function threadIdOf({ configurable }: RunnableConfig): string {
-  const id: unknown = configurable?.["thread_id"];
-  if (typeof id === "string" && id !== "") return id;
-  throw InvalidSettingError.expected("config.configurable.thread_id", "the id of a thread", id);
-}
-
 /*
  * Reads a thread of a graph: the stored list, what its own graph makes of it, and what ended runs left.
  */
@@ -281,16 +274,8 @@ type Own =
   | { readonly kind: "read"; readonly state: StateSnapshot }
   | { readonly kind: "failed"; readonly reason: string };
 
-type Place = {
-  readonly configurable: {
-    readonly thread_id: string;
-    readonly checkpoint_ns: string;
-    readonly checkpoint_id?: string;
-  };
-};
-
 /** What the thread's own graph shows, as any code of the user would read it. */
-function readOwn({ graph, saver }: OpenedGraph, place: Place): Promise<Own> {
+function readOwn({ graph, saver }: OpenedGraph, place: RunnableConfig): Promise<Own> {
   return readState(graph, saver, place).then(
     (state) => ({ kind: "read", state }),
     (error: unknown) => ({ kind: "failed", reason: errorText(error) }),
@@ -298,7 +283,10 @@ function readOwn({ graph, saver }: OpenedGraph, place: Place): Promise<Own> {
 }
 
 /** Undefined without a graph, too. */
-async function readTolerantly({ graph, saver }: Opened, place: Place): Promise<StateSnapshot | undefined> {
+async function readTolerantly(
+  { graph, saver }: Opened,
+  place: RunnableConfig,
+): Promise<StateSnapshot | undefined> {
   return graph && readState(graph, saver, place, channelOf(graph)).catch(() => undefined);
 }
 
@@ -393,8 +381,7 @@ async function readSteps(
 
 async function stepOf(opened: Opened, tuple: CheckpointTuple): Promise<ThreadStep> {
   const { checkpoint, metadata = {}, config, parentConfig } = tuple;
-  const { thread_id, checkpoint_ns = "", checkpoint_id } = Object(config.configurable);
-  const shown = await readTolerantly(opened, { configurable: { thread_id, checkpoint_ns, checkpoint_id } });
+  const shown = await readTolerantly(opened, config);
   return {
     checkpointId: checkpoint.id,
     parentId: parentConfig?.configurable?.["checkpoint_id"],
@@ -667,7 +654,11 @@ export type ThreadPlace = GraphThread | StoreThread;
 export function placeOf(place: ThreadPlace): StoreThread {
   if (!isGraphThread(place)) return place;
   const { config, graph, checkpointer } = place;
-  const threadId = threadIdOf(config);
-  const namespace = String(config.configurable?.["checkpoint_ns"] ?? "");
-  return { store: createGraphStore({ graph, checkpointer }), ref: { threadId, namespace } };
+  const { thread_id: threadId, checkpoint_ns: namespace = "" } = { ...config.configurable };
+  if (typeof threadId !== "string" || threadId === "")
+    throw InvalidSettingError.expected("config.configurable.thread_id", "the id of a thread", threadId);
+  return {
+    store: createGraphStore({ graph, checkpointer }),
+    ref: { threadId, namespace: String(namespace) },
+  };
 }
