@@ -17,15 +17,7 @@ const PING_TIMEOUT = 5_000;
 const FIRST_DELAY = 1_000;
 const LONGEST_DELAY = 60_000;
 
-interface Connection {
-  readonly tools: ReadonlyMap<string, DynamicStructuredTool>;
-  readonly isClosed: () => boolean;
-  /** Whether the server has answered that it does not know the session. */
-  readonly isSessionLost: () => boolean;
-  /** Closes the connection if the server does not respond. All calls that go on fail then. */
-  readonly verify: () => Promise<void>;
-  readonly close: () => Promise<void>;
-}
+type Connection = Awaited<ReturnType<typeof openConnection>>;
 
 export interface McpServerOptions extends McpServerSettings {
   /** Contract: returns the time in milliseconds. */
@@ -134,10 +126,7 @@ export class McpServer {
  *
  * @param signal Aborts when nobody waits for the connection any more. It is closed then.
  */
-async function openConnection(
-  { name, connection }: McpServerOptions,
-  signal: AbortSignal,
-): Promise<Connection> {
+async function openConnection({ name, connection }: McpServerOptions, signal: AbortSignal) {
   const { MultiServerMCPClient, loadMcpTools } =
     await importOptional<typeof import("@langchain/mcp-adapters")>("@langchain/mcp-adapters");
   const { kind: _, ...fields } = connection;
@@ -190,7 +179,9 @@ async function openConnection(
       // Tools have the names of the server here.
       tools: new Map(tools.map((tool) => [tool.name, tool])),
       isClosed: () => isClosed,
+      /** Whether the server has answered that it does not know the session. */
       isSessionLost: () => isSessionLost,
+      /** Closes the connection if the server does not respond. All calls that go on fail then. */
       verify: async () => {
         if (!isClosed) await verify();
       },

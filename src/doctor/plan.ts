@@ -8,7 +8,6 @@ import { coerceMessage } from "../history/read-messages.js";
 import { reduceMessages } from "../history/reducer/reduce-messages.js";
 import { callIdOf, causeInHistory, createPlaceholder, isResult } from "../history/result.js";
 import { isSerializedForm } from "../history/storable.js";
-import { addToList } from "../shared/values.js";
 import { type Examination, examineThread, idIn, type OpenCall, storedValueOf } from "./examine.js";
 import type { RepairStepKind } from "./finding.js";
 import { type StoredThread, toStoredJson } from "./thread-store.js";
@@ -63,13 +62,11 @@ function writtenHeads({ openCalls, unsentCalls, list }: Examination): ReadonlySe
 
 /** The list with each message directly followed by its results, in call order. */
 function arrange({ groups, openCalls }: Examination, thread: StoredThread): BaseMessage[] {
-  const openIn = new Map<unknown, OpenCall[]>();
-  for (const open of openCalls) addToList(openIn, open.group, open);
+  const openOf = new Map(openCalls.map((open) => [open.call, open]));
   return groups.flatMap((group, index) => {
     const next = groups[index + 1]?.head;
-    const openAt = new Map(openIn.get(group)?.map((open) => [open.place, open]));
-    const results = group.calls.map((_, place) => {
-      const open = openAt.get(place);
+    const results = group.calls.map((call, place) => {
+      const open = openOf.get(call);
       if (open === undefined) return group.results[place];
       if (open.recovered !== undefined) return open.recovered;
       return open.isLeftOpen ? undefined : closing(open, next, thread);

@@ -111,7 +111,7 @@ export function createInspector({
       repairCommand ??
       (threads === threadsOfThisServer ? `npx langgraph-tether repair --url ${origin}` : undefined);
     const isBusy = view.isLatest && view.report.status === "busy";
-    return page(threadPage(view, chosen, { now: Date.now(), repair }), 200, isBusy ? { refresh: "5" } : {});
+    return page(threadPage(view, chosen, Date.now(), repair), 200, isBusy ? { refresh: "5" } : {});
   };
   return async function inspect(request, env) {
     try {

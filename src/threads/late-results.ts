@@ -42,14 +42,7 @@ export interface LateResult {
 }
 
 /** Where late results of one thread wait. */
-export interface LateResults extends Pick<LateThread, "namesCheckpoint"> {
-  /** Contract: never rejects. */
-  readonly deliver: (late: LateResult) => Promise<void>;
-  /** @param searches Whether the store is read too. */
-  readonly read: (searches: boolean) => Promise<readonly LateResult[]>;
-  /** Contract: forgets results that are in the thread, or have no place there. Never rejects. */
-  readonly remove: (late: readonly LateResult[]) => Promise<void>;
-}
+export type LateResults = ReturnType<typeof lateResultsOf>;
 
 interface LateThread {
   readonly saver: BaseCheckpointSaver;
@@ -67,13 +60,7 @@ const MOST_WAITING = 1_000;
 /** The results that wait in this process, by the saver of their threads. */
 const waitingIn = new WeakMap<object, Map<string, LateResult>>();
 
-export function lateResultsOf({
-  saver,
-  threadId,
-  namespace,
-  store,
-  namesCheckpoint,
-}: LateThread): LateResults {
+export function lateResultsOf({ saver, threadId, namespace, store, namesCheckpoint }: LateThread) {
   const original = originalOf(saver);
   const waiting = waitingIn.get(original) ?? new Map<string, LateResult>();
   waitingIn.set(original, waiting);
@@ -93,7 +80,8 @@ export function lateResultsOf({
   };
   return {
     namesCheckpoint,
-    async deliver(late) {
+    /** Contract: never rejects. */
+    async deliver(late: LateResult): Promise<void> {
       // A thread that was deleted has no next run.
       if (!(await exists().catch(() => true))) return;
       try {
@@ -107,12 +95,14 @@ export function lateResultsOf({
         if (waiting.size > MOST_WAITING) waiting.delete(oldest);
       }
     },
-    async read(searches) {
+    /** @param searches Whether the store is read too. */
+    async read(searches: boolean): Promise<readonly LateResult[]> {
       const own = [...waiting].flatMap(([key, late]) => (key.startsWith(prefix) ? [late] : []));
       const values = inbox === undefined || !searches ? [] : await readResults(inbox, String(threadId));
       return [...own, ...values.flatMap((value) => readLate(value, namespace))];
     },
-    async remove(late) {
+    /** Contract: forgets results that are in the thread, or have no place there. Never rejects. */
+    async remove(late: readonly LateResult[]): Promise<void> {
       // Another branch can have the call too.
       if (namesCheckpoint) return;
       for (const { place } of late) waiting.delete(prefix + place);

@@ -8,7 +8,7 @@ import { amount, printableLine } from "../../shared/text.js";
 import { applyRepair, type RepairOutcome } from "../apply.js";
 import { planRepair } from "../doctor.js";
 import type { RepairPlan, RepairStep } from "../plan.js";
-import { openReceipt, type ReceiptFile, type ReceiptWriter } from "../receipt.js";
+import { openReceipt, type ReceiptEntry, type ReceiptFile } from "../receipt.js";
 import { reasonOf, UsageError } from "../targets/target.js";
 import { openTarget, targetOf } from "../targets/targets.js";
 import type { StoredThread, ThreadRef, ThreadStore } from "../thread-store.js";
@@ -265,20 +265,13 @@ function nextText({ planned }: Counts, command: Command, io: CommandIo, receipt:
 }
 
 /** A receipt whose file is made with its first entry, so that a repair without a write leaves none. */
-interface LazyReceipt extends ReceiptWriter {
-  /** The path, as the operator can type it; undefined if nothing was written. */
-  readonly writtenTo: () => string | undefined;
-  close(): Promise<void>;
-}
+type LazyReceipt = Awaited<ReturnType<typeof openLazyReceipt>>;
 
 /**
  * @param path Undefined: a new name with the time.
  * @throws UsageError if the file exists already.
  */
-async function openLazyReceipt(
-  path: string | undefined,
-  { folder, now }: Pick<CommandIo, "folder" | "now">,
-): Promise<LazyReceipt> {
+async function openLazyReceipt(path: string | undefined, { folder, now }: Pick<CommandIo, "folder" | "now">) {
   const name = path ?? `tether-receipt-${new Date(now()).toISOString().replaceAll(/[-:]|\.\d+/g, "")}.jsonl`;
   const absolute = resolve(folder, name);
   if (existsSync(absolute))
@@ -296,10 +289,11 @@ async function openLazyReceipt(
     }
   };
   return {
-    append: async (entry) => {
+    append: async (entry: ReceiptEntry) => {
       opening ??= create();
       await (await opening).append(entry);
     },
+    /** The path, as the operator can type it; undefined if nothing was written. */
     writtenTo: () => (opening === undefined ? undefined : name),
     close: async () => (await opening?.catch(() => undefined))?.close(),
   };

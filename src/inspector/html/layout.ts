@@ -127,14 +127,9 @@ export const HEADERS: Readonly<Record<string, string>> = {
   "cache-control": "no-store",
 };
 
-export interface Frame {
-  readonly title: string;
-  /** What stays in sight at the top, beside the link to the list. */
-  readonly heading: Markup;
-  readonly body: Markup;
-}
-
-export function layout({ title, heading, body }: Frame): Markup {
+/** @param page Its heading stays in sight at the top, beside the link to the list. */
+export function layout(page: { title: string; heading: Markup; body: Markup }): Markup {
+  const { title, heading, body } = page;
   return html`<!doctype html>
 <html lang="en">
 <head>

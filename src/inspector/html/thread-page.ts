@@ -9,7 +9,6 @@ import type { Place, StepDifference, ThreadView } from "../view/thread-view.js";
 import {
   chip,
   codeSpans,
-  type Frame,
   layout,
   outcomeChip,
   sentence,
@@ -24,13 +23,6 @@ import {
 import { html, type Markup } from "./markup.js";
 import { goneList, type LinkTo, messageRows } from "./messages.js";
 
-interface Surroundings {
-  /** In milliseconds. */
-  readonly now: number;
-  /** The beginning of the command that repairs the thread. Empty or undefined: there is none. */
-  readonly repair: string | undefined;
-}
-
 /** A page of a thread, with the addresses of its other pages. */
 interface Shown {
   readonly view: ThreadView;
@@ -40,11 +32,17 @@ interface Shown {
   readonly now: number;
 }
 
-/** The page `/tether/threads/:id`. */
+/**
+ * The page `/tether/threads/:id`.
+ *
+ * @param now In milliseconds.
+ * @param repair The beginning of the command that repairs the thread. Empty or undefined: there is none.
+ */
 export function threadPage(
   view: ThreadView,
   { page: _, ...chosen }: ThreadLink,
-  { now, repair }: Surroundings,
+  now: number,
+  repair: string | undefined,
 ): Markup {
   const { threadId, title, report, rows, difference, steps } = view;
   const link = (more: ThreadLink) => threadLink(threadId, { ...chosen, ...more });
@@ -63,12 +61,11 @@ ${pages(shown, "Pages of messages, repeated")}
 ${difference === undefined ? "" : goneList(difference)}
 <p class="pages"><span class="mono small soft">${threadId}</span><a href="${threadJsonLink(threadId, chosen)}">JSON</a></p>
 </div>`;
-  const frame: Frame = {
+  return layout({
     title: name,
     heading: html`<h1><bdi>${name}</bdi></h1>${statusChip(report.status)}`,
     body: steps.length < 2 ? messages : html`<div class="thread">${messages}${rail(shown)}</div>`,
-  };
-  return layout(frame);
+  });
 }
 
 /*
