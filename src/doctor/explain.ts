@@ -82,7 +82,8 @@ export function explain(
   options: { readonly dialect?: DialectName | undefined } = {},
 ): Explanation {
   const body = readRequestBody(given);
-  const { messages, foreign, length } = body ?? readMessages(given);
+  const { messages, foreign, entries } = body ?? readMessages(given);
+  const { length } = entries;
   const { dialect = body?.dialect ?? "strict" } = options;
   const at = new Map(messages.map(({ message, index }) => [index, message] as const).toReversed());
   const violations = violationsAt(
@@ -121,11 +122,11 @@ const NOT_A_MESSAGE: Omit<Reason, "index"> = {
   mend: "Take the value out.",
 };
 
-function readMessages(given: unknown): Pick<RequestBody, "messages" | "foreign" | "length"> {
+function readMessages(given: unknown): Pick<RequestBody, "messages" | "foreign" | "entries"> {
   if (!Array.isArray(given))
     throw new InvalidMessageError("messages", given, "a list of messages, or the body of a request");
   const { messages, foreign } = readList(given);
-  return { messages, foreign: foreign.map(({ index }) => index), length: given.length };
+  return { messages, foreign: foreign.map(({ index }) => index), entries: given };
 }
 
 /** The words of a rule, as the provider has them for this call. Null if nobody knows those. */
@@ -148,7 +149,7 @@ type Placed = ReturnType<typeof violationsAt>[number];
 
 /** A body is what the provider has got, so a rule that nobody has seen applied is no reason, with exceptions. */
 function violationsOfBody(
-  { faults, beginsWithUser, length }: RequestBody,
+  { faults, beginsWithUser, entries }: RequestBody,
   violations: readonly Placed[],
   dialect: DialectName,
 ): Placed[] {
@@ -156,7 +157,7 @@ function violationsOfBody(
     grade !== "inferred" ||
     rule === "duplicate-result" ||
     rule === "role" ||
-    (rule === "empty-history" && length === 0);
+    (rule === "empty-history" && entries.length === 0);
   const applied = violations.filter(
     (violation) => isApplied(violation) && !(violation.rule === "first-user" && beginsWithUser),
   );

@@ -6,11 +6,12 @@ import type { RunnableConfig } from "@langchain/core/runnables";
 import type { BaseCheckpointSaver, Checkpoint, CheckpointTuple, StateSnapshot } from "@langchain/langgraph";
 import { InvalidSettingError, TetherError } from "../errors.js";
 import { unansweredCalls } from "../history/open-calls.js";
-import { coerceMessage, convertMessage } from "../history/read-messages.js";
+import { convertMessage } from "../history/read-messages.js";
 import { isPlaceholder, isResult } from "../history/result.js";
-import { isRecord } from "../shared/values.js";
+import { hasMethods, isRecord } from "../shared/values.js";
 import { endsAfterModel } from "../threads/agent-leftovers.js";
 import { type ArchiveReader, readArchive } from "../threads/archive.js";
+import { readMessages } from "../threads/commands.js";
 import { guardHead } from "../threads/guard-head.js";
 import { pairedMessagesDeltaReducer } from "../threads/langgraph/channels.js";
 import {
@@ -132,7 +133,9 @@ function readingStore(
       throw new Error("A thread is written through its graph, and none is named.");
     },
     steps: (ref, wanted) => readSteps(opened, ref, wanted),
-    archived: isArchiveReader(items) ? ({ threadId }, ids) => readArchive(items, threadId, ids) : undefined,
+    archived: hasMethods(items, "get")
+      ? ({ threadId }, ids) => readArchive(items as ArchiveReader, threadId, ids)
+      : undefined,
     close: async () => close?.(),
   };
 }
@@ -166,9 +169,6 @@ async function* listThreads(
     }
   }
 }
-
-const isArchiveReader = (store: unknown): store is ArchiveReader =>
-  isRecord(store) && typeof Reflect.get(store, "get") === "function";
 
 /*
  * A thread of the user's own graph, in the same process.
@@ -261,7 +261,8 @@ async function readThread({ graph, saver: given }: Opened, ref: ThreadRef): Prom
     updatedAt: tuple.checkpoint.ts,
     status: statusOf(graph, tuple, shown),
     content,
-    endedRuns: content.kind === "read" || content.kind === "bricked" ? await endedRunsOf(opened, tuple) : [],
+    endedRuns:
+      content.kind === "read" || content.kind === "bricked" ? await findEndedRuns(opened, tuple) : [],
     openTasks: graph && (tasks ?? []).filter(({ node }) => shown?.next.includes(node)),
     otherChannels: Object.keys(values).filter((name) => name !== MESSAGES && isOwnName(name)),
     otherGraph,
@@ -322,20 +323,6 @@ async function listAt(
 function contentOf(list: readonly unknown[] | undefined, own: Own | undefined): StoredMessages {
   if (own?.kind === "failed") return { kind: "bricked", reason: own.reason, messages: list };
   return list === undefined ? { kind: "none" } : { kind: "read", messages: list };
-}
-
-async function endedRunsOf(opened: Opened, tuple: CheckpointTuple) {
-  const { saver } = opened;
-  const hydrated = async (found: CheckpointTuple): Promise<CheckpointTuple> => {
-    const list = await listAt(opened, found);
-    const channel_values = { ...found.checkpoint.channel_values, [MESSAGES]: list ?? [] };
-    return { ...found, checkpoint: { ...found.checkpoint, channel_values } };
-  };
-  const read = async (config: RunnableConfig) => {
-    const found = await saver.getTuple(config);
-    return found && hydrated(found);
-  };
-  return findEndedRuns(await hydrated(tuple), read, saver);
 }
 
 function statusOf(
@@ -504,15 +491,20 @@ const CHECKPOINTS_TO_READ = 1000;
 /**
  * Walks back from the latest checkpoint to the one in which the first call without a result was made, and over all runs
  * that ended before they looked for leftovers themselves.
- *
- * @param latest With the complete list of messages, as `read` gives it.
  */
-async function findEndedRuns(
-  latest: CheckpointTuple,
-  read: (config: RunnableConfig) => Promise<CheckpointTuple | undefined>,
-  saver: BaseCheckpointSaver,
-): Promise<readonly EndedRun[]> {
+async function findEndedRuns(opened: Opened, tuple: CheckpointTuple): Promise<readonly EndedRun[]> {
   const found: EndedRun[] = [];
+  const { saver } = opened;
+  const hydrated = async (one: CheckpointTuple): Promise<CheckpointTuple> => {
+    const list = await listAt(opened, one);
+    const channel_values = { ...one.checkpoint.channel_values, [MESSAGES]: list ?? [] };
+    return { ...one, checkpoint: { ...one.checkpoint, channel_values } };
+  };
+  const read = async (config: RunnableConfig) => {
+    const one = await saver.getTuple(config);
+    return one && hydrated(one);
+  };
+  const latest = await hydrated(tuple);
   const checkpoints = { ...checkpointsOf(saver, latest), read };
   const wanted = idsOfUnansweredCalls(latest);
   /** Whether a run that comes next looks no further. Beyond, only results are looked for. */
@@ -559,8 +551,7 @@ function idsOfUnansweredCalls(checkpoint: CheckpointTuple): ReadonlySet<string |
 }
 
 function messagesOf({ checkpoint }: CheckpointTuple) {
-  const list: unknown = checkpoint.channel_values["messages"];
-  return Array.isArray(list) ? list.flatMap((value) => coerceMessage(value) ?? []) : [];
+  return readMessages(checkpoint.channel_values[MESSAGES]);
 }
 
 /** Whether a channel is one of the user. LangGraph's own have a colon or underscores in their names. */

@@ -90,10 +90,14 @@ export async function readThread(
   };
   const before = requestBefore(shown, older);
   const report = reportOn(stored, { dialect });
-  const all = [...latest, ...(shown === undefined ? [] : [shown]), ...older];
-  const findingsOf = (told: ThreadStep) =>
-    told === newest?.stored ? worthOf(report) : worthOf(reportOnStep(told, stored));
-  const steps = distinctSteps(all, findingsOf);
+  const told = [...older.toReversed(), ...(shown === undefined ? [] : [shown]), ...latest.toReversed()];
+  const distinct = new Map(told.map((one) => [one.step.checkpointId, one]));
+  const steps = withBranches(
+    [...distinct.values()].reverse().map((one) => ({
+      ...one.step,
+      findings: worthOf(one.stored === newest?.stored ? report : reportOnStep(one.stored, stored)),
+    })),
+  );
   const failed = (isLatest ? shown?.stored.tasks : []) ?? [];
   return {
     threadId,
@@ -181,12 +185,9 @@ async function readArchives(store: ThreadStore, ref: ThreadRef, history: readonl
 }
 
 /** The latest steps. What a store without steps has is one. */
-async function readSteps(
-  store: ThreadStore,
-  ref: ThreadRef,
-  { content, checkpointId = "latest", updatedAt, openTasks = [] }: StoredThread,
-): Promise<readonly Told[]> {
-  const messages = "messages" in content ? content.messages : undefined;
+async function readSteps(store: ThreadStore, ref: ThreadRef, thread: StoredThread): Promise<readonly Told[]> {
+  const { checkpointId = "latest", updatedAt, openTasks = [] } = thread;
+  const messages = valuesOf(thread);
   if (store.steps !== undefined) {
     // A run of a busy thread writes its steps, and nobody knows how long they are.
     const limit = messages === undefined ? LEAST_STEPS : stepsFor(messages);
@@ -218,16 +219,6 @@ async function shownStep(
 }
 
 const tell = (stored: ThreadStep): Told => ({ step: stepOf(stored), stored });
-
-function distinctSteps(
-  told: readonly Told[],
-  findingsOf: (stored: ThreadStep) => number | null,
-): readonly Step[] {
-  const distinct = new Map(told.toReversed().map((one) => [one.step.checkpointId, one]));
-  return withBranches(
-    [...distinct.values()].reverse().map(({ step, stored }) => ({ ...step, findings: findingsOf(stored) })),
-  );
-}
 
 /** How many findings are worth a look; null if nothing was judged. */
 function worthOf(report: ThreadReport | undefined): number | null {
@@ -301,12 +292,8 @@ export interface ListedView {
   readonly report: ThreadReport;
 }
 
-export interface ListView {
+export interface ListView extends ListQuestion {
   readonly threads: readonly ListedView[];
-  readonly query: string;
-  readonly status: ThreadStatus | undefined;
-  readonly has: string | undefined;
-  readonly page: number;
   readonly hasNext: boolean;
   /** Set if not all threads were searched: how many were. */
   readonly searched: number | null;
@@ -317,9 +304,18 @@ export async function readList(store: ThreadStore, question: ListQuestion): Prom
   const { found, searched } = await findThreads(store, question);
   const limit = pLimit(CONCURRENCY);
   const threads = found.slice(0, THREADS_PER_PAGE).map(({ threadId, metadata }) =>
-    limit(async () => {
+    limit(async (): Promise<ListedView> => {
       const stored = await store.read({ threadId, namespace: "" }, { earlierMessages: 0 });
-      return viewListed(stored, metadata);
+      const values = valuesOf(stored);
+      const messages = messagesIn(values);
+      return {
+        title: titleOf(messages, metadata),
+        graph: nameIn(metadata?.["graph_id"]),
+        updatedAt: stored.updatedAt ?? null,
+        lastRepair: lastRepairIn(messages),
+        bytes: values === undefined ? null : Buffer.byteLength(toJson(values) ?? ""),
+        report: reportOn(stored),
+      };
     }),
   );
   return {
@@ -327,24 +323,6 @@ export async function readList(store: ThreadStore, question: ListQuestion): Prom
     threads: await Promise.all(threads),
     hasNext: found.length > THREADS_PER_PAGE,
     searched,
-  };
-}
-
-function viewListed(
-  thread: StoredThread,
-  metadata: Readonly<Record<string, unknown>> | null | undefined,
-): ListedView {
-  const { content, updatedAt = null } = thread;
-  const values = "messages" in content ? content.messages : undefined;
-  const messages = messagesIn(values);
-  const graph = metadata?.["graph_id"];
-  return {
-    title: titleOf(messages, metadata),
-    graph: nameIn(graph),
-    updatedAt,
-    lastRepair: lastRepairIn(messages),
-    bytes: values === undefined ? null : Buffer.byteLength(toJson(values) ?? ""),
-    report: reportOn(thread),
   };
 }
 

@@ -270,15 +270,15 @@ export function publishEvent(event: AgentEvent): void {
   if (eventChannel.hasSubscribers) eventChannel.publish(event);
 }
 
-/** The part that a run has in an agent, for LangSmith's view of its trajectory. */
-type AgentType = "root" | "subagent" | "compaction";
-
 type Metadata = Readonly<Record<string, unknown>>;
 
 const FIELD = "ls_agent_type";
 
-/** The metadata of a run with its part. */
-export function withAgentType(metadata: Metadata | undefined, type: AgentType): Record<string, unknown> {
+/** The metadata of a run with its part in an agent, for LangSmith's view of its trajectory. */
+export function withAgentType(
+  metadata: Metadata | undefined,
+  type: "subagent" | "compaction",
+): Record<string, unknown> {
   return { ...metadata, [FIELD]: type };
 }
 

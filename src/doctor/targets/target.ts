@@ -110,14 +110,12 @@ export type HideSecrets = (text: string) => string;
  * Hides secrets that an error can repeat: the password of an address, also as it is written in the address, and other
  * values.
  */
-export function hideSecrets(address: string | undefined, others: readonly string[] = []): HideSecrets {
-  const url = address !== undefined && URL.canParse(address) ? new URL(address) : undefined;
-  const password = url?.password ?? "";
+export function hideSecrets(address: string, others: readonly string[] = []): HideSecrets {
+  const password = URL.canParse(address) ? new URL(address).password : "";
   const secrets = [password, decoded(password), ...others].filter((secret) => secret.length > 2);
-  return (text) => {
-    const whole = address === undefined ? text : text.replaceAll(address, safeAddress(address));
-    return secrets.reduce((rest, secret) => rest.replaceAll(secret, HIDDEN), whole);
-  };
+  const shown = safeAddress(address);
+  return (text) =>
+    secrets.reduce((rest, secret) => rest.replaceAll(secret, HIDDEN), text.replaceAll(address, shown));
 }
 
 /**

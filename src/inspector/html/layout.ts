@@ -178,6 +178,10 @@ const STATUS_TONES: Readonly<Record<string, string>> = {
 
 export const statusChip = (status: string): Markup => chip(status, STATUS_TONES[status] ?? "neutral");
 
+/** With commas between them. */
+export const joined = (parts: readonly Markup[]): readonly Markup[] =>
+  parts.map((part, index) => (index === 0 ? part : html`, ${part}`));
+
 /** Texts of the library have code between backticks. */
 export const codeSpans = (text: string): readonly (Markup | string)[] =>
   text.split(/`([^`]*)`/).map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : part));

@@ -4,7 +4,7 @@ import { amount, count } from "../../shared/text.js";
 import { type MessageView, nameIn, type ShownText, viewMessage } from "../view/message-view.js";
 import { isMarkOfForm, isOfForm, isSameText, type Mark, type Row, type ShownRow } from "../view/rows.js";
 import type { Archive, StepDifference, ThreadView } from "../view/thread-view.js";
-import { bytes, chip, sentence, sourceLink } from "./layout.js";
+import { bytes, chip, joined, sentence, sourceLink } from "./layout.js";
 import { html, type Markup } from "./markup.js";
 
 /** The address of a place on the page. */
@@ -73,10 +73,7 @@ function distinct(marks: readonly Mark[]): readonly Mark[] {
 }
 
 function places(positions: readonly number[], column: string, linkTo: LinkTo): readonly Markup[] {
-  return positions.map(
-    (position, index) =>
-      html`${index === 0 ? "" : ", "}<a href="${linkTo(`${column}-${position}`)}">${count(position)}</a>`,
-  );
+  return joined(positions.map((at) => html`<a href="${linkTo(`${column}-${at}`)}">${count(at)}</a>`));
 }
 
 /** A store of another process cannot be read, so it is said where the messages are. */

@@ -9,6 +9,7 @@ import type { Place, StepDifference, ThreadView } from "../view/thread-view.js";
 import {
   chip,
   codeSpans,
+  joined,
   layout,
   outcomeChip,
   sentence,
@@ -107,11 +108,8 @@ const MOST_PLACES = 6;
 function placeLinks(found: readonly Place[], linkTo: LinkTo): Markup {
   const links = found
     .slice(0, MOST_PLACES)
-    .map(
-      ({ anchor, label }, index) =>
-        html`${index === 0 ? "" : ", "}<a href="${linkTo(anchor)}"><bdi>${label}</bdi></a>`,
-    );
-  return html`${links}${found.length > MOST_PLACES ? ` and ${count(found.length - MOST_PLACES)} more` : ""}`;
+    .map(({ anchor, label }) => html`<a href="${linkTo(anchor)}"><bdi>${label}</bdi></a>`);
+  return html`${joined(links)}${found.length > MOST_PLACES ? ` and ${count(found.length - MOST_PLACES)} more` : ""}`;
 }
 
 function moment({ view, link, now }: Shown): Markup {
