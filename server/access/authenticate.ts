@@ -12,6 +12,7 @@ import { HTTPException } from "@langchain/langgraph-sdk/auth";
 import { createRemoteJWKSet, errors, type JWTVerifyGetKey, jwtVerify } from "jose";
 import { InvalidSettingError } from "../../src/errors.js";
 import { namesThisMachine } from "../../src/inspector/this-machine.js";
+import { safely } from "../../src/shared/json.js";
 import { isRecord } from "../../src/shared/values.js";
 import type { ServerSettings } from "./server-settings.js";
 
@@ -324,12 +325,8 @@ function readPublicKey(text: string, algorithm: string): KeyObject {
       "AUTH_JWT_KEY",
       `Expected \`AUTH_JWT_KEY\` to be a key of the kind ${kind} for ${algorithm}, ${what}.`,
     );
-  let key: KeyObject;
-  try {
-    key = createPublicKey(text);
-  } catch {
-    throw refusal("and it cannot be read");
-  }
+  const key = safely(() => createPublicKey(text), undefined);
+  if (key === undefined) throw refusal("and it cannot be read");
   if (key.asymmetricKeyType === kind) return key;
   throw refusal(`got one of the kind ${key.asymmetricKeyType}`);
 }

@@ -8,6 +8,7 @@ import { InvalidSettingError, TetherError } from "../errors.js";
 import { unansweredCalls } from "../history/open-calls.js";
 import { convertMessage } from "../history/read-messages.js";
 import { isPlaceholder, isResult } from "../history/result.js";
+import { safely } from "../shared/json.js";
 import { hasMethods, isRecord } from "../shared/values.js";
 import { endsAfterModel } from "../threads/agent-leftovers.js";
 import { type ArchiveReader, readArchive } from "../threads/archive.js";
@@ -234,11 +235,9 @@ async function readThread({ graph, saver: given }: Opened, ref: ThreadRef): Prom
   const saver = pinMessages(given);
   const place = { configurable: { thread_id: threadId, checkpoint_ns: namespace } };
   const base = { threadId, namespace, endedRuns: [], otherChannels: [], openTasks: undefined } as const;
-  let tuple: CheckpointTuple | undefined;
-  try {
-    tuple = await saver.getTuple(place);
-  } catch (error) {
-    const content = { kind: "unreadable", reason: errorText(error) } as const;
+  const tuple = await saver.getTuple(place).catch(errorText);
+  if (typeof tuple === "string") {
+    const content = { kind: "unreadable", reason: tuple } as const;
     return { ...base, checkpointId: undefined, status: "error", content };
   }
   if (tuple === undefined)
@@ -620,12 +619,10 @@ function unreachedEntry(
 
 /** Whether each checkpoint of a graph with this channel can have a value of it, also if nobody wrote one. */
 function hasDefault(channel: object | undefined): boolean {
-  try {
-    const fresh = Object(Reflect.apply(Reflect.get(Object(channel), "fromCheckpoint"), channel, [undefined]));
-    return fresh.isAvailable() === true;
-  } catch {
-    return false;
-  }
+  return safely(() => {
+    const fresh = Reflect.apply(Reflect.get(Object(channel), "fromCheckpoint"), channel, [undefined]);
+    return Object(fresh).isAvailable() === true;
+  }, false);
 }
 
 /*

@@ -69,13 +69,11 @@ export async function openPostgres(
     // A lost connection would end the process, whether it is used or not. Its next query fails with the reason.
     pool.on("error", () => {});
     pool.on("connect", (client) => client.on("error", () => {}));
-    try {
-      await assertTables(pool, schema, target);
-      return pool;
-    } catch (error) {
+    await assertTables(pool, schema, target).catch(async (error: unknown) => {
       await pool.end().catch(() => {});
       throw error;
-    }
+    });
+    return pool;
   };
   // The database itself then refuses every write. A connection pooler can refuse the setting; what is read is the same.
   const settings = canWrite ? {} : { options: "-c default_transaction_read_only=on" };

@@ -202,10 +202,7 @@ async function findThread(threads: Threads, threadId: string): Promise<Thread | 
   const [listed] = await threads.search({ ids: [threadId], limit: 1, select: LISTED_FIELDS });
   if (listed?.thread_id === threadId) return listed;
   // An older server knows no search by id.
-  return threads.get(threadId).catch((error: unknown) => {
-    if (statusCodeOf(error) !== 404) throw error;
-    return undefined;
-  });
+  return threads.get(threadId).catch(undefinedFor(404));
 }
 
 async function readServedThread(
@@ -276,14 +273,9 @@ async function readFailing(
 
 /** If an earlier state cannot be read, the latest one may still be readable. Empty if nothing is. */
 async function failingHistory(threads: Threads, { threadId }: ThreadRef): Promise<readonly ServedState[]> {
-  for (const limit of [STATES_TO_READ, 1]) {
-    try {
-      return await threads.getHistory(threadId, { limit, select: STATE_FIELDS });
-    } catch (error) {
-      if (statusCodeOf(error) !== 500) throw error;
-    }
-  }
-  return [];
+  const read = (limit: number) =>
+    threads.getHistory(threadId, { limit, select: STATE_FIELDS }).catch(undefinedFor(500));
+  return (await read(STATES_TO_READ)) ?? (await read(1)) ?? [];
 }
 
 const GONE = { kind: "unreadable", reason: "The server does not have the thread any more (404)." } as const;
@@ -325,6 +317,12 @@ type ServedTask = ThreadState["tasks"][number];
 
 /** The status of the response that an error of the SDK is about; undefined for another error. */
 const statusCodeOf = (error: unknown): unknown => Object(error).status;
+
+/** Makes a handler that gives undefined for an error with this status, and throws every other one. */
+const undefinedFor = (status: number) => (error: unknown) => {
+  if (statusCodeOf(error) !== status) throw error;
+  return undefined;
+};
 
 export function openTasksOf(state: ServedState): OpenTask[] {
   return tasksIn(state)
@@ -466,13 +464,12 @@ async function headOf(
   threadId: string,
 ): Promise<{ readonly id: string | undefined; readonly failing?: ServedState | undefined }> {
   const idOf = (state: ServedState | undefined) => state?.checkpoint?.checkpoint_id ?? undefined;
-  try {
-    return { id: idOf(await threads.getState(threadId, undefined, { select: ["checkpoint"] })) };
-  } catch (error) {
-    if (statusCodeOf(error) !== 500) throw error;
-    const [failing] = await threads.getHistory(threadId, { limit: 1, select: ["checkpoint", "tasks"] });
-    return { id: idOf(failing), failing };
-  }
+  const state = await threads
+    .getState(threadId, undefined, { select: ["checkpoint"] })
+    .catch(undefinedFor(500));
+  if (state !== undefined) return { id: idOf(state) };
+  const [failing] = await threads.getHistory(threadId, { limit: 1, select: ["checkpoint", "tasks"] });
+  return { id: idOf(failing), failing };
 }
 
 /*
