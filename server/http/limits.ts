@@ -141,14 +141,13 @@ export const guardAssistants: MiddlewareHandler = async (context, next) => {
   await next();
 };
 
+/** What a client may send to say who it is. */
+const RIGHTS = ["authorization", "x-api-key", "x-auth-scheme"];
+
 /** A request of the server to itself, with the rights of the one that came in. */
 export function asUser({ req }: Context): RequestInit {
-  const headers = new Headers({ "content-type": "application/json" });
-  for (const name of ["authorization", "x-api-key", "x-auth-scheme"]) {
-    const value = req.header(name);
-    if (value !== undefined) headers.set(name, value);
-  }
-  return { headers };
+  const rights = [...req.raw.headers].filter(([name]) => RIGHTS.includes(name));
+  return { headers: new Headers([["content-type", "application/json"], ...rights]) };
 }
 
 function notFound(what: string): HTTPException {

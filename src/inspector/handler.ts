@@ -129,10 +129,7 @@ const RIGHTS = ["authorization", "x-api-key", "x-auth-scheme", "cookie"];
 export async function threadsOfThisServer({ headers }: Pick<Request, "headers">): Promise<ThreadStore> {
   const { Client } =
     await importOptional<typeof import("@langchain/langgraph-sdk")>("@langchain/langgraph-sdk");
-  const rights = RIGHTS.flatMap((name): [string, string][] => {
-    const value = headers.get(name);
-    return value === null ? [] : [[name, value]];
-  });
+  const rights = [...headers].filter(([name]) => RIGHTS.includes(name));
   // Without an address, the client asks the server of this process. Without `null`, it would send a key of the environment.
   const client = new Client({
     apiKey: null,

@@ -124,17 +124,10 @@ export async function findLeftovers(
   return found;
 }
 
-/** What ended runs left at one checkpoint. */
-interface LeftAt {
-  readonly step: CheckpointStep;
-  /** What its finished tasks wrote, also if an update of the state took it over. */
-  readonly left: Leftovers;
-  /** What a run wrote that was killed before it could save a checkpoint of its own. */
-  readonly lost: readonly BaseMessage[];
-}
-
 /**
- * Walks back over the checkpoints whose writes the next superstep did not apply, the latest first.
+ * Walks back over the checkpoints whose writes the next superstep did not apply, the latest first. `left` is what the
+ * finished tasks of one wrote, also if an update of the state took it over. `lost` is what a run wrote that was killed
+ * before it could save a checkpoint of its own.
  *
  * @param most How many checkpoints are read at most.
  * @param goesOn Contract: called for each checkpoint after it was read. Returns whether the one before it is read too.
@@ -143,7 +136,7 @@ export async function* walkLeftovers(
   { input, checkpoints, ownState: { keys } }: EndedRuns,
   most: number,
   goesOn: (checkpoint: CheckpointTuple) => boolean,
-): AsyncGenerator<LeftAt> {
+) {
   const removed = new Set(removalsOf(input));
   const rewritten = new Set(keysIn(input, keys));
   // A run that continues the abandoned one applies its writes.

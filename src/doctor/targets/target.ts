@@ -165,11 +165,8 @@ async function findPackage(name: string, path: string, folder: string): Promise<
 function importedFile(entry: unknown): string | undefined {
   if (typeof entry === "string") return entry;
   if (!isRecord(entry)) return undefined;
-  for (const condition of ["node", "import", "default"]) {
-    const found = importedFile(entry[condition]);
-    if (found !== undefined) return found;
-  }
-  return undefined;
+  const files = ["node", "import", "default"].map((condition) => importedFile(entry[condition]));
+  return files.find((file) => file !== undefined);
 }
 
 /** A dependency of a package, as the package itself requires it. Throws Node's error if it is missing. */
