@@ -23,30 +23,32 @@ export interface NearBudget {
   readonly max: number;
 }
 
-/** The call that an event is about. */
-interface OfCall {
-  /** The tool's name. */
-  readonly tool: string;
-  /** The id of the tool call. */
-  readonly callId: string;
-}
-
 /** A chunk of the `custom` stream: an event of the agent's own work. The field `type` distinguishes the events. */
 export type AgentEvent =
   /**
    * A tool call of an earlier run was closed with a placeholder. Emitted at the start of a run, before the model is
    * asked.
    */
-  | (OfCall & {
+  | {
       readonly type: "call-closed";
+      /** The tool's name. */
+      readonly tool: string;
+      /** The id of the tool call. */
+      readonly callId: string;
       /** Why the call has no result, such as `superseded`. */
       readonly cause: PlaceholderCause;
-    })
+    }
   /**
    * A tool call of an earlier run got the result that its tool had returned before that run ended, or returned after it
    * was aborted. Emitted at the start of a run, before the model is asked.
    */
-  | (OfCall & { readonly type: "result-recovered" })
+  | {
+      readonly type: "result-recovered";
+      /** The tool's name. */
+      readonly tool: string;
+      /** The id of the tool call. */
+      readonly callId: string;
+    }
   /**
    * A response of an earlier run is in the thread again. That run ended after the response was shown, and before it
    * was stored. Emitted at the start of a run, before the model is asked.
@@ -60,18 +62,28 @@ export type AgentEvent =
    * The input had a result for a tool call that this graph answers itself. It was left out. Emitted at the start of a
    * run.
    */
-  | (OfCall & { readonly type: "result-refused" })
+  | {
+      readonly type: "result-refused";
+      /** The tool's name. */
+      readonly tool: string;
+      /** The id of the tool call. */
+      readonly callId: string;
+    }
   /**
    * A tool ended after its run was aborted. Its result waits for the next run of the thread. The stream of the run has
    * ended, so the event is only on the channel of `node:diagnostics_channel`.
    */
-  | (OfCall & {
+  | {
       readonly type: "result-late";
+      /** The tool's name. */
+      readonly tool: string;
+      /** The id of the tool call. */
+      readonly callId: string;
       /** The thread of the run; undefined if it had none. */
       readonly threadId: string | undefined;
       /** The complete result, as a plain object. */
       readonly message: Readonly<Record<string, unknown>>;
-    })
+    }
   /**
    * A result that an ended run has left has no place in the thread: the run was killed before it had saved the call, or
    * the call was removed. Emitted at the start of a run.
