@@ -45,14 +45,12 @@ async function readForm(environment: Environment): Promise<RequestSettings> {
   const { systemPrompt, maxToolCallsFromHistory } = options;
   const spec: unknown = options.model;
   const model = typeof spec === "string" ? await createModel(spec).catch(() => undefined) : undefined;
-  const { dialect, modelId } =
-    model === undefined ? { dialect: "strict" as const, modelId: undefined } : identityOf(model);
-  const maxTokens = model && windowOf(model);
+  const identity = model && identityOf(model);
   return {
-    dialect: options.dialect ?? dialect,
+    dialect: options.dialect ?? identity?.dialect ?? "strict",
     systemPrompt,
-    ...(modelId !== undefined && { modelId }),
-    ...(maxToolCallsFromHistory !== undefined && { maxToolCallsFromHistory }),
-    ...(maxTokens !== undefined && { maxTokens }),
+    modelId: identity?.modelId,
+    maxToolCallsFromHistory,
+    maxTokens: model && windowOf(model),
   };
 }

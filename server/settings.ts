@@ -29,18 +29,13 @@ const OPEN_METEO = {
   forecastBaseUrl: "OPEN_METEO_FORECAST_URL",
 } as const satisfies Partial<Record<keyof WeatherOptions, string>>;
 
-interface ServedSettings {
-  /** Options of `createAgentGraph`. */
-  readonly options: EnvironmentOptions;
-  readonly weather: WeatherOptions;
-}
-
 /**
- * Reads the settings from environment variables. An empty variable counts as not set.
+ * Reads the settings from environment variables: options of `createAgentGraph`, and those of the weather tool. An empty
+ * variable counts as not set.
  *
  * @throws InvalidSettingError for the first variable with an invalid value. The error names the variable.
  */
-export function readSettings(environment: Environment): ServedSettings {
+export function readSettings(environment: Environment) {
   const options = new Map<string, unknown>(Object.entries(SERVED_DEFAULTS));
   for (const [option, row] of Object.entries<Setting>(SETTINGS)) {
     const { read: readValue = readText, ...rule } = inEnvironment(row);
@@ -53,8 +48,5 @@ export function readSettings(environment: Environment): ServedSettings {
     const url = readVariable(environment, variable, HTTP_URL);
     return url === undefined ? [] : [[option, url]];
   });
-  return {
-    options: read,
-    weather: Object.fromEntries(weather),
-  };
+  return { options: read, weather: Object.fromEntries(weather) as WeatherOptions };
 }

@@ -70,7 +70,7 @@ export function createAuth({ access, settings, runOwners, isLocal, warn }: AuthO
   const auth = new Auth();
   if (access.kind === "users") {
     auth.authenticate(authenticateUsers(access));
-    addRights(auth, { ...access, runOwners });
+    addRights(auth, access.acceptsStudio, runOwners);
     return auth;
   }
   if (!isLocal && !settings.OPEN_ACCESS)

@@ -12,6 +12,7 @@ import { HTTPException } from "@langchain/langgraph-sdk/auth";
 import { createRemoteJWKSet, errors, type JWTVerifyGetKey, jwtVerify } from "jose";
 import { InvalidSettingError } from "../../src/errors.js";
 import { namesThisMachine } from "../../src/inspector/this-machine.js";
+import { safely } from "../../src/shared/json.js";
 import { isRecord } from "../../src/shared/values.js";
 import type { ServerSettings } from "./server-settings.js";
 
@@ -22,15 +23,7 @@ export const EVERYBODY = "everybody";
 /** The user that the server makes of LangGraph Studio. */
 export const STUDIO_USER = "langgraph-studio-user";
 
-/** A user as LangGraph knows it. Claims of a token are left out, because the server stores it with each run. */
-interface AuthenticatedUser {
-  readonly identity: string;
-  readonly display_name: string;
-  readonly is_authenticated: boolean;
-  readonly permissions: string[];
-}
-
-type Authenticate = (request: Request) => Promise<AuthenticatedUser>;
+type Authenticate = (request: Request) => Promise<ReturnType<typeof userNamed>>;
 
 /** What an open server of this machine accepts; undefined for one that accepts everybody. */
 interface LocalRules {
@@ -51,9 +44,8 @@ export function authenticateUsers({ keys, verifyToken }: Credentials): Authentic
     const refuse = (message: string) => refusal(message, isPageRequest(request));
     if (credential === undefined)
       throw refuse("Send an API key as `x-api-key`, or a key or token as `Authorization: Bearer …`.");
-    const user = isToken(credential)
-      ? await userOfToken(credential, verifyToken, refuse)
-      : userOfKey(keys, credential);
+    const isToken = credential.split(".").length === 3;
+    const user = isToken ? await userOfToken(credential, verifyToken, refuse) : userOfKey(keys, credential);
     if (user === undefined) throw refuse("The API key is not known.");
     if (user === STUDIO_USER || user === HEALTH_CHECK) throw refuse("The name of the user is reserved.");
     return userNamed(user);
@@ -99,22 +91,12 @@ function admitLocal({ headers }: Request, { allowedOrigins }: LocalRules): void 
     throw forbidden("This server has no access control, so it answers programs of this machine only.");
   const origin = headers.get("origin");
   if (origin === null || allowedOrigins.includes(origin)) return;
-  if (namesThisMachine(origin) || isStudio(origin)) return;
+  const { protocol, hostname } = Object(URL.canParse(origin) && new URL(origin));
+  const isStudio = protocol === "https:" && /(?:^|\.)smith\.langchain\.com$/.test(hostname);
+  if (namesThisMachine(origin) || isStudio) return;
   throw forbidden(
     `This server has no access control, so it does not answer pages of ${origin}. \`ALLOWED_ORIGINS\` can name them.`,
   );
-}
-
-function isStudio(origin: string): boolean {
-  return (
-    origin.startsWith("https://") &&
-    URL.canParse(origin) &&
-    /(?:^|\.)smith\.langchain\.com$/.test(new URL(origin).hostname)
-  );
-}
-
-function isToken(credential: string): boolean {
-  return credential.split(".").length === 3;
 }
 
 async function userOfToken(
@@ -135,8 +117,9 @@ async function userOfToken(
   }
 }
 
-function userNamed(identity: string): AuthenticatedUser {
-  return { identity, display_name: identity, is_authenticated: true, permissions: [] };
+/** A user as LangGraph knows it. Claims of a token are left out, because the server stores it with each run. */
+function userNamed(identity: string) {
+  return { identity, display_name: identity, is_authenticated: true, permissions: [] as string[] };
 }
 
 /** @param asksBrowser Whether a browser asks its user for the key. */
@@ -153,17 +136,11 @@ function forbidden(message: string): HTTPException {
  * The key or the token that a request carries.
  */
 
-interface Asked {
-  readonly method: string;
-  readonly url: string;
-  readonly headers: Headers;
-}
-
 /**
  * The key or the token of a request. The SDK's clients send a key of LangSmith on their own if the environment has one,
  * so `Authorization` comes first.
  */
-export function credentialOf(request: Asked): string | undefined {
+export function credentialOf(request: Request): string | undefined {
   const authorization = request.headers.get("authorization") ?? "";
   const [, bearer] = /^bearer +(\S+) *$/i.exec(authorization) ?? [];
   if (bearer !== undefined) return bearer;
@@ -175,7 +152,7 @@ export function credentialOf(request: Asked): string | undefined {
  * Whether the request asks for a page of the inspector. A browser sends what its user typed in with every request to the
  * server, also with those that a page of another site makes. So a typed key counts only where nothing can be changed.
  */
-function isPageRequest({ method, url }: Asked): boolean {
+function isPageRequest({ method, url }: Request): boolean {
   return (method === "GET" || method === "HEAD") && /^\/tether(?:\.json|\/.*)?$/.test(pathOf(url));
 }
 
@@ -268,8 +245,6 @@ const CLOCK_TOLERANCE = 5;
 /** The kind of key that the algorithms of a family need, as Node names it. */
 const KEY_KINDS: Readonly<Record<string, string>> = { RS: "rsa", PS: "rsa", ES: "ec", Ed: "ed25519" };
 
-type KeySource = { readonly get: JWTVerifyGetKey } | { readonly key: KeyObject };
-
 /**
  * Makes the check of tokens, or returns undefined if no variable of `AUTH_JWT_` is set.
  *
@@ -294,30 +269,32 @@ export function createTokenCheck(settings: ServerSettings): VerifyToken | undefi
     clockTolerance: CLOCK_TOLERANCE,
   };
   return async function verifyToken(token) {
-    const { payload } =
-      "get" in source
-        ? await jwtVerify(token, source.get, options)
-        : await jwtVerify(token, source.key, options);
+    const { payload } = await jwtVerify(token, source, options);
     const user = payload[claim];
     if (typeof user === "string" && USER_NAME.test(user)) return user;
     throw new errors.JWTClaimValidationFailed(`The claim "${claim}" is no name of a user.`, payload, claim);
   };
 }
 
-function readSource(algorithm: string, address: string | undefined, key: string | undefined): KeySource {
+function readSource(
+  algorithm: string,
+  address: string | undefined,
+  key: string | undefined,
+): JWTVerifyGetKey {
   if (address !== undefined && key !== undefined) {
     const message = "Expected one of `AUTH_JWT_JWKS_URL` and `AUTH_JWT_KEY`, and both are set.";
     throw new InvalidSettingError("AUTH_JWT_KEY", message);
   }
   const secretBytes = SECRET_BYTES[algorithm];
   if (address !== undefined) {
-    if (!isSafeAddress(address))
+    // Keys that come over plain HTTP could be those of somebody on the way.
+    if (!address.startsWith("https:") && !namesThisMachine(address))
       throw InvalidSettingError.expected(
         "AUTH_JWT_JWKS_URL",
         "an https URL, or one of this machine",
         address,
       );
-    if (secretBytes === undefined) return { get: createRemoteJWKSet(new URL(address)) };
+    if (secretBytes === undefined) return createRemoteJWKSet(new URL(address));
     throw missing("AUTH_JWT_KEY", `${algorithm} needs a secret instead of AUTH_JWT_JWKS_URL`);
   }
   if (key === undefined)
@@ -325,7 +302,7 @@ function readSource(algorithm: string, address: string | undefined, key: string 
   const text = key.replaceAll("\\n", "\n");
   if (secretBytes !== undefined) {
     const secret = Buffer.from(text, "utf8");
-    if (secret.length >= secretBytes && !text.includes("-----BEGIN")) return { key: createSecretKey(secret) };
+    if (secret.length >= secretBytes && !text.includes("-----BEGIN")) return always(createSecretKey(secret));
     const message = `Expected \`AUTH_JWT_KEY\` to be a secret of at least ${secretBytes} bytes for ${algorithm}.`;
     throw new InvalidSettingError("AUTH_JWT_KEY", message);
   }
@@ -333,13 +310,13 @@ function readSource(algorithm: string, address: string | undefined, key: string 
     const message = `Expected \`AUTH_JWT_KEY\` to be a public key in PEM form (\`-----BEGIN PUBLIC KEY-----\`) for ${algorithm}.`;
     throw new InvalidSettingError("AUTH_JWT_KEY", message);
   }
-  return { key: readPublicKey(text, algorithm) };
+  return always(readPublicKey(text, algorithm));
 }
 
-/** Keys that come over plain HTTP could be those of somebody on the way. */
-function isSafeAddress(address: string): boolean {
-  return address.startsWith("https:") || namesThisMachine(address);
-}
+const always =
+  (key: KeyObject): JWTVerifyGetKey =>
+  async () =>
+    key;
 
 function readPublicKey(text: string, algorithm: string): KeyObject {
   const kind = KEY_KINDS[algorithm.slice(0, 2)];
@@ -348,12 +325,8 @@ function readPublicKey(text: string, algorithm: string): KeyObject {
       "AUTH_JWT_KEY",
       `Expected \`AUTH_JWT_KEY\` to be a key of the kind ${kind} for ${algorithm}, ${what}.`,
     );
-  let key: KeyObject;
-  try {
-    key = createPublicKey(text);
-  } catch {
-    throw refusal("and it cannot be read");
-  }
+  const key = safely(() => createPublicKey(text), undefined);
+  if (key === undefined) throw refusal("and it cannot be read");
   if (key.asymmetricKeyType === kind) return key;
   throw refusal(`got one of the kind ${key.asymmetricKeyType}`);
 }

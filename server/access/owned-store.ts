@@ -55,7 +55,7 @@ class OwnedStore extends BaseStore {
     const { namespacePrefix, limit = 10, offset = 0, ...options } = operation;
     const items: Item[] = [];
     for await (const item of searchItems(this.#store, [this.#label, ...namespacePrefix], options))
-      if (items.push(outside(item as Item)) === offset + limit) break;
+      if (items.push(outside(item)) === offset + limit) break;
     return items.slice(offset);
   }
 

@@ -26,13 +26,8 @@ interface WithMetadata {
   metadata?: Record<string, unknown> | null | undefined;
 }
 
-interface Rights {
-  readonly acceptsStudio: boolean;
-  readonly runOwners: RunOwners;
-}
-
 /** Adds the handlers to an `Auth`. */
-export function addRights(auth: Auth, { acceptsStudio, runOwners }: Rights): void {
+export function addRights(auth: Auth, acceptsStudio: boolean, runOwners: RunOwners): void {
   const admit = ({ identity }: User): string => {
     if (identity === HEALTH_CHECK) throw forbidden("A health check may do nothing else.");
     if (identity === STUDIO_USER && !acceptsStudio)
@@ -98,17 +93,10 @@ function forbidden(message: string): HTTPException {
 /** What is kept: enough for the runs whose streams a client can still join. */
 const MOST_RUNS = 50_000;
 
-export interface RunOwners {
-  note(runId: string, user: string): void;
-  ownerOf(runId: string): string | undefined;
-  /** Called when a run begins. */
-  begin(run: ServedRun): void;
-  /** The threads of runs with the assistant that have begun. Such a run may have ended. */
-  threadsOf(assistantId: string): string[];
-}
+export type RunOwners = ReturnType<typeof createRunOwners>;
 
 /** @param most How many runs are kept. Earlier ones are forgotten. */
-export function createRunOwners(most = MOST_RUNS): RunOwners {
+export function createRunOwners(most = MOST_RUNS) {
   const owners = new Map<string, string>();
   const begun = new Map<string, ServedRun>();
   const keep = <Value>(map: Map<string, Value>, runId: string, value: Value) => {
@@ -117,10 +105,12 @@ export function createRunOwners(most = MOST_RUNS): RunOwners {
     if (map.size > most && first !== undefined) map.delete(first);
   };
   return {
-    note: (runId, user) => keep(owners, runId, user),
-    ownerOf: (runId) => owners.get(runId),
-    begin: (run) => keep(begun, run.runId, run),
-    threadsOf: (assistantId) =>
+    note: (runId: string, user: string) => keep(owners, runId, user),
+    ownerOf: (runId: string) => owners.get(runId),
+    /** Called when a run begins. */
+    begin: (run: ServedRun) => keep(begun, run.runId, run),
+    /** The threads of runs with the assistant that have begun. Such a run may have ended. */
+    threadsOf: (assistantId: string) =>
       [...begun.values()].filter((run) => run.assistantId === assistantId).map(({ threadId }) => threadId),
   };
 }

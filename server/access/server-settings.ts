@@ -156,11 +156,10 @@ export const SERVER_SETTINGS = {
 } as const satisfies Readonly<Record<string, ServerSetting>>;
 
 type Table = typeof SERVER_SETTINGS;
-type ServerSettingName = keyof Table;
 
 /** The settings with their defaults. */
 export type ServerSettings = {
-  readonly [Name in ServerSettingName]: Table[Name]["default"] extends undefined
+  readonly [Name in keyof Table]: Table[Name]["default"] extends undefined
     ? z.output<Table[Name]["schema"]> | undefined
     : z.output<Table[Name]["schema"]>;
 };

@@ -1,8 +1,7 @@
 /** What stands before the routes of the server: `http.app` of `langgraph.json`. */
 
 import { Hono } from "hono";
-import { serverFetch } from "../../src/threads/langgraph/run-host.js";
-import { access, runOwners, serverSettings } from "../access/access.js";
+import { access, serverSettings } from "../access/access.js";
 import { serveInspector } from "../inspector.js";
 import {
   guardAssistants,
@@ -25,23 +24,21 @@ const { MAX_REQUEST_BYTES, MAX_RUNS_PER_USER, ALLOWED_WEBHOOKS } = serverSetting
 export const app = new Hono();
 
 app.use(limitBody(MAX_REQUEST_BYTES));
-app.use(checkBody());
+app.use(checkBody);
 app.get("/threads/:thread/stream/events", refuseSocket);
 for (const route of THREAD_RUN_ROUTES) app.post(route, takeSecondRuns);
 for (const route of ["/threads/:thread", "/threads/:thread/runs/:run", "/assistants/:assistant"])
-  app.delete(route, refuseWhileRunning({ runOwners, serverFetch }));
+  app.delete(route, refuseWhileRunning);
 app.get(METRICS_ROUTE, serveMetrics());
 for (const route of RUN_ROUTES) app.use(route, limitWebhooks(ALLOWED_WEBHOOKS));
 if (access.kind === "users") {
-  const guards = { runOwners, serverFetch };
-  const ownProtocol = guardProtocol(guards);
-  for (const route of PROTOCOL_ROUTES) app.use(route, ownProtocol);
-  for (const route of RUN_STREAM_ROUTES) app.use(route, guardRunOfThread(guards));
-  app.get("/runs/:run/stream", guardRun(guards));
-  for (const route of RUN_ROUTES) app.use(route, guardAssistants(guards));
+  for (const route of PROTOCOL_ROUTES) app.use(route, guardProtocol);
+  for (const route of RUN_STREAM_ROUTES) app.use(route, guardRunOfThread);
+  app.get("/runs/:run/stream", guardRun);
+  for (const route of RUN_ROUTES) app.use(route, guardAssistants);
 }
 if (MAX_RUNS_PER_USER !== undefined) {
-  const fewRuns = limitRuns(MAX_RUNS_PER_USER, serverFetch);
+  const fewRuns = limitRuns(MAX_RUNS_PER_USER);
   for (const route of RUN_ROUTES) app.use(route, fewRuns);
 }
 const inspector = serveInspector(process.env, access.kind === "users");

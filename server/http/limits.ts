@@ -4,9 +4,9 @@ import type { Context, MiddlewareHandler } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { HTTPException } from "hono/http-exception";
 import { isRecord } from "../../src/shared/values.js";
-import type { ServerFetch } from "../../src/threads/langgraph/run-host.js";
+import { serverFetch } from "../../src/threads/langgraph/run-host.js";
+import { runOwners } from "../access/access.js";
 import { EVERYBODY } from "../access/authenticate.js";
-import type { RunOwners } from "../access/rights.js";
 
 /** How many bytes of a refused body are read away. The connection of a client that goes on sending is then closed. */
 const MOST_READ_AWAY = 64 * 1024 * 1024;
@@ -47,29 +47,21 @@ export function limitWebhooks(allowedHosts: readonly string[]): MiddlewareHandle
 }
 
 /** Refuses a run if the user has as many that have not ended. */
-export function limitRuns(most: number, serverFetch: ServerFetch): MiddlewareHandler {
-  const lastOf = new Map<string, Promise<unknown>>();
-
+export function limitRuns(most: number): MiddlewareHandler {
+  const lastOf = new Map<string, Promise<void>>();
   /** Requests of one user follow one another, so that two cannot take the last place. */
-  async function inOrder<Result>(user: string, work: () => Promise<Result>): Promise<Result> {
-    const before = lastOf.get(user);
-    const done = (async () => {
-      await before?.catch(() => {});
-      return await work();
-    })();
+  const inOrder = (user: string, work: () => Promise<void>): Promise<void> => {
+    const before = lastOf.get(user) ?? Promise.resolve();
+    const done = before.catch(() => {}).then(work);
     lastOf.set(user, done);
-    try {
-      return await done;
-    } finally {
-      if (lastOf.get(user) === done) lastOf.delete(user);
-    }
-  }
+    return done.finally(() => lastOf.get(user) === done && lastOf.delete(user));
+  };
 
   return async (context, next) => {
     const asked = (await runRequestsOf(context)).length;
     if (asked === 0) return await next();
     await inOrder(userOf(context), async () => {
-      const running = await countRuns(context, most, serverFetch);
+      const running = await countRuns(context, most);
       if (running + asked > most)
         throw new HTTPException(429, {
           message: `You have ${running} runs that have not ended, and ${most} are allowed at once. Wait for one to end.`,
@@ -80,7 +72,7 @@ export function limitRuns(most: number, serverFetch: ServerFetch): MiddlewareHan
 }
 
 /** The threads of the user that are busy have one run each. The thread of the request can have more, which wait. */
-async function countRuns(context: Context, most: number, serverFetch: ServerFetch): Promise<number> {
+async function countRuns(context: Context, most: number): Promise<number> {
   const init = asUser(context);
   const body = JSON.stringify({ status: "busy" });
   const busy = await serverFetch("/threads/count", { ...init, method: "POST", body });
@@ -102,73 +94,60 @@ async function countRuns(context: Context, most: number, serverFetch: ServerFetc
  * - A run may name the assistant of another user.
  */
 
-interface UserGuards {
-  readonly runOwners: RunOwners;
-  readonly serverFetch: ServerFetch;
-}
-
 /** The routes of the event protocol. */
 export const PROTOCOL_ROUTES = ["/threads/:thread/commands", "/threads/:thread/stream/events"];
 /** The routes that read what a run streams. */
 export const RUN_STREAM_ROUTES = ["/threads/:thread/runs/:run/stream", "/threads/:thread/runs/:run/join"];
 
 /**
- * One guard for all routes of the protocol. The thread must belong to the user. If there is none, it is made, as the protocol itself would do: otherwise its
+ * The thread must belong to the user. If there is none, it is made, as the protocol itself would do: otherwise its
  * connection would exist before its owner. A thread that was deleted and made again by another user stays closed,
  * because the server still has the events of the first one.
  */
-export function guardProtocol({ serverFetch }: UserGuards): MiddlewareHandler {
-  const firstUsers = new Map<string, string>();
-  return async (context, next) => {
-    const thread = context.req.param("thread") ?? "";
-    const body = JSON.stringify({ thread_id: thread, if_exists: "do_nothing" });
-    const { ok } = await serverFetch("/threads", { ...asUser(context), method: "POST", body });
-    const user = userOf(context);
-    if (!ok || (firstUsers.get(thread) ?? user) !== user) throw notFound("Thread");
-    firstUsers.set(thread, user);
-    await next();
-  };
-}
+export const guardProtocol: MiddlewareHandler = async (context, next) => {
+  const thread = context.req.param("thread") ?? "";
+  const body = JSON.stringify({ thread_id: thread, if_exists: "do_nothing" });
+  const { ok } = await serverFetch("/threads", { ...asUser(context), method: "POST", body });
+  const user = userOf(context);
+  if (!ok || (firstUsers.get(thread) ?? user) !== user) throw notFound("Thread");
+  firstUsers.set(thread, user);
+  await next();
+};
+
+/** The users whose connections to the protocol of a thread came first. */
+const firstUsers = new Map<string, string>();
 
 /** The run must be one of the thread, and the thread one of the user. */
-export function guardRunOfThread({ serverFetch }: UserGuards): MiddlewareHandler {
-  return async (context, next) => {
-    const thread = context.req.param("thread") ?? "";
-    const run = context.req.param("run") ?? "";
-    const path = `/threads/${encodeURIComponent(thread)}/runs/${encodeURIComponent(run)}`;
-    if (!(await serverFetch(path, asUser(context))).ok) throw notFound("Run");
-    await next();
-  };
-}
+export const guardRunOfThread: MiddlewareHandler = async (context, next) => {
+  const { thread = "", run = "" }: Partial<Record<string, string>> = context.req.param();
+  const path = `/threads/${encodeURIComponent(thread)}/runs/${encodeURIComponent(run)}`;
+  if (!(await serverFetch(path, asUser(context))).ok) throw notFound("Run");
+  await next();
+};
 
 /** The run must have been started by the user, in this process. */
-export function guardRun({ runOwners }: UserGuards): MiddlewareHandler {
-  return async (context, next) => {
-    if (runOwners.ownerOf(context.req.param("run") ?? "") !== userOf(context)) throw notFound("Run");
-    await next();
-  };
-}
+export const guardRun: MiddlewareHandler = async (context, next) => {
+  if (runOwners.ownerOf(context.req.param("run") ?? "") !== userOf(context)) throw notFound("Run");
+  await next();
+};
 
 /** The assistant of a run must be one of the user or of the server. */
-export function guardAssistants({ serverFetch }: UserGuards): MiddlewareHandler {
-  return async (context, next) => {
-    for (const { assistant } of await runRequestsOf(context)) {
-      if (assistant === undefined) continue;
-      const path = `/assistants/${encodeURIComponent(assistant)}`;
-      if (!(await serverFetch(path, asUser(context))).ok) throw notFound("Assistant");
-    }
-    await next();
-  };
-}
+export const guardAssistants: MiddlewareHandler = async (context, next) => {
+  for (const { assistant } of await runRequestsOf(context)) {
+    if (assistant === undefined) continue;
+    const path = `/assistants/${encodeURIComponent(assistant)}`;
+    if (!(await serverFetch(path, asUser(context))).ok) throw notFound("Assistant");
+  }
+  await next();
+};
+
+/** What a client may send to say who it is. */
+const RIGHTS = ["authorization", "x-api-key", "x-auth-scheme"];
 
 /** A request of the server to itself, with the rights of the one that came in. */
 export function asUser({ req }: Context): RequestInit {
-  const headers = new Headers({ "content-type": "application/json" });
-  for (const name of ["authorization", "x-api-key", "x-auth-scheme"]) {
-    const value = req.header(name);
-    if (value !== undefined) headers.set(name, value);
-  }
-  return { headers };
+  const rights = [...req.raw.headers].filter(([name]) => RIGHTS.includes(name));
+  return { headers: new Headers([["content-type", "application/json"], ...rights]) };
 }
 
 function notFound(what: string): HTTPException {
@@ -193,16 +172,10 @@ export const RUN_ROUTES = [
   "/threads/:thread/commands",
 ];
 
-interface RunRequest {
-  /** The id or the name of a graph. Undefined for a command that goes on with a run, and for what the server will refuse. */
-  readonly assistant: string | undefined;
-  readonly webhook: unknown;
-}
-
 const STARTING_COMMANDS: readonly unknown[] = ["run.start", "input.respond"];
 
 /** A request without a run gives an empty list, and so does one that the server will refuse. */
-async function runRequestsOf({ req }: Context): Promise<readonly RunRequest[]> {
+async function runRequestsOf({ req }: Context) {
   if (req.method !== "POST") return [];
   const body: unknown = await req.json().catch(() => undefined);
   return [body].flat().flatMap((entry: unknown) => {
@@ -211,14 +184,13 @@ async function runRequestsOf({ req }: Context): Promise<readonly RunRequest[]> {
     if (isCommand && !STARTING_COMMANDS.includes(entry["method"])) return [];
     if (!isRecord(run)) return [];
     const { assistant_id: assistant, webhook } = run;
+    // A command that goes on with a run names none, and neither does what the server will refuse.
     return [{ assistant: typeof assistant === "string" ? assistant : undefined, webhook }];
   });
 }
 
 /** The user of a request, as the server has authenticated it. */
 function userOf(context: Context): string {
-  const auth: unknown = context.get("auth");
-  const user = isRecord(auth) ? auth["user"] : undefined;
-  const identity = isRecord(user) ? user["identity"] : undefined;
+  const identity: unknown = Object(Object(context.get("auth")).user).identity;
   return typeof identity === "string" ? identity : EVERYBODY;
 }

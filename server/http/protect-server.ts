@@ -17,8 +17,8 @@ import { copyMessage } from "../../src/history/message.js";
 import { isSerializedForm, MOST_LEVELS } from "../../src/history/storable.js";
 import { parseJson } from "../../src/shared/json.js";
 import { isRecord, recordsIn } from "../../src/shared/values.js";
-import type { ServerFetch } from "../../src/threads/langgraph/run-host.js";
-import type { RunOwners } from "../access/rights.js";
+import { serverFetch } from "../../src/threads/langgraph/run-host.js";
+import { runOwners } from "../access/access.js";
 import { asUser } from "./limits.js";
 
 /** The server cannot read a file that is nested more than 50 levels deep, and puts up to six around a body. */
@@ -39,22 +39,20 @@ const MESSAGE_ID = /^langchain(?:_core|,schema),(?:\w+,)*\w*Message(?:Chunk)?$/;
 const IMPORTS = { schema: messages, schema__messages: messages };
 
 /** Refuses a body that would block the server, or damage its files. */
-export function checkBody(): MiddlewareHandler {
-  return async ({ req }, next) => {
-    if (req.raw.body === null) return await next();
-    const text = await req.text();
-    const { levels, values } = sizeOf(text);
-    if (levels > MOST_LEVELS_OF_BODY)
-      throw tooLarge(`The body of a request may be nested at most ${MOST_LEVELS_OF_BODY} levels deep.`);
-    if (values > MOST_VALUES) throw tooLarge(`The body of a request may have at most ${MOST_VALUES} values.`);
-    // All are found before one is read, because reading makes an instance of whatever is inside.
-    for (const [place, form] of [...serializedIn(parseJson(text), "")]) {
-      const read: unknown = await load(JSON.stringify(form), { importMap: IMPORTS }).catch(() => undefined);
-      if (!messages.BaseMessage.isInstance(read)) throw refusal(place, PLAIN);
-    }
-    await next();
-  };
-}
+export const checkBody: MiddlewareHandler = async ({ req }, next) => {
+  if (req.raw.body === null) return await next();
+  const text = await req.text();
+  const { levels, values } = sizeOf(text);
+  if (levels > MOST_LEVELS_OF_BODY)
+    throw tooLarge(`The body of a request may be nested at most ${MOST_LEVELS_OF_BODY} levels deep.`);
+  if (values > MOST_VALUES) throw tooLarge(`The body of a request may have at most ${MOST_VALUES} values.`);
+  // All are found before one is read, because reading makes an instance of whatever is inside.
+  for (const [place, form] of [...serializedIn(parseJson(text), "")]) {
+    const read: unknown = await load(JSON.stringify(form), { importMap: IMPORTS }).catch(() => undefined);
+    if (!messages.BaseMessage.isInstance(read)) throw refusal(place, PLAIN);
+  }
+  await next();
+};
 
 /** Nothing limits what is sent over a WebSocket, and nothing checks what it asks for. */
 export const refuseSocket: Handler = () => {
@@ -64,44 +62,37 @@ export const refuseSocket: Handler = () => {
   });
 };
 
-interface RunningRuns {
-  readonly runOwners: RunOwners;
-  readonly serverFetch: ServerFetch;
-}
-
 /** Refuses to delete a run that goes on, or what it needs. Runs that wait can be deleted. */
-export function refuseWhileRunning({ runOwners, serverFetch }: RunningRuns): Handler {
-  return async (context, next) => {
-    const { thread, run, assistant } = context.req.param();
-    const read = async (path: string, body?: object): Promise<unknown> => {
-      const init = { ...asUser(context), ...(body && { method: "POST", body: JSON.stringify(body) }) };
-      const response = await serverFetch(path, init);
-      return response.ok ? await response.json() : undefined;
-    };
-    const threads = thread === undefined ? await threadsOf(assistant ?? "") : [thread];
-    for (const id of threads) {
-      const running = recordsIn(await read(`/threads/${encodeURIComponent(id)}/runs?status=running`));
-      if (running.some(({ run_id }) => run === undefined || run_id === run))
-        throw new HTTPException(409, {
-          message: `A run of the thread ${id} goes on. Cancel it, or wait until it has ended, and try again.`,
-        });
-    }
-    await next();
-
-    async function threadsOf(name: string): Promise<ReadonlySet<string>> {
-      const found = await read(`/assistants/${encodeURIComponent(name)}`);
-      const id = isRecord(found) ? String(found["assistant_id"]) : "";
-      const used = new Set(runOwners.threadsOf(id));
-      if (context.req.query("delete_threads") !== "true") return used;
-      for (let offset = 0; ; offset += PAGE) {
-        const query = { metadata: { assistant_id: id }, limit: PAGE, offset, select: ["thread_id"] };
-        const page = recordsIn(await read("/threads/search", query));
-        for (const { thread_id } of page) used.add(String(thread_id));
-        if (page.length < PAGE) return used;
-      }
-    }
+export const refuseWhileRunning: Handler = async (context, next) => {
+  const { thread, run, assistant } = context.req.param();
+  const read = async (path: string, body?: object): Promise<unknown> => {
+    const init = { ...asUser(context), ...(body && { method: "POST", body: JSON.stringify(body) }) };
+    const response = await serverFetch(path, init);
+    return response.ok ? await response.json() : undefined;
   };
-}
+  const threads = thread === undefined ? await threadsOf(assistant ?? "") : [thread];
+  for (const id of threads) {
+    const running = recordsIn(await read(`/threads/${encodeURIComponent(id)}/runs?status=running`));
+    if (running.some(({ run_id }) => run === undefined || run_id === run))
+      throw new HTTPException(409, {
+        message: `A run of the thread ${id} goes on. Cancel it, or wait until it has ended, and try again.`,
+      });
+  }
+  await next();
+
+  async function threadsOf(name: string): Promise<ReadonlySet<string>> {
+    const found = await read(`/assistants/${encodeURIComponent(name)}`);
+    const id = isRecord(found) ? String(found["assistant_id"]) : "";
+    const used = new Set(runOwners.threadsOf(id));
+    if (context.req.query("delete_threads") !== "true") return used;
+    for (let offset = 0; ; offset += PAGE) {
+      const query = { metadata: { assistant_id: id }, limit: PAGE, offset, select: ["thread_id"] };
+      const page = recordsIn(await read("/threads/search", query));
+      for (const { thread_id } of page) used.add(String(thread_id));
+      if (page.length < PAGE) return used;
+    }
+  }
+};
 
 /** Counts in one pass, because a parser needs seconds for a body that is nested millions of levels deep. */
 function sizeOf(json: string): { readonly levels: number; readonly values: number } {
@@ -134,7 +125,7 @@ function* serializedIn(value: unknown, path: string): Generator<readonly [place:
   }
   for (const [key, item] of Object.entries(value)) {
     const place = Array.isArray(value) ? `${path}[${key}]` : path === "" ? key : `${path}.${key}`;
-    if (isReservedName(key)) throw refusal(place, "must have another name: JavaScript reserves this one");
+    if (RESERVED_NAMES.has(key)) throw refusal(place, "must have another name: JavaScript reserves this one");
     if (typeof item === "number" && DELAY.test(place) && Math.abs(item) > MOST_SECONDS)
       throw refusal(place, `must be at most ${MOST_SECONDS}`);
     yield* serializedIn(item, place);
@@ -160,11 +151,7 @@ function tooLarge(message: string): HTTPException {
  * as an object of one thread has such a name, nothing of anybody is saved.
  */
 
-const RESERVED_NAMES: readonly string[] = ["__proto__", "constructor", "prototype"];
-
-function isReservedName(name: string): boolean {
-  return RESERVED_NAMES.includes(name);
-}
+const RESERVED_NAMES: ReadonlySet<string> = new Set(["__proto__", "constructor", "prototype"]);
 
 /**
  * Refuses calls with such a name in their arguments. The server keeps the arguments of a call that waits for approval as
@@ -177,7 +164,7 @@ export const refuseReservedNames: ChatMiddleware = chatMiddleware(
     const calls = result?.tool_calls ?? [];
     const refused = calls.filter(({ args }) => hasReservedName(args));
     if (result === undefined || refused.length === 0) return;
-    const error = `they must not have the names ${RESERVED_NAMES.map((name) => `\`${name}\``).join(", ")}`;
+    const error = `they must not have the names ${[...RESERVED_NAMES].map((name) => `\`${name}\``).join(", ")}`;
     const invalid = refused.map(({ args, ...call }) => ({
       ...call,
       args: JSON.stringify(args),
@@ -193,5 +180,5 @@ export const refuseReservedNames: ChatMiddleware = chatMiddleware(
 
 function hasReservedName(value: unknown): boolean {
   if (typeof value !== "object" || value === null) return false;
-  return Object.entries(value).some(([name, item]) => isReservedName(name) || hasReservedName(item));
+  return Object.entries(value).some(([name, item]) => RESERVED_NAMES.has(name) || hasReservedName(item));
 }

@@ -9,14 +9,6 @@ import { didYouMean } from "../../src/shared/text.js";
 import type { AgentEvent } from "../../src/threads/events.js";
 import { McpServer, type McpServerOptions } from "./mcp-server.js";
 
-interface McpTools {
-  /** Contract: never rejects. A server that cannot be used takes only its own tools with it. */
-  readonly load: (own: readonly string[]) => Promise<LoadedTools>;
-  readonly close: () => Promise<void>;
-  /** What there is before any server is connected. */
-  readonly unconnected: LoadedTools;
-}
-
 export interface LoadedTools {
   readonly tools: readonly NamedTool[];
   /** An event for each server that cannot be used now. */
@@ -32,11 +24,15 @@ interface NamedTool {
 }
 
 /** Servers connect when the tools are first loaded, and once for the process. */
-export function createMcpTools(settings: readonly McpServerOptions[]): McpTools {
+export function createMcpTools(settings: readonly McpServerOptions[]) {
   const servers = settings.map((options) => new McpServer(options));
   const nameTool = createToolNames();
 
-  /** @param own The names of the other tools of the graph. */
+  /**
+   * Contract: never rejects. A server that cannot be used takes only its own tools with it.
+   *
+   * @param own The names of the other tools of the graph.
+   */
   async function load(own: readonly string[]): Promise<LoadedTools> {
     const found = await Promise.allSettled(servers.map((server) => server.tools()));
     const tools: NamedTool[] = [];
@@ -62,10 +58,9 @@ export function createMcpTools(settings: readonly McpServerOptions[]): McpTools 
   const events = servers.map(({ name: server }) => ({ type: "mcp-server-failed" as const, server, reason }));
   return {
     load,
-    unconnected: { tools: [], events },
-    close: async () => {
-      await Promise.all(servers.map((server) => server.close()));
-    },
+    /** What there is before any server is connected. */
+    unconnected: { tools: [], events } satisfies LoadedTools,
+    close: async () => void (await Promise.all(servers.map((server) => server.close()))),
   };
 }
 

@@ -5,7 +5,7 @@ import type { DynamicStructuredTool } from "@langchain/core/tools";
 import { createRedact, type Redact } from "../../src/providers/failure/redact.js";
 import { importOptional } from "../../src/shared/import-optional.js";
 import { errorMessage, isError } from "../../src/shared/is-error.js";
-import { isRecord } from "../../src/shared/values.js";
+import { isRecord, recordsIn } from "../../src/shared/values.js";
 import { withDeadline } from "../../src/shared/waiting.js";
 import type { McpServerSettings } from "./read-mcp-file.js";
 
@@ -17,15 +17,7 @@ const PING_TIMEOUT = 5_000;
 const FIRST_DELAY = 1_000;
 const LONGEST_DELAY = 60_000;
 
-interface Connection {
-  readonly tools: ReadonlyMap<string, DynamicStructuredTool>;
-  readonly isClosed: () => boolean;
-  /** Whether the server has answered that it does not know the session. */
-  readonly isSessionLost: () => boolean;
-  /** Closes the connection if the server does not respond. All calls that go on fail then. */
-  readonly verify: () => Promise<void>;
-  readonly close: () => Promise<void>;
-}
+type Connection = Awaited<ReturnType<typeof openConnection>>;
 
 export interface McpServerOptions extends McpServerSettings {
   /** Contract: returns the time in milliseconds. */
@@ -83,7 +75,7 @@ export class McpServer {
       return [toolContent(content, structuredOf(artifacts)), artifacts];
     } catch (error) {
       if (isErrorOfTool(error)) throw error;
-      if (!isAborted(config)) await connection.verify();
+      if (!Object(Object(config).signal).aborted) await connection.verify();
       if (!connection.isClosed()) throw this.#redacted(error);
       if (connection.isSessionLost() && wasRefused(error)) return this.call(toolName, args, config);
       throw new Error(
@@ -134,10 +126,7 @@ export class McpServer {
  *
  * @param signal Aborts when nobody waits for the connection any more. It is closed then.
  */
-async function openConnection(
-  { name, connection }: McpServerOptions,
-  signal: AbortSignal,
-): Promise<Connection> {
+async function openConnection({ name, connection }: McpServerOptions, signal: AbortSignal) {
   const { MultiServerMCPClient, loadMcpTools } =
     await importOptional<typeof import("@langchain/mcp-adapters")>("@langchain/mcp-adapters");
   const { kind: _, ...fields } = connection;
@@ -190,7 +179,9 @@ async function openConnection(
       // Tools have the names of the server here.
       tools: new Map(tools.map((tool) => [tool.name, tool])),
       isClosed: () => isClosed,
+      /** Whether the server has answered that it does not know the session. */
       isSessionLost: () => isSessionLost,
+      /** Closes the connection if the server does not respond. All calls that go on fail then. */
       verify: async () => {
         if (!isClosed) await verify();
       },
@@ -214,15 +205,8 @@ function isErrorOfTool(error: unknown): boolean {
   return isError(error) && error.name === "ToolException" && !error.message.startsWith("Error calling tool");
 }
 
-function isAborted(config: object | undefined): boolean {
-  const signal: unknown = Reflect.get(Object(config), "signal");
-  return Reflect.get(Object(signal), "aborted") === true;
-}
-
 function structuredOf(artifacts: unknown): unknown {
-  if (!Array.isArray(artifacts)) return undefined;
-  const found: unknown = artifacts.find((artifact) => Object(artifact).type === "mcp_structured_content");
-  return Reflect.get(Object(found), "data");
+  return recordsIn(artifacts).find(({ type }) => type === "mcp_structured_content")?.["data"];
 }
 
 /*

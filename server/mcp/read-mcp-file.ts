@@ -39,20 +39,11 @@ const KNOWN = [...Object.keys(localSchema.shape), ...Object.keys(remoteSchema.sh
 
 /** How to reach a server. */
 type McpConnection =
-  | {
-      readonly kind: "local";
-      readonly command: string;
-      readonly args: string[];
-      readonly env?: Record<string, string> | undefined;
-      readonly cwd?: string | undefined;
-    }
-  | {
-      readonly kind: "remote";
-      readonly url: string;
-      /** Undefined: streamable HTTP, or server-sent events if the server has only those. */
-      readonly type: "http" | "sse" | undefined;
-      readonly headers?: Record<string, string> | undefined;
-    };
+  | ({ readonly kind: "local" } & Pick<z.output<typeof localSchema>, "command" | "args" | "env" | "cwd">)
+  | ({ readonly kind: "remote" } & Pick<z.output<typeof remoteSchema>, "url" | "headers"> & {
+        /** Undefined: streamable HTTP, or server-sent events if the server has only those. */
+        readonly type: "http" | "sse" | undefined;
+      });
 
 export interface McpServerSettings {
   readonly name: string;
@@ -94,13 +85,7 @@ function readServer(
   if (!isRecord(given)) throw problem(file, `Expected \`${place}\` to be an object.`);
   if (given["disabled"] === true) return undefined;
   const hint = didYouMeanIn(given, KNOWN);
-  const expanded = expandVariables(given, environment, place, (missing) =>
-    problem(
-      file,
-      `\`${missing.place}\` needs the environment variable \`${missing.name}\`, which is not set.`,
-    ),
-  );
-  const fields = Object(expanded) as Record<string, unknown>;
+  const fields = Object(expandVariables(given, environment, file, place)) as Record<string, unknown>;
   if ("command" in fields === "url" in fields)
     throw problem(file, `Expected \`${place}\` to have either a \`command\` or a \`url\`.${hint}`);
   if (hint !== "") throw problem(file, `\`${place}\` has an unknown field.${hint}`);
@@ -162,33 +147,20 @@ function problem(file: string, reason: string): InvalidSettingError {
 
 type Variables = Readonly<Record<string, string | undefined>>;
 
-interface MissingVariable {
-  readonly name: string;
-  /** The place of the text, such as `mcpServers.github.headers.Authorization`. */
-  readonly place: string;
-}
-
 const REFERENCE = /\$\{(\w+)(?::-([^}]*))?\}/g;
 
-/**
- * @param place The place of the value.
- * @param refuse Makes the error for a variable that is not set and has no default.
- */
-function expandVariables(
-  value: unknown,
-  variables: Variables,
-  place: string,
-  refuse: (missing: MissingVariable) => Error,
-): unknown {
+/** @param place The place of the value, such as `mcpServers.github.headers.Authorization`. */
+function expandVariables(value: unknown, variables: Variables, file: string, place: string): unknown {
   const inside = (item: unknown, name: string | number) =>
-    expandVariables(item, variables, `${place}.${name}`, refuse);
+    expandVariables(item, variables, file, `${place}.${name}`);
   if (Array.isArray(value)) return value.map(inside);
   if (isRecord(value))
     return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, inside(item, name)]));
   if (typeof value !== "string") return value;
   return value.replaceAll(REFERENCE, (_, name: string, otherwise: string | undefined) => {
     const text = variables[name] || otherwise;
-    if (text === undefined) throw refuse({ name, place });
+    if (text === undefined)
+      throw problem(file, `\`${place}\` needs the environment variable \`${name}\`, which is not set.`);
     return text;
   });
 }

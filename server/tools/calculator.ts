@@ -103,10 +103,7 @@ function evaluate(parser: Parser, expression: string): number | undefined {
 function format(value: number): string {
   if (Number.isSafeInteger(value)) return String(value);
   const digits = value.toPrecision(EXACT_DIGITS);
-  return Math.abs(value) > Number.MAX_SAFE_INTEGER ? shorten(digits) : String(Number(digits));
-}
-
-/** `1.50000000000000e+20` as `1.5e+20`. */
-function shorten(digits: string): string {
-  return digits.replace(/\.?0*(?=e|$)/, "");
+  // `1.50000000000000e+20` becomes `1.5e+20`.
+  const exponential = digits.replace(/\.?0*(?=e|$)/, "");
+  return Math.abs(value) > Number.MAX_SAFE_INTEGER ? exponential : String(Number(digits));
 }

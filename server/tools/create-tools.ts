@@ -15,11 +15,6 @@ export function createDeployTools(weather: WeatherOptions = {}): StructuredToolI
   ];
 }
 
-interface CurrentTimeOptions {
-  /** Contract: returns the current time; must not throw. @default () => new Date() */
-  readonly now?: () => Date;
-}
-
 const currentTimeSchema = z.object({
   timezone: z
     .string()
@@ -27,7 +22,8 @@ const currentTimeSchema = z.object({
     .describe('IANA name of a time zone, such as "Asia/Tokyo". UTC if left out.'),
 });
 
-export function createCurrentTimeTool({ now = () => new Date() }: CurrentTimeOptions = {}) {
+/** @param now Contract: returns the current time; must not throw. */
+export function createCurrentTimeTool({ now = () => new Date() } = {}) {
   return tool(
     ({ timezone }) => {
       const zone = timezone?.trim() || "UTC";

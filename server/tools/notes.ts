@@ -7,6 +7,7 @@ import { createHash } from "node:crypto";
 import { type ToolRuntime, tool } from "@langchain/core/tools";
 import type { BaseStore } from "@langchain/langgraph";
 import { z } from "zod/v4";
+import { hasMethods } from "../../src/shared/values.js";
 import { escapeText, escapeValue, searchItems, unescapeValue } from "../../src/threads/stores.js";
 
 type NoteStore = Pick<BaseStore, "put" | "search">;
@@ -24,7 +25,9 @@ const searchNotesSchema = z.object({
 export function createSaveNoteTool() {
   return tool(
     async ({ text }: z.infer<typeof saveNoteSchema>, runtime: ToolRuntime) => {
-      await readStore(runtime).put(NAMESPACE, deriveKey(text), escapeValue({ text }));
+      // The key is derived from the text, so that a note that is saved twice is kept once.
+      const key = createHash("sha256").update(escapeText(text)).digest("hex").slice(0, 32);
+      await readStore(runtime).put(NAMESPACE, key, escapeValue({ text }));
       return `Saved the note: ${text}`;
     },
     {
@@ -87,16 +90,7 @@ async function* notesIn(store: NoteStore, query?: string) {
 }
 
 function readStore({ store }: { readonly store: unknown }): NoteStore {
-  if (isNoteStore(store)) return store;
+  // The server's store comes from another copy of the class.
+  if (hasMethods(store, "put", "search")) return store as NoteStore;
   throw new Error("Notes need a store, and this graph runs without one. Compile it with a `store`.");
-}
-
-/** Checks the shape, because the server's store comes from another copy of the class. */
-function isNoteStore(store: unknown): store is NoteStore {
-  return typeof store === "object" && store !== null && "put" in store && "search" in store;
-}
-
-/** Derived from the text, so that a note that is saved twice is kept once. */
-function deriveKey(text: string): string {
-  return createHash("sha256").update(escapeText(text)).digest("hex").slice(0, 32);
 }

@@ -153,14 +153,10 @@ export async function applyRepair(
     // The answer of a store can be lost after it has written, so the thread itself decides.
     problem = errorText(error);
   }
-  let thread: Awaited<ReturnType<typeof store.read>>;
-  try {
-    thread = await store.read(ref);
-  } catch (error) {
-    return fail(
-      `${problem === undefined ? "" : `${problem} `}The thread cannot be read back: ${errorText(error)}`,
-      null,
-    );
+  const thread = await store.read(ref).catch(errorText);
+  if (typeof thread === "string") {
+    const before = problem === undefined ? "" : `${problem} `;
+    return fail(`${before}The thread cannot be read back: ${thread}`, null);
   }
   const written = thread.checkpointId ?? null;
   if (thread.content.kind !== "read") {
@@ -234,18 +230,16 @@ export async function* undo(
   entries: readonly ReceiptEntry[],
   options: UndoOptions = {},
 ): AsyncGenerator<UndoOutcome> {
-  const unwritten = new Set(entries.filter(isUnwritten).map(({ id }) => id));
   const intents = entries.filter((entry) => entry.kind === "intent");
+  const results = entries.filter((entry) => entry.kind === "result");
+  // Where somebody else was faster, the repair has written nothing.
+  const moved = results.filter(({ outcome }) => outcome === "moved" || outcome === "busy");
+  const unwritten = new Set(moved.map(({ id }) => id));
   for (const intent of intents.toReversed()) {
     if (unwritten.has(intent.id)) continue;
     if (options.threadIds !== undefined && !options.threadIds.includes(intent.threadId)) continue;
     yield await undoOne(store, intent, options);
   }
-}
-
-/** Somebody else was faster, so the repair has written nothing. */
-function isUnwritten(entry: ReceiptEntry): boolean {
-  return entry.kind === "result" && (entry.outcome === "moved" || entry.outcome === "busy");
 }
 
 async function undoOne(

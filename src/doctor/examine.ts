@@ -6,10 +6,11 @@ import { type Group, groupMessages, placeOfCall } from "../history/group.js";
 import { copyMessage, deriveId, isDerivedId } from "../history/message.js";
 import { issueOfShape, mendMessage, type ShapeIssue } from "../history/message-shape.js";
 import type { UnansweredCall } from "../history/open-calls.js";
-import { coerceMessage, convertMessage } from "../history/read-messages.js";
+import { convertMessage } from "../history/read-messages.js";
 import { callIdOf, isPlaceholder, isResult, markRecoveredResult } from "../history/result.js";
 import { DEPTH_DEMAND, isSerializedForm, storageDemand } from "../history/storable.js";
 import { isRecord, recordsIn } from "../shared/values.js";
+import { readMessages } from "../threads/commands.js";
 import { recoverCalls } from "../threads/leftovers.js";
 import { type StoredThread, withoutUndefined } from "./thread-store.js";
 
@@ -95,7 +96,7 @@ export function examineThread(
     ),
     orphans,
     duplicates,
-    misplaced: misplacedIn(messages, groups),
+    misplaced: misplacedIn(groups),
     unplaced,
   };
 }
@@ -108,11 +109,10 @@ function withId(found: ToolMessage, { group, place }: Pick<OpenCall, "group" | "
 
 /** What ended runs have left, as the next run reads it. */
 export function leftoversOf({ endedRuns }: StoredThread) {
-  const read = (values: readonly unknown[]) => values.flatMap((value) => coerceMessage(value) ?? []);
   return endedRuns.map(({ history, written, ...run }) => ({
     ...run,
-    history: read(history),
-    written: read(written),
+    history: readMessages(history),
+    written: readMessages(written),
   }));
 }
 
@@ -137,20 +137,14 @@ function describe(result: ToolMessage): string {
  * Results that stand among others, directly after the message with their calls, are in their place in any order.
  * LangGraph's delta channel has them in the order in which their tools ended, and no provider is known to mind.
  */
-function misplacedIn(messages: readonly BaseMessage[], groups: readonly Group[]): ReadonlySet<ToolMessage> {
-  const placeOf = new Map<BaseMessage, number>(messages.map((message, index) => [message, index]));
-  const misplaced = new Set<ToolMessage>();
-  for (const { head, results } of groups) {
-    const start = placeOf.get(head) ?? -1;
-    let end = start + 1;
-    for (let next = messages[end]; next !== undefined && isResult(next); next = messages[end]) end += 1;
-    for (const result of results) {
-      const place = result === undefined ? undefined : placeOf.get(result);
-      if (result !== undefined && place !== undefined && (place < start || place >= end))
-        misplaced.add(result);
-    }
-  }
-  return misplaced;
+function misplacedIn(groups: readonly Group[]): ReadonlySet<ToolMessage> {
+  const misplaced = groups.flatMap(({ results, answeredAt }, index) => {
+    const next = groups[index + 1]?.start ?? Number.POSITIVE_INFINITY;
+    return results.flatMap((result, place) =>
+      result !== undefined && (answeredAt[place] ?? 0) > next ? [result] : [],
+    );
+  });
+  return new Set(misplaced);
 }
 
 /*

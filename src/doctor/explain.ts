@@ -82,7 +82,8 @@ export function explain(
   options: { readonly dialect?: DialectName | undefined } = {},
 ): Explanation {
   const body = readRequestBody(given);
-  const { messages, foreign, length } = body ?? readMessages(given);
+  const { messages, foreign, entries } = body ?? readMessages(given);
+  const { length } = entries;
   const { dialect = body?.dialect ?? "strict" } = options;
   const at = new Map(messages.map(({ message, index }) => [index, message] as const).toReversed());
   const violations = violationsAt(
@@ -91,19 +92,17 @@ export function explain(
     (place) => messages[place]?.index ?? length,
   );
   const broken = (body === undefined ? violations : violationsOfBody(body, violations, dialect)).map(
-    ({ rule, index, message, grade, ids }): Reason => {
-      return {
-        code: codeOf(rule),
-        rule,
-        meaning: RULES[rule].meaning,
-        index,
-        messageId: at.get(index)?.id ?? null,
-        callIds: isAboutPairing(rule) ? ids : [],
-        providerSays: grade === "inferred" ? null : wordsFor(rule, message, ids[0], body),
-        grade,
-        mend: MENDS[rule] ?? AT_REQUEST,
-      };
-    },
+    ({ rule, index, message, grade, ids }): Reason => ({
+      code: codeOf(rule),
+      rule,
+      meaning: RULES[rule].meaning,
+      index,
+      messageId: at.get(index)?.id ?? null,
+      callIds: isAboutPairing(rule) ? ids : [],
+      providerSays: grade === "inferred" ? null : wordsFor(rule, message, ids[0], body),
+      grade,
+      mend: MENDS[rule] ?? AT_REQUEST,
+    }),
   );
   const taken = foreign.map((index) => ({ ...NOT_A_MESSAGE, index }));
   const reasons = [...taken, ...broken].sort((one, other) => one.index - other.index);
@@ -123,11 +122,11 @@ const NOT_A_MESSAGE: Omit<Reason, "index"> = {
   mend: "Take the value out.",
 };
 
-function readMessages(given: unknown): Pick<RequestBody, "messages" | "foreign" | "length"> {
+function readMessages(given: unknown): Pick<RequestBody, "messages" | "foreign" | "entries"> {
   if (!Array.isArray(given))
     throw new InvalidMessageError("messages", given, "a list of messages, or the body of a request");
   const { messages, foreign } = readList(given);
-  return { messages, foreign: foreign.map(({ index }) => index), length: given.length };
+  return { messages, foreign: foreign.map(({ index }) => index), entries: given };
 }
 
 /** The words of a rule, as the provider has them for this call. Null if nobody knows those. */
@@ -150,7 +149,7 @@ type Placed = ReturnType<typeof violationsAt>[number];
 
 /** A body is what the provider has got, so a rule that nobody has seen applied is no reason, with exceptions. */
 function violationsOfBody(
-  { faults, beginsWithUser, length }: RequestBody,
+  { faults, beginsWithUser, entries }: RequestBody,
   violations: readonly Placed[],
   dialect: DialectName,
 ): Placed[] {
@@ -158,7 +157,7 @@ function violationsOfBody(
     grade !== "inferred" ||
     rule === "duplicate-result" ||
     rule === "role" ||
-    (rule === "empty-history" && length === 0);
+    (rule === "empty-history" && entries.length === 0);
   const applied = violations.filter(
     (violation) => isApplied(violation) && !(violation.rule === "first-user" && beginsWithUser),
   );

@@ -158,20 +158,9 @@ const HEALED: ReadonlySet<FixKind> = new Set<FixKind>(["recover", "close", "take
 
 /** Results that are not where a provider wants them. */
 const RESULT_FAULTS = {
-  orphan: {
-    code: "pairing/orphan-result",
-    rules: ["orphan-result"],
-    fix: "take-out",
-    what: "has no call before it",
-  },
-  duplicate: {
-    code: "pairing/duplicate-result",
-    rules: ["duplicate-result", "orphan-result"],
-    fix: "take-out",
-    what: "is a second one",
-  },
+  orphan: { rules: ["orphan-result"], fix: "take-out", what: "has no call before it" },
+  duplicate: { rules: ["duplicate-result", "orphan-result"], fix: "take-out", what: "is a second one" },
   misplaced: {
-    code: "pairing/misplaced-result",
     rules: ["orphan-result", "result-order", "missing-result"],
     fix: "move",
     what: "does not directly follow the message with its call",
@@ -206,9 +195,10 @@ function pairingFindings(
   const ofResult =
     (kind: keyof typeof RESULT_FAULTS) =>
     (message: ToolMessage): Finding => {
-      const { code, rules, fix, what } = RESULT_FAULTS[kind];
+      const { rules, fix, what } = RESULT_FAULTS[kind];
       const id = callIdOf(message);
-      return finding(code, "error", `The result${of(message.name)} for the call \`${id}\` ${what}.`, fix, {
+      const evidence = `The result${of(message.name)} for the call \`${id}\` ${what}.`;
+      return finding(`pairing/${kind}-result`, "error", evidence, fix, {
         ...about(message, id, message.name),
         ...says(rules, message, headOf.get(message) ?? message),
       });

@@ -1,27 +1,27 @@
 /** Reads and writes threads through the user's own graph. */
 
 import { types } from "node:util";
+import type { BaseMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { BaseCheckpointSaver, Checkpoint, CheckpointTuple, StateSnapshot } from "@langchain/langgraph";
 import { InvalidSettingError, TetherError } from "../errors.js";
 import { unansweredCalls } from "../history/open-calls.js";
-import { coerceMessage, convertMessage } from "../history/read-messages.js";
+import { convertMessage } from "../history/read-messages.js";
 import { isPlaceholder, isResult } from "../history/result.js";
-import { isRecord } from "../shared/values.js";
+import { safely } from "../shared/json.js";
+import { hasMethods, isRecord } from "../shared/values.js";
 import { endsAfterModel } from "../threads/agent-leftovers.js";
 import { type ArchiveReader, readArchive } from "../threads/archive.js";
+import { readMessages } from "../threads/commands.js";
 import { guardHead } from "../threads/guard-head.js";
 import { pairedMessagesDeltaReducer } from "../threads/langgraph/channels.js";
 import {
   hasFailedTask,
-  hasNewInput,
-  listThreads,
   nodesToEnter,
   readDelta,
   sentNodes,
   waitingInterrupts,
   waitsForNode,
-  writesOfLostRun,
   writtenChannels,
 } from "../threads/langgraph/read-checkpoints.js";
 import { isSaver } from "../threads/langgraph/replace-methods.js";
@@ -36,7 +36,7 @@ import {
   unwrapped,
   writeMessages,
 } from "../threads/langgraph/swap-channel.js";
-import { type CheckpointStep, isForked, readLeftovers, removalsOf, walkBack } from "../threads/leftovers.js";
+import { isAddedBetweenRuns, isForked, walkLeftovers } from "../threads/leftovers.js";
 import {
   checkpointsOf,
   isBeforeModel,
@@ -134,13 +134,42 @@ function readingStore(
       throw new Error("A thread is written through its graph, and none is named.");
     },
     steps: (ref, wanted) => readSteps(opened, ref, wanted),
-    archived: isArchiveReader(items) ? ({ threadId }, ids) => readArchive(items, threadId, ids) : undefined,
+    archived: hasMethods(items, "get")
+      ? ({ threadId }, ids) => readArchive(items as ArchiveReader, threadId, ids)
+      : undefined,
     close: async () => close?.(),
   };
 }
 
-const isArchiveReader = (store: unknown): store is ArchiveReader =>
-  isRecord(store) && typeof Reflect.get(store, "get") === "function";
+/**
+ * The threads of any checkpointer, and the subgraphs in them. A checkpointer has no method for this, so it reads every
+ * checkpoint. Only what decides about a thread is kept: its latest checkpoint.
+ */
+async function* listThreads(
+  saver: BaseCheckpointSaver,
+  { threadIds, metadata, since, limit = Number.POSITIVE_INFINITY }: ThreadSelection,
+): AsyncGenerator<ThreadRef> {
+  const met = new Set<string>();
+  let count = 0;
+  for (const thread_id of threadIds ?? [undefined]) {
+    const config = { configurable: thread_id === undefined ? {} : { thread_id } };
+    // The first checkpoint of a thread that is listed is its latest one.
+    for await (const tuple of saver.list(config)) {
+      if (count >= limit) return;
+      const { thread_id: threadId, checkpoint_ns: namespace = "" } = { ...tuple.config.configurable };
+      const key = JSON.stringify([threadId, namespace]);
+      if (typeof threadId !== "string" || met.has(key)) continue;
+      met.add(key);
+      const known: unknown = tuple.metadata;
+      const isMeant = Object.entries({ ...metadata }).every(
+        ([name, value]) => isRecord(known) && known[name] === value,
+      );
+      if (!isMeant || (since !== undefined && new Date(tuple.checkpoint.ts) < since)) continue;
+      count += 1;
+      yield { threadId, namespace: String(namespace) };
+    }
+  }
+}
 
 /*
  * A thread of the user's own graph, in the same process.
@@ -160,16 +189,15 @@ export interface GraphThread {
   readonly checkpointer?: BaseCheckpointSaver | undefined;
 }
 
-interface OpenedGraph {
-  readonly graph: ForeignGraph;
-  readonly saver: BaseCheckpointSaver;
-}
-
 /** What threads are read with. */
 interface Opened {
   /** Undefined: nobody has the graph at hand. */
   readonly graph: ForeignGraph | undefined;
   readonly saver: BaseCheckpointSaver;
+}
+
+interface OpenedGraph extends Opened {
+  readonly graph: ForeignGraph;
 }
 
 /** @throws InvalidSettingError if the graph or its checkpointer cannot be used. */
@@ -197,13 +225,6 @@ export function isGraphThread(value: object): value is GraphThread {
   return "graph" in value && "config" in value;
 }
 
-/** @throws InvalidSettingError if the config names no thread. */
-function threadIdOf({ configurable }: RunnableConfig): string {
-  const id: unknown = configurable?.["thread_id"];
-  if (typeof id === "string" && id !== "") return id;
-  throw InvalidSettingError.expected("config.configurable.thread_id", "the id of a thread", id);
-}
-
 /*
  * Reads a thread of a graph: the stored list, what its own graph makes of it, and what ended runs left.
  */
@@ -214,11 +235,9 @@ async function readThread({ graph, saver: given }: Opened, ref: ThreadRef): Prom
   const saver = pinMessages(given);
   const place = { configurable: { thread_id: threadId, checkpoint_ns: namespace } };
   const base = { threadId, namespace, endedRuns: [], otherChannels: [], openTasks: undefined } as const;
-  let tuple: CheckpointTuple | undefined;
-  try {
-    tuple = await saver.getTuple(place);
-  } catch (error) {
-    const content = { kind: "unreadable", reason: errorText(error) } as const;
+  const tuple = await saver.getTuple(place).catch(errorText);
+  if (typeof tuple === "string") {
+    const content = { kind: "unreadable", reason: tuple } as const;
     return { ...base, checkpointId: undefined, status: "error", content };
   }
   if (tuple === undefined)
@@ -241,7 +260,8 @@ async function readThread({ graph, saver: given }: Opened, ref: ThreadRef): Prom
     updatedAt: tuple.checkpoint.ts,
     status: statusOf(graph, tuple, shown),
     content,
-    endedRuns: content.kind === "read" || content.kind === "bricked" ? await endedRunsOf(opened, tuple) : [],
+    endedRuns:
+      content.kind === "read" || content.kind === "bricked" ? await findEndedRuns(opened, tuple) : [],
     openTasks: graph && (tasks ?? []).filter(({ node }) => shown?.next.includes(node)),
     otherChannels: Object.keys(values).filter((name) => name !== MESSAGES && isOwnName(name)),
     otherGraph,
@@ -254,31 +274,20 @@ type Own =
   | { readonly kind: "read"; readonly state: StateSnapshot }
   | { readonly kind: "failed"; readonly reason: string };
 
-type Place = {
-  readonly configurable: {
-    readonly thread_id: string;
-    readonly checkpoint_ns: string;
-    readonly checkpoint_id?: string;
-  };
-};
-
 /** What the thread's own graph shows, as any code of the user would read it. */
-async function readOwn({ graph, saver }: OpenedGraph, place: Place): Promise<Own> {
-  try {
-    return { kind: "read", state: await readState(graph, saver, place) };
-  } catch (error) {
-    return { kind: "failed", reason: errorText(error) };
-  }
+function readOwn({ graph, saver }: OpenedGraph, place: RunnableConfig): Promise<Own> {
+  return readState(graph, saver, place).then(
+    (state) => ({ kind: "read", state }),
+    (error: unknown) => ({ kind: "failed", reason: errorText(error) }),
+  );
 }
 
 /** Undefined without a graph, too. */
-async function readTolerantly({ graph, saver }: Opened, place: Place): Promise<StateSnapshot | undefined> {
-  if (graph === undefined) return undefined;
-  try {
-    return await readState(graph, saver, place, channelOf(graph));
-  } catch {
-    return undefined;
-  }
+async function readTolerantly(
+  { graph, saver }: Opened,
+  place: RunnableConfig,
+): Promise<StateSnapshot | undefined> {
+  return graph && readState(graph, saver, place, channelOf(graph)).catch(() => undefined);
 }
 
 function channelOf(graph: ForeignGraph): object {
@@ -302,13 +311,10 @@ async function listAt(
   // The channel stores only what was added, so its value is made from earlier checkpoints. Its own reducer shows what
   // the user's code sees, even if that list is broken.
   for (const channel of [undefined, channelOf(graph)]) {
-    try {
-      const { values } = await readState(graph, saver, config, channel);
-      const list: unknown = values[MESSAGES];
-      if (Array.isArray(list)) return list;
-    } catch {
-      // The next channel does not throw for a removal of an unknown message.
-    }
+    // The second channel does not throw for a removal of an unknown message.
+    const state = await readState(graph, saver, config, channel).catch(() => undefined);
+    const list: unknown = state?.values[MESSAGES];
+    if (Array.isArray(list)) return list;
   }
   return undefined;
 }
@@ -316,20 +322,6 @@ async function listAt(
 function contentOf(list: readonly unknown[] | undefined, own: Own | undefined): StoredMessages {
   if (own?.kind === "failed") return { kind: "bricked", reason: own.reason, messages: list };
   return list === undefined ? { kind: "none" } : { kind: "read", messages: list };
-}
-
-async function endedRunsOf(opened: Opened, tuple: CheckpointTuple) {
-  const { saver } = opened;
-  const hydrated = async (found: CheckpointTuple): Promise<CheckpointTuple> => {
-    const list = await listAt(opened, found);
-    const channel_values = { ...found.checkpoint.channel_values, [MESSAGES]: list ?? [] };
-    return { ...found, checkpoint: { ...found.checkpoint, channel_values } };
-  };
-  const read = async (config: RunnableConfig) => {
-    const found = await saver.getTuple(config);
-    return found && hydrated(found);
-  };
-  return findEndedRuns(await hydrated(tuple), read, saver);
 }
 
 function statusOf(
@@ -375,8 +367,7 @@ async function readSteps(
 
 async function stepOf(opened: Opened, tuple: CheckpointTuple): Promise<ThreadStep> {
   const { checkpoint, metadata = {}, config, parentConfig } = tuple;
-  const { thread_id, checkpoint_ns = "", checkpoint_id } = Object(config.configurable);
-  const shown = await readTolerantly(opened, { configurable: { thread_id, checkpoint_ns, checkpoint_id } });
+  const shown = await readTolerantly(opened, config);
   return {
     checkpointId: checkpoint.id,
     parentId: parentConfig?.configurable?.["checkpoint_id"],
@@ -453,13 +444,18 @@ const nodesOf = ({ nodes }: OpenedGraph["graph"]): string[] =>
 
 /** The nodes that the latest superstep ran, or that wait to run. */
 function candidates(head: CheckpointTuple | undefined): string[] {
-  const { versions_seen = {} } = { ...head?.checkpoint };
   const latest = (seen: object) =>
     Math.max(...Object.values(seen).map((version) => Number.parseFloat(String(version))));
-  return Object.entries(versions_seen)
-    .filter(([name, seen]) => !name.startsWith("__") && Object.keys(seen).length > 0)
+  return nodesThatRan({ ...head?.checkpoint })
     .sort(([, one], [, other]) => latest(other) - latest(one))
     .map(([name]) => name);
+}
+
+/** The nodes that have run, each with the versions of the channels that it saw. */
+function nodesThatRan({ versions_seen = {} }: Partial<Checkpoint>): [name: string, seen: object][] {
+  return Object.entries(versions_seen).filter(
+    ([name, seen]) => !name.startsWith("__") && Object.keys(seen).length > 0,
+  );
 }
 
 /**
@@ -494,76 +490,56 @@ const CHECKPOINTS_TO_READ = 1000;
 /**
  * Walks back from the latest checkpoint to the one in which the first call without a result was made, and over all runs
  * that ended before they looked for leftovers themselves.
- *
- * @param latest With the complete list of messages, as `read` gives it.
  */
-async function findEndedRuns(
-  latest: CheckpointTuple,
-  read: (config: RunnableConfig) => Promise<CheckpointTuple | undefined>,
-  saver: BaseCheckpointSaver,
-): Promise<readonly EndedRun[]> {
+async function findEndedRuns(opened: Opened, tuple: CheckpointTuple): Promise<readonly EndedRun[]> {
   const found: EndedRun[] = [];
+  const { saver } = opened;
+  const hydrated = async (one: CheckpointTuple): Promise<CheckpointTuple> => {
+    const list = await listAt(opened, one);
+    const channel_values = { ...one.checkpoint.channel_values, [MESSAGES]: list ?? [] };
+    return { ...one, checkpoint: { ...one.checkpoint, channel_values } };
+  };
+  const read = async (config: RunnableConfig) => {
+    const one = await saver.getTuple(config);
+    return one && hydrated(one);
+  };
+  const latest = await hydrated(tuple);
+  const checkpoints = { ...checkpointsOf(saver, latest), read };
   const wanted = idsOfUnansweredCalls(latest);
-  const removed = new Set<string>();
-  const from = { fate: "discarded", most: CHECKPOINTS_TO_READ } as const;
   /** Whether a run that comes next looks no further. Beyond, only results are looked for. */
   let isPassed = false;
-  for await (const step of walkBack(latest, read, from)) {
+  const goesOn = (checkpoint: CheckpointTuple): boolean => {
+    isPassed ||=
+      !isAddedBetweenRuns(checkpoint) && !waitsForNode(checkpoint, "patch") && !isBeforeModel(checkpoint);
+    return !isPassed || messagesOf(checkpoint).some(({ id }) => wanted.has(id));
+  };
+  const ended = { input: {}, checkpoints, ownState: { keys: [] } };
+  for await (const { step, left, lost } of walkLeftovers(ended, CHECKPOINTS_TO_READ, goesOn)) {
     const { checkpoint, child, fate } = step;
-    if (fate !== "applied") {
-      const isInBranch =
-        child !== undefined && (await isForked(step, checkpointsOf(saver)).catch(() => false));
-      const runs = endedRunsAt(step, new Set(removed)).map((run) =>
-        isInBranch || isPassed ? ofResults(run) : run,
-      );
-      found.unshift(
-        ...runs.filter(
-          ({ written, interrupts, unstarted, nodes }) =>
-            [written, interrupts, unstarted].some(isFilled) || endsAfterModel(nodes),
-        ),
-      );
-    }
-    const isWanted = messagesOf(checkpoint).some(({ id }) => wanted.has(id));
-    const isUnread = hasNewInput(checkpoint) || checkpoint.metadata?.source === "update";
-    isPassed ||= !isUnread && !waitsForNode(checkpoint, "patch") && !isBeforeModel(checkpoint);
-    if (isPassed && !isWanted) break;
-    for (const id of removalsOf(checkpoint.checkpoint.channel_values["__start__"])) removed.add(id);
+    // Another branch has the other messages, or a run has passed them.
+    const hasOnlyResults = isPassed || (await isForked(step, checkpoints).catch(() => false));
+    const { history, interrupts, nodes, unstarted, removed } = left;
+    const run = {
+      checkpointId: checkpoint.checkpoint.id,
+      history,
+      removed,
+      otherChannels: writtenChannels(checkpoint).filter((name) => name !== "messages"),
+    };
+    const kept = (written: readonly BaseMessage[]) => (hasOnlyResults ? written.filter(isResult) : written);
+    const ofTasks = child === undefined ? "pending" : fate === "folded" ? "applied" : "discarded";
+    const runs: EndedRun[] = [
+      // What an update of the state took over can be gone again, for example after an undo.
+      { ...run, fate: ofTasks, written: kept(left.written), interrupts, unstarted, nodes },
+      // LangGraph drops what a killed run wrote: only the next run with input puts it back.
+      { ...run, fate: "discarded", written: kept(lost), interrupts: [], unstarted: [], nodes: [] },
+    ];
+    found.unshift(...runs.filter(hasLeftSomething));
   }
   return found;
 }
 
-/**
- * What the finished tasks of a checkpoint have left, and a run that was killed before it could save its next
- * checkpoint. LangGraph drops the writes of the latter: only the next run with input puts them back.
- */
-function endedRunsAt({ checkpoint, child, fate }: CheckpointStep, removed: ReadonlySet<string>): EndedRun[] {
-  const lost = writesOfLostRun(checkpoint, child, "messages").flat();
-  // What an update of the state took over can be gone again, for example after an undo.
-  const { history, written, interrupts, unstarted, nodes } = readLeftovers(
-    checkpoint,
-    checkpoint.checkpoint.channel_values["messages"],
-    { fate: "discarded", keys: [], lost: [] },
-  );
-  const run = {
-    checkpointId: checkpoint.checkpoint.id,
-    history,
-    removed,
-    otherChannels: writtenChannels(checkpoint).filter((name) => name !== "messages"),
-  };
-  const ofTasks = child === undefined ? "pending" : fate === "folded" ? "applied" : "discarded";
-  return [
-    { ...run, fate: ofTasks, written, interrupts, unstarted, nodes },
-    { ...run, fate: "discarded", written: lost, interrupts: [], unstarted: [], nodes: [] },
-  ];
-}
-
-const isFilled = ({ length }: readonly unknown[]): boolean => length > 0;
-
-/** Another branch has the other messages, or a run has passed them. */
-function ofResults(run: EndedRun): EndedRun {
-  const written = run.written.flatMap((value) => coerceMessage(value) ?? []).filter(isResult);
-  return { ...run, written };
-}
+const hasLeftSomething = ({ written, interrupts, unstarted, nodes }: EndedRun): boolean =>
+  written.length + interrupts.length + unstarted.length > 0 || endsAfterModel(nodes);
 
 /** The ids of the messages whose calls have no result of their tool. */
 function idsOfUnansweredCalls(checkpoint: CheckpointTuple): ReadonlySet<string | undefined> {
@@ -574,8 +550,7 @@ function idsOfUnansweredCalls(checkpoint: CheckpointTuple): ReadonlySet<string |
 }
 
 function messagesOf({ checkpoint }: CheckpointTuple) {
-  const list: unknown = checkpoint.channel_values["messages"];
-  return Array.isArray(list) ? list.flatMap((value) => coerceMessage(value) ?? []) : [];
+  return readMessages(checkpoint.channel_values[MESSAGES]);
 }
 
 /** Whether a channel is one of the user. LangGraph's own have a colon or underscores in their names. */
@@ -603,20 +578,15 @@ function mendedByNodes({ checkpoint: { versions_seen = {} } }: CheckpointTuple):
  * another graph would drop the channels that this graph does not know. Several agents can share one database, and a
  * checkpoint does not name its graph.
  */
-function otherGraphReason(
-  graph: ForeignGraph,
-  checkpoint: Pick<Checkpoint, "channel_values" | "channel_versions" | "versions_seen">,
-): string | undefined {
+function otherGraphReason(graph: ForeignGraph, checkpoint: Checkpoint): string | undefined {
   const { channels, nodes } = graph;
-  const { channel_values, versions_seen } = checkpoint;
+  const { channel_values } = checkpoint;
   const unknown = Object.keys(channel_values).filter(
     (name) => name !== MESSAGES && isOwnName(name) && !Object.hasOwn(channels, name),
   );
   if (unknown.length > 0)
     return `The thread has values that this graph does not know, and a write would drop them: ${unknown.join(", ")}. Name the graph that the thread belongs to.`;
-  const ran = Object.entries(versions_seen ?? {})
-    .filter(([name, seen]) => !name.startsWith("__") && Object.keys(seen).length > 0)
-    .map(([name]) => name);
+  const ran = nodesThatRan(checkpoint).map(([name]) => name);
   if (ran.length > 0 && !ran.some((name) => Object.hasOwn(nodes, name)))
     return `Another graph has run the thread: its nodes were ${ran.join(", ")}, and this graph has none of them. Name the graph that the thread belongs to.`;
   const entry = unreachedEntry(graph, checkpoint);
@@ -634,7 +604,7 @@ function otherGraphReason(
  */
 function unreachedEntry(
   graph: ForeignGraph,
-  { channel_versions, versions_seen }: Pick<Checkpoint, "channel_versions" | "versions_seen">,
+  { channel_versions, versions_seen }: Checkpoint,
 ): string | undefined {
   const edges: unknown = Reflect.get(Object(Reflect.get(graph, "builder")), "edges");
   if (versions_seen?.["__start__"] === undefined || !types.isSet(edges)) return undefined;
@@ -649,12 +619,10 @@ function unreachedEntry(
 
 /** Whether each checkpoint of a graph with this channel can have a value of it, also if nobody wrote one. */
 function hasDefault(channel: object | undefined): boolean {
-  try {
-    const fresh = Object(Reflect.apply(Reflect.get(Object(channel), "fromCheckpoint"), channel, [undefined]));
-    return fresh.isAvailable() === true;
-  } catch {
-    return false;
-  }
+  return safely(() => {
+    const fresh = Reflect.apply(Reflect.get(Object(channel), "fromCheckpoint"), channel, [undefined]);
+    return Object(fresh).isAvailable() === true;
+  }, false);
 }
 
 /*
@@ -674,7 +642,11 @@ export type ThreadPlace = GraphThread | StoreThread;
 export function placeOf(place: ThreadPlace): StoreThread {
   if (!isGraphThread(place)) return place;
   const { config, graph, checkpointer } = place;
-  const threadId = threadIdOf(config);
-  const namespace = String(config.configurable?.["checkpoint_ns"] ?? "");
-  return { store: createGraphStore({ graph, checkpointer }), ref: { threadId, namespace } };
+  const { thread_id: threadId, checkpoint_ns: namespace = "" } = { ...config.configurable };
+  if (typeof threadId !== "string" || threadId === "")
+    throw InvalidSettingError.expected("config.configurable.thread_id", "the id of a thread", threadId);
+  return {
+    store: createGraphStore({ graph, checkpointer }),
+    ref: { threadId, namespace: String(namespace) },
+  };
 }

@@ -1,7 +1,7 @@
 /** What a thread has when the next message of its user comes: what the next run recovers, closes and sends. */
 
 import { type BaseMessage, HumanMessage, type ToolMessage } from "@langchain/core/messages";
-import { type Group, placeOfCall } from "../history/group.js";
+import { placeOfCall } from "../history/group.js";
 import { type UnansweredCall, unansweredCalls } from "../history/open-calls.js";
 import { reduceMessages } from "../history/reducer/reduce-messages.js";
 import { createPlaceholder, isPlaceholder, markRecoveredResult } from "../history/result.js";
@@ -77,33 +77,21 @@ function withResults(
   results: readonly ToolMessage[],
 ): BaseMessage[] {
   const inserted = new Map<number, BaseMessage[]>();
-  const replaced = new Map<BaseMessage, BaseMessage>();
-  const missing = new Map<Group, { readonly place: number; readonly result: ToolMessage }[]>();
+  const replaced = new Map<number, BaseMessage>();
   for (const [index, { group, place }] of calls.entries()) {
-    const [result, madeUp] = [results[index], group.results[place]];
+    const { start, answeredAt } = group;
+    const [result, former] = [results[index], answeredAt[place]];
     if (result === undefined) continue;
-    if (madeUp === undefined) addToList(missing, group, { place, result });
-    else if (!isPlaceholder(result)) replaced.set(madeUp, result);
-  }
-  for (const [group, waiting] of missing) {
-    const placeOf = new Map<unknown, number>(
-      group.results.flatMap((result, place) => (result === undefined ? [] : [[result, place]])),
-    );
-    let index = group.start + 1;
-    let first = 0;
-    const insertUpTo = (place: number): void => {
-      for (let next = waiting[first]; next !== undefined && next.place < place; next = waiting[first]) {
-        addToList(inserted, index, next.result);
-        first += 1;
-      }
-    };
-    for (let place = placeOf.get(history[index]); place !== undefined; place = placeOf.get(history[index])) {
-      insertUpTo(place);
-      index += 1;
+    if (former !== undefined) {
+      if (!isPlaceholder(result)) replaced.set(former, result);
+      continue;
     }
-    insertUpTo(Number.POSITIVE_INFINITY);
+    const earlier = answeredAt.slice(0, place);
+    let at = start + 1;
+    while (earlier.includes(at)) at += 1;
+    addToList(inserted, at, result);
   }
   return [...history.entries()]
-    .flatMap(([index, message]) => [...(inserted.get(index) ?? []), replaced.get(message) ?? message])
+    .flatMap(([index, message]) => [...(inserted.get(index) ?? []), replaced.get(index) ?? message])
     .concat(inserted.get(history.length) ?? []);
 }

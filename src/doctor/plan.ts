@@ -8,7 +8,6 @@ import { coerceMessage } from "../history/read-messages.js";
 import { reduceMessages } from "../history/reducer/reduce-messages.js";
 import { callIdOf, causeInHistory, createPlaceholder, isResult } from "../history/result.js";
 import { isSerializedForm } from "../history/storable.js";
-import { addToList } from "../shared/values.js";
 import { type Examination, examineThread, idIn, type OpenCall, storedValueOf } from "./examine.js";
 import type { RepairStepKind } from "./finding.js";
 import { type StoredThread, toStoredJson } from "./thread-store.js";
@@ -63,13 +62,11 @@ function writtenHeads({ openCalls, unsentCalls, list }: Examination): ReadonlySe
 
 /** The list with each message directly followed by its results, in call order. */
 function arrange({ groups, openCalls }: Examination, thread: StoredThread): BaseMessage[] {
-  const openIn = new Map<unknown, OpenCall[]>();
-  for (const open of openCalls) addToList(openIn, open.group, open);
+  const openOf = new Map(openCalls.map((open) => [open.call, open]));
   return groups.flatMap((group, index) => {
     const next = groups[index + 1]?.head;
-    const openAt = new Map(openIn.get(group)?.map((open) => [open.place, open]));
-    const results = group.calls.map((_, place) => {
-      const open = openAt.get(place);
+    const results = group.calls.map((call, place) => {
+      const open = openOf.get(call);
       if (open === undefined) return group.results[place];
       if (open.recovered !== undefined) return open.recovered;
       return open.isLeftOpen ? undefined : closing(open, next, thread);
@@ -235,30 +232,21 @@ function stepsOf(found: Examination, after: readonly BaseMessage[]): RepairStep[
 const OF_THREAD = { messageId: null, callId: null, tool: null, from: null, to: null };
 
 function stepOf({ call, place, recovered, standIn }: OpenCall, start: number | undefined): RepairStep {
-  const fields = {
-    ...OF_THREAD,
+  const name = nameOf(call.name);
+  const [kind, description] =
+    recovered === undefined
+      ? (["close", `A result is written for the call of ${name}, which has none.`] as const)
+      : standIn === undefined
+        ? (["recover", `The result that ${name} returned is put after its call.`] as const)
+        : (["replace", `The result that ${name} returned replaces one that was made up.`] as const);
+  return {
+    kind,
     messageId: recovered?.id ?? null,
     callId: call.id,
     tool: call.name,
+    from: null,
     to: start === undefined ? null : start + 1 + place,
-  };
-  const name = nameOf(call.name);
-  if (recovered === undefined)
-    return {
-      ...fields,
-      kind: "close",
-      description: `A result is written for the call of ${name}, which has none.`,
-    };
-  if (standIn === undefined)
-    return {
-      ...fields,
-      kind: "recover",
-      description: `The result that ${name} returned is put after its call.`,
-    };
-  return {
-    ...fields,
-    kind: "replace",
-    description: `The result that ${name} returned replaces one that was made up.`,
+    description,
   };
 }
 
@@ -266,10 +254,7 @@ function nameOf(tool: string | undefined): string {
   return tool ? `\`${tool}\`` : "a tool without a name";
 }
 
-interface Skip {
-  readonly reason: SkipReason;
-  readonly description: string;
-}
+type Skip = Pick<Extract<RepairPlan, { kind: "skip" }>, "reason" | "description">;
 
 /** Why a thread must not be written; undefined for one that may be. */
 export function skipOf({ namespace, status, content }: StoredThread): Skip | undefined {

@@ -30,7 +30,6 @@ export interface RequestBody {
   /** The name of the list in the body. */
   readonly name: "messages" | "input" | "contents";
   readonly entries: readonly unknown[];
-  readonly length: number;
   readonly messages: readonly PlacedMessage[];
   /** The indexes of entries that are not objects. */
   readonly foreign: readonly number[];
@@ -68,7 +67,6 @@ export function readRequestBody(value: unknown): RequestBody | undefined {
     dialect,
     name,
     entries,
-    length: entries.length,
     messages,
     foreign: [...entries.keys()].filter((index) => !isRecord(entries[index])),
     beginsWithUser: Object(entries.find((entry) => Object(entry).role !== "system")).role === "user",

@@ -1,8 +1,9 @@
 /** The inspector: pages that show what is stored in a thread, and what a model is sent of it. They change nothing. */
 
-import { type ServerClient, threadsOfClient } from "../doctor/targets/server-target.js";
+import { threadsOfClient } from "../doctor/targets/server-target.js";
 import type { ThreadStore } from "../doctor/thread-store.js";
 import { toPlain } from "../history/message.js";
+import { DIALECT_NAMES } from "../providers/dialects.js";
 import { importOptional } from "../shared/import-optional.js";
 import { decoded, listWithOr, printableLine } from "../shared/text.js";
 import { HEADERS, type ThreadLink, threadLink } from "./html/layout.js";
@@ -21,7 +22,7 @@ import {
   UUID,
 } from "./read-threads.js";
 import { admitThisMachine, refusal } from "./this-machine.js";
-import { DIALECT_NAMES, type ThreadView, viewThread } from "./view/thread-view.js";
+import { type ThreadView, viewThread } from "./view/thread-view.js";
 
 /** What `createInspector` gets. */
 export interface InspectorOptions {
@@ -110,7 +111,7 @@ export function createInspector({
       repairCommand ??
       (threads === threadsOfThisServer ? `npx langgraph-tether repair --url ${origin}` : undefined);
     const isBusy = view.isLatest && view.report.status === "busy";
-    return page(threadPage(view, chosen, { now: Date.now(), repair }), 200, isBusy ? { refresh: "5" } : {});
+    return page(threadPage(view, chosen, Date.now(), repair), 200, isBusy ? { refresh: "5" } : {});
   };
   return async function inspect(request, env) {
     try {
@@ -128,17 +129,14 @@ const RIGHTS = ["authorization", "x-api-key", "x-auth-scheme", "cookie"];
 export async function threadsOfThisServer({ headers }: Pick<Request, "headers">): Promise<ThreadStore> {
   const { Client } =
     await importOptional<typeof import("@langchain/langgraph-sdk")>("@langchain/langgraph-sdk");
-  const rights = RIGHTS.flatMap((name): [string, string][] => {
-    const value = headers.get(name);
-    return value === null ? [] : [[name, value]];
-  });
+  const rights = [...headers].filter(([name]) => RIGHTS.includes(name));
   // Without an address, the client asks the server of this process. Without `null`, it would send a key of the environment.
   const client = new Client({
     apiKey: null,
     defaultHeaders: Object.fromEntries(rights),
     callerOptions: { maxRetries: 0 },
   });
-  return threadsOfClient(client as ServerClient, "this server");
+  return threadsOfClient(client, "this server");
 }
 
 /*
@@ -150,7 +148,7 @@ function respond(text: string, type: string, status = 200, more: Record<string, 
   return new Response(text, { status, headers });
 }
 
-const page = (markup: Markup, status?: number, more?: Record<string, string>): Response =>
+export const page = (markup: Markup, status?: number, more?: Record<string, string>): Response =>
   respond(Markup.of(markup), "text/html", status, more);
 const json = (value: object, status?: number): Response =>
   respond(JSON.stringify(value), "application/json", status);
@@ -275,48 +273,42 @@ function listJson({ threads, page, hasNext, searched }: ListView): object {
  * `/tether/threads/:id.json`: the doctor's report of the thread, and the request of the step. It has all messages, not
  * only those of one page.
  */
-function threadJson({
-  report,
-  graph,
-  title,
-  updatedAt,
-  soundness,
-  step,
-  steps,
-  moment,
-  errors,
-  story,
-  form: { options, origin },
-  brokenInRequest: brokenRules,
-  totals,
-  difference,
-  explanation,
-  positions,
-  history,
-}: ThreadView): object {
-  const { dialect, modelId = null, maxTokens = null, maxToolCallsFromHistory = null } = options;
-  const form = { dialect, dialectOrigin: origin, modelId, maxTokens, maxToolCallsFromHistory };
-  const since = difference && {
-    checkpointId: difference.to.checkpointId,
-    isPrefixKept: difference.isPrefixKept,
-    prefix: difference.prefix,
-    ...difference.counts,
-  };
+function threadJson(view: ThreadView): object {
+  const { report, moment, difference, explanation, positions, history } = view;
+  const { dialect, modelId, maxTokens, maxToolCallsFromHistory } = view.form.options;
   const next = moment.kind === "next" ? moment : undefined;
-  const told = explanation.stored.map((entry, index) => ({ ...entry, message: plainAt(history, index) }));
+  const told = explanation.stored.map((entry, index) => {
+    const message = history[index];
+    return { ...entry, message: message === undefined ? null : toPlain(message) };
+  });
   return {
     ...report,
-    graph: graph ?? null,
-    title,
-    updatedAt: updatedAt ?? null,
-    soundness,
-    step: step ?? null,
-    steps,
+    graph: view.graph ?? null,
+    title: view.title,
+    updatedAt: view.updatedAt ?? null,
+    soundness: view.soundness,
+    step: view.step ?? null,
+    steps: view.steps,
     moment: next === undefined ? moment : { kind: "next" },
-    errors,
-    story,
-    request: { ...form, ...totals, brokenRules },
-    since: since ?? null,
+    errors: view.errors,
+    story: view.story,
+    request: {
+      dialect,
+      dialectOrigin: view.form.origin,
+      modelId: modelId ?? null,
+      maxTokens: maxTokens ?? null,
+      maxToolCallsFromHistory: maxToolCallsFromHistory ?? null,
+      ...view.totals,
+      brokenRules: view.brokenInRequest,
+    },
+    since: difference
+      ? {
+          checkpointId: difference.to.checkpointId,
+          isPrefixKept: difference.isPrefixKept,
+          prefix: difference.prefix,
+          ...difference.counts,
+        }
+      : null,
     stored: told.flatMap((entry, index) => {
       const position = positions[index];
       return position === undefined ? [] : [{ ...entry, index: position - 1 }];
@@ -330,9 +322,4 @@ function threadJson({
     added: explanation.added,
     input: explanation.input.map((message) => toPlain(message)),
   };
-}
-
-function plainAt(history: ThreadView["history"], index: number): object | null {
-  const message = history[index];
-  return message === undefined ? null : toPlain(message);
 }

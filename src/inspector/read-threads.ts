@@ -17,7 +17,7 @@ import {
   valuesOf,
 } from "../doctor/thread-store.js";
 import { unansweredCalls } from "../history/open-calls.js";
-import { type Coverage, coverageOf } from "../history/summary.js";
+import { type Archived, archiveOf } from "../history/summary.js";
 import type { DialectName } from "../providers/dialects.js";
 import { toJson } from "../shared/json.js";
 import { archiveNamespace } from "../threads/archive.js";
@@ -79,12 +79,8 @@ export async function readThread(
   const graphName = typeof graph === "string" ? graph : undefined;
   const settings = await settingsOf(graphName);
   const isLatest = shown?.step.checkpointId === newest?.step.checkpointId;
-  const { moment, history } = momentOf(
-    stored,
-    shown,
-    isLatest,
-    dialect !== undefined || maxTokens !== undefined,
-  );
+  const isChosen = dialect !== undefined || maxTokens !== undefined;
+  const { moment, history } = momentOf(stored, shown, isLatest, isChosen);
 
   const ask = async (told: Told | undefined, messages = messagesIn(told?.stored.messages)) => {
     const runId = told?.step.runId;
@@ -93,11 +89,15 @@ export async function readThread(
     return { history: messages, form: formOf({ messages, step: told?.step, chosen, settings, context }) };
   };
   const before = requestBefore(shown, older);
-  const report = reportOn(stored, dialect === undefined ? {} : { dialect });
-  const all = [...latest, ...(shown === undefined ? [] : [shown]), ...older];
-  const findingsOf = (told: ThreadStep) =>
-    told === newest?.stored ? worthOf(report) : worthOf(reportOnStep(told, stored));
-  const steps = distinctSteps(all, findingsOf);
+  const report = reportOn(stored, { dialect });
+  const told = [...older.toReversed(), ...(shown === undefined ? [] : [shown]), ...latest.toReversed()];
+  const distinct = new Map(told.map((one) => [one.step.checkpointId, one]));
+  const steps = withBranches(
+    [...distinct.values()].reverse().map((one) => ({
+      ...one.step,
+      findings: worthOf(one.stored === newest?.stored ? report : reportOnStep(one.stored, stored)),
+    })),
+  );
   const failed = (isLatest ? shown?.stored.tasks : []) ?? [];
   return {
     threadId,
@@ -162,14 +162,14 @@ async function readArchives(store: ThreadStore, ref: ThreadRef, history: readonl
   const archives = new Map<string, Archive>();
   // Anyone can write to a state, so summaries can cover each other.
   const seen = new Set<string>();
-  const open = async ({ messages: ids }: Coverage): Promise<Pick<Archive, "messages" | "total">> => {
+  const open = async ({ messages: ids }: Archived): Promise<Pick<Archive, "messages" | "total">> => {
     const fresh = ids.filter((id) => !seen.has(id)).slice(0, Math.max(0, MOST_ARCHIVED - seen.size));
     for (const id of fresh) seen.add(id);
     const found = (await store.archived?.(ref, fresh).catch(() => [])) ?? [];
     const messages: BaseMessage[] = [];
     let total = ids.length;
     for (const message of found) {
-      const inner = archiveIn(message);
+      const inner = archiveOf(message);
       const opened = inner && (await open(inner));
       messages.push(...(opened?.messages.length ? opened.messages : [message]));
       if (opened?.messages.length) total += opened.total - 1;
@@ -178,24 +178,16 @@ async function readArchives(store: ThreadStore, ref: ThreadRef, history: readonl
   };
   const namespace = archiveNamespace(ref.threadId);
   for (const summary of history.toReversed()) {
-    const coverage = archiveIn(summary);
+    const coverage = archiveOf(summary);
     if (coverage !== undefined) archives.set(summary.id ?? "", { ...(await open(coverage)), namespace });
   }
   return archives;
 }
 
-function archiveIn(message: BaseMessage): Coverage | undefined {
-  const coverage = coverageOf(message);
-  return coverage?.kind === "archive" ? coverage : undefined;
-}
-
 /** The latest steps. What a store without steps has is one. */
-async function readSteps(
-  store: ThreadStore,
-  ref: ThreadRef,
-  { content, checkpointId = "latest", updatedAt, openTasks = [] }: StoredThread,
-): Promise<readonly Told[]> {
-  const messages = "messages" in content ? content.messages : undefined;
+async function readSteps(store: ThreadStore, ref: ThreadRef, thread: StoredThread): Promise<readonly Told[]> {
+  const { checkpointId = "latest", updatedAt, openTasks = [] } = thread;
+  const messages = valuesOf(thread);
   if (store.steps !== undefined) {
     // A run of a busy thread writes its steps, and nobody knows how long they are.
     const limit = messages === undefined ? LEAST_STEPS : stepsFor(messages);
@@ -227,16 +219,6 @@ async function shownStep(
 }
 
 const tell = (stored: ThreadStep): Told => ({ step: stepOf(stored), stored });
-
-function distinctSteps(
-  told: readonly Told[],
-  findingsOf: (stored: ThreadStep) => number | null,
-): readonly Step[] {
-  const distinct = new Map(told.toReversed().map((one) => [one.step.checkpointId, one]));
-  return withBranches(
-    [...distinct.values()].reverse().map(({ step, stored }) => ({ ...step, findings: findingsOf(stored) })),
-  );
-}
 
 /** How many findings are worth a look; null if nothing was judged. */
 function worthOf(report: ThreadReport | undefined): number | null {
@@ -310,12 +292,8 @@ export interface ListedView {
   readonly report: ThreadReport;
 }
 
-export interface ListView {
+export interface ListView extends ListQuestion {
   readonly threads: readonly ListedView[];
-  readonly query: string;
-  readonly status: ThreadStatus | undefined;
-  readonly has: string | undefined;
-  readonly page: number;
   readonly hasNext: boolean;
   /** Set if not all threads were searched: how many were. */
   readonly searched: number | null;
@@ -326,9 +304,18 @@ export async function readList(store: ThreadStore, question: ListQuestion): Prom
   const { found, searched } = await findThreads(store, question);
   const limit = pLimit(CONCURRENCY);
   const threads = found.slice(0, THREADS_PER_PAGE).map(({ threadId, metadata }) =>
-    limit(async () => {
+    limit(async (): Promise<ListedView> => {
       const stored = await store.read({ threadId, namespace: "" }, { earlierMessages: 0 });
-      return viewListed(stored, metadata);
+      const values = valuesOf(stored);
+      const messages = messagesIn(values);
+      return {
+        title: titleOf(messages, metadata),
+        graph: nameIn(metadata?.["graph_id"]),
+        updatedAt: stored.updatedAt ?? null,
+        lastRepair: lastRepairIn(messages),
+        bytes: values === undefined ? null : Buffer.byteLength(toJson(values) ?? ""),
+        report: reportOn(stored),
+      };
     }),
   );
   return {
@@ -339,32 +326,11 @@ export async function readList(store: ThreadStore, question: ListQuestion): Prom
   };
 }
 
-function viewListed(
-  thread: StoredThread,
-  metadata: Readonly<Record<string, unknown>> | null | undefined,
-): ListedView {
-  const { content, updatedAt = null } = thread;
-  const values = "messages" in content ? content.messages : undefined;
-  const messages = messagesIn(values);
-  const graph = metadata?.["graph_id"];
-  return {
-    title: titleOf(messages, metadata),
-    graph: nameIn(graph),
-    updatedAt,
-    lastRepair: lastRepairIn(messages),
-    bytes: values === undefined ? null : Buffer.byteLength(toJson(values) ?? ""),
-    report: reportOn(thread),
-  };
-}
-
-interface Found {
-  /** One more than a page has, if there are more. */
-  readonly found: readonly ListedThread[];
-  /** How many threads were searched, if not all were. */
-  readonly searched: number | null;
-}
-
-async function findThreads(store: ThreadStore, { query, status, has, page }: ListQuestion): Promise<Found> {
+/**
+ * The threads of the page, and one more if there are more. `searched` says how many threads were searched, if not all
+ * were.
+ */
+async function findThreads(store: ThreadStore, { query, status, has, page }: ListQuestion) {
   const offset = (page - 1) * THREADS_PER_PAGE;
   const filter = filterOf(query);
   if (filter !== undefined && has === undefined) {

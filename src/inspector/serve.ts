@@ -4,22 +4,14 @@ import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
+import type { CommandIo } from "../doctor/command/command-io.js";
 import type { ThreadStore } from "../doctor/thread-store.js";
-import { createInspector } from "./handler.js";
+import { createInspector, page } from "./handler.js";
 import { HEADERS, HOME } from "./html/layout.js";
 import { errorPage } from "./html/list-page.js";
-import { Markup } from "./html/markup.js";
 import { refusal } from "./this-machine.js";
 
 const HOST = "127.0.0.1";
-
-/** A server of the inspector that runs. */
-interface InspectServer {
-  /** The address to open, with a key that can be used once. */
-  readonly address: string;
-  /** Contract: ends all connections. The store stays open. */
-  readonly close: () => Promise<void>;
-}
 
 /**
  * Other users of this machine can connect to the same port, and pages of other sites can send requests to it. So the
@@ -27,14 +19,12 @@ interface InspectServer {
  * request must name this server as its host and its origin.
  *
  * @param port 0: a free port.
+ * @returns The address to open, with a key that can be used once.
  */
 export async function serveInspector(
   store: ThreadStore,
-  {
-    port = 0,
-    repairCommand,
-  }: { readonly port?: number | undefined; readonly repairCommand?: string | undefined } = {},
-): Promise<InspectServer> {
+  { port = 0, repairCommand }: Parameters<CommandIo["serveInspector"]>[1] = {},
+): ReturnType<CommandIo["serveInspector"]> {
   const inspector = createInspector({ threads: () => store, isProtected: true, repairCommand });
   const session = randomBytes(32).toString("base64url");
   let key: string | undefined = randomBytes(32).toString("base64url");
@@ -77,6 +67,7 @@ export async function serveInspector(
   const { port: own } = server.address() as AddressInfo;
   return {
     address: `http://${HOST}:${own}/?key=${key}`,
+    // All connections end. The store stays open.
     close: async () => {
       // Node lists a server as active for a while after it was closed, unless it does not keep the process alive.
       server.unref();
@@ -97,6 +88,5 @@ function isSame(one: string, other: string): boolean {
 function toPage(error: unknown): Response {
   const { status = 500, message } = Object(error);
   const title = status === 500 ? "The threads cannot be read" : "Not allowed";
-  const headers = { ...HEADERS, "content-type": "text/html; charset=UTF-8" };
-  return new Response(Markup.of(errorPage(title, String(message))), { status: Number(status), headers });
+  return page(errorPage(title, String(message)), Number(status));
 }

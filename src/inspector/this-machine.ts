@@ -1,7 +1,5 @@
 /** Who may read the threads of a server without access control: programs of this machine. */
 
-import { isRecord } from "../shared/values.js";
-
 /** An error that the inspector answers with this status. */
 export function refusal(status: number, message = ""): Error {
   return Object.assign(new Error(message), { status });
@@ -49,9 +47,7 @@ export function namesThisMachine(address: string): boolean {
 
 /** The address of the other end, as Hono's server for Node tells it. Undefined where another server runs the handler. */
 function remoteAddressOf(env: unknown): string | undefined {
-  const incoming = isRecord(env) ? env["incoming"] : undefined;
-  const socket = isRecord(incoming) ? incoming["socket"] : undefined;
-  const address = isRecord(socket) ? socket["remoteAddress"] : undefined;
+  const address: unknown = Object(Object(Object(env).incoming).socket).remoteAddress;
   return typeof address === "string" ? address : undefined;
 }
 

@@ -104,3 +104,11 @@ function escapeOf(character: string): string {
 export function decoded(part: string): string {
   return safely(() => decodeURIComponent(part), part);
 }
+
+/** `1,204`. */
+export const count = (value: number): string => value.toLocaleString("en-US");
+
+/** A number with its noun: `1 thread`, `1,204 threads`. */
+export function amount(value: number, one: string, many = `${one}s`): string {
+  return `${count(value)} ${value === 1 ? one : many}`;
+}

@@ -2,6 +2,7 @@
 
 import { isDeepStrictEqual } from "node:util";
 import { type BaseMessage, mapChatMessagesToStoredMessages } from "@langchain/core/messages";
+import type { BaseStore } from "@langchain/langgraph";
 import { callsOf, isAIMessage } from "../history/call.js";
 import { MARKS, withMarks } from "../history/marks.js";
 import { copyMessage } from "../history/message.js";
@@ -23,11 +24,6 @@ export interface ArchiveReader {
     namespace: string[],
     key: string,
   ): Promise<{ readonly value: Record<string, unknown> } | null | undefined>;
-}
-
-/** The part of a store that writes an archive. */
-interface ArchiveWriter {
-  put(namespace: string[], key: string, value: Record<string, unknown>): Promise<void>;
 }
 
 /** Where the messages of a thread are archived. */
@@ -55,7 +51,7 @@ export function archiveNamespace(threadId: string): string[] {
  * LangGraph's store joins them into one batch. Its `batch` method itself is not there.
  */
 export async function archiveMessages(
-  store: ArchiveWriter,
+  store: Pick<BaseStore, "put">,
   threadId: string,
   messages: readonly BaseMessage[],
 ): Promise<void> {
@@ -182,7 +178,7 @@ type Missing = ReadonlyMap<string, MissingMessage>;
 export async function loadArchived(
   messages: readonly BaseMessage[],
   read: (id: string) => Promise<BaseMessage | MissingMessage>,
-): Promise<{ readonly known: Known; readonly missing: Missing }> {
+): Promise<Loaded> {
   const known = new Map(messages.map((message) => [message.id ?? "", message]));
   const missing = new Map<string, MissingMessage>();
   let unread = messages;
@@ -223,7 +219,7 @@ const THREAD = "";
  * thread. If several lists name a message, it belongs to the innermost one, which is that of the earliest summary. No
  * list owns a summary that it is inside of.
  */
-export function claimPlaces(ids: readonly string[], known: Known): ReadonlyMap<string, string> {
+function claimPlaces(ids: readonly string[], known: Known): ReadonlyMap<string, string> {
   const places = new Map<string, string>();
   const open = new Set<string>();
   const claimed = new Set<string>();
@@ -243,17 +239,17 @@ export function claimPlaces(ids: readonly string[], known: Known): ReadonlyMap<s
   return places;
 }
 
-interface Places {
+interface Loaded {
   readonly known: Known;
   readonly missing: Missing;
-  readonly places: ReadonlyMap<string, string>;
 }
 
 /**
  * The messages of the list, in order. Each summary is replaced by the messages of its own list. If some of those are
  * missing, the summary stays, and names only them.
  */
-export function inOrder(ids: readonly string[], { known, missing, places }: Places): BaseMessage[] {
+export function inOrder(ids: readonly string[], { known, missing }: Loaded): BaseMessage[] {
+  const places = claimPlaces(ids, known);
   const messages: BaseMessage[] = [];
   const told = new Set<string>();
   const lists = [{ owner: THREAD, left: ids.toReversed() }];

@@ -66,7 +66,7 @@ export function isSend(value: unknown): value is Send {
 }
 
 /** The fields of a command that are set, to make another command with some of them replaced. */
-export function fieldsOfCommand({ graph, goto, resume, update }: Command): CommandFields {
+export function fieldsOfCommand({ graph, goto, resume, update }: Command) {
   return {
     ...(graph !== undefined && { graph }),
     ...(goto !== undefined && { goto }),
@@ -74,8 +74,6 @@ export function fieldsOfCommand({ graph, goto, resume, update }: Command): Comma
     ...(update !== undefined && { update }),
   };
 }
-
-type CommandFields = ConstructorParameters<typeof Command>[0];
 
 /**
  * The value that a tool returned. If it is a command, each `Send` in it becomes one of this copy: LangGraph accepts no
@@ -85,11 +83,10 @@ export function withOwnSends(value: unknown): unknown {
   if (!isCommand(value)) return value;
   const targets = [value.goto ?? []].flat();
   if (!targets.some(isSend)) return value;
-  return new Command({ ...fieldsOfCommand(value), goto: targets.map(ownSend) });
-}
-
-function ownSend<Target>(target: Target | Send): Target | Send {
-  if (!isSend(target)) return target;
-  const { node, args, timeout } = target;
-  return new Send(node, args, timeout === undefined ? undefined : { timeout });
+  const goto = targets.map((target) => {
+    if (!isSend(target)) return target;
+    const { node, args, timeout } = target;
+    return new Send(node, args, timeout === undefined ? undefined : { timeout });
+  });
+  return new Command({ ...fieldsOfCommand(value), goto });
 }

@@ -282,15 +282,15 @@ export function publishEvent(event: AgentEvent): void {
   if (eventChannel.hasSubscribers) eventChannel.publish(event);
 }
 
-/** The part that a run has in an agent, for LangSmith's view of its trajectory. */
-type AgentType = "root" | "subagent" | "compaction";
-
 type Metadata = Readonly<Record<string, unknown>>;
 
 const FIELD = "ls_agent_type";
 
-/** The metadata of a run with its part. */
-export function withAgentType(metadata: Metadata | undefined, type: AgentType): Record<string, unknown> {
+/** The metadata of a run with its part in an agent, for LangSmith's view of its trajectory. */
+export function withAgentType(
+  metadata: Metadata | undefined,
+  type: "subagent" | "compaction",
+): Record<string, unknown> {
   return { ...metadata, [FIELD]: type };
 }
 
@@ -309,38 +309,26 @@ type SpanEvent = readonly [string, Readonly<Record<string, string | number | und
 
 const PREFIX = "langgraph_tether.";
 
-/** Undefined for an event that changes nothing in the thread and in its requests. */
-function spanEventOf(event: AgentEvent): SpanEvent | undefined {
-  switch (event.type) {
-    case "call-closed": {
-      const { type: kind, cause, tool, callId: call_id } = event;
-      return ["repair", { kind, cause, tool, call_id }];
-    }
-    case "result-recovered":
-      return ["recovery", { kind: "result", tool: event.tool, call_id: event.callId }];
-    case "response-recovered":
-      return ["recovery", { kind: "response", message_id: event.messageId }];
-    case "summary-made":
-      return ["summary", { covered: event.covered.length, tokens_saved: event.tokensSaved }];
-    case "summary-failed":
-      return ["summary-failed", { retry_after_turns: event.retryAfterTurns }];
-    case "model-switched":
-      return ["fallback", { from: event.from, to: event.to }];
-    case "answer-broken":
-      return ["stream-fallback", { reason: event.reason }];
-    case "dialect-changed":
-      return ["dialect-changed", { from: event.from, to: event.to }];
-    case "input-shortened": {
-      const { reason, maxTokens: max_tokens, shortened, leftOut } = event;
-      return [
-        "input-shortened",
-        { reason, max_tokens, shortened: shortened.length, left_out: leftOut.length },
-      ];
-    }
-    default:
-      return undefined;
-  }
-}
+/** The events that change something in the thread or in its requests. */
+const SPAN_EVENTS: {
+  readonly [Type in AgentEvent["type"]]?: (event: Extract<AgentEvent, { readonly type: Type }>) => SpanEvent;
+} = {
+  "call-closed": ({ type: kind, cause, tool, callId: call_id }) => ["repair", { kind, cause, tool, call_id }],
+  "result-recovered": ({ tool, callId: call_id }) => ["recovery", { kind: "result", tool, call_id }],
+  "response-recovered": ({ messageId: message_id }) => ["recovery", { kind: "response", message_id }],
+  "summary-made": ({ covered, tokensSaved }) => [
+    "summary",
+    { covered: covered.length, tokens_saved: tokensSaved },
+  ],
+  "summary-failed": ({ retryAfterTurns }) => ["summary-failed", { retry_after_turns: retryAfterTurns }],
+  "model-switched": ({ from, to }) => ["fallback", { from, to }],
+  "answer-broken": ({ reason }) => ["stream-fallback", { reason }],
+  "dialect-changed": ({ from, to }) => ["dialect-changed", { from, to }],
+  "input-shortened": ({ reason, maxTokens: max_tokens, shortened, leftOut }) => [
+    "input-shortened",
+    { reason, max_tokens, shortened: shortened.length, left_out: leftOut.length },
+  ],
+};
 
 /** OpenTelemetry's API registers its SDK here, for all copies of the API with this major version. */
 const REGISTERED = Symbol.for("opentelemetry.js.api.1");
@@ -370,8 +358,8 @@ async function follow(): Promise<void> {
     span.addEvent(`${PREFIX}${name}`, attributes as Record<string, string | number>);
   };
   listen<AgentEvent>(EVENT_CHANNEL, (span, event) => {
-    const made = spanEventOf(event);
-    if (made !== undefined) add(span, made);
+    const describe = SPAN_EVENTS[event.type] as ((event: AgentEvent) => SpanEvent) | undefined;
+    if (describe !== undefined) add(span, describe(event));
   });
   listen<ModelRefusal>(REFUSAL_CHANNEL, (span, { kind, dialect, rule }) =>
     add(span, ["refusal", { kind, dialect, rule }]),

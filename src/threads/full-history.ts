@@ -12,14 +12,7 @@ import { HIDDEN_ID_PREFIX, isPlaceholder, isResult } from "../history/result.js"
 import { coverageOf } from "../history/summary.js";
 import { aFunction, checkSettings, countFrom, text } from "../shared/check-settings.js";
 import { isRecord } from "../shared/values.js";
-import {
-  type ArchiveReader,
-  claimPlaces,
-  inOrder,
-  loadArchived,
-  type MissingMessage,
-  readArchived,
-} from "./archive.js";
+import { type ArchiveReader, inOrder, loadArchived, type MissingMessage, readArchived } from "./archive.js";
 
 /** The values of a thread, as a graph or the SDK returns them. */
 interface ThreadValues {
@@ -108,10 +101,10 @@ export async function readFullHistory(
   const read = (id: string) => readArchived(store, threadId, id);
   const page = limit === undefined ? undefined : await readPage(messages, read, { limit, before });
   if (page !== undefined) return page.map(trust);
-  const { known, missing } = await loadArchived(messages, read);
-  for (const lost of missing.values()) onMissing?.(lost);
+  const loaded = await loadArchived(messages, read);
+  for (const lost of loaded.missing.values()) onMissing?.(lost);
   const ids = messages.flatMap(({ id }) => id ?? []);
-  const history = inOrder(ids, { known, missing, places: claimPlaces(ids, known) });
+  const history = inOrder(ids, loaded);
   const whole = normalizeHistory(history, () => {});
   const end = before === undefined ? whole.length : whole.findIndex(({ id }) => id === before);
   if (end < 0)

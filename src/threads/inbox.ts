@@ -3,23 +3,12 @@
  * is a message. They cannot write to the state while a run goes on.
  */
 
+import type { BaseStore } from "@langchain/langgraph";
 import { hashText, toJson } from "../shared/json.js";
 import { escapeValue, searchItems, threadNamespace, unescapeValue } from "./stores.js";
 
-/** What a store returns for an item. Stores of other copies of LangGraph and of users can have more or less. */
-interface StoredItem {
-  readonly namespace?: readonly string[];
-  readonly key: string;
-  readonly value: unknown;
-  readonly createdAt?: unknown;
-}
-
 /** The part of a store that an inbox needs. */
-export interface InboxStore {
-  search(namespace: string[], options: { limit: number; offset: number }): Promise<readonly StoredItem[]>;
-  put(namespace: string[], key: string, value: Record<string, unknown>, index?: false): Promise<void>;
-  delete(namespace: string[], key: string): Promise<void>;
-}
+export type InboxStore = Pick<BaseStore, "search" | "put" | "delete">;
 
 export interface InboxItem {
   readonly namespace: readonly string[];

@@ -42,14 +42,7 @@ export interface LateResult {
 }
 
 /** Where late results of one thread wait. */
-export interface LateResults extends Pick<LateThread, "namesCheckpoint"> {
-  /** Contract: never rejects. */
-  readonly deliver: (late: LateResult) => Promise<void>;
-  /** @param searches Whether the store is read too. */
-  readonly read: (searches: boolean) => Promise<readonly LateResult[]>;
-  /** Contract: forgets results that are in the thread, or have no place there. Never rejects. */
-  readonly remove: (late: readonly LateResult[]) => Promise<void>;
-}
+export type LateResults = ReturnType<typeof lateResultsOf>;
 
 interface LateThread {
   readonly saver: BaseCheckpointSaver;
@@ -67,13 +60,7 @@ const MOST_WAITING = 1_000;
 /** The results that wait in this process, by the saver of their threads. */
 const waitingIn = new WeakMap<object, Map<string, LateResult>>();
 
-export function lateResultsOf({
-  saver,
-  threadId,
-  namespace,
-  store,
-  namesCheckpoint,
-}: LateThread): LateResults {
+export function lateResultsOf({ saver, threadId, namespace, store, namesCheckpoint }: LateThread) {
   const original = originalOf(saver);
   const waiting = waitingIn.get(original) ?? new Map<string, LateResult>();
   waitingIn.set(original, waiting);
@@ -93,7 +80,8 @@ export function lateResultsOf({
   };
   return {
     namesCheckpoint,
-    async deliver(late) {
+    /** Contract: never rejects. */
+    async deliver(late: LateResult): Promise<void> {
       // A thread that was deleted has no next run.
       if (!(await exists().catch(() => true))) return;
       try {
@@ -107,12 +95,14 @@ export function lateResultsOf({
         if (waiting.size > MOST_WAITING) waiting.delete(oldest);
       }
     },
-    async read(searches) {
+    /** @param searches Whether the store is read too. */
+    async read(searches: boolean): Promise<readonly LateResult[]> {
       const own = [...waiting].flatMap(([key, late]) => (key.startsWith(prefix) ? [late] : []));
       const values = inbox === undefined || !searches ? [] : await readResults(inbox, String(threadId));
       return [...own, ...values.flatMap((value) => readLate(value, namespace))];
     },
-    async remove(late) {
+    /** Contract: forgets results that are in the thread, or have no place there. Never rejects. */
+    async remove(late: readonly LateResult[]): Promise<void> {
       // Another branch can have the call too.
       if (namesCheckpoint) return;
       for (const { place } of late) waiting.delete(prefix + place);
@@ -193,14 +183,19 @@ export async function takeLateResults(
 function inCallOrder(late: readonly LateResult[], messages: readonly BaseMessage[]): readonly LateResult[] {
   if (late.length < 2) return late;
   const positions = new Map(messages.map(({ id }, index) => [id, index]));
-  const orderOf = ({ place }: LateResult): readonly [message: number, call: number] => {
-    const end = place.lastIndexOf(":");
-    return [positions.get(place.slice(0, end)) ?? messages.length, Number(place.slice(end + 1))];
+  const orderOf = ({ place }: LateResult) => {
+    const { messageId, index } = splitPlace(place);
+    return { message: positions.get(messageId) ?? messages.length, index };
   };
   return late.toSorted((one, other) => {
-    const [[message, call], [otherMessage, otherCall]] = [orderOf(one), orderOf(other)];
-    return message - otherMessage || call - otherCall;
+    const [first, second] = [orderOf(one), orderOf(other)];
+    return first.message - second.message || first.index - second.index;
   });
+}
+
+function splitPlace(place: string): { readonly messageId: string; readonly index: number } {
+  const end = place.lastIndexOf(":");
+  return { messageId: place.slice(0, end), index: Number(place.slice(end + 1)) };
 }
 
 /** Placeholders of calls whose tools have ended, or were never run. No late result comes for them. */
@@ -218,8 +213,8 @@ function placed(
   { place, result }: LateResult,
   messages: readonly BaseMessage[],
 ): ToolMessage | "answered" | undefined {
-  const end = place.lastIndexOf(":");
-  const start = messages.findLastIndex(({ id }) => id === place.slice(0, end));
+  const { messageId, index } = splitPlace(place);
+  const start = messages.findLastIndex(({ id }) => id === messageId);
   const marked = markRecoveredResult(result);
   if (start < 0) {
     // A summary can have archived the call.
@@ -229,9 +224,8 @@ function placed(
     publishRepairs(repairs.filter(({ kind }) => kind === "orphan-refused"));
     return isKnown ? "answered" : undefined;
   }
-  const next = messages.findIndex((message, index) => index > start && !isResult(message));
+  const next = messages.findIndex((message, at) => at > start && !isResult(message));
   const { groups } = groupMessages(messages.slice(start, next < 0 ? undefined : next), callsOf);
-  const index = Number(place.slice(end + 1));
   const call = groups[0]?.calls[index];
   // A client may have replaced the message since.
   if (call?.id !== callIdOf(result)) return undefined;

@@ -70,9 +70,6 @@ export interface Leftovers {
   readonly rewritten: ReadonlySet<string>;
 }
 
-/** What a checkpoint alone tells. */
-type OwnLeftovers = Omit<Leftovers, "removed" | "rewritten">;
-
 /**
  * What became of a checkpoint's writes: new input discarded them, an update of the state took them over, which drops the
  * questions, or the next superstep applied them.
@@ -80,7 +77,7 @@ type OwnLeftovers = Omit<Leftovers, "removed" | "rewritten">;
 type Fate = "discarded" | "folded" | "applied";
 
 /** A checkpoint of a thread, and the one that continues it. */
-export interface CheckpointStep {
+interface CheckpointStep {
   readonly checkpoint: CheckpointTuple;
   readonly child: CheckpointTuple | undefined;
   readonly fate: Fate;
@@ -111,39 +108,57 @@ interface EndedRuns {
  * @param isBeforePatch Whether the run of a checkpoint had still to look for leftovers.
  */
 export async function findLeftovers(
-  { input, checkpoints, ownState: { keys } }: EndedRuns,
+  ended: EndedRuns,
   isBeforePatch: (checkpoint: CheckpointTuple) => boolean = (checkpoint) => waitsForNode(checkpoint, "patch"),
 ): Promise<readonly Leftovers[]> {
   const found: Leftovers[] = [];
+  // The steps of a run itself end the search.
+  const goesOn = (checkpoint: CheckpointTuple) => isAddedBetweenRuns(checkpoint) || isBeforePatch(checkpoint);
+  for await (const { step, left, lost } of walkLeftovers(ended, MOST_READ, goesOn)) {
+    const own = step.fate === "folded" ? { ...left, written: [], values: [], usage: NO_USAGE } : left;
+    const written = [...own.written, ...lost];
+    const whole = { ...own, written, usage: addUsage(own.usage, usageOf(lost)) };
+    const isNew = written.some((message) => !isResult(message)) || isUsed(whole.usage);
+    found.unshift(isNew && (await isForked(step, ended.checkpoints)) ? ofResultsAlone(whole) : whole);
+  }
+  return found;
+}
+
+/**
+ * Walks back over the checkpoints whose writes the next superstep did not apply, the latest first. `left` is what the
+ * finished tasks of one wrote, also if an update of the state took it over. `lost` is what a run wrote that was killed
+ * before it could save a checkpoint of its own.
+ *
+ * @param most How many checkpoints are read at most.
+ * @param goesOn Contract: called for each checkpoint after it was read. Returns whether the one before it is read too.
+ */
+export async function* walkLeftovers(
+  { input, checkpoints, ownState: { keys } }: EndedRuns,
+  most: number,
+  goesOn: (checkpoint: CheckpointTuple) => boolean,
+) {
   const removed = new Set(removalsOf(input));
   const rewritten = new Set(keysIn(input, keys));
   // A run that continues the abandoned one applies its writes.
-  const latest = { fate: isRecord(input) && !isCommand(input) ? "discarded" : "applied" } as const;
-  for await (const step of walkBack(checkpoints.abandoned, checkpoints.read, {
-    ...latest,
-    most: MOST_READ,
-  })) {
-    const { checkpoint, child, fate } = step;
-    if (fate !== "applied") {
+  const fate = isRecord(input) && !isCommand(input) ? "discarded" : "applied";
+  for await (const step of walkBack(checkpoints.abandoned, checkpoints.read, { fate, most })) {
+    const { checkpoint, child } = step;
+    if (step.fate !== "applied") {
       const isSuperseded = child === undefined && checkpoints.isFork;
       const lost = isSuperseded ? [] : readMessages(writesOfLostRun(checkpoint, child, "messages").flat());
-      const left = readLeftovers(checkpoint, await historyIn(checkpoint, checkpoints), { fate, keys, lost });
-      const isNew = left.written.some((message) => !isResult(message)) || isUsed(left.usage);
-      const isInBranch = isNew && (await isForked(step, checkpoints));
-      found.unshift({
-        ...(isInBranch ? ofResultsAlone(left) : left),
-        removed: new Set(removed),
-        rewritten: new Set(rewritten),
-      });
+      const own = readLeftovers(checkpoint, await historyIn(checkpoint, checkpoints), keys);
+      yield { step, left: { ...own, removed: new Set(removed), rewritten: new Set(rewritten) }, lost };
     }
-    // The steps of a run itself end the search. The run before an input or an update can have left something.
-    if (!hasNewInput(checkpoint) && checkpoint.metadata?.source !== "update" && !isBeforePatch(checkpoint))
-      break;
+    if (!goesOn(checkpoint)) return;
     const received: unknown = checkpoint.checkpoint.channel_values[START];
     for (const id of removalsOf(received)) removed.add(id);
     for (const key of keysIn(received, keys)) rewritten.add(key);
   }
-  return found;
+}
+
+/** Whether the checkpoint is an input or an update. The run before it can have left something. */
+export function isAddedBetweenRuns(checkpoint: CheckpointTuple): boolean {
+  return hasNewInput(checkpoint) || checkpoint.metadata?.source === "update";
 }
 
 /** The checkpoints of a branch from the latest one back, at most so many. */
@@ -169,7 +184,7 @@ function fateOfParent(child: CheckpointTuple, parent: CheckpointTuple): Fate {
 }
 
 /** The ids of the messages that an input removes. */
-export function removalsOf(input: unknown): string[] {
+function removalsOf(input: unknown): string[] {
   return readMessages(isRecord(input) ? input["messages"] : [])
     .filter((message) => RemoveMessage.isInstance(message))
     .map(({ id = "" }) => id);
@@ -192,7 +207,7 @@ export async function isForked(
   return before !== undefined && before.checkpoint.id !== checkpoint.checkpoint.id;
 }
 
-function ofResultsAlone(left: OwnLeftovers): OwnLeftovers {
+function ofResultsAlone(left: Leftovers): Leftovers {
   const called = new Set(left.history.flatMap(callsOf).map(({ id }) => id));
   const results = left.written.filter(isResult).filter((result) => called.has(callIdOf(result)));
   return { ...left, written: results, values: [], usage: NO_USAGE };
@@ -204,30 +219,21 @@ export async function historyIn({ checkpoint, config }: CheckpointTuple, { readD
   return messages === undefined ? readDelta?.(config) : unwrapped(messages);
 }
 
-interface WritesToRead {
-  readonly fate: Fate;
-  /** The own keys of the state whose writes are read. */
-  readonly keys: readonly string[];
-  /** What a run wrote that was killed before it could save a checkpoint of its own. */
-  readonly lost: readonly BaseMessage[];
-}
-
-/** What the runs of one checkpoint have left there. @param stored The history that the checkpoint holds. */
-export function readLeftovers(
+/** What the finished tasks of one checkpoint have left there. @param stored The history that the checkpoint holds. */
+function readLeftovers(
   checkpoint: CheckpointTuple,
   stored: unknown,
-  { fate, keys, lost }: WritesToRead,
-): OwnLeftovers {
+  keys: readonly string[],
+): Omit<Leftovers, "removed" | "rewritten"> {
   const history = reduceMessages(stored, writesOfCommand(checkpoint, "messages").flat()).messages;
-  const tasks = fate === "discarded" ? inCallOrder(readTasks(checkpoint, keys), history) : [];
+  const tasks = inCallOrder(readTasks(checkpoint, keys), history);
   // The run ended before it had read its own input.
-  if (fate === "discarded" && tasks.length === 0 && hasNewInput(checkpoint))
-    tasks.push(unreadInput(checkpoint, keys));
+  if (tasks.length === 0 && hasNewInput(checkpoint)) tasks.push(unreadInput(checkpoint, keys));
   return {
     history,
-    written: [...tasks.flatMap(({ messages }) => messages), ...lost],
+    written: tasks.flatMap(({ messages }) => messages),
     values: tasks.flatMap(({ values }) => values),
-    usage: addUsage(fate === "discarded" ? readUsage(checkpoint) : NO_USAGE, usageOf(lost)),
+    usage: readUsage(checkpoint),
     nodes: nodesToEnter(checkpoint),
     interrupts: waitingInterrupts(checkpoint),
     unstarted: unstartedCalls(checkpoint),

@@ -72,13 +72,12 @@ function readWithJsonSchema(schema: object, value: unknown): SchemaOutcome {
   const inner = errors.filter(({ keyword }) => !OUTER_KEYWORDS.has(keyword));
   return withIssues(
     (inner.length > 0 ? inner : errors).map(({ instanceLocation, error }) => ({
-      path: instanceLocation.split("/").slice(1).map(readSegment),
+      // In a JSON pointer, `~` and `/` are written as `~0` and `~1`.
+      path: instanceLocation
+        .split("/")
+        .slice(1)
+        .map((segment) => decodeURIComponent(segment).replaceAll("~1", "/").replaceAll("~0", "~")),
       message: error,
     })),
   );
-}
-
-/** In a JSON pointer, `~` and `/` are written as `~0` and `~1`. */
-function readSegment(segment: string): string {
-  return decodeURIComponent(segment).replaceAll("~1", "/").replaceAll("~0", "~");
 }

@@ -46,23 +46,13 @@ export function notesStarts(config: LangGraphRunnableConfig, { savesAtOnce }: Wa
   return savesAtOnce && isOutermost(config);
 }
 
-/** A call that may be started. */
-export interface StartingCall {
-  /** Whether the tool must not be run, because an earlier run had started it and left no result. */
-  readonly isLost: boolean;
-  /** Contract: call it before the tool is run. It resolves when the call and its start are saved. */
-  readonly begin: () => Promise<void>;
-  /** Contract: call it when the tool asks a human, and will be run again with the answer. */
-  readonly wait: () => Promise<void>;
-}
-
 /** What is known of a call of the superstep of this task. */
 export function startingCall(
   task: ToolTask,
   isSafe: boolean,
   config: LangGraphRunnableConfig,
   checkpoints: WatchedCheckpoints,
-): StartingCall {
+) {
   const step = stepOf(config);
   if (step === undefined || !isOutermost(config))
     return { isLost: false, begin: async () => {}, wait: async () => {} };
@@ -77,11 +67,14 @@ export function startingCall(
     if (!isSafe) await write?.(noteTask(task.place, kind, waits), NOTES, [task.place, kind]);
   };
   return {
+    /** Whether the tool must not be run, because an earlier run had started it and left no result. */
     isLost:
       !isSafe &&
       earlier !== undefined &&
       (starts > waits || !(task.isNoted || waits > 0 || hasInterrupt(earlier, taskId))),
+    /** Contract: call it before the tool is run. It resolves when the call and its start are saved. */
     begin: () => note("start"),
+    /** Contract: call it when the tool asks a human, and will be run again with the answer. */
     wait: () => note("wait"),
   };
 }

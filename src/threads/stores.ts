@@ -57,23 +57,8 @@ function toHex(character: string): string {
   return character.charCodeAt(0).toString(16).padStart(4, "0");
 }
 
-/** What a store returns for an item. Stores of other copies of LangGraph and of users can have more or less. */
-interface FoundItem {
-  readonly namespace?: readonly string[];
-  readonly key: string;
-}
-
-interface SearchOptions {
-  readonly filter?: Record<string, unknown>;
-  readonly query?: string;
-}
-
-interface SearchedStore<Item extends FoundItem> {
-  search(
-    namespace: string[],
-    options: SearchOptions & { limit: number; offset: number },
-  ): Promise<readonly Item[]>;
-}
+type SearchOptions = Pick<NonNullable<Parameters<BaseStore["search"]>[1]>, "filter" | "query">;
+type FoundItem = Awaited<ReturnType<BaseStore["search"]>>[number];
 
 const PAGE_SIZE = 100;
 
@@ -81,17 +66,18 @@ const PAGE_SIZE = 100;
  * The items of a namespace and of those below it, in the order of the store. Search with nothing else: `PostgresStore`
  * compares the beginnings of texts, so for `["1"]` it also returns the items of `["10"]`.
  */
-export async function* searchItems<Item extends FoundItem>(
-  store: SearchedStore<Item>,
+export async function* searchItems(
+  store: Pick<BaseStore, "search">,
   namespace: readonly string[],
   options: SearchOptions = {},
-): AsyncGenerator<Item & { readonly namespace: readonly string[] }> {
+): AsyncGenerator<FoundItem> {
   const seen = new Set<string | undefined>();
   for (let offset = 0; ; offset += PAGE_SIZE) {
     const page = await store.search([...namespace], { ...options, limit: PAGE_SIZE, offset });
     const before = seen.size;
-    for (const item of page.filter(isRecord)) {
-      const place = item.namespace ?? namespace;
+    // Stores of other copies of LangGraph and of users can have more or less in an item.
+    for (const item of page.filter((found: unknown) => isRecord(found))) {
+      const place = item.namespace ?? [...namespace];
       const id = toJson([place, item.key]);
       if (!seen.has(id) && isUnder(place, namespace)) yield { ...item, namespace: place };
       seen.add(id);

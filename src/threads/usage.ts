@@ -184,14 +184,7 @@ export const threadUsageValue = withLangGraph<ThreadUsage, ThreadUsage, typeof t
 );
 
 /** Counts the tokens of the requests to one model for its run. */
-export interface UsageCounter {
-  /** Call it before a request is sent, with the tokens of its messages by our estimate. */
-  readonly begin: (tokens: number) => void;
-  /** Counts the response to the latest request. */
-  readonly addResponse: (response: BaseMessage) => void;
-  /** Counts a broken response to the latest request. It is not stored, but its tokens were paid for. */
-  readonly addBroken: (usage: UsageMetadata | undefined) => void;
-}
+export type UsageCounter = ReturnType<typeof createUsageCounter>;
 
 /**
  * The numbers are the provider's. If it reports none, or some that cannot be, they are our estimate.
@@ -199,11 +192,7 @@ export interface UsageCounter {
  * @param toolTokens The tokens of the tools' schemas, which are part of each request.
  * @param tally That of the run; undefined outside a run of the graph, where nothing is counted.
  */
-export function createUsageCounter(
-  model: object,
-  toolTokens: number,
-  tally: RunTally | undefined,
-): UsageCounter {
+export function createUsageCounter(model: object, toolTokens: number, tally: RunTally | undefined) {
   const name = displayNameOf(model) ?? "unknown";
   let sent = 0;
   const add = (reported: unknown, response: number): void => {
@@ -212,11 +201,14 @@ export function createUsageCounter(
     else tally?.addEstimate(sent + toolTokens + response);
   };
   return {
-    begin: (tokens) => {
+    /** Call it before a request is sent, with the tokens of its messages by our estimate. */
+    begin: (tokens: number): void => {
       sent = tokens;
     },
-    addResponse: (response) =>
+    /** Counts the response to the latest request. */
+    addResponse: (response: BaseMessage): void =>
       add(isAIMessage(response) ? response.usage_metadata : undefined, countTokens(response)),
-    addBroken: (usage) => add(usage, 0),
+    /** Counts a broken response to the latest request. It is not stored, but its tokens were paid for. */
+    addBroken: (usage: UsageMetadata | undefined): void => add(usage, 0),
   };
 }

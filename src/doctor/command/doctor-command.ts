@@ -1,7 +1,7 @@
 /** `doctor`: reads threads and says what is wrong with them. It never writes. */
 
 import type { Command } from "commander";
-import { printableLine } from "../../shared/text.js";
+import { amount, count, printableLine } from "../../shared/text.js";
 import { addToList } from "../../shared/values.js";
 import { diagnoseThread } from "../doctor.js";
 import type { Finding, FindingCode, Fix, ThreadReport } from "../finding.js";
@@ -14,7 +14,7 @@ import {
   typedOptions,
   typedThreads,
 } from "./options.js";
-import { amount, excerptOf, wrapCommand, wrapText } from "./text.js";
+import { excerptOf, wrapCommand, wrapText } from "./text.js";
 import { Listing, notesText, PRINTERS, type Reading, readThreads } from "./threads.js";
 
 /** Whether `repair` does it. */
@@ -169,7 +169,7 @@ function describeFindings(code: FindingCode, findings: readonly Finding[]): stri
 function endText(counts: Counts, unlisted: number, reading: Reading, mend: readonly string[]): string {
   const { threads, withFindings, skipped, unreadable, errors, warnings } = counts;
   const isPart = unreadable > 0 || reading.missing.length > 0 || reading.stopped !== null;
-  const found = `${withFindings.toLocaleString("en-US")} of ${amount(threads, "thread")} ${withFindings === 1 ? "has" : "have"} findings`;
+  const found = `${count(withFindings)} of ${amount(threads, "thread")} ${withFindings === 1 ? "has" : "have"} findings`;
   const sound = isPart
     ? "No findings in the threads that were read."
     : `${amount(threads - skipped, "thread is", "threads are")} sound.`;

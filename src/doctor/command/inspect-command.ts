@@ -1,5 +1,6 @@
 /** `inspect`: shows threads in a browser, until the operator presses Ctrl+C. It never writes. */
 
+import { once } from "node:events";
 import type { Command } from "commander";
 import { reasonOf, UsageError } from "../targets/target.js";
 import { openTarget, TARGETS } from "../targets/targets.js";
@@ -24,10 +25,7 @@ export async function runInspect(command: Command, io: CommandIo): Promise<ExitC
         throw new UsageError(`The pages cannot be served: ${reasonOf(error)}`);
       });
     await io.output.write(`tether inspect · ${store.target}\n\n${address}\n\nCtrl+C ends it.\n`);
-    await new Promise<void>((resolve) => {
-      if (io.signal.aborted) resolve();
-      else io.signal.addEventListener("abort", () => resolve(), { once: true });
-    });
+    if (!io.signal.aborted) await once(io.signal, "abort");
     await close();
     return EXIT.sound;
   } finally {

@@ -4,11 +4,11 @@ import { existsSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { Command } from "commander";
-import { printableLine } from "../../shared/text.js";
+import { amount, printableLine } from "../../shared/text.js";
 import { applyRepair, type RepairOutcome } from "../apply.js";
 import { planRepair } from "../doctor.js";
 import type { RepairPlan, RepairStep } from "../plan.js";
-import { openReceipt, type ReceiptFile, type ReceiptWriter } from "../receipt.js";
+import { openReceipt, type ReceiptEntry, type ReceiptFile } from "../receipt.js";
 import { reasonOf, UsageError } from "../targets/target.js";
 import { openTarget, targetOf } from "../targets/targets.js";
 import type { StoredThread, ThreadRef, ThreadStore } from "../thread-store.js";
@@ -20,8 +20,8 @@ import {
   typedOptions,
   type WriteOptions,
 } from "./options.js";
-import { amount, quoted, wrapCommand, wrapText } from "./text.js";
-import { Listing, notesText, PRINTERS, type Reading, readThreads } from "./threads.js";
+import { quoted, wrapCommand, wrapText } from "./text.js";
+import { Listing, notesText, PRINTERS, readThreads } from "./threads.js";
 
 type RepairOptions = SelectOptions & OutputOptions & WriteOptions & Pick<JudgeOptions, "dialect">;
 
@@ -37,8 +37,10 @@ export async function runRepair(command: Command, io: CommandIo): Promise<ExitCo
       `What ${target.option.long} names cannot be repaired in place. Without --apply, repair shows what it would do. \`repairHistory\` of the library mends a list of messages.`,
     );
   for (const name of ["receipt", "yes", "asNode"] as const)
-    if (!apply && options[name] !== undefined)
-      throw new UsageError(`${longOf(command, name)} needs --apply: without it, nothing is written.`);
+    if (!apply && options[name] !== undefined) {
+      const { long } = Object(command.options.find((option) => option.attributeName() === name));
+      throw new UsageError(`${long} needs --apply: without it, nothing is written.`);
+    }
   if (apply && !yes && !io.canAsk) throw new UsageError("Nobody can be asked here, so --apply needs --yes.");
   const receipt = apply ? await openLazyReceipt(options.receipt, io) : undefined;
   const store = await openTarget(options, { ...io, canWrite: apply, concurrency });
@@ -49,9 +51,6 @@ export async function runRepair(command: Command, io: CommandIo): Promise<ExitCo
     await store.close();
   }
 }
-
-const longOf = (command: Command, name: string): string =>
-  String(command.options.find((option) => option.attributeName() === name)?.long);
 
 /** What was planned for a thread, and what became of it. Undefined: nothing was written. */
 interface Done {
@@ -84,41 +83,35 @@ async function repairAll(
     const steps = listed.filter((step) => step !== undefined);
     await printer.thread(printedPlan(plan, outcome, steps), planText(plan, outcome, steps));
   };
-  const plan = (_: ThreadRef, thread: StoredThread): Done => ({ plan: planRepair(thread, { harvest }) });
-  const mend = (ref: ThreadRef, thread: StoredThread): Done | Promise<Done> =>
-    receipt === undefined
-      ? plan(ref, thread)
-      : repairOne(store, ref, planRepair(thread, { harvest }), options, receipt);
-  const done = async (each: Done): Promise<void> => {
+  /** @param into Undefined: the repairs are only planned. */
+  const workWith = (into: LazyReceipt | undefined) => (ref: ThreadRef, thread: StoredThread) =>
+    repairOne(store, ref, planRepair(thread, { harvest }), options, into);
+  // The operator sees the plan first. Each thread is then read and planned again, and written at once.
+  const asks = isApplied && !yes;
+  const planned: string[] = [];
+  let reading = await readThreads(store, options, io, workWith(asks ? undefined : receipt), async (each) => {
+    const isPlanned = asks && each.plan.kind === "write";
+    if (isPlanned) planned.push(each.plan.threadId);
     count(each);
-    await print(each);
-  };
-
-  let reading: Reading;
-  if (!isApplied || yes) reading = await readThreads(store, options, io, mend, done);
-  else {
-    // The operator sees the plan first. Each thread is then read and planned again, and written at once.
-    const planned: string[] = [];
-    reading = await readThreads(store, options, io, plan, async (each) => {
-      if (each.plan.kind === "write") planned.push(each.plan.threadId);
+    // A program is told of a thread once: what became of it.
+    if (!isPlanned || format === "text") await print(each);
+  });
+  if (planned.length > 0 && reading.stopped === null) {
+    const question = `Write ${amount(planned.length, "thread")} of ${store.target}?`;
+    if (!(await askToWrite(question, io))) return EXIT.findings;
+    counts.threads -= planned.length;
+    counts.planned = 0;
+    listing = new Listing(maxFindings);
+    const { concurrency, quiet } = options;
+    const again = { thread: planned, concurrency, ...(quiet && { quiet }) };
+    const written = await readThreads(store, again, io, workWith(receipt), async (each) => {
       count(each);
-      // A program is told of a thread once: what became of it.
-      if (format === "text" || each.plan.kind !== "write") await print(each);
+      await print(each);
     });
-    if (planned.length > 0 && reading.stopped === null) {
-      const question = `Write ${amount(planned.length, "thread")} of ${store.target}?`;
-      if (!(await askToWrite(question, io))) return EXIT.findings;
-      counts.threads -= planned.length;
-      counts.planned = 0;
-      listing = new Listing(maxFindings);
-      const { concurrency, quiet } = options;
-      const again = { thread: planned, concurrency, ...(quiet && { quiet }) };
-      const written = await readThreads(store, again, io, mend, done);
-      reading = { ...written, missing: [...reading.missing, ...written.missing] };
-    }
+    reading = { ...written, missing: [...reading.missing, ...written.missing] };
   }
-  const { planned, unreadable, otherGraph, moved, failed, skipped } = counts;
-  const left = planned + unreadable + otherGraph + moved + failed + (isApplied ? skipped : 0);
+  const { unreadable, otherGraph, moved, failed, skipped } = counts;
+  const left = counts.planned + unreadable + otherGraph + moved + failed + (isApplied ? skipped : 0);
   const isLeft = left > 0 || reading.missing.length > 0 || reading.stopped !== null;
   const outcome = isLeft ? "left" : "done";
   const path = receipt?.writtenTo() ?? null;
@@ -135,12 +128,12 @@ async function repairOne(
   ref: ThreadRef,
   first: RepairPlan,
   options: RepairOptions,
-  receipt: LazyReceipt,
+  receipt: LazyReceipt | undefined,
 ): Promise<Done> {
   const { asNode, harvest, dialect } = options;
   let plan = first;
   for (let tries = 1; ; tries += 1) {
-    if (plan.kind !== "write") return { plan };
+    if (plan.kind !== "write" || receipt === undefined) return { plan };
     const outcome = await applyRepair({ store, ref }, plan, { receipt, asNode, harvest, dialect });
     if (outcome.kind !== "moved" || tries === TRIES) return { plan, outcome };
     plan = planRepair(await store.read(ref), { harvest });
@@ -272,20 +265,13 @@ function nextText({ planned }: Counts, command: Command, io: CommandIo, receipt:
 }
 
 /** A receipt whose file is made with its first entry, so that a repair without a write leaves none. */
-interface LazyReceipt extends ReceiptWriter {
-  /** The path, as the operator can type it; undefined if nothing was written. */
-  readonly writtenTo: () => string | undefined;
-  close(): Promise<void>;
-}
+type LazyReceipt = Awaited<ReturnType<typeof openLazyReceipt>>;
 
 /**
  * @param path Undefined: a new name with the time.
  * @throws UsageError if the file exists already.
  */
-async function openLazyReceipt(
-  path: string | undefined,
-  { folder, now }: Pick<CommandIo, "folder" | "now">,
-): Promise<LazyReceipt> {
+async function openLazyReceipt(path: string | undefined, { folder, now }: Pick<CommandIo, "folder" | "now">) {
   const name = path ?? `tether-receipt-${new Date(now()).toISOString().replaceAll(/[-:]|\.\d+/g, "")}.jsonl`;
   const absolute = resolve(folder, name);
   if (existsSync(absolute))
@@ -303,10 +289,11 @@ async function openLazyReceipt(
     }
   };
   return {
-    append: async (entry) => {
+    append: async (entry: ReceiptEntry) => {
       opening ??= create();
       await (await opening).append(entry);
     },
+    /** The path, as the operator can type it; undefined if nothing was written. */
     writtenTo: () => (opening === undefined ? undefined : name),
     close: async () => (await opening?.catch(() => undefined))?.close(),
   };

@@ -69,28 +69,25 @@ const isOfCommander = (error: unknown): error is CommanderError =>
 
 /** @throws CommanderError for a wrong command line, after commander has said what is wrong. */
 async function runCommand(args: readonly string[], io: CommandIo): Promise<ExitCode> {
-  const printed = { output: "", errors: "" };
+  const output: string[] = [];
+  const errors: string[] = [];
   let code: ExitCode = EXIT.sound;
   const { version } = JSON.parse(await readFile(PACKAGE, "utf8"));
-  const output = {
-    writeOut: (text: string) => {
-      printed.output += text;
-    },
-    writeErr: (text: string) => {
-      printed.errors += text;
-    },
+  const texts = {
+    writeOut: (text: string) => void output.push(text),
+    writeErr: (text: string) => void errors.push(text),
   };
   const end = (ended: ExitCode): void => {
     code = ended;
   };
-  const program = createProgram(version, io, end, output);
+  const program = createProgram(version, io, end, texts);
   try {
     await program.parseAsync(args, { from: "user" });
   } catch (error) {
     if (!isOfCommander(error) || error.exitCode !== 0) throw error;
   } finally {
-    await io.output.write(printed.output);
-    await io.errors.write(printable(withoutValues(printed.errors)));
+    await io.output.write(output.join(""));
+    await io.errors.write(printable(withoutValues(errors.join(""))));
   }
   return code;
 }

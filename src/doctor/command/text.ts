@@ -37,11 +37,6 @@ function wrapWords(words: readonly string[], indent: string, hanging: string): s
   return line === undefined ? lines : [...lines, line];
 }
 
-/** A number with its noun: `1 thread`, `1,204 threads`. */
-export function amount(count: number, one: string, many = `${one}s`): string {
-  return `${count.toLocaleString("en-US")} ${count === 1 ? one : many}`;
-}
-
 const LONGEST = 120;
 
 /** The beginning of a message of the thread, on one line; empty if it has no text. */

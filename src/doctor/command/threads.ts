@@ -1,11 +1,12 @@
 /** What the commands share: the loop over the threads of a target, and one printer for each format. */
 
 import { setImmediate } from "node:timers/promises";
+import { amount, count } from "../../shared/text.js";
 import { reasonOf, UsageError } from "../targets/target.js";
 import { type StoredThread, type ThreadRef, type ThreadStore, threadOfList } from "../thread-store.js";
 import type { CommandIo, TextOutput } from "./command-io.js";
 import { type OutputOptions, type SelectOptions, selectionOf } from "./options.js";
-import { amount, wrapText } from "./text.js";
+import { wrapText } from "./text.js";
 
 /** How the reading of a target ended. */
 export interface Reading {
@@ -115,7 +116,7 @@ function startProgress({ errors, now }: Pick<CommandIo, "errors" | "now">, quiet
   const line = (): string => {
     const seconds = (now() - start) / 1000;
     const rate = seconds > 0 ? Math.round(threads / seconds) : threads;
-    return `${amount(threads, "thread")} · ${Math.round(seconds)} s · ${rate.toLocaleString("en-US")} threads/s`;
+    return `${amount(threads, "thread")} · ${Math.round(seconds)} s · ${count(rate)} threads/s`;
   };
   const isShown = errors.isTerminal && !quiet;
   return {

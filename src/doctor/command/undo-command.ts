@@ -3,14 +3,14 @@
 import { resolve } from "node:path";
 import type { Command } from "commander";
 import { TetherError } from "../../errors.js";
-import { printable, printableLine } from "../../shared/text.js";
+import { amount, printable, printableLine } from "../../shared/text.js";
 import { type UndoOutcome, undo } from "../apply.js";
 import { readReceiptLines } from "../receipt.js";
 import { reasonOf, UsageError } from "../targets/target.js";
 import { openTarget, optionsForReceipt, TARGETS } from "../targets/targets.js";
 import { askToWrite, type CommandIo, EXIT, type ExitCode } from "./command-io.js";
 import type { SelectOptions, WriteOptions } from "./options.js";
-import { amount, wrapText } from "./text.js";
+import { wrapText } from "./text.js";
 import { PRINTERS } from "./threads.js";
 
 export async function runUndo(command: Command, io: CommandIo): Promise<ExitCode> {
@@ -51,7 +51,9 @@ export async function runUndo(command: Command, io: CommandIo): Promise<ExitCode
     for await (const outcome of undo(store, entries, { threadIds, force, asNode })) {
       if (outcome.kind === "restored") restored += 1;
       else if (outcome.kind !== "unchanged") left += 1;
-      await printer.thread(outcome, outcomeText(outcome));
+      const name = printableLine(outcome.threadId);
+      const text = wrapText(describe(outcome), "      ");
+      await printer.thread(outcome, `  ${MARKS[outcome.kind]} ${name}\n${text}\n`);
       if (io.signal.aborted) break;
     }
     const stopped = io.signal.aborted ? " It was interrupted: run it again." : "";
@@ -82,10 +84,6 @@ function placeOf(command: Command, target: string): object {
 }
 
 const MARKS = { restored: "✓", unchanged: "·", moved: "!", skipped: "!", failed: "✗" } as const;
-
-function outcomeText(outcome: UndoOutcome): string {
-  return `  ${MARKS[outcome.kind]} ${printableLine(outcome.threadId)}\n${wrapText(describe(outcome), "      ")}\n`;
-}
 
 function describe(outcome: UndoOutcome): string {
   switch (outcome.kind) {

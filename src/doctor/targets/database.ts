@@ -6,13 +6,7 @@ import { isRecord } from "../../shared/values.js";
 import { type ArchiveReader, readArchive } from "../../threads/archive.js";
 import { timeOfCheckpoint } from "../../threads/langgraph/read-checkpoints.js";
 import { createGraphStore, createSaverStore } from "../graph-store.js";
-import type {
-  ListedThread,
-  StoredMessages,
-  ThreadRef,
-  ThreadSelection,
-  ThreadStore,
-} from "../thread-store.js";
+import type { ListedThread, ThreadRef, ThreadSelection, ThreadStore } from "../thread-store.js";
 import { isGraphNamed, loadGraph } from "./load-graph.js";
 import { type HideSecrets, type OpenContext, optionOf } from "./target.js";
 
@@ -67,17 +61,16 @@ export async function storeOfDatabase(
         const thread = await store.read(ref);
         // Throws if the database itself cannot be read any more, which is no fault of the thread.
         if (thread.content.kind === "unreadable") await readHeads(tables, undefined, [ref.threadId]);
-        return { ...thread, content: withoutSecrets(thread.content, hide) };
+        const { content } = thread;
+        return "reason" in content
+          ? { ...thread, content: { ...content, reason: hide(content.reason) } }
+          : thread;
       },
     };
   } catch (error) {
     await close();
     throw error;
   }
-}
-
-function withoutSecrets(content: StoredMessages, hide: HideSecrets): StoredMessages {
-  return "reason" in content ? { ...content, reason: hide(content.reason) } : content;
 }
 
 /*

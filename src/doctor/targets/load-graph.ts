@@ -116,14 +116,9 @@ async function importGraphFile(path: string, file: string, folder: string): Prom
 
 /** Returns what to say if the package is missing: newer versions of Node can load simple files without it. */
 async function registerTsx(folder: string): Promise<UsageError | undefined> {
+  const wanted = { folder, why: "Loading a graph in TypeScript", path: "./esm/api" };
   try {
-    const why = "Loading a graph in TypeScript";
-    const { register } = await importPackage<{ register: () => unknown }>("tsx", {
-      folder,
-      why,
-      path: "./esm/api",
-    });
-    register();
+    (await importPackage<{ register: () => unknown }>("tsx", wanted)).register();
     return undefined;
   } catch (error) {
     if (UsageError.isInstance(error)) return error;

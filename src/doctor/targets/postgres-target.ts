@@ -1,6 +1,6 @@
 /** The tables of `PostgresSaver`. */
 
-import type { BaseCheckpointSaver } from "@langchain/langgraph";
+import type { PostgresSaver } from "@langchain/langgraph-checkpoint-postgres";
 import { type Database, graphOption, storeOfDatabase } from "./database.js";
 import {
   hideSecrets,
@@ -17,15 +17,8 @@ import {
 const SAVER = "@langchain/langgraph-checkpoint-postgres";
 const TIMEOUT_MS = 15_000;
 
-/** The part of a pool of `pg` that is used. */
-interface Pool {
-  query(sql: string, values?: unknown[]): Promise<{ rows: Record<string, unknown>[] }>;
-  on(event: "error", listener: () => void): unknown;
-  on(event: "connect", listener: (client: Pick<Pool, "on">) => void): unknown;
-  end(): Promise<void>;
-}
-
-type Saver = new (pool: Pool, serde: undefined, options: { schema: string }) => BaseCheckpointSaver;
+/** A pool of `pg`. */
+type Pool = ConstructorParameters<typeof PostgresSaver>[0];
 
 export const postgresTarget: Target = {
   option: optionOf(
@@ -58,7 +51,7 @@ export async function openPostgres(
     throw new UsageError(
       "Expected --postgres to be an address such as postgresql://user@localhost:5432/database.",
     );
-  const { PostgresSaver } = await importPackage<{ PostgresSaver: Saver }>(SAVER, {
+  const { PostgresSaver: Saver } = await importPackage<{ PostgresSaver: typeof PostgresSaver }>(SAVER, {
     folder,
     why: "Reading a PostgreSQL database",
   });
@@ -76,13 +69,11 @@ export async function openPostgres(
     // A lost connection would end the process, whether it is used or not. Its next query fails with the reason.
     pool.on("error", () => {});
     pool.on("connect", (client) => client.on("error", () => {}));
-    try {
-      await assertTables(pool, schema, target);
-      return pool;
-    } catch (error) {
+    await assertTables(pool, schema, target).catch(async (error: unknown) => {
       await pool.end().catch(() => {});
       throw error;
-    }
+    });
+    return pool;
   };
   // The database itself then refuses every write. A connection pooler can refuse the setting; what is read is the same.
   const settings = canWrite ? {} : { options: "-c default_transaction_read_only=on" };
@@ -103,7 +94,7 @@ export async function openPostgres(
   const quoted = `"${schema.replaceAll('"', '""')}"`;
   return {
     target: schema === "public" ? target : `${target} (schema ${schema})`,
-    saver: new PostgresSaver(pool, undefined, { schema }),
+    saver: new Saver(pool, undefined, { schema }),
     // The table of `PostgresStore`. Where it is missing, each read fails, and nothing is found.
     items: {
       get: async (namespace, key) => {

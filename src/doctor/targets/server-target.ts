@@ -1,5 +1,12 @@
 /** The threads of a LangGraph server. */
 
+import type {
+  Client,
+  Thread,
+  ThreadSelectField,
+  ThreadState,
+  ThreadStateSelectField,
+} from "@langchain/langgraph-sdk";
 import type { OptionValues } from "commander";
 import { unansweredCalls } from "../../history/open-calls.js";
 import { coerceMessage } from "../../history/read-messages.js";
@@ -10,14 +17,11 @@ import { readArchive } from "../../threads/archive.js";
 import { mendedBy } from "../graph-store.js";
 import type {
   EndedRun,
-  ListedThread,
   OpenTask,
-  StepSelection,
   StoredMessages,
   StoredThread,
   ThreadRef,
   ThreadSelection,
-  ThreadStatus,
   ThreadStep,
   ThreadStore,
   ThreadWrite,
@@ -44,7 +48,7 @@ const STATES_TO_READ = 50;
 const TIMEOUT_MS = 60_000;
 
 /** What is read of a state. Servers that do not know the choice send everything. */
-const STATE_FIELDS = [
+const STATE_FIELDS: ThreadStateSelectField[] = [
   "values.messages",
   "checkpoint",
   "parent_checkpoint",
@@ -81,23 +85,15 @@ function readAddress(text: string): string {
   throw new UsageError("Expected --url to be an address such as http://localhost:2024.");
 }
 
-interface ServerPlace {
-  readonly url: string;
-  readonly apiKeyEnv?: string;
-  readonly header?: readonly Pair[];
-}
-
 async function openServer(place: OptionValues, context: OpenContext): Promise<ThreadStore> {
-  const { url, apiKeyEnv, header = [] } = place as ServerPlace;
+  const { url, apiKeyEnv, header = [] } = place as { url: string; apiKeyEnv?: string; header?: Pair[] };
   const { folder, environment, concurrency } = context;
   const apiKey = apiKeyEnv === undefined ? undefined : environment[apiKeyEnv];
   if (apiKeyEnv !== undefined && !apiKey)
     throw new UsageError(`The environment variable ${apiKeyEnv} of --api-key-env is not set.`);
   const headers = Object.fromEntries(header);
-  const { Client } = await importPackage<{ Client: new (options: object) => ServerClient }>(SDK, {
-    folder,
-    why: "Reading a LangGraph server",
-  });
+  const why = "Reading a LangGraph server";
+  const { Client } = await importPackage<typeof import("@langchain/langgraph-sdk")>(SDK, { folder, why });
   const client = new Client({
     apiUrl: url,
     ...(apiKey !== undefined && { apiKey }),
@@ -107,34 +103,60 @@ async function openServer(place: OptionValues, context: OpenContext): Promise<Th
   });
   const target = safeAddress(url);
   const hide = hideSecrets(url, [...(apiKey === undefined ? [] : [apiKey]), ...Object.values(headers)]);
-  let found: unknown;
-  try {
-    found = await client.threads.search({ limit: 1, select: ["thread_id"] });
-  } catch (error) {
+  const search = client.threads.search({ limit: 1, select: ["thread_id"] });
+  const found: unknown = await search.catch((error: unknown) => {
     throw new UsageError(`${target}: ${explain(error, hide)}`);
-  }
+  });
   if (!Array.isArray(found)) throw new UsageError(`${target}: ${NO_LIST}`);
   return threadsOfClient(client, target, hide);
 }
 
 /** The threads that a client of the SDK reaches. */
 export function threadsOfClient(
-  { threads, assistants, runs, store }: ServerClient,
+  { threads, assistants, runs, store }: Client,
   target: string,
   hide: HideSecrets = (text) => text,
 ): ThreadStore {
-  const known = new Map<unknown, Promise<StoredThread["mendedBy"]>>();
-  const mends = (graphId: unknown): Promise<StoredThread["mendedBy"]> => {
-    const asked = known.get(graphId) ?? mendedAtBy(assistants, graphId);
+  const known = new Map<string, Promise<object | undefined>>();
+  /** Undefined if the server does not show its graphs. */
+  const mends = async (graphId: unknown): Promise<StoredThread["mendedBy"]> => {
+    if (typeof graphId !== "string") return undefined;
+    const asked = known.get(graphId) ?? assistants.getGraph(graphId).catch(() => undefined);
     known.set(graphId, asked);
-    return asked;
+    const drawn = await asked;
+    return drawn && mendedBy(recordsIn(Object(drawn).nodes).map(({ id }) => String(id)));
   };
   return {
     target,
     canWrite: true,
     threads: (selection) => searchThreads(threads, selection),
-    recent: (selection, offset) => searchRecent(threads, selection, offset),
-    steps: (ref, wanted) => readSteps(threads, ref, wanted),
+    recent: async ({ limit, ...selection }, offset) => {
+      const found = await threads.search({
+        ...queryOf(selection),
+        ...(limit !== undefined && { limit }),
+        offset,
+        sortBy: "updated_at",
+        sortOrder: "desc",
+        select: LISTED_FIELDS,
+      });
+      return found.map(({ thread_id: threadId, status, metadata }) => ({
+        threadId,
+        status,
+        metadata: { ...metadata },
+      }));
+    },
+    steps: async ({ threadId }, { from, limit }) => {
+      const options = { select: STATE_FIELDS };
+      if (from === undefined)
+        return (await threads.getHistory(threadId, { ...options, limit })).flatMap(toStep);
+      const [first] = toStep(await threads.getState(threadId, from, options));
+      // The server has an empty state for each id that is not a checkpoint.
+      if (first?.checkpointId !== from || first.messages === undefined) return [];
+      // The server takes the id of a checkpoint too.
+      const before = { ...options, limit: limit - 1, before: from as never };
+      const earlier = limit > 1 ? await threads.getHistory(threadId, before) : [];
+      return [first, ...earlier.flatMap(toStep)];
+    },
     contextOfRun: async ({ threadId }, runId) => {
       const run = await runs.get(threadId, runId).catch(() => undefined);
       const context: unknown = Object(Object(run).kwargs).context;
@@ -143,22 +165,10 @@ export function threadsOfClient(
     archived: ({ threadId }, ids) =>
       readArchive({ get: (namespace, key) => store.getItem(namespace, key) }, threadId, ids),
     read: async (ref, { earlierMessages = Number.POSITIVE_INFINITY } = {}) => {
-      let graphId: unknown;
-      const get = async (threadId: string) => {
-        const [listed] = await threads.search({ ids: [threadId], limit: 1, select: LISTED_FIELDS });
-        // An older server knows no search by id.
-        const thread = listed?.thread_id === threadId ? listed : await threads.get(threadId);
-        graphId = thread.metadata?.["graph_id"];
-        return thread;
-      };
-      const reader = {
-        get,
-        getState: threads.getState.bind(threads),
-        getHistory: threads.getHistory.bind(threads),
-      };
       try {
-        const thread = await readServedThread(reader, ref, hide, earlierMessages);
-        return { ...thread, mendedBy: await mends(graphId) };
+        const thread = await findThread(threads, ref.threadId);
+        const read = await readServedThread(threads, ref, thread, hide, earlierMessages);
+        return { ...read, mendedBy: await mends(thread?.metadata?.["graph_id"]) };
       } catch (error) {
         throw Object.assign(new Error(hide(reasonOf(error))), { status: statusCodeOf(error) });
       }
@@ -168,19 +178,10 @@ export function threadsOfClient(
   };
 }
 
-/** Undefined if the server does not show its graphs. */
-async function mendedAtBy(assistants: AssistantsClient, graphId: unknown): Promise<StoredThread["mendedBy"]> {
-  if (typeof graphId !== "string") return undefined;
-  const drawn = await assistants.getGraph(graphId).catch(() => undefined);
-  return drawn === undefined
-    ? undefined
-    : mendedBy(recordsIn(Object(drawn).nodes).map(({ id }) => String(id)));
-}
-
 const NO_LIST =
   "there is a server, but no LangGraph server: /threads/search gives no list of threads. Check the address, and whether it asks for a login.";
 
-function explain(error: unknown, hide: (text: string) => string): string {
+function explain(error: unknown, hide: HideSecrets): string {
   const status = statusCodeOf(error);
   if (status === 401 || status === 403)
     return `the server refuses the request (${status}). Name the variable with the key: --api-key-env NAME, or add a header: --header authorization="Bearer …".`;
@@ -193,17 +194,25 @@ function explain(error: unknown, hide: (text: string) => string): string {
   return `there is no server: ${reason === "fetch failed" ? "nothing answers at this address" : reason}.`;
 }
 
+/** The threads come without their state, which has all of their messages. */
+const LISTED_FIELDS: ThreadSelectField[] = ["thread_id", "updated_at", "metadata", "status"];
+
+/** Undefined if it was deleted after it was listed. */
+async function findThread(threads: Threads, threadId: string): Promise<Thread | undefined> {
+  const [listed] = await threads.search({ ids: [threadId], limit: 1, select: LISTED_FIELDS });
+  if (listed?.thread_id === threadId) return listed;
+  // An older server knows no search by id.
+  return threads.get(threadId).catch(undefinedFor(404));
+}
+
 async function readServedThread(
-  threads: ThreadsReader,
+  threads: Threads,
   ref: ThreadRef,
-  hide: (text: string) => string,
+  thread: Thread | undefined,
+  hide: HideSecrets,
   earlierMessages: number,
 ): Promise<StoredThread> {
-  const thread = await threads.get(ref.threadId).catch((error: unknown) => {
-    if (statusCodeOf(error) !== 404) throw error;
-    return undefined;
-  });
-  if (thread === undefined) return { ...described(ref, DELETED), content: GONE };
+  if (thread === undefined) return { ...described(ref), content: GONE };
   // What it has now may be half of what its run writes, so a busy thread is not read.
   if (thread.status === "busy") return { ...described(ref, thread), content: { kind: "none" } };
   try {
@@ -211,7 +220,7 @@ async function readServedThread(
     const history = await historyOf(threads, ref, state, earlierMessages);
     return { ...described(ref, thread), ...ofState(state), endedRuns: endedRunsOf(history) };
   } catch (error) {
-    if (statusCodeOf(error) === 404) return { ...described(ref, DELETED), content: GONE };
+    if (statusCodeOf(error) === 404) return { ...described(ref), content: GONE };
     if (statusCodeOf(error) !== 500) throw error;
     return readFailing(threads, ref, thread, hide(reasonOf(error)));
   }
@@ -221,7 +230,7 @@ async function readServedThread(
  * The history is read only if a run has ended early, or if a result may be missing.
  */
 async function historyOf(
-  threads: ThreadsReader,
+  threads: Threads,
   { threadId }: ThreadRef,
   state: ServedState,
   earlierMessages: number,
@@ -240,9 +249,9 @@ async function historyOf(
  * are there too.
  */
 async function readFailing(
-  threads: ThreadsReader,
+  threads: Threads,
   ref: ThreadRef,
-  thread: ServedThread,
+  thread: Thread,
   reason: string,
 ): Promise<StoredThread> {
   const states = await failingHistory(threads, ref);
@@ -263,34 +272,22 @@ async function readFailing(
 }
 
 /** If an earlier state cannot be read, the latest one may still be readable. Empty if nothing is. */
-async function failingHistory(
-  threads: ThreadsReader,
-  { threadId }: ThreadRef,
-): Promise<readonly ServedState[]> {
-  for (const limit of [STATES_TO_READ, 1]) {
-    try {
-      return await threads.getHistory(threadId, { limit, select: STATE_FIELDS });
-    } catch (error) {
-      if (statusCodeOf(error) !== 500) throw error;
-    }
-  }
-  return [];
+async function failingHistory(threads: Threads, { threadId }: ThreadRef): Promise<readonly ServedState[]> {
+  const read = (limit: number) =>
+    threads.getHistory(threadId, { limit, select: STATE_FIELDS }).catch(undefinedFor(500));
+  return (await read(STATES_TO_READ)) ?? (await read(1)) ?? [];
 }
 
-/** A thread that was listed, and was deleted before it was read. */
-const DELETED = { thread_id: "", status: "error", updated_at: "" };
 const GONE = { kind: "unreadable", reason: "The server does not have the thread any more (404)." } as const;
 
-function described(
-  { threadId }: ThreadRef,
-  { status, updated_at }: ServedThread,
-): Omit<StoredThread, "content"> {
+/** @param thread Undefined: it is gone. */
+function described({ threadId }: ThreadRef, thread?: Thread): Omit<StoredThread, "content"> {
   return {
     threadId,
     namespace: "",
     checkpointId: undefined,
-    updatedAt: updated_at || undefined,
-    status: status as ThreadStatus,
+    updatedAt: thread?.updated_at || undefined,
+    status: thread?.status ?? "error",
     endedRuns: [],
     openTasks: undefined,
     otherChannels: [],
@@ -313,64 +310,19 @@ function ofState(state: ServedState) {
  * The state of a thread as a LangGraph server sends it.
  */
 
-interface ServedThread {
-  readonly thread_id: string;
-  readonly status: string;
-  readonly updated_at: string;
-  readonly metadata?: Readonly<Record<string, unknown>> | null;
-}
-
-interface ServedTask {
-  readonly id: string;
-  readonly name: string;
-  readonly error?: string | null;
-  readonly interrupts?: readonly { readonly value?: unknown }[];
-  /** What a finished task wrote. */
-  readonly result?: unknown;
-}
-
-export interface ServedState {
-  readonly values: unknown;
-  readonly next?: readonly string[];
-  readonly tasks?: readonly ServedTask[];
-  readonly checkpoint?: { readonly checkpoint_id?: string | null } | null;
-  readonly parent_checkpoint?: { readonly checkpoint_id?: string | null } | null;
-  readonly metadata?: Readonly<Record<string, unknown>> | null;
-  readonly created_at?: string | null;
-}
-
-/** The part of the SDK that is used. */
-interface ThreadsClient {
-  search(query: object): Promise<readonly ServedThread[]>;
-  get(threadId: string): Promise<ServedThread>;
-  getState(threadId: string, checkpoint: string | undefined, options: object): Promise<ServedState>;
-  getHistory(threadId: string, options: object): Promise<readonly ServedState[]>;
-  updateState(
-    threadId: string,
-    options: object,
-  ): Promise<{ checkpoint?: { checkpoint_id?: string | null } | null }>;
-}
-
-/** The part that tells the nodes of a graph. */
-interface AssistantsClient {
-  getGraph(graphId: string): Promise<unknown>;
-}
-
-/** The part of the SDK's client that is used. */
-export interface ServerClient {
-  readonly threads: ThreadsClient;
-  readonly assistants: AssistantsClient;
-  readonly runs: { get(threadId: string, runId: string): Promise<unknown> };
-  readonly store: {
-    getItem(namespace: string[], key: string): Promise<{ readonly value: Record<string, unknown> } | null>;
-  };
-}
-
-/** What reads a thread. */
-type ThreadsReader = Pick<ThreadsClient, "get" | "getState" | "getHistory">;
+type Threads = Client["threads"];
+/** Older servers, and files, leave out fields. */
+export type ServedState = Partial<ThreadState<unknown>>;
+type ServedTask = ThreadState["tasks"][number];
 
 /** The status of the response that an error of the SDK is about; undefined for another error. */
 const statusCodeOf = (error: unknown): unknown => Object(error).status;
+
+/** Makes a handler that gives undefined for an error with this status, and throws every other one. */
+const undefinedFor = (status: number) => (error: unknown) => {
+  if (statusCodeOf(error) !== status) throw error;
+  return undefined;
+};
 
 export function openTasksOf(state: ServedState): OpenTask[] {
   return tasksIn(state)
@@ -476,7 +428,7 @@ const REMOVE_ALL = "__remove_all__";
 
 /** See `ThreadStore.write`. */
 async function writeServed(
-  threads: ThreadsClient,
+  threads: Threads,
   { threadId }: ThreadRef,
   { expectedCheckpointId, messages, asNode }: ThreadWrite,
   hide: HideSecrets,
@@ -487,13 +439,13 @@ async function writeServed(
   if (head !== expectedCheckpointId) return { kind: "moved", checkpointId: head };
   const list = [{ type: "remove", id: REMOVE_ALL, content: "" }, ...messages.map(asSent)];
   try {
-    const { checkpoint } = await threads.updateState(threadId, {
+    const written = await threads.updateState(threadId, {
       values: { ...(failing && otherWritesOf(failing)), messages: list },
       // A write to a named checkpoint does not apply the pending writes, of which one makes the thread unreadable.
       ...(failing && head !== undefined && { checkpointId: head }),
       ...(asNode !== undefined && { asNode }),
     });
-    return { kind: "written", checkpointId: checkpoint?.checkpoint_id ?? undefined };
+    return { kind: "written", checkpointId: Object(Object(written).checkpoint).checkpoint_id ?? undefined };
   } catch (error) {
     if (statusCodeOf(error) === 409) return { kind: "busy" };
     const status = statusCodeOf(error);
@@ -508,17 +460,16 @@ async function writeServed(
 }
 
 async function headOf(
-  threads: ThreadsClient,
+  threads: Threads,
   threadId: string,
 ): Promise<{ readonly id: string | undefined; readonly failing?: ServedState | undefined }> {
   const idOf = (state: ServedState | undefined) => state?.checkpoint?.checkpoint_id ?? undefined;
-  try {
-    return { id: idOf(await threads.getState(threadId, undefined, { select: ["checkpoint"] })) };
-  } catch (error) {
-    if (statusCodeOf(error) !== 500) throw error;
-    const [failing] = await threads.getHistory(threadId, { limit: 1, select: ["checkpoint", "tasks"] });
-    return { id: idOf(failing), failing };
-  }
+  const state = await threads
+    .getState(threadId, undefined, { select: ["checkpoint"] })
+    .catch(undefinedFor(500));
+  if (state !== undefined) return { id: idOf(state) };
+  const [failing] = await threads.getHistory(threadId, { limit: 1, select: ["checkpoint", "tasks"] });
+  return { id: idOf(failing), failing };
 }
 
 /*
@@ -529,11 +480,15 @@ const PAGE = 100;
 /** How often pages may move before another thread is found. */
 const MOST_RESTARTS = 20;
 
+const queryOf = ({ threadIds, metadata, status }: ThreadSelection) => ({
+  ...(threadIds !== undefined && { ids: [...threadIds] }),
+  ...(metadata !== undefined && { metadata }),
+  ...(status !== undefined && { status }),
+});
+
 /** The oldest threads come first, so a thread that is made meanwhile moves no other one to another page. */
-async function* searchThreads(
-  threads: ThreadsClient,
-  { threadIds, metadata, status, since, limit = Number.POSITIVE_INFINITY }: ThreadSelection,
-): AsyncGenerator<ThreadRef> {
+async function* searchThreads(threads: Threads, selection: ThreadSelection): AsyncGenerator<ThreadRef> {
+  const { since, limit = Number.POSITIVE_INFINITY } = selection;
   const seen = new Set<string>();
   let count = 0;
   let offset = 0;
@@ -541,9 +496,7 @@ async function* searchThreads(
   let restarts = 0;
   for (;;) {
     const page = await threads.search({
-      ...(threadIds !== undefined && { ids: [...threadIds] }),
-      ...(metadata !== undefined && { metadata }),
-      ...(status !== undefined && { status }),
+      ...queryOf(selection),
       sortBy: "created_at",
       sortOrder: "asc",
       limit: PAGE,
@@ -573,50 +526,6 @@ async function* searchThreads(
     offset += page.length - 1;
     last = page.at(-1)?.thread_id;
   }
-}
-
-/*
- * What the inspector shows besides: the threads that were changed last, and the steps of one.
- */
-
-/** The threads come without their state, which has all of their messages. */
-const LISTED_FIELDS = ["thread_id", "updated_at", "metadata", "status"];
-
-async function searchRecent(
-  threads: ThreadsClient,
-  { threadIds, metadata, status, limit }: ThreadSelection,
-  offset: number,
-): Promise<readonly ListedThread[]> {
-  const found = await threads.search({
-    ...(threadIds !== undefined && { ids: [...threadIds] }),
-    ...(metadata !== undefined && { metadata }),
-    ...(status !== undefined && { status }),
-    ...(limit !== undefined && { limit }),
-    offset,
-    sortBy: "updated_at",
-    sortOrder: "desc",
-    select: LISTED_FIELDS,
-  });
-  return found.map(({ thread_id, status: own, metadata: known }) => ({
-    threadId: thread_id,
-    status: own as ThreadStatus,
-    metadata: known ?? {},
-  }));
-}
-
-async function readSteps(
-  threads: ThreadsClient,
-  { threadId }: ThreadRef,
-  { from, limit }: StepSelection,
-): Promise<readonly ThreadStep[]> {
-  const options = { select: STATE_FIELDS };
-  if (from === undefined) return (await threads.getHistory(threadId, { ...options, limit })).flatMap(toStep);
-  const [first] = toStep(await threads.getState(threadId, from, options));
-  // The server has an empty state for each id that is not a checkpoint.
-  if (first?.checkpointId !== from || first.messages === undefined) return [];
-  const before = { ...options, limit: limit - 1, before: from };
-  const earlier = limit > 1 ? await threads.getHistory(threadId, before) : [];
-  return [first, ...earlier.flatMap(toStep)];
 }
 
 function toStep(state: ServedState): ThreadStep[] {

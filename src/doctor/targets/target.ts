@@ -110,14 +110,12 @@ export type HideSecrets = (text: string) => string;
  * Hides secrets that an error can repeat: the password of an address, also as it is written in the address, and other
  * values.
  */
-export function hideSecrets(address: string | undefined, others: readonly string[] = []): HideSecrets {
-  const url = address !== undefined && URL.canParse(address) ? new URL(address) : undefined;
-  const password = url?.password ?? "";
+export function hideSecrets(address: string, others: readonly string[] = []): HideSecrets {
+  const password = URL.canParse(address) ? new URL(address).password : "";
   const secrets = [password, decoded(password), ...others].filter((secret) => secret.length > 2);
-  return (text) => {
-    const whole = address === undefined ? text : text.replaceAll(address, safeAddress(address));
-    return secrets.reduce((rest, secret) => rest.replaceAll(secret, HIDDEN), whole);
-  };
+  const shown = safeAddress(address);
+  return (text) =>
+    secrets.reduce((rest, secret) => rest.replaceAll(secret, HIDDEN), text.replaceAll(address, shown));
 }
 
 /**
@@ -167,11 +165,8 @@ async function findPackage(name: string, path: string, folder: string): Promise<
 function importedFile(entry: unknown): string | undefined {
   if (typeof entry === "string") return entry;
   if (!isRecord(entry)) return undefined;
-  for (const condition of ["node", "import", "default"]) {
-    const found = importedFile(entry[condition]);
-    if (found !== undefined) return found;
-  }
-  return undefined;
+  const files = ["node", "import", "default"].map((condition) => importedFile(entry[condition]));
+  return files.find((file) => file !== undefined);
 }
 
 /** A dependency of a package, as the package itself requires it. Throws Node's error if it is missing. */

@@ -1,8 +1,8 @@
 /** What all pages have. */
 
 import { createHash } from "node:crypto";
-import { printableLine } from "../../shared/text.js";
-import type { Mark } from "../view/rows.js";
+import { amount, printableLine } from "../../shared/text.js";
+import type { ListView } from "../read-threads.js";
 import type { DialectSoundness } from "../view/thread-view.js";
 import { html, Markup } from "./markup.js";
 
@@ -127,14 +127,9 @@ export const HEADERS: Readonly<Record<string, string>> = {
   "cache-control": "no-store",
 };
 
-export interface Frame {
-  readonly title: string;
-  /** What stays in sight at the top, beside the link to the list. */
-  readonly heading: Markup;
-  readonly body: Markup;
-}
-
-export function layout({ title, heading, body }: Frame): Markup {
+/** @param page Its heading stays in sight at the top, beside the link to the list. */
+export function layout(page: { title: string; heading: Markup; body: Markup }): Markup {
+  const { title, heading, body } = page;
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -162,9 +157,6 @@ export function layout({ title, heading, body }: Frame): Markup {
 export const chip = (word: string, tone = "neutral"): Markup =>
   html`<span class="chip ${tone}">${word}</span>`;
 
-export const chips = (marks: readonly Mark[]): readonly Markup[] =>
-  marks.map(({ word, tone }) => chip(word, tone));
-
 const OUTCOMES: Readonly<Record<string, readonly [word: string, tone: string]>> = {
   sound: ["sound", "good"],
   findings: ["findings", "warning"],
@@ -185,6 +177,10 @@ const STATUS_TONES: Readonly<Record<string, string>> = {
 };
 
 export const statusChip = (status: string): Markup => chip(status, STATUS_TONES[status] ?? "neutral");
+
+/** With commas between them. */
+export const joined = (parts: readonly Markup[]): readonly Markup[] =>
+  parts.map((part, index) => (index === 0 ? part : html`, ${part}`));
 
 /** Texts of the library have code between backticks. */
 export const codeSpans = (text: string): readonly (Markup | string)[] =>
@@ -229,12 +225,7 @@ export interface ThreadLink {
   readonly onlyChanges?: boolean | undefined;
 }
 
-interface ListLink {
-  readonly q?: string | undefined;
-  readonly status?: string | undefined;
-  readonly has?: string | undefined;
-  readonly page?: number | undefined;
-}
+type ListLink = Partial<Pick<ListView, "status" | "has" | "page">> & { readonly q?: string };
 
 export const listLink = (query: ListLink = {}): string => `${HOME}${queryText(query)}`;
 export const listJsonLink = (query: ListLink = {}): string => `${HOME}/threads.json${queryText(query)}`;
@@ -262,14 +253,6 @@ function queryText(query: object): string {
  */
 
 const LONGEST_SENTENCE = 1_000;
-
-const numbers = new Intl.NumberFormat("en");
-
-export const count = (value: number): string => numbers.format(value);
-
-/** `1 message`, `2 messages`. */
-export const amount = (value: number, noun: string, nouns = `${noun}s`): string =>
-  `${count(value)} ${value === 1 ? noun : nouns}`;
 
 const UNITS = [
   ["day", 86_400_000],

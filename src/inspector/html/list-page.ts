@@ -1,10 +1,10 @@
 import { worthALook } from "../../doctor/finding.js";
+import { count } from "../../shared/text.js";
 import { type ListedView, type ListView, THREAD_STATUSES, TRAITS } from "../read-threads.js";
 import {
   bytes,
   chip,
   codeSpans,
-  count,
   layout,
   listJsonLink,
   listLink,

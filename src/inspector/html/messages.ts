@@ -1,9 +1,10 @@
 /** The messages of a thread as rows: what is stored, what is sent, and what differs. */
 
+import { amount, count } from "../../shared/text.js";
 import { type MessageView, nameIn, type ShownText, viewMessage } from "../view/message-view.js";
 import { isMarkOfForm, isOfForm, isSameText, type Mark, type Row, type ShownRow } from "../view/rows.js";
 import type { Archive, StepDifference, ThreadView } from "../view/thread-view.js";
-import { amount, bytes, chip, chips, count, sentence, sourceLink } from "./layout.js";
+import { bytes, chip, joined, sentence, sourceLink } from "./layout.js";
 import { html, type Markup } from "./markup.js";
 
 /** The address of a place on the page. */
@@ -56,7 +57,7 @@ function messageRow(row: Row, linkTo: LinkTo, archived: ThreadView["archived"]):
     ids === "" && ofForm.length === 0
       ? ""
       : html`<details class="ids"><summary>${ofForm.length === 0 ? "ids" : "details"}</summary>${ids}${whys(ofForm)}</details>`;
-  const head = html`<div class="head"><span class="at">${stored === undefined ? "+" : count(stored.position)}</span><span class="role">${shown.role}</span>${shown.name === "" ? "" : html`<bdi class="name">${shown.name}</bdi>`}${shown.maker === "" ? "" : html`<bdi class="maker">${shown.maker}</bdi>`}${chips(marks)}${news}${kind === "as-stored" || marks.length > 0 ? "" : chip(TITLES[kind])}${links.map((link) => html`<span class="small">${link}</span>`)}<span class="tokens">${amount(shown.tokens, "token")}</span>${details}</div>`;
+  const head = html`<div class="head"><span class="at">${stored === undefined ? "+" : count(stored.position)}</span><span class="role">${shown.role}</span>${shown.name === "" ? "" : html`<bdi class="name">${shown.name}</bdi>`}${shown.maker === "" ? "" : html`<bdi class="maker">${shown.maker}</bdi>`}${marks.map(({ word, tone: own }) => chip(word, own))}${news}${kind === "as-stored" || marks.length > 0 ? "" : chip(TITLES[kind])}${links.map((link) => html`<span class="small">${link}</span>`)}<span class="tokens">${amount(shown.tokens, "token")}</span>${details}</div>`;
   const body = messageBody(shown, kind === "changed" ? first?.message : undefined);
   const rest = others.map(
     ({ position, message }) => html`<div id="sent-${position}" class="part">${messageBody(message)}</div>`,
@@ -72,10 +73,7 @@ function distinct(marks: readonly Mark[]): readonly Mark[] {
 }
 
 function places(positions: readonly number[], column: string, linkTo: LinkTo): readonly Markup[] {
-  return positions.map(
-    (position, index) =>
-      html`${index === 0 ? "" : ", "}<a href="${linkTo(`${column}-${position}`)}">${count(position)}</a>`,
-  );
+  return joined(positions.map((at) => html`<a href="${linkTo(`${column}-${at}`)}">${count(at)}</a>`));
 }
 
 /** A store of another process cannot be read, so it is said where the messages are. */

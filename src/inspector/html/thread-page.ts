@@ -1,15 +1,15 @@
+import { quoted } from "../../doctor/command/text.js";
 import { type Finding, worthALook } from "../../doctor/finding.js";
+import { DIALECT_NAMES } from "../../providers/dialects.js";
+import { amount, count } from "../../shared/text.js";
 import { addToList } from "../../shared/values.js";
 import { nameIn } from "../view/message-view.js";
 import type { Step } from "../view/steps.js";
 import type { Place, StepDifference, ThreadView } from "../view/thread-view.js";
-import { DIALECT_NAMES } from "../view/thread-view.js";
 import {
-  amount,
   chip,
   codeSpans,
-  count,
-  type Frame,
+  joined,
   layout,
   outcomeChip,
   sentence,
@@ -24,13 +24,6 @@ import {
 import { html, type Markup } from "./markup.js";
 import { goneList, type LinkTo, messageRows } from "./messages.js";
 
-interface Surroundings {
-  /** In milliseconds. */
-  readonly now: number;
-  /** The beginning of the command that repairs the thread. Empty or undefined: there is none. */
-  readonly repair: string | undefined;
-}
-
 /** A page of a thread, with the addresses of its other pages. */
 interface Shown {
   readonly view: ThreadView;
@@ -40,11 +33,17 @@ interface Shown {
   readonly now: number;
 }
 
-/** The page `/tether/threads/:id`. */
+/**
+ * The page `/tether/threads/:id`.
+ *
+ * @param now In milliseconds.
+ * @param repair The beginning of the command that repairs the thread. Empty or undefined: there is none.
+ */
 export function threadPage(
   view: ThreadView,
   { page: _, ...chosen }: ThreadLink,
-  { now, repair }: Surroundings,
+  now: number,
+  repair: string | undefined,
 ): Markup {
   const { threadId, title, report, rows, difference, steps } = view;
   const link = (more: ThreadLink) => threadLink(threadId, { ...chosen, ...more });
@@ -63,12 +62,11 @@ ${pages(shown, "Pages of messages, repeated")}
 ${difference === undefined ? "" : goneList(difference)}
 <p class="pages"><span class="mono small soft">${threadId}</span><a href="${threadJsonLink(threadId, chosen)}">JSON</a></p>
 </div>`;
-  const frame: Frame = {
+  return layout({
     title: name,
     heading: html`<h1><bdi>${name}</bdi></h1>${statusChip(report.status)}`,
     body: steps.length < 2 ? messages : html`<div class="thread">${messages}${rail(shown)}</div>`,
-  };
-  return layout(frame);
+  });
 }
 
 /*
@@ -110,11 +108,8 @@ const MOST_PLACES = 6;
 function placeLinks(found: readonly Place[], linkTo: LinkTo): Markup {
   const links = found
     .slice(0, MOST_PLACES)
-    .map(
-      ({ anchor, label }, index) =>
-        html`${index === 0 ? "" : ", "}<a href="${linkTo(anchor)}"><bdi>${label}</bdi></a>`,
-    );
-  return html`${links}${found.length > MOST_PLACES ? ` and ${count(found.length - MOST_PLACES)} more` : ""}`;
+    .map(({ anchor, label }) => html`<a href="${linkTo(anchor)}"><bdi>${label}</bdi></a>`);
+  return html`${joined(links)}${found.length > MOST_PLACES ? ` and ${count(found.length - MOST_PLACES)} more` : ""}`;
 }
 
 function moment({ view, link, now }: Shown): Markup {
@@ -211,10 +206,6 @@ function findingsPanel(
     groupEntry(group, linkTo),
   )}</ul>${command}<p class="small soft">docs/doctor.md explains each code.</p></details>`;
 }
-
-/** Ids of threads that a shell would read otherwise. */
-const quoted = (text: string): string =>
-  /^[\w.:-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 
 function groupEntry(group: readonly Finding[], linkTo: LinkTo): Markup | string {
   const [first] = group;

@@ -40,20 +40,16 @@ export function formOf({ messages, step, chosen, settings, context = {} }: FormQ
   const { systemPrompt, maxToolCallsFromHistory } = context;
   const [dialect, origin] = dialectFor(messages, step, chosen.dialect, settings);
   const isOwn = origin !== "chosen" || dialect === settings?.dialect;
-  const prompt = typeof systemPrompt === "string" ? systemPrompt : settings?.systemPrompt;
-  const calls = isToolCallsToKeep(maxToolCallsFromHistory)
-    ? maxToolCallsFromHistory
-    : settings?.maxToolCallsFromHistory;
-  const maxTokens = chosen.maxTokens ?? settings?.maxTokens;
-  const modelId = step?.response?.model ?? settings?.modelId;
   return {
     origin,
     options: {
       dialect,
-      ...(prompt !== undefined && { systemPrompt: prompt }),
-      ...(calls !== undefined && { maxToolCallsFromHistory: calls }),
-      ...(maxTokens !== undefined && { maxTokens }),
-      ...(isOwn && modelId !== undefined && { modelId }),
+      systemPrompt: typeof systemPrompt === "string" ? systemPrompt : settings?.systemPrompt,
+      maxToolCallsFromHistory: isToolCallsToKeep(maxToolCallsFromHistory)
+        ? maxToolCallsFromHistory
+        : settings?.maxToolCallsFromHistory,
+      maxTokens: chosen.maxTokens ?? settings?.maxTokens,
+      modelId: isOwn ? (step?.response?.model ?? settings?.modelId) : undefined,
     },
   };
 }

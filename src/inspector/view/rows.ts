@@ -17,11 +17,8 @@ export interface StoredCell {
   readonly marks: readonly Mark[];
 }
 
-/** A message of the request. */
-export interface SentCell {
-  readonly position: number;
-  readonly message: MessageView;
-  readonly marks: readonly Mark[];
+/** A message of the request. Positions count from 1 too. */
+export interface SentCell extends StoredCell {
   /** Compared with the step before; null if there is none. */
   readonly novelty: Novelty | null;
 }
@@ -210,7 +207,9 @@ export interface AlignedRow {
  */
 export function alignRows(stored: readonly StoredPlaces[], inputLength: number): readonly AlignedRow[] {
   const firstOf = stored.map(({ inputIndexes, reasons }) =>
-    reasons.some(({ code }) => code === "moved") ? undefined : leastOf(inputIndexes),
+    reasons.some(({ code }) => code === "moved") || inputIndexes.length === 0
+      ? undefined
+      : Math.min(...inputIndexes),
   );
   const inOrder = longestRise(firstOf);
   const holders = holdersOf(stored, inputLength);
@@ -236,10 +235,6 @@ export function alignRows(stored: readonly StoredPlaces[], inputLength: number):
   }
   sendAlone(inputLength);
   return rows;
-}
-
-function leastOf(numbers: readonly number[]): number | undefined {
-  return numbers.length === 0 ? undefined : numbers.reduce((one, other) => Math.min(one, other));
 }
 
 function holdersOf(stored: readonly StoredPlaces[], inputLength: number): number[][] {

@@ -8,7 +8,7 @@ import type { StoredThread } from "../../doctor/thread-store.js";
 import { isResult } from "../../history/result.js";
 import { countTokens } from "../../history/size.js";
 import { isUserMessage } from "../../history/summary.js";
-import { DIALECTS, type DialectName } from "../../providers/dialects.js";
+import { DIALECT_NAMES, type DialectName } from "../../providers/dialects.js";
 import { explainInput, type InputExplanation } from "../../providers/input/explain-input.js";
 import { validateHistory } from "../../providers/validate-history.js";
 import { printableLine } from "../../shared/text.js";
@@ -16,6 +16,7 @@ import { excerptOf, type MessageView, nameIn, type Question, ROLES, viewMessage 
 import {
   compareInputs,
   type InputDifference,
+  type Novelty,
   type Page,
   pageOf,
   pageWith,
@@ -108,12 +109,7 @@ export interface Story {
 
 export interface StepDifference extends InputDifference {
   readonly to: Step;
-  readonly counts: {
-    readonly same: number;
-    readonly new: number;
-    readonly changed: number;
-    readonly gone: number;
-  };
+  readonly counts: Readonly<Record<Novelty | "gone", number>>;
   readonly goneMessages: readonly { readonly position: number; readonly message: MessageView }[];
 }
 
@@ -256,7 +252,8 @@ function storyOf(aligned: readonly AlignedRow[], source: RowSource): Story {
     const message = row.stored === undefined ? undefined : history[row.stored];
     if (row.stored === undefined || message === undefined) continue;
     const addition = additions.get(message);
-    const [placeholder] = marksOfStored(message).filter(({ code }) => code === "placeholder");
+    const marks = new Map(marksOfStored(message).map((mark) => [mark.code, mark]));
+    const placeholder = marks.get("placeholder");
     const guess = source.guessed.has(message) ? OR_NOT_STARTED : "";
     const cause = placeholder && `${placeholder.word.replace("placeholder", "")}${guess}`;
     const label =
@@ -265,15 +262,12 @@ function storyOf(aligned: readonly AlignedRow[], source: RowSource): Story {
     if (addition === "recovered") story.willBeRecovered.push(place);
     else if (addition === "closed") story.willBeClosed.push(place);
     else if (addition === undefined && placeholder !== undefined) story.closed.push(place);
-    else if (addition === undefined && hasMark(message, "recovered")) story.recovered.push(place);
+    else if (addition === undefined && marks.has("recovered")) story.recovered.push(place);
     const reasons = explanation.stored[row.stored]?.reasons ?? [];
     if (reasons.some(({ code }) => UNPLACED.has(code))) story.unplaced.push(place);
   }
   return story;
 }
-
-const hasMark = (message: BaseMessage, wanted: string): boolean =>
-  marksOfStored(message).some(({ code }) => code === wanted);
 
 /*
  * What the pages show of a whole thread.
@@ -312,8 +306,6 @@ export function titleOf(
  * Which providers would take the stored messages as they are.
  */
 
-export const DIALECT_NAMES = Object.keys(DIALECTS) as readonly DialectName[];
-
 export interface DialectSoundness {
   readonly dialect: DialectName;
   /** How many rules the messages break. 0: no known rule refuses them. */
@@ -324,7 +316,7 @@ export interface DialectSoundness {
  * What each provider family would refuse if the next message of a user came and the stored messages were sent as they
  * are. What is sent is another form of them, which no known rule refuses.
  */
-export function soundnessOf(messages: readonly BaseMessage[]): readonly DialectSoundness[] {
+function soundnessOf(messages: readonly BaseMessage[]): readonly DialectSoundness[] {
   const sent = [...messages, new HumanMessage("…")];
   return DIALECT_NAMES.map((dialect) => ({ dialect, broken: validateHistory(sent, dialect).length }));
 }

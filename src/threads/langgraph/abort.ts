@@ -5,10 +5,6 @@ import type { RunnableConfig } from "@langchain/core/runnables";
 /** A run that hangs, or its database, holds an abort back no longer than this, in milliseconds. */
 const LONGEST_HOLD = 5_000;
 
-interface Cancellable {
-  cancel(reason?: unknown): Promise<void>;
-}
-
 /**
  * The abort of one run. The run knows of it at once. LangChain's stream, which tells the caller, knows of it when the
  * run has ended, or after `LONGEST_HOLD`.
@@ -25,7 +21,9 @@ export interface HeldAbort<Options> {
   /** Contract: call it when the run has ended. */
   readonly end: () => void;
   /** Contract: resolves to the same stream. Its `cancel` resolves when the run has ended. */
-  readonly attach: <Stream extends Cancellable>(starting: Promise<Stream>) => Promise<Stream>;
+  readonly attach: <Stream extends { cancel(reason?: unknown): Promise<void> }>(
+    starting: Promise<Stream>,
+  ) => Promise<Stream>;
 }
 
 export function holdAbort<Options extends RunnableConfig>(options: Options): HeldAbort<Options> {
@@ -86,18 +84,13 @@ export function holdAbort<Options extends RunnableConfig>(options: Options): Hel
   };
 }
 
-/** The options of one run, whose signal follows the caller's until the run ends. */
-interface RelayedAbort<Options> {
-  readonly options: Options;
-  /** Contract: call it when the run has ended. */
-  readonly end: () => void;
-}
-
 /**
  * Gives a run a signal of its own. LangGraph's `streamEvents` adds a listener to the signal of its options and never removes
  * it, and a caller can have one signal for all of his runs.
+ *
+ * @returns The options, whose signal follows the caller's, and a function to call when the run has ended.
  */
-export function relayAbort<Options extends RunnableConfig>(options: Options): RelayedAbort<Options> {
+export function relayAbort<Options extends RunnableConfig>(options: Options) {
   const { signal: given } = options;
   if (given === undefined) return { options, end: () => {} };
   // Node warns of more than ten listeners, and a caller can have as many runs at once.

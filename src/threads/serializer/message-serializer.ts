@@ -1,8 +1,9 @@
 import { MemorySaver, Send } from "@langchain/langgraph";
 import { InvalidSettingError } from "../../errors.js";
+import { safely } from "../../shared/json.js";
 import { hasMethods } from "../../shared/values.js";
 import { learnClasses, type MessageClasses, SAMPLE_MESSAGES, UNDEFINED } from "./message-classes.js";
-import { createMessageText, type Piece, readValue, type Unread, type Writer, writeValue } from "./values.js";
+import { createMessageText, readValue, type Unread, type Writer, writeValue } from "./values.js";
 
 /** Turns values into bytes and back: what the savers and caches of LangGraph take as their serializer. */
 export interface MessageSerializer {
@@ -48,7 +49,9 @@ export function messageSerializer(base: MessageSerializer = new MemorySaver().se
   });
   return {
     async dumpsTyped(data) {
-      const pieces = writer === undefined || isForBase(data) ? undefined : piecesOf(data, writer);
+      const own = writer;
+      const pieces =
+        own === undefined || isForBase(data) ? undefined : safely(() => writeValue(data, own), undefined);
       if (pieces === undefined) return base.dumpsTyped(data);
       const texts: readonly (string | undefined)[] = await Promise.all(pieces);
       // LangGraph writes one text instead of a value that it cannot write, also if only a part is the reason.
@@ -71,14 +74,6 @@ export function messageSerializer(base: MessageSerializer = new MemorySaver().se
 /** Bytes are stored as they are, and JSON has no word for functions and symbols. */
 function isForBase(data: unknown): boolean {
   return typeof data === "function" || typeof data === "symbol" || ArrayBuffer.isView(data);
-}
-
-function piecesOf(data: unknown, writer: Writer): readonly Piece[] | undefined {
-  try {
-    return writeValue(data, writer);
-  } catch {
-    return undefined;
-  }
 }
 
 async function readDirectly(

@@ -111,15 +111,12 @@ function compose(
   { head }: MessageClass,
   hasUndefined: boolean,
 ): string {
-  const replace = hasUndefined ? replaceUndefined : undefined;
+  const mark = (_key: string, value: unknown) => (value === undefined ? UNDEFINED : value);
+  const replace = hasUndefined ? mark : undefined;
   const members = fields.map(([key, value]) =>
     value === undefined ? `"${key}":${UNDEFINED_TEXT}` : `"${key}":${JSON.stringify(value, replace)}`,
   );
   return `${head}${members.join()}}}`;
-}
-
-function replaceUndefined(_key: string, value: unknown): unknown {
-  return value === undefined ? UNDEFINED : value;
 }
 
 /*
