@@ -48,6 +48,7 @@ import { readList } from "./examine.js";
 import {
   type EndedRun,
   errorText,
+  hasMetadata,
   type OpenTask,
   type StepSelection,
   type StoredMessages,
@@ -150,22 +151,20 @@ async function* listThreads(
   { threadIds, metadata, since, limit = Number.POSITIVE_INFINITY }: ThreadSelection,
 ): AsyncGenerator<ThreadRef> {
   const met = new Set<string>();
-  let count = 0;
+  const chosen = new Set<string>();
   for (const thread_id of threadIds ?? [undefined]) {
     const config = { configurable: thread_id === undefined ? {} : { thread_id } };
     // The first checkpoint of a thread that is listed is its latest one.
     for await (const tuple of saver.list(config)) {
-      if (count >= limit) return;
       const { thread_id: threadId, checkpoint_ns: namespace = "" } = { ...tuple.config.configurable };
       const key = JSON.stringify([threadId, namespace]);
       if (typeof threadId !== "string" || met.has(key)) continue;
       met.add(key);
-      const known: unknown = tuple.metadata;
-      const isMeant = Object.entries({ ...metadata }).every(
-        ([name, value]) => isRecord(known) && known[name] === value,
-      );
-      if (!isMeant || (since !== undefined && new Date(tuple.checkpoint.ts) < since)) continue;
-      count += 1;
+      if (!hasMetadata({ ...tuple.metadata }, metadata)) continue;
+      if (since !== undefined && new Date(tuple.checkpoint.ts) < since) continue;
+      // The subgraphs of a thread can be listed before it, and after other threads.
+      if (!chosen.has(threadId) && chosen.size >= limit) continue;
+      chosen.add(threadId);
       yield { threadId, namespace: String(namespace) };
     }
   }

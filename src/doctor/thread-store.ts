@@ -27,6 +27,14 @@ export interface ThreadSelection {
   readonly limit?: number | undefined;
 }
 
+/** Whether the metadata of a thread has all that a selection wants. A selection names values as texts. */
+export function hasMetadata(
+  own: Readonly<Record<string, unknown>>,
+  wanted: ThreadSelection["metadata"],
+): boolean {
+  return Object.entries({ ...wanted }).every(([name, value]) => String(own[name]) === value);
+}
+
 /** A write of a repair, or of an undo. */
 export interface ThreadWrite {
   /** The latest checkpoint for which the write was planned. Undefined: the thread has no checkpoint ids. */

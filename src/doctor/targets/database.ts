@@ -6,7 +6,13 @@ import { isRecord } from "../../shared/values.js";
 import { type ArchiveReader, readArchive } from "../../threads/archive.js";
 import { timeOfCheckpoint } from "../../threads/langgraph/read-checkpoints.js";
 import { createGraphStore, createSaverStore } from "../graph-store.js";
-import type { ListedThread, ThreadRef, ThreadSelection, ThreadStore } from "../thread-store.js";
+import {
+  hasMetadata,
+  type ListedThread,
+  type ThreadRef,
+  type ThreadSelection,
+  type ThreadStore,
+} from "../thread-store.js";
 import { isGraphNamed, loadGraph } from "./load-graph.js";
 import { type HideSecrets, type OpenContext, optionOf } from "./target.js";
 
@@ -148,10 +154,6 @@ async function isSelected(
 function metadataIn(row: Record<string, unknown> | undefined): Readonly<Record<string, unknown>> {
   const read = parseJson(String(row?.["text"]));
   return isRecord(read) ? read : {};
-}
-
-function hasMetadata(own: Readonly<Record<string, unknown>>, wanted: Readonly<Record<string, string>>) {
-  return Object.entries(wanted).every(([key, value]) => String(own[key]) === value);
 }
 
 /** See `ThreadStore.recent`. */
