@@ -1,6 +1,11 @@
 /** What a run and a thread have used: tokens and tool calls. */
 
-import type { AIMessage, BaseMessage, UsageMetadata } from "@langchain/core/messages";
+import {
+  type AIMessage,
+  type BaseMessage,
+  mergeUsageMetadata,
+  type UsageMetadata,
+} from "@langchain/core/messages";
 import { withLangGraph } from "@langchain/langgraph/zod";
 import { z } from "zod/v4";
 import { callsOf, isAIMessage } from "../history/call.js";
@@ -95,18 +100,9 @@ export function readTokens(usage: unknown): TokenUsage | undefined {
   };
 }
 
+/** All details are there, because both have them. */
 function sum(one: TokenUsage, other: TokenUsage): TokenUsage {
-  const { input_token_details: input, output_token_details: output } = other;
-  return {
-    input_tokens: one.input_tokens + other.input_tokens,
-    output_tokens: one.output_tokens + other.output_tokens,
-    total_tokens: one.total_tokens + other.total_tokens,
-    input_token_details: {
-      cache_read: one.input_token_details.cache_read + input.cache_read,
-      cache_creation: one.input_token_details.cache_creation + input.cache_creation,
-    },
-    output_token_details: { reasoning: one.output_token_details.reasoning + output.reasoning },
-  };
+  return mergeUsageMetadata(one, other) as TokenUsage;
 }
 
 /*

@@ -82,14 +82,13 @@ export function watchCheckpointer(saver: BaseCheckpointSaver | undefined): Watch
   let isClosed: { readonly reason: unknown } | undefined;
   /** The last checkpoint of the run's own graph that is saved, and who waits for a later one. */
   let latest: { readonly step: number; readonly config: RunnableConfig } | undefined;
-  const waiting: { readonly resolve: () => void; readonly reject: (reason: unknown) => void }[] = [];
+  const waiting: (() => void)[] = [];
   const setLatest = (step: number, config: RunnableConfig): void => {
     latest = { step, config };
     checkpoints.savedStep = step;
   };
   const wake = (): void => {
-    for (const { resolve, reject } of waiting.splice(0))
-      isClosed === undefined ? resolve() : reject(isClosed.reason);
+    for (const lookAgain of waiting.splice(0)) lookAgain();
   };
   const close = (reason: unknown): void => {
     isClosed ??= { reason };
@@ -106,7 +105,7 @@ export function watchCheckpointer(saver: BaseCheckpointSaver | undefined): Watch
     while (latest === undefined || latest.step < step - 1) {
       if (isClosed !== undefined) throw isClosed.reason;
       if (!checkpoints.savesAtOnce) return undefined;
-      await new Promise<void>((resolve, reject) => waiting.push({ resolve, reject }));
+      await new Promise<void>((resolve) => waiting.push(resolve));
     }
     const { config } = latest;
     return (task, channel, value) => save(() => saver.putWrites(config, [[channel, value]], task));
