@@ -76,17 +76,22 @@ const THEN = /(?:[,;，；。]|(?<!\s))\s*(?:\b(?:and\s+)?then\b|然后)[,，:]?
 
 /** The steps that call tools. If no call follows a "then", its words belong to the step before it. */
 export function findSteps(text: string, toolNames: ReadonlySet<string>, findCalls: FindCalls): Step[] {
-  const parts: { text: string; end: number }[] = [];
-  for (const { start, end } of splitAtThen(text, toolNames)) {
-    const part = text.slice(start, end);
+  const callsIn = ({ start, end }: Span) => findCalls(text.slice(start, end), toolNames);
+  const parts: Span[] = [];
+  for (const part of splitAtThen(text, toolNames)) {
     const previous = parts.at(-1);
-    if (previous === undefined || findCalls(part, toolNames).length > 0) parts.push({ text: part, end });
-    else parts.splice(-1, 1, { text: text.slice(previous.end - previous.text.length, end), end });
+    if (previous === undefined || callsIn(part).length > 0) parts.push(part);
+    else previous.end = part.end;
   }
-  return parts.map((part) => findCalls(part.text, toolNames)).filter((calls) => calls.length > 0);
+  return parts.map(callsIn).filter((calls) => calls.length > 0);
 }
 
-function splitAtThen(text: string, toolNames: ReadonlySet<string>): { start: number; end: number }[] {
+interface Span {
+  readonly start: number;
+  end: number;
+}
+
+function splitAtThen(text: string, toolNames: ReadonlySet<string>): Span[] {
   const literal = findLiteralCalls(text, toolNames);
   const separators = [...text.matchAll(THEN)]
     .map((match) => ({ start: match.index, end: match.index + match[0].length }))

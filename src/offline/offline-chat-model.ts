@@ -1,6 +1,5 @@
 /** The embedded model that is used if no provider is configured. */
 
-import { setTimeout as delay } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
 import type { CallbackManagerForLLMRun } from "@langchain/core/callbacks/manager";
 import type { BaseLanguageModelInput } from "@langchain/core/language_models/base";
@@ -23,6 +22,7 @@ import type { Runnable } from "@langchain/core/runnables";
 import { convertToOpenAITool } from "@langchain/core/utils/function_calling";
 import { isAIMessage } from "../history/call.js";
 import { isResult } from "../history/result.js";
+import { isUserMessage } from "../history/summary.js";
 import { validateHistory } from "../providers/validate-history.js";
 import { hashText } from "../shared/json.js";
 import { isRecord } from "../shared/values.js";
@@ -45,11 +45,6 @@ const LITERAL: OfflineLanguage = {
 };
 
 interface OfflineChatModelOptions extends BaseChatModelParams {
-  /**
-   * Pause before each streamed chunk, in milliseconds, 0 or more. With 20, a stream is easy to watch.
-   * @default 0
-   */
-  chunkDelayMs?: number;
   /** @default calls that are written out */
   language?: OfflineLanguage;
 }
@@ -68,18 +63,10 @@ export interface OfflineCallOptions extends BaseChatModelCallOptions {
  */
 export class OfflineChatModel extends BaseChatModel<OfflineCallOptions> {
   readonly model = "offline";
-  readonly #chunkDelayMs: number;
   readonly #language: OfflineLanguage;
 
-  constructor(options: OfflineChatModelOptions = {}) {
-    const { chunkDelayMs = 0, language = LITERAL, ...rest } = options;
-    if (!(Number.isFinite(chunkDelayMs) && chunkDelayMs >= 0)) {
-      throw new TypeError(
-        `Expected \`chunkDelayMs\` to be a number of milliseconds from 0 on, got \`${chunkDelayMs}\`.`,
-      );
-    }
+  constructor({ language = LITERAL, ...rest }: OfflineChatModelOptions = {}) {
     super(rest);
-    this.#chunkDelayMs = chunkDelayMs;
     this.#language = language;
   }
 
@@ -118,7 +105,6 @@ export class OfflineChatModel extends BaseChatModel<OfflineCallOptions> {
     runManager?: CallbackManagerForLLMRun,
   ): AsyncGenerator<ChatGenerationChunk> {
     for (const message of toChunks(prepareReply(messages, options, this.#language))) {
-      if (this.#chunkDelayMs > 0) await delay(this.#chunkDelayMs, undefined, { signal: options.signal });
       options.signal?.throwIfAborted();
       const chunk = new ChatGenerationChunk({ text: message.text, message });
       yield chunk;
@@ -136,7 +122,7 @@ function prepareReply(
   const toolNames = new Set(tools.map(nameIn).filter((name) => name !== undefined));
   const choice = readToolChoice(tool_choice, toolNames);
   const { request, rounds } = readTurn(messages);
-  const planned = planCalls(findSteps(request, toolNames, language.findCalls), rounds, choice, toolNames);
+  const planned = planCalls(findSteps(request, toolNames, language.findCalls), rounds, choice);
   const text = planned.length > 0 ? "" : replyText(messages, toolNames, language);
   const calls = identifyCalls(planned, messages);
   const input = messages.map((message) => message.text);
@@ -158,22 +144,16 @@ function replyText(
   return summary ?? introduce([...toolNames], language);
 }
 
-function planCalls(
-  steps: readonly Step[],
-  rounds: readonly Round[],
-  choice: ToolChoice,
-  toolNames: ReadonlySet<string>,
-): Step {
+function planCalls(steps: readonly Step[], rounds: readonly Round[], choice: ToolChoice): Step {
   const next = findNextStep(steps, rounds);
-  if (choice.kind === "none") return [];
-  if (choice.kind === "auto") return next;
+  if (choice === "none") return [];
+  if (choice === "auto") return next;
 
   // A forced model must call a tool, even if the request asks for nothing, or for nothing more.
-  const names = choice.kind === "tool" ? [choice.name] : [...toolNames];
   const candidates = [next, ...steps.toReversed()].map((step) =>
-    step.filter(({ name }) => names.includes(name)),
+    step.filter(({ name }) => choice.includes(name)),
   );
-  return candidates.find((step) => step.length > 0) ?? names.slice(0, 1).map((name) => ({ name, args: {} }));
+  return candidates.find((step) => step.length > 0) ?? choice.slice(0, 1).map((name) => ({ name, args: {} }));
 }
 
 /**
@@ -239,7 +219,7 @@ interface Round {
 }
 
 function readTurn(messages: readonly BaseMessage[]) {
-  const start = messages.findLastIndex(isRequest);
+  const start = messages.findLastIndex(isUserMessage);
   return { request: messages[start]?.text ?? "", rounds: readRounds(messages.slice(start + 1)) };
 }
 
@@ -256,11 +236,6 @@ function readRounds(messages: readonly BaseMessage[]): Round[] {
   return rounds;
 }
 
-/** A summary is a human message too, by LangChain's convention. It is not a request. */
-function isRequest(message: BaseMessage): boolean {
-  return message.type === "human" && message.additional_kwargs.lc_source !== "summarization";
-}
-
 function readCalls(message: AIMessage): PlannedCall[] {
   const valid = (message.tool_calls ?? []).map(({ name, args }) => ({ name, args }));
   const invalid = (message.invalid_tool_calls ?? []).map(({ name }) => ({
@@ -274,28 +249,21 @@ function readCalls(message: AIMessage): PlannedCall[] {
  * Reads the `tool_choice` option, in the forms of the providers and of LangChain.
  */
 
-type ToolChoice =
-  | { readonly kind: "auto" | "none" | "required" }
-  | { readonly kind: "tool"; readonly name: string };
-
-const KINDS: ReadonlyMap<string, "auto" | "none" | "required"> = new Map([
-  ["auto", "auto"],
-  ["none", "none"],
-  ["required", "required"],
-  ["any", "required"],
-]);
+/** The names of the tools of which one must be called, or whether a tool can be called at all. */
+type ToolChoice = "auto" | "none" | readonly string[];
 
 /** @throws {OfflineBadRequestError} if the choice cannot be met with these tools. */
 function readToolChoice(value: unknown, toolNames: ReadonlySet<string>): ToolChoice {
   // A word or the name of a tool. As an object: OpenAI's form, Anthropic's, or `{ type: "any" }`.
   const word = nameIn(value ?? "auto") ?? (isRecord(value) ? value["type"] : undefined);
   if (typeof word !== "string") throw badChoice(`got ${JSON.stringify(value)}.`);
-  const kind = KINDS.get(word);
-  if (kind === "required" && toolNames.size === 0)
-    throw badChoice("'tool_choice' is only allowed when 'tools' are specified.");
-  if (kind !== undefined) return { kind };
-  if (!toolNames.has(word)) throw badChoice(`tool '${word}' not found in 'tools'.`);
-  return { kind: "tool", name: word };
+  if (word === "auto" || word === "none") return word;
+  if (word !== "required" && word !== "any") {
+    if (!toolNames.has(word)) throw badChoice(`tool '${word}' not found in 'tools'.`);
+    return [word];
+  }
+  if (toolNames.size === 0) throw badChoice("'tool_choice' is only allowed when 'tools' are specified.");
+  return [...toolNames];
 }
 
 function badChoice(reason: string): OfflineBadRequestError {
@@ -321,13 +289,15 @@ interface IdentifiedCall extends PlannedCall {
 
 /** Gives ids to the calls of the response to these messages. */
 function identifyCalls(calls: readonly PlannedCall[], messages: readonly BaseMessage[]): IdentifiedCall[] {
-  // The ids of the messages count too. Two requests of one thread can have the same text and the same history
-  // before them after summaries and limits have shortened it.
   const texts = messages.map((message) => JSON.stringify(essenceOf(message)));
-  const digest = hashText(texts.join("")).slice(0, 20);
+  const digest = hashText(texts.join(""), 20);
   return calls.map(({ name, args }, position) => ({ id: `call_${digest}_${position}`, name, args }));
 }
 
+/**
+ * The ids of the messages count too. Two requests of one thread can have the same text and the same history before them
+ * after summaries and limits have shortened it.
+ */
 function essenceOf(message: BaseMessage): unknown {
   return [
     message.type,
@@ -455,10 +425,12 @@ const MAX_LINE_LENGTH = 160;
 
 /** Undefined if neither the system prompt nor the last human message asks for a summary. */
 function summarize(messages: readonly BaseMessage[]): string | undefined {
-  const prompt = messages.findLast((message) => message.type === "human");
+  const prompt = messages.findLast(({ type }) => type === "human");
   const instructions = messages.filter((message) => message.type === "system" || message === prompt);
-  if (!instructions.some((message) => REQUEST.test(message.text))) return undefined;
-  const conversation = messages.filter((message) => message !== prompt && isSaid(message));
+  if (!instructions.some(({ text }) => REQUEST.test(text))) return undefined;
+  const conversation = messages.filter(
+    (message) => message !== prompt && (message.type === "human" || message.type === "ai"),
+  );
   const given = [...conversation.map((message) => message.text), withoutInstructions(prompt?.text ?? "")];
   const lines = given
     .flatMap((text) => text.split("\n"))
@@ -470,10 +442,6 @@ function summarize(messages: readonly BaseMessage[]): string | undefined {
     ? lines
     : [...lines.slice(0, LINES_AT_EACH_END), GAP, ...lines.slice(-LINES_AT_EACH_END)];
   return [HEADING, ...chosen.map((line) => shorten(line, MAX_LINE_LENGTH))].join("\n");
-}
-
-function isSaid(message: BaseMessage): boolean {
-  return message.type === "human" || message.type === "ai";
 }
 
 /**
