@@ -6,7 +6,7 @@ import { countTextTokens } from "../../history/size.js";
 import { createSummaryNote, isUserMessage } from "../../history/summary.js";
 import { keywordsOf, levelFor } from "../../history/transcript.js";
 import type { Target } from "../rule.js";
-import type { CutInput, InputLineage } from "./lineage.js";
+import { GAP_NOTE, type InputJournal, whyCut } from "./journal.js";
 import { type Conversation, projectMessages, projectOnce } from "./projection.js";
 import { shortenText, shortenWork, sizeOf } from "./shorten.js";
 
@@ -27,6 +27,14 @@ interface Parts {
   readonly notes: Places;
   /** For each message the user's message that began its turn; -1 before the first one. */
   readonly requests: Places;
+}
+
+/** What is left of an input. */
+interface CutInput {
+  /** For each message what is left of it; undefined if it is left out. */
+  readonly kept: readonly (BaseMessage | undefined)[];
+  /** What is sent in the place of a message that is left out. */
+  readonly notes: ReadonlyMap<number, BaseMessage>;
 }
 
 /** What happened to a message of the input. */
@@ -282,40 +290,41 @@ export function fitInput(
   input: Conversation,
   target: Target,
   bounds: readonly Bound[],
-  trace?: InputLineage,
+  journal?: InputJournal,
 ): FittedInput {
-  const projected = trace === undefined ? projectMessages(input, target) : projectOnce(input, target, trace);
+  const projected =
+    journal === undefined ? projectMessages(input, target) : projectOnce(input, target, journal);
   const size = projected.size();
   if (bounds.every(({ tokens }) => size <= tokens)) return { messages: projected.sent(), size, changes: [] };
-  return shortened(input, target, bounds, trace);
+  return shortened(input, target, bounds, journal);
 }
 
 function shortened(
   input: Conversation,
   target: Target,
   bounds: readonly Bound[],
-  trace: InputLineage | undefined,
+  journal: InputJournal | undefined,
 ): FittedInput {
   const kinds = new Map<string | undefined, InputChange>();
-  let projected = projectOnce(input, target, trace);
+  let projected = projectOnce(input, target, journal);
   for (const { name, tokens, steps } of bounds) {
     let excess = projected.size() - tokens;
     if (excess <= 0) continue;
     // What is cut has the form in which it is sent. Neighbours are not merged yet, so each has its id.
     const formed = projected.formed();
-    trace?.formed();
     let draft = new InputDraft(formed, tokens, excess);
     let left = draft.cut();
     for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
       draft = new InputDraft(formed, tokens, excess);
       for (const step of steps) if (draft.excess > 0) step(draft);
       left = draft.cut();
-      projected = projectOnce(conversationOf(left), target, trace);
+      projected = projectOnce(conversationOf(left), target, journal);
       const over = projected.size() - tokens;
       if (over <= 0) break;
       excess += over;
     }
-    trace?.cut(left, tokens);
+    journal?.changedEach(formed, left.kept, whyCut(tokens));
+    for (const note of left.notes.values()) journal?.made(note, [], GAP_NOTE);
     for (const change of draft.changes(name)) kinds.set(change.id, change);
   }
   return { messages: projected.sent(), size: projected.size(), changes: [...kinds.values()] };
