@@ -41,8 +41,7 @@ interface StreamedAnswer {
  *   needs no finish reason, and the client parsed its arguments strictly.
  */
 export function judgeAnswer(message: AIMessage | AIMessageChunk, streamed?: StreamedAnswer): Verdict {
-  const reason = finishReasonOf(message, streamed);
-  const finish = reason === undefined ? undefined : finishKindOf(reason);
+  const finish = finishKindOf(finishReasonOf(message, streamed));
   const hasCalls = callsOf(message).length > 0;
   if (finish === "interrupted") return broken("interrupted");
   if (hasCalls) {
@@ -61,8 +60,7 @@ export function judgeAnswer(message: AIMessage | AIMessageChunk, streamed?: Stre
 
 /** The same for a text that is kept only if it is complete, such as a summary. It comes in one piece. */
 export function judgeWholeText(message: AIMessage): Verdict {
-  const reason = finishReasonOf(message);
-  const finish = reason === undefined ? undefined : finishKindOf(reason);
+  const finish = finishKindOf(finishReasonOf(message));
   if (finish === "limit" || finish === "withheld") return broken("cut-off-text");
   return judgeAnswer(message);
 }
@@ -198,8 +196,8 @@ const STATUSES: ReadonlySet<unknown> = new Set([
   "in_progress",
 ]);
 
-export function finishKindOf(reason: string): FinishKind {
-  return KINDS.get(reason.toLowerCase()) ?? "done";
+export function finishKindOf(reason: string | undefined): FinishKind | undefined {
+  return reason === undefined ? undefined : (KINDS.get(reason.toLowerCase()) ?? "done");
 }
 
 /**
