@@ -32,10 +32,10 @@ import {
   BROKEN_REASONS,
   type BrokenReason,
   type FinishHabit,
+  faultOf,
+  faultOfText,
   finishKindOf,
   finishReasonOf,
-  judgeAnswer,
-  judgeWholeText,
 } from "./verdict.js";
 
 export type Askable = Runnable<BaseLanguageModelInput, AIMessageChunk>;
@@ -240,8 +240,8 @@ async function askStreaming(
   if (message === undefined || !isAIChunk(message))
     return { kind: "broken", reason: "empty", usage: undefined };
   const streamed = { chunks, omitsFinishReason: habit.omits };
-  const verdict = judgeAnswer(message, streamed);
-  if (verdict.kind === "broken") return { ...verdict, usage: usageOf(message) };
+  const fault = faultOf(message, streamed);
+  if (fault !== undefined) return { kind: "broken", reason: fault, usage: usageOf(message) };
   const reason = finishReasonOf(message, streamed);
   habit.note(reason, false);
   // Joined chunks can read "nullnullstop".
@@ -273,8 +273,8 @@ async function askWhole(
     return { kind: "broken", reason: "transport-error", usage: undefined, cause: error };
   }
   if (message === undefined) return { kind: "broken", reason: "empty", usage: undefined };
-  const verdict = wants === "whole-text" ? judgeWholeText(message) : judgeAnswer(message);
-  if (verdict.kind === "broken") return { ...verdict, usage: usageOf(message) };
+  const fault = wants === "whole-text" ? faultOfText(message) : faultOf(message);
+  if (fault !== undefined) return { kind: "broken", reason: fault, usage: usageOf(message) };
   const finish = finishReasonOf(message);
   habit.note(finish, true);
   return { kind: "whole", message, finish };
