@@ -197,36 +197,29 @@ function withSystemFirst(
   return { system, messages: others };
 }
 
-type Check<Value> = (value: Value, name: string) => void;
-
-const checkText: Check<string> = (value, name) => {
-  if (typeof value !== "string") throw InvalidSettingError.expected(name, "a string", value);
-};
-
-const CHECKS: { readonly [Name in keyof ModelInputOptions]-?: Check<NonNullable<ModelInputOptions[Name]>> } =
-  {
-    systemPrompt: checkText,
-    maxToolCallsFromHistory: checkToolCallsToKeep,
-    maxTokens: (value, name) => {
-      if (!(typeof value === "number" && value >= 0))
-        throw InvalidSettingError.expected(name, "a number of 0 or more", value);
-    },
-    dialect: dialectNamed,
-    modelId: checkText,
-  };
+const OPTION_NAMES: readonly (keyof ModelInputOptions)[] = [
+  "systemPrompt",
+  "maxToolCallsFromHistory",
+  "maxTokens",
+  "dialect",
+  "modelId",
+];
 
 /** @throws InvalidSettingError for an unknown name, or a value that the option does not take. Undefined values pass. */
 export function checkInputOptions(options: ModelInputOptions): void {
-  if (!isRecord(options)) throw InvalidSettingError.expected("options", "an object", options);
-  for (const [name, value] of Object.entries(options)) {
-    const check = Object.hasOwn(CHECKS, name) ? CHECKS[name as keyof ModelInputOptions] : undefined;
-    if (check === undefined) throw unknownOption(name);
-    if (value !== undefined) (check as Check<unknown>)(value, name);
+  const given: unknown = options;
+  if (!isRecord(given)) throw InvalidSettingError.expected("options", "an object", given);
+  const { systemPrompt, maxToolCallsFromHistory, maxTokens, dialect, modelId } = options;
+  for (const name of Object.keys(options)) {
+    if (OPTION_NAMES.includes(name as keyof ModelInputOptions)) continue;
+    const help = didYouMean(name, OPTION_NAMES) || ` Known options are: ${OPTION_NAMES.join(", ")}.`;
+    throw new InvalidSettingError(name, `Unknown option \`${name}\`.${help}`);
   }
-}
-
-function unknownOption(name: string): InvalidSettingError {
-  const known = Object.keys(CHECKS);
-  const help = didYouMean(name, known) || ` Known options are: ${known.join(", ")}.`;
-  return new InvalidSettingError(name, `Unknown option \`${name}\`.${help}`);
+  for (const [name, text] of Object.entries({ systemPrompt, modelId }))
+    if (text !== undefined && typeof text !== "string")
+      throw InvalidSettingError.expected(name, "a string", text);
+  if (maxToolCallsFromHistory !== undefined) checkToolCallsToKeep(maxToolCallsFromHistory);
+  if (maxTokens !== undefined && !(typeof maxTokens === "number" && maxTokens >= 0))
+    throw InvalidSettingError.expected("maxTokens", "a number of 0 or more", maxTokens);
+  if (dialect !== undefined) dialectNamed(dialect);
 }
