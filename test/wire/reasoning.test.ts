@@ -170,57 +170,27 @@ it("The test hosts are strict: one rejects requests without the field, the other
 
 const FIRST_TURN: Rounds = [["Oslo", "Rome"], ["Bergen"]];
 const SECOND_TURN: Rounds = [["Turin"], ["Oslo", "Milan", "Rome"], ["Naples"]];
-const deepseekURL = () => `${strict.url("deepseek")}/v1`;
 const tongyiURL = () => strict.url("dashscope-native");
 
-interface Row {
-  readonly title: string;
-  readonly provider: ProviderName;
-  readonly model: () => BaseChatModel | Promise<BaseChatModel>;
-}
-
-const ROWS: readonly Row[] = [
-  {
-    title: "`deepseek:` by name",
-    provider: "deepseek",
-    model: () =>
-      createModel("deepseek:deepseek-chat", {
-        environment: { DEEPSEEK_API_KEY: "test-key", DEEPSEEK_BASE_URL: deepseekURL() },
-      }),
-  },
-  {
-    title: "a user's own `ChatDeepSeek`",
-    provider: "deepseek",
-    model: () =>
-      new ChatDeepSeek({ model: "deepseek-chat", apiKey: "x", configuration: { baseURL: deepseekURL() } }),
-  },
-  {
-    title: "`tongyi:` by name",
-    provider: "dashscope-native",
-    model: () =>
+/** Of two providers, `createModel` makes another client than users have. */
+const ROWS: readonly (readonly [provider: ProviderName, title: string, model: () => unknown])[] = [
+  ...PROVIDERS.map((provider) => [provider, "its client", () => clientOf(provider, strict)] as const),
+  ["deepseek", "a user's own client", deepSeek],
+  [
+    "dashscope-native",
+    "`tongyi:` by name",
+    () =>
       createModel("tongyi:qwen-max", {
         environment: { ALIBABA_API_KEY: "test-key", DASHSCOPE_API_URL: tongyiURL() },
       }),
-  },
-  {
-    title: "a user's own `ChatAlibabaTongyi`",
-    provider: "dashscope-native",
-    model: () => tongyiAt(tongyiURL()),
-  },
-  ...PROVIDERS.filter((provider) => provider !== "deepseek" && provider !== "dashscope-native").map(
-    (provider) => ({
-      title: `the client of ${provider}`,
-      provider,
-      model: () => clientOf(provider, strict),
-    }),
-  ),
+  ],
 ];
 
-describe.each(ROWS)("$title", ({ provider, model }) => {
+describe.each(ROWS)("%s, with %s", (provider, _title, model) => {
   it("completes two turns of parallel and repeated calls without a rejected request", async () => {
     const { look, looked } = createLook();
     const graph = createAgentGraph({
-      model: await model(),
+      model: (await model()) as BaseChatModel,
       tools: [look],
       checkpointer: new MemorySaver(),
       maxTokensBeforeSummary: 0,

@@ -32,10 +32,10 @@ import {
   BROKEN_REASONS,
   type BrokenReason,
   type FinishHabit,
+  faultOf,
+  faultOfText,
   finishKindOf,
   finishReasonOf,
-  judgeAnswer,
-  judgeWholeText,
 } from "./verdict.js";
 
 export type Askable = Runnable<BaseLanguageModelInput, AIMessageChunk>;
@@ -161,63 +161,56 @@ async function* guardedChunks(
 ): AsyncGenerator<ChatGenerationChunk> {
   const { settle } = guard;
   const client = new ClientStream(settle === undefined ? run : undefined, guard);
-  // Without the run manager. With it, the chunks would go to the client without the guard, and `_generate` might
-  // stream.
-  const ask = () =>
-    tellRetries(model, guard.onRetry, () => askWhole(unstreamed(model), guard, messages, options));
-  const answer = await insistOnWhole(guard, options.signal, {
-    first: () =>
-      mayStream(model) && guard.wants !== "whole-text"
-        ? tellRetries(model, guard.onRetry, () => askStreaming(model, guard, messages, options, client))
-        : ask(),
-    again: ask,
-  })
-    .then((whole) => refuseWithheld(whole, guard))
-    .catch(async (error: unknown) => {
-      // After an abort, the user may want to read the partial response.
-      if (options.signal?.aborted !== true) await client.takeBack();
-      throw error;
-    });
-  const message =
-    settle === undefined
-      ? await finish(answer, client)
-      : await new ClientStream(run, guard).replaceBy(await settle(storedForm(answer.message)));
+  const answer = await askForWhole(model, guard, messages, options, client).catch(async (error: unknown) => {
+    // After an abort, the user may want to read the partial response.
+    if (options.signal?.aborted !== true) await client.takeBack();
+    throw error;
+  });
+  const message = await shownForm(answer, guard, client, run);
   yield new ChatGenerationChunk({ text: message.text, message });
 }
 
-/** @throws ModelError for a response that the provider's filter ended. */
-function refuseWithheld(answer: WholeAnswer, { onWithheld }: StreamGuardOptions): WholeAnswer {
-  if (onWithheld === undefined || answer.finish === undefined) return answer;
-  if (finishKindOf(answer.finish) !== "withheld") return answer;
+/** Requests a response, and requests it again while it is broken. */
+async function askForWhole(
+  model: BaseChatModel,
+  guard: StreamGuardOptions,
+  messages: BaseMessage[],
+  options: CallOptions,
+  client: ClientStream,
+): Promise<WholeAnswer> {
+  const { maxFallbackAttempts, onBroken, onRetry, onWithheld } = guard;
+  // Without the run manager. With it, the chunks would go to the client without the guard, and `_generate` might
+  // stream.
+  const ask = () => tellRetries(model, onRetry, () => askWhole(unstreamed(model), guard, messages, options));
+  let answer =
+    mayStream(model) && guard.wants !== "whole-text"
+      ? await tellRetries(model, onRetry, () => askStreaming(model, guard, messages, options, client))
+      : await ask();
+  for (let attempts = 0; answer.kind === "broken"; attempts += 1) {
+    onBroken(answer);
+    if (attempts >= maxFallbackAttempts) throw noWholeAnswer(answer, attempts);
+    options.signal?.throwIfAborted();
+    answer = await ask();
+  }
+  if (onWithheld === undefined || finishKindOf(answer.finish) !== "withheld") return answer;
   onWithheld({ usage: usageOf(answer.message) });
   throw new ModelError(`The provider's filter ended the model's response (\`${answer.finish}\`).`);
 }
 
-async function finish(answer: WholeAnswer, client: ClientStream): Promise<AIMessageChunk> {
-  return answer.kind === "streamed" ? answer.message : client.replaceBy(answer.message);
-}
-
-function storedForm(answer: AIMessage): AIMessage {
-  const stored = coerceMessage(answer);
+/** The response as the client has it in the end. */
+async function shownForm(
+  answer: WholeAnswer,
+  guard: StreamGuardOptions,
+  client: ClientStream,
+  run: CallbackManagerForLLMRun | undefined,
+): Promise<AIMessageChunk> {
+  const { settle } = guard;
+  if (settle === undefined)
+    return answer.kind === "streamed" ? answer.message : client.replaceBy(answer.message);
+  const stored = coerceMessage(answer.message);
   if (stored === undefined || !isAIMessage(stored))
     throw new ModelError("Expected the model's response to be an AI message.");
-  return stored;
-}
-
-/** Requests a response, and requests it again while it is broken. */
-async function insistOnWhole(
-  { maxFallbackAttempts, onBroken }: StreamGuardOptions,
-  signal: AbortSignal | undefined,
-  ask: { readonly first: () => Promise<Answer>; readonly again: () => Promise<Answer> },
-): Promise<WholeAnswer> {
-  let answer = await ask.first();
-  for (let attempts = 0; answer.kind === "broken"; attempts += 1) {
-    onBroken(answer);
-    if (attempts >= maxFallbackAttempts) throw noWholeAnswer(answer, attempts);
-    signal?.throwIfAborted();
-    answer = await ask.again();
-  }
-  return answer;
+  return new ClientStream(run, guard).replaceBy(await settle(stored));
 }
 
 async function askStreaming(
@@ -247,8 +240,8 @@ async function askStreaming(
   if (message === undefined || !isAIChunk(message))
     return { kind: "broken", reason: "empty", usage: undefined };
   const streamed = { chunks, omitsFinishReason: habit.omits };
-  const verdict = judgeAnswer(message, streamed);
-  if (verdict.kind === "broken") return { ...verdict, usage: usageOf(message) };
+  const fault = faultOf(message, streamed);
+  if (fault !== undefined) return { kind: "broken", reason: fault, usage: usageOf(message) };
   const reason = finishReasonOf(message, streamed);
   habit.note(reason, false);
   // Joined chunks can read "nullnullstop".
@@ -280,8 +273,8 @@ async function askWhole(
     return { kind: "broken", reason: "transport-error", usage: undefined, cause: error };
   }
   if (message === undefined) return { kind: "broken", reason: "empty", usage: undefined };
-  const verdict = wants === "whole-text" ? judgeWholeText(message) : judgeAnswer(message);
-  if (verdict.kind === "broken") return { ...verdict, usage: usageOf(message) };
+  const fault = wants === "whole-text" ? faultOfText(message) : faultOf(message);
+  if (fault !== undefined) return { kind: "broken", reason: fault, usage: usageOf(message) };
   const finish = finishReasonOf(message);
   habit.note(finish, true);
   return { kind: "whole", message, finish };

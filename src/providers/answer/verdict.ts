@@ -26,8 +26,6 @@ export const BROKEN_REASONS = {
 
 export type BrokenReason = keyof typeof BROKEN_REASONS;
 
-type Verdict = { readonly kind: "complete" } | { readonly kind: "broken"; readonly reason: BrokenReason };
-
 interface StreamedAnswer {
   /** The chunks as they arrived. A joined message can hold "nullnullstop". */
   readonly chunks: readonly ChatGenerationChunk[];
@@ -36,35 +34,38 @@ interface StreamedAnswer {
 }
 
 /**
- * @param message The complete message.
+ * Why a response cannot be used. Undefined for one that is complete.
+ *
+ * @param message The whole message.
  * @param streamed The stream, if the response was streamed. A response in one JSON body was parsed to its end. It
  *   needs no finish reason, and the client parsed its arguments strictly.
  */
-export function judgeAnswer(message: AIMessage | AIMessageChunk, streamed?: StreamedAnswer): Verdict {
-  const reason = finishReasonOf(message, streamed);
-  const finish = reason === undefined ? undefined : finishKindOf(reason);
+export function faultOf(
+  message: AIMessage | AIMessageChunk,
+  streamed?: StreamedAnswer,
+): BrokenReason | undefined {
+  const finish = finishKindOf(finishReasonOf(message, streamed));
   const hasCalls = callsOf(message).length > 0;
-  if (finish === "interrupted") return broken("interrupted");
+  if (finish === "interrupted") return "interrupted";
   if (hasCalls) {
     // Even if all arguments are valid: the rest of the response is unknown.
-    if (finish === "limit" || finish === "withheld") return broken("cut-off-calls");
+    if (finish === "limit" || finish === "withheld") return "cut-off-calls";
     if (streamed !== undefined && !hasWholeArguments(message, finish !== undefined))
-      return broken("cut-off-arguments");
+      return "cut-off-arguments";
   }
   if (streamed !== undefined && finish === undefined && isFinishReasonDue(streamed))
-    return broken("no-finish-reason");
-  if (!hasCalls && finish === "calls") return broken("missing-calls");
-  if (!hasCalls && isBlankMessage(message)) return broken("empty");
-  if (hasLeakedMarkup(message.text)) return broken("leaked-markup");
-  return { kind: "complete" };
+    return "no-finish-reason";
+  if (!hasCalls && finish === "calls") return "missing-calls";
+  if (!hasCalls && isBlankMessage(message)) return "empty";
+  if (hasLeakedMarkup(message.text)) return "leaked-markup";
+  return undefined;
 }
 
 /** The same for a text that is kept only if it is complete, such as a summary. It comes in one piece. */
-export function judgeWholeText(message: AIMessage): Verdict {
-  const reason = finishReasonOf(message);
-  const finish = reason === undefined ? undefined : finishKindOf(reason);
-  if (finish === "limit" || finish === "withheld") return broken("cut-off-text");
-  return judgeAnswer(message);
+export function faultOfText(message: AIMessage): BrokenReason | undefined {
+  const finish = finishKindOf(finishReasonOf(message));
+  if (finish === "limit" || finish === "withheld") return "cut-off-text";
+  return faultOf(message);
 }
 
 /** The last finish reason of the stream, or the finish reason of the message. */
@@ -78,10 +79,6 @@ export function finishReasonOf(
     if (found !== undefined) return found;
   }
   return undefined;
-}
-
-function broken(reason: BrokenReason): Verdict {
-  return { kind: "broken", reason };
 }
 
 /**
@@ -198,8 +195,8 @@ const STATUSES: ReadonlySet<unknown> = new Set([
   "in_progress",
 ]);
 
-export function finishKindOf(reason: string): FinishKind {
-  return KINDS.get(reason.toLowerCase()) ?? "done";
+export function finishKindOf(reason: string | undefined): FinishKind | undefined {
+  return reason === undefined ? undefined : (KINDS.get(reason.toLowerCase()) ?? "done");
 }
 
 /**

@@ -6,7 +6,7 @@ import { countTextTokens } from "../../history/size.js";
 import { createSummaryNote, isUserMessage } from "../../history/summary.js";
 import { keywordsOf, levelFor } from "../../history/transcript.js";
 import type { Target } from "../rule.js";
-import type { CutInput, InputLineage } from "./lineage.js";
+import { GAP_NOTE, type InputJournal, whyCut } from "./journal.js";
 import { type Conversation, projectMessages, projectOnce } from "./projection.js";
 import { shortenText, shortenWork, sizeOf } from "./shorten.js";
 
@@ -40,81 +40,61 @@ interface InputChange {
 /** `budget`: the number of tokens above which a history is summarised. `window`: the most that the model takes. */
 type BoundName = "budget" | "window";
 
-/** An input on its way to a bound: for each message what is left of it, and how much is too much. */
+/** An input on its way to a bound. */
 class InputDraft {
+  readonly input: readonly BaseMessage[];
+  /** For each message what is left of it; undefined if it is left out. */
+  readonly kept: (BaseMessage | undefined)[];
   readonly parts: Parts;
   /** The number of tokens in which the input is cut, so that its beginning is the same for several turns. */
   readonly block: number;
   /** The bound, in tokens. */
   readonly bound: number;
-  readonly #input: readonly BaseMessage[];
-  readonly #kept: (BaseMessage | undefined)[];
+  /** How many tokens are too many. */
+  excess: number;
   readonly #keywords = new Map<number, readonly string[]>();
-  #excess: number;
 
-  /** @param excess How many tokens are too many. */
   constructor(input: readonly BaseMessage[], bound: number, excess: number) {
-    this.#input = input;
-    this.#kept = [...input];
-    this.#excess = excess;
-    this.bound = bound;
-    this.block = Math.ceil(bound * SHARE_OF_BLOCK);
+    this.input = input;
+    this.kept = [...input];
     this.parts = partsOf(input);
+    this.block = Math.ceil(bound * SHARE_OF_BLOCK);
+    this.bound = bound;
+    this.excess = excess;
   }
 
-  get excess(): number {
-    return this.#excess;
+  sizeAt(place: number): number {
+    const message = this.kept[place];
+    return message === undefined ? 0 : sizeOf(message);
   }
 
-  at(place: number): BaseMessage | undefined {
-    return this.#kept[place];
-  }
-
-  /** @param shorten Gets the message as it is now, and as it was. Undefined leaves it out. */
-  change(
-    place: number,
-    shorten: (message: BaseMessage, original: BaseMessage) => BaseMessage | undefined,
-  ): void {
-    const [before, original] = [this.#kept[place], this.#input[place]];
-    if (before === undefined || original === undefined) return;
-    const after = shorten(before, original);
-    this.#kept[place] = after;
-    if (after !== before) this.#excess -= sizeOf(before) - (after === undefined ? 0 : sizeOf(after));
-  }
-
-  /** Adds tokens that a note will have. */
-  reserve(tokens: number): void {
-    this.#excess += tokens;
+  /** @param after Undefined leaves the message out. */
+  replace(place: number, after: BaseMessage | undefined): void {
+    if (after === this.kept[place]) return;
+    this.excess -= this.sizeAt(place);
+    this.kept[place] = after;
+    this.excess += this.sizeAt(place);
   }
 
   /** The words of the request of the turn that a message is in. A later request does not change them. */
   keywordsAt(place: number): readonly string[] {
     const request = this.parts.requests[place] ?? -1;
-    const message = this.#input[request];
+    const message = this.input[request];
     const known =
       this.#keywords.get(request) ?? keywordsOf(message === undefined ? "" : contentText(message));
     this.#keywords.set(request, known);
     return known;
   }
 
-  /** The messages that are left, with a note in place of each gap. */
-  cut(): CutInput {
-    const { earlier, rounds } = this.parts;
+  /** What is sent in the place of the messages that are left out: a note for each gap, by its first message. */
+  notes(): ReadonlyMap<number, BaseMessage> {
     const notes = new Map<number, BaseMessage>();
-    for (const groups of [earlier, rounds]) {
-      const gap = groups.flat().filter((place) => this.#kept[place] === undefined);
+    for (const groups of [this.parts.earlier, this.parts.rounds]) {
+      const gap = groups.flat().filter((place) => this.kept[place] === undefined);
       const [first] = gap;
       if (first !== undefined) notes.set(first, createSummaryNote(gapNote(gap.length)));
     }
-    return { kept: this.#kept, notes };
-  }
-
-  changes(bound: BoundName): InputChange[] {
-    return this.#input.flatMap((message, place): InputChange[] => {
-      const kept = this.#kept[place];
-      if (kept === message) return [];
-      return [{ id: message.id, kind: kept === undefined ? "left-out" : "shortened", bound }];
-    });
+    return notes;
   }
 }
 
@@ -192,11 +172,22 @@ export const ALL_STEPS: readonly BoundStep[] = [
 type Cut = (draft: InputDraft, place: number, tokens: number) => void;
 
 function cutWork(draft: InputDraft, place: number, tokens: number): void {
-  draft.change(place, (...forms) => shortenWork(baseOf(...forms), tokens, draft.keywordsAt(place)));
+  const message = baseAt(draft, place);
+  if (message !== undefined) draft.replace(place, shortenWork(message, tokens, draft.keywordsAt(place)));
 }
 
 function cutText(draft: InputDraft, place: number, tokens: number): void {
-  draft.change(place, (...forms) => shortenText(baseOf(...forms), tokens));
+  const message = baseAt(draft, place);
+  if (message !== undefined) draft.replace(place, shortenText(message, tokens));
+}
+
+/**
+ * A message that is shortened again is shortened from the original. Only calls and texts of a response add up. Undefined
+ * for one that is left out.
+ */
+function baseAt({ kept, input }: InputDraft, place: number): BaseMessage | undefined {
+  const message = kept[place];
+  return message === undefined || isAIMessage(message) ? message : input[place];
 }
 
 /** Rounds the excess up to blocks, so that the same messages are cut for several turns. Returns what may stay. */
@@ -224,35 +215,26 @@ function cutOldest(
 /** Leaves out whole groups, and whole turns where that takes little more. */
 function leaveOutOldest(draft: InputDraft, groups: readonly Places[]): void {
   if (groups.length === 0) return;
-  draft.reserve(NOTE_TOKENS);
+  draft.excess += NOTE_TOKENS;
   const goal = goalOf(draft);
   for (const group of groups) {
     const [first = 0] = group;
-    const head = draft.at(first);
+    const head = draft.kept[first];
     const startsTurn = head !== undefined && isUserMessage(head);
     if (draft.excess <= goal && (startsTurn || draft.excess <= goal - draft.block)) return;
-    for (const place of group) draft.change(place, () => undefined);
+    for (const place of group) draft.replace(place, undefined);
   }
-}
-
-/** A message that is shortened again is shortened from the original. Only calls and texts of a response add up. */
-function baseOf(message: BaseMessage, original: BaseMessage): BaseMessage {
-  return isAIMessage(message) ? message : original;
 }
 
 /** Cuts the longest messages to one length. Those that cannot be cut to it leave their excess to the others. */
 function cutTogether(draft: InputDraft, places: Places, cut: Cut, least: number): void {
-  const sizeAt = (place: number): number => {
-    const message = draft.at(place);
-    return message === undefined ? 0 : sizeOf(message);
-  };
   let left = places;
   while (left.length > 0 && draft.excess > 0) {
-    const sizes = left.map(sizeAt);
+    const sizes = left.map((place) => draft.sizeAt(place));
     const room = sizes.reduce((sum, size) => sum + size, 0) - draft.excess;
     const level = Math.max(levelFor(sizes, room), Math.floor(least));
     for (const [index, place] of left.entries()) if ((sizes[index] ?? 0) > level) cut(draft, place, level);
-    const cuttable = left.filter((place) => sizeAt(place) <= level);
+    const cuttable = left.filter((place) => draft.sizeAt(place) <= level);
     if (cuttable.length === left.length) return;
     left = cuttable;
   }
@@ -282,50 +264,41 @@ export function fitInput(
   input: Conversation,
   target: Target,
   bounds: readonly Bound[],
-  trace?: InputLineage,
+  journal?: InputJournal,
 ): FittedInput {
-  const projected = trace === undefined ? projectMessages(input, target) : projectOnce(input, target, trace);
-  const size = projected.size();
-  if (bounds.every(({ tokens }) => size <= tokens)) return { messages: projected.sent(), size, changes: [] };
-  return shortened(input, target, bounds, trace);
-}
-
-function shortened(
-  input: Conversation,
-  target: Target,
-  bounds: readonly Bound[],
-  trace: InputLineage | undefined,
-): FittedInput {
-  const kinds = new Map<string | undefined, InputChange>();
-  let projected = projectOnce(input, target, trace);
+  const known = journal === undefined ? projectMessages(input, target) : projectOnce(input, target, journal);
+  const size = known.size();
+  if (bounds.every(({ tokens }) => size <= tokens)) return { messages: known.sent(), size, changes: [] };
+  const changes = new Map<string | undefined, InputChange>();
+  let projected = projectOnce(input, target, journal);
   for (const { name, tokens, steps } of bounds) {
-    let excess = projected.size() - tokens;
-    if (excess <= 0) continue;
+    let over = projected.size() - tokens;
     // What is cut has the form in which it is sent. Neighbours are not merged yet, so each has its id.
     const formed = projected.formed();
-    trace?.formed();
-    let draft = new InputDraft(formed, tokens, excess);
-    let left = draft.cut();
-    for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
-      draft = new InputDraft(formed, tokens, excess);
-      for (const step of steps) if (draft.excess > 0) step(draft);
-      left = draft.cut();
-      projected = projectOnce(conversationOf(left), target, trace);
-      const over = projected.size() - tokens;
-      if (over <= 0) break;
+    let kept: readonly (BaseMessage | undefined)[] = formed;
+    for (let attempt = 0, excess = 0; attempt < ATTEMPTS && over > 0; attempt += 1) {
       excess += over;
+      const draft = new InputDraft(formed, tokens, excess);
+      for (const step of steps) if (draft.excess > 0) step(draft);
+      kept = draft.kept;
+      projected = projectDraft(draft, target, journal);
+      over = projected.size() - tokens;
     }
-    trace?.cut(left, tokens);
-    for (const change of draft.changes(name)) kinds.set(change.id, change);
+    for (const [place, { id }] of formed.entries()) {
+      const kind = kept[place] === undefined ? "left-out" : "shortened";
+      if (kept[place] !== formed[place]) changes.set(id, { id, kind, bound: name });
+    }
   }
-  return { messages: projected.sent(), size: projected.size(), changes: [...kinds.values()] };
+  return { messages: projected.sent(), size: projected.size(), changes: [...changes.values()] };
 }
 
 /** The system message is first. Steps do not change its place. */
-function conversationOf({ kept, notes }: CutInput): Conversation {
+function projectDraft(draft: InputDraft, target: Target, journal: InputJournal | undefined) {
+  const { input, kept, bound } = draft;
+  const notes = draft.notes();
+  journal?.changedEach(input, kept, whyCut(bound));
+  for (const note of notes.values()) journal?.made(note, [], GAP_NOTE);
   const messages = kept.flatMap((message, place) => message ?? notes.get(place) ?? []);
-  const [first] = messages;
-  return first?.type === "system"
-    ? { system: first, messages: messages.slice(1) }
-    : { system: undefined, messages };
+  const system = messages[0]?.type === "system" ? messages.shift() : undefined;
+  return projectOnce({ system, messages }, target, journal);
 }

@@ -1,11 +1,11 @@
 /** Tells for each stored message whether it is sent as it is, changed or left out, and why. */
 
 import type { BaseMessage } from "@langchain/core/messages";
-import { assertList } from "../../history/read-messages.js";
+import { copyMessage } from "../../history/message.js";
+import { assertList, isMessage, isMessageList, readEach } from "../../history/read-messages.js";
 import { safely } from "../../shared/json.js";
-import { addToList } from "../../shared/values.js";
 import { dialectNamed } from "../dialects.js";
-import { InputLineage, type Origin } from "./lineage.js";
+import { InputJournal, MENDED } from "./journal.js";
 import type { InputReason } from "./step.js";
 import { checkInputOptions, type ModelInputOptions, prepareModelInput } from "./to-model-input.js";
 
@@ -38,24 +38,63 @@ export function explainInput(
   checkInputOptions(options);
   assertList(history);
   const { dialect = "strict", modelId } = options;
-  const trace = new InputLineage(history, { dialect: dialectNamed(dialect), modelId });
-  const input = prepareModelInput(history, options, trace).messages as BaseMessage[];
-  const sent = trace.sent();
-  const inputIndexes = new Map<Origin, number[]>();
-  for (const [inputIndex, { origins }] of sent.entries())
-    for (const origin of origins) addToList(inputIndexes, origin, inputIndex);
-  const isAdded = ({ index }: Origin): boolean => index === undefined;
-  const added = sent.flatMap(({ origins }, inputIndex) =>
-    origins.every(isAdded) ? [{ inputIndex, reasons: origins.flatMap(({ reasons }) => reasons) }] : [],
-  );
-  const stored = trace.stored.map((origin, index): StoredMessageExplanation => {
-    const indexes = inputIndexes.get(origin) ?? [];
-    const fate = indexes.length === 0 ? "left-out" : origin.reasons.length > 0 ? "changed" : "sent";
-    // What was changed before a message was left out does not matter.
-    const reasons = fate === "left-out" ? origin.reasons.slice(-1) : origin.reasons;
-    return { index, id: idOf(history[index]), fate, inputIndexes: indexes, reasons };
+  const journal = new InputJournal({ dialect: dialectNamed(dialect), modelId });
+  const read = readStored(history);
+  const isSame = read.every(({ message }, index) => message === history[index]);
+  const given = isSame ? history : read.flatMap(({ message }) => message ?? []);
+  const input = prepareModelInput(given, options, journal).messages as BaseMessage[];
+
+  const sent = new Map<BaseMessage | undefined, AddedMessageExplanation>();
+  const added: AddedMessageExplanation[] = [];
+  for (const [inputIndex, message] of input.entries()) {
+    const origins = journal.originsOf(message);
+    for (const { stored, reasons } of origins) sent.set(stored, { inputIndex, reasons });
+    if (origins.every(({ stored }) => stored === undefined))
+      added.push({ inputIndex, reasons: origins.flatMap(({ reasons }) => reasons) });
+  }
+  const losses = journal.lossReasons();
+  const stored = read.map(({ message, reason }, index): StoredMessageExplanation => {
+    const place = { index, id: idOf(history[index]) };
+    const own = reason ?? [];
+    const found = message && sent.get(message);
+    if (found === undefined) {
+      // What was changed before a message was left out does not matter.
+      const reasons = [(message && losses.get(message)) ?? own].flat();
+      return { ...place, fate: "left-out", inputIndexes: [], reasons };
+    }
+    const reasons = distinct([own, found.reasons].flat());
+    const fate = reasons.length > 0 ? "changed" : "sent";
+    return { ...place, fate, inputIndexes: [found.inputIndex], reasons };
   });
   return { input, stored, added };
+}
+
+interface StoredMessage {
+  /** Undefined if the value is not a message, or is removed. */
+  readonly message: BaseMessage | undefined;
+  /** What was done when it was read. */
+  readonly reason?: InputReason;
+}
+
+/** The messages of a history, each of which is an object of its own: it tells its place. */
+function readStored(history: readonly BaseMessage[]): readonly StoredMessage[] {
+  const read = isMessageList(history) ? history : readEach(history, () => {});
+  const seen = new Set<BaseMessage>();
+  return Array.from(read, (message, index): StoredMessage => {
+    const value: unknown = history[index];
+    if (message === undefined) return { message, reason: isMessage(value) ? REMOVED : NO_MESSAGE };
+    const own = seen.has(message) ? copyMessage(message, {}) : message;
+    seen.add(own);
+    return message === value ? { message: own } : { message: own, reason: MENDED };
+  });
+}
+
+const REMOVED: InputReason = { code: "removed", text: "A removal in the history takes it out." };
+const NO_MESSAGE: InputReason = { code: "not-a-message", text: "The value is not a message." };
+
+/** The same step can do the same to a message twice, before and after it is cut. */
+function distinct(reasons: readonly InputReason[]): readonly InputReason[] {
+  return reasons.filter((one, index) => reasons.findIndex(({ text }) => text === one.text) === index);
 }
 
 /** A history can hold values that are not messages, and that throw when they are read. */

@@ -6,53 +6,28 @@ import type { BaseMessage } from "@langchain/core/messages";
 import { createFollowing, type Follower } from "../../history/follow-list.js";
 import { DIALECTS, type DialectName } from "../dialects.js";
 import type { Target } from "../rule.js";
-import type { InputLineage } from "./lineage.js";
+import { type InputJournal, whyBridge, whyMerged } from "./journal.js";
 import { sizeOfInput } from "./shorten.js";
 import type { Change, Step, StepReason } from "./step.js";
-import {
-  listCalls,
-  nameTools,
-  pairServerTools,
-  renameCalls,
-  whyListCalls,
-  whyNameTools,
-  whyPairServerTools,
-  whyRenameCalls,
-} from "./steps/calls.js";
-import {
-  carryMedia,
-  cleanContent,
-  fillBlanks,
-  mendTexts,
-  passReasoning,
-  whyCarryMedia,
-  whyCleanContent,
-  whyFillBlanks,
-  whyMendTexts,
-  whyPassReasoning,
-} from "./steps/content.js";
-import { fitStoredItems, keepOwnState, whyFitStoredItems, whyKeepOwnState } from "./steps/own-state.js";
-import { bridgesAfter, bridgesBefore, isMerged, mergeRun } from "./steps/turns.js";
-
-interface StepRow {
-  readonly step: Step;
-  readonly why: StepReason;
-}
+import { listCalls, nameTools, pairServerTools, renameCalls } from "./steps/calls.js";
+import { carryMedia, cleanContent, fillBlanks, mendTexts, passReasoning } from "./steps/content.js";
+import { fitStoredItems, keepOwnState } from "./steps/own-state.js";
+import { type Bridge, bridgesAfter, bridgesBefore, isMerged, mergeRun } from "./steps/turns.js";
 
 /** Each of them changes messages one by one. The order matters. Each step reads from the dialect what to do. */
-const FORM_STEPS: readonly StepRow[] = [
-  { step: listCalls, why: whyListCalls },
-  { step: mendTexts, why: whyMendTexts },
-  { step: keepOwnState, why: whyKeepOwnState },
-  { step: carryMedia, why: whyCarryMedia },
-  { step: cleanContent, why: whyCleanContent },
+const FORM_STEPS: readonly Step[] = [
+  listCalls,
+  mendTexts,
+  keepOwnState,
+  carryMedia,
+  cleanContent,
   // After the steps that take blocks out.
-  { step: pairServerTools, why: whyPairServerTools },
-  { step: nameTools, why: whyNameTools },
-  { step: fillBlanks, why: whyFillBlanks },
-  { step: renameCalls, why: whyRenameCalls },
-  { step: fitStoredItems, why: whyFitStoredItems },
-  { step: passReasoning, why: whyPassReasoning },
+  pairServerTools,
+  nameTools,
+  fillBlanks,
+  renameCalls,
+  fitStoredItems,
+  passReasoning,
 ];
 
 /**
@@ -66,7 +41,7 @@ class Projection implements Follower {
   readonly #target: Target;
   readonly #steps: readonly { readonly change: Change; readonly why: StepReason }[];
   readonly #passReasoning: Change;
-  readonly #log: InputLineage | undefined;
+  readonly #journal: InputJournal | undefined;
   readonly #formed: BaseMessage[] = [];
   readonly #sent: BaseMessage[] = [];
   /** The tokens of the messages that are sent. */
@@ -76,15 +51,15 @@ class Projection implements Follower {
   /** The message before them, without regard to system messages. */
   #before: BaseMessage | undefined;
 
-  constructor(target: Target, first: readonly BaseMessage[], log?: InputLineage) {
+  constructor(target: Target, first: readonly BaseMessage[], journal?: InputJournal) {
     this.first = first;
     this.#target = target;
-    this.#log = log;
-    this.#steps = FORM_STEPS.flatMap(({ step, why }) => {
-      const change = step(target);
+    this.#journal = journal;
+    this.#steps = FORM_STEPS.flatMap(({ make, why }) => {
+      const change = make(target);
       return change === undefined ? [] : [{ change, why }];
     });
-    this.#passReasoning = passReasoning(target) ?? ((message) => message);
+    this.#passReasoning = passReasoning.make(target) ?? ((message) => message);
   }
 
   take(message: BaseMessage): void {
@@ -92,9 +67,9 @@ class Projection implements Follower {
     if (formed === undefined) return;
     const run = this.#formed[this.#runStart];
     if (run !== undefined && !isMerged(formed, run, this.#target.dialect.rules)) {
-      const from = this.#sent.length;
-      this.#sendWaiting(this.#sent, this.#log);
-      this.#size += sizeOfInput(this.#sent.slice(from));
+      const sent = this.#waiting();
+      this.#sent.push(...sent);
+      this.#size += sizeOfInput(sent);
       if (run.type !== "system") this.#before = run;
       this.#runStart = this.#formed.length;
     }
@@ -108,7 +83,7 @@ class Projection implements Follower {
 
   /** The messages in a sequence that the provider accepts. */
   sent(): BaseMessage[] {
-    return this.first.concat(this.#sent, this.#end(this.#log));
+    return this.first.concat(this.#sent, this.#end());
   }
 
   /** The tokens of these messages, by our estimate. */
@@ -116,46 +91,46 @@ class Projection implements Follower {
     return sizeOfInput(this.first) + this.#size + sizeOfInput(this.#end());
   }
 
-  /** The messages that wait, and what must stand after them. */
-  #end(log?: InputLineage): BaseMessage[] {
-    const run = this.#formed[this.#runStart];
-    const last = run === undefined || run.type === "system" ? this.#before : run;
-    const end: BaseMessage[] = [];
-    this.#sendWaiting(end, log);
-    const bridges = bridgesAfter(last, this.#target.dialect.rules);
-    const messages = bridges.map(({ message }) => message);
-    log?.merged(0, messages, bridges);
-    return end.concat(messages);
-  }
-
   #form(message: BaseMessage): BaseMessage | undefined {
-    this.#log?.taken();
     let formed = message;
     for (const { change, why } of this.#steps) {
       const after = change(formed, this.first.length + this.#formed.length);
-      if (after !== formed) this.#log?.changed(why, after);
+      this.#journal?.changed(formed, after, why);
       if (after === undefined) return undefined;
       formed = after;
     }
     return formed;
   }
 
-  /** Adds the messages that wait to a list, as they are sent. */
-  #sendWaiting(sent: BaseMessage[], log?: InputLineage): void {
-    const { rules } = this.#target.dialect;
-    const first = this.#formed[this.#runStart];
-    if (first === undefined) return;
-    const bridges = bridgesBefore(first, this.#before, rules);
-    const from = sent.length;
-    const run = this.#formed.slice(this.#runStart);
-    for (const { message } of bridges) this.#send(message, sent);
-    for (const message of mergeRun(run)) this.#send(message, sent);
-    log?.merged(run.length, sent.slice(from), bridges);
+  /** The messages that wait, and what must stand after them. */
+  #end(): BaseMessage[] {
+    const run = this.#formed[this.#runStart];
+    const last = run === undefined || run.type === "system" ? this.#before : run;
+    return this.#waiting().concat(this.#bridged(bridgesAfter(last, this.#target.dialect.rules)));
   }
 
-  #send(message: BaseMessage, sent: BaseMessage[]): void {
-    const passed = this.#passReasoning(message, 0);
-    if (passed !== undefined) sent.push(passed);
+  /** The messages that wait, as they are sent. */
+  #waiting(): BaseMessage[] {
+    const run = this.#formed.slice(this.#runStart);
+    const [first, ...others] = run;
+    if (first === undefined) return [];
+    const bridges = bridgesBefore(first, this.#before, this.#target.dialect.rules);
+    const merged = mergeRun(first, others);
+    if (merged !== first) this.#journal?.made(merged, run, whyMerged(run.length));
+    return [...this.#bridged(bridges), merged].map((message) => this.#withReasoning(message));
+  }
+
+  #bridged(bridges: readonly Bridge[]): BaseMessage[] {
+    return bridges.map(({ message, rule }) => {
+      this.#journal?.made(message, [], whyBridge(rule));
+      return message;
+    });
+  }
+
+  #withReasoning(message: BaseMessage): BaseMessage {
+    const passed = this.#passReasoning(message, 0) ?? message;
+    if (passed !== message) this.#journal?.made(passed, [message]);
+    return passed;
   }
 }
 
@@ -185,17 +160,16 @@ export function projectMessages({ system, messages }: Conversation, target: Targ
 export function projectOnce(
   { system, messages }: Conversation,
   target: Target,
-  log?: InputLineage,
+  journal?: InputJournal,
 ): Projection {
-  log?.begun();
-  const projection = new Projection(target, formSystem(system, target, log), log);
+  const projection = new Projection(target, formSystem(system, target, journal), journal);
   for (const message of messages) projection.take(message);
   return projection;
 }
 
-function formSystem(system: BaseMessage | undefined, target: Target, log?: InputLineage): BaseMessage[] {
+function formSystem(system: BaseMessage | undefined, target: Target, journal?: InputJournal): BaseMessage[] {
   if (system === undefined) return [];
-  const projection = new Projection(target, [], log);
+  const projection = new Projection(target, [], journal);
   projection.take(system);
   return projection.formed();
 }

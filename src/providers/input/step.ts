@@ -5,13 +5,16 @@ import type { RuleName, Target } from "../rule.js";
 
 /**
  * One step from the history to messages that a provider accepts. It is made once for a list, and then gets each message
- * of the list, in order. Undefined if the dialect needs no such step.
+ * of the list, in order. `make` returns undefined if the dialect needs no such step.
  *
  * Contract: deterministic. Expects groups in which each tool call has one result, directly after its message and in call
  * order, and keeps them so. The output for a message depends only on that message and those before it, so a prompt cache
  * stays valid when the history grows.
  */
-export type Step = (target: Target) => Change | undefined;
+export interface Step {
+  readonly make: (target: Target) => Change | undefined;
+  readonly why: StepReason;
+}
 
 /**
  * The message in its new form. Undefined leaves it out. A message without a reason to change keeps its identity.
@@ -21,7 +24,7 @@ export type Step = (target: Target) => Change | undefined;
 export type Change = (message: BaseMessage, index: number) => BaseMessage | undefined;
 
 /**
- * Says what a step did to a message. Each step has one beside it. It reads the difference, and decides nothing.
+ * Says what a step did to a message. It reads the difference, and decides nothing.
  *
  * Contract: does not throw, and does not quote the text of messages.
  */

@@ -5,7 +5,7 @@ import { InvalidSettingError } from "../../errors.js";
 import { checkToolCallsToKeep, filterEach, type ToolCallsToKeep } from "../../history/cut.js";
 import { type Survey, surveyOf } from "../../history/open-calls.js";
 import { flattenVisible, visibleHistory } from "../../history/plan-summary.js";
-import { assertList, isMessageList, readEach, soundMessages } from "../../history/read-messages.js";
+import { assertList, isMessageList, readMessages, soundMessages } from "../../history/read-messages.js";
 import { repairHistory } from "../../history/reducer/repair-history.js";
 import { coverageOf } from "../../history/summary.js";
 import { didYouMean } from "../../shared/text.js";
@@ -13,7 +13,18 @@ import { isRecord } from "../../shared/values.js";
 import { type DialectName, dialectNamed } from "../dialects.js";
 import { compactedAt, type Target } from "../rule.js";
 import { ALL_STEPS, type Bound, type FittedInput, fitInput, SHORTEN_WORK } from "./bounds.js";
-import type { InputLineage } from "./lineage.js";
+import {
+  BLANK,
+  COMPACTED,
+  type InputJournal,
+  MENDED,
+  SYSTEM_JOINED,
+  SYSTEM_PROMPT,
+  tellRepairs,
+  tellVisible,
+  whyFiltered,
+  whyPlainRole,
+} from "./journal.js";
 import type { Conversation } from "./projection.js";
 import { plainRoles } from "./steps/turns.js";
 
@@ -74,7 +85,7 @@ export interface PreparedInputOptions extends ModelInputOptions {
 /**
  * The messages of {@link toModelInput}, and what the bounds changed in them.
  *
- * @param trace Learns what each step did. With it, all messages are projected, and not only the new ones.
+ * @param journal With it, all messages are projected, and not only the new ones.
  */
 export function prepareModelInput(
   history: readonly BaseMessage[],
@@ -86,22 +97,22 @@ export function prepareModelInput(
     dialect = "strict",
     modelId,
   }: PreparedInputOptions,
-  trace?: InputLineage,
+  journal?: InputJournal,
 ): FittedInput {
   assertList(history);
   const survey = surveyOf(history);
   const target = { dialect: dialectNamed(dialect), modelId };
-  const paired = sinceCompaction(pairedHistory(history, survey, trace), target, trace);
+  const paired = sinceCompaction(pairedHistory(history, survey, journal), target, journal);
   const filtered =
     maxToolCallsFromHistory === undefined
       ? paired
-      : filteredCalls(paired, survey, maxToolCallsFromHistory, trace);
-  const input = withSystemFirst(filtered, survey, systemPrompt, trace);
+      : filteredCalls(paired, survey, maxToolCallsFromHistory, journal);
+  const input = withSystemFirst(filtered, survey, systemPrompt, journal);
   const bounds: Bound[] = [
     ...(budget === undefined ? [] : [{ name: "budget" as const, tokens: budget, steps: SHORTEN_WORK }]),
     ...(maxTokens === undefined ? [] : [{ name: "window" as const, tokens: maxTokens, steps: ALL_STEPS }]),
   ];
-  const fitted = fitInput(input, target, bounds, trace);
+  const fitted = fitInput(input, target, bounds, journal);
   const { messages } = fitted;
   const isSame = messages.length === history.length && messages.every((one, index) => one === history[index]);
   return isSame ? { ...fitted, messages: history } : fitted;
@@ -111,35 +122,26 @@ export function prepareModelInput(
 function pairedHistory(
   history: readonly BaseMessage[],
   { odd, summaries, paired }: Survey,
-  trace: InputLineage | undefined,
+  journal: InputJournal | undefined,
 ): readonly BaseMessage[] {
-  if (odd === 0 && summaries === 0) {
-    const messages = paired === history.length ? history : repairHistory(history).messages;
-    trace?.repaired(messages);
-    return messages;
-  }
-  const read = readable(history, trace);
-  const plain = plainRoles(hasSummary(read) ? visibleMessages(read, trace) : read);
-  trace?.plainRoles(plain);
-  const { messages } = repairHistory(plain);
-  trace?.repaired(messages);
+  if (odd === 0 && summaries === 0 && paired === history.length) return history;
+  // Values that are not messages are left out, and removals are carried out.
+  const read = isMessageList(history) ? history : readMessages(history, () => {});
+  const visible = visibleMessages(read, journal);
+  const plain = plainRoles(visible);
+  journal?.changedEach(visible, plain, whyPlainRole);
+  const { messages, repairs } = repairHistory(plain);
+  if (journal !== undefined) tellRepairs(journal, plain, messages, repairs);
   return messages;
-}
-
-/** Values that are not messages are left out, and removals are carried out. */
-function readable(history: readonly BaseMessage[], trace: InputLineage | undefined): readonly BaseMessage[] {
-  if (isMessageList(history)) return history;
-  const messages = readEach(history, () => {});
-  trace?.read(messages);
-  return messages.filter((message) => message !== undefined);
 }
 
 function visibleMessages(
   messages: readonly BaseMessage[],
-  trace: InputLineage | undefined,
+  journal: InputJournal | undefined,
 ): readonly BaseMessage[] {
+  if (messages.every((message) => coverageOf(message) === undefined)) return messages;
   const visible = visibleHistory(messages);
-  trace?.visible(visible);
+  if (journal !== undefined) tellVisible(journal, messages, visible);
   return flattenVisible(visible);
 }
 
@@ -147,37 +149,34 @@ function visibleMessages(
 function sinceCompaction(
   messages: readonly BaseMessage[],
   target: Target,
-  trace: InputLineage | undefined,
+  journal: InputJournal | undefined,
 ): readonly BaseMessage[] {
   const cut = compactedAt(messages, target);
   if (cut === 0) return messages;
   const isRead = (message: BaseMessage, index: number) => index >= cut || message.type === "system";
-  trace?.compacted(messages.map((message, index) => (isRead(message, index) ? message : undefined)));
-  return messages.filter(isRead);
+  const read = messages.map((message, index) => (isRead(message, index) ? message : undefined));
+  journal?.changedEach(messages, read, () => COMPACTED);
+  return read.filter((message) => message !== undefined);
 }
 
 function filteredCalls(
   paired: readonly BaseMessage[],
   { odd }: Survey,
   max: ToolCallsToKeep,
-  trace: InputLineage | undefined,
+  journal: InputJournal | undefined,
 ): readonly BaseMessage[] {
   const messages = odd === 0 ? paired : soundMessages(paired);
-  trace?.sound(messages);
+  journal?.changedEach(paired, messages, () => MENDED);
   const left = filterEach(messages, max);
-  trace?.filtered(left);
+  journal?.changedEach(messages, left, whyFiltered);
   return left === messages ? messages : left.filter((message) => message !== undefined);
-}
-
-function hasSummary(history: readonly BaseMessage[]): boolean {
-  return history.some((message) => coverageOf(message) !== undefined);
 }
 
 function withSystemFirst(
   messages: readonly BaseMessage[],
   { odd, systems }: Survey,
   systemPrompt: string | undefined,
-  trace: InputLineage | undefined,
+  journal: InputJournal | undefined,
 ): Conversation {
   const [head] = messages;
   // The survey says it of most histories, whose messages are not read again.
@@ -186,45 +185,41 @@ function withSystemFirst(
   const others = isKnown ? messages.slice(systems) : messages.filter(({ type }) => type !== "system");
   const [only] = stored;
   const isFirst = stored.length === 1 && head === only;
-  const hasPrompt = systemPrompt !== undefined && systemPrompt.trim() !== "";
-  if (!hasPrompt && (only === undefined || isFirst)) return { system: only, messages: others };
-  const joined = stored.filter(({ text }) => text.trim() !== "");
-  const texts = [...(hasPrompt ? [systemPrompt] : []), ...joined.map(({ text }) => text)];
-  const system = texts.length === 0 ? undefined : new SystemMessage(texts.join("\n\n"));
-  trace?.joinedSystems(system, joined);
+  const prompts = systemPrompt === undefined || systemPrompt.trim() === "" ? [] : [systemPrompt];
+  if (prompts.length === 0 && (only === undefined || isFirst)) return { system: only, messages: others };
+  const isBlank = ({ text }: BaseMessage) => text.trim() === "";
+  const joined = stored.filter((message) => !isBlank(message));
+  for (const message of stored) if (isBlank(message)) journal?.leftOut(message, BLANK);
+  const texts = [...prompts, ...joined.map(({ text }) => text)];
+  if (texts.length === 0) return { system: undefined, messages: others };
+  const system = new SystemMessage(texts.join("\n\n"));
+  journal?.made(system, joined, joined.length > 0 ? SYSTEM_JOINED : SYSTEM_PROMPT);
   return { system, messages: others };
 }
 
-type Check<Value> = (value: Value, name: string) => void;
-
-const checkText: Check<string> = (value, name) => {
-  if (typeof value !== "string") throw InvalidSettingError.expected(name, "a string", value);
-};
-
-const CHECKS: { readonly [Name in keyof ModelInputOptions]-?: Check<NonNullable<ModelInputOptions[Name]>> } =
-  {
-    systemPrompt: checkText,
-    maxToolCallsFromHistory: checkToolCallsToKeep,
-    maxTokens: (value, name) => {
-      if (!(typeof value === "number" && value >= 0))
-        throw InvalidSettingError.expected(name, "a number of 0 or more", value);
-    },
-    dialect: dialectNamed,
-    modelId: checkText,
-  };
+const OPTION_NAMES: readonly (keyof ModelInputOptions)[] = [
+  "systemPrompt",
+  "maxToolCallsFromHistory",
+  "maxTokens",
+  "dialect",
+  "modelId",
+];
 
 /** @throws InvalidSettingError for an unknown name, or a value that the option does not take. Undefined values pass. */
 export function checkInputOptions(options: ModelInputOptions): void {
-  if (!isRecord(options)) throw InvalidSettingError.expected("options", "an object", options);
-  for (const [name, value] of Object.entries(options)) {
-    const check = Object.hasOwn(CHECKS, name) ? CHECKS[name as keyof ModelInputOptions] : undefined;
-    if (check === undefined) throw unknownOption(name);
-    if (value !== undefined) (check as Check<unknown>)(value, name);
+  const given: unknown = options;
+  if (!isRecord(given)) throw InvalidSettingError.expected("options", "an object", given);
+  const { systemPrompt, maxToolCallsFromHistory, maxTokens, dialect, modelId } = options;
+  for (const name of Object.keys(options)) {
+    if (OPTION_NAMES.includes(name as keyof ModelInputOptions)) continue;
+    const help = didYouMean(name, OPTION_NAMES) || ` Known options are: ${OPTION_NAMES.join(", ")}.`;
+    throw new InvalidSettingError(name, `Unknown option \`${name}\`.${help}`);
   }
-}
-
-function unknownOption(name: string): InvalidSettingError {
-  const known = Object.keys(CHECKS);
-  const help = didYouMean(name, known) || ` Known options are: ${known.join(", ")}.`;
-  return new InvalidSettingError(name, `Unknown option \`${name}\`.${help}`);
+  for (const [name, text] of Object.entries({ systemPrompt, modelId }))
+    if (text !== undefined && typeof text !== "string")
+      throw InvalidSettingError.expected(name, "a string", text);
+  if (maxToolCallsFromHistory !== undefined) checkToolCallsToKeep(maxToolCallsFromHistory);
+  if (maxTokens !== undefined && !(typeof maxTokens === "number" && maxTokens >= 0))
+    throw InvalidSettingError.expected("maxTokens", "a number of 0 or more", maxTokens);
+  if (dialect !== undefined) dialectNamed(dialect);
 }

@@ -198,25 +198,6 @@ function makerOf(name: string): string | undefined {
 
 const EXPECTATION = "a chat model or the name of one";
 
-/** How a model was changed so that a graph cannot use the result, and what to do instead. */
-interface Change {
-  readonly got: string;
-  readonly advice: string;
-}
-
-const BOUND_TOOLS: Change = {
-  got: "a model with bound tools",
-  advice: "Pass the model itself, and its tools as `tools`.",
-};
-const STRUCTURED: Change = {
-  got: "a sequence, as `withStructuredOutput` makes it",
-  advice: "Pass the model itself.",
-};
-const FALLBACKS: Change = {
-  got: "a model with fallbacks",
-  advice: "Pass the model itself, and the other models as `fallbackModels`.",
-};
-
 /**
  * @param setting The name of the setting in errors.
  * @param hint The end of the error for a value that is no model.
@@ -229,14 +210,15 @@ export function assertPlainModel(setting: string, model: unknown, hint = ""): vo
   }
   const change = changeOf(model);
   if (change === undefined) return;
-  throw new InvalidSettingError(
-    setting,
-    `Expected \`${setting}\` to be ${EXPECTATION}, got ${change.got}. ${change.advice}`,
-  );
+  throw new InvalidSettingError(setting, `Expected \`${setting}\` to be ${EXPECTATION}, got ${change}`);
 }
 
-/** A changed model is recognised by its fields. */
-function changeOf(model: Record<string, unknown>): Change | undefined {
+const BOUND_TOOLS = "a model with bound tools. Pass the model itself, and its tools as `tools`.";
+const STRUCTURED = "a sequence, as `withStructuredOutput` makes it. Pass the model itself.";
+const FALLBACKS = "a model with fallbacks. Pass the model itself, and the other models as `fallbackModels`.";
+
+/** How a model was changed so that a graph cannot use the result, and what to do instead. Its fields tell. */
+function changeOf(model: Record<string, unknown>): string | undefined {
   // LangChain clients keep bound options in one of these fields.
   if (["kwargs", "config", "defaultOptions"].some((name) => hasTools(model[name]))) return BOUND_TOOLS;
   // `initChatModel` queues these operations until its model is made.

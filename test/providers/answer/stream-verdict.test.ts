@@ -1,7 +1,7 @@
 import { AIMessage, AIMessageChunk } from "@langchain/core/messages";
 import { ChatGenerationChunk } from "@langchain/core/outputs";
 import { describe, expect, it } from "vitest";
-import { type BrokenReason, finishReasonOf, judgeAnswer } from "../../../src/providers/answer/verdict.js";
+import { type BrokenReason, faultOf, finishReasonOf } from "../../../src/providers/answer/verdict.js";
 
 import { rowsOf } from "../../support/titled.js";
 
@@ -68,19 +68,17 @@ const STREAMS = rowsOf<[pieces: readonly Piece[], verdict: BrokenReason | "compl
 describe("a stream with", () => {
   it.each(STREAMS)("%s has its verdict", (_title, pieces, verdict) => {
     const { message, chunks } = stream(...pieces);
-    const found = judgeAnswer(message, { chunks, omitsFinishReason: false });
-    expect(found).toEqual(
-      verdict === "complete" ? { kind: "complete" } : { kind: "broken", reason: verdict },
-    );
+    const found = faultOf(message, { chunks, omitsFinishReason: false });
+    expect(found ?? "complete").toBe(verdict);
   });
 
   it("no reason is judged by its content if the model never gives a reason", () => {
     const judge = (...pieces: readonly Piece[]) => {
       const { message, chunks } = stream(...pieces);
-      return judgeAnswer(message, { chunks, omitsFinishReason: true });
+      return faultOf(message, { chunks, omitsFinishReason: true });
     };
-    expect(judge(OPENAI, { content: "Hi." })).toEqual({ kind: "complete" });
-    expect(judge(OPENAI, call('{"amount": 10'))).toEqual({ kind: "broken", reason: "cut-off-arguments" });
+    expect(judge(OPENAI, { content: "Hi." })).toBeUndefined();
+    expect(judge(OPENAI, call('{"amount": 10'))).toBe("cut-off-arguments");
   });
 });
 
@@ -134,9 +132,7 @@ describe("a response in one piece", () => {
       ],
     ];
   it.each(rows)("%s", (_, message, verdict) => {
-    const found = judgeAnswer(message);
-    expect(found).toEqual(
-      verdict === "complete" ? { kind: "complete" } : { kind: "broken", reason: verdict },
-    );
+    const found = faultOf(message);
+    expect(found ?? "complete").toBe(verdict);
   });
 });

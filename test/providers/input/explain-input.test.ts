@@ -50,6 +50,16 @@ describe("explainInput", () => {
     ]);
   });
 
+  it("tells what becomes of a message whose calls are not in one list", () => {
+    const unread = { id: "c1", name: "look", args: "{" };
+    const message = new AIMessage({ id: "a1", content: "", invalid_tool_calls: [unread] });
+    expect(told([message, human("h1")], { dialect: "openai" })).toEqual([
+      "a1 changed 0 calls-listed",
+      "h1 sent 2",
+      "+1 placeholder",
+    ]);
+  });
+
   it("tells what a summary hides, and what of a hidden call is told", () => {
     const history = messagesIn("h1 a1(c1,c2) r1:c1 r2:c2 h2 s[h1,a1,r1]");
     expect(told(history, { dialect: "openai" })).toEqual([

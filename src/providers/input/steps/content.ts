@@ -18,13 +18,14 @@ import type { Step, StepReason } from "../step.js";
  * place for it, so providers refuse the complete request, and each one after it.
  */
 
-export const mendTexts: Step = () => withWellFormedTexts;
-
-export const whyMendTexts: StepReason = () => ({
-  code: "characters-replaced",
-  text: "A text has half of a surrogate pair, such as half of an emoji, so U+FFFD is sent in its place.",
-  rules: ["unpaired-surrogate"],
-});
+export const mendTexts: Step = {
+  make: () => withWellFormedTexts,
+  why: () => ({
+    code: "characters-replaced",
+    text: "A text has half of a surrogate pair, such as half of an emoji, so U+FFFD is sent in its place.",
+    rules: ["unpaired-surrogate"],
+  }),
+};
 
 /*
  * Turns content into a text, or into a list of blocks that the provider accepts.
@@ -36,12 +37,37 @@ export const whyMendTexts: StepReason = () => ({
  * list.
  */
 
-export const cleanContent: Step =
-  ({ dialect }) =>
-  (message) => {
-    const content = cleanedContent(message, dialect);
-    return content === message.content ? message : copyMessage(message, { content });
-  };
+export const cleanContent: Step = {
+  make:
+    ({ dialect }) =>
+    (message) => {
+      const content = cleanedContent(message, dialect);
+      return content === message.content ? message : copyMessage(message, { content });
+    },
+  why: ({ before, after, target }) => {
+    const content: unknown = before.content;
+    if (!Array.isArray(content)) {
+      const text = "Its content says nothing, so an empty text takes its place.";
+      return { code: "content-changed", text, rules: ["content-form", "blank-text"] };
+    }
+    const left = new Set<unknown>(Array.isArray(after?.content) ? after.content : []);
+    const gone = content.filter((block: Block) => !left.has(block) && block?.type !== "text");
+    if (takesBlocks(before, target.dialect) && gone.length > 0 && gone.every(isUnanswered(content)))
+      return UNPAIRED_SERVER_TOOL;
+    const types = [...new Set(gone.map((block: Block) => String(block?.type)))].join(", ");
+    if (types === "")
+      return {
+        code: "content-changed",
+        text: "Its texts are sent as one text, without blank ones.",
+        rules: ["content-form", "blank-text"],
+      };
+    return {
+      code: "content-changed",
+      text: `The provider or its client does not take these blocks here, so a text describes them if they say something: ${types}.`,
+      rules: ["foreign-block", "content-form"],
+    };
+  },
+};
 
 function cleanedContent(message: BaseMessage, dialect: Dialect): MessageContent {
   const content: unknown = message.content;
@@ -76,30 +102,6 @@ function isTakenFrom({ type }: BaseMessage, block: unknown, dialect: Dialect): b
   return dialect.assistantBlocks.includes(blockType(block));
 }
 
-export const whyCleanContent: StepReason = ({ before, after, target }) => {
-  const content: unknown = before.content;
-  if (!Array.isArray(content)) {
-    const text = "Its content says nothing, so an empty text takes its place.";
-    return { code: "content-changed", text, rules: ["content-form", "blank-text"] };
-  }
-  const left = new Set<unknown>(Array.isArray(after?.content) ? after.content : []);
-  const gone = content.filter((block: Block) => !left.has(block) && block?.type !== "text");
-  if (takesBlocks(before, target.dialect) && gone.length > 0 && gone.every(isUnanswered(content)))
-    return UNPAIRED_SERVER_TOOL;
-  const types = [...new Set(gone.map((block: Block) => String(block?.type)))].join(", ");
-  if (types === "")
-    return {
-      code: "content-changed",
-      text: "Its texts are sent as one text, without blank ones.",
-      rules: ["content-form", "blank-text"],
-    };
-  return {
-    code: "content-changed",
-    text: `The provider or its client does not take these blocks here, so a text describes them if they say something: ${types}.`,
-    rules: ["foreign-block", "content-form"],
-  };
-};
-
 /** Whether a block is a call of a tool that the provider runs, and has no result. */
 function isUnanswered(content: readonly unknown[]): (block: unknown) => boolean {
   const answered = new Set(content.map(serverResultId));
@@ -125,17 +127,23 @@ export const UNPAIRED_SERVER_TOOL = {
  * the provider does not accept stay unchanged. The next step replaces them by a text description.
  */
 
-export const carryMedia: Step = ({ dialect }) => {
-  const form = dialect.media;
-  const isCarrier = ({ type }: BaseMessage) => type === "human" || (type === "tool" && form.isInResults);
-  return (message) => {
-    const { content } = message;
-    if (!isCarrier(message) || !Array.isArray(content)) return message;
-    const blocks: MessageContent = content.map((block: Block) => carried(block, form));
-    return blocks.every((block, index) => block === content[index])
-      ? message
-      : copyMessage<BaseMessage>(message, { content: blocks });
-  };
+export const carryMedia: Step = {
+  make: ({ dialect }) => {
+    const form = dialect.media;
+    const isCarrier = ({ type }: BaseMessage) => type === "human" || (type === "tool" && form.isInResults);
+    return (message) => {
+      const { content } = message;
+      if (!isCarrier(message) || !Array.isArray(content)) return message;
+      const blocks: MessageContent = content.map((block: Block) => carried(block, form));
+      return blocks.every((block, index) => block === content[index])
+        ? message
+        : copyMessage<BaseMessage>(message, { content: blocks });
+    };
+  },
+  why: () => ({
+    code: "media-converted",
+    text: "Its pictures and files are sent in the form that the client of the provider takes.",
+  }),
 };
 
 function carried(block: Block, form: MediaForm): Block {
@@ -144,11 +152,6 @@ function carried(block: Block, form: MediaForm): Block {
   if (media === undefined) return block;
   return (media.kind === "text" ? { type: "text", text: media.text } : form.write(media)) ?? block;
 }
-
-export const whyCarryMedia: StepReason = () => ({
-  code: "media-converted",
-  text: "Its pictures and files are sent in the form that the client of the provider takes.",
-});
 
 /*
  * Drops or fills messages that say nothing.
@@ -160,10 +163,22 @@ export const whyCarryMedia: StepReason = () => ({
 
 const EMPTY_MESSAGE = "(empty message)";
 
-export const fillBlanks: Step =
-  ({ dialect }) =>
-  (message) =>
-    filled(message, dialect.rules);
+export const fillBlanks: Step = {
+  make:
+    ({ dialect }) =>
+    (message) =>
+      filled(message, dialect.rules),
+  why: ({ before, after }) => {
+    if (after === undefined)
+      return {
+        code: "blank",
+        text: "It says nothing.",
+        rules: before.type === "ai" ? ["empty-assistant"] : [],
+      };
+    const text = `It is empty, so "${after.content}" is sent.`;
+    return { code: "blank-filled", text, rules: [before.type === "tool" ? "blank-result" : "blank-user"] };
+  },
+};
 
 function filled(message: BaseMessage, rules: Rules): BaseMessage | undefined {
   if (isAIMessage(message)) {
@@ -179,17 +194,6 @@ function filled(message: BaseMessage, rules: Rules): BaseMessage | undefined {
   return message;
 }
 
-export const whyFillBlanks: StepReason = ({ before, after }) => {
-  if (after === undefined)
-    return {
-      code: "blank",
-      text: "It says nothing.",
-      rules: before.type === "ai" ? ["empty-assistant"] : [],
-    };
-  const text = `It is empty, so "${after.content}" is sent.`;
-  return { code: "blank-filled", text, rules: [before.type === "tool" ? "blank-result" : "blank-user"] };
-};
-
 /*
  * Gives each assistant message reasoning, possibly empty, where the provider demands it. Removes it elsewhere.
  *
@@ -198,39 +202,41 @@ export const whyFillBlanks: StepReason = ({ before, after }) => {
  * gets what its model wrote. Its client decides whether the field is sent: see `deepseek/client.ts`.
  */
 
-export const passReasoning: Step = (target) => {
-  const { rules, stateFields } = target.dialect;
-  const isDemanded = rules["missing-reasoning"] !== undefined;
-  const isTaken = stateFields.some(({ name }) => name === REASONING_FIELD);
-  return (message) => {
-    if (!isAIMessage(message)) return message;
-    const written: unknown = message.additional_kwargs?.[REASONING_FIELD];
-    const own = reasoningOf(message) ?? "";
-    const isOwn = own !== "" && mayHaveWritten(message, target);
-    if (!isDemanded) return written === undefined || (isTaken && isOwn) ? message : withoutReasoning(message);
-    const reasoning = isOwn ? own : "";
-    if (written === reasoning) return message;
-    return copyMessage(message, {
-      additional_kwargs: { ...message.additional_kwargs, [REASONING_FIELD]: reasoning },
-    });
-  };
+export const passReasoning: Step = {
+  make: (target) => {
+    const { rules, stateFields } = target.dialect;
+    const isDemanded = rules["missing-reasoning"] !== undefined;
+    const isTaken = stateFields.some(({ name }) => name === REASONING_FIELD);
+    return (message) => {
+      if (!isAIMessage(message)) return message;
+      const written: unknown = message.additional_kwargs?.[REASONING_FIELD];
+      const own = reasoningOf(message) ?? "";
+      const isOwn = own !== "" && mayHaveWritten(message, target);
+      if (!isDemanded)
+        return written === undefined || (isTaken && isOwn) ? message : withoutReasoning(message);
+      const reasoning = isOwn ? own : "";
+      if (written === reasoning) return message;
+      return copyMessage(message, {
+        additional_kwargs: { ...message.additional_kwargs, [REASONING_FIELD]: reasoning },
+      });
+    };
+  },
+  why: ({ after, target }) => {
+    if (target.dialect.rules["missing-reasoning"] === undefined)
+      return {
+        code: "reasoning-changed",
+        text: "The provider does not take this reasoning back, so it is not sent.",
+      };
+    const isEmpty = after === undefined || reasoningOf(after) === "";
+    return {
+      code: "reasoning-changed",
+      text: `The provider demands reasoning${isEmpty ? ", and the model's own is not known, so an empty one is sent" : ""}.`,
+      rules: ["missing-reasoning"],
+    };
+  },
 };
 
 function withoutReasoning(message: AIMessage): AIMessage {
   const { [REASONING_FIELD]: _, ...additional_kwargs } = message.additional_kwargs;
   return copyMessage(message, { additional_kwargs });
 }
-
-export const whyPassReasoning: StepReason = ({ after, target }) => {
-  if (target.dialect.rules["missing-reasoning"] === undefined)
-    return {
-      code: "reasoning-changed",
-      text: "The provider does not take this reasoning back, so it is not sent.",
-    };
-  const isEmpty = after === undefined || reasoningOf(after) === "";
-  return {
-    code: "reasoning-changed",
-    text: `The provider demands reasoning${isEmpty ? ", and the model's own is not known, so an empty one is sent" : ""}.`,
-    rules: ["missing-reasoning"],
-  };
-};

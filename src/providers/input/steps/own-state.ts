@@ -14,7 +14,7 @@ import {
   trailingReasoning,
 } from "../../openai/dialect.js";
 import { type Dialect, mayHaveWritten, readMaker, type StateField, type Target } from "../../rule.js";
-import type { Step, StepReason } from "../step.js";
+import type { Step } from "../step.js";
 
 /*
  * Drops signatures, encrypted reasoning and ids of stored items, unless the target model wrote them.
@@ -25,9 +25,20 @@ import type { Step, StepReason } from "../step.js";
  * What tools of a provider returned is sent as text.
  */
 
-export const keepOwnState: Step = (target) => (message) => {
-  const plain = withoutVersion(isAIMessage(message) ? withOwnSignatures(message, target) : message);
-  return isAIMessage(plain) ? withOwnState(plain, isOwn(message, target), target) : plain;
+export const keepOwnState: Step = {
+  make: (target) => (message) => {
+    const plain = withoutVersion(isAIMessage(message) ? withOwnSignatures(message, target) : message);
+    return isAIMessage(plain) ? withOwnState(plain, isOwn(message, target), target) : plain;
+  },
+  why: ({ before, after }) => {
+    const kept = new Set(namesOfState(after));
+    const lost = namesOfState(before).filter((name) => !kept.has(name));
+    return {
+      code: "state-removed",
+      text: `Only the model that wrote it can read this, so it is not sent as it is: ${[...new Set(lost)].join(", ")}.`,
+      rules: ["foreign-state"],
+    };
+  },
 };
 
 const SIGNATURES = Object.values<Dialect>(DIALECTS).flatMap((dialect) => dialect.withoutSignatures ?? []);
@@ -92,16 +103,6 @@ function isWritten(value: unknown): boolean {
   return value !== undefined && value !== "";
 }
 
-export const whyKeepOwnState: StepReason = ({ before, after }) => {
-  const kept = new Set(namesOfState(after));
-  const lost = namesOfState(before).filter((name) => !kept.has(name));
-  return {
-    code: "state-removed",
-    text: `Only the model that wrote it can read this, so it is not sent as it is: ${[...new Set(lost)].join(", ")}.`,
-    rules: ["foreign-state"],
-  };
-};
-
 function namesOfState(message: BaseMessage | undefined): string[] {
   const { content, additional_kwargs, response_metadata } = message ?? {};
   const blocks = Array.isArray(content) ? content.map((block) => String(block?.type)) : [];
@@ -118,17 +119,24 @@ function namesOfState(message: BaseMessage | undefined): string[] {
 
 const ITEM_ID = /^(msg|fc)_/;
 
-export const fitStoredItems: Step = ({ dialect }) => {
-  if (dialect.rules["item-id"] === undefined) return undefined;
-  const used = new Set<string>();
-  return (message) => {
-    const ids = storedItemIds(message);
-    const isRepeated = ids.some((id) => used.has(id)) || new Set(ids).size < ids.length;
-    for (const id of ids) used.add(id);
-    if (!isAIMessage(message)) return ids.length === 0 ? message : withForeignId(message);
-    if (isOwnAnswer(message, dialect.makers) && !isRepeated && fitsMessage(message)) return message;
-    return withForeignId(withoutItems(message));
-  };
+export const fitStoredItems: Step = {
+  make: ({ dialect }) => {
+    if (dialect.rules["item-id"] === undefined) return undefined;
+    const used = new Set<string>();
+    return (message) => {
+      const ids = storedItemIds(message);
+      const isRepeated = ids.some((id) => used.has(id)) || new Set(ids).size < ids.length;
+      for (const id of ids) used.add(id);
+      if (!isAIMessage(message)) return ids.length === 0 ? message : withForeignId(message);
+      if (isOwnAnswer(message, dialect.makers) && !isRepeated && fitsMessage(message)) return message;
+      return withForeignId(withoutItems(message));
+    };
+  },
+  why: () => ({
+    code: "stored-items-removed",
+    text: "It does not refer to items that the provider stores, because they do not fit the message.",
+    rules: ["item-id", "reasoning-alone", "foreign-state"],
+  }),
 };
 
 function isOwnAnswer(message: AIMessage, makers: readonly string[]): boolean {
@@ -156,9 +164,3 @@ function withForeignId<T extends BaseMessage>(message: T): T {
   const fields: Partial<BaseMessage> = { id: `tether_${message.id}` };
   return ITEM_ID.test(message.id ?? "") ? (copyMessage<BaseMessage>(message, fields) as T) : message;
 }
-
-export const whyFitStoredItems: StepReason = () => ({
-  code: "stored-items-removed",
-  text: "It does not refer to items that the provider stores, because they do not fit the message.",
-  rules: ["item-id", "reasoning-alone", "foreign-state"],
-});

@@ -32,20 +32,20 @@ export function isMerged(
 }
 
 /**
- * One message for adjacent ones of the same role. A message with calls is followed by its results, so only the last of
+ * One message for adjacent ones. A message with calls is followed by its results, so only the last of
  * several assistant messages has calls.
  */
-export function mergeRun(run: readonly BaseMessage[]): BaseMessage[] {
-  const [first] = run;
-  const last = run.at(-1);
-  if (first === undefined || last === undefined || run.length === 1) return [...run];
-  if (!isAIMessage(last)) return [copyMessage(first, { content: joinContents(run.map(contentOf)) })];
+export function mergeRun(first: BaseMessage, others: readonly BaseMessage[]): BaseMessage {
+  const last = others.at(-1);
+  if (last === undefined) return first;
+  const run = [first, ...others];
+  if (!isAIMessage(last)) return copyMessage(first, { content: joinContents(run.map(contentOf)) });
   // The state of earlier messages is dropped: they have no calls that need it, and another model may have
   // written it.
   const contents = run.map(({ content }, index) =>
     index === run.length - 1 ? content : withoutState(content),
   );
-  return [copyMessage<BaseMessage>(last, { content: joinContents(contents) })];
+  return copyMessage<BaseMessage>(last, { content: joinContents(contents) });
 }
 
 function contentOf({ content }: BaseMessage): MessageContent {
