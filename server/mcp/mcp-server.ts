@@ -129,9 +129,8 @@ export class McpServer {
 async function openConnection({ name, connection }: McpServerOptions, signal: AbortSignal) {
   const { MultiServerMCPClient, loadMcpTools } =
     await importOptional<typeof import("@langchain/mcp-adapters")>("@langchain/mcp-adapters");
-  const { kind: _, ...fields } = connection;
   const pool = new MultiServerMCPClient({
-    mcpServers: { [name]: JSON.parse(JSON.stringify(fields)) },
+    mcpServers: { [name]: connection },
     onConnectionError: "throw",
   });
   let tools: readonly DynamicStructuredTool[] | undefined;

@@ -25,7 +25,9 @@ const localSchema = z.object({
 });
 
 /** Clients have several names for the same transport. */
-const remoteType = z.enum(["http", "streamable-http", "streamableHttp", "streamable_http", "sse"]);
+const remoteType = z
+  .enum(["http", "streamable-http", "streamableHttp", "streamable_http", "sse"])
+  .transform((name) => (name === "sse" ? name : ("http" as const)));
 
 const remoteSchema = z.object({
   url: z.url({ protocol: /^https?$/ }),
@@ -37,20 +39,7 @@ const remoteSchema = z.object({
 
 const KNOWN = [...Object.keys(localSchema.shape), ...Object.keys(remoteSchema.shape)];
 
-/** How to reach a server. */
-type McpConnection =
-  | ({ readonly kind: "local" } & Pick<z.output<typeof localSchema>, "command" | "args" | "env" | "cwd">)
-  | ({ readonly kind: "remote" } & Pick<z.output<typeof remoteSchema>, "url" | "headers"> & {
-        /** Undefined: streamable HTTP, or server-sent events if the server has only those. */
-        readonly type: "http" | "sse" | undefined;
-      });
-
-export interface McpServerSettings {
-  readonly name: string;
-  readonly connection: McpConnection;
-  /** How many milliseconds a call may take. Undefined: the default of the MCP client. */
-  readonly defaultToolTimeout?: number | undefined;
-}
+export type McpServerSettings = ReturnType<typeof settingsFor>;
 
 /**
  * Reads the file that the environment names. There is none if the variable is not set. `${NAME}` and `${NAME:-default}`
@@ -89,22 +78,19 @@ function readServer(
   if ("command" in fields === "url" in fields)
     throw problem(file, `Expected \`${place}\` to have either a \`command\` or a \`url\`.${hint}`);
   if (hint !== "") throw problem(file, `\`${place}\` has an unknown field.${hint}`);
-  if ("command" in fields) {
-    const { command, args, env, cwd, defaultToolTimeout } = check(file, place, localSchema, fields);
-    return { name, connection: { kind: "local", command, args, env, cwd }, defaultToolTimeout };
-  }
-  const remote = check(file, place, remoteSchema, fields);
-  const type = remote.type ?? remote.transport;
-  return {
+  return settingsFor(
     name,
-    connection: {
-      kind: "remote",
-      url: remote.url,
-      type: type === undefined || type === "sse" ? type : "http",
-      headers: remote.headers,
-    },
-    defaultToolTimeout: remote.defaultToolTimeout,
-  };
+    "command" in fields ? check(file, place, localSchema, fields) : check(file, place, remoteSchema, fields),
+  );
+}
+
+/**
+ * A server without a `type` has streamable HTTP, or server-sent events if it has only those. Without a
+ * `defaultToolTimeout` a call may take as long as the MCP client lets it.
+ */
+function settingsFor(name: string, fields: z.output<typeof localSchema> | z.output<typeof remoteSchema>) {
+  const { disabled: _, defaultToolTimeout, ...connection } = fields;
+  return { name, connection, defaultToolTimeout };
 }
 
 function check<Schema extends z.ZodType>(

@@ -28,22 +28,20 @@ describe("readMcpServers", () => {
     expect(servers).toEqual([
       {
         name: "local",
-        connection: { kind: "local", command: "node", args: ["server.js"], env: { A: "1" }, cwd: "/tmp" },
+        connection: { command: "node", args: ["server.js"], env: { A: "1" }, cwd: "/tmp" },
         defaultToolTimeout: 5,
       },
       {
         name: "remote",
         connection: {
-          kind: "remote",
           url: "https://example.com/mcp",
-          type: undefined,
           headers: { a: "b" },
         },
         defaultToolTimeout: undefined,
       },
       {
         name: "old",
-        connection: { kind: "remote", url: "http://127.0.0.1:1/sse", type: "sse", headers: undefined },
+        connection: { url: "http://127.0.0.1:1/sse", type: "sse" },
         defaultToolTimeout: undefined,
       },
     ]);
@@ -52,7 +50,7 @@ describe("readMcpServers", () => {
   it.each(["http", "streamable-http", "streamableHttp", "streamable_http"])("takes the type %s", (type) => {
     expect(readOne({ type, url: "https://example.com" })?.connection).toMatchObject({ type: "http" });
     expect(readOne({ transport: type, url: "https://example.com" })?.connection).toMatchObject({
-      type: "http",
+      transport: "http",
     });
   });
 
