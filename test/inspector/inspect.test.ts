@@ -6,7 +6,13 @@ import { join } from "node:path";
 import { PostgresSaver } from "@langchain/langgraph-checkpoint-postgres";
 import { PostgresStore } from "@langchain/langgraph-checkpoint-postgres/store";
 import { SqliteSaver } from "@langchain/langgraph-checkpoint-sqlite";
-import { createAgent, createMiddleware, humanInTheLoopMiddleware, tool } from "langchain";
+import {
+  type AgentMiddleware,
+  createAgent,
+  createMiddleware,
+  humanInTheLoopMiddleware,
+  tool,
+} from "langchain";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { z } from "zod";
@@ -238,13 +244,13 @@ it("tells of a database without its graph what is asked, what failed, and how to
     },
   });
   const base = { model, tools: [pay, look], checkpointer };
-  const agent = createAgent({ ...base, middleware: [approvals] as never });
+  const agent = createAgent({ ...base, middleware: [approvals as unknown as AgentMiddleware] });
   const failing = createAgent({ ...base, middleware: [broken] });
   const on = (thread_id: string) => ({ configurable: { thread_id } });
-  await agent.invoke(user('call pay {"amount": 10}') as never, on("waiting"));
+  await agent.invoke(user('call pay {"amount": 10}'), on("waiting"));
   await expect(failing.invoke(user("Hello"), on("failed"))).rejects.toThrow("The bank is closed.");
   const signal = AbortSignal.timeout(500);
-  await expect(agent.invoke(user("call look") as never, { ...on("cut"), signal })).rejects.toThrow();
+  await expect(agent.invoke(user("call look"), { ...on("cut"), signal })).rejects.toThrow();
   await agent.graph.updateState(on("empty"), { messages: [] });
   checkpointer.db.close();
   const get = await enter(await inspect("--sqlite", file));
