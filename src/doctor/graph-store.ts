@@ -16,6 +16,7 @@ import { readMessages } from "../threads/commands.js";
 import { guardHead } from "../threads/guard-head.js";
 import { pairedMessagesDeltaReducer } from "../threads/langgraph/channels.js";
 import {
+  failuresOf,
   hasFailedTask,
   nodesToEnter,
   readDelta,
@@ -367,19 +368,27 @@ async function readSteps(
 async function stepOf(opened: Opened, tuple: CheckpointTuple): Promise<ThreadStep> {
   const { checkpoint, metadata = {}, config, parentConfig } = tuple;
   const shown = await readTolerantly(opened, config);
+  const next = shown?.next ?? [...nodesToEnter(tuple), ...sentNodes(tuple)];
   return {
     checkpointId: checkpoint.id,
     parentId: parentConfig?.configurable?.["checkpoint_id"],
     createdAt: checkpoint.ts,
     metadata: { ...metadata },
     messages: await listAt(opened, tuple),
-    next: shown?.next ?? [...nodesToEnter(tuple), ...sentNodes(tuple)],
-    tasks: (shown?.tasks ?? []).map((task) => ({
-      node: task.name,
-      result: Reflect.get(task, "result"),
-      error: openTask(task).error,
-    })),
+    next,
+    tasks:
+      shown?.tasks.map((task) => ({
+        node: task.name,
+        result: Reflect.get(task, "result"),
+        error: openTask(task).error,
+      })) ??
+      failuresOf(tuple).map((error) => ({ node: nameOf(next), result: undefined, error: errorText(error) })),
   };
+}
+
+/** A failed write has the id of its task, and not the name of its node. */
+function nameOf(nodes: readonly string[]): string {
+  return [...new Set(nodes)].join(" or ") || "a node";
 }
 
 /*

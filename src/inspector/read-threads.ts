@@ -127,14 +127,17 @@ function momentOf(
   const history = messagesIn(told?.stored.messages);
   const { asksModel = false, next = [], at = null } = told?.step ?? {};
   const nodes = [...new Set(next)];
-  const { status, openTasks = [], checkpointId } = thread;
+  const { status, endedRuns, checkpointId } = thread;
   if (isLatest && status === "busy" && !asksModel)
     return { moment: { kind: "running", nodes, since: at }, history };
   if (isLatest && status === "interrupted") {
-    const questions = openTasks.flatMap(({ interrupts }) => interrupts.flatMap(questionsIn));
+    // Without the graph nobody tells the open tasks. What they have asked is among what the run has left.
+    const asking = thread.openTasks ?? endedRuns.filter(({ fate }) => fate === "pending");
+    const questions = asking.flatMap(({ interrupts }) => interrupts.flatMap(questionsIn));
     return { moment: { kind: "waiting", questions, nodes }, history };
   }
-  if (history.length === 0 && !asksModel) return { moment: { kind: "silent" }, history };
+  if (history.length === 0 && (!asksModel || endedRuns.length === 0))
+    return { moment: { kind: "silent" }, history };
   if (!isLatest || status === "busy")
     return { moment: { kind: asksModel || isChosen ? "asked" : "silent" }, history };
   // A list without a checkpoint is sent as it is: nobody knows what comes next.

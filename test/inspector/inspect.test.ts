@@ -6,8 +6,17 @@ import { join } from "node:path";
 import { PostgresSaver } from "@langchain/langgraph-checkpoint-postgres";
 import { PostgresStore } from "@langchain/langgraph-checkpoint-postgres/store";
 import { SqliteSaver } from "@langchain/langgraph-checkpoint-sqlite";
+import {
+  type AgentMiddleware,
+  createAgent,
+  createMiddleware,
+  humanInTheLoopMiddleware,
+  tool,
+} from "langchain";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { z } from "zod";
+import { createModel } from "../../src/index.js";
 import { makeFolder, run } from "../doctor/command/command-line.js";
 import { HOSTILE_TEXT, hostileMessages } from "../e2e/inspector/hostile-thread.js";
 import { archiving } from "../fixtures/long-thread/graph.js";
@@ -219,6 +228,42 @@ it.runIf(DATABASE_URL !== undefined)("opens the archive of a store in PostgreSQL
     await graph.invoke(user(`${word} ${"word ".repeat(300)}`), { configurable: { thread_id: "a 1" } });
   const get = await enter(await inspect("--postgres", DATABASE_URL ?? "", "--schema", schema));
   expect((await get("/tether/threads/a%201")).text).toMatch(/of the archive<.*first word word/s);
+});
+
+it("tells of a database without its graph what is asked, what failed, and how to repair", async () => {
+  const file = join(makeFolder(), "threads.db");
+  const checkpointer = SqliteSaver.fromConnString(file);
+  const model = await createModel("offline:");
+  const pay = tool(async () => "paid", { name: "pay", schema: z.object({ amount: z.number() }) });
+  const look = tool(() => new Promise<string>(() => {}), { name: "look", schema: z.object({}) });
+  const approvals = humanInTheLoopMiddleware({ interruptOn: { pay: true } } as never);
+  const broken = createMiddleware({
+    name: "Broken",
+    beforeModel: () => {
+      throw new Error("The bank is closed.");
+    },
+  });
+  const base = { model, tools: [pay, look], checkpointer };
+  const agent = createAgent({ ...base, middleware: [approvals as unknown as AgentMiddleware] });
+  const failing = createAgent({ ...base, middleware: [broken] });
+  const on = (thread_id: string) => ({ configurable: { thread_id } });
+  await agent.invoke(user('call pay {"amount": 10}'), on("waiting"));
+  await expect(failing.invoke(user("Hello"), on("failed"))).rejects.toThrow("The bank is closed.");
+  const signal = AbortSignal.timeout(500);
+  await expect(agent.invoke(user("call look"), { ...on("cut"), signal })).rejects.toThrow();
+  await agent.graph.updateState(on("empty"), { messages: [] });
+  checkpointer.db.close();
+  const get = await enter(await inspect("--sqlite", file));
+  const read = async (thread: string) => (await get(`/tether/threads/${thread}`)).text;
+  const waiting = await read("waiting");
+  expect(waiting).toMatch(/What is asked<.*<bdi>pay<.*amount.{1,8}: 10.*Decisions:.*approve/s);
+  expect(waiting).not.toContain("\\u000a");
+  expect(await read("failed")).toMatch(/The last run ended early\..*The bank is closed\./);
+  const cut = await read("cut");
+  expect(cut).toMatch(/repair --sqlite .*threads\.db --graph FILE:EXPORT --thread cut</);
+  // The messages stand on the first screen.
+  expect(cut).toContain('<details class="panel"><summary>What the doctor finds');
+  expect(await read("empty")).toContain("The thread is empty.");
 });
 
 it("finds the threads of a database that wait for a human by reading them", async () => {

@@ -2,10 +2,14 @@
 
 import { once } from "node:events";
 import type { Command } from "commander";
+import { isGraphNamed } from "../targets/load-graph.js";
 import { reasonOf, UsageError } from "../targets/target.js";
 import { openTarget, TARGETS } from "../targets/targets.js";
 import { type CommandIo, EXIT, type ExitCode } from "./command-io.js";
 import { typedOptions } from "./options.js";
+
+/** What the operator fills in. */
+const GRAPH_TO_NAME = "--graph FILE:EXPORT";
 
 export async function runInspect(command: Command, io: CommandIo): Promise<ExitCode> {
   const options = command.opts();
@@ -17,10 +21,15 @@ export async function runInspect(command: Command, io: CommandIo): Promise<ExitC
     readsWithoutGraph: true,
   });
   try {
-    const target = TARGETS.find(({ option }) => options[option.attributeName()] !== undefined);
-    const repair = ["npx langgraph-tether repair", ...typedOptions(command, "target", io)].join(" ");
+    const { option, canWrite = false } =
+      TARGETS.find((one) => options[one.option.attributeName()] !== undefined) ?? {};
+    const isDatabase = option !== undefined && ["postgres", "sqlite"].includes(option.attributeName());
+    // The pages read a database without its graph, and a repair does not.
+    const more =
+      isDatabase && !isGraphNamed({ spec: options.graph, folder: io.folder }) ? [GRAPH_TO_NAME] : [];
+    const repair = ["npx langgraph-tether repair", ...typedOptions(command, "target", io), ...more].join(" ");
     const { address, close } = await io
-      .serveInspector(store, { port, repairCommand: target?.canWrite === true ? repair : "" })
+      .serveInspector(store, { port, repairCommand: canWrite ? repair : "" })
       .catch((error: unknown): never => {
         throw new UsageError(`The pages cannot be served: ${reasonOf(error)}`);
       });

@@ -157,7 +157,7 @@ const CONTEXT = 160;
 
 /** What both texts begin and end with stays. What is between is struck out and written anew. */
 function diff(before: string, after: string): Markup {
-  const [old, next] = [before.split(/(?<=\s)/), after.split(/(?<=\s)/)];
+  const [old, next] = [before, after].map((text) => text.split(/(?<=\s)|(?=\s)/)) as [string[], string[]];
   let start = 0;
   while (start < old.length && old[start] === next[start]) start += 1;
   let end = 0;

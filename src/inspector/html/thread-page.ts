@@ -167,7 +167,7 @@ function questionPanel({ view: { moment: at } }: Shown): Markup | string {
   if (at.kind !== "waiting" || at.questions.length === 0) return "";
   return html`<section class="panel"><h2>What is asked</h2><ul class="findings">${at.questions.map(
     ({ tool, text, arguments: given, decisions }) =>
-      html`<li>${tool === "" ? "" : html`<p class="head"><b><bdi>${tool}</bdi></b></p>`}${text === "" ? "" : html`<p><bdi>${codeSpans(text)}</bdi></p>`}${given === "" ? "" : html`<pre class="call" dir="auto">${given}</pre>`}${decisions.length === 0 ? "" : html`<p class="small soft">Decisions: ${decisions.map((word) => chip(word))}</p>`}</li>`,
+      html`<li>${tool === "" ? "" : html`<p class="head"><b><bdi>${tool}</bdi></b></p>`}${text === "" ? "" : html`<p class="text"><bdi>${codeSpans(text)}</bdi></p>`}${given === "" ? "" : html`<pre class="call" dir="auto">${given}</pre>`}${decisions.length === 0 ? "" : html`<p class="small soft">Decisions: ${decisions.map((word) => chip(word))}</p>`}</li>`,
   )}</ul></section>`;
 }
 
@@ -200,7 +200,7 @@ function findingsPanel(
     repair && errors > 0 && view.report.status !== "interrupted"
       ? html`<p class="small">Show what a repair would do: <code class="copy">${`${repair} --thread ${quoted(view.threadId)}`}</code></p>`
       : "";
-  return html`<details class="panel"${errors > 0 && errors <= 2 ? html` open` : ""}><summary>What the doctor finds: ${outcomeChip(view.report.outcome, errors)} <span class="small soft">${[...new Set(findings.map(({ code }) => code))].join(", ")}</span></summary><ul class="findings">${[
+  return html`<details class="panel"${view.rows.length === 0 ? html` open` : ""}><summary>What the doctor finds: ${outcomeChip(view.report.outcome, errors)} <span class="small soft">${[...new Set(findings.map(({ code }) => code))].join(", ")}</span></summary><ul class="findings">${[
     ...groups.values(),
   ].map((group) =>
     groupEntry(group, linkTo),

@@ -180,7 +180,7 @@ export function questionsIn(interrupt: unknown): readonly Question[] {
     const allowed = rule["allowed_decisions"] ?? rule["allowedDecisions"];
     return {
       tool: nameIn(name),
-      text: nameIn(description),
+      text: typeof description === "string" ? lines(description) : "",
       arguments: lines(args),
       decisions: Array.isArray(allowed) ? allowed.map(nameIn) : [],
     };

@@ -100,9 +100,14 @@ export function hasNewInput({ metadata }: CheckpointTuple): boolean {
   return metadata?.source === "input";
 }
 
+/** What the tasks of the checkpoint failed with. */
+export function failuresOf({ pendingWrites = [] }: CheckpointTuple): unknown[] {
+  return pendingWrites.flatMap(([, channel, error]) => (channel === ERROR ? [error] : []));
+}
+
 /** Whether a task of the checkpoint failed. */
-export function hasFailedTask({ pendingWrites = [] }: CheckpointTuple): boolean {
-  return pendingWrites.some(([, channel]) => channel === ERROR);
+export function hasFailedTask(tuple: CheckpointTuple): boolean {
+  return failuresOf(tuple).length > 0;
 }
 
 /** The names of the channels that finished tasks of a checkpoint wrote, without LangGraph's own. */
