@@ -32,6 +32,16 @@ describe("a predicate", () => {
     );
     expect(thread.runs).toEqual([]);
   });
+
+  it("cannot change the arguments", async () => {
+    const requireApproval = ({ args }: { args: object }) => {
+      Reflect.set(args, "label", "changed");
+      return false;
+    };
+    const thread = approvalThread([both(), "the end"], { requireApproval });
+    await thread.say("go");
+    expect(thread.runs.toSorted()).toEqual(["free:1", "risky:2"]);
+  });
 });
 
 describe("approvals beside other settings", () => {
