@@ -1,10 +1,11 @@
 /** Values that a caller can easily get wrong, and what was bound to a graph before its run. */
 
+import { AIMessage } from "@langchain/core/messages";
 import { tool } from "@langchain/core/tools";
 import { Command, InMemoryStore, interrupt, MemorySaver } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { createAgentGraph, readFullHistory, restoreCovered } from "../../../src/index.js";
+import { createAgentGraph, readFullHistory, restoreCovered, toModelInput } from "../../../src/index.js";
 import { allOf } from "../../support/all-of.js";
 import { approvalThread, asInput } from "../../support/approval-graph.js";
 import { makeTool } from "../../support/make-tool.js";
@@ -77,6 +78,11 @@ it("A tool's error without a message tells the model its code", async () => {
   });
   const { messages } = await graph.invoke(user("go"));
   expect(messages.at(2)?.text).toBe("Error: `down` failed: ECONNREFUSED");
+});
+
+it("A message id that is not a string breaks no model input", () => {
+  const message = Object.assign(new AIMessage("hello"), { id: 5 });
+  expect(toModelInput([message], { dialect: "openai-responses" }).at(0)?.text).toBe("hello");
 });
 
 const config = { configurable: { thread_id: "1" } };
