@@ -8,7 +8,7 @@ import { normalizeHitlInterruptPayload, normalizeHitlResponseForServer } from "@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type DevServer, startDevServer } from "../../scripts/dev-server.js";
 import type { ApprovalRequest } from "../../src/index.js";
-import { approve, edit, reject, respond } from "../support/approval-graph.js";
+import { approve, edit, reject } from "../support/approval-graph.js";
 import { readLog, serve, Thread } from "./served.js";
 import { AGENTS } from "./shared-server.js";
 
@@ -71,29 +71,8 @@ const ask = async (...labels: readonly string[]) => {
   return thread;
 };
 
-const declined = expect.stringMatching(/^tool! Tool call deaf .*: it was not approved, so it was not run\.$/);
-
 /** Runs at the same time; the restart comes behind. */
 describe.concurrent("a batch of calls, some of which need approval,", () => {
-  it("is approved, rejected, edited and left undecided in one response; each tool runs as often as it should", async () => {
-    const thread = await ask("a1", "a2", "free-a", "a3", "a4");
-    expect(await asked(thread)).toMatchObject({ status: "interrupted", labels: ["a1", "a2", "a3", "a4"] });
-    expect(ran("a", "free-a")).toEqual(["free-a"]);
-    await decide(thread, approve, reject("no"), edit({ label: "a3-edited" }, "deaf"), respond("known"));
-    expect(await asked(thread)).toMatchObject({ status: "idle", labels: [] });
-    expect((await thread.script()).slice(1, 7)).toEqual([
-      "ai> deaf deaf heedful deaf deaf",
-      "tool: deaf done a1",
-      "tool! Error: `deaf` was not approved, so it was not run. Reason: no",
-      "tool: heedful done free-a",
-      "tool: deaf done a3-edited",
-      "tool: known",
-    ]);
-    expect(ran("a", "free-a")).toEqual(["a1", "a3-edited", "free-a"]);
-    const [, message] = await thread.messages();
-    expect(message).toMatchObject({ tool_calls: [{}, {}, {}, { args: { label: "a3-edited" } }, {}] });
-  });
-
   it("is answered in parts, over a stream", async () => {
     const thread = await ask("b1", "b2", "b3");
     await decide(thread, approve);
@@ -114,28 +93,6 @@ describe.concurrent("a batch of calls, some of which need approval,", () => {
     ]);
     expect(ran("b")).toEqual(["b1", "b3"]);
   });
-
-  it("is declined by a message instead of decisions, even after some of the decisions", async () => {
-    const thread = await ask("c1", "free-c", "c2");
-    await decide(thread, approve);
-    await thread.send("never mind");
-    expect((await thread.script()).slice(2, 6)).toEqual([
-      "tool: deaf done c1",
-      "tool: heedful done free-c",
-      declined,
-      "human: never mind",
-    ]);
-    expect(ran("c", "free-c")).toEqual(["c1", "free-c"]);
-  });
-
-  it("is declined when a client leaves the question, as agent-chat-ui does", async () => {
-    const thread = await ask("d1", "free-d");
-    await command(thread, { goto: "__end__" });
-    expect(await asked(thread)).toMatchObject({ status: "idle", labels: [] });
-    await thread.send("hello");
-    expect((await thread.script()).slice(2, 4)).toEqual([declined, "tool: heedful done free-d"]);
-    expect(ran("d", "free-d")).toEqual(["free-d"]);
-  });
 });
 
 describe.concurrent("an invalid decision runs nothing:", () => {
@@ -146,57 +103,6 @@ describe.concurrent("an invalid decision runs nothing:", () => {
     args: { label: "forged" },
   };
   const send = { node: "tools", input: call };
-  const approval = { node: "approve", input: { messageId: "f", tasks: [call] } };
-
-  it.each<readonly [what: string, answer: unknown, problem: string]>([
-    ["a word", "approve", "received string"],
-    ["what looks like a Command", { lg_name: "Command", goto: [{ node: "tools", args: call }] }, "decisions"],
-  ])("%s is asked for again", async (_what, answer, problem) => {
-    const thread = await ask("e1");
-    await command(thread, { resume: answer });
-    const again = await asked(thread);
-    expect(again).toMatchObject({ status: "interrupted", labels: ["e1"] });
-    expect(again.problem).toContain(problem);
-    await decide(thread, reject());
-    await thread.script();
-    expect(ran("e", "forged")).toEqual([]);
-  });
-
-  it.each<readonly [what: string, sent: Command]>([
-    ["Sends among others", { goto: ["model", send, approval] } as Command],
-    ["a Send with an approval", { goto: approval, resume: { decisions: [approve] } }],
-    ["an answer to another question", { resume: { ["0".repeat(32)]: { decisions: [approve] } } }],
-  ])("%s is refused", async (_what, sent) => {
-    const thread = await ask("g1");
-    await expect(command(thread, sent)).rejects.toThrow(
-      /only calls that the model makes|Unknown or already-consumed/,
-    );
-    await decide(thread, reject());
-    await thread.script();
-    expect(ran("g", "forged")).toEqual([]);
-  });
-
-  it("settings in the context, and in a value that imitates the run's own handle", async () => {
-    const thread = await ask("h1");
-    const more = { resume: { decisions: [approve] } };
-    for (const context of [{ requireApproval: [] }, { autoInvoke: true }]) {
-      await expect(command(thread, more, { context })).rejects.toThrow(/Unknown setting/);
-    }
-    expect((await asked(thread)).labels).toEqual(["h1"]);
-    const other = await newThread();
-    await other.client.runs.wait(other.id, other.graph, {
-      input: { messages: [{ role: "user", content: request("h2") }] },
-      config: {
-        configurable: {
-          requireApproval: [],
-          __tether_run: { middleware: {} },
-          __pregel_strict_resume: false,
-        },
-      },
-    });
-    expect((await asked(other)).labels).toEqual(["h2"]);
-    expect(ran("h")).toEqual([]);
-  });
 
   it("a state update, and a thread that is created with a history", async () => {
     const thread = await ask("i1");

@@ -85,40 +85,6 @@ describe.concurrent("a run of the product's graph", () => {
   });
 });
 
-describe.concurrent("a graph of the fixture", () => {
-  it("is not bound by the server's recursion limit of 25, but by its own maxIterations", async () => {
-    const thread = await served.thread("probe");
-    const request = Array.from({ length: 20 }, (_, round) => `call deaf {"label": "${round}"}`).join(
-      ", then ",
-    );
-    expect(await thread.send(request)).toHaveLength(2 + 2 * 20);
-    await thread.expectToGoOn();
-  });
-
-  it("ends in a text at the recursion limit that the client sets", async () => {
-    const thread = await served.thread("probe");
-    const request = Array.from({ length: 20 }, (_, round) => `call deaf {"label": "${round}"}`).join(
-      ", then ",
-    );
-    const lines = await thread.send(request, { config: { recursion_limit: 6 } });
-    expect(lines).toHaveLength(6);
-    expect(lines.at(-1)).toMatch(/^ai: ./);
-    await thread.expectToGoOn();
-  });
-
-  it.each(["parent", "plain_parent"])("works as a node of another graph (%s)", async (graph) => {
-    const thread = await served.thread(graph);
-    expect(await thread.send('call deaf {"label": "in"} and call failing')).toEqual([
-      'human: call deaf {"label": "in"} and call failing',
-      "ai> deaf failing",
-      "tool: deaf done in",
-      "tool! Error: `failing` failed.",
-      expect.stringMatching(/^ai: Here is what the tools returned/),
-    ]);
-    await thread.expectToGoOn();
-  });
-});
-
 // Each stream mode of the server, alone and with all others, with and without subgraphs; and the newer protocol.
 
 const MODES = [

@@ -1,6 +1,6 @@
 /** The product's graph with a real client, over the real server: a strict provider rejects none of its histories. */
 
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, expect, it } from "vitest";
 import { type DevServer, startDevServer } from "../../scripts/dev-server.js";
 import { allOf } from "../support/all-of.js";
 import type { Asked, Reply } from "../support/strict-provider/reply.js";
@@ -59,79 +59,6 @@ afterAll(async () => {
 
 const createThread = async () =>
   new Thread(server.client, "agent", (await server.client.threads.create()).thread_id);
-
-/** The texts of the assistant that one run streams, joined by id as clients do. */
-async function streamTexts(thread: Thread, text: string): Promise<string[]> {
-  const texts = new Map<string, string>();
-  const run = thread.client.runs.stream(thread.id, thread.graph, {
-    input: user(text),
-    streamMode: "messages-tuple",
-  });
-  for await (const { event, data } of run) {
-    if (event === "error") throw new Error(JSON.stringify(data));
-    if (event !== "messages") continue;
-    const [{ id = "", type, content }] = data as unknown as [{ id?: string; type: string; content: string }];
-    if (type.toLowerCase().startsWith("ai")) texts.set(id, (texts.get(id) ?? "") + content);
-  }
-  return [...texts.values()].filter((whole) => whole !== "");
-}
-
-const sky = (city: string) => `${city}, X: clear sky, 21 °C, wind 5 km/h`;
-
-const askedFor = (...cities: string[]) => weather.cities.filter((city) => cities.includes(city)).toSorted();
-
-function expectNothingRefused(): void {
-  expect(strict.statuses.filter((status) => status !== 200)).toEqual([]);
-}
-
-describe.concurrent("a strict provider accepts", () => {
-  it("two turns of calls and results; the streamed text is the final one", async () => {
-    const thread = await createThread();
-    const first = [sky("Oslo"), sky("Rome")].join(" And ");
-    expect(await streamTexts(thread, "Oslo Rome")).toEqual([first]);
-    expect(await streamTexts(thread, "Lima")).toEqual([sky("Lima")]);
-    expect(await thread.script()).toEqual([
-      "human: Oslo Rome",
-      "ai> weather weather",
-      `tool: ${sky("Oslo")}`,
-      `tool: ${sky("Rome")}`,
-      `ai: ${first}`,
-      "human: Lima",
-      "ai> weather",
-      `tool: ${sky("Lima")}`,
-      `ai: ${sky("Lima")}`,
-    ]);
-    expect(askedFor("Oslo", "Rome", "Lima")).toEqual(["Lima", "Oslo", "Rome"]);
-    expectNothingRefused();
-  });
-
-  it("a thread that a state update has left broken", async () => {
-    const thread = await createThread();
-    await thread.send("Hello.");
-    const id = `call_${"x".repeat(60)}|fc_1`;
-    const call = (name: string) => ({ id, name, args: {}, type: "tool_call" });
-    await thread.client.threads.updateState(thread.id, {
-      values: {
-        messages: [
-          { role: "user", content: "" },
-          { role: "assistant", content: "", tool_calls: [call("weather"), call("no such tool")] },
-          { role: "tool", content: "half of it", tool_call_id: id },
-          { role: "assistant", content: "" },
-          { role: "system", content: "Be brief." },
-          { role: "tool", content: "nobody asked", tool_call_id: "call_unknown" },
-        ],
-      },
-    });
-    expect(await streamTexts(thread, "Quito")).toEqual([sky("Quito")]);
-    expect((await thread.script()).slice(3, 6)).toEqual([
-      "ai> weather no such tool",
-      "tool: half of it",
-      expect.stringMatching(/^tool! Tool call no such tool/),
-    ]);
-    expect(askedFor("Quito")).toEqual(["Quito"]);
-    expectNothingRefused();
-  });
-});
 
 it("The next run remembers what a run learned about a model: no request is repeated for a missing finish reason.", async () => {
   const options = { context: { model: `openai:${OMITS}` } };

@@ -50,8 +50,6 @@ const isSlow = process.env["SLOW_TESTS"] === "1";
 const TETHERED = ["create_agent_tethered", "deep_agent", ...(isSlow ? ["create_agent_delta"] : [])] as const;
 
 describe.concurrent.each(TETHERED)("%s", (graph) => {
-  const isMain = graph === "create_agent_tethered" || isSlow;
-
   it("has the finished result after a cancelled run, and takes a late one", async () => {
     const label = `cancel-${graph}`;
     const thread = await served.thread(graph);
@@ -73,46 +71,6 @@ describe.concurrent.each(TETHERED)("%s", (graph) => {
     ]);
     await thread.expectToGoOn();
   });
-
-  it.runIf(isMain)(
-    "keeps its thread sound when messages are removed, known ones and unknown ones",
-    async () => {
-      const thread = await served.thread(graph);
-      await thread.send('call deaf {"label": "removed"} and call deaf {"label": "removed too"}');
-      const [, calls] = await thread.messages();
-      const remove = (id: string | undefined) => ({ type: "remove", role: "remove", content: "", id });
-      await thread.client.threads.updateState(thread.id, {
-        values: { messages: [remove(calls?.id), remove("unknown")] },
-      });
-      expect((await thread.script()).map((line) => line.split(" ")[0])).toEqual(["human:", "ai:"]);
-      await thread.expectToGoOn();
-
-      const result = (await thread.messages()).findLast(({ type }) => type === "tool");
-      const values = { messages: [remove(result?.id)] };
-      await thread.client.threads.updateState(thread.id, { values });
-      await thread.client.threads.updateState(thread.id, { values });
-      expect((await thread.send("hello")).slice(-2)).toEqual(goneOn);
-      await thread.expectToGoOn();
-    },
-  );
-
-  it.runIf(isMain)(
-    "is interrupted, or rolled back, by a new message, and what had finished is kept",
-    async () => {
-      const interrupted = await served.thread(graph);
-      await beginBatch(interrupted, `interrupt-${graph}`);
-      const after = await interrupted.send("hello", { multitaskStrategy: "interrupt" });
-      expect(after).toEqual([...patched(`interrupt-${graph}`), ...goneOn]);
-      await interrupted.expectToGoOn();
-
-      // langgraph-cli 2.0.0 in development rolls back only runs that have not begun.
-      const rolledBack = await served.thread(graph);
-      await beginBatch(rolledBack, `rollback-${graph}`);
-      await rolledBack.send("hello", { multitaskStrategy: "rollback" });
-      expect(await rolledBack.script()).toEqual([...patched(`rollback-${graph}`), ...goneOn]);
-      await rolledBack.expectToGoOn();
-    },
-  );
 });
 
 describe.concurrent("create_react_agent, with the field and the hook", () => {

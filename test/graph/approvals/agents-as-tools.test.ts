@@ -84,16 +84,6 @@ describe.each(SAVERS.filter(({ isThere }) => isThere))("With $title", ({ open })
     ["an agent", (child: Child) => child],
     ["a graph of LangGraph", inPlainGraph],
   ])("and %s with `checkpointer: true` as a tool", (_, wrap) => {
-    it("each of two payments of one response is made once, with its own amount", async () => {
-      const two = calls(["pay", { amount: 10 }], ["pay", { amount: 20 }]);
-      const { payments, run, asked, decide } = await openTeam(wrap, two, "done");
-      await run(user("go"));
-      expect((await asked()).map(({ amount }) => amount).sort()).toEqual([10, 20]);
-      const messages = await decide(() => approve);
-      expect(payments.toSorted()).toEqual(["Ann 10", "Ann 20"]);
-      expect(messages.map(({ text }) => text)).toEqual(["go", "", "Ann paid 10", "Ann paid 20", "done"]);
-    });
-
     it("two agents do not get one another's memory, in one response and in later ones", async () => {
       const { payments, run, decide } = await openTeam(
         wrap,

@@ -1,24 +1,7 @@
-import { END, MemorySaver, MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
-import {
-  type AgentEvent,
-  agentMiddleware,
-  chatMiddleware,
-  createAgentGraph,
-  functionMiddleware,
-  InvalidSettingError,
-} from "../../../src/index.js";
-import {
-  ApprovalThread,
-  approvalThread,
-  approve,
-  askedLabels,
-  countingTools,
-  edit,
-  questionsOf,
-  reject,
-} from "../../support/approval-graph.js";
-import { calls, scripted } from "../../support/scripted-model.js";
+import { agentMiddleware, chatMiddleware, functionMiddleware } from "../../../src/index.js";
+import { approvalThread, approve, askedLabels, edit, reject } from "../../support/approval-graph.js";
+import { calls } from "../../support/scripted-model.js";
 
 const both = () => calls(["free", { label: "1" }], ["risky", { label: "2" }]);
 
@@ -62,12 +45,6 @@ describe("a predicate", () => {
 });
 
 describe("approvals beside other settings", () => {
-  it("refuse the name of a tool that does not exist", () => {
-    const build = () => createAgentGraph({ model: "offline:", requireApproval: ["toString"] });
-    expect(build).toThrow(InvalidSettingError);
-    expect(build).toThrow("Expected `requireApproval` to be names of tools (there are none)");
-  });
-
   it("ask nothing about a call of a missing tool", async () => {
     const batch = calls(["gone", {}], ["risky", { label: "1" }]);
     const thread = approvalThread([batch, "the end"], { requireApproval: () => true });
@@ -133,35 +110,6 @@ describe("approvals beside other settings", () => {
     await thread.say("go");
     await thread.decide(edit({ label: "one" }), reject());
     expect(seen).toEqual(["run: 1 interrupts", 'risky {"label":"one"}', "run: 0 interrupts"]);
-    expect((await thread.pairedScript()).at(-1)).toBe("ai: the end");
-  });
-
-  it("are counted when the run ends", async () => {
-    const thread = approvalThread([both(), "the end"]);
-    await thread.say("go");
-    const events: AgentEvent[] = [];
-    const { Command } = await import("@langchain/langgraph");
-    const command = new Command({ resume: { decisions: [reject()] } });
-    const options = { ...thread.config, streamMode: "custom" as const };
-    for await (const event of await thread.graph.stream(command as never, options))
-      events.push(event as AgentEvent);
-    expect(events).toEqual([expect.objectContaining({ type: "run-end", calls: 0, results: 1 })]);
-  });
-
-  it("surface from a node of another graph, and are answered through it", async () => {
-    const { runs, tools } = countingTools();
-    const agent = createAgentGraph({ model: scripted(both(), "the end"), tools, requireApproval: ["risky"] });
-    const parent = new StateGraph(MessagesAnnotation)
-      .addNode("agent", agent)
-      .addEdge(START, "agent")
-      .addEdge("agent", END)
-      .compile({ checkpointer: new MemorySaver() });
-    const thread = new ApprovalThread(parent as never, runs);
-    expect(askedLabels(await thread.say("go"))).toEqual(["2"]);
-    expect(questionsOf(await thread.resume("yes"))[0]?.problem).toContain("received string");
-    expect(runs).toEqual(["free:1"]);
-    await thread.decide(approve);
-    expect(runs).toEqual(["free:1", "risky:2"]);
     expect((await thread.pairedScript()).at(-1)).toBe("ai: the end");
   });
 });

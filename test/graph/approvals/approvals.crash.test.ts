@@ -1,13 +1,6 @@
 /** The process dies after a human has decided. The thread must not say that nobody has. */
 
-import { spawn } from "node:child_process";
-import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { SqliteSaver } from "@langchain/langgraph-checkpoint-sqlite";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { createAgentGraph } from "../../../src/index.js";
 import { approve, asInput, askedLabels } from "../../support/approval-graph.js";
@@ -150,18 +143,4 @@ describe.each(SAVERS)("with a $name, a delta channel and the durability exit", (
     expect(lines[2]).toBe("tool: did y");
     expect(runs).toEqual(["x", "y"]);
   });
-});
-
-it("a killed process leaves the same thread", async () => {
-  const folder = await mkdtemp(join(tmpdir(), "tether-"));
-  onTestFinished(() => rm(folder, { recursive: true }));
-  const file = join(folder, "threads.sqlite");
-  const program = fileURLToPath(new URL("../../fixtures/killed-run/approve-and-die.ts", import.meta.url));
-  const child = spawn(process.execPath, ["--import", "tsx", program, file, "exit"], { stdio: "ignore" });
-  expect(await once(child, "close")).toEqual([null, "SIGKILL"]);
-  const saver = SqliteSaver.fromConnString(file);
-  onTestFinished(() => void saver.db.close());
-  const graph = createAgentGraph({ model: "offline:", checkpointer: saver });
-  const lines = pairedScript(await graph.invoke(user("hello"), config));
-  expect(lines[2]).toMatch(/^tool! Tool call deadly .*It may or may not have taken effect\.$/);
 });

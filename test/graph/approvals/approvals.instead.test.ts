@@ -286,26 +286,6 @@ function madeUpFor(messages: readonly BaseMessage[]): object[] {
 const human = (content: string) => ({ type: "human", content });
 
 describe("results that a chat UI made up", () => {
-  it("do not count as results of calls that wait for approval: those were declined", async () => {
-    const batch = calls(["free", { label: "1" }], ["risky", { label: "2" }]);
-    const thread = approvalThread([batch, "then not", calls(["risky", { label: "3" }]), "the end"]);
-    await thread.say("go");
-    await thread.run({ messages: [...madeUpFor(await thread.messages()), human("something else")] });
-    const script = await thread.pairedScript();
-    expect(script).toEqual([
-      "ai> free risky",
-      "tool: free did 1",
-      expect.stringMatching(/^tool! Tool call risky .* it was not approved, so it was not run\.$/),
-      "human: something else",
-      "ai: then not",
-    ]);
-    expect(thread.runs).toEqual(["free:1"]);
-    await thread.say("another");
-    await thread.decide(approve);
-    expect(thread.runs).toEqual(["free:1", "risky:3"]);
-    expect((await thread.pairedScript()).slice(0, script.length)).toEqual(script);
-  });
-
   it("give way to what a tool had returned when its run was cancelled", async () => {
     const stop = new AbortController();
     const make = (name: string, run: () => Promise<string>) =>

@@ -25,7 +25,6 @@ import { FunctionModel } from "../../support/function-model.js";
 import { makeTool } from "../../support/make-tool.js";
 import { createProbe } from "../../support/probe-tools.js";
 import { calls, type Step, scripted } from "../../support/scripted-model.js";
-import { acting, steeredThread, THREAD } from "../../support/steering.js";
 import { inThread, pairedScript, user } from "../../support/thread.js";
 
 const City = z.object({ name: z.string() }).meta({ title: "City" });
@@ -79,24 +78,6 @@ describe("a direct result", () => {
     expect(pairedScript(result).slice(2)).toEqual(lines);
   });
 
-  it("of a batch that a message of the inbox follows is answered by the model", async () => {
-    const one = Object.assign(
-      acting("one", () => thread.graph.steer(THREAD, "Wait.")),
-      { returnDirect: true },
-    );
-    const two = Object.assign(acting("two"), { returnDirect: true });
-    const thread = steeredThread({ model: scripted(calls(["one"], ["two"]), "I wait."), tools: [one, two] });
-    await thread.say("go");
-    expect(await thread.script()).toEqual([
-      "human: go",
-      "ai> one two",
-      "tool: one done",
-      "tool: two done",
-      "human: Wait.",
-      "ai: I wait.",
-    ]);
-  });
-
   it("counts if a function middleware answers the call", async () => {
     const serve = functionMiddleware(async function serve(context) {
       context.result = "served";
@@ -111,22 +92,6 @@ describe("a direct result", () => {
     });
     const result = await graph.invoke(user("go"));
     expect([pairedScript(result).at(-1), result.note]).toEqual(["tool: served", "x"]);
-  });
-
-  it("ends the run although chat middleware has written, and after a fallback", async () => {
-    const note = chatMiddleware(async function note(context, next) {
-      await next();
-      context.update({ note: "x" });
-    });
-    const graph = createAgentGraph({
-      model: scripted(Object.assign(new Error("down"), { status: 503 })),
-      fallbackModels: [scripted(calls(["direct"]))],
-      tools: [direct()],
-      middleware: [note],
-      stateSchema: z.object({ note: z.string().optional() }),
-    });
-    const result = await graph.invoke(user("go"));
-    expect([pairedScript(result).at(-1), result.note]).toEqual(["tool: direct done", "x"]);
   });
 });
 

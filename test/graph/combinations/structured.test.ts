@@ -2,7 +2,7 @@
 
 import { AIMessage } from "@langchain/core/messages";
 import { tool } from "@langchain/core/tools";
-import { Command, MemorySaver } from "@langchain/langgraph";
+import { MemorySaver } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import {
@@ -276,31 +276,6 @@ describe("At a budget, a format", () => {
     const model = scripted(calls(["fast"], ["City", OSLO]), right());
     const graph = createAgentGraph({ model, tools: [fast], responseFormat: City, maxToolCallsPerThread: 1 });
     expect((await graph.invoke(user("go"))).structuredResponse).toEqual(OSLO);
-  });
-});
-
-describe("With approvals, a format", () => {
-  it("waits for the calls beside a structured response, and ends with one", async () => {
-    const { fast } = createProbe();
-    const model = scripted(calls(["City", OSLO], ["fast"]), right());
-    const graph = createAgentGraph({
-      model,
-      tools: [fast],
-      responseFormat: City,
-      requireApproval: { fast: { allowedDecisions: ["approve", "respond"] } },
-      checkpointer: new MemorySaver(),
-    });
-    const waiting = await graph.invoke(user("go"), inThread("1"));
-    expect(waiting.structuredResponse).toBeUndefined();
-    const decisions = [{ type: "respond", message: "done by hand" }];
-    const result = await graph.invoke(new Command({ resume: { decisions } }), inThread("1"));
-    expect(result.structuredResponse).toEqual(OSLO);
-    expect(pairedScript(result).slice(2)).toEqual([
-      expect.stringMatching(/^tool! .*not taken/),
-      "tool: done by hand",
-      "ai> City",
-      RIGHT,
-    ]);
   });
 });
 

@@ -14,7 +14,6 @@ import {
   type ResponseFormat,
   toolStrategy,
 } from "../../../src/index.js";
-import { shortSummariser } from "../../support/function-model.js";
 import { openThread } from "../../support/open-thread.js";
 import { createProbe } from "../../support/probe-tools.js";
 import { calls, type Step, scripted } from "../../support/scripted-model.js";
@@ -285,23 +284,6 @@ it("A parent graph gets the structured response if its state has the key.", asyn
   expect(pairedScript(without)).toEqual(["human: go", "ai> City", RIGHT]);
 });
 
-it("A history with structured responses is summarised like any other.", async () => {
-  const model = scripted(right(), right(), right());
-  const graph = createAgentGraph({
-    model,
-    responseFormat,
-    summaryModel: shortSummariser(),
-    maxMessagesBeforeSummary: 4,
-    messagesToKeep: 1,
-    checkpointer: new MemorySaver(),
-  });
-  for (const text of ["one", "two", "three"]) {
-    const { structuredResponse } = await graph.invoke(user(text), inThread("1"));
-    expect(structuredResponse).toEqual(OSLO);
-  }
-  expect(script(model.requests[2]?.messages ?? [])[0]).toContain("short summary");
-});
-
 it("A run that is continued before the response ends with it.", async () => {
   const { fast } = createProbe();
   const model = scripted(calls(["fast"]), right());
@@ -319,21 +301,6 @@ it("The recursion limit leaves room for the structured response.", async () => {
   const graph = createAgentGraph({ model, responseFormat, tools: [fast], checkpointer: new MemorySaver() });
   const { structuredResponse } = await graph.invoke(user("go"), { ...inThread("1"), recursionLimit: 4 });
   expect(structuredResponse).toEqual(OSLO);
-});
-
-it("Two runs of one thread do not mix their structured responses.", async () => {
-  const model = scripted(calls(["City", { name: "Oslo" }]), calls(["City", { name: "Rome" }]));
-  const graph = createAgentGraph({ model, responseFormat, checkpointer: new MemorySaver() });
-  const both = await Promise.all(["one", "two"].map((text) => graph.invoke(user(text), inThread("1"))));
-  expect(both.map(({ structuredResponse }) => structuredResponse?.name)).toEqual(["Oslo", "Rome"]);
-});
-
-it("`streamEvents` has the structured response in the output of the run.", async () => {
-  const graph = createAgentGraph({ model: scripted(right()), responseFormat });
-  const ends: unknown[] = [];
-  for await (const { event, name, data } of graph.streamEvents(user("go"), { version: "v2" }))
-    if (event === "on_chain_end" && name === graph.name) ends.push(data.output.structuredResponse);
-  expect(ends).toEqual([OSLO]);
 });
 
 it("A run without a new message does not ask the model again.", async () => {

@@ -88,11 +88,6 @@ describe("A structured response", () => {
     expect([choices, response]).toEqual([["City"], OSLO]);
   });
 
-  it("has the text of `toolMessageContent` as its result", async () => {
-    const { script } = await run([right()], {}, { toolMessageContent: "Saved." });
-    expect(script.at(-1)).toBe("tool: Saved.");
-  });
-
   it("is one of several schemas", async () => {
     const model = scripted(calls(["River", { length: 5 }]));
     const graph = createAgentGraph({ model, responseFormat: toolStrategy([City, River]) });

@@ -402,27 +402,6 @@ describe("a call of a tool that the graph does not have", () => {
       expect(pairedScript(await graph.invoke(user("go"))).slice(1)).toEqual(lines);
     },
   );
-
-  it("waits for approval like any other, if a middleware may answer it", async () => {
-    const served: string[] = [];
-    const serve = functionMiddleware(async (context) => {
-      served.push(context.call.name);
-      context.result = "served";
-    });
-    const graph = createAgentGraph({
-      model: scripted(calls(["slow"]), "done"),
-      tools: [fast],
-      middleware: [serve],
-      requireApproval: () => true,
-      checkpointer: new MemorySaver(),
-    });
-    const config = { configurable: { thread_id: "1" } };
-    expect(await graph.invoke(user("go"), config)).toHaveProperty("__interrupt__");
-    expect(served).toEqual([]);
-    const resume = { decisions: [{ type: "approve" }] };
-    expect(pairedScript(await graph.invoke(new Command({ resume }), config)).at(-1)).toBe("ai: done");
-    expect(served).toEqual(["slow"]);
-  });
 });
 
 describe("the error of the last attempt", () => {

@@ -49,13 +49,6 @@ describe("a model that", () => {
     ]);
   });
 
-  it("cannot call tools is refused when there are some", async () => {
-    const model = scripted();
-    Object.defineProperty(model, "bindTools", { value: undefined });
-    const { send } = createThread({ model });
-    await expect(send(new HumanMessage("x"))).rejects.toThrow("bindTools");
-  });
-
   it("has nothing to respond to is not called", async () => {
     const { graph } = createThread({ model: scripted() });
     expect(await graph.invoke({ messages: [] }, config)).toEqual({ messages: [] });
@@ -382,14 +375,4 @@ describe("A model with a config is asked with the tools of the graph:", () => {
     await createAgentGraph({ model: asModel(model), tools: [look] }).invoke(user("How is Rome?"));
     expect(server.bodies.at(-1)).toMatchObject({ stop: ["END"], tools: [{ function: { name: "look" } }] });
   });
-});
-
-it("A model with other options is asked.", async () => {
-  createAgentGraph({ model: asModel(openAI.withConfig({ tags: ["a"] })) });
-  createAgentGraph({
-    model: asModel(configurable),
-    summaryModel: asModel(configurable.withConfig({ tags: ["a"] })),
-  });
-  const model = asModel(offline.withConfig({ tags: ["a"] }).withConfig({ metadata: { a: 1 } }));
-  expect(pairedScript(await createAgentGraph({ model }).invoke(user("hello")))).toHaveLength(2);
 });

@@ -1,5 +1,5 @@
-import { type BaseMessage, HumanMessage } from "@langchain/core/messages";
-import { END, MemorySaver, MessagesAnnotation, START, StateGraph, StateSchema } from "@langchain/langgraph";
+import type { BaseMessage } from "@langchain/core/messages";
+import { END, MemorySaver, START, StateGraph, StateSchema } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { agentMiddleware, createAgentGraph, PairedMessagesValue } from "../../../src/index.js";
@@ -43,38 +43,10 @@ describe("an agent graph is run through", () => {
     expect(pairedScript(await copy.invoke(user("hello"), config))).toContain("tool: fast done -");
   });
 
-  it("batch, each run in its own thread", async () => {
-    const { graph } = create();
-    const labels = ["a", "b", "c"];
-    const results = await graph.batch(
-      labels.map((label) => user(`call fast {"label": "${label}"}`)),
-      labels.map((label) => ({ configurable: { thread_id: label } })),
-    );
-    expect(results.map((result) => pairedScript(result)[2])).toEqual(
-      labels.map((label) => `tool: fast done ${label}`),
-    );
-  });
-
   it("pipe", async () => {
     const { graph } = create();
     const last = graph.pipe((state: { messages: BaseMessage[] }) => state.messages.at(-1)?.text);
     expect(await last.invoke(input(), config)).toBe("fast returned: fast done -");
-  });
-
-  it("streamEvents of version 2, with the model's tokens and the tool's start and end", async () => {
-    const { graph } = create();
-    const names: string[] = [];
-    const tokens: string[] = [];
-    let output: unknown;
-    for await (const { event, name, data } of graph.streamEvents(input(), { ...config, version: "v2" })) {
-      if (event === "on_chat_model_stream") tokens.push(data.chunk.text);
-      if (event.startsWith("on_tool")) names.push(`${event} ${name}`);
-      if (event === "on_chain_end") output = data.output;
-    }
-    expect(tokens.join("")).toBe("fast returned: fast done -");
-    expect(tokens.filter((token) => token !== "").length).toBeGreaterThan(1);
-    expect(names).toEqual(["on_tool_start fast", "on_tool_end fast"]);
-    expect(pairedScript(output)).toEqual(ANSWER);
   });
 
   it("no thread at all", async () => {
@@ -153,21 +125,6 @@ describe("an agent graph as a node of another graph", () => {
       .addEdge("child", END);
     return { probe, graph: drawn.compile(checkpointer === undefined ? {} : { checkpointer }) };
   }
-
-  it("answers in a graph that knows nothing of pairing", async () => {
-    const { tools } = create();
-    const child = createAgentGraph({ model: "offline:", tools });
-    const graph = new StateGraph(MessagesAnnotation)
-      .addNode("child", child)
-      .addEdge(START, "child")
-      .addEdge("child", END)
-      .compile({ checkpointer: new MemorySaver() });
-    await graph.invoke({ messages: [new HumanMessage("call fast")] }, config);
-    expect(pairedScript(await graph.invoke({ messages: [new HumanMessage("call fast")] }, config))).toEqual([
-      ...ANSWER,
-      ...ANSWER,
-    ]);
-  });
 
   it("streams from within", async () => {
     const { graph } = nest();
