@@ -173,7 +173,7 @@ const PREFIX = "tether_";
 const ENTRY = /^([^:\s,#][^:\s,]*):sha256-([0-9a-f]{64})$/;
 
 /** One key that may be used. */
-export interface ApiKeyEntry {
+interface ApiKeyEntry {
   readonly user: string;
   readonly digest: Buffer;
 }
@@ -233,7 +233,7 @@ function digestOf(key: string): Buffer {
  */
 
 /** Contract: returns the user of a token. Rejects for every token that is not valid now. */
-export type VerifyToken = (token: string) => Promise<string>;
+type VerifyToken = (token: string) => Promise<string>;
 
 /** The least bytes that a secret of an algorithm must have (RFC 7518, section 3.2). */
 const SECRET_BYTES: Readonly<Record<string, number>> = { HS256: 32, HS384: 48, HS512: 64 };

@@ -293,7 +293,7 @@ interface GateLimits {
   readonly stepsLeft: number;
 }
 
-export function decideAtGate(
+function decideAtGate(
   state: AgentState,
   { limits, policy, stepsLeft, returnDirect }: GateLimits,
 ): GateDecision {

@@ -134,7 +134,7 @@ export function readSettingsOfRun(
  * Contract: never rejects. Resolves to the same policy at each step of a run, unless the model refuses a request as too
  * long. Then the limit gets smaller. A position above 0 is that of the fallback model that the turn has come to.
  */
-export type SummaryPolicyOf = (context: RunContext, position?: number) => Promise<SummaryPolicy>;
+type SummaryPolicyOf = (context: RunContext, position?: number) => Promise<SummaryPolicy>;
 
 /** Makes the policy of a run from its context and the settings of its graph. The context has precedence. */
 export function createSummaryPolicy(

@@ -42,13 +42,13 @@ type Channels = { messages: BaseChannel<BaseMessage[], MessagesUpdate> };
 /** The state of a thread, as LangGraph's types infer it. */
 type AgentValues = StateType<Channels>;
 /** The update that a task writes. */
-export type GraphUpdate = UpdateType<Channels>;
+type GraphUpdate = UpdateType<Channels>;
 
 /**
  * A chunk of the `updates` stream: the update of each node, or a list of them if the chunk has several tasks of the
  * node.
  */
-export type AgentUpdates<Update = NoKeys> = { [Name in NodeName]: NodeUpdate<Update> } & {
+type AgentUpdates<Update = NoKeys> = { [Name in NodeName]: NodeUpdate<Update> } & {
   __interrupt__: Interrupt[];
 };
 

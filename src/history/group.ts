@@ -24,7 +24,7 @@ export interface Group {
 /** Why a result has no place: no call before it has its id, or each such call has a result already. */
 export type Refused = "orphan" | "duplicate";
 
-export interface Grouping {
+interface Grouping {
   /** One for each message that is not a result, in list order. */
   readonly groups: readonly Group[];
   /** Results without a call before them. */

@@ -54,7 +54,10 @@ export async function askModel<Request extends AgentRequest, Answer>(
   const guarded = guardedModel(model, {
     ...answerGuard({ ...response, shown: new Set() }, config),
     // Another middleware can leave messages out of the request.
-    takenCallIds: () => new Set([...request.state.messages, ...history].flatMap(callsOf).map(({ id }) => id)),
+    takenCallIds: () => {
+      const known = new Set([...request.state.messages, ...history]);
+      return new Set([...known].flatMap(callsOf).map(({ id }) => id));
+    },
   });
   const messages = withSystemFirst(request.systemMessage, history);
   const prepare = (form: InputForm) => prepareModelInput(messages, { ...form, maxToolCallsFromHistory });

@@ -39,7 +39,7 @@ export interface WatchedCheckpoints {
 }
 
 /** Contract: resolves when the write is saved under the id of a task, which need not exist. */
-export type WriteBeside = (task: string, channel: string, value: unknown) => Promise<void>;
+type WriteBeside = (task: string, channel: string, value: unknown) => Promise<void>;
 
 export interface WatchedCheckpointer {
   /**

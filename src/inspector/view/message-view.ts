@@ -24,7 +24,7 @@ export interface ShownText {
   readonly cut: number;
 }
 
-export interface CallView {
+interface CallView {
   readonly name: string;
   readonly id: string;
   readonly arguments: ShownText;
@@ -32,7 +32,7 @@ export interface CallView {
 }
 
 /** A picture that the message itself holds. */
-export interface PictureView {
+interface PictureView {
   readonly address: string;
   readonly kind: string;
   readonly bytes: number;

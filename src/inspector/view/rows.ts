@@ -11,14 +11,14 @@ import { type MessageView, nameIn, viewMessage } from "./message-view.js";
 import type { Novelty } from "./request-form.js";
 
 /** A stored message. Positions count from 1. */
-export interface StoredCell {
+interface StoredCell {
   readonly position: number;
   readonly message: MessageView;
   readonly marks: readonly Mark[];
 }
 
 /** A message of the request. Positions count from 1 too. */
-export interface SentCell extends StoredCell {
+interface SentCell extends StoredCell {
   /** Compared with the step before; null if there is none. */
   readonly novelty: Novelty | null;
 }

@@ -199,7 +199,7 @@ function isServerProcess(): boolean {
 }
 
 /** Contract: sends a request to a path of the server, through all of its checks, and returns the response. */
-export type ServerFetch = (path: string, init: RequestInit) => Promise<Response>;
+type ServerFetch = (path: string, init: RequestInit) => Promise<Response>;
 
 /** @throws Error in a process without a server. */
 export const serverFetch: ServerFetch = (path, init) => {
