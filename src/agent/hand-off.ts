@@ -10,9 +10,9 @@ import { isError } from "../shared/is-error.js";
 import {
   commandWithMessages,
   fieldsOfCommand,
+  messagesAmong,
   messagesOf,
   messagesOfCommand,
-  readMessages,
   readUpdate,
 } from "../threads/commands.js";
 import type { OwnState } from "../threads/own-state.js";
@@ -39,7 +39,7 @@ export function withBatch(update: ToolsUpdate, callId: string, batch: readonly T
 }
 
 function joined(command: Command, callId: string, batch: readonly ToolsUpdate[]): Command {
-  const messages = readMessages(messagesOfCommand(command));
+  const messages = messagesAmong(messagesOfCommand(command));
   const head = messages.findLastIndex((message) => callsOf(message).some(({ id }) => id === callId));
   const asking = messages[head];
   if (asking === undefined) return command;

@@ -10,7 +10,7 @@ import { convertMessage } from "../history/read-messages.js";
 import { callIdOf, isPlaceholder, isResult, markRecoveredResult } from "../history/result.js";
 import { DEPTH_DEMAND, isSerializedForm, storageDemand } from "../history/storable.js";
 import { isRecord, recordsIn } from "../shared/values.js";
-import { readMessages } from "../threads/commands.js";
+import { messagesAmong } from "../threads/commands.js";
 import { recoverCalls } from "../threads/leftovers.js";
 import { type StoredThread, withoutUndefined } from "./thread-store.js";
 
@@ -111,8 +111,8 @@ function withId(found: ToolMessage, { group, place }: Pick<OpenCall, "group" | "
 export function leftoversOf({ endedRuns }: StoredThread) {
   return endedRuns.map(({ history, written, ...run }) => ({
     ...run,
-    history: readMessages(history),
-    written: readMessages(written),
+    history: messagesAmong(history),
+    written: messagesAmong(written),
   }));
 }
 

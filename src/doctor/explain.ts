@@ -82,7 +82,7 @@ export function explain(
   options: { readonly dialect?: DialectName | undefined } = {},
 ): Explanation {
   const body = readRequestBody(given);
-  const { messages, foreign, entries } = body ?? readMessages(given);
+  const { messages, foreign, entries } = body ?? readMessageList(given);
   const { length } = entries;
   const { dialect = body?.dialect ?? "strict" } = options;
   const at = new Map(messages.map(({ message, index }) => [index, message] as const).toReversed());
@@ -122,7 +122,7 @@ const NOT_A_MESSAGE: Omit<Reason, "index"> = {
   mend: "Take the value out.",
 };
 
-function readMessages(given: unknown): Pick<RequestBody, "messages" | "foreign" | "entries"> {
+function readMessageList(given: unknown): Pick<RequestBody, "messages" | "foreign" | "entries"> {
   if (!Array.isArray(given))
     throw new InvalidMessageError("messages", given, "a list of messages, or the body of a request");
   const { messages, foreign } = readList(given);

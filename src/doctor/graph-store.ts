@@ -12,7 +12,7 @@ import { safely } from "../shared/json.js";
 import { hasMethods, isRecord } from "../shared/values.js";
 import { endsAfterModel } from "../threads/agent-leftovers.js";
 import { type ArchiveReader, readArchive } from "../threads/archive.js";
-import { readMessages } from "../threads/commands.js";
+import { messagesAmong } from "../threads/commands.js";
 import { guardHead } from "../threads/guard-head.js";
 import { pairedMessagesDeltaReducer } from "../threads/langgraph/channels.js";
 import {
@@ -31,7 +31,7 @@ import {
   type ForeignGraph,
   isDeltaChannel,
   MESSAGES,
-  readState,
+  readSnapshot,
   stopsBefore,
   tolerantChannel,
   unwrapped,
@@ -276,7 +276,7 @@ type Own =
 
 /** What the thread's own graph shows, as any code of the user would read it. */
 function readOwn({ graph, saver }: OpenedGraph, place: RunnableConfig): Promise<Own> {
-  return readState(graph, saver, place).then(
+  return readSnapshot(graph, saver, place).then(
     (state) => ({ kind: "read", state }),
     (error: unknown) => ({ kind: "failed", reason: errorText(error) }),
   );
@@ -287,7 +287,7 @@ async function readTolerantly(
   { graph, saver }: Opened,
   place: RunnableConfig,
 ): Promise<StateSnapshot | undefined> {
-  return graph && readState(graph, saver, place, channelOf(graph)).catch(() => undefined);
+  return graph && readSnapshot(graph, saver, place, channelOf(graph)).catch(() => undefined);
 }
 
 function channelOf(graph: ForeignGraph): object {
@@ -312,7 +312,7 @@ async function listAt(
   // the user's code sees, even if that list is broken.
   for (const channel of [undefined, channelOf(graph)]) {
     // The second channel does not throw for a removal of an unknown message.
-    const state = await readState(graph, saver, config, channel).catch(() => undefined);
+    const state = await readSnapshot(graph, saver, config, channel).catch(() => undefined);
     const list: unknown = state?.values[MESSAGES];
     if (Array.isArray(list)) return list;
   }
@@ -558,7 +558,7 @@ function idsOfUnansweredCalls(checkpoint: CheckpointTuple): ReadonlySet<string |
 }
 
 function messagesOf({ checkpoint }: CheckpointTuple) {
-  return readMessages(checkpoint.channel_values[MESSAGES]);
+  return messagesAmong(checkpoint.channel_values[MESSAGES]);
 }
 
 /** Whether a channel is one of the user. LangGraph's own have a colon or underscores in their names. */

@@ -35,8 +35,8 @@ export function withListedCalls(message: AIMessage): AIMessage {
   const listed = recordsIn(message.tool_calls);
   const invalid = recordsIn(message.invalid_tool_calls);
   const { content } = message;
-  const hasCallBlocks = recordsIn(content).some(isCallBlock);
-  const hasRaw = hasRawCalls(message);
+  const hasCallBlocks = recordsIn(content).some(isAnyCallBlock);
+  const hasRaw = hasRawFields(message);
   if (!hasCallBlocks && !hasRaw && invalid.length === 0 && listed.every(isSound)) return message;
 
   const calls = [...listed, ...invalid].map(soundCall);
@@ -46,7 +46,7 @@ export function withListedCalls(message: AIMessage): AIMessage {
     tool_calls: [...calls, ...unlistedCalls(message, calls).map(soundCall)],
     invalid_tool_calls: [],
     additional_kwargs,
-    ...(Array.isArray(content) && { content: content.filter((block) => !isCallBlock(block)) }),
+    ...(Array.isArray(content) && { content: content.filter((block) => !isAnyCallBlock(block)) }),
   });
 }
 
@@ -61,12 +61,12 @@ export function withSentCalls<T extends BaseMessage>(message: T): T | AIMessage 
 
 type Fields = Readonly<Record<string, unknown>>;
 
-function hasRawCalls({ additional_kwargs }: AIMessage): boolean {
+function hasRawFields({ additional_kwargs }: AIMessage): boolean {
   for (const name of RAW_FIELDS) if (additional_kwargs?.[name] !== undefined) return true;
   return false;
 }
 
-function isCallBlock(block: unknown): boolean {
+function isAnyCallBlock(block: unknown): boolean {
   return isRecord(block) && CALL_BLOCKS.has(block["type"]);
 }
 

@@ -1,10 +1,10 @@
-import { anthropic } from "./anthropic/client.js";
-import { compatible } from "./compatible/client.js";
-import { dashscope } from "./dashscope/client.js";
-import { deepseek } from "./deepseek/client.js";
-import { gemini } from "./gemini/client.js";
-import { mistral } from "./mistral/client.js";
-import { openai } from "./openai/client.js";
+import { anthropicProvider } from "./anthropic/client.js";
+import { compatibleProvider } from "./compatible/client.js";
+import { dashscopeProvider } from "./dashscope/client.js";
+import { deepseekProvider } from "./deepseek/client.js";
+import { geminiProvider } from "./gemini/client.js";
+import { mistralProvider } from "./mistral/client.js";
+import { openaiProvider } from "./openai/client.js";
 import type { Provider } from "./provider.js";
 
 /**
@@ -12,11 +12,11 @@ import type { Provider } from "./provider.js";
  * dialects are in `dialects.ts`, which must not load any client.
  */
 export const PROVIDERS: readonly Provider[] = [
-  openai,
-  deepseek,
-  dashscope,
-  mistral,
-  gemini,
-  anthropic,
-  compatible,
+  openaiProvider,
+  deepseekProvider,
+  dashscopeProvider,
+  mistralProvider,
+  geminiProvider,
+  anthropicProvider,
+  compatibleProvider,
 ];

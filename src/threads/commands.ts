@@ -33,7 +33,7 @@ type Written = object | readonly object[];
 export function messagesOf(update: Written): BaseMessage[] {
   return [update]
     .flat()
-    .flatMap((one) => readMessages(isCommand(one) ? messagesOfCommand(one) : Reflect.get(one, "messages")));
+    .flatMap((one) => messagesAmong(isCommand(one) ? messagesOfCommand(one) : Reflect.get(one, "messages")));
 }
 
 /** The result of a call that an update writes. */
@@ -52,7 +52,8 @@ export function valuesOf(update: Written, keys: readonly string[]): Record<strin
   });
 }
 
-export function readMessages(values: unknown): BaseMessage[] {
+/** Those of these values that are messages. Others are left out. */
+export function messagesAmong(values: unknown): BaseMessage[] {
   return [values].flat().flatMap((value) => coerceMessage(value) ?? []);
 }
 

@@ -412,7 +412,7 @@ const LISTED_IN_A_MILLISECOND = 5_000;
 
 /**
  * A `MemorySaver` can only list all checkpoints of a thread, and a run writes several. So a long thread is listed at the
- * end of each run, and before a write if the listing before is ten times as long ago as it took.
+ * end of each run. Before a write, a listing is used again if it is younger than ten times what it took.
  */
 function isRecent({ count, time }: Listing): boolean {
   return performance.now() - time < 10 * Math.floor(count / LISTED_IN_A_MILLISECOND);

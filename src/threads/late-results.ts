@@ -162,7 +162,7 @@ export async function takeLateResults(
   const done: LateResult[] = [];
   const taken: LateResult[] = [];
   const written: BaseMessage[] = [];
-  for (const one of inCallOrder(await late.read(messages.some(mayHoldPlace)), messages)) {
+  for (const one of lateInCallOrder(await late.read(messages.some(mayHoldPlace)), messages)) {
     const { result } = one;
     const message = placed(one, messages);
     if (message === "answered") done.push(one);
@@ -180,7 +180,10 @@ export async function takeLateResults(
 }
 
 /** Several calls can write to one key, and LangGraph applies the writes of a step in the order of its calls. */
-function inCallOrder(late: readonly LateResult[], messages: readonly BaseMessage[]): readonly LateResult[] {
+function lateInCallOrder(
+  late: readonly LateResult[],
+  messages: readonly BaseMessage[],
+): readonly LateResult[] {
   if (late.length < 2) return late;
   const positions = new Map(messages.map(({ id }, index) => [id, index]));
   const orderOf = ({ place }: LateResult) => {

@@ -28,7 +28,7 @@ import {
 import { coverageOf } from "../history/summary.js";
 import { addToList, isRecord } from "../shared/values.js";
 import { archiveIn, findReturned } from "./archive.js";
-import { readMessages } from "./commands.js";
+import { messagesAmong } from "./commands.js";
 import { emitEvent } from "./events.js";
 import {
   hasNewInput,
@@ -145,7 +145,7 @@ export async function* walkLeftovers(
     const { checkpoint, child } = step;
     if (step.fate !== "applied") {
       const isSuperseded = child === undefined && checkpoints.isFork;
-      const lost = isSuperseded ? [] : readMessages(writesOfLostRun(checkpoint, child, "messages").flat());
+      const lost = isSuperseded ? [] : messagesAmong(writesOfLostRun(checkpoint, child, "messages").flat());
       const own = readLeftovers(checkpoint, await historyIn(checkpoint, checkpoints), keys);
       yield { step, left: { ...own, removed: new Set(removed), rewritten: new Set(rewritten) }, lost };
     }
@@ -185,7 +185,7 @@ function fateOfParent(child: CheckpointTuple, parent: CheckpointTuple): Fate {
 
 /** The ids of the messages that an input removes. */
 function removalsOf(input: unknown): string[] {
-  return readMessages(isRecord(input) ? input["messages"] : [])
+  return messagesAmong(isRecord(input) ? input["messages"] : [])
     .filter((message) => RemoveMessage.isInstance(message))
     .map(({ id = "" }) => id);
 }
@@ -265,7 +265,7 @@ interface FinishedTask extends Pick<Leftovers, "values"> {
 
 function readTasks(checkpoint: CheckpointTuple, keys: readonly string[]): FinishedTask[] {
   return writesByTask(checkpoint, ["messages", ...keys]).map((writes) => ({
-    messages: readMessages(writes.flatMap(([channel, value]) => (channel === "messages" ? value : []))),
+    messages: messagesAmong(writes.flatMap(([channel, value]) => (channel === "messages" ? value : []))),
     values: writes.filter(([channel]) => channel !== "messages"),
   }));
 }
@@ -274,7 +274,7 @@ function unreadInput({ checkpoint }: CheckpointTuple, keys: readonly string[]): 
   const input: unknown = checkpoint.channel_values[START];
   if (!isRecord(input)) return { messages: [], values: [] };
   const values = keysIn(input, keys).map((key) => [key, input[key]] as const);
-  return { messages: readMessages(input["messages"]), values };
+  return { messages: messagesAmong(input["messages"]), values };
 }
 
 /** Tasks of one batch finish in any order. */

@@ -83,7 +83,7 @@ export function readRunContext(
 }
 
 /** The settings in a run: what its context says, else those of its graph. Not the model, which fallback models can replace. */
-export function settingsInRun(settings: Settings, context: RunContext = {}): Settings {
+export function settingsInRun(settings: Settings, context: RunContext): Settings {
   const chosen = Object.entries(context).filter(
     ([name, value]) => value !== undefined && name !== "model" && Object.hasOwn(RUN_RULES, name),
   );

@@ -213,7 +213,7 @@ export class Draft {
     return messages;
   }
 
-  /** Reads on to a message of the original. What is read at least doubles, because its slots are then offered anew. */
+  /** Reads on to a message of the original. Each read offers all slots anew, so it reads as much again as was read before. */
   #readFrom(position: number): void {
     if (position >= this.#unread) return;
     const end = this.#unread;

@@ -26,9 +26,9 @@
  *     its identity, and so does the array if nothing changed.
  * 10. A history that is not in this form is brought into it first.
  * 11. An append to a list that this reducer made costs one copy of the array, and work for the new messages only.
- *     Any other update costs one pass over the history, and work for its messages. A pass each can be the cost of edits
- *     that change calls, of removed results whose call ids repeat, and of summaries that cover several messages, if an
- *     update has many of them between other messages.
+ *     Any other update costs one pass over the history, and work for its messages. Three kinds of messages can cost one
+ *     pass each, if an update mixes many of them with others: an edit that changes calls, the removal of a result
+ *     whose call id repeats, and a summary of several messages.
  * 12. A new message with the mark of a recovered message is placed after the group of the message that the mark
  *     names, or first if it names none. If that message is not in the history, it is appended.
  */

@@ -19,7 +19,7 @@ type RepairDetail =
   | { readonly kind: "orphan-refused"; readonly message: ToolMessage }
   /** A client sent an archived message again, with other content. It was left out, and the archive keeps what it has. */
   | { readonly kind: "archived-refused"; readonly message: BaseMessage }
-  /** A second result of a call was dropped. The first one stays. */
+  /** A second result of a call was dropped. The first one stays, unless it was a placeholder. */
   | { readonly kind: "duplicate-refused"; readonly message: ToolMessage }
   /**
    * A tool returned after another process had moved its thread on. The next run of the thread places the result if the

@@ -22,7 +22,7 @@ const CACHE_MARKS: PromptCacheMarks = {
   parameters: MARK,
 };
 
-export const anthropic: Provider = {
+export const anthropicProvider: Provider = {
   models: {
     anthropic: byLangChain("anthropic", {
       package: "@langchain/anthropic",

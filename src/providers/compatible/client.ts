@@ -1,7 +1,7 @@
 import { byLangChain, type Provider } from "../provider.js";
 
 /** Gateways, servers of open models, and providers without a room of their own. */
-export const compatible: Provider = {
+export const compatibleProvider: Provider = {
   models: {
     groq: byLangChain("groq", {
       package: "@langchain/groq",

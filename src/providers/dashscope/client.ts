@@ -16,7 +16,7 @@ import type { ForcedCall, ModelFields, Provider } from "../provider.js";
 
 const COMPATIBLE_URL = "https://dashscope.aliyuncs.com/compatible-mode/v1";
 
-export const dashscope: Provider = {
+export const dashscopeProvider: Provider = {
   models: {
     /** Qwen over the native protocol. */
     tongyi: {

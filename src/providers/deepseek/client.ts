@@ -7,7 +7,7 @@ import { isChatModel, sendingAs, viewOf } from "../models/model-view.js";
 import type { ModelFields, ModelIdentity, Provider } from "../provider.js";
 import { REASONING_FIELD, reasoningOf } from "./dialect.js";
 
-export const deepseek: Provider = {
+export const deepseekProvider: Provider = {
   forcedCall: {
     deepseek: (client) => (/reasoner/.test(String(Reflect.get(client, "model"))) ? "nothing" : "any"),
   },

@@ -12,7 +12,7 @@ import { ORIGINAL_TEXT, signatureOf } from "./dialect.js";
 
 type Block = Exclude<MessageContent, string>[number];
 
-export const gemini: Provider = {
+export const geminiProvider: Provider = {
   models: {
     google: byLangChain("google", {
       package: "@langchain/google",
@@ -99,7 +99,7 @@ function sendToGoogle(model: BaseChatModel, { modelId = "" }: ModelIdentity): Ba
 function withCallBlocks(message: AIMessage, isDemanded: boolean): AIMessage {
   const { content, tool_calls: calls = [] } = message;
   const blocks = typeof content === "string" ? textBlocks(message, content) : content;
-  const own = blocks.filter(isCallBlock);
+  const own = blocks.filter(isFunctionCall);
   const written = calls.map((call, index) => signatureOf(call) ?? signatureOf(own[index]));
   // Of calls that are made at once, Gemini signs only the first one.
   const signatures = isDemanded && written.every((one) => one === undefined) ? [SENTINEL] : written;
@@ -114,7 +114,7 @@ function withCallBlocks(message: AIMessage, isDemanded: boolean): AIMessage {
     };
   });
   return copyMessage(message, {
-    content: [...blocks.filter((block) => !isCallBlock(block)), ...callBlocks],
+    content: [...blocks.filter((block) => !isFunctionCall(block)), ...callBlocks],
   });
 }
 
@@ -125,7 +125,7 @@ function textBlocks({ additional_kwargs }: AIMessage, text: string): Block[] {
   return [{ type: "text", text, ...(thoughtSignature !== undefined && { thoughtSignature }) }];
 }
 
-function isCallBlock(block: unknown): boolean {
+function isFunctionCall(block: unknown): boolean {
   return isRecord(block) && block["type"] === "functionCall";
 }
 

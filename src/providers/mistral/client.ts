@@ -5,7 +5,7 @@ import { viewOf } from "../models/model-view.js";
 import { closed, isStrict } from "../models/response-format.js";
 import type { ModelFields, Provider } from "../provider.js";
 
-export const mistral: Provider = {
+export const mistralProvider: Provider = {
   models: {
     mistralai: {
       install: "npm install @langchain/mistralai",

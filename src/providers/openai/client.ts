@@ -18,7 +18,7 @@ export const openaiFormat = {
 };
 
 /** OpenAI, and what every host with its protocol has from it. */
-export const openai: Provider = {
+export const openaiProvider: Provider = {
   models: {
     openai: {
       install: "npm install @langchain/openai",

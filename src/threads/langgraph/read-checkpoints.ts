@@ -50,7 +50,7 @@ export function writesOfLostRun(
   child: CheckpointTuple | undefined,
   channel: string,
 ): unknown[] {
-  // A checkpoint that does not apply these writes has a value of its own.
+  // A child without a value of its own is rebuilt from these writes, so nothing of them is lost.
   if (child !== undefined && child.checkpoint.channel_values[channel] === undefined) return [];
   const isOfNextRun = belongsToNextRun(tuple);
   return (tuple.pendingWrites ?? [])

@@ -69,7 +69,7 @@ function baseMethod(graph: object, name: string): (...given: unknown[]) => unkno
  *
  * @param channel Takes the place of the channel of messages.
  */
-export async function readState(
+export async function readSnapshot(
   graph: ForeignGraph,
   saver: BaseCheckpointSaver,
   config: RunnableConfig,

@@ -15,7 +15,7 @@ import {
   compiledGraphOf,
   type ForeignGraph,
   isDeltaChannel,
-  readState,
+  readSnapshot,
   stopsBefore,
   tolerantChannel,
   writeMessages,
@@ -91,7 +91,7 @@ describe("the state of somebody else's graph", () => {
       ...((list ?? []) as unknown[]),
       ...writes.flat(),
     ]);
-    const { values } = await readState(foreign, saver, inThread("1"), channel);
+    const { values } = await readSnapshot(foreign, saver, inThread("1"), channel);
     expect(values["messages"]).toEqual(["c", "e", "broken"]);
     await writeMessages(foreign, saver, inThread("1"), ["mended"], undefined);
     next = ["f"];
