@@ -35,7 +35,7 @@ function lineOf(message: Message): string {
 
 const PLACEHOLDER = /^tool: Tool call heedful .* a new message came before it finished/;
 
-it.concurrent("shows each message once, over turns in which it sends all of them again", async () => {
+it("shows each message once, over turns in which it sends all of them again", async () => {
   const { send, shown, stored } = await open("probe");
   await send('call heedful {"label": "g1"} and call heedful {"label": "g2"}');
   await send("hello");
@@ -50,7 +50,7 @@ it.concurrent("shows each message once, over turns in which it sends all of them
   expect(shown()).toEqual(lines.toSorted());
 });
 
-it.concurrent("cancels for real, and shows the recovered result and the placeholder after the next message", async () => {
+it("cancels for real, and shows the recovered result and the placeholder after the next message", async () => {
   const { agent, thread, send, shown, stored } = await open("probe");
   // Its own check of the stream complains about a run that ends within its calls.
   const complaints = vi.spyOn(console, "error").mockImplementation(() => {});
@@ -75,7 +75,7 @@ it.concurrent("cancels for real, and shows the recovered result and the placehol
   expect(shown()).toEqual(lines.toSorted());
 });
 
-it.concurrent("lets a message of another page wait for the end of a run", async () => {
+it("lets a message of another page wait for the end of a run", async () => {
   const { thread, send, stored } = await open("probe");
   const first = send('call heedful {"label": "g7", "ms": 600000}').catch(() => {});
   await until(() => served.log().includes("begin heedful:g7"));
@@ -94,7 +94,7 @@ it.concurrent("lets a message of another page wait for the end of a run", async 
   ]);
 });
 
-it.concurrent("regenerates a response on a branch of its own", async () => {
+it("regenerates a response on a branch of its own", async () => {
   const { agent, send, stored } = await open("probe");
   await send('call heedful {"label": "g4"}');
   await send("hello", "the-question");
@@ -104,7 +104,7 @@ it.concurrent("regenerates a response on a branch of its own", async () => {
   expect(await stored()).toEqual(before);
 });
 
-it.concurrent("keeps one result for each call, though pages give results ids of their own", async () => {
+it("keeps one result for each call, though pages give results ids of their own", async () => {
   const { agent, send, stored } = await open("probe");
   await send('call heedful {"label": "g5"} and call heedful {"label": "g6"}');
   const before = await stored();
@@ -117,7 +117,7 @@ it.concurrent("keeps one result for each call, though pages give results ids of 
   expect(lines).toHaveLength(before.length + 2);
 });
 
-it.concurrent("sends no message while a question waits, and then the decision about it", async () => {
+it("sends no message while a question waits, and then the decision about it", async () => {
   const { agent, send, stored, thread } = await open("paying");
   await send('call pay {"amount": 702}');
   await send("never mind");
@@ -129,7 +129,7 @@ it.concurrent("sends no message while a question waits, and then the decision ab
   expect((await stored())[2]).toBe("tool: paid 702");
 });
 
-it.concurrent("shows a summary as words of the user, with the id that a page must hide", async () => {
+it("shows a summary as words of the user, with the id that a page must hide", async () => {
   const { agent, send } = await open("keep");
   for (let turn = 0; turn < 8; turn += 1) await send(`hello ${turn} ${"and more words ".repeat(40)}`);
   const users = agent.messages.filter(({ role }) => role === "user");
@@ -138,7 +138,7 @@ it.concurrent("shows a summary as words of the user, with the id that a page mus
   expect(users).toHaveLength(8 + hidden.length);
 });
 
-it.concurrent("leaves archived messages in the archive, though it sends them again", async () => {
+it("leaves archived messages in the archive, though it sends them again", async () => {
   const { agent, send, thread } = await open("archive");
   const all = new Map<string, Message>();
   for (let turn = 0; turn < 10; turn += 1) {
