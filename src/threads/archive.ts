@@ -92,12 +92,26 @@ export async function readArchived(
   try {
     const value = store && (await readValue(store, threadId, id));
     if (value === undefined) return { id, reason: "missing" };
-    const message = isStoredMessage(value) ? coerceMessage(value) : undefined;
+    const message = isStoredMessage(value) ? coerceMessage(withoutEscapes(value)) : undefined;
     if (message === undefined || message.type === "remove") return { id, reason: "unreadable" };
     return message.id === id ? message : copyMessage(message, { id });
   } catch {
     return { id, reason: "unreadable" };
   }
+}
+
+/** How deep LangChain reads a value. Nothing deeper can be in a thread. */
+const DEEPEST = 50;
+
+/** LangChain's `toJSON` wraps each object with a key `lc`, so that no reader takes it for a part of LangChain. */
+function withoutEscapes(value: unknown, depth = 0): unknown {
+  if (depth > DEEPEST) return value;
+  if (Array.isArray(value)) return value.map((part) => withoutEscapes(part, depth + 1));
+  if (!isRecord(value)) return value;
+  const entries = Object.entries(value);
+  const [first] = entries;
+  if (entries.length === 1 && first?.[0] === "__lc_escaped__") return first[1];
+  return Object.fromEntries(entries.map(([key, part]) => [key, withoutEscapes(part, depth + 1)]));
 }
 
 /** The messages with these ids, without those that cannot be read. */
