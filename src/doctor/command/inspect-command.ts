@@ -2,9 +2,10 @@
 
 import { once } from "node:events";
 import type { Command } from "commander";
+import { graphOption } from "../targets/database.js";
 import { isGraphNamed } from "../targets/load-graph.js";
 import { reasonOf, UsageError } from "../targets/target.js";
-import { openTarget, TARGETS } from "../targets/targets.js";
+import { openTarget, targetOf } from "../targets/targets.js";
 import { type CommandIo, EXIT, type ExitCode } from "./command-io.js";
 import { typedOptions } from "./options.js";
 
@@ -21,12 +22,11 @@ export async function runInspect(command: Command, io: CommandIo): Promise<ExitC
     readsWithoutGraph: true,
   });
   try {
-    const { option, canWrite = false } =
-      TARGETS.find((one) => options[one.option.attributeName()] !== undefined) ?? {};
-    const isDatabase = option !== undefined && ["postgres", "sqlite"].includes(option.attributeName());
+    const { canWrite, further } = targetOf(options);
     // The pages read a database without its graph, and a repair does not.
-    const more =
-      isDatabase && !isGraphNamed({ spec: options.graph, folder: io.folder }) ? [GRAPH_TO_NAME] : [];
+    const lacksGraph =
+      further.includes(graphOption) && !isGraphNamed({ spec: options.graph, folder: io.folder });
+    const more = lacksGraph ? [GRAPH_TO_NAME] : [];
     const repair = ["npx langgraph-tether repair", ...typedOptions(command, "target", io), ...more].join(" ");
     const { address, close } = await io
       .serveInspector(store, { port, repairCommand: canWrite ? repair : "" })

@@ -155,9 +155,12 @@ function differing(before: ShownText, after: ShownText | undefined, style: strin
 /** How much of the same text stands around a difference. */
 const CONTEXT = 160;
 
+/** Words, and the white space between them. */
+const wordsOf = (text: string): string[] => text.split(/(?<=\s)|(?=\s)/);
+
 /** What both texts begin and end with stays. What is between is struck out and written anew. */
 function diff(before: string, after: string): Markup {
-  const [old, next] = [before, after].map((text) => text.split(/(?<=\s)|(?=\s)/)) as [string[], string[]];
+  const [old, next] = [wordsOf(before), wordsOf(after)];
   let start = 0;
   while (start < old.length && old[start] === next[start]) start += 1;
   let end = 0;
