@@ -20,7 +20,7 @@ import {
 import { failsForGood } from "../providers/failure/model-failure.js";
 import type { FittedInput } from "../providers/input/bounds.js";
 import { type PreparedInputOptions, prepareModelInput } from "../providers/input/to-model-input.js";
-import { bindTools, type PromptCache, promptCacheMarks } from "../providers/models/tools.js";
+import { bindToolsOnce, type PromptCache, promptCacheMarks } from "../providers/models/tools.js";
 import { emitEvent } from "../threads/events.js";
 import { takeBack } from "../threads/langgraph/channels.js";
 import { type AgentState, turnOf } from "../threads/state.js";
@@ -361,7 +361,7 @@ function offerTools(model: BaseChatModel, tools: readonly BindToolsInput[], tool
   if (tools.length === 0) return model;
   // The tools stay declared even if they are off: some providers reject a history with calls in a request without
   // tools.
-  const bound = bindTools(model, tools, wordFor(toolChoice));
+  const bound = bindToolsOnce(model, tools, wordFor(toolChoice));
   if (bound !== undefined) return bound;
   throw new ModelError(
     "This model cannot call tools: it has no `bindTools`. Choose another model, or remove the tools.",

@@ -2,6 +2,7 @@
 
 import type { AIMessage, BaseMessage, MessageContent } from "@langchain/core/messages";
 import { isAIMessage } from "../history/call.js";
+import { createFollowing, type Follower } from "../history/follow-list.js";
 
 interface RuleRow {
   /** What the rule is about: calls and their results, the order of messages, or the content of one message. */
@@ -269,12 +270,27 @@ export function mayHaveWritten(message: AIMessage, { dialect, modelId }: Target)
 
 /** The place of the last message before which the target reads nothing, because its provider has compacted that. */
 export function compactedAt(messages: readonly BaseMessage[], target: Target): number {
-  const { isCompacted } = target.dialect;
+  const { isCompacted, makers } = target.dialect;
   if (isCompacted === undefined) return 0;
-  const isCut = (message: BaseMessage) =>
-    isAIMessage(message) && isCompacted(message) && mayHaveWritten(message, target);
-  return Math.max(messages.findLastIndex(isCut), 0);
+  const { places } = follow(messages, makers.join(), () => new Compactions(isCompacted));
+  return places.findLast((place) => mayHaveWritten(messages[place] as AIMessage, target)) ?? 0;
 }
+
+/** Finds the messages with which a provider has compacted the conversation. */
+class Compactions implements Follower {
+  readonly places: number[] = [];
+  readonly #isCompacted: (message: AIMessage) => boolean;
+
+  constructor(isCompacted: (message: AIMessage) => boolean) {
+    this.#isCompacted = isCompacted;
+  }
+
+  take(message: BaseMessage, index: number): void {
+    if (isAIMessage(message) && this.#isCompacted(message)) this.places.push(index);
+  }
+}
+
+const follow = createFollowing<Compactions>();
 
 /** A date or a version of three digits. A provider appends it when it resolves an alias. */
 const VERSION = /^[-@](\d{4}-\d{2}-\d{2}|\d{6,8}|\d{3,4}|latest)$/;

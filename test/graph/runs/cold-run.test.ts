@@ -136,3 +136,10 @@ it.each([
     expect(read).toHaveBeenCalledTimes(2);
   },
 );
+
+it("The schemas of tools are given to a model once, however many runs there are", async () => {
+  const { model, graph } = createGraph();
+  const bind = vi.spyOn(model, "bindTools");
+  for (const id of ["one", "two", "three"]) await graph.invoke({ messages: "tool" }, thread(id));
+  expect(bind).toHaveBeenCalledTimes(1);
+});

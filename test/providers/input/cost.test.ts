@@ -56,11 +56,8 @@ function readsOfTurn(turns: number, ask: (list: BaseMessage[]) => void): number 
   return reads;
 }
 
-/** A provider that compacts by itself may have done so anywhere, so each message is looked at once. */
 const FORMS: readonly (readonly [string, PreparedInputOptions])[] = [
-  ...(Object.keys(DIALECTS) as DialectName[])
-    .filter((dialect) => !("isCompacted" in DIALECTS[dialect]))
-    .map((dialect) => [dialect, { dialect }] as const),
+  ...(Object.keys(DIALECTS) as DialectName[]).map((dialect) => [dialect, { dialect }] as const),
   ["a system prompt", { dialect: "openai", systemPrompt: "Be brief." }],
   ["a budget and a window", { dialect: "openai", budget: 1e9, maxTokens: 1e9 }],
 ];
