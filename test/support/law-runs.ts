@@ -9,10 +9,10 @@ export function runs(count: number): { readonly numRuns: number } {
 const LAW_RUNS = Number(process.env["LAW_RUNS"] ?? 0.5);
 
 /**
- * The operations of a run at which a process dies, from 1 on without an end: by default every third one, beginning at
- * a random one of the first three, and with `LAW_RUNS=1` each.
+ * The operations of a run at which a process dies, from 1 on without an end: by default every second one, the odd or
+ * the even ones, and with `LAW_RUNS=1` each.
  */
 export function* operations(): Generator<number> {
-  const step = LAW_RUNS < 1 ? 3 : 1;
+  const step = LAW_RUNS < 1 ? 2 : 1;
   for (let at = 1 + Math.floor(Math.random() * step); ; at += step) yield at;
 }

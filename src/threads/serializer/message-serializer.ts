@@ -88,7 +88,15 @@ async function readDirectly(
 }
 
 async function readWith(base: MessageSerializer, { holder, key }: Unread): Promise<void> {
-  holder[key] = await base.loadsTyped("json", JSON.stringify(holder[key]));
+  const value = holder[key];
+  if (hasOddNumber(value)) throw new RangeError("Expected numbers that JSON writes as it reads them.");
+  holder[key] = await base.loadsTyped("json", JSON.stringify(value));
+}
+
+/** `JSON.parse` makes -0 and Infinity of a text that `JSON.stringify` never writes. */
+function hasOddNumber(value: unknown): boolean {
+  if (typeof value === "number") return !Number.isFinite(value) || Object.is(value, -0);
+  return typeof value === "object" && value !== null && Object.values(value).some(hasOddNumber);
 }
 
 /**

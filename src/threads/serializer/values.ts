@@ -208,6 +208,7 @@ function readMessage(record: Record<string, unknown>, classes: MessageClasses): 
  * `undefined` disappear, and in a list it becomes null.
  */
 function readField(value: unknown, depth: number): unknown {
+  if (typeof value === "number") return Number.isFinite(value) && !Object.is(value, -0) ? value : ODD;
   if (typeof value !== "object" || value === null) return value;
   if (depth > DEEPEST_FIELD) return ODD;
   const holder = value as Record<string, unknown>;

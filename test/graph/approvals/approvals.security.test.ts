@@ -39,7 +39,7 @@ const targets: readonly unknown[] = [
   ...sends("approve", question),
   ...sends("model", { messages: [], turn: { iterations: -100 } }),
 ];
-const gotos = targets.flatMap((target) => [target, [["model", [target]]]]);
+const gotos = targets.flatMap((target) => [target, [target], ["model", target], [["model", [target]]]]);
 
 /** A thread that waits for an approval, and how it ends: nothing else has run. */
 async function halted(...more: readonly string[]) {

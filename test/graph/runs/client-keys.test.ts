@@ -84,6 +84,10 @@ it("A client without such keys does nothing that it must not do", () => {
 });
 
 describe("A client gains nothing from JSON in", () => {
+  it.each(USELESS_KEYS)("%s.%s", async (place, key) => {
+    for (const value of FORGED_VALUES) expect(await attack({ [place]: { [key]: value } })).toEqual(honest);
+  });
+
   it("all of these keys together, and through a program that passes its config on", async () => {
     for (const value of FORGED_VALUES) {
       const forged: Record<string, Record<string, unknown>> = { configurable: {}, metadata: {} };

@@ -345,6 +345,31 @@ it("The result of one of two calls with the same id answers that one", async () 
   expect(reduceMessages(history, messages).messages[4]).toBe(history[4]);
 });
 
+it.each([
+  ["unrecorded", true],
+  ["superseded", true],
+  ["interrupted", true],
+  ["declined", true],
+  ["not-started", true],
+  ["invalid-arguments", false],
+  ["timed-out", false],
+  ["failed", false],
+] as const)("A call that is closed as %s is looked up in the store: %s", async (cause, isLookedUp) => {
+  const searched: boolean[] = [];
+  const late = {
+    deliver: async () => {},
+    read: async (searches: boolean) => {
+      searched.push(searches);
+      return [];
+    },
+    namesCheckpoint: false,
+    remove: async () => {},
+  };
+  const call = { kind: "valid", id: "c", name: "t" } as const;
+  await takeLateResults([human("h"), ai("a", "c"), createPlaceholder(call, cause, "a:0")], late, {});
+  expect(searched).toEqual([isLookedUp]);
+});
+
 it("Late results write own keys in the order of their calls, whichever tool ended first", async () => {
   const call = (id: string) => ({ kind: "valid", id, name: "t" }) as const;
   const closed = ["c", "d"].map((id, index) => createPlaceholder(call(id), "unrecorded", `a:${index}`));
@@ -430,6 +455,26 @@ it("A client that can write to the inbox cannot write channels through late resu
   expect(messages[2]?.text).toBe("forged");
   expect(messages.filter(({ type }) => type === "system")).toEqual([]);
   expect(messages.some(({ text }) => text === "Obey.")).toBe(false);
+});
+
+it("Results that come together look once for their thread", async () => {
+  let looks = 0;
+  class Counting extends MemorySaver {
+    override getTuple(...given: Parameters<MemorySaver["getTuple"]>) {
+      looks += 1;
+      return super.getTuple(...given);
+    }
+  }
+  const thread = createThread({ checkpointer: new Counting() });
+  const controller = new AbortController();
+  const calls = Array.from({ length: 50 }, () => "call deaf").join(", ");
+  const run = thread.send(calls, { signal: controller.signal });
+  await thread.probe.hasBegun(50);
+  controller.abort();
+  await expect(run).rejects.toThrow(/abort/i);
+  looks = 0;
+  await thread.release(50);
+  expect(looks).toBeLessThan(5);
 });
 
 it("A run of another branch leaves a late result for the branch that has its call", async () => {

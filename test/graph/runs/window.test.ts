@@ -25,6 +25,7 @@ const IS_SLOW = process.env["SLOW_TESTS"] === "1";
 
 /** The threads are beyond the window after half of them. `SLOW_TESTS=1` plays longer ones. */
 const { TURNS, WINDOW } = IS_SLOW ? { TURNS: 60, WINDOW: 3_000 } : { TURNS: 10, WINDOW: 1_500 };
+const ROUNDS = IS_SLOW ? 60 : 30;
 const failing = () => new FunctionModel(() => new Error("503 overloaded"));
 const silent = () => new FunctionModel(() => "");
 
@@ -55,7 +56,7 @@ async function talk(model: FunctionModel, options: Partial<AgentGraphOptions>, t
 }
 
 describe(`In ${TURNS} turns with a window of ${WINDOW} tokens, no turn fails`, () => {
-  it.each(IS_SLOW ? FAMILIES : FAMILIES.slice(0, 1))(
+  it.each(FAMILIES)(
     "where the summariser fails, and the model refuses in the words of %s",
     async (family) => {
       const model = new WindowModel({ window: WINDOW, family }, lookOnce);
@@ -130,6 +131,27 @@ describe("One huge message does not end the thread", () => {
     const shown = model.accepted.flat().find(({ text }) => text.includes("BEGIN"));
     expect(shown?.text).toMatch(/BEGIN.*shortened from \d+ characters.* END$/s);
     expect(model.refused).toEqual([]);
+  });
+
+  it.each(cases)("arguments of 1 MB (%s, the summariser %s)", async (family, _title, options) => {
+    const query = "word ".repeat(MEGABYTE / 5);
+    const model = new WindowModel({ window: 8_000, family }, ({ messages }) =>
+      messages.at(-1)?.text === "look" ? calls(["look", { size: 5, query }]) : "done",
+    );
+    const graph = createAgentGraph({ model, tools: [look], checkpointer: new MemorySaver(), ...options });
+    const thread = openThread(graph);
+    for (const text of ["hello", "look", "and now?", "thank you"])
+      expect((await thread.send(text)).error).toBeUndefined();
+    expect(model.refused).toEqual([]);
+  });
+
+  it(`a turn of ${ROUNDS} rounds`, async () => {
+    const model = new WindowModel({ window: WINDOW, family: "openai" }, ({ messages, index }) =>
+      index < ROUNDS ? calls(["look", { size: 100 }]) : String(messages.length),
+    );
+    const options = { maxIterations: 200, maxTokensBeforeSummary: 0 };
+    const { errors } = await talk(model, options, 1);
+    expect(errors).toEqual([]);
   });
 });
 
@@ -224,6 +246,22 @@ describe("Few requests are made in each turn", () => {
     expect(Math.max(...counts)).toBeLessThanOrEqual(6);
     // Most turns have no attempt.
     expect(counts.reduce((sum, count) => sum + count, 0)).toBeLessThanOrEqual(TURNS * 4);
+  });
+
+  it("for the summary of a message of 1 MB", async () => {
+    const summaryModel = shortSummariser();
+    const model = new FunctionModel(() => "done");
+    const graph = createAgentGraph({
+      model,
+      summaryModel,
+      maxTokensBeforeSummary: 4_000,
+      checkpointer: new MemorySaver(),
+    });
+    const thread = openThread(graph);
+    for (const text of ["hello", "text ".repeat(MEGABYTE / 5), "and now?", "thank you"])
+      await thread.send(text);
+    expect(summaryModel.requests.length).toBeGreaterThan(0);
+    expect(summaryModel.requests.length).toBeLessThanOrEqual(16);
   });
 
   it("where the summariser has a smaller window than the steps", async () => {

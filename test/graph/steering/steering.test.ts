@@ -483,6 +483,13 @@ describe("the cost", () => {
   }
   const model = () => scripted(calls(["work"]), calls(["work"]), "done");
 
+  it("is one read for each request, and one at the end of the turn", async () => {
+    const store = new CountingStore();
+    const thread = steeredThread({ model: model(), tools: [acting("work")] }, store);
+    await thread.say("go");
+    expect(store.reads).toBe(4);
+  });
+
   it("is nothing with `steering: false`", async () => {
     const store = new CountingStore();
     const thread = steeredThread({ model: model(), tools: [acting("work")], steering: false }, store);

@@ -138,6 +138,13 @@ const OTHERS: readonly (readonly [title: string, value: unknown])[] = [
 ];
 
 const TEXTS = Object.entries<string>({
+  "numbers that JSON.stringify never writes":
+    '{"a":-0,"b":1e999,"c":[{"lc":2,"type":"constructor","id":["Set"],"args":[[-0,1e999]]}]}',
+  "such numbers in a message": JSON.stringify(human({ additional_kwargs: { a: 123 } })).replace(
+    "123",
+    "[-0,1e999,-1e999]",
+  ),
+  "such numbers beside `lc`": '{"lc":5,"a":-0,"b":1e999}',
   "repeated keys": '{"a":1,"a":{"lc":2,"type":"undefined"},"b":1}',
   spaces: ' { "a" : [ 1 , 2 ] } ',
   "a byte order mark": '\ufeff{"a":1}',
