@@ -53,11 +53,7 @@ export async function askModel<Request extends AgentRequest, Answer>(
   const response = { model, maxFallbackAttempts: maxStreamFallbackAttempts, isInThread };
   const guarded = guardedModel(model, {
     ...answerGuard({ ...response, shown: new Set() }, config),
-    // Another middleware can leave messages out of the request.
-    takenCallIds: () => {
-      const known = new Set([...request.state.messages, ...history]);
-      return new Set([...known].flatMap(callsOf).map(({ id }) => id));
-    },
+    takenCallIds: () => callIdsOf(request.state.messages, history),
   });
   const messages = withSystemFirst(request.systemMessage, history);
   const prepare = (form: InputForm) => prepareModelInput(messages, { ...form, maxToolCallsFromHistory });
@@ -134,6 +130,15 @@ function partsOf(input: BaseMessage[]): Pick<AgentRequest, "messages" | "systemM
   return first?.type === "system"
     ? { messages, systemMessage: first as SystemMessage }
     : { messages: input, systemMessage: new SystemMessage("") };
+}
+
+/** The ids of all calls. Another middleware can leave messages of the state out of the request. */
+function callIdsOf(stored: readonly BaseMessage[], sent: readonly BaseMessage[]): ReadonlySet<string> {
+  const ids = new Set<string>();
+  const others = sent.filter((message, index) => message !== stored[index]);
+  for (const messages of [stored, others])
+    for (const message of messages) for (const { id } of callsOf(message)) ids.add(id);
+  return ids;
 }
 
 /** As blocks, because those of the agent can have marks for a provider's prompt cache. */
