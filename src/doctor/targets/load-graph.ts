@@ -9,7 +9,7 @@ import { importOptional } from "../../shared/import-optional.js";
 import { parseJson } from "../../shared/json.js";
 import { didYouMean } from "../../shared/text.js";
 import { isRecord } from "../../shared/values.js";
-import { compiledGraphOf } from "../../threads/langgraph/swap-channel.js";
+import { compiledGraphOf, type ForeignGraph } from "../../threads/langgraph/swap-channel.js";
 import { importPackage, reasonOf, UsageError } from "./target.js";
 
 interface GraphPlace {
@@ -29,7 +29,7 @@ export function isGraphNamed({ spec, folder }: Pick<GraphPlace, "spec" | "folder
 }
 
 /** @throws UsageError if there is no such graph, or if it cannot be loaded. */
-export async function loadGraph({ spec, folder, environment }: GraphPlace): Promise<object> {
+export async function loadGraph({ spec, folder, environment }: GraphPlace): Promise<ForeignGraph> {
   const place = spec?.includes(":") ? { spec, folder } : await findInConfig(spec, folder, environment);
   const at = place.spec.lastIndexOf(":");
   const [file, name] = [place.spec.slice(0, at), place.spec.slice(at + 1) || "default"];
