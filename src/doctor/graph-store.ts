@@ -43,7 +43,7 @@ import {
   unwrapped,
   writeMessages,
 } from "../threads/langgraph/swap-channel.js";
-import { isAddedBetweenRuns, isForked, walkLeftovers } from "../threads/leftovers.js";
+import { historyIn, isAddedBetweenRuns, isForked, walkLeftovers } from "../threads/leftovers.js";
 import {
   checkpointsOf,
   isBeforeModel,
@@ -241,7 +241,7 @@ async function readThread(
     updatedAt: checkpoint.ts,
     status: waits ? "interrupted" : hasFailedTask(tuple) ? "error" : "idle",
     content: contentOf(messages, own),
-    endedRuns: messages === undefined ? [] : await findEndedRuns(opened, tuple),
+    endedRuns: messages === undefined ? [] : await findEndedRuns(opened, tuple, messages),
     openTasks: graph && openTasksOf({ ...shown }),
     otherChannels: Object.keys(checkpoint.channel_values).filter(isOtherChannel),
     otherGraph,
@@ -270,20 +270,24 @@ async function readTolerantly(
 
 /** The list of a checkpoint, without the writes of its tasks. Undefined if it has none. */
 async function listAt(
-  { graph, saver }: Opened,
+  opened: Opened,
   { checkpoint, config }: CheckpointTuple,
 ): Promise<readonly unknown[] | undefined> {
-  const stored = unwrapped(checkpoint.channel_values[MESSAGES]);
-  if (Array.isArray(stored)) return stored;
-  const channel = graph?.channels[MESSAGES];
-  if (stored !== undefined || (graph && !isDeltaChannel(channel))) return undefined;
-  // The channel stores only what was added, so its value is made from earlier checkpoints. Its own reducer shows what
-  // the user's code sees, even if that list is broken. Ours does not throw for a removal of an unknown message.
-  for (const read of [channel, undefined]) {
-    const list = await readDelta(saver, config, read as DeltaChannel<BaseMessage[]> | undefined).catch(
-      () => undefined,
-    );
-    if (Array.isArray(list)) return list;
+  const stored = checkpoint.channel_values[MESSAGES];
+  const list = stored === undefined ? await deltaAt(opened, config) : unwrapped(stored);
+  return Array.isArray(list) ? list : undefined;
+}
+
+/**
+ * The list of a checkpoint that stores only what was added: its value is made from earlier checkpoints. Its own reducer
+ * shows what the user's code sees, even if that list is broken. Ours does not throw for a removal of an unknown message.
+ */
+async function deltaAt({ graph, saver }: Opened, config: RunnableConfig): Promise<unknown> {
+  const own = graph?.channels[MESSAGES];
+  if (graph !== undefined && !isDeltaChannel(own)) return undefined;
+  for (const channel of [own as DeltaChannel<BaseMessage[]> | undefined, undefined]) {
+    const list = await readDelta(saver, config, channel).catch(() => undefined);
+    if (list !== undefined) return list;
   }
   return undefined;
 }
@@ -412,27 +416,25 @@ const CHECKPOINTS_TO_READ = 1000;
  * Walks back from the latest checkpoint to the one in which the first call without a result was made, and over all runs
  * that ended before they looked for leftovers themselves.
  */
-async function findEndedRuns(opened: Opened, tuple: CheckpointTuple): Promise<readonly EndedRun[]> {
+async function findEndedRuns(
+  opened: Opened,
+  { checkpoint, ...tuple }: CheckpointTuple,
+  list: readonly unknown[],
+): Promise<readonly EndedRun[]> {
   const found: EndedRun[] = [];
-  const { saver } = opened;
-  const hydrated = async (one: CheckpointTuple): Promise<CheckpointTuple> => {
-    const list = await listAt(opened, one);
-    const channel_values = { ...one.checkpoint.channel_values, [MESSAGES]: list ?? [] };
-    return { ...one, checkpoint: { ...one.checkpoint, channel_values } };
-  };
-  const read = async (config: RunnableConfig) => {
-    const one = await saver.getTuple(config);
-    return one && hydrated(one);
-  };
-  const latest = await hydrated(tuple);
-  const checkpoints = { ...checkpointsOf(saver, latest), read };
-  const wanted = idsOfUnansweredCalls(latest);
+  const channel_values = { ...checkpoint.channel_values, [MESSAGES]: list };
+  const latest = { ...tuple, checkpoint: { ...checkpoint, channel_values } };
+  const readDelta = (config: RunnableConfig) => deltaAt(opened, config);
+  const checkpoints = { ...checkpointsOf(opened.saver, latest), readDelta };
+  const open = unansweredCalls(messagesAmong(list).filter((message) => !isPlaceholder(message)));
+  const wanted = new Set([...open.dangling, ...open.pending].map(({ group }) => group.head.id));
   /** Whether a run that comes next looks no further. Beyond, only results are looked for. */
   let isPassed = false;
-  const goesOn = (checkpoint: CheckpointTuple): boolean => {
+  const goesOn = async (checkpoint: CheckpointTuple): Promise<boolean> => {
     isPassed ||=
       !isAddedBetweenRuns(checkpoint) && !waitsForNode(checkpoint, "patch") && !isBeforeModel(checkpoint);
-    return !isPassed || messagesOf(checkpoint).some(({ id }) => wanted.has(id));
+    if (!isPassed || wanted.size === 0) return !isPassed;
+    return messagesAmong(await historyIn(checkpoint, checkpoints)).some(({ id }) => wanted.has(id));
   };
   const ended = { input: {}, checkpoints, ownState: { keys: [] } };
   for await (const { step, left, lost } of walkLeftovers(ended, CHECKPOINTS_TO_READ, goesOn)) {
@@ -457,18 +459,6 @@ async function findEndedRuns(opened: Opened, tuple: CheckpointTuple): Promise<re
 
 const hasLeftSomething = ({ written, interrupts, unstarted, nodes }: EndedRun): boolean =>
   written.length + interrupts.length + unstarted.length > 0 || endsAfterModel(nodes);
-
-/** The ids of the messages whose calls have no result of their tool. */
-function idsOfUnansweredCalls(checkpoint: CheckpointTuple): ReadonlySet<string | undefined> {
-  const { dangling, pending } = unansweredCalls(
-    messagesOf(checkpoint).filter((message) => !isPlaceholder(message)),
-  );
-  return new Set([...dangling, ...pending].map(({ group }) => group.head.id));
-}
-
-function messagesOf({ checkpoint }: CheckpointTuple) {
-  return messagesAmong(checkpoint.channel_values[MESSAGES]);
-}
 
 /** Whether a channel is one of the user, besides the messages. LangGraph's own have a colon or underscores in their names. */
 function isOtherChannel(name: string): boolean {

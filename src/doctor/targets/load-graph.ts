@@ -98,30 +98,24 @@ async function addVariables(
 }
 
 async function importGraphFile(path: string, file: string, folder: string): Promise<Record<string, unknown>> {
-  const address = pathToFileURL(path).href;
-  const isTypeScript = /\.[cm]?tsx?$/.test(path);
-  const missing = isTypeScript ? await registerTsx(folder) : undefined;
+  // Newer versions of Node can load simple files without it.
+  const missing = /\.[cm]?tsx?$/.test(path) ? await registerTsx(folder) : "";
   try {
-    const loading = importOptional<Record<string, unknown>>(address);
+    const loading = importOptional<Record<string, unknown>>(pathToFileURL(path).href);
     return { ...(await loading) };
   } catch (error) {
-    const needsTsx =
-      missing !== undefined &&
-      /ERR_UNKNOWN_FILE_EXTENSION|ERR_UNSUPPORTED|ERR_INVALID_TYPESCRIPT|ERR_MODULE_NOT_FOUND/.test(
-        String(Object(error).code),
-      );
-    throw needsTsx ? missing : new UsageError(`The graph file ${file} cannot be loaded: ${reasonOf(error)}`);
+    throw new UsageError(`The graph file ${file} cannot be loaded: ${reasonOf(error)}${missing}`);
   }
 }
 
-/** Returns what to say if the package is missing: newer versions of Node can load simple files without it. */
-async function registerTsx(folder: string): Promise<UsageError | undefined> {
+/** Returns what to say if the package is missing. */
+async function registerTsx(folder: string): Promise<string> {
   const wanted = { folder, why: "Loading a graph in TypeScript", path: "./esm/api" };
   try {
     (await importPackage<{ register: () => unknown }>("tsx", wanted)).register();
-    return undefined;
+    return "";
   } catch (error) {
-    if (UsageError.isInstance(error)) return error;
+    if (UsageError.isInstance(error)) return ` ${error.message}`;
     throw error;
   }
 }
