@@ -1,6 +1,7 @@
 /** Carries out a plan, and takes it back. */
 
 import { randomUUID } from "node:crypto";
+import { amount } from "../shared/text.js";
 import type { ThreadReport } from "./finding.js";
 import { type DiagnoseOptions, reportOn } from "./findings.js";
 import { placeOf, type ThreadPlace } from "./graph-store.js";
@@ -115,14 +116,12 @@ export async function applyRepair(
     return { ...base, kind: "skipped", reason: plan.reason, description: plan.description };
   const { before, after, steps, unplaced } = plan;
   const id = randomUUID();
+  const stamp = () => ({ schemaVersion: 1, id, time: now().toISOString(), threadId }) as const;
   const afterHash = hashList(after);
   await receipt.append({
-    schemaVersion: 1,
+    ...stamp(),
     kind: "intent",
-    id,
-    time: now().toISOString(),
     target: store.target,
-    threadId,
     namespace,
     checkpointId,
     steps,
@@ -133,24 +132,15 @@ export async function applyRepair(
     afterLength: after.length,
   });
   const write = { expectedCheckpointId: checkpointId ?? undefined, messages: after, asNode };
-  const { thread, ...written } = await writeList(store, ref, write, afterHash);
+  let { thread, ...result } = await writeList(store, ref, write, afterHash);
   const rest = thread && planFor(thread, { harvest: false });
-  const result =
-    rest?.kind === "write"
-      ? failed(`The thread still needs a repair: ${rest.steps[0]?.description}`, thread)
-      : written;
-  await receipt.append({
-    schemaVersion: 1,
-    kind: "result",
-    id,
-    time: now().toISOString(),
-    threadId,
-    ...result,
-  });
+  if (rest?.kind === "write")
+    result = failed(`The thread still needs a repair: ${rest.steps[0]?.description}`, thread);
+  await receipt.append({ ...stamp(), kind: "result", ...result });
   if (result.outcome === "moved") return { ...base, kind: "moved" };
   if (result.outcome === "busy") return { ...base, ...BUSY };
   if (thread === undefined || result.error !== null)
-    return { ...base, kind: "failed", error: String(result.error) };
+    return { ...base, kind: "failed", error: result.error ?? "" };
   const report = reportOn(thread, options);
   return { ...base, kind: "repaired", checkpointId: result.checkpointId, steps, report };
 }
@@ -169,7 +159,7 @@ function failed(error: string, thread?: StoredThread): Written {
 }
 
 /**
- * Writes a list, reads the thread back and compares. Never throws.
+ * Writes a list, reads the thread back and compares.
  *
  * @returns The thread only if it has the list.
  */
@@ -311,6 +301,5 @@ const CHANGED =
 function describeMove(since: readonly unknown[] | undefined): string {
   if (since === undefined)
     return "The messages of the thread have changed since the repair, so it was not restored. They are in the receipt.";
-  const count = since.length === 1 ? "1 message" : `${since.length} messages`;
-  return `The thread has got ${count} since the repair, so it was not restored. With \`force\`, they stay after the restored messages.`;
+  return `The thread has got ${amount(since.length, "message")} since the repair, so it was not restored. With \`force\`, they stay after the restored messages.`;
 }

@@ -98,8 +98,9 @@ async function addVariables(
 }
 
 async function importGraphFile(path: string, file: string, folder: string): Promise<Record<string, unknown>> {
+  const isTypeScript = /\.[cm]?tsx?$/.test(path);
   // Newer versions of Node can load simple files without it.
-  const missing = /\.[cm]?tsx?$/.test(path) ? await registerTsx(folder) : "";
+  const missing = isTypeScript ? await registerTsx(folder).catch((error) => ` ${reasonOf(error)}`) : "";
   try {
     const loading = importOptional<Record<string, unknown>>(pathToFileURL(path).href);
     return { ...(await loading) };
@@ -108,14 +109,8 @@ async function importGraphFile(path: string, file: string, folder: string): Prom
   }
 }
 
-/** Returns what to say if the package is missing. */
 async function registerTsx(folder: string): Promise<string> {
   const wanted = { folder, why: "Loading a graph in TypeScript", path: "./esm/api" };
-  try {
-    (await importPackage<{ register: () => unknown }>("tsx", wanted)).register();
-    return "";
-  } catch (error) {
-    if (UsageError.isInstance(error)) return ` ${error.message}`;
-    throw error;
-  }
+  (await importPackage<{ register: () => unknown }>("tsx", wanted)).register();
+  return "";
 }
