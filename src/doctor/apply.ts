@@ -1,12 +1,22 @@
 /** Carries out a plan, and takes it back. */
 
 import { randomUUID } from "node:crypto";
+import { amount } from "../shared/text.js";
 import type { ThreadReport } from "./finding.js";
 import { type DiagnoseOptions, reportOn } from "./findings.js";
 import { placeOf, type ThreadPlace } from "./graph-store.js";
 import { planFor, type RepairPlan, type RepairStep, type SkipReason, skipOf } from "./plan.js";
 import type { ReceiptEntry, ReceiptIntent, ReceiptResult, ReceiptWriter } from "./receipt.js";
-import { errorText, hashList, type ThreadStore, toStoredJson, valuesOf } from "./thread-store.js";
+import {
+  errorText,
+  hashList,
+  type StoredThread,
+  type ThreadRef,
+  type ThreadStore,
+  type ThreadWrite,
+  toStoredJson,
+  valuesOf,
+} from "./thread-store.js";
 
 /** What became of a repair of one thread. */
 export type RepairOutcome = {
@@ -99,21 +109,20 @@ export async function applyRepair(
   const { store, ref } = placeOf(place);
   // If the process dies in between, a second run finishes the work: a thread that was written needs no repair, and
   // another one gets the same plan.
-  const base = { schemaVersion: 1, threadId: plan.threadId, namespace: plan.namespace } as const;
+  const { threadId, namespace, checkpointId } = plan;
+  const base = { schemaVersion: 1, threadId, namespace } as const;
   if (plan.kind === "nothing") return { ...base, kind: "nothing" };
   if (plan.kind === "skip")
     return { ...base, kind: "skipped", reason: plan.reason, description: plan.description };
-  const { before, after, steps, unplaced, checkpointId } = plan;
+  const { before, after, steps, unplaced } = plan;
   const id = randomUUID();
+  const stamp = () => ({ schemaVersion: 1, id, time: now().toISOString(), threadId }) as const;
   const afterHash = hashList(after);
   await receipt.append({
-    schemaVersion: 1,
+    ...stamp(),
     kind: "intent",
-    id,
-    time: now().toISOString(),
     target: store.target,
-    threadId: plan.threadId,
-    namespace: plan.namespace,
+    namespace,
     checkpointId,
     steps,
     unplaced,
@@ -122,33 +131,48 @@ export async function applyRepair(
     afterHash,
     afterLength: after.length,
   });
-  const settle = async (result: Pick<ReceiptResult, "outcome" | "checkpointId" | "error">): Promise<void> =>
-    receipt.append({
-      schemaVersion: 1,
-      kind: "result",
-      id,
-      time: now().toISOString(),
-      threadId: plan.threadId,
-      ...result,
-    });
-  const fail = async (error: string, at: string | null): Promise<RepairOutcome> => {
-    await settle({ outcome: "failed", checkpointId: at, error });
-    return { ...base, kind: "failed", error };
-  };
+  const write = { expectedCheckpointId: checkpointId ?? undefined, messages: after, asNode };
+  let { thread, ...result } = await writeList(store, ref, write, afterHash);
+  const rest = thread && planFor(thread, { harvest: false });
+  if (rest?.kind === "write")
+    result = failed(`The thread still needs a repair: ${rest.steps[0]?.description}`, thread);
+  await receipt.append({ ...stamp(), kind: "result", ...result });
+  if (result.outcome === "moved") return { ...base, kind: "moved" };
+  if (result.outcome === "busy") return { ...base, ...BUSY };
+  if (thread === undefined || result.error !== null)
+    return { ...base, kind: "failed", error: result.error ?? "" };
+  const report = reportOn(thread, options);
+  return { ...base, kind: "repaired", checkpointId: result.checkpointId, steps, report };
+}
 
+const BUSY = {
+  kind: "skipped",
+  reason: "busy",
+  description: "A run of the thread has begun. Nothing was written.",
+} as const;
+
+/** What became of a write, as a receipt has it. */
+type Written = Pick<ReceiptResult, "outcome" | "checkpointId" | "error">;
+
+function failed(error: string, thread?: StoredThread): Written {
+  return { outcome: "failed", checkpointId: thread?.checkpointId ?? null, error };
+}
+
+/**
+ * Writes a list, reads the thread back and compares.
+ *
+ * @returns The thread only if it has the list.
+ */
+async function writeList(
+  store: ThreadStore,
+  ref: ThreadRef,
+  write: ThreadWrite,
+  hash: string,
+): Promise<Written & { readonly thread?: StoredThread }> {
   let problem: string | undefined;
   try {
-    const outcome = await store.write(ref, {
-      expectedCheckpointId: checkpointId ?? undefined,
-      messages: after,
-      asNode,
-    });
-    if (outcome.kind !== "written") {
-      await settle({ outcome: outcome.kind, checkpointId: null, error: null });
-      if (outcome.kind === "moved") return { ...base, kind: "moved" };
-      const description = "A run of the thread has begun. Nothing was written.";
-      return { ...base, kind: "skipped", reason: "busy", description };
-    }
+    const { kind } = await store.write(ref, write);
+    if (kind !== "written") return { outcome: kind, checkpointId: null, error: null };
   } catch (error) {
     // The answer of a store can be lost after it has written, so the thread itself decides.
     problem = errorText(error);
@@ -156,20 +180,16 @@ export async function applyRepair(
   const thread = await store.read(ref).catch(errorText);
   if (typeof thread === "string") {
     const before = problem === undefined ? "" : `${problem} `;
-    return fail(`${before}The thread cannot be read back: ${thread}`, null);
+    return failed(`${before}The thread cannot be read back: ${thread}`);
   }
-  const written = thread.checkpointId ?? null;
-  if (thread.content.kind !== "read") {
-    const reason = "reason" in thread.content ? thread.content.reason : "it has no messages";
-    return fail(problem ?? `The thread cannot be read after the write: ${reason}`, written);
-  }
-  if (hashList(thread.content.messages) !== afterHash)
-    return fail(problem ?? "The thread does not have the messages that were written.", written);
-  const rest = planFor(thread, { harvest: false });
-  if (rest.kind === "write")
-    return fail(problem ?? `The thread still needs a repair: ${rest.steps[0]?.description}`, written);
-  await settle({ outcome: "written", checkpointId: written, error: null });
-  return { ...base, kind: "repaired", checkpointId: written, steps, report: reportOn(thread, options) };
+  const { checkpointId = null, content } = thread;
+  if (hashList(valuesOf(thread) ?? []) === hash)
+    return { outcome: "written", checkpointId, error: null, thread };
+  const reason =
+    "reason" in content
+      ? `The thread cannot be read after the write: ${content.reason}`
+      : "The thread does not have the messages that were written.";
+  return failed(problem ?? reason, thread);
 }
 
 /*
@@ -230,13 +250,14 @@ export async function* undo(
   entries: readonly ReceiptEntry[],
   options: UndoOptions = {},
 ): AsyncGenerator<UndoOutcome> {
-  const intents = entries.filter((entry) => entry.kind === "intent");
-  const results = entries.filter((entry) => entry.kind === "result");
   // Where somebody else was faster, the repair has written nothing.
-  const moved = results.filter(({ outcome }) => outcome === "moved" || outcome === "busy");
-  const unwritten = new Set(moved.map(({ id }) => id));
-  for (const intent of intents.toReversed()) {
-    if (unwritten.has(intent.id)) continue;
+  const unwritten = new Set(
+    entries.flatMap((entry) =>
+      entry.kind === "result" && (entry.outcome === "moved" || entry.outcome === "busy") ? entry.id : [],
+    ),
+  );
+  for (const intent of entries.toReversed()) {
+    if (intent.kind !== "intent" || unwritten.has(intent.id)) continue;
     if (options.threadIds !== undefined && !options.threadIds.includes(intent.threadId)) continue;
     yield await undoOne(store, intent, options);
   }
@@ -247,7 +268,7 @@ async function undoOne(
   intent: ReceiptIntent,
   { force, asNode }: UndoOptions,
 ): Promise<UndoOutcome> {
-  const { threadId, namespace, before, beforeHash } = intent;
+  const { threadId, namespace, before, beforeHash, afterHash, afterLength } = intent;
   const base = { schemaVersion: 1, threadId, namespace } as const;
   const ref = { threadId, namespace };
   try {
@@ -257,21 +278,18 @@ async function undoOne(
     if (skip !== undefined) return { ...base, kind: "skipped", ...skip };
     const list = valuesOf(thread) ?? [];
     if (hashList(list) === beforeHash) return { ...base, kind: "unchanged" };
-    const since = messagesSince(list, intent);
+    // The messages that the thread has got since. The repaired ones are still at its beginning, or it is refused.
+    const isRepaired = hashList(list.slice(0, afterLength)) === afterHash;
+    const since = isRepaired ? list.slice(afterLength) : undefined;
     if (since === undefined || (since.length > 0 && !force))
       return { ...base, kind: "moved", description: describeMove(since) };
-    const outcome = await store.write(ref, {
-      expectedCheckpointId: thread.checkpointId,
-      messages: [...before, ...since],
-      asNode,
-    });
-    if (outcome.kind === "moved") return { ...base, kind: "moved", description: describeMove(undefined) };
-    if (outcome.kind === "busy")
-      return { ...base, kind: "skipped", reason: "busy", description: "A run of the thread has begun." };
-    const restored = await store.read(ref);
-    if (hashList(valuesOf(restored) ?? []) !== hashList([...before, ...since]))
-      return { ...base, kind: "failed", error: "The thread does not have the messages that were written." };
-    return { ...base, kind: "restored", checkpointId: restored.checkpointId ?? null };
+    const messages = [...before, ...since];
+    const write = { expectedCheckpointId: thread.checkpointId, messages, asNode };
+    const { outcome, checkpointId, error } = await writeList(store, ref, write, hashList(messages));
+    if (outcome === "moved") return { ...base, kind: "moved", description: describeMove(undefined) };
+    if (outcome === "busy") return { ...base, ...BUSY };
+    if (error !== null) return { ...base, kind: "failed", error };
+    return { ...base, kind: "restored", checkpointId };
   } catch (error) {
     return { ...base, kind: "failed", error: errorText(error) };
   }
@@ -280,18 +298,8 @@ async function undoOne(
 const CHANGED =
   "The messages in the receipt are not those that the repair has written down, so they were not restored.";
 
-/** The messages that the thread got after the repair. Undefined if the repaired ones are not at its beginning any more. */
-function messagesSince(
-  list: readonly unknown[],
-  { afterHash, afterLength }: ReceiptIntent,
-): readonly unknown[] | undefined {
-  if (hashList(list.slice(0, afterLength)) !== afterHash) return undefined;
-  return list.slice(afterLength);
-}
-
 function describeMove(since: readonly unknown[] | undefined): string {
   if (since === undefined)
     return "The messages of the thread have changed since the repair, so it was not restored. They are in the receipt.";
-  const count = since.length === 1 ? "1 message" : `${since.length} messages`;
-  return `The thread has got ${count} since the repair, so it was not restored. With \`force\`, they stay after the restored messages.`;
+  return `The thread has got ${amount(since.length, "message")} since the repair, so it was not restored. With \`force\`, they stay after the restored messages.`;
 }

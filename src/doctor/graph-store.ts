@@ -3,7 +3,13 @@
 import { types } from "node:util";
 import type { BaseMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
-import type { BaseCheckpointSaver, Checkpoint, CheckpointTuple, StateSnapshot } from "@langchain/langgraph";
+import type {
+  BaseCheckpointSaver,
+  Checkpoint,
+  CheckpointTuple,
+  DeltaChannel,
+  StateSnapshot,
+} from "@langchain/langgraph";
 import { InvalidSettingError, TetherError } from "../errors.js";
 import { unansweredCalls } from "../history/open-calls.js";
 import { convertMessage } from "../history/read-messages.js";
@@ -37,7 +43,7 @@ import {
   unwrapped,
   writeMessages,
 } from "../threads/langgraph/swap-channel.js";
-import { isAddedBetweenRuns, isForked, walkLeftovers } from "../threads/leftovers.js";
+import { historyIn, isAddedBetweenRuns, isForked, walkLeftovers } from "../threads/leftovers.js";
 import {
   checkpointsOf,
   isBeforeModel,
@@ -46,20 +52,20 @@ import {
   withUniqueVersions,
 } from "../threads/watch-checkpointer.js";
 import { readList } from "./examine.js";
+import { mendedBy, openTasksOf, stepTasksOf } from "./read-state.js";
 import {
   type EndedRun,
   errorText,
-  hasMetadata,
-  type OpenTask,
+  type FoundThread,
   type StepSelection,
-  type StoredMessages,
   type StoredThread,
+  selectThreads,
   type ThreadRef,
   type ThreadSelection,
-  type ThreadStatus,
   type ThreadStep,
   type ThreadStore,
   type ThreadWrite,
+  threadOfList,
   type WriteOutcome,
 } from "./thread-store.js";
 
@@ -102,38 +108,32 @@ export interface GraphStoreOptions {
  * }
  * ```
  */
-export function createGraphStore(options: GraphStoreOptions): ThreadStore {
-  const opened = openGraph(options.graph, options.checkpointer);
-  return {
-    ...readingStore(opened, options),
-    canWrite: true,
-    write: (ref, write) => writeThread(opened, ref, write),
-  };
+export function createGraphStore({ graph, checkpointer, ...options }: GraphStoreOptions): ThreadStore {
+  return storeOf(openGraph(graph, checkpointer), options);
 }
 
-/**
- * The threads of a checkpointer whose graph nobody has at hand. They can only be read, and nothing is known of the nodes
- * that ran or run next, apart from what the checkpoints say.
- */
-export function createSaverStore({
-  checkpointer: saver,
-  ...options
-}: Omit<GraphStoreOptions, "graph"> & { readonly checkpointer: BaseCheckpointSaver }): ThreadStore {
-  return readingStore({ graph: undefined, saver }, options);
+/** What threads are read with. */
+interface Opened {
+  /** Undefined: nobody has the graph at hand. Threads can then only be read, and only their checkpoints tell of nodes. */
+  readonly graph: ForeignGraph | undefined;
+  readonly saver: BaseCheckpointSaver;
 }
 
-function readingStore(
+/** The same, for what was opened before. */
+export function storeOf(
   opened: Opened,
-  { target = "graph", list, close }: Omit<GraphStoreOptions, "graph">,
+  { target = "graph", list, close }: Omit<GraphStoreOptions, "graph" | "checkpointer">,
 ): ThreadStore {
-  const items = opened.graph?.store;
+  const { graph, saver } = opened;
+  const items = graph?.store;
   return {
     target,
-    canWrite: false,
-    threads: (selection) => list?.(selection) ?? listThreads(opened.saver, selection),
+    canWrite: graph !== undefined,
+    threads: (selection) => list?.(selection) ?? selectThreads(listThreads(saver, selection), selection),
     read: (ref) => readThread(opened, ref),
-    write: async () => {
-      throw new Error("A thread is written through its graph, and none is named.");
+    write: async (ref, write) => {
+      if (graph === undefined) throw new Error("A thread is written through its graph, and none is named.");
+      return writeThread({ graph, saver }, ref, write);
     },
     steps: (ref, wanted) => readSteps(opened, ref, wanted),
     archived: hasMethods(items, "get")
@@ -145,30 +145,23 @@ function readingStore(
 
 /**
  * The threads of any checkpointer, and the subgraphs in them. A checkpointer has no method for this, so it reads every
- * checkpoint. Only what decides about a thread is kept: its latest checkpoint.
+ * checkpoint.
  */
 async function* listThreads(
   saver: BaseCheckpointSaver,
-  { threadIds, metadata, since, limit = Number.POSITIVE_INFINITY }: ThreadSelection,
-): AsyncGenerator<ThreadRef> {
+  { threadIds = [undefined] }: { readonly threadIds?: readonly (string | undefined)[] | undefined },
+): AsyncGenerator<FoundThread> {
   const met = new Set<string>();
-  const chosen = new Set<string>();
-  for (const thread_id of threadIds ?? [undefined]) {
-    const config = { configurable: thread_id === undefined ? {} : { thread_id } };
-    // The first checkpoint of a thread that is listed is its latest one.
-    for await (const tuple of saver.list(config)) {
-      const { thread_id: threadId, checkpoint_ns: namespace = "" } = { ...tuple.config.configurable };
+  for (const thread_id of threadIds)
+    for await (const { config, checkpoint, metadata } of saver.list({ configurable: { thread_id } })) {
+      const { thread_id: threadId, checkpoint_ns: namespace = "" } = { ...config.configurable };
       const key = JSON.stringify([threadId, namespace]);
+      // The first checkpoint of a thread that is listed is its latest one.
       if (typeof threadId !== "string" || met.has(key)) continue;
       met.add(key);
-      if (!hasMetadata({ ...tuple.metadata }, metadata)) continue;
-      if (since !== undefined && new Date(tuple.checkpoint.ts) < since) continue;
-      // The subgraphs of a thread can be listed before it, and after other threads.
-      if (!chosen.has(threadId) && chosen.size >= limit) continue;
-      chosen.add(threadId);
-      yield { threadId, namespace: String(namespace) };
+      const changedAt = Date.parse(checkpoint.ts);
+      yield { threadId, namespace: String(namespace), changedAt, metadata: { ...metadata } };
     }
-  }
 }
 
 /*
@@ -189,19 +182,8 @@ export interface GraphThread {
   readonly checkpointer?: BaseCheckpointSaver | undefined;
 }
 
-/** What threads are read with. */
-interface Opened {
-  /** Undefined: nobody has the graph at hand. */
-  readonly graph: ForeignGraph | undefined;
-  readonly saver: BaseCheckpointSaver;
-}
-
-interface OpenedGraph extends Opened {
-  readonly graph: ForeignGraph;
-}
-
 /** @throws InvalidSettingError if the graph or its checkpointer cannot be used. */
-function openGraph(given: unknown, checkpointer?: unknown): OpenedGraph {
+function openGraph(given: unknown, checkpointer?: unknown): Opened {
   const graph = compiledGraphOf(given);
   if (graph === undefined)
     throw InvalidSettingError.expected(
@@ -230,56 +212,48 @@ export function isGraphThread(value: object): value is GraphThread {
  */
 
 /** Contract: never throws for a thread that cannot be read, only if the checkpointer fails for every thread. */
-async function readThread({ graph, saver: given }: Opened, ref: ThreadRef): Promise<StoredThread> {
-  const { threadId, namespace } = ref;
+async function readThread(
+  { graph, saver: given }: Opened,
+  { threadId, namespace }: ThreadRef,
+): Promise<StoredThread> {
   const saver = pinMessages(given);
   const place = { configurable: { thread_id: threadId, checkpoint_ns: namespace } };
-  const base = { threadId, namespace, endedRuns: [], otherChannels: [], openTasks: undefined } as const;
+  const unread = { ...threadOfList([], threadId), namespace };
   const tuple = await saver.getTuple(place).catch(errorText);
-  if (typeof tuple === "string") {
-    const content = { kind: "unreadable", reason: tuple } as const;
-    return { ...base, checkpointId: undefined, status: "error", content };
-  }
-  if (tuple === undefined)
-    return { ...base, checkpointId: undefined, status: "idle", content: { kind: "none" } };
+  if (typeof tuple === "string")
+    return { ...unread, status: "error", content: { kind: "unreadable", reason: tuple } };
+  if (tuple === undefined) return { ...unread, content: { kind: "none" } };
 
+  const { checkpoint } = tuple;
   const opened = { graph, saver };
-  const list = await listAt(opened, tuple);
+  const messages = await listAt(opened, tuple);
   const isWhole = graph !== undefined && namespace === "";
-  const otherGraph = isWhole ? otherGraphReason(graph, tuple.checkpoint) : undefined;
-  // What this graph makes of a thread of another one says nothing about the thread.
-  const own = isWhole && otherGraph === undefined ? await readOwn({ graph, saver: given }, place) : undefined;
-  const shown = own?.kind === "read" ? own.state : await readTolerantly(opened, place);
-  const tasks = shown?.tasks.map(openTask);
-  const values = tuple.checkpoint.channel_values;
-  const content = contentOf(list, own);
+  const otherGraph = isWhole ? otherGraphReason(graph, checkpoint) : undefined;
+  // What the thread's own graph shows, as any code of the user would read it. What this graph makes of a thread of
+  // another one says nothing about the thread.
+  const isOwn = isWhole && otherGraph === undefined;
+  const own = isOwn ? await readSnapshot(graph, given, place).catch(errorText) : undefined;
+  const shown = typeof own === "object" ? own : await readTolerantly(opened, place);
+  const waits = waitingInterrupts(tuple).length > 0 || (graph && stopsBefore(graph, shown?.next ?? []));
   return {
-    threadId,
-    namespace,
-    checkpointId: tuple.checkpoint.id,
-    updatedAt: tuple.checkpoint.ts,
-    status: statusOf(graph, tuple, shown),
-    content,
-    endedRuns:
-      content.kind === "read" || content.kind === "bricked" ? await findEndedRuns(opened, tuple) : [],
-    openTasks: graph && (tasks ?? []).filter(({ node }) => shown?.next.includes(node)),
-    otherChannels: Object.keys(values).filter((name) => name !== MESSAGES && isOwnName(name)),
+    ...unread,
+    checkpointId: checkpoint.id,
+    updatedAt: checkpoint.ts,
+    status: waits ? "interrupted" : hasFailedTask(tuple) ? "error" : "idle",
+    content: contentOf(messages, own),
+    endedRuns: messages === undefined ? [] : await findEndedRuns(opened, tuple, messages),
+    openTasks: graph && openTasksOf({ ...shown }),
+    otherChannels: Object.keys(checkpoint.channel_values).filter(isOtherChannel),
     otherGraph,
     tellsStarts: true,
-    mendedBy: graph === undefined ? mendedByNodes(tuple) : mendedBy(Object.keys(graph.nodes)),
+    mendedBy: mendedByGraph(graph, checkpoint),
   };
 }
 
-type Own =
-  | { readonly kind: "read"; readonly state: StateSnapshot }
-  | { readonly kind: "failed"; readonly reason: string };
-
-/** What the thread's own graph shows, as any code of the user would read it. */
-function readOwn({ graph, saver }: OpenedGraph, place: RunnableConfig): Promise<Own> {
-  return readSnapshot(graph, saver, place).then(
-    (state) => ({ kind: "read", state }),
-    (error: unknown) => ({ kind: "failed", reason: errorText(error) }),
-  );
+/** @param own What the thread's own graph makes of it, or why it fails. */
+function contentOf(messages: readonly unknown[] | undefined, own: StateSnapshot | string | undefined) {
+  if (typeof own === "string") return { kind: "bricked", reason: own, messages } as const;
+  return messages === undefined ? ({ kind: "none" } as const) : ({ kind: "read", messages } as const);
 }
 
 /** Undefined without a graph, too. */
@@ -287,88 +261,61 @@ async function readTolerantly(
   { graph, saver }: Opened,
   place: RunnableConfig,
 ): Promise<StateSnapshot | undefined> {
-  return graph && readSnapshot(graph, saver, place, channelOf(graph)).catch(() => undefined);
-}
-
-function channelOf(graph: ForeignGraph): object {
-  return tolerantChannel(graph.channels[MESSAGES] ?? {}, (history, writes) =>
+  if (graph === undefined) return undefined;
+  const channel = tolerantChannel(graph.channels[MESSAGES] ?? {}, (history, writes) =>
     pairedMessagesDeltaReducer(history, writes),
   );
+  return readSnapshot(graph, saver, place, channel).catch(() => undefined);
 }
 
 /** The list of a checkpoint, without the writes of its tasks. Undefined if it has none. */
 async function listAt(
-  { graph, saver }: Opened,
+  opened: Opened,
   { checkpoint, config }: CheckpointTuple,
 ): Promise<readonly unknown[] | undefined> {
-  const stored = unwrapped(checkpoint.channel_values[MESSAGES]);
-  if (stored !== undefined) return Array.isArray(stored) ? stored : undefined;
-  if (graph === undefined) {
-    const list: unknown = await readDelta(saver, config).catch(() => undefined);
-    return Array.isArray(list) ? list : undefined;
-  }
-  if (!isDeltaChannel(graph.channels[MESSAGES])) return undefined;
-  // The channel stores only what was added, so its value is made from earlier checkpoints. Its own reducer shows what
-  // the user's code sees, even if that list is broken.
-  for (const channel of [undefined, channelOf(graph)]) {
-    // The second channel does not throw for a removal of an unknown message.
-    const state = await readSnapshot(graph, saver, config, channel).catch(() => undefined);
-    const list: unknown = state?.values[MESSAGES];
-    if (Array.isArray(list)) return list;
+  const stored = checkpoint.channel_values[MESSAGES];
+  const list = stored === undefined ? await deltaAt(opened, config) : unwrapped(stored);
+  return Array.isArray(list) ? list : undefined;
+}
+
+/**
+ * The list of a checkpoint that stores only what was added: its value is made from earlier checkpoints. Its own reducer
+ * shows what the user's code sees, even if that list is broken. Ours does not throw for a removal of an unknown message.
+ */
+async function deltaAt({ graph, saver }: Opened, config: RunnableConfig): Promise<unknown> {
+  const own = graph?.channels[MESSAGES];
+  if (graph !== undefined && !isDeltaChannel(own)) return undefined;
+  for (const channel of [own as DeltaChannel<BaseMessage[]> | undefined, undefined]) {
+    const list = await readDelta(saver, config, channel).catch(() => undefined);
+    if (list !== undefined) return list;
   }
   return undefined;
 }
 
-function contentOf(list: readonly unknown[] | undefined, own: Own | undefined): StoredMessages {
-  if (own?.kind === "failed") return { kind: "bricked", reason: own.reason, messages: list };
-  return list === undefined ? { kind: "none" } : { kind: "read", messages: list };
-}
-
-function statusOf(
-  graph: ForeignGraph | undefined,
-  tuple: CheckpointTuple,
-  shown: StateSnapshot | undefined,
-): ThreadStatus {
-  const isStopped = graph !== undefined && stopsBefore(graph, shown?.next ?? []);
-  if (waitingInterrupts(tuple).length > 0 || isStopped) return "interrupted";
-  return hasFailedTask(tuple) ? "error" : "idle";
-}
-
-function openTask({ id, name, error, interrupts }: StateSnapshot["tasks"][number]): OpenTask {
-  return {
-    id,
-    node: name,
-    error: error === undefined || error === null ? undefined : errorText(error),
-    interrupts,
-  };
-}
-
 /** See `ThreadStore.steps`. */
 async function readSteps(
-  opened: Opened,
+  { graph, saver: given }: Opened,
   { threadId, namespace }: ThreadRef,
   { from, limit }: StepSelection,
 ): Promise<readonly ThreadStep[]> {
+  const saver = pinMessages(given);
   const configurable = { thread_id: threadId, checkpoint_ns: namespace };
-  const graph = { graph: opened.graph, saver: pinMessages(opened.saver) };
-  const tuples: CheckpointTuple[] = [];
-  if (from !== undefined) {
-    const first = await graph.saver.getTuple({ configurable: { ...configurable, checkpoint_id: from } });
-    if (first === undefined) return [];
-    tuples.push(first);
-  }
-  const before = from === undefined ? {} : { before: { configurable: { checkpoint_id: from } } };
+  const at = { configurable: { ...configurable, checkpoint_id: from } };
+  const first = from === undefined ? undefined : await saver.getTuple(at);
+  if (from !== undefined && first === undefined) return [];
+  const tuples = first === undefined ? [] : [first];
   const count = limit - tuples.length;
-  if (count > 0)
-    for await (const tuple of graph.saver.list({ configurable }, { limit: count, ...before }))
-      tuples.push(tuple);
-  return Promise.all(tuples.map((tuple) => stepOf(graph, tuple)));
+  const which = { limit: count, ...(first !== undefined && { before: at }) };
+  if (count > 0) for await (const tuple of saver.list({ configurable }, which)) tuples.push(tuple);
+  return Promise.all(tuples.map((tuple) => stepOf({ graph, saver }, tuple)));
 }
 
 async function stepOf(opened: Opened, tuple: CheckpointTuple): Promise<ThreadStep> {
-  const { checkpoint, metadata = {}, config, parentConfig } = tuple;
+  const { checkpoint, metadata, config, parentConfig } = tuple;
   const shown = await readTolerantly(opened, config);
   const next = shown?.next ?? [...nodesToEnter(tuple), ...sentNodes(tuple)];
+  // A failed write has the id of its task, and not the name of its node.
+  const name = [...new Set(next)].join(" or ") || "a node";
   return {
     checkpointId: checkpoint.id,
     parentId: parentConfig?.configurable?.["checkpoint_id"],
@@ -376,19 +323,8 @@ async function stepOf(opened: Opened, tuple: CheckpointTuple): Promise<ThreadSte
     metadata: { ...metadata },
     messages: await listAt(opened, tuple),
     next,
-    tasks:
-      shown?.tasks.map((task) => ({
-        node: task.name,
-        result: Reflect.get(task, "result"),
-        error: openTask(task).error,
-      })) ??
-      failuresOf(tuple).map((error) => ({ node: nameOf(next), result: undefined, error: errorText(error) })),
+    tasks: stepTasksOf(shown?.tasks ?? failuresOf(tuple).map((error) => ({ name, error }))),
   };
-}
-
-/** A failed write has the id of its task, and not the name of its node. */
-function nameOf(nodes: readonly string[]): string {
-  return [...new Set(nodes)].join(" or ") || "a node";
 }
 
 /*
@@ -397,73 +333,58 @@ function nameOf(nodes: readonly string[]): string {
 
 /** See `ThreadStore.write`. */
 async function writeThread(
-  { graph, saver }: OpenedGraph,
+  { graph, saver }: Opened & { readonly graph: ForeignGraph },
   { threadId, namespace }: ThreadRef,
   { expectedCheckpointId, messages, asNode }: ThreadWrite,
 ): Promise<WriteOutcome> {
   if (namespace !== "")
     throw new Error("Expected a thread, got the state of a subgraph, which is never written.");
   const config = { configurable: { thread_id: threadId, checkpoint_ns: "" } };
-  const reading = pinMessages(saver);
-  const head = await reading.getTuple(config);
+  // It writes only while the checkpoint that is read here is the latest one.
+  const { saver: guarded } = guardHead({
+    saver: withUniqueVersions(pinMessages(saver)),
+    target: saver,
+    threadId,
+    signal: undefined,
+    messageIds: () => [],
+  });
+  const head = await guarded.getTuple(config);
   if (head?.checkpoint.id !== expectedCheckpointId)
     return { kind: "moved", checkpointId: head?.checkpoint.id };
   const foreign = head && otherGraphReason(graph, head.checkpoint);
   if (foreign !== undefined) throw new Error(foreign);
-  const list = routable(messages.map(asInstance));
-  let reason: unknown;
-  const known = nodesOf(graph);
+  const known = Object.keys(graph.nodes).filter((name) => !name.startsWith("__"));
   if (asNode !== undefined && !known.includes(asNode))
     throw new Error(`The graph has no node \`${asNode}\`. Its nodes are ${known.join(", ")}.`);
-  const nodes = candidates(head).filter((name) => known.includes(name));
-  for (const node of asNode === undefined ? [undefined, ...nodes] : [asNode]) {
-    const { saver: guarded } = guardHead({
-      saver: withUniqueVersions(reading),
-      target: saver,
-      threadId,
-      signal: undefined,
-      messageIds: () => [],
-    });
+  const list = routable(messages.map(asInstance));
+  const ran = latestNodes(head?.checkpoint).filter((name) => known.includes(name));
+  let reason: unknown;
+  for (const node of asNode === undefined ? [undefined, ...ran] : [asNode]) {
     try {
       const written = await writeMessages(graph, guarded, config, list, node);
       return { kind: "written", checkpointId: written.configurable?.["checkpoint_id"] };
     } catch (error) {
-      if (TetherError.isInstance(error) && error.code === "THREAD_MOVED") {
-        const latest = await saver.getTuple(config);
-        return { kind: "moved", checkpointId: latest?.checkpoint.id };
-      }
-      if (!isAboutNode(error)) throw error;
+      if (TetherError.isInstance(error) && error.code === "THREAD_MOVED")
+        return { kind: "moved", checkpointId: (await saver.getTuple(config))?.checkpoint.id };
+      // LangGraph cannot tell which of several nodes ran last, or none ran, or the graph has lost that node since.
+      const isAboutNode = /Ambiguous update|Node ".*" does not exist|No writers found for node/;
+      if (asNode !== undefined || !isAboutNode.test(errorText(error))) throw error;
       reason ??= error;
     }
   }
-  if (asNode !== undefined) throw reason;
   throw new Error(
     `${errorText(reason)}. Name the node that the thread is written as with --as-node (\`asNode\` in the library): ${known.join(", ")}.`,
   );
 }
 
-/** LangGraph cannot tell which of several nodes ran last, or none ran, or the graph has lost that node since. */
-function isAboutNode(error: unknown): boolean {
-  return /Ambiguous update|Node ".*" does not exist|No writers found for node/.test(errorText(error));
-}
-
-const nodesOf = ({ nodes }: OpenedGraph["graph"]): string[] =>
-  Object.keys(nodes).filter((name) => !name.startsWith("__"));
-
-/** The nodes that the latest superstep ran, or that wait to run. */
-function candidates(head: CheckpointTuple | undefined): string[] {
+/** The nodes that have run, the latest first. */
+function latestNodes({ versions_seen = {} }: Partial<Checkpoint> = {}): string[] {
   const latest = (seen: object) =>
     Math.max(...Object.values(seen).map((version) => Number.parseFloat(String(version))));
-  return nodesThatRan({ ...head?.checkpoint })
+  return Object.entries(versions_seen)
+    .filter(([name, seen]) => !name.startsWith("__") && Object.keys(seen).length > 0)
     .sort(([, one], [, other]) => latest(other) - latest(one))
     .map(([name]) => name);
-}
-
-/** The nodes that have run, each with the versions of the channels that it saw. */
-function nodesThatRan({ versions_seen = {} }: Partial<Checkpoint>): [name: string, seen: object][] {
-  return Object.entries(versions_seen).filter(
-    ([name, seen]) => !name.startsWith("__") && Object.keys(seen).length > 0,
-  );
 }
 
 /**
@@ -472,13 +393,9 @@ function nodesThatRan({ versions_seen = {} }: Partial<Checkpoint>): [name: strin
  */
 function routable(list: readonly unknown[]): readonly unknown[] {
   const { messages, foreign } = readList(list);
-  const isSound = foreign.length === 0 && messages.every(({ issue }) => issue === undefined);
-  return isSound
-    ? list
-    : pinJson(
-        messages.map(({ message }) => message),
-        list,
-      );
+  if (foreign.length === 0 && messages.every(({ issue }) => issue === undefined)) return list;
+  const readable = messages.map(({ message }) => message);
+  return pinJson(readable, list);
 }
 
 /** A message in its serialized form is stored in that form. */
@@ -499,27 +416,25 @@ const CHECKPOINTS_TO_READ = 1000;
  * Walks back from the latest checkpoint to the one in which the first call without a result was made, and over all runs
  * that ended before they looked for leftovers themselves.
  */
-async function findEndedRuns(opened: Opened, tuple: CheckpointTuple): Promise<readonly EndedRun[]> {
+async function findEndedRuns(
+  opened: Opened,
+  { checkpoint, ...tuple }: CheckpointTuple,
+  list: readonly unknown[],
+): Promise<readonly EndedRun[]> {
   const found: EndedRun[] = [];
-  const { saver } = opened;
-  const hydrated = async (one: CheckpointTuple): Promise<CheckpointTuple> => {
-    const list = await listAt(opened, one);
-    const channel_values = { ...one.checkpoint.channel_values, [MESSAGES]: list ?? [] };
-    return { ...one, checkpoint: { ...one.checkpoint, channel_values } };
-  };
-  const read = async (config: RunnableConfig) => {
-    const one = await saver.getTuple(config);
-    return one && hydrated(one);
-  };
-  const latest = await hydrated(tuple);
-  const checkpoints = { ...checkpointsOf(saver, latest), read };
-  const wanted = idsOfUnansweredCalls(latest);
+  const channel_values = { ...checkpoint.channel_values, [MESSAGES]: list };
+  const latest = { ...tuple, checkpoint: { ...checkpoint, channel_values } };
+  const readDelta = (config: RunnableConfig) => deltaAt(opened, config);
+  const checkpoints = { ...checkpointsOf(opened.saver, latest), readDelta };
+  const open = unansweredCalls(messagesAmong(list).filter((message) => !isPlaceholder(message)));
+  const wanted = new Set([...open.dangling, ...open.pending].map(({ group }) => group.head.id));
   /** Whether a run that comes next looks no further. Beyond, only results are looked for. */
   let isPassed = false;
-  const goesOn = (checkpoint: CheckpointTuple): boolean => {
+  const goesOn = async (checkpoint: CheckpointTuple): Promise<boolean> => {
     isPassed ||=
       !isAddedBetweenRuns(checkpoint) && !waitsForNode(checkpoint, "patch") && !isBeforeModel(checkpoint);
-    return !isPassed || messagesOf(checkpoint).some(({ id }) => wanted.has(id));
+    if (!isPassed || wanted.size === 0) return !isPassed;
+    return messagesAmong(await historyIn(checkpoint, checkpoints)).some(({ id }) => wanted.has(id));
   };
   const ended = { input: {}, checkpoints, ownState: { keys: [] } };
   for await (const { step, left, lost } of walkLeftovers(ended, CHECKPOINTS_TO_READ, goesOn)) {
@@ -527,12 +442,8 @@ async function findEndedRuns(opened: Opened, tuple: CheckpointTuple): Promise<re
     // Another branch has the other messages, or a run has passed them.
     const hasOnlyResults = isPassed || (await isForked(step, checkpoints).catch(() => false));
     const { history, interrupts, nodes, unstarted, removed } = left;
-    const run = {
-      checkpointId: checkpoint.checkpoint.id,
-      history,
-      removed,
-      otherChannels: writtenChannels(checkpoint).filter((name) => name !== "messages"),
-    };
+    const otherChannels = writtenChannels(checkpoint).filter(isOtherChannel);
+    const run = { checkpointId: checkpoint.checkpoint.id, history, removed, otherChannels };
     const kept = (written: readonly BaseMessage[]) => (hasOnlyResults ? written.filter(isResult) : written);
     const ofTasks = child === undefined ? "pending" : fate === "folded" ? "applied" : "discarded";
     const runs: EndedRun[] = [
@@ -549,36 +460,18 @@ async function findEndedRuns(opened: Opened, tuple: CheckpointTuple): Promise<re
 const hasLeftSomething = ({ written, interrupts, unstarted, nodes }: EndedRun): boolean =>
   written.length + interrupts.length + unstarted.length > 0 || endsAfterModel(nodes);
 
-/** The ids of the messages whose calls have no result of their tool. */
-function idsOfUnansweredCalls(checkpoint: CheckpointTuple): ReadonlySet<string | undefined> {
-  const { dangling, pending } = unansweredCalls(
-    messagesOf(checkpoint).filter((message) => !isPlaceholder(message)),
-  );
-  return new Set([...dangling, ...pending].map(({ group }) => group.head.id));
+/** Whether a channel is one of the user, besides the messages. LangGraph's own have a colon or underscores in their names. */
+function isOtherChannel(name: string): boolean {
+  return name !== MESSAGES && !name.includes(":") && !name.startsWith("__");
 }
 
-function messagesOf({ checkpoint }: CheckpointTuple) {
-  return messagesAmong(checkpoint.channel_values[MESSAGES]);
-}
-
-/** Whether a channel is one of the user. LangGraph's own have a colon or underscores in their names. */
-function isOwnName(name: string): boolean {
-  return !name.includes(":") && !name.startsWith("__");
-}
-
-/** The nodes of `createAgentGraph`, which are always there. */
-const AGENT_NODES = ["patch", "summarize", "model", "approve", "tools"];
-
-/** What mends the threads of a graph with these nodes. */
-export function mendedBy(nodes: readonly string[]): NonNullable<StoredThread["mendedBy"]> {
-  if (nodes.includes("tether.before_agent")) return "middleware";
-  return AGENT_NODES.every((name) => nodes.includes(name)) ? "agent" : "nobody";
-}
-
-/** What the nodes that ran tell of an agent of `createAgent`. The nodes of another graph do not tell it. */
-function mendedByNodes({ checkpoint: { versions_seen = {} } }: CheckpointTuple): StoredThread["mendedBy"] {
-  const ran = Object.keys(versions_seen);
-  return ran.includes("model_request") ? mendedBy(ran) : undefined;
+/** Without the graph, the nodes that ran tell of an agent of `createAgent`. Those of another graph do not tell it. */
+function mendedByGraph(
+  graph: ForeignGraph | undefined,
+  { versions_seen = {} }: Partial<Checkpoint>,
+): StoredThread["mendedBy"] {
+  const nodes = Object.keys(graph?.nodes ?? versions_seen);
+  return graph === undefined && !nodes.includes("model_request") ? undefined : mendedBy(nodes);
 }
 
 /**
@@ -590,16 +483,16 @@ function otherGraphReason(graph: ForeignGraph, checkpoint: Checkpoint): string |
   const { channels, nodes } = graph;
   const { channel_values } = checkpoint;
   const unknown = Object.keys(channel_values).filter(
-    (name) => name !== MESSAGES && isOwnName(name) && !Object.hasOwn(channels, name),
+    (name) => isOtherChannel(name) && !Object.hasOwn(channels, name),
   );
   if (unknown.length > 0)
     return `The thread has values that this graph does not know, and a write would drop them: ${unknown.join(", ")}. Name the graph that the thread belongs to.`;
-  const ran = nodesThatRan(checkpoint).map(([name]) => name);
+  const ran = latestNodes(checkpoint);
   if (ran.length > 0 && !ran.some((name) => Object.hasOwn(nodes, name)))
     return `Another graph has run the thread: its nodes were ${ran.join(", ")}, and this graph has none of them. Name the graph that the thread belongs to.`;
   const entry = unreachedEntry(graph, checkpoint);
   const missing = Object.keys(channels).filter(
-    (name) => name !== MESSAGES && isOwnName(name) && !(name in channel_values) && hasDefault(channels[name]),
+    (name) => isOtherChannel(name) && !(name in channel_values) && hasDefault(channels[name]),
   );
   if (entry !== undefined && missing.length > 0)
     return `Another graph has run the thread: each run of this graph begins at ${entry}, where the thread has never been, and a write would add values to it: ${missing.join(", ")}. Name the graph that the thread belongs to. If your graph has changed since, name it as it was.`;

@@ -1,11 +1,10 @@
 /** What a thread has when the next message of its user comes: what the next run recovers, closes and sends. */
 
-import { type BaseMessage, HumanMessage, type ToolMessage } from "@langchain/core/messages";
+import { type BaseMessage, HumanMessage } from "@langchain/core/messages";
 import { placeOfCall } from "../history/group.js";
 import { type UnansweredCall, unansweredCalls } from "../history/open-calls.js";
 import { reduceMessages } from "../history/reducer/reduce-messages.js";
 import { createPlaceholder, isPlaceholder, markRecoveredResult } from "../history/result.js";
-import { addToList } from "../shared/values.js";
 import { causesInAgent, leftoversInPlace, mayLackResponse } from "../threads/agent-leftovers.js";
 import { causeOfCall, placeMessages, recoverCalls } from "../threads/leftovers.js";
 import { leftoversOf, readList } from "./examine.js";
@@ -44,17 +43,17 @@ export function nextHistoryOf(thread: StoredThread, next: BaseMessage | null = n
   const unstarted = new Set(leftovers.flatMap((leftover) => leftover.unstarted));
   const causeInAgent = isOfAgent ? causesInAgent(calls, leftovers, history) : undefined;
   const guessed = new Set<BaseMessage>();
-  const results = calls.map((unanswered, index) => {
+  const results = calls.map((unanswered, index): [UnansweredCall, BaseMessage] => {
     const { call, group, place } = unanswered;
     const remains = found[index];
-    if (remains?.kind === "result") return markRecoveredResult(remains.result);
+    if (remains?.kind === "result") return [unanswered, markRecoveredResult(remains.result)];
     const cause = causeInAgent?.(unanswered) ?? causeOfCall(unanswered, remains, history, unstarted);
     const placeholder = createPlaceholder(call, cause, placeOfCall(group, place));
     const isGuess = causeInAgent === undefined && thread.tellsStarts !== true && next !== null;
     if (isGuess && remains === undefined && call.kind !== "invalid") guessed.add(placeholder);
-    return placeholder;
+    return [unanswered, placeholder];
   });
-  const messages = withResults(history, calls, results);
+  const messages = withResults(history, results);
   const known = new Set<BaseMessage>(stored);
   const kindOf = (message: BaseMessage): Addition =>
     message === next ? "next-message" : isPlaceholder(message) ? "closed" : "recovered";
@@ -73,25 +72,18 @@ const nextMessage = (): BaseMessage => new HumanMessage({ id: "next-message", co
 /** Puts each result after its message, before the results of later calls. What stands in another place stays there. */
 function withResults(
   history: readonly BaseMessage[],
-  calls: readonly UnansweredCall[],
-  results: readonly ToolMessage[],
+  results: readonly (readonly [UnansweredCall, BaseMessage])[],
 ): BaseMessage[] {
-  const inserted = new Map<number, BaseMessage[]>();
-  const replaced = new Map<number, BaseMessage>();
-  for (const [index, { group, place }] of calls.entries()) {
-    const { start, answeredAt } = group;
-    const [result, former] = [results[index], answeredAt[place]];
-    if (result === undefined) continue;
-    if (former !== undefined) {
-      if (!isPlaceholder(result)) replaced.set(former, result);
-      continue;
-    }
-    const earlier = answeredAt.slice(0, place);
-    let at = start + 1;
+  const messages = [...history];
+  const missing: (readonly [at: number, result: BaseMessage])[] = [];
+  for (const [{ group, place }, result] of results) {
+    const former = group.answeredAt[place];
+    const earlier = group.answeredAt.slice(0, place);
+    let at = group.start + 1;
     while (earlier.includes(at)) at += 1;
-    addToList(inserted, at, result);
+    if (former === undefined) missing.push([at, result]);
+    else if (!isPlaceholder(result)) messages[former] = result;
   }
-  return [...history.entries()]
-    .flatMap(([index, message]) => [...(inserted.get(index) ?? []), replaced.get(index) ?? message])
-    .concat(inserted.get(history.length) ?? []);
+  for (const [at, result] of missing.toReversed()) messages.splice(at, 0, result);
+  return messages;
 }

@@ -10,7 +10,7 @@ import { callIdOf, causeInHistory, createPlaceholder, isResult } from "../histor
 import { isSerializedForm } from "../history/storable.js";
 import { type Examination, examineThread, idIn, type OpenCall, storedValueOf } from "./examine.js";
 import type { RepairStepKind } from "./finding.js";
-import { type StoredThread, toStoredJson } from "./thread-store.js";
+import { type StoredThread, toStoredJson, valuesOf } from "./thread-store.js";
 
 /** The options of `planRepair`. */
 export interface PlanOptions {
@@ -29,11 +29,10 @@ export function planFor(thread: StoredThread, options: PlanOptions = {}): Repair
   const base = { schemaVersion: 1, threadId, namespace, checkpointId: thread.checkpointId ?? null } as const;
   const skip = skipOf(thread);
   if (skip !== undefined) return { ...base, kind: "skip", ...skip };
-  if (content.kind === "none" || content.kind === "unreadable" || content.messages === undefined)
-    return { ...base, kind: "nothing" };
-  const found = examineThread(thread, content.messages, options);
+  const before = valuesOf(thread);
+  if (before === undefined) return { ...base, kind: "nothing" };
+  const found = examineThread(thread, before, options);
   const messages = withPendingWrites(arrange(found, thread), thread, found);
-  const before = content.messages;
   const written = writtenHeads(found);
   const after = messages.map((message) => {
     const usable = written.has(message) ? withSentCalls(message) : message;
@@ -42,7 +41,7 @@ export function planFor(thread: StoredThread, options: PlanOptions = {}): Repair
     // The graph has not read what is still in its serialized form, and would not read it again.
     return content.kind === "bricked" && isSerializedForm(value) ? mendMessage(message) : value;
   });
-  const steps: RepairStep[] = stepsOf(found, messages);
+  const steps = stepsOf(found, messages);
   if (content.kind === "bricked") {
     const description = "The thread is written again, so that its own graph can read it.";
     steps.unshift({ ...OF_THREAD, kind: "unbrick", description });
@@ -186,35 +185,29 @@ function stepsOf(found: Examination, after: readonly BaseMessage[]): RepairStep[
     description,
     ...fields,
   });
-  const takeOut = (message: ToolMessage, why: string): RepairStep =>
-    step(
-      "take-out",
-      message,
-      `A result of ${nameOf(message.name)} is taken out, because ${why}. The receipt keeps it.`,
-    );
+  const takeOut = (message: ToolMessage, why: string): RepairStep => {
+    const description = `A result of ${nameOf(message.name)} is taken out, because ${why}. The receipt keeps it.`;
+    return step("take-out", message, description);
+  };
   const told = new Set<BaseMessage>(openCalls.flatMap(({ recovered }) => recovered ?? []));
   return [
     ...list.foreign.map(({ value, index }): RepairStep => {
       const description = "A value that is not a message is taken out.";
       return { ...OF_THREAD, kind: "take-out", messageId: idIn(value) ?? null, from: index, description };
     }),
-    ...list.messages.flatMap(({ message, issue }) =>
-      issue === undefined
-        ? []
-        : step(
-            "mend",
-            message,
-            `The field \`${issue.path}\` is not ${issue.expectation}: what can be read of it is kept.`,
-          ),
-    ),
-    ...unsentCalls.map(({ group, call }) =>
-      step(
+    ...list.messages.flatMap(({ message, issue }) => {
+      if (issue === undefined) return [];
+      const { path, expectation } = issue;
+      return step(
         "mend",
-        group.head,
-        `The arguments of the call of ${nameOf(call.name)} are not valid JSON: what can be read of them is kept.`,
-        { callId: call.id, tool: call.name },
-      ),
-    ),
+        message,
+        `The field \`${path}\` is not ${expectation}: what can be read of it is kept.`,
+      );
+    }),
+    ...unsentCalls.map(({ group, call: { id, name } }) => {
+      const description = `The arguments of the call of ${nameOf(name)} are not valid JSON: what can be read of them is kept.`;
+      return step("mend", group.head, description, { callId: id, tool: name });
+    }),
     ...orphans.map((message) => takeOut(message, "no call before it has its id")),
     ...duplicates.map((message) => takeOut(message, "its call has another result")),
     ...[...misplaced].map((message) =>
@@ -260,11 +253,10 @@ type Skip = Pick<Extract<RepairPlan, { kind: "skip" }>, "reason" | "description"
 export function skipOf({ namespace, status, content }: StoredThread): Skip | undefined {
   if (namespace !== "")
     return { reason: "subgraph", description: "The state of a subgraph is reported, and never written." };
-  if (status === "busy")
-    return {
-      reason: "busy",
-      description: "A run of the thread has not ended. Repair it when the run has ended.",
-    };
+  if (status === "busy") {
+    const description = "A run of the thread has not ended. Repair it when the run has ended.";
+    return { reason: "busy", description };
+  }
   if (status === "interrupted")
     return { reason: "waiting", description: "The thread waits for a human, so it is not changed." };
   if (content.kind === "unreadable" || (content.kind === "bricked" && content.messages === undefined))

@@ -3,7 +3,6 @@
 import { open, readFile } from "node:fs/promises";
 import { InvalidSettingError } from "../errors.js";
 import { parseJson } from "../shared/json.js";
-import { isRecord } from "../shared/values.js";
 import type { RepairStep, Unplaced } from "./plan.js";
 
 /** Written, and on the disk, before the write of a thread. */
@@ -81,19 +80,14 @@ export interface ReceiptFile extends ReceiptWriter {
  * ```
  */
 export async function openReceipt(path: string): Promise<ReceiptFile> {
-  const file = await open(path, "a+", 0o600);
-  const { size } = await file.stat();
-  // The last line of a process that was killed can be torn. What follows must not become a part of it.
-  const last = Buffer.alloc(1);
-  if (size > 0) await file.read(last, 0, 1, size - 1);
-  if (size > 0 && last.toString() !== "\n") await file.appendFile("\n");
+  const file = await open(path, "a", 0o600);
+  // What a killed process or a full disk has left can end in the middle of a line. What follows must not become a part of it.
+  let isTorn = (await file.stat()).size > 0;
   let queue: Promise<unknown> = Promise.resolve();
-  let isTorn = false;
   return {
     path,
     append: (entry) => {
       const write = async (): Promise<void> => {
-        // The disk can get full in the middle of a line.
         const begin = isTorn ? "\n" : "";
         isTorn = true;
         await file.appendFile(`${begin}${JSON.stringify(entry)}\n`);
@@ -151,7 +145,7 @@ export async function readReceiptLines(
 }
 
 function isEntry(value: unknown): value is ReceiptEntry {
-  if (!isRecord(value) || value["schemaVersion"] !== 1 || typeof value["threadId"] !== "string") return false;
-  if (typeof value["id"] !== "string") return false;
-  return value["kind"] === "result" || (value["kind"] === "intent" && Array.isArray(value["before"]));
+  const { schemaVersion, threadId, id, kind, before } = Object(value);
+  if (schemaVersion !== 1 || typeof threadId !== "string" || typeof id !== "string") return false;
+  return kind === "result" || (kind === "intent" && Array.isArray(before));
 }

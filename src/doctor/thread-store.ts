@@ -27,12 +27,31 @@ export interface ThreadSelection {
   readonly limit?: number | undefined;
 }
 
-/** Whether the metadata of a thread has all that a selection wants. A selection names values as texts. */
-export function hasMetadata(
-  own: Readonly<Record<string, unknown>>,
-  wanted: ThreadSelection["metadata"],
-): boolean {
-  return Object.entries({ ...wanted }).every(([name, value]) => String(own[name]) === value);
+/** A thread or a subgraph as its place lists it, without its messages. What the place does not tell selects nothing. */
+export interface FoundThread extends ThreadRef {
+  /** When it was changed last, in milliseconds. */
+  readonly changedAt?: number | undefined;
+  readonly metadata?: Readonly<Record<string, unknown>> | undefined;
+}
+
+/** Those that a selection names. A subgraph belongs to its thread, and does not count. */
+export async function* selectThreads<Found extends FoundThread>(
+  found: AsyncIterable<Found> | Iterable<Found>,
+  { threadIds, metadata = {}, since, limit = Number.POSITIVE_INFINITY }: ThreadSelection,
+): AsyncGenerator<Found> {
+  const chosen = new Set<string>();
+  for await (const one of found) {
+    const { threadId, changedAt = Number.POSITIVE_INFINITY, metadata: own } = one;
+    if (!chosen.has(threadId)) {
+      if (threadIds !== undefined && !threadIds.includes(threadId)) continue;
+      if (since !== undefined && changedAt < since.getTime()) continue;
+      // A selection names values as texts.
+      if (own && !Object.entries(metadata).every(([name, value]) => String(own[name]) === value)) continue;
+      if (chosen.size === limit) return;
+      chosen.add(threadId);
+    }
+    yield one;
+  }
 }
 
 /** A write of a repair, or of an undo. */
@@ -63,7 +82,7 @@ export interface ThreadStore {
   readonly target: string;
   /** False for a store that can only be read. */
   readonly canWrite: boolean;
-  /** Contract: gives each selected thread once, and does not keep them all in memory. Throws if it cannot connect. */
+  /** Contract: gives each selected thread once, and keeps at most their ids in memory. Throws if it cannot connect. */
   threads(selection: ThreadSelection): AsyncIterable<ThreadRef>;
   /**
    * Contract: changes nothing. A thread whose messages cannot be read is returned as such, with the reason. Throws only

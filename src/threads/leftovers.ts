@@ -135,7 +135,7 @@ export async function findLeftovers(
 export async function* walkLeftovers(
   { input, checkpoints, ownState: { keys } }: EndedRuns,
   most: number,
-  goesOn: (checkpoint: CheckpointTuple) => boolean,
+  goesOn: (checkpoint: CheckpointTuple) => boolean | Promise<boolean>,
 ) {
   const removed = new Set(removalsOf(input));
   const rewritten = new Set(keysIn(input, keys));
@@ -149,7 +149,7 @@ export async function* walkLeftovers(
       const own = readLeftovers(checkpoint, await historyIn(checkpoint, checkpoints), keys);
       yield { step, left: { ...own, removed: new Set(removed), rewritten: new Set(rewritten) }, lost };
     }
-    if (!goesOn(checkpoint)) return;
+    if (!(await goesOn(checkpoint))) return;
     const received: unknown = checkpoint.checkpoint.channel_values[START];
     for (const id of removalsOf(received)) removed.add(id);
     for (const key of keysIn(received, keys)) rewritten.add(key);

@@ -3,7 +3,7 @@
 import { AIMessage } from "@langchain/core/messages";
 import { type BaseCheckpointSaver, InMemoryStore, MemorySaver } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
-import { createSaverStore } from "../../src/doctor/graph-store.js";
+import { storeOf } from "../../src/doctor/graph-store.js";
 import { createGraphStore } from "../../src/doctor.js";
 import { createAgentGraph } from "../../src/index.js";
 import { createInspector } from "../../src/inspector.js";
@@ -140,7 +140,7 @@ describe("a page", () => {
     expect(await thread.page()).toMatch(/>\d+ messages? of the archive<.*first word word/s);
     const { checkpointer } = graph;
     const elsewhere = createInspector({
-      threads: () => createSaverStore({ checkpointer: checkpointer as MemorySaver }),
+      threads: () => storeOf({ graph: undefined, saver: checkpointer as MemorySaver }, {}),
       isProtected: true,
     });
     const page = await (await elsewhere(new Request("http://localhost/tether/threads/1"))).text();

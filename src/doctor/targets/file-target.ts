@@ -5,8 +5,8 @@ import { basename, resolve } from "node:path";
 import type { OptionValues } from "commander";
 import { parseJson } from "../../shared/json.js";
 import { isRecord } from "../../shared/values.js";
-import type { StoredThread, ThreadSelection, ThreadStore } from "../thread-store.js";
-import { endedRunsOf, openTasksOf, type ServedState, waitsForHuman } from "./server-target.js";
+import { readState, type ShownState } from "../read-state.js";
+import { type StoredThread, selectThreads, type ThreadStore } from "../thread-store.js";
 import { type OpenContext, optionOf, reasonOf, type Target, UsageError } from "./target.js";
 
 export const fileTarget: Target = {
@@ -28,22 +28,23 @@ async function openFile({ file }: OptionValues, context: FileContext): Promise<T
   const values = parseThreads(text, name);
   const threads = new Map<string, StoredThread>();
   for (const [index, value] of values.entries()) {
+    const entry = values.length === 1 ? "" : `, in entry ${index + 1}`;
     const fallback = values.length === 1 ? basename(name) : `${basename(name)}:${index + 1}`;
     const thread = toThread(value, fallback);
     if (thread === undefined)
-      throw new UsageError(
-        `Expected ${name} to be a list of messages or what getState returned${values.length === 1 ? "" : `, in entry ${index + 1}`}.`,
-      );
-    threads.set(threads.has(thread.threadId) ? fallback : thread.threadId, thread);
+      throw new UsageError(`Expected ${name} to be a list of messages or what getState returned${entry}.`);
+    const threadId = threads.has(thread.threadId) ? fallback : thread.threadId;
+    threads.set(threadId, { ...thread, threadId });
   }
   return {
-    target: file === "-" ? "standard input" : `file:${file}`,
+    target: file === "-" ? name : `file:${file}`,
     canWrite: false,
-    threads: (selection) => selectThreads(threads, selection),
+    // Metadata, status and time are not in such a file, or differ with its source, so they select nothing.
+    threads: (selection) => selectThreads(threads.values(), selection),
     read: async ({ threadId }) => {
       const thread = threads.get(threadId);
       if (thread === undefined) throw new Error(`There is no thread ${threadId} in ${name}.`);
-      return { ...thread, threadId };
+      return thread;
     },
     write: async () => {
       throw new UsageError("A file cannot be repaired in place.");
@@ -91,28 +92,21 @@ const isState = (value: unknown): boolean =>
 function toThread(value: unknown, fallback: string): StoredThread | undefined {
   const messages = messagesIn(value);
   if (messages === undefined) return undefined;
-  const state = isRecord(value) && !Array.isArray(value) ? value : {};
+  const state: Record<string, unknown> = isRecord(value) ? value : {};
+  const values = isRecord(state["values"]) ? state["values"] : {};
+  const shown: ShownState = { ...state, values: { ...values, messages } };
   const isSnapshot = Array.isArray(state["tasks"]);
-  const served: ServedState = { values: { messages }, ...(state as Partial<ServedState>) };
-  const { configurable } = Object(Object(state["config"])) as { configurable?: Record<string, unknown> };
-  const ids = [
-    state["thread_id"],
-    Object(served.checkpoint)["thread_id"],
-    configurable?.["thread_id"],
-    Object(served.metadata)["thread_id"],
-  ];
-  const checkpoints = [served.checkpoint?.checkpoint_id, configurable?.["checkpoint_id"]];
-  const others = Object.keys(Object(state["values"]));
+  const thread = readState(fallback, shown, isSnapshot ? [shown] : []);
+  const { configurable } = Object(state["config"]);
+  const places = [state, shown.checkpoint, configurable, shown.metadata].map(Object);
+  const isText = (id: unknown) => typeof id === "string";
   return {
-    threadId: ids.find((id) => typeof id === "string") ?? fallback,
-    namespace: "",
-    checkpointId: checkpoints.find((id) => typeof id === "string"),
-    status: waitsForHuman(served) ? "interrupted" : state["status"] === "busy" ? "busy" : "idle",
-    content: { kind: "read", messages },
-    endedRuns: endedRunsOf(isSnapshot ? [served] : []),
-    openTasks: isSnapshot ? openTasksOf(served) : undefined,
-    otherChannels: others.filter((name) => name !== "messages"),
-  } as StoredThread;
+    ...thread,
+    threadId: places.map(({ thread_id }) => thread_id).find(isText) ?? fallback,
+    checkpointId: [thread.checkpointId, Object(configurable).checkpoint_id].find(isText),
+    status: state["status"] === "busy" && thread.status === "idle" ? "busy" : thread.status,
+    openTasks: isSnapshot ? thread.openTasks : undefined,
+  };
 }
 
 /** The list of messages in a value of a file; undefined if there is none. */
@@ -123,18 +117,4 @@ export function messagesIn(value: unknown): readonly unknown[] | undefined {
   const messages =
     isRecord(values) && !Array.isArray(values) ? values["messages"] : (value["messages"] ?? values);
   return Array.isArray(messages) ? messages : undefined;
-}
-
-/** Metadata, status and time are not in such a file, or differ with its source, so they select nothing. */
-async function* selectThreads(
-  threads: ReadonlyMap<string, StoredThread>,
-  { threadIds, limit = Number.POSITIVE_INFINITY }: ThreadSelection,
-) {
-  let count = 0;
-  for (const threadId of threads.keys()) {
-    if (threadIds !== undefined && !threadIds.includes(threadId)) continue;
-    if (count === limit) return;
-    count += 1;
-    yield { threadId, namespace: "" };
-  }
 }

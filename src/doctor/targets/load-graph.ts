@@ -9,7 +9,7 @@ import { importOptional } from "../../shared/import-optional.js";
 import { parseJson } from "../../shared/json.js";
 import { didYouMean } from "../../shared/text.js";
 import { isRecord } from "../../shared/values.js";
-import { compiledGraphOf } from "../../threads/langgraph/swap-channel.js";
+import { compiledGraphOf, type ForeignGraph } from "../../threads/langgraph/swap-channel.js";
 import { importPackage, reasonOf, UsageError } from "./target.js";
 
 interface GraphPlace {
@@ -29,7 +29,7 @@ export function isGraphNamed({ spec, folder }: Pick<GraphPlace, "spec" | "folder
 }
 
 /** @throws UsageError if there is no such graph, or if it cannot be loaded. */
-export async function loadGraph({ spec, folder, environment }: GraphPlace): Promise<object> {
+export async function loadGraph({ spec, folder, environment }: GraphPlace): Promise<ForeignGraph> {
   const place = spec?.includes(":") ? { spec, folder } : await findInConfig(spec, folder, environment);
   const at = place.spec.lastIndexOf(":");
   const [file, name] = [place.spec.slice(0, at), place.spec.slice(at + 1) || "default"];
@@ -98,30 +98,19 @@ async function addVariables(
 }
 
 async function importGraphFile(path: string, file: string, folder: string): Promise<Record<string, unknown>> {
-  const address = pathToFileURL(path).href;
   const isTypeScript = /\.[cm]?tsx?$/.test(path);
-  const missing = isTypeScript ? await registerTsx(folder) : undefined;
+  // Newer versions of Node can load simple files without it.
+  const missing = isTypeScript ? await registerTsx(folder).catch((error) => ` ${reasonOf(error)}`) : "";
   try {
-    const loading = importOptional<Record<string, unknown>>(address);
+    const loading = importOptional<Record<string, unknown>>(pathToFileURL(path).href);
     return { ...(await loading) };
   } catch (error) {
-    const needsTsx =
-      missing !== undefined &&
-      /ERR_UNKNOWN_FILE_EXTENSION|ERR_UNSUPPORTED|ERR_INVALID_TYPESCRIPT|ERR_MODULE_NOT_FOUND/.test(
-        String(Object(error).code),
-      );
-    throw needsTsx ? missing : new UsageError(`The graph file ${file} cannot be loaded: ${reasonOf(error)}`);
+    throw new UsageError(`The graph file ${file} cannot be loaded: ${reasonOf(error)}${missing}`);
   }
 }
 
-/** Returns what to say if the package is missing: newer versions of Node can load simple files without it. */
-async function registerTsx(folder: string): Promise<UsageError | undefined> {
+async function registerTsx(folder: string): Promise<string> {
   const wanted = { folder, why: "Loading a graph in TypeScript", path: "./esm/api" };
-  try {
-    (await importPackage<{ register: () => unknown }>("tsx", wanted)).register();
-    return undefined;
-  } catch (error) {
-    if (UsageError.isInstance(error)) return error;
-    throw error;
-  }
+  (await importPackage<{ register: () => unknown }>("tsx", wanted)).register();
+  return "";
 }

@@ -123,15 +123,12 @@ function firstOf(error: unknown): unknown {
 
 async function assertTables(pool: Pool, schema: string, target: string): Promise<void> {
   const { rows } = await pool.query(
-    "SELECT table_name FROM information_schema.tables WHERE table_schema = $1 AND table_name LIKE 'checkpoint%'",
-    [schema],
+    `SELECT table_schema FROM information_schema.tables
+    WHERE table_name IN ('checkpoints', 'checkpoint_blobs', 'checkpoint_writes')
+    GROUP BY table_schema HAVING count(*) = 3 ORDER BY table_schema`,
   );
-  const found = rows.map((row) => row["table_name"]);
-  if (["checkpoints", "checkpoint_blobs", "checkpoint_writes"].every((name) => found.includes(name))) return;
-  const others = await pool.query(
-    "SELECT DISTINCT table_schema FROM information_schema.tables WHERE table_name = 'checkpoint_blobs' ORDER BY 1",
-  );
-  const names = others.rows.map((row) => row["table_schema"]);
-  const hint = names.length === 0 ? "" : ` They are in ${names.join(", ")}: use --schema ${names[0]}.`;
+  const schemas = rows.map((row) => row["table_schema"]);
+  if (schemas.includes(schema)) return;
+  const hint = schemas.length === 0 ? "" : ` They are in ${schemas.join(", ")}: use --schema ${schemas[0]}.`;
   throw new UsageError(`The schema ${schema} of ${target} has no tables of a LangGraph checkpointer.${hint}`);
 }

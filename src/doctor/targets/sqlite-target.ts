@@ -4,6 +4,7 @@ import { existsSync } from "node:fs";
 import { readFile, stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { BaseCheckpointSaver } from "@langchain/langgraph";
+import { replaceMethods } from "../../threads/langgraph/replace-methods.js";
 import { type Database, graphOption, storeOfDatabase } from "./database.js";
 import {
   importPackage,
@@ -20,6 +21,8 @@ const SAVER = "@langchain/langgraph-checkpoint-sqlite";
 /** The part of `better-sqlite3` that is used. */
 interface Sqlite {
   prepare(sql: string): { all(...values: unknown[]): unknown[]; get(): unknown };
+  exec(sql: string): void;
+  pragma(sql: string): void;
   close(): void;
 }
 
@@ -52,7 +55,8 @@ async function openSqlite(place: string, { canWrite, folder }: OpenContext): Pro
   const opened = db;
   return {
     target: `sqlite:${place}`,
-    saver: new SqliteSaver(withoutSetup(opened)),
+    // The checkpointer creates its tables and changes the journal mode when it is first used. The tables are there.
+    saver: new SqliteSaver(replaceMethods(opened, { exec: () => {}, pragma: () => {} })),
     tables: {
       query: async (sql, values) =>
         opened
@@ -117,14 +121,3 @@ const UNOPENED: ReadonlySet<unknown> = new Set(["SQLITE_READONLY_DIRECTORY", "SQ
 /** The bytes of the header that say which version may write and read the file: 1 without WAL, 2 with it. */
 const WRITE_VERSION = 18;
 const IN_WAL_MODE = 2;
-
-/** The checkpointer creates its tables and changes the journal mode when it is first used. The tables are there. */
-function withoutSetup(db: Sqlite): Sqlite {
-  return new Proxy(db, {
-    get(target, name) {
-      if (name === "exec" || name === "pragma") return () => undefined;
-      const value: unknown = Reflect.get(target, name, target);
-      return typeof value === "function" ? value.bind(target) : value;
-    },
-  });
-}

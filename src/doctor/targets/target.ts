@@ -1,12 +1,11 @@
 /** What a kind of target is, and what the kinds share. */
 
-import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { Option, type OptionValues } from "commander";
 import { importOptional } from "../../shared/import-optional.js";
-import { parseJson } from "../../shared/json.js";
+import { safely } from "../../shared/json.js";
 import { decoded } from "../../shared/text.js";
 import { isRecord } from "../../shared/values.js";
 import { errorText, type ThreadStore } from "../thread-store.js";
@@ -123,43 +122,31 @@ export function hideSecrets(address: string, others: readonly string[] = []): Hi
  * in a folder of npx.
  *
  * @param path The entry of the package, such as `./esm/api`.
- * @throws UsageError with the install command, if the package is in neither place.
+ * @throws UsageError with the install command, if the package cannot be loaded.
  */
 export async function importPackage<Module>(
   name: string,
   { folder, why, path = "." }: { readonly folder: string; readonly why: string; readonly path?: string },
 ): Promise<Module> {
-  const specifier = path === "." ? name : `${name}${path.slice(1)}`;
-  const address = await findPackage(name, path, folder);
+  const address = findPackage(name, path, folder) ?? `${name}${path.slice(1)}`;
   try {
-    const loading = importOptional<object>(address ?? specifier);
+    const loading = importOptional<object>(address);
     return (await loading) as Module;
   } catch (error) {
-    if (!isMissing(error, name)) throw error;
     throw new UsageError(
-      `${why} needs the package ${name}, which is not installed. Install it: npm install ${name}`,
+      `${why} needs the package ${name}, which cannot be loaded: ${reasonOf(error)} Install it: npm install ${name}`,
     );
   }
 }
 
-/** Whether Node did not find this package, and not another one that it imports. */
-function isMissing(error: unknown, name: string): boolean {
-  const { code, message } = Object(error);
-  return (
-    (code === "ERR_MODULE_NOT_FOUND" || code === "MODULE_NOT_FOUND") &&
-    [`'${name}'`, `'${name}/`].some((quoted) => String(message).includes(quoted))
-  );
-}
-
 /** The file that `import` loads in this folder. Node has no function for it: `require.resolve` gives another file. */
-async function findPackage(name: string, path: string, folder: string): Promise<string | undefined> {
-  for (const place of createRequire(join(folder, "package.json")).resolve.paths(name) ?? []) {
-    const manifest = parseJson(await readFile(join(place, name, "package.json"), "utf8").catch(() => ""));
-    if (!isRecord(manifest)) continue;
-    const file = importedFile(isRecord(manifest["exports"]) ? manifest["exports"][path] : undefined);
-    if (file !== undefined) return pathToFileURL(join(place, name, file)).href;
-  }
-  return undefined;
+function findPackage(name: string, path: string, folder: string): string | undefined {
+  const require = createRequire(join(folder, "package.json"));
+  return safely(() => {
+    const manifest = require.resolve(`${name}/package.json`);
+    const file = importedFile(require(manifest).exports[path]);
+    return file && pathToFileURL(join(dirname(manifest), file)).href;
+  }, undefined);
 }
 
 function importedFile(entry: unknown): string | undefined {

@@ -161,12 +161,18 @@ const NULL_TASK = "00000000-0000-0000-0000-000000000000";
 /**
  * The history, from the latest ancestor that holds it and the writes since. LangGraph does the same when it loads a
  * thread. Undefined for a saver that is older than the delta channel.
+ *
+ * @param like Its reducer makes the history of the writes.
  */
-export async function readDelta(saver: BaseCheckpointSaver, config: RunnableConfig): Promise<unknown> {
+export async function readDelta(
+  saver: BaseCheckpointSaver,
+  config: RunnableConfig,
+  like: DeltaChannel<BaseMessage[]> = new DeltaChannel(pairedMessagesDeltaReducer),
+): Promise<unknown> {
   if (typeof saver.getDeltaChannelHistory !== "function") return undefined;
   const { messages } = await saver.getDeltaChannelHistory({ config, channels: ["messages"] });
   if (messages === undefined) return undefined;
-  const channel = new DeltaChannel(pairedMessagesDeltaReducer).fromCheckpoint(messages.seed as never);
+  const channel = like.fromCheckpoint(messages.seed as never);
   channel.replayWrites(messages.writes);
   return channel.value;
 }

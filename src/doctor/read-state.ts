@@ -1,0 +1,121 @@
+/** Reads the state of a thread as LangGraph shows it: in this process, on a server or in a file. */
+
+import type { ThreadState } from "@langchain/langgraph-sdk";
+import { coerceMessage } from "../history/read-messages.js";
+import { recordsIn } from "../shared/values.js";
+import { endsAfterModel } from "../threads/agent-leftovers.js";
+import { type EndedRun, errorText, type OpenTask, type StoredThread, threadOfList } from "./thread-store.js";
+
+/** Older servers, and files, leave out fields. A file can have anything in them. */
+export type ShownState = Partial<ThreadState<unknown>>;
+type ShownTask = Partial<ThreadState["tasks"][number]>;
+
+/**
+ * The thread whose latest state this is.
+ *
+ * @param history This state and those before it, the latest first.
+ */
+export function readState(
+  threadId: string,
+  state: ShownState,
+  history: readonly ShownState[] = [state],
+): StoredThread {
+  const { messages, ...others } = Object(state.values);
+  return {
+    ...threadOfList([], threadId),
+    checkpointId: state.checkpoint?.checkpoint_id ?? undefined,
+    status: waitsForHuman(state) ? "interrupted" : "idle",
+    content: Array.isArray(messages) ? { kind: "read", messages } : { kind: "none" },
+    endedRuns: endedRunsOf(history),
+    openTasks: openTasksOf(state),
+    otherChannels: Object.keys(others),
+  };
+}
+
+export function waitsForHuman({ tasks }: ShownState): boolean {
+  return tasksIn(tasks).some(({ interrupts }) => recordsIn(interrupts).length > 0);
+}
+
+/** The tasks that a run of the thread would continue with. */
+export function openTasksOf({
+  tasks,
+  next,
+}: {
+  readonly tasks?: unknown;
+  readonly next?: readonly string[] | undefined;
+}): OpenTask[] {
+  return tasksIn(tasks)
+    .filter(({ name = "", result }) => result == null && next?.includes(name) !== false)
+    .map(({ id = "", name = "", interrupts, ...task }) => ({
+      id,
+      node: name,
+      error: errorOf(task),
+      interrupts: recordsIn(interrupts),
+    }));
+}
+
+/** The tasks of a step, finished or not. See `ThreadStep`. */
+export function stepTasksOf(tasks: unknown) {
+  return tasksIn(tasks).map((task) => ({
+    node: String(task.name),
+    result: task.result as unknown,
+    error: errorOf(task),
+  }));
+}
+
+const errorOf = ({ error }: ShownTask): string | undefined => (error == null ? undefined : errorText(error));
+
+function tasksIn(tasks: unknown): readonly ShownTask[] {
+  return recordsIn(tasks);
+}
+
+/** What the finished tasks of a state wrote, in their order. */
+export function resultsIn({ tasks }: ShownState): readonly Record<string, unknown>[] {
+  return recordsIn(tasksIn(tasks).map(({ result }) => result));
+}
+
+export function messagesOf({ values }: ShownState) {
+  const messages: unknown = Object(values)["messages"];
+  return Array.isArray(messages) ? messages.flatMap((value) => coerceMessage(value) ?? []) : [];
+}
+
+/** What the finished tasks of ended runs wrote, the oldest first. */
+function endedRunsOf(history: readonly ShownState[]): EndedRun[] {
+  return history
+    .flatMap((state, index): EndedRun[] => {
+      // The state that follows has the writes of its tasks, unless new input discarded them.
+      const isDiscarded = history[index - 1]?.metadata?.["source"] === "input";
+      const checkpointId = state.checkpoint?.checkpoint_id;
+      if (checkpointId == null || (index > 0 && !isDiscarded)) return [];
+      const results = resultsIn(state);
+      const written = results.flatMap(({ messages }) => messages ?? []);
+      const otherChannels = new Set(results.flatMap(Object.keys));
+      otherChannels.delete("messages");
+      const interrupts = tasksIn(state.tasks).flatMap((task) => recordsIn(task.interrupts));
+      const nodes = state.next ?? [];
+      if (written.length + otherChannels.size + interrupts.length === 0 && !endsAfterModel(nodes)) return [];
+      return [
+        {
+          checkpointId,
+          fate: index === 0 ? "pending" : "discarded",
+          history: messagesOf(state),
+          written,
+          interrupts,
+          nodes,
+          unstarted: [],
+          removed: new Set(),
+          otherChannels: [...otherChannels],
+        },
+      ];
+    })
+    .toReversed();
+}
+
+/** The nodes of `createAgentGraph`, which are always there. */
+const AGENT_NODES = ["patch", "summarize", "model", "approve", "tools"];
+
+/** What mends the threads of a graph with these nodes. */
+export function mendedBy(nodes: readonly string[]): NonNullable<StoredThread["mendedBy"]> {
+  if (nodes.includes("tether.before_agent")) return "middleware";
+  return AGENT_NODES.every((name) => nodes.includes(name)) ? "agent" : "nobody";
+}
