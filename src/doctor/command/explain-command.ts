@@ -34,7 +34,7 @@ export async function runExplain(command: Command, io: CommandIo): Promise<ExitC
   }));
   if (format === "text") {
     const excerpts = reasons.flatMap(({ index, excerpt }) =>
-      excerpt === undefined ? [] : `${body?.name ?? "messages"}[${index}]: ${excerpt}`,
+      excerpt === undefined ? [] : `${body?.form.list ?? "messages"}[${index}]: ${excerpt}`,
     );
     await io.output.write(`${[text, ...new Set(excerpts)].join("\n")}\n`);
   } else {
