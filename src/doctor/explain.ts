@@ -84,31 +84,30 @@ export function explain(
   const body = readRequestBody(given);
   const { messages, foreign, entries } = body ?? readMessageList(given);
   const { length } = entries;
-  const { dialect = body?.dialect ?? "strict" } = options;
-  const at = new Map(messages.map(({ message, index }) => [index, message] as const).toReversed());
+  const { dialect = body?.form.dialect ?? "strict" } = options;
+  const ids = new Map(messages.map(({ message, index }) => [index, message.id] as const).toReversed());
   const violations = violationsAt(
     messages.map(({ message }) => message),
     dialect,
     (place) => messages[place]?.index ?? length,
   );
   const broken = (body === undefined ? violations : violationsOfBody(body, violations, dialect)).map(
-    ({ rule, index, message, grade, ids }): Reason => ({
+    ({ rule, index, message, grade, ids: callIds }): Reason => ({
       code: codeOf(rule),
       rule,
       meaning: RULES[rule].meaning,
       index,
-      messageId: at.get(index)?.id ?? null,
-      callIds: isAboutPairing(rule) ? ids : [],
-      providerSays: grade === "inferred" ? null : wordsFor(rule, message, ids[0], body),
+      messageId: ids.get(index) ?? null,
+      callIds: isAboutPairing(rule) ? callIds : [],
+      providerSays: grade === "inferred" ? null : wordsFor(rule, message, callIds[0], body),
       grade,
       mend: MENDS[rule] ?? AT_REQUEST,
     }),
   );
   const taken = foreign.map((index) => ({ ...NOT_A_MESSAGE, index }));
   const reasons = [...taken, ...broken].sort((one, other) => one.index - other.index);
-  const refused = reasons.length > 0;
-  const text = textOf(reasons, dialect, length, body?.name ?? "messages");
-  return { schemaVersion: 1, dialect, refused, reasons, text };
+  const text = textOf(reasons, dialect, length, body?.form.list ?? "messages");
+  return { schemaVersion: 1, dialect, refused: reasons.length > 0, reasons, text };
 }
 
 const NOT_A_MESSAGE: Omit<Reason, "index"> = {
@@ -149,19 +148,19 @@ type Placed = ReturnType<typeof violationsAt>[number];
 
 /** A body is what the provider has got, so a rule that nobody has seen applied is no reason, with exceptions. */
 function violationsOfBody(
-  { faults, beginsWithUser, entries }: RequestBody,
+  { entries, faults }: RequestBody,
   violations: readonly Placed[],
   dialect: DialectName,
 ): Placed[] {
-  const isApplied = ({ rule, grade }: Placed): boolean =>
-    grade !== "inferred" ||
-    rule === "duplicate-result" ||
-    rule === "role" ||
-    (rule === "empty-history" && entries.length === 0);
-  const applied = violations.filter(
-    (violation) => isApplied(violation) && !(violation.rule === "first-user" && beginsWithUser),
-  );
   const { rules }: Dialect = dialectNamed(dialect);
+  // A user sends results too, so the first entry can be one of the user although its first message is a result.
+  const first = entries.find((entry) => Object(entry).role !== "system");
+  const beginsWithUser = Object(first).role === "user";
+  const applied = violations.filter(({ rule, grade }) => {
+    if (rule === "first-user") return grade !== "inferred" && !beginsWithUser;
+    const isSeen = rule === "duplicate-result" || rule === "role";
+    return grade !== "inferred" || isSeen || (rule === "empty-history" && entries.length === 0);
+  });
   const known = new Set(applied.map(({ rule, index }) => `${rule} ${index}`));
   const others = faults.flatMap(({ rule, index, name = "", isQuoted }): Placed[] => {
     const entry = rules[rule];

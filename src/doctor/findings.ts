@@ -10,14 +10,7 @@ import { DIALECT_NAMES, type DialectName, dialectNamed } from "../providers/dial
 import { RULES, type RuleName, readMaker } from "../providers/rule.js";
 import { type Violation, validateHistory } from "../providers/validate-history.js";
 import { type Examination, examineThread, idIn, type OpenCall } from "./examine.js";
-import {
-  type Finding,
-  type FindingCode,
-  type FixKind,
-  finding,
-  type Severity,
-  type ThreadReport,
-} from "./finding.js";
+import { type Finding, type FindingCode, finding, type Severity, type ThreadReport } from "./finding.js";
 import { type StoredThread, valuesOf } from "./thread-store.js";
 
 /** The options of `diagnoseThread`. */
@@ -137,10 +130,8 @@ function callAndRuleFindings(
     thread.content.kind === "read" &&
     thread.otherGraph === undefined;
   const pairing = pairingFindings(found, violations, judging, thread.status === "interrupted");
-  const ofRules =
-    known === undefined
-      ? []
-      : ruleFindings(found, violations, known, dialect === "auto" ? "warning" : "error");
+  const severity = dialect === "auto" ? "warning" : "error";
+  const ofRules = known === undefined ? [] : ruleFindings(found, violations, known, severity);
   return [...(heals ? pairing.map(asHealing) : pairing), ...ofRules].sort(
     (one, other) => (one.index ?? -1) - (other.index ?? -1),
   );
@@ -148,13 +139,12 @@ function callAndRuleFindings(
 
 /** What the next message mends, whatever a provider would say about the list as it is. */
 function asHealing(found: Finding): Finding {
-  const heals = found.fixes.some(({ kind }) => HEALED.has(kind));
-  if (!heals || !found.code.startsWith("pairing/")) return found;
+  const isMended = found.code.startsWith("pairing/") && found.code !== "pairing/reused-id";
   const evidence = `${found.evidence} The graph mends this when the next message comes.`;
-  return { ...found, severity: "info", providerSays: null, dialect: null, evidence };
+  return isMended ? { ...found, severity: "info", ...UNSAID, evidence } : found;
 }
 
-const HEALED: ReadonlySet<FixKind> = new Set<FixKind>(["recover", "close", "take-out", "move"]);
+const UNSAID = { dialect: null, providerSays: null } as const;
 
 /** Results that are not where a provider wants them. */
 const RESULT_FAULTS = {
@@ -178,60 +168,53 @@ function pairingFindings(
     groups.flatMap(({ head, results }) => results.map((result) => [result, head] as const)),
   );
   const placeIn = new Map(list.messages.map(({ message }, place) => [message, place]));
-  /** The provider's words for a fault at one of these messages. Null if it would not refuse it, or if nobody knows them. */
-  const says = (rules: readonly RuleName[], ...messages: readonly BaseMessage[]) => {
-    const places = messages.map((message) => placeIn.get(message));
+  /** The fields about a call, with the provider's words for a fault at its message, or at one of the others. */
+  const about = (
+    message: BaseMessage,
+    { id, name }: { readonly id: string; readonly name?: string | undefined },
+    rules: readonly RuleName[],
+    ...others: readonly (BaseMessage | undefined)[]
+  ) => {
+    const places = [message, ...others].map((each) => each && placeIn.get(each));
+    // Null if the provider would not refuse it, or if nobody knows its words.
     const said = violations.find(
       ({ rule, index, grade }) => rules.includes(rule) && grade !== "inferred" && places.includes(index),
     );
-    return { dialect: said === undefined ? null : dialect, providerSays: said?.message ?? null };
+    return {
+      index: list.byMessage.get(message)?.index ?? null,
+      messageId: message.id ?? null,
+      callId: id,
+      tool: name ?? null,
+      ...(said === undefined ? UNSAID : { dialect, providerSays: said.message }),
+    };
   };
-  const about = (message: BaseMessage, callId: string, tool: string | undefined) => ({
-    index: list.byMessage.get(message)?.index ?? null,
-    messageId: message.id ?? null,
-    callId,
-    tool: tool ?? null,
-  });
   const ofResult =
     (kind: keyof typeof RESULT_FAULTS) =>
     (message: ToolMessage): Finding => {
       const { rules, fix, what } = RESULT_FAULTS[kind];
-      const id = callIdOf(message);
-      const evidence = `The result${of(message.name)} for the call \`${id}\` ${what}.`;
-      return finding(`pairing/${kind}-result`, "error", evidence, fix, {
-        ...about(message, id, message.name),
-        ...says(rules, message, headOf.get(message) ?? message),
-      });
+      const call = { id: callIdOf(message), name: message.name };
+      const evidence = `The result${of(call.name)} for the call \`${call.id}\` ${what}.`;
+      const fields = about(message, call, rules, headOf.get(message));
+      return finding(`pairing/${kind}-result`, "error", evidence, fix, fields);
     };
   return [
     ...openCalls
       .filter(({ group }) => !(waits && group === groups.at(-1)))
-      .flatMap((open) => {
-        const { call, group } = open;
-        return openCallFindings(
-          open,
-          about(group.head, call.id, call.name),
-          says(["missing-result"], group.head),
-        );
-      }),
-    ...unsentCalls.map(({ group, call, isSentRaw }) => {
+      .flatMap((open) => openCallFindings(open, about(open.group.head, open.call, ["missing-result"]))),
+    ...unsentCalls.map(({ group: { head, results }, call, isSentRaw }) => {
       const sends = isSentRaw ? "send them as they are" : "send its result, and not the call";
       const evidence = `The arguments of the call${of(call.name)} \`${call.id}\` are not valid JSON. Clients ${sends}.`;
-      const results = group.results.filter((result) => result !== undefined);
-      return finding("content/arguments", isSentRaw ? "warning" : "error", evidence, "mend", {
-        ...about(group.head, call.id, call.name),
-        ...says(isSentRaw ? ["arguments"] : ["orphan-result"], group.head, ...results),
-      });
+      const fields = about(head, call, [isSentRaw ? "arguments" : "orphan-result"], ...results);
+      return finding("content/arguments", isSentRaw ? "warning" : "error", evidence, "mend", fields);
     }),
     ...orphans.map(ofResult("orphan")),
     ...duplicates.map(ofResult("duplicate")),
     ...[...misplaced].map(ofResult("misplaced")),
     // Most providers accept that an id is used again in a later turn, and some models do it by design.
-    ...reusedCalls(list).map(({ message, id, name }) => {
-      const words = says(["repeated-call-id"], message);
-      const severity = words.providerSays === null ? "info" : "error";
-      const evidence = `The call${of(name)} has the id of an earlier call.`;
-      const fields = { ...about(message, id, name), ...words };
+    ...reusedCalls(list).map(({ message, ...call }) => {
+      const fields = about(message, call, ["repeated-call-id"]);
+      const severity = fields.providerSays === null ? "info" : "error";
+      const evidence = `The call${of(call.name)} has the id of an earlier call.`;
       return finding("pairing/reused-id", severity, evidence, "at-request", fields);
     }),
   ];
@@ -239,17 +222,15 @@ function pairingFindings(
 
 function openCallFindings(
   { call, recovered, standIn, isLeftOpen }: OpenCall,
-  place: Partial<Finding>,
-  says: Partial<Finding>,
+  fields: Partial<Finding>,
 ): Finding[] {
   const name = `The call${of(call.name)} \`${call.id}\``;
-  const fields = { ...place, ...says };
   const recoverable = finding(
     "state/pending-result",
     "info",
     "The tool of this call has returned a result, which a run that ended early has saved.",
     "recover",
-    { ...place, messageId: recovered?.id ?? null },
+    { ...fields, ...UNSAID, messageId: recovered?.id ?? null },
   );
   if (standIn !== undefined) return [recoverable];
   if (isLeftOpen) {

@@ -26,32 +26,24 @@ const OBJECT_FOLLOWS = /[\s:：]*(?=\{)/uy;
 /** The literal calls of bound tools, in order of appearance. */
 export function findLiteralCalls(text: string, toolNames: ReadonlySet<string>): LiteralCall[] {
   const calls: LiteralCall[] = [];
-  for (const match of text.matchAll(LITERAL)) {
-    const name = match[1];
-    const isInsideArguments = match.index < (calls.at(-1)?.end ?? 0);
-    if (name === undefined || !toolNames.has(name) || isInsideArguments) continue;
-    const nameEnd = match.index + match[0].length;
-    const json = readObjectAt(text, nameEnd);
-    calls.push({ name, args: json?.args, start: match.index, end: json?.end ?? nameEnd });
+  for (const { index: start, 0: words, 1: name = "" } of text.matchAll(LITERAL)) {
+    const isInsideArguments = start < (calls.at(-1)?.end ?? 0);
+    if (!toolNames.has(name) || isInsideArguments) continue;
+    OBJECT_FOLLOWS.lastIndex = start + words.length;
+    const isFollowed = OBJECT_FOLLOWS.test(text);
+    const json = isFollowed ? objectAt(text, OBJECT_FOLLOWS.lastIndex) : "";
+    const args = parseJson(json);
+    calls.push(
+      isRecord(args)
+        ? { name, args, start, end: OBJECT_FOLLOWS.lastIndex + json.length }
+        : { name, args: undefined, start, end: start + words.length },
+    );
   }
   return calls;
 }
 
-function readObjectAt(
-  text: string,
-  position: number,
-): { args: Record<string, unknown>; end: number } | undefined {
-  OBJECT_FOLLOWS.lastIndex = position;
-  const gap = OBJECT_FOLLOWS.exec(text);
-  if (gap === null) return undefined;
-  const start = position + gap[0].length;
-  const end = findObjectEnd(text, start);
-  const args = parseJson(text.slice(start, end));
-  return isRecord(args) ? { args, end } : undefined;
-}
-
-/** The position after the brace that closes the object. Braces within strings do not count. */
-function findObjectEnd(text: string, start: number): number {
+/** The text up to the brace that closes the object. Braces within strings do not count. */
+function objectAt(text: string, start: number): string {
   let depth = 0;
   let isInString = false;
   for (let index = start; index < text.length; index += 1) {
@@ -60,44 +52,34 @@ function findObjectEnd(text: string, start: number): number {
     else if (character === '"') isInString = !isInString;
     else if (!isInString && character === "{") depth += 1;
     else if (!isInString && character === "}") depth -= 1;
-    if (depth === 0) return index + 1;
+    if (depth === 0) return text.slice(start, index + 1);
   }
-  return text.length;
+  return text.slice(start);
 }
 
-/*
- * Splits a request into steps: `call a then call b`.
- */
-
-/** The calls of one step, made in parallel in one message. Never empty. */
+/** The calls of one step, made in parallel in one message. */
 export type Step = readonly PlannedCall[];
 
 const THEN = /(?:[,;，；。]|(?<!\s))\s*(?:\b(?:and\s+)?then\b|然后)[,，:]?\s*/giu;
 
-/** The steps that call tools. If no call follows a "then", its words belong to the step before it. */
+/**
+ * The steps of a request that call tools: `call a then call b`. If no call follows a "then", its words belong to the
+ * step before it.
+ */
 export function findSteps(text: string, toolNames: ReadonlySet<string>, findCalls: FindCalls): Step[] {
-  const callsIn = ({ start, end }: Span) => findCalls(text.slice(start, end), toolNames);
-  const parts: Span[] = [];
-  for (const part of splitAtThen(text, toolNames)) {
-    const previous = parts.at(-1);
-    if (previous === undefined || callsIn(part).length > 0) parts.push(part);
-    else previous.end = part.end;
+  const literal = findLiteralCalls(text, toolNames);
+  const thens = [...text.matchAll(THEN)].filter(
+    ({ index }) => !literal.some((call) => call.start <= index && index < call.end),
+  );
+  const parts: { start: number; end: number }[] = [];
+  const callsIn = (part: { start: number; end: number }) =>
+    findCalls(text.slice(part.start, part.end), toolNames);
+  let start = 0;
+  for (const { index: end, 0: then } of [...thens, { index: text.length, 0: "" }]) {
+    const last = parts.at(-1);
+    if (last === undefined || callsIn({ start, end }).length > 0) parts.push({ start, end });
+    else last.end = end;
+    start = end + then.length;
   }
   return parts.map(callsIn).filter((calls) => calls.length > 0);
-}
-
-interface Span {
-  readonly start: number;
-  end: number;
-}
-
-function splitAtThen(text: string, toolNames: ReadonlySet<string>): Span[] {
-  const literal = findLiteralCalls(text, toolNames);
-  const separators = [...text.matchAll(THEN)]
-    .map((match) => ({ start: match.index, end: match.index + match[0].length }))
-    .filter(({ start, end }) => !literal.some((call) => start < call.end && call.start < end - 1));
-  return [...separators, { start: text.length, end: text.length }].map((separator, index) => ({
-    start: separators[index - 1]?.end ?? 0,
-    end: separator.start,
-  }));
 }

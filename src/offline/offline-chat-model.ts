@@ -15,16 +15,16 @@ import {
   type BaseMessage,
   type StandardMessageStructure,
   type ToolMessage,
-  type UsageMetadata,
 } from "@langchain/core/messages";
 import { ChatGenerationChunk, type ChatResult } from "@langchain/core/outputs";
 import type { Runnable } from "@langchain/core/runnables";
 import { convertToOpenAITool } from "@langchain/core/utils/function_calling";
 import { isAIMessage } from "../history/call.js";
-import { isResult } from "../history/result.js";
+import { groupMessages } from "../history/group.js";
 import { isUserMessage } from "../history/summary.js";
 import { validateHistory } from "../providers/validate-history.js";
 import { hashText } from "../shared/json.js";
+import { beginningOf } from "../shared/text.js";
 import { isRecord } from "../shared/values.js";
 import { type FindCalls, findLiteralCalls, findSteps, type PlannedCall, type Step } from "./literal-calls.js";
 
@@ -95,8 +95,11 @@ export class OfflineChatModel extends BaseChatModel<OfflineCallOptions> {
 
   override async _generate(messages: BaseMessage[], options: this["ParsedCallOptions"]): Promise<ChatResult> {
     options.signal?.throwIfAborted();
-    const message = toMessage(prepareReply(messages, options, this.#language));
-    return { generations: [{ text: message.text, message }] };
+    const { text, calls, end } = respondTo(messages, options, this.#language);
+    const tool_calls = calls.map((call) => ({ type: "tool_call" as const, ...call, args: { ...call.args } }));
+    // The type argument is needed because the default type has no `usage_metadata`.
+    const message = new AIMessage<StandardMessageStructure>({ content: text, tool_calls, ...end });
+    return { generations: [{ text, message }] };
   }
 
   override async *_streamResponseChunks(
@@ -104,7 +107,7 @@ export class OfflineChatModel extends BaseChatModel<OfflineCallOptions> {
     options: this["ParsedCallOptions"],
     runManager?: CallbackManagerForLLMRun,
   ): AsyncGenerator<ChatGenerationChunk> {
-    for (const message of toChunks(prepareReply(messages, options, this.#language))) {
+    for (const message of toChunks(respondTo(messages, options, this.#language))) {
       options.signal?.throwIfAborted();
       const chunk = new ChatGenerationChunk({ text: message.text, message });
       yield chunk;
@@ -113,35 +116,52 @@ export class OfflineChatModel extends BaseChatModel<OfflineCallOptions> {
   }
 }
 
-function prepareReply(
+function respondTo(
   messages: readonly BaseMessage[],
   { tools = [], tool_choice }: Pick<OfflineCallOptions, "tools" | "tool_choice">,
   language: OfflineLanguage,
-): CompleteReply {
+) {
   refuseBadHistory(messages);
-  const toolNames = new Set(tools.map(nameIn).filter((name) => name !== undefined));
+  const toolNames = new Set(tools.flatMap((tool) => nameIn(tool) ?? []));
   const choice = readToolChoice(tool_choice, toolNames);
-  const { request, rounds } = readTurn(messages);
-  const planned = planCalls(findSteps(request, toolNames, language.findCalls), rounds, choice);
-  const text = planned.length > 0 ? "" : replyText(messages, toolNames, language);
-  const calls = identifyCalls(planned, messages);
-  const input = messages.map((message) => message.text);
-  return { text, calls, usage: estimateUsage(input, text || JSON.stringify(calls)) };
+  const start = messages.findLastIndex(isUserMessage);
+  const request = messages[start]?.text ?? "";
+  const rounds = readRounds(messages.slice(start + 1));
+  const step = planCalls(findSteps(request, toolNames, language.findCalls), rounds, choice);
+  const told = rounds.length === 0 && RECALL.test(request) ? readRounds(messages) : rounds;
+  const summary = toolNames.size === 0 && told.length === 0 ? summarize(messages) : undefined;
+  const words = told.length > 0 ? stateResults(told, language) : introduce([...toolNames], language);
+  const text = step.length > 0 ? "" : (summary ?? words);
+  const place = hashText(JSON.stringify(messages.map(essenceOf)), 20);
+  const calls = step.map((call, index) => ({ id: `call_${place}_${index}`, ...call }));
+  const input_tokens = messages.reduce((total, message) => total + countTokens(message.text), 0);
+  const output_tokens = countTokens(text || JSON.stringify(calls));
+  return {
+    /** Empty if the response makes calls. */
+    text,
+    calls,
+    /** What a stream tells at its end. */
+    end: {
+      response_metadata: { model_name: "offline", finish_reason: calls.length > 0 ? "tool_calls" : "stop" },
+      usage_metadata: { input_tokens, output_tokens, total_tokens: input_tokens + output_tokens },
+    },
+  };
 }
 
 /** Asks for results of earlier turns: `what did the tools return?` */
 const RECALL = /\bwhat (?:did|have|do) (?:(?:the|your|all) )*tools? (?:return|say|answer|report)/iu;
 
-function replyText(
-  messages: readonly BaseMessage[],
-  toolNames: ReadonlySet<string>,
-  language: OfflineLanguage,
-): string {
-  const { request, rounds } = readTurn(messages);
-  const told = rounds.length === 0 && RECALL.test(request) ? readRounds(messages) : rounds;
-  if (told.length > 0) return stateResults(told, language);
-  const summary = toolNames.size === 0 ? summarize(messages) : undefined;
-  return summary ?? introduce([...toolNames], language);
+/**
+ * What the ids of calls are made of: the same messages give the same ones, and every call of a thread has its own. The ids
+ * of messages count too, because summaries and limits can leave the same text before two requests.
+ */
+function essenceOf({ type, id, content }: BaseMessage): unknown {
+  return [type, id, content];
+}
+
+/** Four characters for each token is the usual rule of thumb. This model has no tokenizer. */
+function countTokens(text: string): number {
+  return Math.ceil(text.length / 4);
 }
 
 function planCalls(steps: readonly Step[], rounds: readonly Round[], choice: ToolChoice): Step {
@@ -161,12 +181,23 @@ function planCalls(steps: readonly Step[], rounds: readonly Round[], choice: Too
  * number of rounds matters only among equal steps, and for rounds that this model did not plan.
  */
 function findNextStep(steps: readonly Step[], rounds: readonly Round[]): Step {
-  const last = rounds.at(-1);
-  if (last === undefined) return steps[0] ?? [];
-  const done = steps.findIndex(
-    (step, index) => index >= rounds.length - 1 && isDeepStrictEqual(step, last.calls),
-  );
+  const calls = rounds.at(-1)?.calls;
+  const done = steps.findIndex((step, index) => index >= rounds.length - 1 && isDeepStrictEqual(step, calls));
   return steps[done === -1 ? rounds.length : done + 1] ?? [];
+}
+
+/** One batch of calls and its results, in call order. */
+interface Round {
+  readonly calls: readonly PlannedCall[];
+  readonly results: readonly (ToolMessage | undefined)[];
+}
+
+function readRounds(messages: readonly BaseMessage[]): Round[] {
+  return groupMessages(messages).groups.flatMap(({ head, calls, results }): Round | [] => {
+    if (!isAIMessage(head) || calls.length === 0) return [];
+    const argsAt = (place: number) => head.tool_calls?.[place]?.args ?? {};
+    return { calls: calls.map(({ name }, place) => ({ name, args: argsAt(place) })), results };
+  });
 }
 
 /*
@@ -209,43 +240,6 @@ export class OfflineBadRequestError extends Error {
 }
 
 /*
- * Reads the current turn: the user's last request, and what has been done for it.
- */
-
-/** One batch of calls and its results, in call order. */
-interface Round {
-  readonly calls: readonly PlannedCall[];
-  readonly results: readonly ToolMessage[];
-}
-
-function readTurn(messages: readonly BaseMessage[]) {
-  const start = messages.findLastIndex(isUserMessage);
-  return { request: messages[start]?.text ?? "", rounds: readRounds(messages.slice(start + 1)) };
-}
-
-/** All rounds among the messages, including those of earlier turns. */
-function readRounds(messages: readonly BaseMessage[]): Round[] {
-  const rounds: { calls: PlannedCall[]; results: ToolMessage[] }[] = [];
-  for (const message of messages) {
-    if (isAIMessage(message)) {
-      const calls = readCalls(message);
-      if (calls.length > 0) rounds.push({ calls, results: [] });
-    }
-    if (isResult(message)) rounds.at(-1)?.results.push(message);
-  }
-  return rounds;
-}
-
-function readCalls(message: AIMessage): PlannedCall[] {
-  const valid = (message.tool_calls ?? []).map(({ name, args }) => ({ name, args }));
-  const invalid = (message.invalid_tool_calls ?? []).map(({ name }) => ({
-    name: name ?? "unknown tool",
-    args: {},
-  }));
-  return [...valid, ...invalid];
-}
-
-/*
  * Reads the `tool_choice` option, in the forms of the providers and of LangChain.
  */
 
@@ -256,18 +250,14 @@ type ToolChoice = "auto" | "none" | readonly string[];
 function readToolChoice(value: unknown, toolNames: ReadonlySet<string>): ToolChoice {
   // A word or the name of a tool. As an object: OpenAI's form, Anthropic's, or `{ type: "any" }`.
   const word = nameIn(value ?? "auto") ?? (isRecord(value) ? value["type"] : undefined);
-  if (typeof word !== "string") throw badChoice(`got ${JSON.stringify(value)}.`);
   if (word === "auto" || word === "none") return word;
-  if (word !== "required" && word !== "any") {
-    if (!toolNames.has(word)) throw badChoice(`tool '${word}' not found in 'tools'.`);
-    return [word];
-  }
-  if (toolNames.size === 0) throw badChoice("'tool_choice' is only allowed when 'tools' are specified.");
-  return [...toolNames];
-}
-
-function badChoice(reason: string): OfflineBadRequestError {
-  return new OfflineBadRequestError(`Invalid value for 'tool_choice': ${reason}`, "tool_choice");
+  if (typeof word === "string" && toolNames.has(word)) return [word];
+  const isAny = word === "required" || word === "any";
+  if (isAny && toolNames.size > 0) return [...toolNames];
+  const reason = isAny
+    ? "'tool_choice' is only allowed when 'tools' are specified."
+    : `${JSON.stringify(value)} names none of the 'tools'.`;
+  throw new OfflineBadRequestError(`Invalid value for 'tool_choice': ${reason}`, "tool_choice");
 }
 
 /** The name of a tool, in OpenAI's form or Anthropic's. One that a provider runs itself can have none. */
@@ -279,57 +269,26 @@ function nameIn(tool: unknown): string | undefined {
 }
 
 /*
- * The ids of calls: the model stays deterministic, and every call of a thread gets a different id.
- */
-
-interface IdentifiedCall extends PlannedCall {
-  /** At most 40 characters of `[A-Za-z0-9_-]`, which every provider accepts. */
-  readonly id: string;
-}
-
-/** Gives ids to the calls of the response to these messages. */
-function identifyCalls(calls: readonly PlannedCall[], messages: readonly BaseMessage[]): IdentifiedCall[] {
-  const texts = messages.map((message) => JSON.stringify(essenceOf(message)));
-  const digest = hashText(texts.join(""), 20);
-  return calls.map(({ name, args }, position) => ({ id: `call_${digest}_${position}`, name, args }));
-}
-
-/**
- * The ids of the messages count too. Two requests of one thread can have the same text and the same history before them
- * after summaries and limits have shortened it.
- */
-function essenceOf(message: BaseMessage): unknown {
-  return [
-    message.type,
-    message.id,
-    message.content,
-    isAIMessage(message) ? message.tool_calls : undefined,
-    isResult(message) ? message.tool_call_id : undefined,
-  ];
-}
-
-/*
  * The sentences of the model.
  */
 
-const MAX_RESULT_LENGTH = 1000;
+const LONGEST_RESULT = 1000;
 
 /** States every result of the rounds, in call order. */
 function stateResults(rounds: readonly Round[], language: OfflineLanguage): string {
   const sentences = rounds.flatMap(({ calls, results }) =>
-    results.flatMap((result, position) => {
-      const call = calls[position];
-      return call === undefined ? [] : [stateResult(call, result, language)];
+    calls.flatMap((call, place) => {
+      const result = results[place];
+      return result === undefined ? [] : [stateResult(call, result, language)];
     }),
   );
   if (sentences.length < 2) return sentences.join("");
   return `Here is what the tools returned:\n${sentences.map((sentence) => `- ${sentence}`).join("\n")}`;
 }
 
-function stateResult(call: PlannedCall, result: ToolMessage, language: OfflineLanguage): string {
-  const content = shorten(result.text.trim(), MAX_RESULT_LENGTH) || "(no output)";
-  if (result.status === "error")
-    return content.includes(call.name) ? content : `${call.name} failed: ${content}`;
+function stateResult(call: PlannedCall, { text, status }: ToolMessage, language: OfflineLanguage): string {
+  const content = shorten(text.trim(), LONGEST_RESULT) || "(no output)";
+  if (status === "error") return content.includes(call.name) ? content : `${call.name} failed: ${content}`;
   return language.stateResult(call, content) ?? `${call.name} returned: ${content}`;
 }
 
@@ -344,8 +303,35 @@ function introduce(toolNames: readonly string[], { examples }: OfflineLanguage):
   ].join(" ");
 }
 
+const SUMMARY_REQUEST =
+  /\bsummari[sz]e\b|\b(?:write|create|produce|extract|give|make|update|extend)\b[^.\n]{0,60}\bsummary\b|总结|摘要/iu;
+const HEADING = "Summary of the conversation so far:";
+/** Empty lines, tags around a conversation, and what an earlier summary has besides its lines. */
+const FRAME = new RegExp(`^(?:</?\\w+>|…|${HEADING})?$`);
+const LINES_AT_EACH_END = 3;
+const LONGEST_LINE = 160;
+
+/** The first and the last lines of a conversation. Undefined if neither the system prompt nor the last message asks for it. */
+function summarize(messages: readonly BaseMessage[]): string | undefined {
+  const prompt = messages.findLast(({ type }) => type === "human");
+  const isAsking = (message: BaseMessage): boolean => message.type === "system" || message === prompt;
+  if (!messages.some((message) => isAsking(message) && SUMMARY_REQUEST.test(message.text))) return undefined;
+  const lines = messages
+    .filter(({ type }) => type === "human" || type === "ai")
+    .flatMap(({ text }) => text.split("\n"))
+    .map((line) => line.trim())
+    .filter((line) => !FRAME.test(line) && !SUMMARY_REQUEST.test(line));
+  const isShort = lines.length <= 2 * LINES_AT_EACH_END;
+  const ends = [...lines.slice(0, LINES_AT_EACH_END), "…", ...lines.slice(-LINES_AT_EACH_END)];
+  return [HEADING, ...(isShort ? lines : ends).map((line) => shorten(line, LONGEST_LINE))].join("\n");
+}
+
+function shorten(text: string, longest: number): string {
+  return text.length > longest ? `${beginningOf(text, longest)}…` : text;
+}
+
 /*
- * Makes the messages of a response: one message, or the chunks of a stream with the same content.
+ * The chunks of a stream.
  */
 
 /** About the size in which providers stream arguments: even a short call has several pieces. */
@@ -354,37 +340,15 @@ const WORDS = /\S+\s*|\s+/gu;
 /** Each piece takes time on its way through a graph, and a client chooses the length of the text. */
 const MOST_PIECES_OF_LONG = 100;
 const LONG = 4_000;
-const CHARACTERS_PER_TOKEN = 4;
 
-interface CompleteReply {
-  /** Empty if the response makes calls. */
-  readonly text: string;
-  readonly calls: readonly IdentifiedCall[];
-  readonly usage: UsageMetadata;
-}
-
-function toMessage({ text, calls, usage }: CompleteReply): AIMessage {
-  // The type argument is needed because the default type has no `usage_metadata`.
-  return new AIMessage<StandardMessageStructure>({
-    content: text,
-    tool_calls: calls.map(({ id, name, args }) => ({ type: "tool_call", id, name, args: { ...args } })),
-    response_metadata: responseMetadata(calls),
-    usage_metadata: usage,
-  });
-}
-
-function* toChunks({ text, calls, usage }: CompleteReply): Generator<AIMessageChunk> {
+function* toChunks({ text, calls, end }: ReturnType<typeof respondTo>): Generator<AIMessageChunk> {
   for (const words of piecesOf(text, WORDS)) yield new AIMessageChunk({ content: words });
   for (const [index, { id, name, args }] of calls.entries()) {
     yield callChunk({ index, id, name, args: "" });
     for (const piece of piecesOf(JSON.stringify(args), ARGUMENT_PIECES))
       yield callChunk({ index, args: piece });
   }
-  yield new AIMessageChunk<StandardMessageStructure>({
-    content: "",
-    response_metadata: responseMetadata(calls),
-    usage_metadata: usage,
-  });
+  yield new AIMessageChunk<StandardMessageStructure>({ content: "", ...end });
 }
 
 function piecesOf(text: string, short: RegExp): readonly string[] {
@@ -392,71 +356,6 @@ function piecesOf(text: string, short: RegExp): readonly string[] {
   return text.match(text.length <= LONG ? short : new RegExp(`[^]{1,${length}}`, "gu")) ?? [];
 }
 
-/** Four characters for each token is the usual rule of thumb. This model has no tokenizer. */
-function estimateUsage(input: readonly string[], output: string): UsageMetadata {
-  const input_tokens = input.reduce((total, text) => total + countTokens(text), 0);
-  const output_tokens = countTokens(output);
-  return { input_tokens, output_tokens, total_tokens: input_tokens + output_tokens };
-}
-
-function countTokens(text: string): number {
-  return Math.ceil(text.length / CHARACTERS_PER_TOKEN);
-}
-
 function callChunk(chunk: { index: number; args: string; id?: string; name?: string }): AIMessageChunk {
   return new AIMessageChunk({ content: "", tool_call_chunks: [{ type: "tool_call_chunk", ...chunk }] });
-}
-
-function responseMetadata(calls: readonly IdentifiedCall[]): Record<string, string> {
-  return { model_name: "offline", finish_reason: calls.length > 0 ? "tool_calls" : "stop" };
-}
-
-/*
- * A short extractive summary: the first and the last lines of the text.
- */
-
-const REQUEST =
-  /\bsummari[sz]e\b|\b(?:write|create|produce|extract|give|make|update|extend)\b[^.\n]{0,60}\bsummary\b|总结|摘要/iu;
-const TAGGED = /<(\w+)>\n?([\s\S]*?)\n?<\/\1>/gu;
-const HEADING = "Summary of the conversation so far:";
-const GAP = "…";
-const LINES_AT_EACH_END = 3;
-const MAX_LINE_LENGTH = 160;
-
-/** Undefined if neither the system prompt nor the last human message asks for a summary. */
-function summarize(messages: readonly BaseMessage[]): string | undefined {
-  const prompt = messages.findLast(({ type }) => type === "human");
-  const instructions = messages.filter((message) => message.type === "system" || message === prompt);
-  if (!instructions.some(({ text }) => REQUEST.test(text))) return undefined;
-  const conversation = messages.filter(
-    (message) => message !== prompt && (message.type === "human" || message.type === "ai"),
-  );
-  const given = [...conversation.map((message) => message.text), withoutInstructions(prompt?.text ?? "")];
-  const lines = given
-    .flatMap((text) => text.split("\n"))
-    .map((line) => line.trim())
-    .filter((line) => line !== "" && line !== HEADING && line !== GAP);
-  if (lines.length === 0) return "There is nothing to summarise.";
-  const isShort = lines.length <= 2 * LINES_AT_EACH_END;
-  const chosen = isShort
-    ? lines
-    : [...lines.slice(0, LINES_AT_EACH_END), GAP, ...lines.slice(-LINES_AT_EACH_END)];
-  return [HEADING, ...chosen.map((line) => shorten(line, MAX_LINE_LENGTH))].join("\n");
-}
-
-/**
- * The text to summarise is in tags if the prompt has any. Otherwise it follows the lines that ask for a
- * summary.
- */
-function withoutInstructions(prompt: string): string {
-  const tagged = [...prompt.matchAll(TAGGED)].map(([, , content]) => content ?? "");
-  const longest = tagged.toSorted((left, right) => right.length - left.length)[0];
-  if (longest?.trim()) return longest;
-  const lines = prompt.split("\n").filter((line) => !REQUEST.test(line));
-  return lines.some((line) => line.trim() !== "") ? lines.join("\n") : prompt;
-}
-
-function shorten(text: string, longest: number): string {
-  const characters = [...text];
-  return characters.length > longest ? `${characters.slice(0, longest).join("")}…` : text;
 }

@@ -7,15 +7,9 @@ import { diagnoseThread } from "../doctor.js";
 import type { Finding, FindingCode, Fix, ThreadReport } from "../finding.js";
 import { openTarget } from "../targets/targets.js";
 import { type CommandIo, EXIT, type ExitCode } from "./command-io.js";
-import {
-  type JudgeOptions,
-  type OutputOptions,
-  type SelectOptions,
-  typedOptions,
-  typedThreads,
-} from "./options.js";
-import { excerptOf, wrapCommand, wrapText } from "./text.js";
-import { Listing, notesText, PRINTERS, type Reading, readThreads } from "./threads.js";
+import { type Options, typedOptions, typedThreads } from "./options.js";
+import { isComplete, notesText, readThreads, startReport } from "./report.js";
+import { excerptOf, nextCommand, wrapText } from "./text.js";
 
 /** Whether `repair` does it. */
 const isStored = ({ kind }: Fix): boolean => kind !== "at-request" && kind !== "wait";
@@ -23,14 +17,13 @@ const isStored = ({ kind }: Fix): boolean => kind !== "at-request" && kind !== "
 const MOST_NAMED = 8;
 
 export async function runDoctor(command: Command, io: CommandIo): Promise<ExitCode> {
-  const options = command.opts<SelectOptions & JudgeOptions & OutputOptions>();
-  const { concurrency, format, failOn, maxTokens, dialect, maxFindings, redact } = options;
+  const options = command.opts<Options>();
+  const { concurrency, failOn, maxTokens, dialect, redact } = options;
   const store = await openTarget(options, { ...io, canWrite: false, concurrency });
   try {
-    const printer = await PRINTERS[format]("doctor", { target: store.target }, io.output.write);
+    const printer = await startReport("doctor", { target: store.target }, options, io);
     const repair = ["npx langgraph-tether repair", ...typedOptions(command, "target", io)];
-    const counts: Counts = { ...NO_COUNTS };
-    const listing = new Listing(maxFindings);
+    const counts = { ...NO_COUNTS };
     const broken: string[] = [];
     const reading = await readThreads(
       store,
@@ -39,32 +32,37 @@ export async function runDoctor(command: Command, io: CommandIo): Promise<ExitCo
       (_, thread) => ({ thread, report: diagnoseThread(thread, { maxTokens, dialect }) }),
       async ({ thread, report }) => {
         countThread(counts, report);
+        const { schemaVersion: _, threadId, ...fields } = report;
         const canRepair =
           report.status !== "interrupted" &&
           report.findings.every(({ code }) => code !== "state/other-graph");
-        const isMended = ({ severity, fixes }: Finding): boolean =>
-          canRepair && severity !== "info" && fixes.some(isStored);
-        if (report.findings.some(isMended) && broken.length <= MOST_NAMED) broken.push(report.threadId);
-        const listed = listing.take(report.findings);
-        if (listed.length === 0) return;
-        const mend = [...repair, ...typedThreads([report.threadId])].join(" ");
-        const findings = listed.map((finding) => ({
+        const mend = canRepair ? [...repair, ...typedThreads([threadId])].join(" ") : null;
+        const findings = report.findings.map((finding) => ({
           ...finding,
-          fixes: finding.fixes.map((fix) => ({
-            ...fix,
-            command: canRepair && isStored(fix) ? mend : null,
-          })),
+          fixes: finding.fixes.map((fix) => ({ ...fix, command: isStored(fix) ? mend : null })),
           ...(redact === false && finding.index !== null && { excerpt: excerptOf(thread, finding.index) }),
         }));
-        const { schemaVersion: _, ...fields } = report;
-        await printer.thread({ ...fields, findings }, threadText({ ...report, findings }));
+        const isBroken = findings.some(
+          ({ severity, fixes }) => severity !== "info" && fixes.some(({ command }) => command !== null),
+        );
+        if (isBroken && broken.length <= MOST_NAMED) broken.push(threadId);
+        await printer.thread(findings, (listed) => [
+          { threadId, ...fields, findings: listed },
+          threadText(report, listed),
+        ]);
       },
     );
-    const outcome = outcomeOf(counts, failOn, reading);
+    const isPart = counts.unreadable > 0 || !isComplete(reading);
+    const failing = { error: counts.errors, warning: counts.errors + counts.warnings, never: 0 }[failOn];
+    // If some threads could not be read, the target is not known to be sound.
+    const outcome = isPart ? "partly-read" : failing > 0 ? "findings" : "sound";
+    const unlisted = printer.unlisted();
     const mend = [...repair, ...(broken.length > MOST_NAMED ? [] : typedThreads(broken))];
     await printer.end(
-      { outcome, counts, unlistedFindings: listing.unlisted, ...reading },
-      endText(counts, listing.unlisted, reading, broken.length === 0 ? [] : mend),
+      { outcome, counts, unlistedFindings: unlisted, ...reading },
+      notesText({ ...counts, unlisted }, reading) +
+        verdictText(counts, isPart) +
+        (broken.length === 0 ? "" : nextCommand("Show what a repair would do:", mend)),
     );
     return { sound: EXIT.sound, findings: EXIT.findings, "partly-read": EXIT.partlyRead }[outcome];
   } finally {
@@ -102,17 +100,6 @@ function countThread(counts: Counts, { namespace, outcome, status, findings }: T
   for (const { severity } of findings) counts[`${severity}s`] += 1;
 }
 
-/** `partly-read`: some threads could not be read, so the target is not known to be sound. */
-function outcomeOf(
-  { errors, warnings, unreadable }: Counts,
-  failOn: JudgeOptions["failOn"],
-  { missing, stopped }: Reading,
-): "sound" | "findings" | "partly-read" {
-  if (unreadable > 0 || missing.length > 0 || stopped !== null) return "partly-read";
-  const counted = { error: errors, warning: errors + warnings, never: 0 }[failOn];
-  return counted > 0 ? "findings" : "sound";
-}
-
 /*
  * The report as text for people.
  */
@@ -123,11 +110,7 @@ const ORDER = ["error", "warning", "info"] as const;
 type PrintedFinding = Finding & { readonly excerpt?: string };
 
 /** A thread with its findings. Empty for one that only waits, and for a subgraph without a fault, which are counted below. */
-function threadText({
-  threadId,
-  namespace,
-  findings,
-}: Pick<ThreadReport, "threadId" | "namespace"> & { readonly findings: readonly PrintedFinding[] }): string {
+function threadText({ threadId, namespace }: ThreadReport, findings: readonly PrintedFinding[]): string {
   const isWorthALine = ({ severity, code }: Finding): boolean =>
     severity !== "info" || code === "pairing/open-call" || code === "state/pending-result";
   if (!findings.some(isWorthALine)) return "";
@@ -165,16 +148,10 @@ function describeFindings(code: FindingCode, findings: readonly Finding[]): stri
   return `${amount(findings.length, name)}${named}`;
 }
 
-/** @param mend The command that mends the threads; empty if there is nothing to mend. */
-function endText(counts: Counts, unlisted: number, reading: Reading, mend: readonly string[]): string {
-  const { threads, withFindings, skipped, unreadable, errors, warnings } = counts;
-  const isPart = unreadable > 0 || reading.missing.length > 0 || reading.stopped !== null;
-  const found = `${count(withFindings)} of ${amount(threads, "thread")} ${withFindings === 1 ? "has" : "have"} findings`;
-  const sound = isPart
-    ? "No findings in the threads that were read."
-    : `${amount(threads - skipped, "thread is", "threads are")} sound.`;
-  const verdict =
-    withFindings > 0 ? `${found} (${amount(errors, "error")}, ${amount(warnings, "warning")}).` : sound;
-  const command = mend.length === 0 ? "" : `\n  Show what a repair would do:\n${wrapCommand(mend, "    ")}\n`;
-  return `${notesText({ ...counts, unlisted }, reading)}  ${verdict}\n${command}`;
+function verdictText({ threads, withFindings, skipped, errors, warnings }: Counts, isPart: boolean): string {
+  if (withFindings > 0)
+    return `  ${count(withFindings)} of ${amount(threads, "thread")} ${withFindings === 1 ? "has" : "have"} findings (${amount(errors, "error")}, ${amount(warnings, "warning")}).\n`;
+  return isPart
+    ? "  No findings in the threads that were read.\n"
+    : `  ${amount(threads - skipped, "thread is", "threads are")} sound.\n`;
 }

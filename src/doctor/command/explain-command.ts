@@ -8,11 +8,11 @@ import { messagesIn, parseThreads, readText } from "../targets/file-target.js";
 import { UsageError } from "../targets/target.js";
 import { threadOfList } from "../thread-store.js";
 import { type CommandIo, EXIT, type ExitCode } from "./command-io.js";
-import type { OutputOptions } from "./options.js";
+import type { Options } from "./options.js";
 import { excerptOf } from "./text.js";
 
 export async function runExplain(command: Command, io: CommandIo): Promise<ExitCode> {
-  const { dialect, format, redact } = command.opts<OutputOptions & { readonly dialect?: DialectName }>();
+  const { dialect, format, redact } = command.opts<Options & { readonly dialect?: DialectName }>();
   const [file = ""] = command.args;
   const name = file === "-" ? "standard input" : file;
   const [value, ...more] = parseThreads(await readText(file, io), name);
@@ -34,7 +34,7 @@ export async function runExplain(command: Command, io: CommandIo): Promise<ExitC
   }));
   if (format === "text") {
     const excerpts = reasons.flatMap(({ index, excerpt }) =>
-      excerpt === undefined ? [] : `${body?.name ?? "messages"}[${index}]: ${excerpt}`,
+      excerpt === undefined ? [] : `${body?.form.list ?? "messages"}[${index}]: ${excerpt}`,
     );
     await io.output.write(`${[text, ...new Set(excerpts)].join("\n")}\n`);
   } else {

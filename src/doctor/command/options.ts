@@ -1,4 +1,4 @@
-/** What a command reads of its options. `program.ts` has the options. */
+/** What commands read of their options, and the options of a command line as they can be typed again. */
 
 import type { Command } from "commander";
 import type { DialectName } from "../../providers/dialects.js";
@@ -7,35 +7,27 @@ import type { ThreadSelection, ThreadStatus } from "../thread-store.js";
 import type { CommandIo } from "./command-io.js";
 import { quoted } from "./text.js";
 
-export interface SelectOptions {
+/** The values of the options, besides those of targets. A command has the ones that `program.ts` gives it. */
+export interface Options {
   readonly thread?: readonly string[];
   readonly metadata?: readonly Pair[];
   readonly status?: ThreadStatus;
   readonly since?: string;
   readonly limit?: number;
   readonly concurrency: number;
-}
-
-export interface OutputOptions {
-  readonly format: "text" | "json" | "ndjson";
-  readonly maxFindings?: number;
-  readonly redact?: boolean;
-  readonly quiet?: true;
-}
-
-export interface JudgeOptions {
   readonly dialect?: DialectName | "auto";
   readonly maxTokens?: number;
   readonly failOn: "error" | "warning" | "never";
-}
-
-export interface WriteOptions {
   readonly apply?: true;
   readonly yes?: true;
   readonly receipt?: string;
   readonly harvest?: boolean;
   readonly asNode?: string;
   readonly force?: true;
+  readonly format: "text" | "json" | "ndjson";
+  readonly maxFindings?: number;
+  readonly redact?: boolean;
+  readonly quiet?: boolean;
 }
 
 /** The headings of the help. */
@@ -49,8 +41,10 @@ export const GROUPS = {
 
 export type Group = keyof typeof GROUPS;
 
-export function selectionOf(options: SelectOptions, now: number): ThreadSelection {
-  const { thread, metadata, status, since, limit } = options;
+export function selectionOf(
+  { thread, metadata, status, since, limit }: Partial<Options>,
+  now: number,
+): ThreadSelection {
   return {
     threadIds: thread && [...new Set(thread)],
     metadata: metadata && Object.fromEntries(metadata),
@@ -73,36 +67,31 @@ export function timeOf(text: string, now: number): number {
  * The options of a group that were given, as they can be typed again, without secrets. What stays on one line is one
  * text.
  */
-export function typedOptions(
-  command: Command,
-  group: Group,
-  { environment }: Pick<CommandIo, "environment">,
-): readonly string[] {
-  const given = command.options.filter(
-    (option) =>
-      option.helpGroupHeading === GROUPS[group] &&
-      command.getOptionValueSource(option.attributeName()) === "cli",
-  );
-  return given.flatMap((option) => {
-    const value: unknown = command.getOptionValue(option.attributeName());
+export function typedOptions(command: Command, group: Group, { environment }: CommandIo): readonly string[] {
+  return command.options.flatMap((option) => {
+    const name = option.attributeName();
+    const value: unknown = command.getOptionValue(name);
+    if (option.helpGroupHeading !== GROUPS[group] || command.getOptionValueSource(name) !== "cli") return [];
     if (option.variadic) return typedThreads(value as readonly string[]);
-    const texts: readonly unknown[] = Array.isArray(value) ? value : [value];
-    return texts.map((text) => `${option.long} ${typedValue(text)}`);
+    const values: readonly unknown[] = Array.isArray(value) ? value : [value];
+    return values.map((each) => `${option.long} ${group === "target" ? typedPlace(each) : typedValue(each)}`);
   });
 
-  function typedValue(value: unknown): string {
-    if (Array.isArray(value)) return quoted(`${value[0]}=${group === "target" ? "…" : value[1]}`);
+  function typedPlace(value: unknown): string {
+    if (Array.isArray(value)) return quoted(`${value[0]}=…`);
     const text = String(value);
-    if (group !== "target") return quoted(text);
     if (text === environment["DATABASE_URL"]) return '"$DATABASE_URL"';
     return quoted(text.includes("://") ? safeAddress(text) : text);
   }
 }
 
+function typedValue(value: unknown): string {
+  return quoted(Array.isArray(value) ? value.join("=") : String(value));
+}
+
 /** The option that names these threads. An id that begins with a dash would be read as an option. */
 export function typedThreads(threadIds: readonly string[]): readonly string[] {
-  const isDashed = (id: string): boolean => id.startsWith("-");
-  const [first, ...plain] = threadIds.filter((id) => !isDashed(id)).map(quoted);
-  const dashed = threadIds.filter(isDashed).map((id) => `--thread=${quoted(id)}`);
-  return [...(first === undefined ? [] : [`--thread ${first}`, ...plain]), ...dashed];
+  const plain = threadIds.filter((id) => !id.startsWith("-")).map(quoted);
+  const dashed = threadIds.filter((id) => id.startsWith("-")).map((id) => `--thread=${quoted(id)}`);
+  return [...plain.map((id, index) => (index === 0 ? `--thread ${id}` : id)), ...dashed];
 }

@@ -59,12 +59,16 @@ const examplesText = (examples: readonly string[]): string =>
  * The options that are not of one target.
  */
 
-const countOf = (flags: string, description: string): Option =>
+const countOf = (
+  flags: string,
+  description: string,
+  expected = "an integer of 1 or more",
+  most = Number.MAX_SAFE_INTEGER,
+): Option =>
   new Option(flags, description).argParser((text) => {
     const count = Number(text);
-    if (!/^\d+$/.test(text) || count < 1 || !Number.isSafeInteger(count))
-      throw new InvalidArgumentError("Expected an integer of 1 or more.");
-    return count;
+    if (/^\d+$/.test(text) && count >= 1 && count <= most) return count;
+    throw new InvalidArgumentError(`Expected ${expected}.`);
   });
 
 const THREAD = optionOf<readonly string[] | undefined>(
@@ -150,14 +154,12 @@ const REDACT: readonly Option[] = [
   new Option("--redact", "Prints no text of messages, only ids, names and lengths. The default."),
   new Option("--no-redact", "Prints the beginning of messages too."),
 ];
-const PORT = new Option(
+const PORT = countOf(
   "--port <PORT>",
   "The port of the pages on this machine. Default: a free one.",
-).argParser((text) => {
-  const port = Number(text);
-  if (/^\d+$/.test(text) && port >= 1 && port <= 65_535) return port;
-  throw new InvalidArgumentError("Expected a port from 1 to 65535.");
-});
+  "a port from 1 to 65535",
+  65_535,
+);
 const QUIET = new Option("--quiet", "Prints no progress.");
 
 /** The options that name one of these targets, and those that say more about it. */
@@ -238,7 +240,6 @@ export const COMMANDS: Readonly<Record<string, CommandRow>> = {
       target: optionsOfTargets(TARGETS.filter(({ canWrite }) => canWrite)),
       select: [THREAD],
       write: [YES, FORCE, AS_NODE],
-      output: [QUIET],
     },
   },
   explain: {
@@ -255,7 +256,7 @@ export const COMMANDS: Readonly<Record<string, CommandRow>> = {
       "npx langgraph-tether explain request.json",
       "curl -s localhost:2024/threads/ID/state | npx langgraph-tether explain - --dialect openai",
     ],
-    options: { rules: [DIALECT_OF_LIST], output: [FORMAT, ...REDACT, QUIET] },
+    options: { rules: [DIALECT_OF_LIST], output: [FORMAT, ...REDACT] },
   },
   inspect: {
     run: runInspect,

@@ -20,21 +20,24 @@ export function wrapText(text: string, indent: string, hanging = indent): string
   return wrapWords(text.split(/\s+/), indent, hanging).join("\n");
 }
 
-/** A command line as lines that can be pasted. @param parts What stays on one line, such as an option with its value. */
-export function wrapCommand(parts: readonly string[], indent: string): string {
-  return wrapWords(parts, indent, `${indent}  `).join(" \\\n");
+/**
+ * What can be done next, with a command line that can be pasted.
+ *
+ * @param parts What stays on one line, such as an option with its value.
+ */
+export function nextCommand(title: string, parts: readonly string[]): string {
+  return `\n  ${title}\n${wrapWords(parts, "    ", "      ").join(" \\\n")}\n`;
 }
 
 function wrapWords(words: readonly string[], indent: string, hanging: string): string[] {
   const lines: string[] = [];
-  let line: string | undefined;
   for (const word of words) {
-    if (line !== undefined && line.length + 1 + word.length > WIDTH) {
-      lines.push(line);
-      line = `${hanging}${word}`;
-    } else line = line === undefined ? `${indent}${word}` : `${line} ${word}`;
+    const line = lines.at(-1);
+    if (line === undefined) lines.push(`${indent}${word}`);
+    else if (line.length + 1 + word.length > WIDTH) lines.push(`${hanging}${word}`);
+    else lines[lines.length - 1] = `${line} ${word}`;
   }
-  return line === undefined ? lines : [...lines, line];
+  return lines;
 }
 
 const LONGEST = 120;

@@ -9,12 +9,12 @@ import { readReceiptLines } from "../receipt.js";
 import { reasonOf, UsageError } from "../targets/target.js";
 import { openTarget, optionsForReceipt, TARGETS } from "../targets/targets.js";
 import { askToWrite, type CommandIo, EXIT, type ExitCode } from "./command-io.js";
-import type { SelectOptions, WriteOptions } from "./options.js";
+import type { Options } from "./options.js";
+import { startReport } from "./report.js";
 import { wrapText } from "./text.js";
-import { PRINTERS } from "./threads.js";
 
 export async function runUndo(command: Command, io: CommandIo): Promise<ExitCode> {
-  const options = command.opts<SelectOptions & WriteOptions>();
+  const options = command.opts<Options>();
   const { yes = false, force, asNode } = options;
   const [path = ""] = command.args;
   if (!yes && !io.canAsk) throw new UsageError("Nobody can be asked here, so undo needs --yes.");
@@ -43,7 +43,7 @@ export async function runUndo(command: Command, io: CommandIo): Promise<ExitCode
       await io.errors.write(
         printable(`The receipt was written for ${other.target}, and this is ${store.target}.\n`),
       );
-    const printer = await PRINTERS.text("undo", store, io.output.write);
+    const report = await startReport("undo", store, { format: "text" }, io);
     const question = `Restore ${amount(threadIds.length, "thread")} of ${store.target}?`;
     if (!yes && !(await askToWrite(question, io))) return EXIT.findings;
     let restored = 0;
@@ -53,12 +53,12 @@ export async function runUndo(command: Command, io: CommandIo): Promise<ExitCode
       else if (outcome.kind !== "unchanged") left += 1;
       const name = printableLine(outcome.threadId);
       const text = wrapText(describe(outcome), "      ");
-      await printer.thread(outcome, `  ${MARKS[outcome.kind]} ${name}\n${text}\n`);
+      await report.thread([outcome], () => [outcome, `  ${MARKS[outcome.kind]} ${name}\n${text}\n`]);
       if (io.signal.aborted) break;
     }
     const stopped = io.signal.aborted ? " It was interrupted: run it again." : "";
     const rest = left === 0 ? "" : ` ${amount(left, "thread was", "threads were")} not.`;
-    await printer.end({}, `  ${amount(restored, "thread was", "threads were")} restored.${rest}${stopped}\n`);
+    await report.end({}, `  ${amount(restored, "thread was", "threads were")} restored.${rest}${stopped}\n`);
     return left + damaged.length > 0 || io.signal.aborted ? EXIT.findings : EXIT.sound;
   } finally {
     await store.close();

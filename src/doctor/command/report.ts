@@ -1,11 +1,11 @@
-/** What the commands share: the loop over the threads of a target, and one printer for each format. */
+/** What the commands share: the loop over the threads of a target, and a report on them in each format. */
 
 import { setImmediate } from "node:timers/promises";
 import { amount, count } from "../../shared/text.js";
 import { reasonOf, UsageError } from "../targets/target.js";
 import { type StoredThread, type ThreadRef, type ThreadStore, threadOfList } from "../thread-store.js";
 import type { CommandIo, TextOutput } from "./command-io.js";
-import { type OutputOptions, type SelectOptions, selectionOf } from "./options.js";
+import { type Options, selectionOf } from "./options.js";
 import { wrapText } from "./text.js";
 
 /** How the reading of a target ended. */
@@ -15,6 +15,9 @@ export interface Reading {
   /** Why not everything was read; null if everything was. */
   readonly stopped: string | null;
 }
+
+export const isComplete = ({ missing, stopped }: Reading): boolean =>
+  missing.length === 0 && stopped === null;
 
 /** After this many threads in a row whose read failed, the store itself is taken to have failed. */
 const MOST_FAILURES = 5;
@@ -28,13 +31,13 @@ const MOST_FAILURES = 5;
  */
 export async function readThreads<Result>(
   store: ThreadStore,
-  options: SelectOptions & Pick<OutputOptions, "quiet">,
+  options: Pick<Options, "concurrency"> & Partial<Options>,
   io: CommandIo,
   work: (ref: ThreadRef, thread: StoredThread) => Result | Promise<Result>,
   take: (result: Result) => Promise<void>,
 ): Promise<Reading> {
   const selection = selectionOf(options, io.now());
-  const progress = startProgress(io, options.quiet === true);
+  const progress = startProgress(io, options.quiet);
   const seen = new Set<string>();
   let failures = 0;
   let stopped: string | null = null;
@@ -109,69 +112,60 @@ const INTERVAL_MS = 200;
 const CLEAR = "\r\u001b[K";
 
 /** A line on the terminal that says how many threads were read. Nothing is written to a pipe or a file. */
-function startProgress({ errors, now }: Pick<CommandIo, "errors" | "now">, quiet: boolean) {
+function startProgress({ errors, now }: CommandIo, quiet = false) {
   const start = now();
   let threads = 0;
   let shown = start;
-  const line = (): string => {
-    const seconds = (now() - start) / 1000;
+  const show = async (end: string): Promise<void> => {
+    if (!errors.isTerminal || quiet) return;
+    shown = now();
+    const seconds = (shown - start) / 1000;
     const rate = seconds > 0 ? Math.round(threads / seconds) : threads;
-    return `${amount(threads, "thread")} · ${Math.round(seconds)} s · ${count(rate)} threads/s`;
+    const line = `${amount(threads, "thread")} · ${Math.round(seconds)} s · ${count(rate)} threads/s`;
+    await errors.write(`${CLEAR}${line}${end}`);
   };
-  const isShown = errors.isTerminal && !quiet;
   return {
     count: async () => {
       threads += 1;
-      if (!isShown || now() - shown < INTERVAL_MS) return;
-      shown = now();
-      await errors.write(`${CLEAR}${line()}`);
+      if (now() - shown >= INTERVAL_MS) await show("");
     },
-    /** Removes the line, and says how long it took. */
-    end: async () => {
-      if (isShown) await errors.write(`${CLEAR}${line()}\n`);
-    },
+    /** Leaves the line there: it says how long it took. */
+    end: () => show("\n"),
   };
 }
 
 /*
- * The printers.
+ * The report. Its head is printed when it is started.
  */
 
-/** Prints a report: its head, which is printed when the printer is made, its threads and its end. */
+/** What is printed of a thread, or at the end: fields for JSON, and text for people. */
+type Printed = readonly [fields: object, text: string];
+
 interface Printer {
-  /** @param text Empty: the thread is not worth a line. */
-  readonly thread: (fields: object, text: string) => Promise<void>;
-  readonly end: (fields: object, text: string) => Promise<void>;
+  readonly thread: (...printed: Printed) => Promise<void> | void;
+  readonly end: (...printed: Printed) => Promise<void>;
 }
-
-interface Head {
-  readonly target: string;
-  readonly applied?: boolean;
-}
-
-type MakePrinter = (command: string, head: Head, write: TextOutput["write"]) => Promise<Printer>;
 
 const SCHEMA = { schemaVersion: 1 } as const;
 
-export const PRINTERS: Readonly<Record<OutputOptions["format"], MakePrinter>> = {
+type StartPrinter = (command: string, head: Head, write: TextOutput["write"]) => Promise<Printer> | Printer;
+
+const PRINTERS: Readonly<Record<Options["format"], StartPrinter>> = {
   text: async (command, { target }, write) => {
-    let isEmpty = true;
+    let gap = "";
     await write(`tether ${command} · ${target}\n\n`);
     return {
       thread: async (_, text) => {
-        if (text === "") return;
-        isEmpty = false;
+        if (text !== "") gap = "\n";
         await write(text);
       },
-      end: (_, text) => write(isEmpty ? text : `\n${text}`),
+      end: (_, text) => write(`${gap}${text}`),
     };
   },
-  json: async (_command, head, write) => {
+  json: (_command, head, write) => {
     const threads: object[] = [];
     return {
-      thread: async (fields) => {
-        threads.push(fields);
-      },
+      thread: (fields) => void threads.push(fields),
       end: (fields) => write(`${JSON.stringify({ ...SCHEMA, ...head, ...fields, threads }, undefined, 2)}\n`),
     };
   },
@@ -185,22 +179,39 @@ export const PRINTERS: Readonly<Record<OutputOptions["format"], MakePrinter>> = 
   },
 };
 
-/** Lists at most this many findings or steps, and counts the others. */
-export class Listing {
-  #left: number;
-  unlisted = 0;
+interface Head {
+  readonly target: string;
+  readonly applied?: boolean;
+}
 
-  constructor(most = Number.POSITIVE_INFINITY) {
-    this.#left = most;
-  }
+export type Report = Awaited<ReturnType<typeof startReport>>;
 
-  /** Those of the items that are listed. */
-  take<Item>(items: readonly Item[]): readonly Item[] {
-    const listed = items.slice(0, this.#left);
-    this.#left -= listed.length;
-    this.unlisted += items.length - listed.length;
-    return listed;
-  }
+export async function startReport(
+  command: string,
+  head: Head,
+  { format, maxFindings = Number.POSITIVE_INFINITY }: Pick<Options, "format" | "maxFindings">,
+  { output }: CommandIo,
+) {
+  const printer = await PRINTERS[format](command, head, output.write);
+  let listed = 0;
+  let all = 0;
+  return {
+    /** Prints a thread with as many of its findings or steps as may be listed, if there are any. The others are counted. */
+    thread: async <Item>(items: readonly Item[], print: (listed: readonly Item[]) => Printed) => {
+      const shown = items.slice(0, maxFindings - listed);
+      listed += shown.length;
+      all += items.length;
+      if (shown.length > 0) await printer.thread(...print(shown));
+    },
+    /** How many findings or steps were not listed. */
+    unlisted: () => all - listed,
+    /** Lists all again, from the first on. */
+    restart: () => {
+      listed = 0;
+      all = 0;
+    },
+    end: printer.end,
+  };
 }
 
 /** What is said of threads that are not repaired, by the name of their count. */
