@@ -13,7 +13,6 @@ import { hasMethods, isRecord } from "../shared/values.js";
 import { endsAfterModel } from "../threads/agent-leftovers.js";
 import { type ArchiveReader, readArchive } from "../threads/archive.js";
 import { messagesAmong } from "../threads/commands.js";
-import { guardHead } from "../threads/guard-head.js";
 import { pairedMessagesDeltaReducer } from "../threads/langgraph/channels.js";
 import {
   failuresOf,
@@ -38,14 +37,9 @@ import {
   writeMessages,
 } from "../threads/langgraph/swap-channel.js";
 import { isAddedBetweenRuns, isForked, walkLeftovers } from "../threads/leftovers.js";
-import {
-  checkpointsOf,
-  isBeforeModel,
-  pinJson,
-  pinMessages,
-  withUniqueVersions,
-} from "../threads/watch-checkpointer.js";
+import { checkpointsOf, isBeforeModel, viewForRun } from "../threads/run-saver.js";
 import { readList } from "./examine.js";
+import { pinJson, pinMessages } from "./stored-json.js";
 import {
   type EndedRun,
   errorText,
@@ -417,15 +411,10 @@ async function writeThread(
     throw new Error(`The graph has no node \`${asNode}\`. Its nodes are ${known.join(", ")}.`);
   const nodes = candidates(head).filter((name) => known.includes(name));
   for (const node of asNode === undefined ? [undefined, ...nodes] : [asNode]) {
-    const { saver: guarded } = guardHead({
-      saver: withUniqueVersions(reading),
-      target: saver,
-      threadId,
-      signal: undefined,
-      messageIds: () => [],
-    });
+    const guarded = { threadId, messageIds: () => [] };
+    const view = viewForRun(reading, { signal: undefined, guarded });
     try {
-      const written = await writeMessages(graph, guarded, config, list, node);
+      const written = await writeMessages(graph, view.checkpointer, config, list, node);
       return { kind: "written", checkpointId: written.configurable?.["checkpoint_id"] };
     } catch (error) {
       if (TetherError.isInstance(error) && error.code === "THREAD_MOVED") {
