@@ -166,9 +166,9 @@ export class AgentGraph<Own = NoKeys, Update = NoKeys, Context = NoKeys> extends
    */
   override async bulkUpdateState(...[config, supersteps]: Parameters<BaseGraph["bulkUpdateState"]>) {
     const admitted = await admitUpdates(supersteps, this.#plan, publishRepairs);
-    const { saver, update } = accessThread(this.checkpointer, withBound(config, this.config));
+    const { watched, update } = accessThread(this.checkpointer, withBound(config, this.config));
     const graph = this.copy();
-    if (saver !== undefined) graph.checkpointer = saver;
+    if (watched.checkpointer !== undefined) graph.checkpointer = watched.checkpointer;
     return update(this.#plan.settings, async () => {
       await admitted.assertOwnResults(() => graph.getState(config));
       return super.bulkUpdateState.call(graph, config, admitted.supersteps);
@@ -203,7 +203,6 @@ export class AgentGraph<Own = NoKeys, Update = NoKeys, Context = NoKeys> extends
           publicChunk(chunk, undefined),
         ),
         watched,
-        assertKept: thread.assertKept,
         // A parent stops the batches of its store when it ends.
         late: thread.lateResults(store === undefined ? graph.store : unbatched(store)),
         readThread: watched.checkpointer && (() => graph.getState(bound)),

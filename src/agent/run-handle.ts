@@ -15,10 +15,10 @@ import type { AgentEvent } from "../threads/events.js";
 import { readState, type ToolTask } from "../threads/langgraph/read-checkpoints.js";
 import type { LateResult, LateResults } from "../threads/late-results.js";
 import { NO_OWN_STATE, type OwnState } from "../threads/own-state.js";
+import { checkpointsOf, type WatchedCheckpoints } from "../threads/run-saver.js";
 import type { ToolsUpdate } from "../threads/state.js";
 import { threadIdOf } from "../threads/stores.js";
 import { RunTally } from "../threads/usage.js";
-import { type WatchedCheckpoints, watchCheckpointer } from "../threads/watch-checkpointer.js";
 import type { RunBag, RunScope } from "./middleware/contexts.js";
 import type { MiddlewareByKind } from "./middleware/middleware.js";
 import type { GivenMessages } from "./middleware/run.js";
@@ -72,7 +72,7 @@ export function runOf(config: RunnableConfig): RunHandle {
       input: undefined,
       bag: { metadata: {} },
       middleware: { agent: [], chat: [], function: [] },
-      checkpoints: watchCheckpointer(undefined).checkpoints,
+      checkpoints: checkpointsOf(undefined),
       ownState: NO_OWN_STATE,
       maxConcurrency: Number.POSITIVE_INFINITY,
       isInTool: false,

@@ -29,8 +29,8 @@ import {
 import { awaitLate, type LateResults } from "../threads/late-results.js";
 import { historyIn, keysIn, walkBack } from "../threads/leftovers.js";
 import { defaultsOf } from "../threads/own-state.js";
+import type { WatchedCheckpointer } from "../threads/run-saver.js";
 import { missingCheckpointer, missingStore, threadIdOf } from "../threads/stores.js";
-import type { WatchedCheckpointer } from "../threads/watch-checkpointer.js";
 import {
   admitInput,
   assertRunInput,
@@ -63,8 +63,6 @@ interface AgentRun<Chunk> extends RunStart {
   readonly received: unknown;
   readonly options: RunConfig;
   readonly watched: WatchedCheckpointer;
-  /** Contract: throws a ThreadConflictError if the thread does not have what the run has saved. */
-  readonly assertKept: () => Promise<void>;
   readonly late: LateResults | undefined;
   /** Reads the thread; undefined for a run without a checkpointer. */
   readonly readThread: ReadThread | undefined;
@@ -263,7 +261,7 @@ async function* thenClearInbox<Chunk>(
     } finally {
       await watched.saved();
     }
-    await run.assertKept();
+    await watched.assertKept();
   } catch (error) {
     // LangGraph's own error names a channel.
     if (handle.inputs.input == null && Reflect.get(Object(error), "name") === "EmptyInputError")

@@ -4,7 +4,6 @@ import type { BaseCheckpointSaver, BaseStore } from "@langchain/langgraph";
 import { InvalidSettingError, ThreadConflictError } from "../errors.js";
 import { errorMessage } from "../shared/is-error.js";
 import { answered, readAhead, untilAborted } from "../shared/waiting.js";
-import { guardHead } from "../threads/guard-head.js";
 import { isSaver } from "../threads/langgraph/replace-methods.js";
 import {
   inheritedCheckpointer,
@@ -14,28 +13,17 @@ import {
 } from "../threads/langgraph/run-host.js";
 import { type LateResults, lateResultsOf } from "../threads/late-results.js";
 import { quickSaver } from "../threads/quick-saver.js";
-import { boundedSaver } from "../threads/stores.js";
+import { viewForRun, type WatchedCheckpointer } from "../threads/run-saver.js";
 import type { ThreadLock } from "../threads/thread-lock.js";
-import {
-  type WatchedCheckpointer,
-  watchCheckpointer,
-  withUniqueVersions,
-} from "../threads/watch-checkpointer.js";
 
 /** How one run or update of the state reads and writes its thread. */
 interface ThreadAccess {
-  /** Use it in place of the graph's checkpointer. Undefined if there is none. */
-  readonly saver: BaseCheckpointSaver | undefined;
+  /** The view through which the thread is read and written. */
+  readonly watched: WatchedCheckpointer;
   /** Contract: does an update when the earlier runs of the thread have ended. */
   readonly update: <Result>(options: TurnOptions, work: () => Promise<Result>) => Promise<Result>;
   /** Contract: streams a run when the earlier runs of the thread have ended. */
   readonly stream: <Chunk>(options: TurnOptions, start: () => AsyncGenerator<Chunk>) => AsyncGenerator<Chunk>;
-  /**
-   * Contract: call it when the run has ended without an error.
-   *
-   * @throws ThreadConflictError if the thread does not have what the run has saved.
-   */
-  readonly assertKept: () => Promise<void>;
 }
 
 /**
@@ -47,24 +35,20 @@ export function accessThread(
   options: RunnableConfig,
   messageIds: () => readonly string[] = () => [],
 ): ThreadAccess {
-  const atOnce: Omit<ThreadAccess, "saver"> = {
-    update: (_, work) => work(),
-    stream: (_, start) => start(),
-    assertKept: async () => {},
-  };
-  if (!isSaver(checkpointer)) return { saver: undefined, ...atOnce };
+  const saver = isSaver(checkpointer) ? quickSaver(checkpointer) : undefined;
   const { signal } = options;
-  const target = quickSaver(checkpointer);
-  const saver = withUniqueVersions(boundedSaver(target, signal));
   const threadId = threadIdIn(options);
-  if (threadId === undefined || isSubgraphRun(options) || isServedRun(options)) return { saver, ...atOnce };
+  if (!isSaver(checkpointer) || threadId === undefined || isSubgraphRun(options) || isServedRun(options))
+    return {
+      watched: viewForRun(saver, { signal }),
+      update: (_, work) => work(),
+      stream: (_, start) => start(),
+    };
   const thread: Thread = { saver: checkpointer, threadId: String(threadId) };
-  const guarded = guardHead({ saver, target, threadId, signal, messageIds });
   return {
-    saver: guarded.saver,
+    watched: viewForRun(saver, { signal, guarded: { threadId, messageIds } }),
     update: (turn, work) => inTurn(thread, turn, work),
     stream: (turn, start) => streamInTurn(thread, turn, start),
-    assertKept: guarded.assertKept,
   };
 }
 
@@ -74,10 +58,9 @@ function threadIdIn({ configurable }: RunnableConfig): string | number | undefin
 }
 
 /** How a run accesses its thread, and what it can know about the thread. */
-interface WatchedThread<Options> extends Pick<ThreadAccess, "stream" | "assertKept"> {
+interface WatchedThread<Options> extends Pick<ThreadAccess, "watched" | "stream"> {
   /** The options to run with. */
   readonly bound: Options;
-  readonly watched: WatchedCheckpointer;
   /** Use it in place of the graph's checkpointer. Undefined: the graph's own one stays. */
   readonly checkpointer: BaseCheckpointSaver | undefined;
   /** Makes what keeps late results of the thread. Undefined for a run whose thread no other run continues. */
@@ -95,8 +78,7 @@ export function watchThread<Options extends RunnableConfig>(
 ): WatchedThread<Options> {
   const inherits = checkpointer === true && isSubgraphRun(options);
   const own = inherits ? inheritedCheckpointer(options) : checkpointer;
-  const { saver, stream, assertKept } = accessThread(own, options, messageIds);
-  const watched = watchCheckpointer(saver);
+  const { watched, stream } = accessThread(own, options, messageIds);
   const threadId = threadIdIn(options);
   const lateResults = (store: BaseStore | undefined) => {
     if (!isSaver(own) || threadId === undefined || (!inherits && isSubgraphRun(options))) return undefined;
@@ -107,9 +89,9 @@ export function watchThread<Options extends RunnableConfig>(
     return lateResultsOf({ saver: own, threadId, namespace, store, namesCheckpoint });
   };
   if (!inherits || watched.checkpointer === undefined)
-    return { bound: options, watched, checkpointer: watched.checkpointer, stream, assertKept, lateResults };
+    return { bound: options, watched, checkpointer: watched.checkpointer, stream, lateResults };
   const bound = withInheritedCheckpointer(options, watched.checkpointer);
-  return { bound, watched, checkpointer: undefined, stream, assertKept, lateResults };
+  return { bound, watched, checkpointer: undefined, stream, lateResults };
 }
 
 /*

@@ -19,7 +19,6 @@ import { hasMethods, isRecord } from "../shared/values.js";
 import { endsAfterModel } from "../threads/agent-leftovers.js";
 import { type ArchiveReader, readArchive } from "../threads/archive.js";
 import { messagesAmong } from "../threads/commands.js";
-import { guardHead } from "../threads/guard-head.js";
 import { pairedMessagesDeltaReducer } from "../threads/langgraph/channels.js";
 import {
   failuresOf,
@@ -44,15 +43,10 @@ import {
   writeMessages,
 } from "../threads/langgraph/swap-channel.js";
 import { historyIn, isAddedBetweenRuns, isForked, walkLeftovers } from "../threads/leftovers.js";
-import {
-  checkpointsOf,
-  isBeforeModel,
-  pinJson,
-  pinMessages,
-  withUniqueVersions,
-} from "../threads/watch-checkpointer.js";
+import { checkpointsOf, isBeforeModel, viewForRun } from "../threads/run-saver.js";
 import { readList } from "./examine.js";
 import { mendedBy, openTasksOf, stepTasksOf } from "./read-state.js";
+import { pinJson, pinMessages } from "./stored-json.js";
 import {
   type EndedRun,
   errorText,
@@ -341,14 +335,9 @@ async function writeThread(
     throw new Error("Expected a thread, got the state of a subgraph, which is never written.");
   const config = { configurable: { thread_id: threadId, checkpoint_ns: "" } };
   // It writes only while the checkpoint that is read here is the latest one.
-  const { saver: guarded } = guardHead({
-    saver: withUniqueVersions(pinMessages(saver)),
-    target: saver,
-    threadId,
-    signal: undefined,
-    messageIds: () => [],
-  });
-  const head = await guarded.getTuple(config);
+  const guarded = { threadId, messageIds: () => [] };
+  const { checkpointer } = viewForRun(pinMessages(saver), { signal: undefined, guarded });
+  const head = await checkpointer.getTuple(config);
   if (head?.checkpoint.id !== expectedCheckpointId)
     return { kind: "moved", checkpointId: head?.checkpoint.id };
   const foreign = head && otherGraphReason(graph, head.checkpoint);
@@ -361,7 +350,7 @@ async function writeThread(
   let reason: unknown;
   for (const node of asNode === undefined ? [undefined, ...ran] : [asNode]) {
     try {
-      const written = await writeMessages(graph, guarded, config, list, node);
+      const written = await writeMessages(graph, checkpointer, config, list, node);
       return { kind: "written", checkpointId: written.configurable?.["checkpoint_id"] };
     } catch (error) {
       if (TetherError.isInstance(error) && error.code === "THREAD_MOVED")

@@ -17,9 +17,9 @@ import {
   recoverCalls,
   recoverMessages,
 } from "../threads/leftovers.js";
+import { isBeforeModel, savedCheckpoints } from "../threads/run-saver.js";
 import type { SummaryAttempt } from "../threads/state.js";
 import { threadIdOf } from "../threads/stores.js";
-import { isBeforeModel, savedCheckpoints } from "../threads/watch-checkpointer.js";
 import type { TetherMiddlewareOptions } from "./options.js";
 import { ATTEMPT_KEY, createSummarizer, type Send, type SummaryRequest } from "./summarize.js";
 import { configOf, type HookRuntime } from "./tether-state.js";

@@ -148,11 +148,11 @@ export async function findReturned(
   { store, threadId }: ThreadArchive,
 ): Promise<Returned> {
   const read = (id: string) => readArchived(store, threadId, id);
-  const ids = await archivedIds(history, read);
+  const { named } = await loadArchived(history, read, (id) => id.startsWith(HIDDEN_ID_PREFIX));
   const messages = new Set<BaseMessage>();
   const edited: BaseMessage[] = [];
   for (const message of given) {
-    if (message.id === undefined || !ids.has(message.id)) continue;
+    if (message.id === undefined || !named.has(message.id)) continue;
     const archived = await read(message.id);
     if (!("content" in archived)) continue;
     messages.add(message);
@@ -182,119 +182,68 @@ function callsIn(message: BaseMessage): unknown {
  * Puts the messages that summaries cover back into their order. Summaries can be forged, so they can form a cycle.
  */
 
-type Known = ReadonlyMap<string, BaseMessage>;
-type Missing = ReadonlyMap<string, MissingMessage>;
+interface Loaded {
+  readonly known: ReadonlyMap<string, BaseMessage>;
+  readonly missing: ReadonlyMap<string, MissingMessage>;
+  /** The ids of all messages that were archived. */
+  readonly named: ReadonlySet<string>;
+}
 
 /**
  * The messages of the state, and those that their summaries archived, by id. A message of the state wins over an
  * archived one.
+ *
+ * @param isWanted Whether a message is read. A summary is, because it can name others.
  */
 export async function loadArchived(
   messages: readonly BaseMessage[],
   read: (id: string) => Promise<BaseMessage | MissingMessage>,
+  isWanted: (id: string) => boolean = () => true,
 ): Promise<Loaded> {
   const known = new Map(messages.map((message) => [message.id ?? "", message]));
   const missing = new Map<string, MissingMessage>();
+  const named = new Set<string>();
   let unread = messages;
   while (unread.length > 0) {
-    const named = new Set(unread.flatMap((message) => archiveOf(message)?.messages ?? []));
-    const wanted = [...named].filter((id) => !known.has(id) && !missing.has(id));
+    const ids = unread.flatMap((message) => archiveOf(message)?.messages ?? []);
+    const wanted = [...new Set(ids)].filter((id) => !named.has(id) && !known.has(id) && isWanted(id));
+    for (const id of ids) named.add(id);
     const found = await Promise.all(wanted.map(read));
     unread = found.filter((one) => "content" in one);
     for (const message of unread) known.set(message.id ?? "", message);
     for (const one of found) if ("reason" in one) missing.set(one.id, one);
   }
-  return { known, missing };
-}
-
-/** The ids of all messages that the summaries of the history have archived, and those that they have archived. */
-async function archivedIds(
-  history: readonly BaseMessage[],
-  read: (id: string) => Promise<BaseMessage | MissingMessage>,
-): Promise<ReadonlySet<string>> {
-  const ids = new Set<string>();
-  let unread = history;
-  while (unread.length > 0) {
-    const named = unread
-      .flatMap((message) => archiveOf(message)?.messages ?? [])
-      .filter((id) => !ids.has(id));
-    for (const id of named) ids.add(id);
-    const found = await Promise.all(named.filter((id) => id.startsWith(HIDDEN_ID_PREFIX)).map(read));
-    unread = found.filter((one) => "content" in one);
-  }
-  return ids;
-}
-
-/** The owner of a message that belongs to the thread's own list, not to a summary's. */
-const THREAD = "";
-
-/**
- * Decides for each id which list its message belongs to: that of a summary, named by the summary's id, or that of the
- * thread. If several lists name a message, it belongs to the innermost one, which is that of the earliest summary. No
- * list owns a summary that it is inside of.
- */
-function claimPlaces(ids: readonly string[], known: Known): ReadonlyMap<string, string> {
-  const places = new Map<string, string>();
-  const open = new Set<string>();
-  const claimed = new Set<string>();
-  const waiting: { readonly owner: string; readonly isLeft: boolean }[] = [{ owner: THREAD, isLeft: false }];
-  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
-    const { owner, isLeft } = next;
-    if (isLeft) open.delete(owner);
-    if (isLeft || claimed.has(owner)) continue;
-    claimed.add(owner);
-    open.add(owner);
-    const list = owner === THREAD ? ids : orderOf(known.get(owner));
-    for (const id of list) if (!open.has(id)) places.set(id, owner);
-    waiting.push({ owner, isLeft: true });
-    for (const id of list.toReversed())
-      if (orderOf(known.get(id)).length > 0) waiting.push({ owner: id, isLeft: false });
-  }
-  return places;
-}
-
-interface Loaded {
-  readonly known: Known;
-  readonly missing: Missing;
+  return { known, missing, named };
 }
 
 /**
  * The messages of the list, in order. Each summary is replaced by the messages of its own list. If some of those are
- * missing, the summary stays, and names only them.
+ * missing, the summary stays, and names only them. A message that several lists name is told once.
  */
-export function inOrder(ids: readonly string[], { known, missing }: Loaded): BaseMessage[] {
-  const places = claimPlaces(ids, known);
+export function inOrder(ids: readonly string[], loaded: Loaded): BaseMessage[] {
   const messages: BaseMessage[] = [];
   const told = new Set<string>();
-  const lists = [{ owner: THREAD, left: ids.toReversed() }];
-  for (let list = lists.at(-1); list !== undefined; list = lists.at(-1)) {
-    const id = list.left.pop();
-    if (id === undefined) {
-      lists.pop();
-      continue;
-    }
-    const message = known.get(id);
-    if (message === undefined || places.get(id) !== list.owner || told.has(id)) continue;
+  const waiting = ids.toReversed();
+  for (let id = waiting.pop(); id !== undefined; id = waiting.pop()) {
+    const message = loaded.known.get(id);
+    if (message === undefined || told.has(id)) continue;
     told.add(id);
     const coverage = coverageOf(message);
-    if (coverage === undefined) {
-      messages.push(message);
-      continue;
-    }
-    const rest = coverage.kind === "archive" ? coverageOfMissing(coverage, known, missing) : undefined;
+    if (coverage === undefined) messages.push(message);
+    if (coverage?.kind !== "archive") continue;
+    const rest = coverageOfMissing(coverage, loaded);
     if (rest !== undefined) messages.push(withMarks(message, { [MARKS.coverage]: rest }));
-    lists.push({ owner: id, left: orderOf(message).toReversed() });
+    for (const covered of orderOf(coverage).toReversed()) waiting.push(covered);
   }
   return messages;
 }
 
-/** The ids that an archiving summary lists. Messages that a summary keeps in the state are in the list next to it. */
-function orderOf(message: BaseMessage | undefined): readonly string[] {
-  const coverage = archiveOf(message);
-  return coverage?.order ?? coverage?.messages ?? [];
+/** Messages that a summary keeps in the state are in the list next to it. */
+export function orderOf({ order, messages }: Archived): readonly string[] {
+  return order ?? messages;
 }
 
-function coverageOfMissing(coverage: Archived, known: Known, missing: Missing): Archived | undefined {
+function coverageOfMissing(coverage: Archived, { known, missing }: Loaded): Archived | undefined {
   const messages = coverage.messages.filter((id) => missing.has(id));
   if (messages.length === 0) return undefined;
   const found = coverage.messages.flatMap((id) => known.get(id) ?? []);

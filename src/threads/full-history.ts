@@ -12,7 +12,14 @@ import { HIDDEN_ID_PREFIX, isPlaceholder, isResult } from "../history/result.js"
 import { coverageOf } from "../history/summary.js";
 import { aFunction, checkSettings, countFrom, text } from "../shared/check-settings.js";
 import { isRecord } from "../shared/values.js";
-import { type ArchiveReader, inOrder, loadArchived, type MissingMessage, readArchived } from "./archive.js";
+import {
+  type ArchiveReader,
+  inOrder,
+  loadArchived,
+  type MissingMessage,
+  orderOf,
+  readArchived,
+} from "./archive.js";
 
 /** The values of a thread, as a graph or the SDK returns them. */
 interface ThreadValues {
@@ -163,9 +170,6 @@ export async function restoreCovered(
  * Reads one page of a conversation without the messages before it.
  */
 
-/** The end of the results that can follow the message a page ends before: no batch is expected to have more. */
-const MOST_RESULTS = 256;
-
 /**
  * The last messages before a place, from the latest back. It reads the summaries on its way and the messages of the page.
  *
@@ -185,50 +189,45 @@ async function readPage(
   };
   /** The ids from the latest back. A summary is replaced by the list that it archived. Undefined: it cannot be told. */
   async function* walkBack(): AsyncGenerator<string | undefined> {
-    const lists = [messages.map(({ id = "" }) => id)];
+    const left = messages.map(({ id = "" }) => id);
     const told = new Set<string>();
-    for (let list = lists.at(-1); list !== undefined; list = lists.at(-1)) {
-      const id = list.pop();
-      if (id === undefined) {
-        lists.pop();
-        continue;
-      }
+    for (let id = left.pop(); id !== undefined; id = left.pop()) {
       if (told.has(id) || (id.startsWith(HIDDEN_ID_PREFIX) && !(await load([id])))) yield undefined;
       told.add(id);
       const message = known.get(id);
       const coverage = message && coverageOf(message);
       if (coverage === undefined) yield id;
-      else if (coverage.kind === "archive") lists.push([...(coverage.order ?? coverage.messages)]);
+      else if (coverage.kind === "archive") for (const covered of orderOf(coverage)) left.push(covered);
     }
   }
 
-  const newer: string[] = [];
-  const page: string[] = [];
-  let isFound = before === undefined;
+  /** What has been walked over, from the latest back, and where the page begins in it. */
+  const ids: string[] = [];
+  let start = before === undefined ? 0 : undefined;
   for await (const id of walkBack()) {
     if (id === undefined) return undefined;
-    if (isFound) {
-      page.push(id);
-      if (page.length < limit) continue;
-      if (!(await load(page))) return undefined;
+    ids.push(id);
+    if (start !== undefined && ids.length >= start + limit) {
+      if (!(await load(ids.slice(start)))) return undefined;
       const first = known.get(id);
+      // The results at the beginning of a page need the message with their calls.
       if (first === undefined || !isResult(first)) break;
-    } else {
-      newer.push(id);
-      isFound = id === before;
     }
+    if (id === before) start = ids.length;
   }
-  const following = newer.toReversed().slice(0, MOST_RESULTS);
-  if (!isFound || !(await load([...page, ...following.slice(0, 1)]))) return undefined;
+  if (start === undefined || !(await load(ids.slice(start)))) return undefined;
   // The page can end between the results of a group.
-  const results: string[] = [];
-  for (const id of following) {
+  let end = start;
+  for (; end > 0; end -= 1) {
+    const id = ids[end - 1] ?? "";
     if (!(await load([id]))) return undefined;
     const message = known.get(id);
     if (message === undefined || !isResult(message)) break;
-    results.push(id);
   }
-  const list = [...page.toReversed(), ...results].flatMap((id) => known.get(id) ?? []);
+  const list = ids
+    .slice(end)
+    .toReversed()
+    .flatMap((id) => known.get(id) ?? []);
   let isWhole = !list.some((message) => coverageOf(message) !== undefined || isPlaceholder(message));
   const whole = normalizeHistory(list, () => {
     isWhole = false;
@@ -236,6 +235,5 @@ async function readPage(
   const { dangling, pending } = unansweredCalls(whole);
   const isOpen = dangling.length > 0 || (before !== undefined && pending.length > 0);
   if (!isWhole || isOpen || whole.length !== list.length) return undefined;
-  const end = results.length === 0 ? whole.length : whole.findIndex(({ id }) => id === before);
-  return end < 0 ? undefined : whole.slice(Math.max(0, end - limit), end);
+  return whole.slice(0, whole.length - (start - end)).slice(-limit);
 }

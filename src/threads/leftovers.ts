@@ -41,9 +41,9 @@ import {
 } from "./langgraph/read-checkpoints.js";
 import { unwrapped } from "./langgraph/swap-channel.js";
 import type { OwnState } from "./own-state.js";
+import type { WatchedCheckpoints } from "./run-saver.js";
 import { unstartedCalls } from "./started-calls.js";
 import { addUsage, isUsed, NO_USAGE, readTokens, type ThreadUsage, threadUsageSchema } from "./usage.js";
-import type { WatchedCheckpoints } from "./watch-checkpointer.js";
 
 /** How many checkpoints are read at most. Each run that ended before `patch` has left two. */
 const MOST_READ = 40;

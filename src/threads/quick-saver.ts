@@ -16,17 +16,17 @@ import { type MessageSerializer, messageSerializer } from "./serializer/message-
  */
 export function quickSaver(saver: BaseCheckpointSaver): BaseCheckpointSaver {
   if (hasPrivateFields(saver.constructor)) return saver;
-  const fields: [name: PropertyKey, value: unknown][] = Object.entries(saver).flatMap(([name, value]) =>
-    isPool(value) ? [[name, quickPool(value)]] : [],
-  );
-  const hasPool = fields.length > 0;
-  if (hasStockSerializer(saver)) fields.push(["serde", serializerOver(saver.serde)]);
-  const replaced = new Map(fields);
+  const replaced = new Map<PropertyKey, unknown>();
   const view = new Proxy(saver, {
     get: (target, name, receiver) =>
       replaced.has(name) ? replaced.get(name) : Reflect.get(target, name, receiver),
   });
-  if (hasPool) for (const [name, method] of Object.entries(readPages(view))) replaced.set(name, method);
+  if (hasStockSerializer(saver)) replaced.set("serde", serializerOver(saver.serde));
+  const pool: unknown = Reflect.get(saver, "pool");
+  if (isPool(pool)) {
+    replaced.set("pool", quickPool(pool));
+    for (const [name, method] of Object.entries(readPages(view))) replaced.set(name, method);
+  }
   return view;
 }
 
@@ -77,9 +77,8 @@ function readPages(saver: BaseCheckpointSaver): Partial<BaseCheckpointSaver> {
     return latest;
   };
   const readPage = (before: RunnableConfig): AsyncGenerator<CheckpointTuple> => {
-    const { thread_id, checkpoint_ns = "" } = { ...before.configurable };
-    const options = { before, limit: PAGE_SIZE };
-    return Reflect.apply(list, saver, [{ configurable: { thread_id, checkpoint_ns } }, options]);
+    const { checkpoint_id: _, ...configurable } = { ...before.configurable };
+    return Reflect.apply(list, saver, [{ configurable }, { before, limit: PAGE_SIZE }]);
   };
   const readAncestors = (): BaseCheckpointSaver["getTuple"] => {
     let child: RunnableConfig | undefined;

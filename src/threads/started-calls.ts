@@ -15,7 +15,7 @@ import { toJson } from "../shared/json.js";
 import { isRecord } from "../shared/values.js";
 import { hasInterrupt, sentTasks, type ToolTask } from "./langgraph/read-checkpoints.js";
 import { stepOf } from "./langgraph/wrappable-graph.js";
-import type { WatchedCheckpoints } from "./watch-checkpointer.js";
+import type { WatchedCheckpoints } from "./run-saver.js";
 
 /**
  * The key of a call: the same in every run that starts the call, and that of no other call. A tool passes it to a service

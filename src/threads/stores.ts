@@ -1,11 +1,10 @@
 /** What every store takes, and how a store is searched. Each store has limits of its own, and LangGraph's differ. */
 
-import type { BaseCheckpointSaver, BaseStore } from "@langchain/langgraph";
+import type { BaseStore } from "@langchain/langgraph";
 import { InvalidSettingError } from "../errors.js";
 import { toJson } from "../shared/json.js";
 import { isRecord, mapTexts } from "../shared/values.js";
 import { answered } from "../shared/waiting.js";
-import { abandonable } from "./guard-head.js";
 import { replaceMethods } from "./langgraph/replace-methods.js";
 
 interface ThreadConfig {
@@ -101,31 +100,10 @@ export function unbatched<Store extends object>(store: Store): Store {
   return batched.lg_name === "AsyncBatchedStore" && batched.store !== undefined ? batched.store : store;
 }
 
-/*
- * Views of a checkpointer and a store that give up what does not answer, so that no thread waits for ever.
+/**
+ * A view of a store that gives up what does not answer. LangGraph collects what a run asks of its store, and a run does
+ * not end before that is answered.
  */
-
-export function boundedSaver(
-  saver: BaseCheckpointSaver,
-  signal: AbortSignal | undefined,
-): BaseCheckpointSaver {
-  const wait = { what: "The checkpointer", signal };
-  const bounded = <Result>(write: (own: BaseCheckpointSaver) => Promise<Result>): Promise<Result> => {
-    const { saver: own, ...closing } = abandonable(saver);
-    return answered(write(own), { ...wait, ...closing });
-  };
-  return replaceMethods(saver, {
-    getTuple: (...given) => answered(saver.getTuple(...given), wait),
-    // Savers that are older than the delta channel do not have it.
-    ...(typeof saver.getDeltaChannelHistory === "function" && {
-      getDeltaChannelHistory: (...given) => answered(saver.getDeltaChannelHistory(...given), wait),
-    }),
-    put: (...given) => bounded((own) => own.put(...given)),
-    putWrites: (...given) => bounded((own) => own.putWrites(...given)),
-  });
-}
-
-/** LangGraph collects what a run asks of its store. A run does not end before that is answered. */
 export function boundedStore(store: BaseStore, signal: AbortSignal | undefined): BaseStore {
   const wait = { what: "The store", signal };
   return replaceMethods(store, {

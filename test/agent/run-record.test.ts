@@ -3,7 +3,7 @@ import { MemorySaver } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
 import { RunHandle, RunRecord, runHandleOf } from "../../src/agent/run-handle.js";
 import { NO_OWN_STATE } from "../../src/threads/own-state.js";
-import { watchCheckpointer } from "../../src/threads/watch-checkpointer.js";
+import { checkpointsOf } from "../../src/threads/run-saver.js";
 import { oneNode } from "../support/plain-graph.js";
 import { inThread, user } from "../support/thread.js";
 
@@ -72,7 +72,7 @@ const handle = new RunHandle({
   middleware: { agent: [], chat: [], function: [] },
   input: { messages: [] },
   ownState: NO_OWN_STATE,
-  checkpoints: watchCheckpointer(undefined).checkpoints,
+  checkpoints: checkpointsOf(undefined),
   maxConcurrency: 1,
   isInTool: false,
   endsAfterInput: false,

@@ -10,8 +10,8 @@ import {
 import { emptyCheckpoint, MemorySaver } from "@langchain/langgraph";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { pinMessages } from "../../src/doctor/stored-json.js";
 import { hashList, toStoredJson } from "../../src/doctor/thread-store.js";
-import { pinMessages } from "../../src/threads/watch-checkpointer.js";
 import { inThread } from "../support/thread.js";
 
 /** What LangGraph stores as it is, and what it stores as an object with the mark `lc: 2`. */

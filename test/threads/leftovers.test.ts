@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { unansweredCalls } from "../../src/history/open-calls.js";
 import { findLeftovers, recoverCalls } from "../../src/threads/leftovers.js";
 import { NO_OWN_STATE } from "../../src/threads/own-state.js";
-import type { WatchedCheckpoints } from "../../src/threads/watch-checkpointer.js";
+import type { WatchedCheckpoints } from "../../src/threads/run-saver.js";
 
 const calling = (id: string, ...callIds: string[]) =>
   new AIMessage({

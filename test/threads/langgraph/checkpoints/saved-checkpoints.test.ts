@@ -19,7 +19,7 @@ import {
   saveResumeValue,
   waitingInterrupts,
 } from "../../../../src/threads/langgraph/read-checkpoints.js";
-import { isBeforeModel, savedCheckpoints } from "../../../../src/threads/watch-checkpointer.js";
+import { isBeforeModel, savedCheckpoints } from "../../../../src/threads/run-saver.js";
 import { FunctionModel } from "../../../support/function-model.js";
 import { human } from "../../../support/make-messages.js";
 import { oneNode } from "../../../support/plain-graph.js";

@@ -10,8 +10,7 @@ import {
 } from "@langchain/langgraph";
 import { PostgresSaver } from "@langchain/langgraph-checkpoint-postgres";
 import fc from "fast-check";
-import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { guardHead, threadHead } from "../../../../src/threads/guard-head.js";
+import { describe, expect, it, vi } from "vitest";
 import {
   hasNewInput,
   nodesToEnter,
@@ -20,7 +19,8 @@ import {
   writesOfCommand,
 } from "../../../../src/threads/langgraph/read-checkpoints.js";
 import { replaceMethods } from "../../../../src/threads/langgraph/replace-methods.js";
-import { watchCheckpointer, withUniqueVersions } from "../../../../src/threads/watch-checkpointer.js";
+import { viewForRun } from "../../../../src/threads/run-saver.js";
+import { threadHead } from "../../../../src/threads/thread-head.js";
 import { oneNode, parallelGraph } from "../../../support/plain-graph.js";
 import { DATABASE_URL, SAVERS } from "../../../support/savers.js";
 import { inThread, user } from "../../../support/thread.js";
@@ -40,8 +40,7 @@ async function put(saver: BaseCheckpointSaver, id: string, namespace = "", threa
   return id;
 }
 
-const headOf = (saver: BaseCheckpointSaver, threadId = "1") =>
-  threadHead({ saver, target: saver, threadId, signal: undefined });
+const headOf = (saver: BaseCheckpointSaver, threadId = "1") => threadHead(saver, threadId, undefined);
 
 describe.each(SAVERS)("With $title", ({ isThere, open }) => {
   it.skipIf(!isThere)("tells the latest checkpoint of a thread", async () => {
@@ -61,7 +60,7 @@ describe.each(SAVERS)("With $title", ({ isThere, open }) => {
     await put(saver, "1");
     const write = async (to: BaseCheckpointSaver) => {
       await to.putWrites(at("1", "", "1"), [["messages", ["written"]]], "task");
-      return put(to, "2", "", "1", "1");
+      await put(to, "2", "", "1", "1");
     };
     expect(await headOf(saver).writeAfter("0", write)).toBe(false);
     expect((await other.getTuple(at("1")))?.checkpoint.id).toBe("1");
@@ -81,7 +80,9 @@ describe.each(SAVERS)("With $title", ({ isThere, open }) => {
     await put(connect(), "0");
     const ids = Array.from({ length: 12 }, (_, index) => String(index + 1).padStart(2, "0"));
     const written = await Promise.all(
-      ids.map((id) => headOf(connect()).writeAfter("0", (to) => put(to, id, "", "1", "0"))),
+      ids.map((id) =>
+        headOf(connect()).writeAfter("0", async (to) => void (await put(to, id, "", "1", "0"))),
+      ),
     );
     expect(written.filter(Boolean)).toHaveLength(1);
     const listed: string[] = [];
@@ -90,48 +91,13 @@ describe.each(SAVERS)("With $title", ({ isThere, open }) => {
   });
 });
 
-it("A long thread in memory is not listed for each write, and a writer that comes between is noticed", async () => {
-  const saver = new MemorySaver();
-  await put(saver, "a0");
-  const thread = saver.storage["1"] ?? {};
-  const [stored] = Object.values(thread[""] ?? {});
-  const ids = Array.from({ length: 10_000 }, (_, index) => `a${index}`);
-  let listings = 0;
-  thread[""] = new Proxy(Object.fromEntries(ids.map((id) => [id, stored])) as never, {
-    ownKeys: (checkpoints) => {
-      listings += 1;
-      return Reflect.ownKeys(checkpoints);
-    },
-  });
-  const time = vi.spyOn(performance, "now").mockReturnValue(1_000);
-  onTestFinished(() => time.mockRestore());
-  const [one, other] = [headOf(saver), headOf(saver)];
-  const write = (head: typeof one, after: string, id: string) => head.writeAfter(after, (to) => put(to, id));
-
-  expect(await one.is("a9999")).toBe(true);
-  expect(await write(one, "a9999", "b1")).toBe(true);
-  expect(await write(one, "b1", "b2")).toBe(true);
-  expect(listings).toBe(1);
-  // Of this process.
-  expect(await write(other, "b2", "b3")).toBe(true);
-  expect(await write(one, "b2", "b4")).toBe(false);
-  expect(await write(other, "b3", "b5")).toBe(true);
-  // Of a graph without this library.
-  await put(saver, "c1");
-  expect(await one.is("b5")).toBe(false);
-  expect(await write(other, "c1", "c2")).toBe(true);
-  await put(saver, "d1");
-  time.mockReturnValue(1_100);
-  expect(await write(other, "c2", "d2")).toBe(false);
-});
-
 describe.skipIf(DATABASE_URL === undefined)("A PostgresSaver", () => {
   it("writes in one transaction on one connection of its pool", async () => {
     const kind = SAVERS.find(({ title }) => title === "PostgresSaver");
     const saver = (await kind?.open())?.connect();
     if (saver === undefined) throw new Error("Expected a database.");
     const connect = vi.spyOn(Reflect.get(saver, "pool"), "connect");
-    expect(await headOf(saver).writeAfter(undefined, (to) => put(to, "1"))).toBe(true);
+    expect(await headOf(saver).writeAfter(undefined, async (to) => void (await put(to, "1")))).toBe(true);
     expect(connect).toHaveBeenCalledTimes(1);
   });
 });
@@ -148,7 +114,7 @@ it("A PostgresSaver has the fields that a conditional write needs", async () => 
   expect(await headOf(saver).is("7")).toBe(true);
   expect(texts[0]).toContain('FROM "mine".checkpoints');
   texts.length = 0;
-  expect(await headOf(saver).writeAfter("7", (to) => put(to, "8"))).toBe(true);
+  expect(await headOf(saver).writeAfter("7", async (to) => void (await put(to, "8")))).toBe(true);
   expect(texts.map((text) => text.trim().split(/\s/, 2).join(" "))).toEqual([
     "BEGIN; SET",
     "SELECT checkpoint_id",
@@ -189,7 +155,7 @@ it.each([
   });
   expect(await headOf(saver).is("7")).toBe(true);
   expect(await headOf(saver).is("9")).toBe("storage" in fields);
-  expect(await headOf(saver).writeAfter("7", (to) => put(to, "8"))).toBe(true);
+  expect(await headOf(saver).writeAfter("7", async (to) => void (await put(to, "8")))).toBe(true);
   expect((await inner.getTuple(at("1")))?.checkpoint.id).toBe("8");
 });
 
@@ -206,8 +172,13 @@ function putCheckpoint(saver: BaseCheckpointSaver, id: string, parent?: string) 
   );
 }
 
-const guard = (saver: BaseCheckpointSaver) =>
-  guardHead({ saver, target: saver, threadId: "1", signal: undefined, messageIds: () => [] });
+const guard = (saver: BaseCheckpointSaver) => {
+  const { checkpointer, ...view } = viewForRun(saver, {
+    signal: undefined,
+    guarded: { threadId: "1", messageIds: () => [] },
+  });
+  return { ...view, saver: checkpointer };
+};
 
 const MOVED = { code: "THREAD_MOVED" };
 
@@ -322,7 +293,7 @@ describe("a run that begins on a checkpoint with writes", () => {
     await expect(graph.invoke(user("hi"), inThread("1"))).rejects.toThrow("failed");
     const left = (await saver.getTuple(inThread("1"))) ?? missing();
     fails = false;
-    const { checkpointer, checkpoints } = watchCheckpointer(saver);
+    const { checkpointer, checkpoints } = viewForRun(saver, { signal: undefined });
     const watched = parallelGraph([() => ({})], checkpointer);
     return { saver, graph, watched, checkpoints, left };
   }
@@ -356,13 +327,15 @@ describe("a run that begins on a checkpoint with writes", () => {
   });
 });
 
+const unguarded = (saver: BaseCheckpointSaver) => viewForRun(saver, { signal: undefined }).checkpointer;
+
 const next = (saver: BaseCheckpointSaver, current: number | undefined) => saver.getNextVersion(current);
 
 it("Versions grow from any version of a thread, and are numbers of one run alone", () => {
   const versions = fc.double({ min: 0, max: 1_000_000, noNaN: true });
   fc.assert(
     fc.property(fc.option(versions, { nil: undefined }), (current) => {
-      const [one, other] = [0, 1].map(() => next(withUniqueVersions(new MemorySaver()), current));
+      const [one, other] = [0, 1].map(() => next(unguarded(new MemorySaver()), current));
       for (const version of [one, other]) {
         expect(version).toBeGreaterThan(current ?? 0);
         expect(Math.floor(version ?? 0)).toBe(Math.floor(current ?? 0) + 1);
@@ -376,14 +349,14 @@ it("Versions grow from any version of a thread, and are numbers of one run alone
 });
 
 it("One run gives the same version twice for the same state, because LangGraph asks for each superstep anew", () => {
-  const saver = withUniqueVersions(new MemorySaver());
+  const saver = unguarded(new MemorySaver());
   expect(next(saver, 3)).toBe(next(saver, 3));
   expect(next(saver, next(saver, 3))).toBe(next(saver, 3) + 1);
 });
 
 it("A checkpointer with versions that are not whole numbers keeps them", () => {
   const text = replaceMethods(new MemorySaver(), { getNextVersion: (() => "0002.abc") as never });
-  expect(next(withUniqueVersions(text), undefined)).toBe("0002.abc");
+  expect(next(unguarded(text), undefined)).toBe("0002.abc");
 });
 
 describe("the first checkpoint that a run reads", () => {
@@ -396,7 +369,7 @@ describe("the first checkpoint that a run reads", () => {
     await expect(parallelGraph(nodes, saver).invoke(user("hi"), inThread("1"))).rejects.toThrow("failed");
     const left = await saver.getTuple(inThread("1"));
 
-    const { checkpointer, checkpoints } = watchCheckpointer(saver);
+    const { checkpointer, checkpoints } = viewForRun(saver, { signal: undefined });
     const graph = parallelGraph([() => ({})], checkpointer);
     const { messages } = await graph.invoke(user("again"), inThread("1"));
     // New input discards the writes of the tasks.
@@ -409,7 +382,7 @@ describe("the first checkpoint that a run reads", () => {
   });
 
   it("is followed by the values of those that it has saved", async () => {
-    const { checkpointer, checkpoints } = watchCheckpointer(new MemorySaver());
+    const { checkpointer, checkpoints } = viewForRun(new MemorySaver(), { signal: undefined });
     expect(checkpoints.saved).toBeUndefined();
     const graph = parallelGraph([() => user("finished")], checkpointer);
     const { messages } = await graph.invoke(user("hi"), inThread("1"));
@@ -421,7 +394,7 @@ describe("the first checkpoint that a run reads", () => {
     let end = () => {};
     saver.putWrites = (_, [write]) =>
       write?.[1] === "fails" ? Promise.reject(new Error("no")) : new Promise((resolve) => (end = resolve));
-    const { checkpointer, saved } = watchCheckpointer(saver);
+    const { checkpointer, saved } = viewForRun(saver, { signal: undefined });
     const failing = checkpointer?.putWrites(inThread("1"), [["messages", "fails"]], "1");
     void checkpointer?.putWrites(inThread("1"), [["messages", "waits"]], "2");
     await expect(failing).rejects.toThrow("no");
@@ -436,6 +409,9 @@ describe("the first checkpoint that a run reads", () => {
   });
 
   it("is unknown without a checkpointer", () => {
-    expect(watchCheckpointer(undefined).checkpoints).toMatchObject({ abandoned: undefined, isFork: false });
+    expect(viewForRun(undefined, { signal: undefined }).checkpoints).toMatchObject({
+      abandoned: undefined,
+      isFork: false,
+    });
   });
 });

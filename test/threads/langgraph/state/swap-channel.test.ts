@@ -10,7 +10,7 @@ import {
 } from "@langchain/langgraph";
 import { createAgent } from "langchain";
 import { describe, expect, it } from "vitest";
-import { guardHead } from "../../../../src/threads/guard-head.js";
+import { pinMessages } from "../../../../src/doctor/stored-json.js";
 import {
   compiledGraphOf,
   type ForeignGraph,
@@ -20,7 +20,7 @@ import {
   tolerantChannel,
   writeMessages,
 } from "../../../../src/threads/langgraph/swap-channel.js";
-import { pinMessages } from "../../../../src/threads/watch-checkpointer.js";
+import { viewForRun } from "../../../../src/threads/run-saver.js";
 import { oneNode } from "../../../support/plain-graph.js";
 import { scripted } from "../../../support/scripted-model.js";
 import { inThread, user } from "../../../support/thread.js";
@@ -57,9 +57,9 @@ describe("the state of somebody else's graph", () => {
     const graph = oneNode(() => ({}), saver);
     await graph.invoke(user("Hello!"), inThread("1"));
     graph.bulkUpdateState = () => Promise.reject(new Error("This method is the user's."));
-    const thread = { saver, target: saver, threadId: "1", signal: undefined, messageIds: () => [] };
-    const { saver: guarded } = guardHead(thread);
-    await writeMessages(graphOf(graph), guarded, inThread("1"), [], undefined);
+    const guarded = { threadId: "1", messageIds: () => [] };
+    const { checkpointer } = viewForRun(saver, { signal: undefined, guarded });
+    await writeMessages(graphOf(graph), checkpointer, inThread("1"), [], undefined);
     expect((await graph.getState(inThread("1"))).values.messages).toEqual([]);
   });
 

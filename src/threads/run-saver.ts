@@ -1,15 +1,21 @@
 /**
- * The view of a checkpointer that a run gets: it keeps what the run began on, and stops writing when the run has ended.
+ * The view of a checkpointer through which one run, or one update of the state, reads and writes its thread:
+ *
+ * 1. What does not answer is given up: `boundedSaver`.
+ * 2. No two runs use the same version of a channel: `versionsOfOneRun`.
+ * 3. A checkpoint is saved only after the latest one that the run knows: `guardHead`.
+ * 4. What the run began on, and what it has saved, is remembered: `WatchedCheckpoints`.
+ * 5. Nothing is saved after a write that failed, and nothing after the end of the run: `save`.
  */
 
 import { randomInt } from "node:crypto";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { BaseCheckpointSaver, CheckpointTuple } from "@langchain/langgraph";
-import { safely } from "../shared/json.js";
-import { isRecord } from "../shared/values.js";
+import { type GuardedThread, guardHead, isRoot } from "./guard-head.js";
 import { nodesToEnter, readDelta, saveResumeValue } from "./langgraph/read-checkpoints.js";
 import { isSaver, replaceMethods } from "./langgraph/replace-methods.js";
 import { inheritedCheckpointer } from "./langgraph/run-host.js";
+import { boundedSaver } from "./thread-head.js";
 
 /** What a run can know about its thread besides the state. */
 export interface WatchedCheckpoints {
@@ -41,7 +47,7 @@ export interface WatchedCheckpoints {
 /** Contract: resolves when the write is saved under the id of a task, which need not exist. */
 type WriteBeside = (task: string, channel: string, value: unknown) => Promise<void>;
 
-export interface WatchedCheckpointer {
+export interface WatchedCheckpointer<Saver = BaseCheckpointSaver | undefined> {
   /**
    * Call it before each run. The next checkpoint that is read becomes `abandoned`.
    *
@@ -58,80 +64,85 @@ export interface WatchedCheckpointer {
    * others when one has failed.
    */
   readonly saved: () => Promise<void>;
-  /** Use it in place of the original checkpointer. Undefined if there is none. */
-  readonly checkpointer: BaseCheckpointSaver | undefined;
+  /**
+   * Contract: call it when the run has ended without an error.
+   *
+   * @throws ThreadConflictError if another writer has replaced the last checkpoint of the run.
+   */
+  readonly assertKept: () => Promise<void>;
+  /** Use it in place of the original checkpointer. */
+  readonly checkpointer: Saver;
 }
 
-/**
- * Remembers the first checkpoint that a run reads, because an earlier run may have left it unfinished, and the last one
- * that it has saved.
- */
-export function watchCheckpointer(saver: BaseCheckpointSaver | undefined): WatchedCheckpointer {
-  const checkpoints = checkpointsOf(saver);
-  if (saver === undefined)
-    return {
-      checkpoints,
-      checkpointer: undefined,
-      restart: () => {},
-      peek: async () => undefined,
-      saved: async () => {},
-    };
-  let isFirst = true;
+interface RunAccess {
+  /** The abort of the run. */
+  readonly signal: AbortSignal | undefined;
+  /** The thread that no other process may write to. Undefined: others see to that. */
+  readonly guarded?: GuardedThread | undefined;
+}
+
+/** @param given The checkpointer. Undefined: the run is not saved. */
+export function viewForRun<Saver extends BaseCheckpointSaver | undefined>(
+  given: Saver,
+  { signal, guarded }: RunAccess,
+): WatchedCheckpointer<Saver> {
+  const saver = given && boundedSaver(given, signal);
+  const guard = saver && guarded && guardHead(saver, guarded, signal);
+  const read = async (config: RunnableConfig): Promise<CheckpointTuple | undefined> => {
+    const tuple = await saver?.getTuple(config);
+    await guard?.noteRead(config, tuple);
+    return tuple;
+  };
+  const checkpoints: WatchedCheckpoints = { ...checkpointsOf(saver), ...(saver && { read }) };
+
   let toSave: unknown;
-  /** Why nothing more is saved. */
-  let isClosed: { readonly reason: unknown } | undefined;
+  let peeked: ReturnType<typeof read> | undefined;
+  let isFirst = true;
+  const readFirst = async (config: RunnableConfig): Promise<CheckpointTuple | undefined> => {
+    isFirst = false;
+    const tuple = await (peeked ?? read(config));
+    peeked = undefined;
+    checkpoints.abandoned = tuple;
+    if (tuple !== undefined) setLatest(tuple.metadata?.step ?? -2, tuple.config);
+    checkpoints.isFork = await isSuperseded(read, config, tuple);
+    if (saver !== undefined && tuple !== undefined && toSave !== undefined && !checkpoints.isFork)
+      await saveResumeValue(saver, tuple, toSave);
+    return tuple;
+  };
+
   /** The last checkpoint of the run's own graph that is saved, and who waits for a later one. */
   let latest: { readonly step: number; readonly config: RunnableConfig } | undefined;
   const waiting: (() => void)[] = [];
-  const setLatest = (step: number, config: RunnableConfig): void => {
-    latest = { step, config };
-    checkpoints.savedStep = step;
-  };
   const wake = (): void => {
     for (const lookAgain of waiting.splice(0)) lookAgain();
   };
-  const close = (reason: unknown): void => {
-    isClosed ??= { reason };
+  const setLatest = (step: number, config: RunnableConfig): void => {
+    latest = { step, config };
+    checkpoints.savedStep = step;
     wake();
-  };
-  const restart = (isSavedAtExit: boolean, resumeValue?: unknown): void => {
-    isClosed = undefined;
-    isFirst = true;
-    latest = undefined;
-    checkpoints.savesAtOnce = !isSavedAtExit;
-    toSave = isSavedAtExit ? resumeValue : undefined;
   };
   checkpoints.whenSent = async (step) => {
     while (latest === undefined || latest.step < step - 1) {
-      if (isClosed !== undefined) throw isClosed.reason;
+      if (closed !== undefined) throw closed.reason;
       if (!checkpoints.savesAtOnce) return undefined;
       await new Promise<void>((resolve) => waiting.push(resolve));
     }
     const { config } = latest;
-    return (task, channel, value) => save(() => saver.putWrites(config, [[channel, value]], task));
+    return async (task, channel, value) => {
+      await save(async () => saver?.putWrites(config, [[channel, value]], task));
+    };
   };
-  let peeked: ReturnType<BaseCheckpointSaver["getTuple"]> | undefined;
-  const peek: WatchedCheckpointer["peek"] = (config) => {
-    peeked = saver.getTuple(config);
-    return peeked;
-  };
-  const getTuple: BaseCheckpointSaver["getTuple"] = async (config) => {
-    const remembers = isFirst;
-    isFirst = false;
-    const tuple = await ((remembers && peeked) || saver.getTuple(config));
-    if (remembers) peeked = undefined;
-    if (!remembers) return tuple;
-    checkpoints.abandoned = tuple;
-    if (tuple !== undefined) setLatest(tuple.metadata?.step ?? -2, tuple.config);
-    checkpoints.isFork = await isSuperseded(saver, config, tuple);
-    if (tuple !== undefined && toSave !== undefined && !checkpoints.isFork)
-      await saveResumeValue(saver, tuple, toSave);
-    return tuple;
+
+  /** Why nothing more is saved. */
+  let closed: { readonly reason: unknown } | undefined;
+  const close = (reason: unknown): void => {
+    closed ??= { reason };
+    wake();
   };
   const pending = new Set<Promise<unknown>>();
   // LangGraph saves one checkpoint after the other. If one is not saved, what follows would continue nothing.
   const save = async <Result>(write: () => Promise<Result>): Promise<Result> => {
-    if (isClosed !== undefined) throw isClosed.reason;
+    if (closed !== undefined) throw closed.reason;
     const writing = write();
     pending.add(writing);
     try {
@@ -143,24 +154,42 @@ export function watchCheckpointer(saver: BaseCheckpointSaver | undefined): Watch
       pending.delete(writing);
     }
   };
-  const put: BaseCheckpointSaver["put"] = async (...given) => {
-    const [before, checkpoint, metadata] = given;
-    const config = await save(() => saver.put(...given));
-    checkpoints.saved = checkpoint.channel_values;
-    // Subgraphs save their checkpoints too.
-    if (!before.configurable?.["checkpoint_ns"]) {
-      setLatest(metadata.step, config);
-      wake();
-    }
-    return config;
+
+  const view =
+    saver &&
+    replaceMethods(saver, {
+      getTuple: (config) => (isFirst ? readFirst(config) : read(config)),
+      put: async (...written) => {
+        const [before, checkpoint, metadata] = written;
+        const config = await save(() => (guard ?? saver).put(...written));
+        checkpoints.saved = checkpoint.channel_values;
+        // Subgraphs save their checkpoints too.
+        if (isRoot(before)) setLatest(metadata.step, config);
+        return config;
+      },
+      putWrites: (...written) => save(() => (guard ?? saver).putWrites(...written)),
+      getNextVersion: versionsOfOneRun(saver, () => guard?.assertUnmoved()),
+    });
+  return {
+    checkpoints,
+    checkpointer: view as Saver,
+    restart: (isSavedAtExit, resumeValue) => {
+      closed = undefined;
+      isFirst = true;
+      latest = undefined;
+      checkpoints.savesAtOnce = saver !== undefined && !isSavedAtExit;
+      toSave = isSavedAtExit ? resumeValue : undefined;
+    },
+    peek: (config) => {
+      peeked = read(config);
+      return peeked;
+    },
+    saved: async () => {
+      close(new Error("The run has ended, so nothing more of it is saved."));
+      while (pending.size > 0) await Promise.allSettled(pending);
+    },
+    assertKept: async () => guard?.assertKept(),
   };
-  const putWrites: BaseCheckpointSaver["putWrites"] = (...given) => save(() => saver.putWrites(...given));
-  const saved = async (): Promise<void> => {
-    close(new Error("The run has ended, so nothing more of it is saved."));
-    while (pending.size > 0) await Promise.allSettled(pending);
-  };
-  const checkpointer = replaceMethods(saver, { getTuple, put, putWrites });
-  return { checkpoints, checkpointer, restart, peek, saved };
 }
 
 export function checkpointsOf(
@@ -182,13 +211,13 @@ export function checkpointsOf(
 
 /** A client can name the thread's latest checkpoint too. */
 async function isSuperseded(
-  saver: BaseCheckpointSaver,
+  read: (config: RunnableConfig) => Promise<CheckpointTuple | undefined>,
   config: RunnableConfig,
   tuple: CheckpointTuple | undefined,
 ): Promise<boolean> {
   const { checkpoint_id, ...configurable } = { ...config.configurable };
   if (checkpoint_id === undefined || !tuple?.pendingWrites?.length) return false;
-  const latest = await saver.getTuple({ ...config, configurable });
+  const latest = await read({ ...config, configurable });
   return latest?.checkpoint.id !== tuple.checkpoint.id;
 }
 
@@ -206,8 +235,7 @@ async function readBefore(
 const FRACTIONS = 2 ** 32;
 
 /**
- * A view of a checkpointer that numbers the versions of channels so that two runs never use the same number: 3.42
- * instead of 3.
+ * Numbers the versions of channels so that two runs never use the same number: 3.42 instead of 3.
  *
  * A saver can store the value of a channel under its version, and keep the first value of each version, as
  * `PostgresSaver` does. If two runs start from the same checkpoint, and both number their versions 4, 5, 6, each of
@@ -216,109 +244,20 @@ const FRACTIONS = 2 ** 32;
  *
  * The numbers of a thread still grow, so threads with plain numbers continue. Versions that are not numbers stay as
  * the checkpointer makes them.
+ *
+ * @param assertGoesOn Contract: throws if the run must stop. LangGraph can save in the background, and asks for a version
+ * in each superstep, so the run stops here, before it runs more tools.
  */
-export function withUniqueVersions(saver: BaseCheckpointSaver): BaseCheckpointSaver {
+function versionsOfOneRun(
+  saver: BaseCheckpointSaver,
+  assertGoesOn: () => void,
+): BaseCheckpointSaver["getNextVersion"] {
   const fraction = randomInt(1, FRACTIONS) / FRACTIONS;
-  const getNextVersion: BaseCheckpointSaver["getNextVersion"] = (current) => {
+  return (current) => {
+    assertGoesOn();
     const next: unknown = saver.getNextVersion(typeof current === "number" ? Math.floor(current) : current);
     return (Number.isInteger(next) ? Number(next) + fraction : next) as number;
   };
-  return replaceMethods(saver, { getNextVersion });
-}
-
-/*
- * Reads a thread so that what is not changed is written back byte for byte, and so that one message that cannot be read
- * does not hide the others.
- */
-
-type Serializer = BaseCheckpointSaver["serde"];
-
-/**
- * A view of a checkpointer for reading. Each message that it reads has its stored JSON as its `toJSON`, so a message
- * that is written again has the same bytes. A value that LangChain refuses to read is given as it is stored.
- *
- * The serializer of a checkpointer is a field, so the view inherits from the checkpointer. A class with private fields
- * does not allow that, and is read in its own way.
- */
-export function pinMessages(saver: BaseCheckpointSaver): BaseCheckpointSaver {
-  const pinned: BaseCheckpointSaver = Object.create(saver, {
-    serde: { value: pinningSerializer(saver.serde) },
-  });
-  const withFallback = (name: "getTuple" | "getDeltaChannelHistory") => ({
-    [name]: async (...given: unknown[]): Promise<unknown> => {
-      try {
-        return await Reflect.apply(pinned[name], pinned, given);
-      } catch {
-        return Reflect.apply(saver[name], saver, given);
-      }
-    },
-  });
-  // Savers that are older than the delta channel do not have the second one.
-  const hasDelta = typeof saver.getDeltaChannelHistory === "function";
-  return replaceMethods(saver, {
-    ...withFallback("getTuple"),
-    ...(hasDelta && withFallback("getDeltaChannelHistory")),
-  });
-}
-
-function pinningSerializer(serde: Serializer): Serializer {
-  return {
-    dumpsTyped: (value) => serde.dumpsTyped(value),
-    loadsTyped: async (type, data) => {
-      const stored = parsed(data);
-      try {
-        const value: unknown = await serde.loadsTyped(type, data);
-        if (stored !== undefined) pinAll(stored.value, value);
-        return value;
-      } catch (error) {
-        if (type !== "json" || stored === undefined) throw error;
-        return readPieces(stored.value, serde);
-      }
-    },
-  };
-}
-
-/** Undefined for what is not JSON, such as an encrypted value. */
-function parsed(data: Uint8Array | string): { readonly value: unknown } | undefined {
-  const text = (): string => (typeof data === "string" ? data : new TextDecoder().decode(data));
-  return safely(() => ({ value: JSON.parse(text()) }), undefined);
-}
-
-function isSerialized(value: unknown): value is Record<string, unknown> {
-  return isRecord(value) && value["lc"] === 1 && value["type"] === "constructor";
-}
-
-function pinAll(stored: unknown, value: unknown): void {
-  if (typeof stored !== "object" || stored === null || typeof value !== "object" || value === null) return;
-  if (isSerialized(stored)) {
-    pinJson(value, stored);
-    return;
-  }
-  for (const [key, part] of Object.entries(stored)) pinAll(part, Reflect.get(value, key));
-}
-
-/** Makes this the JSON of the object. It is stored in place of its fields. */
-export function pinJson<Value extends object>(value: Value, json: unknown): Value {
-  Object.defineProperty(value, "toJSON", { value: () => json, configurable: true, enumerable: false });
-  return value;
-}
-
-/** Reads each serialized object for itself. One that cannot be read stays as it is stored. */
-async function readPieces(stored: unknown, serde: Serializer): Promise<unknown> {
-  if (Array.isArray(stored)) return Promise.all(stored.map((part) => readPieces(part, serde)));
-  if (!isRecord(stored)) return stored;
-  if (isSerialized(stored) || stored["lc"] === 2) {
-    try {
-      const value: unknown = await serde.loadsTyped("json", JSON.stringify(stored));
-      return isSerialized(stored) && isRecord(value) ? pinJson(value, stored) : value;
-    } catch {
-      return stored;
-    }
-  }
-  const parts = await Promise.all(
-    Object.entries(stored).map(async ([key, part]) => [key, await readPieces(part, serde)]),
-  );
-  return Object.fromEntries(parts);
 }
 
 /*

@@ -1,0 +1,99 @@
+/**
+ * Reads a thread so that what is not changed is written back byte for byte, and so that one message that cannot be read
+ * does not hide the others.
+ */
+
+import type { BaseCheckpointSaver } from "@langchain/langgraph";
+import { safely } from "../shared/json.js";
+import { isRecord } from "../shared/values.js";
+import { replaceMethods } from "../threads/langgraph/replace-methods.js";
+
+type Serializer = BaseCheckpointSaver["serde"];
+
+/**
+ * A view of a checkpointer for reading. Each message that it reads has its stored JSON as its `toJSON`, so a message
+ * that is written again has the same bytes. A value that LangChain refuses to read is given as it is stored.
+ *
+ * The serializer of a checkpointer is a field, so the view inherits from the checkpointer. A class with private fields
+ * does not allow that, and is read in its own way.
+ */
+export function pinMessages(saver: BaseCheckpointSaver): BaseCheckpointSaver {
+  const pinned: BaseCheckpointSaver = Object.create(saver, {
+    serde: { value: pinningSerializer(saver.serde) },
+  });
+  const withFallback = (name: "getTuple" | "getDeltaChannelHistory") => ({
+    [name]: async (...given: unknown[]): Promise<unknown> => {
+      try {
+        return await Reflect.apply(pinned[name], pinned, given);
+      } catch {
+        return Reflect.apply(saver[name], saver, given);
+      }
+    },
+  });
+  // Savers that are older than the delta channel do not have the second one.
+  const hasDelta = typeof saver.getDeltaChannelHistory === "function";
+  return replaceMethods(saver, {
+    ...withFallback("getTuple"),
+    ...(hasDelta && withFallback("getDeltaChannelHistory")),
+  });
+}
+
+function pinningSerializer(serde: Serializer): Serializer {
+  return {
+    dumpsTyped: (value) => serde.dumpsTyped(value),
+    loadsTyped: async (type, data) => {
+      const stored = parsed(data);
+      try {
+        const value: unknown = await serde.loadsTyped(type, data);
+        if (stored !== undefined) pinAll(stored.value, value);
+        return value;
+      } catch (error) {
+        if (type !== "json" || stored === undefined) throw error;
+        return readPieces(stored.value, serde);
+      }
+    },
+  };
+}
+
+/** Undefined for what is not JSON, such as an encrypted value. */
+function parsed(data: Uint8Array | string): { readonly value: unknown } | undefined {
+  const text = (): string => (typeof data === "string" ? data : new TextDecoder().decode(data));
+  return safely(() => ({ value: JSON.parse(text()) }), undefined);
+}
+
+function isSerialized(value: unknown): value is Record<string, unknown> {
+  return isRecord(value) && value["lc"] === 1 && value["type"] === "constructor";
+}
+
+function pinAll(stored: unknown, value: unknown): void {
+  if (typeof stored !== "object" || stored === null || typeof value !== "object" || value === null) return;
+  if (isSerialized(stored)) {
+    pinJson(value, stored);
+    return;
+  }
+  for (const [key, part] of Object.entries(stored)) pinAll(part, Reflect.get(value, key));
+}
+
+/** Makes this the JSON of the object. It is stored in place of its fields. */
+export function pinJson<Value extends object>(value: Value, json: unknown): Value {
+  Object.defineProperty(value, "toJSON", { value: () => json, configurable: true, enumerable: false });
+  return value;
+}
+
+/** Reads each serialized object for itself. One that cannot be read stays as it is stored. */
+async function readPieces(stored: unknown, serde: Serializer): Promise<unknown> {
+  if (Array.isArray(stored)) return Promise.all(stored.map((part) => readPieces(part, serde)));
+  if (!isRecord(stored)) return stored;
+  if (isSerialized(stored) || stored["lc"] === 2) {
+    try {
+      const value: unknown = await serde.loadsTyped("json", JSON.stringify(stored));
+      return isSerialized(stored) && isRecord(value) ? pinJson(value, stored) : value;
+    } catch {
+      return stored;
+    }
+  }
+  const parts = await Promise.all(
+    Object.entries(stored).map(async ([key, part]) => [key, await readPieces(part, serde)]),
+  );
+  return Object.fromEntries(parts);
+}
