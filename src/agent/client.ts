@@ -9,7 +9,7 @@ import { InvalidCommandError, InvalidMessageError } from "../errors.js";
 import { callsOf } from "../history/call.js";
 import { isTrusted, MARKS, withoutMarks } from "../history/marks.js";
 import { cloneMessage, copyMessage, REMOVE_ALL_MESSAGES, toPlain } from "../history/message.js";
-import { isSound, issueOfShape } from "../history/message-shape.js";
+import { issueOfShape } from "../history/message-shape.js";
 import { parseMessages } from "../history/messages-schema.js";
 import { type UnansweredCall, unansweredCalls } from "../history/open-calls.js";
 import { convertMessage, messageExpectation } from "../history/read-messages.js";
@@ -364,7 +364,7 @@ export function readClientMessage(value: unknown, place: string, rules: MessageR
 function readSound(value: unknown, place: string): BaseMessage {
   const message = convertMessage(value);
   if (message === undefined) throw unreadable(value, place);
-  const issue = isSound(message) ? undefined : issueOfShape(message);
+  const issue = issueOfShape(message);
   if (issue === undefined) return message;
   throw new InvalidMessageError(`${place}.${issue.path}`, issue.value, issue.expectation);
 }

@@ -5,6 +5,7 @@ import { parseJson, toJson } from "../shared/json.js";
 import { isRecord, recordsIn } from "../shared/values.js";
 import {
   argumentsIn,
+  type Call,
   callBlockOf,
   callsOf,
   indexesById,
@@ -78,14 +79,13 @@ function soundCall(entry: Fields): ToolCall & { id: string } {
   const { id, name } = readCall(entry);
   const written = argumentsIn(entry);
   const args = typeof written === "string" ? storableCopy(parseJson(written)) : written;
-  const { thoughtSignature } = entry;
+  const signatures = SIGNATURE_FIELDS.filter((field) => typeof entry[field] === "string");
   return {
     type: "tool_call",
     id,
     name,
     args: isWritable(args) ? { ...args } : {},
-    // `ChatGoogle` reads the signature of a call here.
-    ...(typeof thoughtSignature === "string" && { thoughtSignature }),
+    ...Object.fromEntries(signatures.map((field) => [field, entry[field]])),
   };
 }
 
@@ -94,83 +94,85 @@ export function isWritable(args: unknown): args is Fields {
   return isRecord(args) && toJson(args) !== undefined;
 }
 
+/** Where a message writes a call. */
+type Place = "listed" | "invalid" | "content" | "raw";
+/**
+ * Contract: returns the entry as it is to be, or undefined to leave it out. `index` is that of its call in `callsOf`;
+ * undefined for an entry that is no call of the message.
+ */
+type Edit = (entry: Fields, index: number | undefined, place: Place) => Fields | undefined;
+
+/** A copy of the message with its calls edited everywhere they are written. */
+function withEditedCalls(message: AIMessage, edit: Edit): AIMessage {
+  const calls = callsOf(message);
+  const { tool_calls = [], invalid_tool_calls = [], content, additional_kwargs } = message;
+  const { tool_calls: raw = [], ...others } = additional_kwargs;
+  const listed = numbering(calls);
+  const keptRaw = editEntries(raw, numbering(calls), edit, "raw");
+  return copyMessage(message, {
+    tool_calls: editEntries(tool_calls, listed, edit, "listed"),
+    invalid_tool_calls: editEntries(invalid_tool_calls, listed, edit, "invalid"),
+    content: Array.isArray(content) ? editEntries(content, numbering(calls), edit, "content") : content,
+    additional_kwargs: keptRaw.length === 0 ? others : { ...others, tool_calls: keptRaw },
+  });
+}
+
+/** The n-th entry of a place with an id is the n-th call with that id. */
+type Numbering = (entry: Fields) => number | undefined;
+
+function numbering(calls: readonly Call[]): Numbering {
+  const indexes = indexesById(calls);
+  return (entry) => indexes.get(readCall(entry).id)?.pop();
+}
+
+function editEntries<Entry>(
+  entries: readonly Entry[],
+  indexOf: Numbering,
+  edit: Edit,
+  place: Place,
+): Entry[] {
+  return entries.flatMap((entry) => {
+    if (!isRecord(entry) || (place === "content" && !isAnyCallBlock(entry))) return [entry];
+    return (edit(entry, indexOf(entry), place) as Entry | undefined) ?? [];
+  });
+}
+
 /**
  * A copy of the message in which some calls have other arguments. They are changed everywhere a call is written, because
- * clients do not always send the list: some send the content, and the client of OpenAI's Responses API sends the stored
- * output. Data that a provider signed is not changed.
+ * clients do not always send the list: some send the content, and some the output that the provider returned, which they
+ * have stored. Data that a provider signed is not changed.
  *
  * @param changes The new arguments, by the index of their call in `callsOf`.
  */
 export function withArguments(message: AIMessage, changes: ReadonlyMap<number, Fields>): AIMessage {
   const calls = callsOf(message);
   if (!calls.some((_, index) => changes.has(index))) return message;
-  const editIn = <Entry>(
-    entries: readonly Entry[],
-    edit: (entry: Fields, args: Fields) => Fields,
-  ): Entry[] => {
-    const indexOf = numbering(calls);
-    return entries.map((entry) => {
-      const args = changes.get(indexOf(isRecord(entry) ? idOf(entry) : undefined) ?? -1);
-      return args === undefined ? entry : (edit(entry as Fields, args) as Entry);
-    });
+  const edit: Edit = (entry, index, place) => {
+    const args = changes.get(index ?? -1);
+    return args === undefined ? entry : withWritten(entry, args, place);
   };
-  const { content, additional_kwargs, response_metadata } = message;
-  const raw = additional_kwargs?.tool_calls;
-  const output: unknown = response_metadata?.["output"];
-  return copyMessage(message, {
-    tool_calls: editIn(message.tool_calls ?? [], (entry, args) => ({ ...entry, args: { ...args } })),
-    content: Array.isArray(content) ? editIn(content, editBlock) : content,
-    ...(Array.isArray(raw) && {
-      additional_kwargs: { ...additional_kwargs, tool_calls: editIn(raw, editRaw) },
-    }),
-    ...(Array.isArray(output) && {
-      response_metadata: { ...response_metadata, output: editIn(output, editBlock) },
-    }),
-  });
+  const edited = withEditedCalls(message, edit);
+  const output: unknown = message.response_metadata?.["output"];
+  if (!Array.isArray(output)) return edited;
+  const items = editEntries(output, numbering(calls), edit, "content");
+  return copyMessage(edited, { response_metadata: { ...message.response_metadata, output: items } });
 }
 
-/** The field that holds the arguments depends on the block's type. OpenAI writes them as JSON. */
-function editBlock(block: Fields, args: Fields): Fields {
-  switch (block["type"]) {
-    case "tool_use":
-      return { ...block, input: { ...args } };
-    case "function_call":
-      return { ...block, arguments: JSON.stringify(args) };
-    case "tool_call":
-      return { ...block, args: { ...args } };
-    default:
-      return block;
-  }
+/** The form of the entry says where its arguments are. Some are written as JSON. */
+function withWritten(entry: Fields, args: Fields, place: Place): Fields {
+  const { type, function: body } = entry;
+  if (type === "tool_use") return { ...entry, input: { ...args } };
+  if (type === "function_call") return { ...entry, arguments: JSON.stringify(args) };
+  if (type === "tool_call" || place === "listed") return { ...entry, args: { ...args } };
+  return isRecord(body) ? { ...entry, function: { ...body, arguments: JSON.stringify(args) } } : entry;
 }
-
-function editRaw(entry: Fields, args: Fields): Fields {
-  const { function: named } = entry;
-  return isRecord(named) ? { ...entry, function: { ...named, arguments: JSON.stringify(args) } } : entry;
-}
-
-/**
- * Numbers the entries of one place in which a message writes its calls: the n-th entry with an id is the n-th call with
- * that id. Undefined for any other entry.
- */
-function numbering(calls: readonly { readonly id: string }[]): (id: unknown) => number | undefined {
-  const indexes = indexesById(calls);
-  return (id) => (typeof id === "string" ? indexes.get(id)?.pop() : undefined);
-}
-
-/** A block of the Responses API has the id of its item as well as the id of its call. */
-function idOf(entry: Fields): unknown {
-  return entry["call_id"] ?? entry["id"];
-}
-
-/*
- * Removes calls from an AI message, everywhere they are written.
- */
 
 /**
  * Blocks of the model's own reasoning. They are not content for a reader, and can be bound to the calls in
  * their message.
  */
 const REASONING_BLOCKS: ReadonlySet<unknown> = new Set(["thinking", "redacted_thinking", "reasoning"]);
+/** What providers have signed or encrypted. They want it back as it is, and refuse it where it does not belong. */
 const SIGNATURE_FIELDS = ["signature", "thoughtSignature", "encrypted_content"];
 
 /**
@@ -178,39 +180,19 @@ const SIGNATURE_FIELDS = ["signature", "thoughtSignature", "encrypted_content"];
  * signed reasoning is removed too: providers refuse it without the calls that it led to.
  */
 export function withoutCalls(message: AIMessage, isDropped: (index: number) => boolean): AIMessage {
-  const calls = callsOf(message);
-  /** Decides about the entries of one place. Each belongs to the next call with its id. */
-  const createFilter = (keepsOthers = true) => {
-    const indexOf = numbering(calls);
-    return ({ id }: { readonly id?: string | undefined }): boolean => {
-      const index = indexOf(id ?? "");
-      return index === undefined ? keepsOthers : !isDropped(index);
-    };
-  };
-  const isListed = createFilter();
-  const isInContent = createFilter();
-  const dropsReasoning = calls.every((_, index) => isDropped(index)) && hasSignedReasoning(message);
-  const content = Array.isArray(message.content)
-    ? message.content.filter((block) => {
-        if (dropsReasoning && REASONING_BLOCKS.has(block.type)) return false;
-        const call = callBlockOf(block);
-        return call === undefined || isInContent(call);
-      })
-    : message.content;
-
-  const { tool_calls: rawCalls, reasoning, ...rest } = message.additional_kwargs;
-  // An entry that is no call of the message would be one if `tool_calls` became empty.
-  const keptRaw = (rawCalls ?? []).filter(createFilter(false));
-  const additional_kwargs = {
-    ...rest,
-    ...(keptRaw.length > 0 && { tool_calls: keptRaw }),
-    ...(reasoning !== undefined && !dropsReasoning && { reasoning }),
-  };
-  return copyMessage(message, {
-    tool_calls: (message.tool_calls ?? []).filter(isListed),
-    invalid_tool_calls: (message.invalid_tool_calls ?? []).filter(isListed),
-    content,
+  const left = withEditedCalls(message, (entry, index, place) => {
+    // A raw entry that is no call of the message would be one if `tool_calls` became empty.
+    const isKept = index === undefined ? place !== "raw" : !isDropped(index);
+    return isKept ? entry : undefined;
+  });
+  const dropsReasoning =
+    callsOf(message).every((_, index) => isDropped(index)) && hasSignedReasoning(message);
+  if (!dropsReasoning) return left;
+  const { content } = left;
+  const { reasoning: _, ...additional_kwargs } = left.additional_kwargs;
+  return copyMessage(left, {
     additional_kwargs,
+    ...(Array.isArray(content) && { content: content.filter(({ type }) => !REASONING_BLOCKS.has(type)) }),
   });
 }
 
@@ -269,33 +251,9 @@ export function withDistinctCallIds(message: AIMessage, taken: ReadonlySet<strin
     met.add(id);
     return own;
   });
-  const renaming = () => {
-    const indexOf = numbering(calls);
-    return (id: string): string => distinct[indexOf(id) ?? -1] ?? id;
-  };
-  const { tool_calls = [], invalid_tool_calls = [], content, additional_kwargs } = message;
-  const rename = renaming();
-  const renameBlock = renaming();
-  const renameRaw = renaming();
-  const renameEntry = <Entry extends { id?: string }>(entry: Entry): Entry =>
-    entry.id === undefined ? entry : { ...entry, id: rename(entry.id) };
-  const raw = additional_kwargs.tool_calls;
-  return copyMessage(message, {
-    tool_calls: tool_calls.map(renameEntry),
-    invalid_tool_calls: invalid_tool_calls.map(renameEntry),
-    content: Array.isArray(content)
-      ? content.map((block) => {
-          const id = callBlockOf(block)?.id;
-          if (id === undefined) return block;
-          return { ...block, ["call_id" in block ? "call_id" : "id"]: renameBlock(id) };
-        })
-      : content,
-    ...(Array.isArray(raw) && {
-      additional_kwargs: {
-        ...additional_kwargs,
-        tool_calls: raw.map((entry) => ({ ...entry, id: renameRaw(readCall({ ...entry }).id) })),
-      },
-    }),
+  return withEditedCalls(message, (entry, index) => {
+    const id = index === undefined ? undefined : distinct[index];
+    return id === undefined ? entry : { ...entry, ["call_id" in entry ? "call_id" : "id"]: id };
   });
 }
 

@@ -1,7 +1,6 @@
 /** Groups messages by occurrence of their calls, in one linear pass. */
 
 import type { BaseMessage, ToolMessage } from "@langchain/core/messages";
-import { addToList } from "../shared/values.js";
 import { type Call, callsOf, indexesById } from "./call.js";
 import { callIdOf, isPlaceholder, isResult } from "./result.js";
 import { coverageOf } from "./summary.js";
@@ -70,23 +69,23 @@ export function groupMessages(
   const duplicates: ToolMessage[] = [];
   const refusedAt = new Map<number, Refused>();
   // Made for the first result that does not follow its message. Most lists have none.
-  let offers: Offers | undefined;
+  let slots: Slots<OpenGroup, keyof typeof FREE> | undefined;
 
   for (const [index, message] of messages.entries()) {
     if (!isResult(message)) {
       const group = openGroup(message, callsOfHead(message), index);
       groups.push(group);
-      if (offers !== undefined) offerSlots(group, offers);
+      slots?.offer(group);
       continue;
     }
     const id = callIdOf(message);
     let slot = slotInOrder(groups.at(-1), id);
     if (slot === undefined) {
-      offers ??= offersOf(groups);
-      slot = nearestSlot(offers, message);
+      slots ??= new Slots(FREE, groups);
+      slot = slots.nearest(id, isPlaceholder(message) ? "empty" : "unanswered");
     }
     if (slot === undefined) {
-      const isDuplicate = offers?.open.has(id) === true;
+      const isDuplicate = slots?.has(id) === true;
       (isDuplicate ? duplicates : orphans).push(message);
       refusedAt.set(index, isDuplicate ? "duplicate" : "orphan");
       continue;
@@ -105,7 +104,7 @@ export function groupMessages(
 }
 
 /** If results follow their message in call order, each answers a call after the previous one. */
-function slotInOrder(group: OpenGroup | undefined, id: string): Slot | undefined {
+function slotInOrder(group: OpenGroup | undefined, id: string): Slot<OpenGroup> | undefined {
   if (group === undefined) return undefined;
   let call: number | undefined = group.nextCall;
   if (group.calls[call]?.id !== id || group.results[call] !== undefined) {
@@ -121,19 +120,11 @@ function slotInOrder(group: OpenGroup | undefined, id: string): Slot | undefined
   return { group, call };
 }
 
-/** The nearest slot that the result can fill. A slot that it cannot fill is never offered to such a result again. */
-function nearestSlot(offers: Offers, message: ToolMessage): Slot | undefined {
-  const isFilled = ({ group, call }: Slot): boolean => {
-    const result = group.results[call];
-    return result !== undefined && (isPlaceholder(message) || !isPlaceholder(result));
-  };
-  const slots = (isPlaceholder(message) ? offers.empty : offers.open).get(callIdOf(message)) ?? [];
-  for (let slot = slots.at(-1); slot !== undefined; slot = slots.at(-1)) {
-    if (!isFilled(slot)) return slot;
-    slots.pop();
-  }
-  return undefined;
-}
+/** Which slots a placeholder and a real result can fill. */
+const FREE = {
+  empty: (result) => result === undefined,
+  unanswered: (result) => result === undefined || isPlaceholder(result),
+} satisfies Record<string, Accept>;
 
 interface OpenGroup extends Group {
   readonly results: (ToolMessage | undefined)[];
@@ -144,40 +135,83 @@ interface OpenGroup extends Group {
   callsById: Map<string, number[]> | undefined;
 }
 
-interface Slot {
-  readonly group: OpenGroup;
-  readonly call: number;
-}
-
-/** The slots of each call id, the nearest last: for placeholders, and for real results. */
-interface Offers {
-  readonly empty: Map<string, Slot[]>;
-  readonly open: Map<string, Slot[]>;
-}
-
 function openGroup(head: BaseMessage, calls: readonly Call[], start: number): OpenGroup {
   const results = new Array<ToolMessage | undefined>(calls.length).fill(undefined);
   const answeredAt = new Array<number | undefined>(calls.length).fill(undefined);
   return { head, calls, results, answeredAt, start, end: start + 1, nextCall: 0, callsById: undefined };
 }
 
-function offersOf(groups: readonly OpenGroup[]): Offers {
-  const offers: Offers = { empty: new Map(), open: new Map() };
-  for (const group of groups) offerSlots(group, offers);
-  return offers;
+/*
+ * Finds the nearest call that a result can answer.
+ */
+
+/** The place of a call's result in its group. */
+export interface Slot<Owner> {
+  readonly group: Owner;
+  readonly call: number;
 }
 
-/** In reverse, so that the first of two calls with one id is the nearest. */
-function offerSlots(group: OpenGroup, { empty, open }: Offers): void {
-  for (let call = group.calls.length - 1; call >= 0; call -= 1) {
-    const id = group.calls[call]?.id ?? "";
-    addToList(empty, id, { group, call });
-    addToList(open, id, { group, call });
+type Owner = Pick<Group, "calls" | "results"> & { readonly isRemoved?: boolean };
+
+/** Contract: whether the slot of a call can be filled that holds this result. */
+export type Accept = (result: ToolMessage | undefined, call: Call | undefined) => boolean;
+
+/** The slots of one call id, the nearest last. `left`: how many of the first ones a search still has to look at. */
+interface Offer<Group> {
+  readonly slots: Slot<Group>[];
+  left: Record<string, number>;
+}
+
+/** The slots of groups by call id. A slot that a search does not accept is not looked at again until it is reopened. */
+export class Slots<Group extends Owner, Search extends string> {
+  readonly #accept: Readonly<Record<Search, Accept>>;
+  readonly #offers = new Map<string, Offer<Group>>();
+
+  constructor(accept: Readonly<Record<Search, Accept>>, groups: Iterable<Group>) {
+    this.#accept = accept;
+    for (const group of groups) this.offer(group);
+  }
+
+  /** Adds the slots of a group that is after all others. The first of several calls with one id is the nearest. */
+  offer(group: Group): void {
+    if (group.calls.length === 0) return;
+    for (const [id, calls] of indexesById(group.calls)) {
+      const offer: Offer<Group> = this.#offers.get(id) ?? { slots: [], left: {} };
+      for (const call of calls) offer.slots.push({ group, call });
+      this.#offers.set(id, { ...offer, left: {} });
+    }
+  }
+
+  has(id: string): boolean {
+    return this.#offers.has(id);
+  }
+
+  /** A slot of this call id can be accepted again. */
+  reopen(id: string): void {
+    const offer = this.#offers.get(id);
+    if (offer !== undefined) offer.left = {};
+  }
+
+  /** The nearest slot of a call id that the search accepts, outside of the group `except`. */
+  nearest(id: string, search: Search, except?: Group): Slot<Group> | undefined {
+    const offer = this.#offers.get(id);
+    if (offer === undefined) return undefined;
+    const { slots, left } = offer;
+    for (let end = left[search] ?? slots.length; end > 0; end -= 1) {
+      const slot = slots[end - 1];
+      if (slot !== undefined && slot.group !== except && this.#accepts(slot, search)) return slot;
+      if (except === undefined) left[search] = end - 1;
+    }
+    return undefined;
+  }
+
+  #accepts({ group, call }: Slot<Group>, search: Search): boolean {
+    return group.isRemoved !== true && this.#accept[search](group.results[call], group.calls[call]);
   }
 }
 
 /** The list that a grouping describes: each message, directly followed by its results in call order. */
-export function flattenGroups(groups: readonly Group[]): BaseMessage[] {
+export function flattenGroups(groups: Iterable<Pick<Group, "head" | "results">>): BaseMessage[] {
   const messages: BaseMessage[] = [];
   for (const { head, results } of groups) {
     messages.push(head);

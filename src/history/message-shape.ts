@@ -3,11 +3,11 @@
  * client or another agent can write anything into a state.
  */
 
-import type { AIMessage, BaseMessage, ChatMessage, ToolMessage } from "@langchain/core/messages";
+import type { BaseMessage } from "@langchain/core/messages";
 import { isRecord, recordsIn } from "../shared/values.js";
 import { isAIMessage } from "./call.js";
 import { copyMessage } from "./message.js";
-import { hasPlainFields, jsonText, MOST_LEVELS, storableCopy, storageDemand } from "./storable.js";
+import { jsonText, MOST_LEVELS, storableCopy, storageDemand } from "./storable.js";
 
 /** Contract: returns the same value if it is sound. Otherwise the part of it that can be read. */
 type Mend = (value: unknown) => unknown;
@@ -71,32 +71,46 @@ const CALLS: Shape = {
   item: { mend: mendCall, expectation: "a tool call (an object whose `id` and `name` are texts)" },
 };
 
-const EVERY: Readonly<Record<string, Shape>> = {
-  id: TEXT,
-  name: TEXT,
-  content: {
-    mend: mendContent,
-    expectation: "a text or a list of content blocks",
-    item: { mend: mendBlock, expectation: "a content block (an object) or a text" },
-  },
-  additional_kwargs: {
-    mend: mendKwargs,
-    expectation: "an object, whose `tool_calls`, if there are any, are a list of objects",
-  },
-  response_metadata: { mend: (value) => (isRecord(value) ? value : {}), expectation: "an object" },
-};
+type Field = readonly [name: string, shape: Shape];
 
-const SHAPES: Readonly<Record<string, Readonly<Record<string, Shape>>>> = {
-  ai: { ...EVERY, tool_calls: CALLS, invalid_tool_calls: CALLS },
-  tool: {
-    ...EVERY,
-    tool_call_id: { mend: (id) => (isText(id) ? id : ""), expectation: "the id of a tool call" },
-  },
-  generic: { ...EVERY, role: { mend: (role) => (isText(role) ? role : "user"), expectation: "a text" } },
-};
+const EVERY: readonly Field[] = [
+  ["id", TEXT],
+  ["name", TEXT],
+  [
+    "content",
+    {
+      mend: mendContent,
+      expectation: "a text or a list of content blocks",
+      item: { mend: mendBlock, expectation: "a content block (an object) or a text" },
+    },
+  ],
+  [
+    "additional_kwargs",
+    {
+      mend: mendKwargs,
+      expectation: "an object, whose `tool_calls`, if there are any, are a list of objects",
+    },
+  ],
+  ["response_metadata", { mend: (value) => (isRecord(value) ? value : {}), expectation: "an object" }],
+];
 
-function shapeOf(type: unknown): [name: string, shape: Shape][] {
-  return Object.entries((Object.hasOwn(SHAPES, String(type)) && SHAPES[String(type)]) || EVERY);
+const FIELDS: ReadonlyMap<unknown, readonly Field[]> = new Map([
+  ["ai", [...EVERY, ["tool_calls", CALLS], ["invalid_tool_calls", CALLS]]],
+  [
+    "tool",
+    [
+      ...EVERY,
+      ["tool_call_id", { mend: (id) => (isText(id) ? id : ""), expectation: "the id of a tool call" }],
+    ],
+  ],
+  [
+    "generic",
+    [...EVERY, ["role", { mend: (role) => (isText(role) ? role : "user"), expectation: "a text" }]],
+  ],
+]);
+
+function fieldsOf(type: unknown): readonly Field[] {
+  return FIELDS.get(type) ?? EVERY;
 }
 
 /**
@@ -105,45 +119,12 @@ function shapeOf(type: unknown): [name: string, shape: Shape][] {
  * invalid call. A sound message is returned as it is.
  */
 export function mendMessage<T extends BaseMessage>(message: T): T {
-  return isSound(message) ? message : mendFields(message);
-}
-
-/** Whether the message is sound without doubt. All of its values were read. Most messages are so. */
-export function isSound(message: BaseMessage): boolean {
-  return hasShape(message) && hasPlainFields(message);
-}
-
-/** Whether each field is as {@link shapeOf} says. A field is read by its name, which costs less than by a variable. */
-function hasShape(message: BaseMessage): boolean {
-  const { type, id, name, content, additional_kwargs, response_metadata } = message;
-  if (typeof id !== "string" && !isMissing(id)) return false;
-  if (name !== undefined && !isTextOrMissing(name)) return false;
-  if (!isRecord(response_metadata) || !isRecord(additional_kwargs)) return false;
-  if (typeof content !== "string" && mendContent(content) !== content) return false;
-  const { tool_calls: rawCalls } = additional_kwargs;
-  if (rawCalls !== undefined && mendRawCalls(rawCalls) !== rawCalls) return false;
-  if (type === "ai") {
-    const { tool_calls, invalid_tool_calls } = message as AIMessage;
-    if (!isNone(invalid_tool_calls) && mendCalls(invalid_tool_calls) !== invalid_tool_calls) return false;
-    return isNone(tool_calls) || (mendCalls(tool_calls) === tool_calls && hasUsableArguments(tool_calls));
-  }
-  if (type === "tool") return isText((message as ToolMessage).tool_call_id);
-  if (type === "generic") return isText((message as ChatMessage).role);
-  return isText(type);
-}
-
-function isNone(list: unknown): list is undefined | [] {
-  return list === undefined || (Array.isArray(list) && list.length === 0);
-}
-
-function hasUsableArguments(calls: readonly { readonly args?: unknown }[]): boolean {
-  for (const { args } of calls) if (args !== undefined && !isRecord(args)) return false;
-  return true;
+  return issueOfShape(message) === undefined ? message : mendFields(message);
 }
 
 function mendFields<T extends BaseMessage>(message: T): T {
   const changes: Record<string, unknown> = {};
-  for (const [name, { mend }] of shapeOf(message.type)) {
+  for (const [name, { mend }] of fieldsOf(message.type)) {
     const value: unknown = Reflect.get(message, name);
     const sound = mend(value);
     if (sound !== value) changes[name] = sound;
@@ -153,8 +134,14 @@ function mendFields<T extends BaseMessage>(message: T): T {
     const lists = { tool_calls, invalid_tool_calls, ...changes };
     Object.assign(changes, refuseArguments(lists.tool_calls, lists.invalid_tool_calls));
   }
-  for (const [name, value] of storedFields({ ...message, ...changes }))
-    if (demandOnField(name, value) !== undefined) changes[name] = storableCopy(value);
+  const { lc_kwargs, ...fields } = message;
+  for (const [name, value] of Object.entries({
+    ...(isRecord(lc_kwargs) && lc_kwargs),
+    ...fields,
+    ...changes,
+  }))
+    if (!name.startsWith("lc_") && demandOnField(name, value) !== undefined)
+      changes[name] = storableCopy(value);
   return Object.keys(changes).length === 0 ? message : (copyMessage<BaseMessage>(message, changes) as T);
 }
 
@@ -188,15 +175,6 @@ function demandOnField(name: string, value: unknown): string | undefined {
   return storageDemand(value, name === "tool_calls" ? MOST_LEVELS + 2 : MOST_LEVELS);
 }
 
-/** What a checkpoint stores of a message: its fields, and others that its constructor received. */
-function storedFields({ lc_kwargs, ...fields }: { lc_kwargs?: unknown }): [string, unknown][] {
-  const all = Object.entries(isRecord(lc_kwargs) ? { ...lc_kwargs, ...fields } : fields);
-  // Texts, numbers and functions are never a problem.
-  const isChecked = (value: unknown): boolean =>
-    typeof value === "bigint" || (typeof value === "object" && value !== null);
-  return all.filter(([name, value]) => isChecked(value) && !name.startsWith("lc_"));
-}
-
 /*
  * What is wrong with the shape of a message, for an error that names it.
  */
@@ -216,7 +194,7 @@ export interface ShapeIssue {
  */
 export function issueOfShape(message: object): ShapeIssue | undefined {
   const type: unknown = Reflect.get(message, "type");
-  for (const [path, { mend, expectation, item }] of shapeOf(type)) {
+  for (const [path, { mend, expectation, item }] of fieldsOf(type)) {
     const value: unknown = Reflect.get(message, path);
     if (mend(value) === value) continue;
     if (item === undefined || !Array.isArray(value)) return { path, expectation, value };
@@ -231,8 +209,18 @@ export function issueOfShape(message: object): ShapeIssue | undefined {
   return storageIssueOf(message);
 }
 
+/** The first field that a checkpoint cannot store. It stores other values too that the constructor received. */
 function storageIssueOf(message: object): ShapeIssue | undefined {
-  for (const [path, value] of storedFields(message)) {
+  const { lc_kwargs } = message as { lc_kwargs?: unknown };
+  return firstIssue(message, {}) ?? (isRecord(lc_kwargs) ? firstIssue(lc_kwargs, message) : undefined);
+}
+
+function firstIssue(fields: object, others: object): ShapeIssue | undefined {
+  // Reading a value by the key of a `for in` loop is faster than any other way.
+  for (const path in fields) {
+    const value: unknown = fields[path as never];
+    // Most values are so.
+    if (typeof value === "string" || path in others || path.startsWith("lc_")) continue;
     const expectation = demandOnField(path, value);
     if (expectation !== undefined) return { path, expectation, value };
   }

@@ -169,7 +169,6 @@ function blockText(block: unknown, resultText: ServerResultText): string {
   if (type === "non_standard" && isRecord(block["value"])) return blockText(block["value"], resultText);
   const name = "name" in block ? block["name"] : block["title"];
   if (type === "json" || type === "tool_result") return toJson(block) ?? `[${type}]`;
-  if (type === "executableCode" || type === "codeExecutionResult") return `[${type}: ${toJson(block[type])}]`;
   return typeof name === "string" ? `[${type}: ${name}]` : `[${type}]`;
 }
 

@@ -17,7 +17,7 @@ import { didYouMean } from "../shared/text.js";
 import { addToList, isRecord } from "../shared/values.js";
 import { callsOf } from "./call.js";
 import { copyMessage, isChunk, REMOVE_ALL_MESSAGES } from "./message.js";
-import { isSound, mendMessage } from "./message-shape.js";
+import { issueOfShape, mendMessage } from "./message-shape.js";
 import { createRepair, type Repair } from "./reducer/repair.js";
 import { isReadBack } from "./storable.js";
 
@@ -152,11 +152,7 @@ export function convertMessage(value: unknown): BaseMessage | undefined {
 /** Whether a value is a sound message instance. */
 export function isMessage(value: unknown): value is BaseMessage {
   try {
-    // With this mark and a sound shape, it is a message for LangChain too. LangChain's check costs more.
-    if (isMarked(value) && isSound(value)) return true;
-    if (!BaseMessage.isInstance(value)) return false;
-    assertReadable(value);
-    return mendMessage(value) === value;
+    return isMarked(value) && typeof value.type === "string" && issueOfShape(value) === undefined;
   } catch {
     return false;
   }

@@ -33,12 +33,15 @@ export function callerIdOf(block: unknown): string | undefined {
 /** Contract: returns the text of a result with its call. Undefined for a block that is no result. */
 export type ServerResultText = (block: unknown) => string | undefined;
 
+/** Blocks without an id that hold, under the name of their type, what such a tool was given or has returned. */
+const PART_TYPES: ReadonlySet<unknown> = new Set(["executableCode", "codeExecutionResult"]);
+
 /** @param content The blocks among which the calls of the results are. */
 export function serverResultTexts(content: readonly unknown[]): ServerResultText {
   let calls: ReadonlyMap<string | undefined, unknown> | undefined;
   return (block) => {
     const id = serverResultId(block);
-    if (id === undefined) return undefined;
+    if (id === undefined) return partText(fieldsOf(block));
     // Made for the first result. Most messages have none. The first of several calls with one id counts.
     calls ??= new Map(content.toReversed().map((other) => [serverCallId(other), other]));
     return resultText(fieldsOf(block), fieldsOf(calls.get(id)));
@@ -46,6 +49,10 @@ export function serverResultTexts(content: readonly unknown[]): ServerResultText
 }
 
 type Fields = Readonly<Record<string, unknown>>;
+
+function partText({ type, ...parts }: Fields): string | undefined {
+  return PART_TYPES.has(type) ? `[${type}: ${toJson(parts[String(type)])}]` : undefined;
+}
 
 function resultText({ type, content: returned, output = returned }: Fields, call: Fields): string {
   const { name = type, input = call["args"] } = call;

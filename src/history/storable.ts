@@ -26,45 +26,58 @@ export function storageDemand(value: unknown, levels = MOST_LEVELS): string | un
   if (typeof value === "bigint") return DEMANDS.number;
   if (typeof value !== "object" || value === null) return undefined;
   try {
-    return demandOf(value, levels, new Map());
+    return demandOf(value, { levels, path: [], deep: undefined });
   } catch {
     return DEMANDS.readable;
   }
 }
 
-/**
- * @param isOpen For each object met so far: whether the value is inside it.
- * @param holder The object that has the value.
- */
-function demandOf(
-  value: unknown,
-  levels: number,
-  isOpen: Map<object, boolean>,
-  holder?: object,
-): string | undefined {
+interface Walk {
+  readonly levels: number;
+  /** The objects that the value is inside of. */
+  readonly path: object[];
+  /** The objects below the first levels that were read. Few values are nested so deep. */
+  deep: Set<object> | undefined;
+}
+
+const FIRST_LEVELS = 4;
+
+function demandOf(value: unknown, walk: Walk): string | undefined {
   if (typeof value === "bigint") return DEMANDS.number;
   if (typeof value !== "object" || value === null) return undefined;
-  if (ArrayBuffer.isView(value))
-    return typeof Reflect.get(value, 0) === "bigint" ? DEMANDS.number : undefined;
-  const known = isOpen.get(value);
-  // Checkpoints cut the cycles of other objects, such as clients, if they can write to them.
-  const isUncut = Array.isArray(value) || isPlainObject(value) || Object.isFrozen(holder);
-  if (known !== undefined) return known && isUncut ? DEMANDS.depth : undefined;
-  if (levels <= 0) return DEMANDS.depth;
-  if (isSerializedForm(value)) return DEMANDS.form;
-  if ("lc_serializable" in value && !isReadBack(value)) return DEMANDS.instance;
-  isOpen.set(value, true);
-  for (const item of [...Object.values(value), ...jsonOf(value)]) {
-    const demand = demandOf(item, levels - 1, isOpen, value);
+  const { levels, path } = walk;
+  if (path.includes(value)) return isUncut(value, path.at(-1)) ? DEMANDS.depth : undefined;
+  if (path.length === levels && !ArrayBuffer.isView(value)) return DEMANDS.depth;
+  if (path.length > FIRST_LEVELS) {
+    walk.deep ??= new Set();
+    if (walk.deep.has(value)) return undefined;
+    walk.deep.add(value);
+  }
+  path.push(value);
+  const demand = demandOfFields(value, walk);
+  path.pop();
+  return demand;
+}
+
+function demandOfFields(value: object, walk: Walk): string | undefined {
+  // Read by their names: the engine then knows the shapes of the values here.
+  const { lc, lc_serializable, toJSON } = value as Readonly<Record<string, unknown>>;
+  if (lc !== undefined && isSerializedForm(value)) return DEMANDS.form;
+  if (lc_serializable !== undefined && !isReadBack(value)) return DEMANDS.instance;
+  if (ArrayBuffer.isView(value)) return demandOf(Reflect.get(value, 0), walk);
+  // Reading a value by the key of a `for in` loop is faster than any other way.
+  for (const name in value) {
+    const demand = demandOf(value[name as never], walk);
     if (demand !== undefined) return demand;
   }
-  isOpen.set(value, false);
-  return undefined;
+  // A checkpoint stores what an object says is its JSON, instead of its fields.
+  if (typeof toJSON !== "function" || lc_serializable !== undefined) return undefined;
+  return demandOf(Reflect.apply(toJSON, value, []), walk);
 }
-/** What an object says is its JSON. A checkpoint stores that instead of its fields. */
-function jsonOf(value: object): unknown[] {
-  const toJSON: unknown = "lc_serializable" in value ? undefined : Reflect.get(value, "toJSON");
-  return typeof toJSON === "function" ? [Reflect.apply(toJSON, value, [])] : [];
+
+/** Checkpoints cut the cycles of other objects, such as clients, if they can write to them. */
+function isUncut(item: object, holder: object | undefined): boolean {
+  return Array.isArray(item) || isPlainObject(item) || Object.isFrozen(holder);
 }
 
 /** A checkpoint would make an instance of the named class from it, or fail. */
@@ -128,89 +141,6 @@ function flatten(value: unknown, levels = 2): unknown {
   if (Array.isArray(value)) return value.map((item) => flatten(item, levels - 1));
   const fields = Object.entries(Object(value)).filter(([name]) => name !== "lc" || !isSerializedForm(value));
   return Object.fromEntries(fields.map(([name, item]) => [name, flatten(item, levels - 1)]));
-}
-
-/*
- * Recognises the messages that hold plain data only. Nearly all do, and the reducer reads every message of a list that
- * it meets for the first time. So nothing is allocated here.
- */
-
-/** What is nested deeper is left to `storageDemand`. */
-const MOST_NESTED = 8;
-/** Objects of another realm are left to it too. */
-const PLAIN: unknown = Object.getPrototypeOf({});
-
-/** More values than a message holds. An object that holds itself many times would be read for ever. */
-const MOST_VALUES = 1_000_000;
-
-/**
- * Whether every field of a message can be stored, and what its constructor received too. False says nothing: the message
- * holds very many values, or one of another kind. Never throws.
- */
-export function hasPlainFields(message: object): boolean {
-  try {
-    return roomAfterFields(message, MOST_VALUES) >= 0;
-  } catch {
-    // Reading a value threw.
-    return false;
-  }
-}
-
-function roomAfterFields(message: object, most: number): number {
-  let room = most;
-  // Reading a value by the key of a `for in` loop is faster than any other way.
-  for (const key in message) {
-    const value: unknown = message[key as never];
-    // Most values are so, and are recognised faster alone.
-    if (value === undefined || value === true || typeof value === "string") continue;
-    if (typeof value !== "object") {
-      if (typeof value === "bigint") return -1;
-      continue;
-    }
-    if (value === null || key === "lc_namespace") continue;
-    room = key === "lc_kwargs" ? roomAfterKwargs(value, message, room) : roomAfter(value, MOST_NESTED, room);
-    if (room < 0) return room;
-  }
-  return room;
-}
-
-/** Most values that the constructor received are those of the fields. */
-function roomAfterKwargs(kwargs: object, message: object, room: number): number {
-  let left = room;
-  for (const key in kwargs) {
-    const value: unknown = kwargs[key as never];
-    if (typeof value === "string" || value === message[key as never]) continue;
-    left = roomAfterItem(value, MOST_NESTED, left);
-    if (left < 0) return left;
-  }
-  return left;
-}
-
-/** How many more values can be read after this one. Less than 0 if it is not known to be plain data. */
-function roomAfter(value: object, levels: number, room: number): number {
-  if (levels === 0) return -1;
-  let left = room;
-  if (Array.isArray(value)) {
-    for (let index = 0; index < value.length && left >= 0; index += 1)
-      left = roomAfterItem(value[index], levels, left);
-    return left;
-  }
-  // Read by its name, and first: the engine then knows the shapes of the values here, and need not ask for the prototype.
-  if ((value as { lc?: unknown }).lc !== undefined) return -1;
-  if (Object.getPrototypeOf(value) !== PLAIN) return -1;
-  for (const key in value) {
-    if (key === "lc_serializable") return -1;
-    left = roomAfterItem(value[key as never], levels, left);
-    if (left < 0) return left;
-  }
-  return left;
-}
-
-function roomAfterItem(item: unknown, levels: number, room: number): number {
-  if (typeof item === "string" || typeof item === "number") return room - 1;
-  if (typeof item === "object" && item !== null) return roomAfter(item, levels - 1, room - 1);
-  // A function can be `toJSON`.
-  return typeof item === "bigint" || typeof item === "function" ? -1 : room - 1;
 }
 
 /** The classes of LangChain's messages that a checkpoint can read back. */

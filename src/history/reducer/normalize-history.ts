@@ -5,6 +5,7 @@
  */
 
 import type { BaseMessage } from "@langchain/core/messages";
+import { safely } from "../../shared/json.js";
 import {
   type CallsOfHead,
   callsAnsweredAfter,
@@ -38,14 +39,8 @@ const knownHistories = new WeakMap<readonly unknown[], Known>();
 export function normalizeHistory(history: readonly unknown[], report: Report): readonly BaseMessage[] {
   if (isKnownHistory(history)) return history as readonly BaseMessage[];
   const read = isStoredList(history) ? history : readMessages(history, report).map(withoutPlace);
-  const { arranged } = arrangeMessages(read, callsAnsweredAfter, report);
-  let messages = arranged;
-  let positions = positionsOf(messages);
-  if (positions.size < messages.length || !messages.every(hasId)) {
-    messages = withUniqueIds(messages, report);
-    positions = positionsOf(messages);
-  }
-  knownHistories.set(messages, { positions, length: messages.length });
+  const messages = withUniqueIds(arrangeMessages(read, callsAnsweredAfter, report).arranged, report);
+  rememberHistory(messages, [], 0);
   return messages;
 }
 
@@ -129,26 +124,18 @@ export function arrangeMessages(
 
 /** Whether all values are messages as the reducer stores them, each with an id. */
 function isStoredList(values: readonly unknown[]): values is BaseMessage[] {
-  try {
-    for (const value of values) if (!isStored(value)) return false;
-    return true;
-  } catch {
-    // Reading a value threw.
-    return false;
-  }
+  return safely(() => [...values].every(isStored), false);
 }
 
 function isStored(value: unknown): boolean {
-  return isMessage(value) && hasId(value) && isOfStoredClass(value) && recoveredAfter(value) === undefined;
+  if (!isMessage(value) || !hasId(value) || value.type === "remove") return false;
+  return !isChunk(value) && isReadBack(value) && recoveredAfter(value) === undefined;
 }
 
-function isOfStoredClass(message: BaseMessage): boolean {
-  return message.type !== "remove" && !isChunk(message) && isReadBack(message);
-}
-
-/** Gives each message without an id of its own a derived one. */
+/** Gives each message without an id of its own a derived one. The same list if there is none. */
 function withUniqueIds(messages: readonly BaseMessage[], report: Report): readonly BaseMessage[] {
   const claimed = new Set(messages.map(({ id }) => id));
+  if (claimed.size === messages.length && messages.every(hasId)) return messages;
   const ids = new Set<string>();
   let previousId = "";
   return messages.map((message) => {

@@ -35,13 +35,13 @@
 
 import { type BaseMessage, RemoveMessage, type ToolMessage } from "@langchain/core/messages";
 import { indexesById } from "../call.js";
-import { callsAnsweredAfter } from "../group.js";
+import { callsAnsweredAfter, type Slot } from "../group.js";
 import { withStoredMarks } from "../marks.js";
 import { deriveUnusedId, REMOVE_ALL_MESSAGES } from "../message.js";
 import { isMessage, listOf, readMessage } from "../read-messages.js";
 import { callIdOf, isPlaceholder, isResult, recoveredAfter, withoutPlace } from "../result.js";
 import { archiveOf, coverageOf } from "../summary.js";
-import { Draft, type DraftGroup, type Place, type Slot } from "./draft.js";
+import { Draft, type DraftGroup, type Place } from "./draft.js";
 import { hasId, identify, normalizeHistory, type Report } from "./normalize-history.js";
 import { createRepair, type Repair } from "./repair.js";
 
@@ -146,7 +146,7 @@ function refillGroup(draft: Draft, group: DraftGroup, head: BaseMessage, report:
     const removed = lost.reverse().map((index) => results[index]);
     reportRemoved(removed, report);
   }
-  draft.replaceGroup(group, head, calls, kept);
+  draft.replaceGroup(group, head, kept);
 }
 
 /** Applies rules 6 and 7. `own` is the place of the stored message with the same id. */
@@ -177,7 +177,7 @@ function placeResult(draft: Draft, result: ToolMessage, own: Place | undefined, 
   }
 }
 
-function fillSlot(draft: Draft, result: ToolMessage, slot: Slot, report: Report): void {
+function fillSlot(draft: Draft, result: ToolMessage, slot: Slot<DraftGroup>, report: Report): void {
   const { group, call } = slot;
   const former = group.results[call];
   if (former !== undefined && isPlaceholder(result) && !isPlaceholder(former)) {
