@@ -100,40 +100,29 @@ export type Rules = Readonly<Partial<Record<RuleName, Rule>>>;
 /** Short, because each bundle has all sources: the path of the page on GitHub. */
 export const confirmed = (text: string, source: string): Rule => ({ text, grade: "confirmed", source });
 export const fromSource = (text: string, source: string): Rule => ({ text, grade: "source", source });
-/** Rules in our own words, shared by all dialects: no provider has stated them. */
-export function inferred<const Name extends keyof typeof INFERRED>(
-  ...names: readonly Name[]
-): Readonly<Record<Name, Rule>> {
-  return byName(names, (name) => ({ text: INFERRED[name], grade: "inferred", source: undefined }));
-}
+/** No provider has stated it. */
+const inferred = (text: string): Rule => ({ text, grade: "inferred", source: undefined });
 
-/** Rules that another dialect also has. */
-export function taken<const Name extends RuleName>(
-  from: Readonly<Record<Name, Rule>>,
-  ...names: readonly Name[]
-): Readonly<Record<Name, Rule>> {
-  return byName(names, (name) => from[name]);
-}
+/** The rules that every dialect has, in our own words. A room replaces them by the words of its provider. */
+export const EVERYWHERE = {
+  "empty-history": inferred("There are no messages."),
+  "duplicate-result": inferred("The call {id} has two results."),
+  "call-id": inferred("The id of a tool call is not valid."),
+  "repeated-call-id": inferred("Two tool calls have the id {id}."),
+  "tool-name": inferred("The name of a tool is not valid."),
+  arguments: inferred("The arguments of a tool call must be a JSON object."),
+  role: inferred("The role {name} is not known."),
+  "unpaired-surrogate": inferred("A text is not valid Unicode."),
+  "content-form": inferred("The content must be text or a list of blocks."),
+} as const satisfies Rules;
 
-function byName<Name extends RuleName>(names: readonly Name[], ruleOf: (name: Name) => Rule) {
-  return Object.fromEntries(names.map((name) => [name, ruleOf(name)])) as Record<Name, Rule>;
-}
-
-const INFERRED = {
-  "empty-history": "There are no messages.",
-  "result-order": "The results must be in the order of their calls.",
-  "duplicate-result": "The call {id} has two results.",
-  "call-id": "The id of a tool call is not valid.",
-  "repeated-call-id": "Two tool calls have the id {id}.",
-  "tool-name": "The name of a tool is not valid.",
-  arguments: "The arguments of a tool call must be a JSON object.",
-  "empty-calls": "The list of tool calls is empty.",
-  role: "The role {name} is not known.",
-  "unpaired-surrogate": "A text is not valid Unicode.",
-  "content-form": "The content must be text or a list of blocks.",
-  "foreign-block": "Content blocks of type {name} are not known.",
-  "system-position": "A system message must be the first message.",
-} as const satisfies Partial<Record<RuleName, string>>;
+/** Rules in our own words that some dialects have. */
+export const INFERRED = {
+  "result-order": inferred("The results must be in the order of their calls."),
+  "empty-calls": inferred("The list of tool calls is empty."),
+  "foreign-block": inferred("Content blocks of type {name} are not known."),
+  "system-position": inferred("A system message must be the first message."),
+} as const satisfies Rules;
 
 /** Where in a message the LangChain client of a provider finds the tool calls that it sends. */
 export type CallPlace =

@@ -1,7 +1,7 @@
 /** The rules of Alibaba's DashScope (Qwen): the OpenAI-compatible endpoint and the native one. */
 
 import { CHAT_CLIENT, IMAGE_URL } from "../openai/dialect.js";
-import { confirmed, type Dialect, inferred } from "../rule.js";
+import { confirmed, type Dialect, EVERYWHERE, INFERRED } from "../rule.js";
 
 const PREFIX = "<400> InternalError.Algo.InvalidParameter:";
 
@@ -9,6 +9,7 @@ const PREFIX = "<400> InternalError.Algo.InvalidParameter:";
 export const dashscope = {
   ...CHAT_CLIENT,
   rules: {
+    ...EVERYWHERE,
     // The error names an index where OpenAI lists ids.
     "missing-result": confirmed(
       `${PREFIX} An assistant message with "tool_calls" must be followed by tool messages responding to each "tool_call_id". The following tool_call_ids did not have response messages: message[{next}].role`,
@@ -35,15 +36,8 @@ export const dashscope = {
       "Input error. Field required: input.messages.{index}.content",
       "agentscope-ai/agentscope-java/issues/1270",
     ),
-    ...inferred(
-      "empty-history",
-      "duplicate-result",
-      "call-id",
-      "repeated-call-id",
-      "unpaired-surrogate",
-      "foreign-block",
-      "system-position",
-    ),
+    "foreign-block": INFERRED["foreign-block"],
+    "system-position": INFERRED["system-position"],
   },
   blocksIn: ["human"],
   media: IMAGE_URL,

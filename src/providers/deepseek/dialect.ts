@@ -3,11 +3,12 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { isAIMessage } from "../../history/call.js";
 import { CHAT_CLIENT, FOLLOWED_BY_RESULTS } from "../openai/dialect.js";
-import { confirmed, type Dialect, inferred } from "../rule.js";
+import { confirmed, type Dialect, EVERYWHERE, INFERRED } from "../rule.js";
 
 export const deepseek = {
   ...CHAT_CLIENT,
   rules: {
+    ...EVERYWHERE,
     "missing-result": confirmed(FOLLOWED_BY_RESULTS, "TurixAI/TuriX-CUA/issues/15"),
     "orphan-result": confirmed(
       "Messages with role 'tool' must be a response to a preceding message with 'tool_calls'",
@@ -29,17 +30,8 @@ export const deepseek = {
       "The `reasoning_content` in the thinking mode must be passed back to the API.",
       "qwersyk/Newelle/issues/404",
     ),
-    ...inferred(
-      "empty-history",
-      "call-id",
-      "repeated-call-id",
-      "tool-name",
-      "arguments",
-      "empty-calls",
-      "role",
-      "content-form",
-      "foreign-block",
-    ),
+    "empty-calls": INFERRED["empty-calls"],
+    "foreign-block": INFERRED["foreign-block"],
   },
   blocksIn: [],
   // OpenAI's client names itself, whichever host has answered.

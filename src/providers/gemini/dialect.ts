@@ -4,7 +4,16 @@ import type { AIMessage } from "@langchain/core/messages";
 import { copyMessage } from "../../history/message.js";
 import { isRecord } from "../../shared/values.js";
 import { overOpenAI } from "../compatible/dialect.js";
-import { COMMON, confirmed, type Dialect, inferred, isOf, type MediaForm, PLAIN_NAME } from "../rule.js";
+import {
+  COMMON,
+  confirmed,
+  type Dialect,
+  EVERYWHERE,
+  INFERRED,
+  isOf,
+  type MediaForm,
+  PLAIN_NAME,
+} from "../rule.js";
 
 /*
  * Thought signatures, as `ChatGoogle` stores them: on the entries of `tool_calls`, on blocks of the content, and for a
@@ -68,6 +77,7 @@ const urlOf = (image: unknown) => (isRecord(image) ? image["url"] : image);
 export const gemini = {
   ...COMMON,
   rules: {
+    ...EVERYWHERE,
     "missing-result": confirmed(UNEQUAL, "microsoft/vscode/issues/299295"),
     "orphan-result": confirmed(
       "Please ensure that function response turn comes immediately after a function call turn.",
@@ -97,17 +107,9 @@ export const gemini = {
     ),
     "call-position": confirmed(MISPLACED, "continuedev/continue/issues/11164"),
     "foreign-state": confirmed("Corrupted thought signature.", "earendil-works/pi/issues/471"),
-    ...inferred(
-      "empty-history",
-      "result-order",
-      "call-id",
-      "repeated-call-id",
-      "arguments",
-      "role",
-      "unpaired-surrogate",
-      "foreign-block",
-      "system-position",
-    ),
+    "result-order": INFERRED["result-order"],
+    "foreign-block": INFERRED["foreign-block"],
+    "system-position": INFERRED["system-position"],
   },
   callPlaces: ["listed", "block"],
   callId: PLAIN_NAME,

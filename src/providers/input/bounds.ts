@@ -25,8 +25,8 @@ interface Parts {
   readonly request: Places;
   /** Summaries, and other notes that no user wrote. */
   readonly notes: Places;
-  /** For each message the user's message that began its turn; -1 before the first one. */
-  readonly requests: Places;
+  /** For each message the words of the request of its turn. A later request does not change them. */
+  readonly keywords: readonly (readonly string[])[];
 }
 
 /** What happened to a message of the input. */
@@ -52,7 +52,6 @@ class InputDraft {
   readonly bound: number;
   /** How many tokens are too many. */
   excess: number;
-  readonly #keywords = new Map<number, readonly string[]>();
 
   constructor(input: readonly BaseMessage[], bound: number, excess: number) {
     this.input = input;
@@ -68,22 +67,20 @@ class InputDraft {
     return message === undefined ? 0 : sizeOf(message);
   }
 
+  cut(place: number, shorten: Shorten, tokens: number): void {
+    const message = this.kept[place];
+    if (message === undefined) return;
+    // What is shortened again is shortened from the original. Only calls and texts of a response add up.
+    const base = isAIMessage(message) ? message : (this.input[place] ?? message);
+    this.replace(place, shorten(base, tokens, this.parts.keywords[place] ?? []));
+  }
+
   /** @param after Undefined leaves the message out. */
   replace(place: number, after: BaseMessage | undefined): void {
     if (after === this.kept[place]) return;
     this.excess -= this.sizeAt(place);
     this.kept[place] = after;
     this.excess += this.sizeAt(place);
-  }
-
-  /** The words of the request of the turn that a message is in. A later request does not change them. */
-  keywordsAt(place: number): readonly string[] {
-    const request = this.parts.requests[place] ?? -1;
-    const message = this.input[request];
-    const known =
-      this.#keywords.get(request) ?? keywordsOf(message === undefined ? "" : contentText(message));
-    this.#keywords.set(request, known);
-    return known;
   }
 
   /** What is sent in the place of the messages that are left out: a note for each gap, by its first message. */
@@ -110,12 +107,12 @@ function partsOf(input: readonly BaseMessage[]): Parts {
   const notes: number[] = [];
   const earlier: number[][] = [];
   const rounds: number[][] = [];
-  const requests: number[] = [];
+  const keywords: (readonly string[])[] = [];
   let group: number[] = [];
-  let asked = -1;
+  let asked: readonly string[] = [];
   for (const [place, message] of input.entries()) {
-    if (isUserMessage(message)) asked = place;
-    requests.push(asked);
+    if (isUserMessage(message)) asked = keywordsOf(contentText(message));
+    keywords.push(asked);
     if (isResult(message)) {
       group.push(place);
       continue;
@@ -126,7 +123,7 @@ function partsOf(input: readonly BaseMessage[]): Parts {
     else (place < request ? earlier : rounds).push(group);
   }
   const open = rounds.pop() ?? [];
-  return { earlier, rounds, open, request: request < 0 ? [] : [request], notes, requests };
+  return { earlier, rounds, open, request: request < 0 ? [] : [request], notes, keywords };
 }
 
 /*
@@ -146,49 +143,31 @@ const SHARES = [LARGEST_SHARE, 1 / 32, 0];
 /** The tokens of a note in place of messages, with the separators of a message. */
 const NOTE_TOKENS = countTextTokens(gapNote(1_000_000)) + 4;
 
-/** Shortens results and arguments. The messages that the user and the model wrote stay whole. */
-export const SHORTEN_WORK: readonly BoundStep[] = [
-  (draft) => cutOldest(draft, draft.parts.earlier, cutWork, SHARES, goalOf(draft)),
-  (draft) => cutOldest(draft, draft.parts.rounds, cutWork, SHARES, goalOf(draft)),
-  (draft) => cutTogether(draft, draft.parts.open, cutWork, LEAST_TOKENS),
-];
+const STEPS: Readonly<Record<BoundName, readonly BoundStep[]>> = {
+  /** Shorten results and arguments. The messages that the user and the model wrote stay whole. */
+  budget: [
+    (draft) => cutOldest(draft, draft.parts.earlier, shortenWork, SHARES, goalOf(draft)),
+    (draft) => cutOldest(draft, draft.parts.rounds, shortenWork, SHARES, goalOf(draft)),
+    (draft) => cutTogether(draft, draft.parts.open, shortenWork, LEAST_TOKENS),
+  ],
+  /** Bring an input under any bound that holds the system prompt, the request and the open group in short. */
+  window: [
+    (draft) => cutOldest(draft, draft.parts.earlier, shortenWork, SHARES, goalOf(draft)),
+    // One long message would otherwise take all older ones with it.
+    (draft) => cutOldest(draft, draft.parts.earlier, shortenText, [LARGEST_SHARE], 0),
+    (draft) => leaveOutOldest(draft, draft.parts.earlier),
+    (draft) => cutOldest(draft, draft.parts.rounds, shortenWork, SHARES, goalOf(draft)),
+    (draft) => cutTogether(draft, draft.parts.open, shortenWork, draft.bound * LARGEST_SHARE),
+    (draft) => leaveOutOldest(draft, draft.parts.rounds),
+    (draft) => cutTogether(draft, draft.parts.open, shortenWork, LEAST_TOKENS),
+    (draft) => cutTogether(draft, [...draft.parts.notes, ...draft.parts.open], shortenText, LEAST_TOKENS),
+    (draft) => cutTogether(draft, draft.parts.open, shortenWork, 1),
+    (draft) => cutTogether(draft, draft.parts.request, shortenText, LEAST_OF_REQUEST),
+  ],
+};
 
-/** Brings an input under any bound that holds the system prompt, the request and the open group in short. */
-export const ALL_STEPS: readonly BoundStep[] = [
-  (draft) => cutOldest(draft, draft.parts.earlier, cutWork, SHARES, goalOf(draft)),
-  // One long message would otherwise take all older ones with it.
-  (draft) => cutOldest(draft, draft.parts.earlier, cutText, [LARGEST_SHARE], 0),
-  (draft) => leaveOutOldest(draft, draft.parts.earlier),
-  (draft) => cutOldest(draft, draft.parts.rounds, cutWork, SHARES, goalOf(draft)),
-  (draft) => cutTogether(draft, draft.parts.open, cutWork, draft.bound * LARGEST_SHARE),
-  (draft) => leaveOutOldest(draft, draft.parts.rounds),
-  (draft) => cutTogether(draft, draft.parts.open, cutWork, LEAST_TOKENS),
-  (draft) => cutTogether(draft, [...draft.parts.notes, ...draft.parts.open], cutText, LEAST_TOKENS),
-  (draft) => cutTogether(draft, draft.parts.open, cutWork, 1),
-  (draft) => cutTogether(draft, draft.parts.request, cutText, LEAST_OF_REQUEST),
-];
-
-/** Cuts the message at a place to this many tokens. */
-type Cut = (draft: InputDraft, place: number, tokens: number) => void;
-
-function cutWork(draft: InputDraft, place: number, tokens: number): void {
-  const message = baseAt(draft, place);
-  if (message !== undefined) draft.replace(place, shortenWork(message, tokens, draft.keywordsAt(place)));
-}
-
-function cutText(draft: InputDraft, place: number, tokens: number): void {
-  const message = baseAt(draft, place);
-  if (message !== undefined) draft.replace(place, shortenText(message, tokens));
-}
-
-/**
- * A message that is shortened again is shortened from the original. Only calls and texts of a response add up. Undefined
- * for one that is left out.
- */
-function baseAt({ kept, input }: InputDraft, place: number): BaseMessage | undefined {
-  const message = kept[place];
-  return message === undefined || isAIMessage(message) ? message : input[place];
-}
+/** Contract: returns a copy with about this many tokens, or the message itself. */
+type Shorten = (message: BaseMessage, tokens: number, keywords: readonly string[]) => BaseMessage;
 
 /** Rounds the excess up to blocks, so that the same messages are cut for several turns. Returns what may stay. */
 function goalOf({ excess, block }: InputDraft): number {
@@ -199,7 +178,7 @@ function goalOf({ excess, block }: InputDraft): number {
 function cutOldest(
   draft: InputDraft,
   groups: readonly Places[],
-  cut: Cut,
+  shorten: Shorten,
   shares: readonly number[],
   goal: number,
 ): void {
@@ -207,7 +186,7 @@ function cutOldest(
     const tokens = Math.max(Math.floor(draft.bound * share), LEAST_TOKENS);
     for (const place of groups.flat()) {
       if (draft.excess <= goal) return;
-      cut(draft, place, tokens);
+      draft.cut(place, shorten, tokens);
     }
   }
 }
@@ -227,13 +206,14 @@ function leaveOutOldest(draft: InputDraft, groups: readonly Places[]): void {
 }
 
 /** Cuts the longest messages to one length. Those that cannot be cut to it leave their excess to the others. */
-function cutTogether(draft: InputDraft, places: Places, cut: Cut, least: number): void {
+function cutTogether(draft: InputDraft, places: Places, shorten: Shorten, least: number): void {
   let left = places;
   while (left.length > 0 && draft.excess > 0) {
     const sizes = left.map((place) => draft.sizeAt(place));
     const room = sizes.reduce((sum, size) => sum + size, 0) - draft.excess;
     const level = Math.max(levelFor(sizes, room), Math.floor(least));
-    for (const [index, place] of left.entries()) if ((sizes[index] ?? 0) > level) cut(draft, place, level);
+    for (const [index, place] of left.entries())
+      if ((sizes[index] ?? 0) > level) draft.cut(place, shorten, level);
     const cuttable = left.filter((place) => draft.sizeAt(place) <= level);
     if (cuttable.length === left.length) return;
     left = cuttable;
@@ -249,11 +229,10 @@ export interface FittedInput {
   readonly changes: readonly InputChange[];
 }
 
-export interface Bound {
+interface Bound {
   readonly name: BoundName;
-  /** How many tokens the input may have, by our estimate. */
-  readonly tokens: number;
-  readonly steps: readonly BoundStep[];
+  /** How many tokens the input may have, by our estimate. Undefined: any number. */
+  readonly tokens: number | undefined;
 }
 
 /** Projecting can add short messages, so a shortened input may need a little more. */
@@ -266,30 +245,29 @@ export function fitInput(
   bounds: readonly Bound[],
   journal?: InputJournal,
 ): FittedInput {
-  const known = journal === undefined ? projectMessages(input, target) : projectOnce(input, target, journal);
-  const size = known.size();
-  if (bounds.every(({ tokens }) => size <= tokens)) return { messages: known.sent(), size, changes: [] };
+  let projected =
+    journal === undefined ? projectMessages(input, target) : projectOnce(input, target, journal);
+  let size = projected.size();
   const changes = new Map<string | undefined, InputChange>();
-  let projected = projectOnce(input, target, journal);
-  for (const { name, tokens, steps } of bounds) {
-    let over = projected.size() - tokens;
+  for (const { name, tokens } of bounds) {
+    if (tokens === undefined || size <= tokens) continue;
     // What is cut has the form in which it is sent. Neighbours are not merged yet, so each has its id.
     const formed = projected.formed();
     let kept: readonly (BaseMessage | undefined)[] = formed;
-    for (let attempt = 0, excess = 0; attempt < ATTEMPTS && over > 0; attempt += 1) {
-      excess += over;
+    for (let attempt = 0, excess = 0; attempt < ATTEMPTS && size > tokens; attempt += 1) {
+      excess += size - tokens;
       const draft = new InputDraft(formed, tokens, excess);
-      for (const step of steps) if (draft.excess > 0) step(draft);
+      for (const step of STEPS[name]) if (draft.excess > 0) step(draft);
       kept = draft.kept;
       projected = projectDraft(draft, target, journal);
-      over = projected.size() - tokens;
+      size = projected.size();
     }
     for (const [place, { id }] of formed.entries()) {
       const kind = kept[place] === undefined ? "left-out" : "shortened";
       if (kept[place] !== formed[place]) changes.set(id, { id, kind, bound: name });
     }
   }
-  return { messages: projected.sent(), size: projected.size(), changes: [...changes.values()] };
+  return { messages: projected.sent(), size, changes: [...changes.values()] };
 }
 
 /** The system message is first. Steps do not change its place. */

@@ -9,10 +9,8 @@ import { callIdOf, isResult } from "../../history/result.js";
 import { coverageOf } from "../../history/summary.js";
 import { RULES, type RuleName, type Target } from "../rule.js";
 import { sizeOf } from "./shorten.js";
-import type { InputReason, StepReason } from "./step.js";
+import type { InputReason, Reason, StepReason } from "./step.js";
 import { listCalls } from "./steps/calls.js";
-
-type Reason = ReturnType<StepReason>;
 
 /** Where a message of the input comes from, and what was done on the way. */
 interface Origin {
@@ -40,9 +38,9 @@ export class InputJournal {
   }
 
   /** The message was made of others. Of none: it was added. */
-  made(message: BaseMessage, of: readonly BaseMessage[], reason?: Reason): void {
+  made(message: BaseMessage, of: readonly BaseMessage[], ...reasons: readonly Reason[]): void {
     this.#sources.set(message, of);
-    if (reason !== undefined) this.note(message, reason);
+    for (const reason of reasons) this.note(message, reason);
   }
 
   /** Something was done to the message, and it stays the same object. */
@@ -57,9 +55,9 @@ export class InputJournal {
   /** A step changed the message, or left it out. */
   changed(before: BaseMessage, after: BaseMessage | undefined, why: StepReason): void {
     if (after === before) return;
-    const reason = why({ before, after, target: this.#target });
-    if (after === undefined) this.leftOut(before, reason);
-    else this.made(after, [before], reason);
+    const reasons = [why({ before, after, target: this.#target })].flat();
+    if (after !== undefined) this.made(after, [before], ...reasons);
+    else for (const reason of reasons) this.leftOut(before, reason);
   }
 
   /** A step changed messages of a list one by one. */
@@ -180,27 +178,36 @@ export function tellVisible(
   const shown = [...system, ...summaries, ...lateResults, ...rest];
   const isShown = new Set(shown);
   const { refusedAt } = groupMessages(history);
-  const summaryOf = representing(history);
+  const summaryOf = shownSummaries(history);
   for (const [place, message] of history.entries()) {
-    if (isShown.has(message)) continue;
-    const summary = summaryOf(message);
     const refused = refusedAt.get(place);
-    const covered =
-      summary === undefined
-        ? `A summary represents the call ${nameOfCall(message)}, which it answers.`
-        : `The summary ${nameOf(summary)} represents it.`;
-    journal.leftOut(
-      message,
-      summary === undefined && refused !== undefined
-        ? whyRefused(`${refused}-result`, message)
-        : { code: "covered", text: covered },
-    );
+    const summary = summaryOf.get(message);
+    if (isShown.has(message)) continue;
+    if (summary === undefined && refused !== undefined) tellRefused(journal, `${refused}-result`, message);
+    else journal.leftOut(message, { code: "covered", text: `${nameOfSummary(summary, message)}.` });
   }
   tellMoves(journal, history, [...system, ...summaries, ...rest]);
   journal.changedEach(shown, flattenVisible(visible), ({ before }) => ({
     code: "late-result",
-    text: `A summary represents the call ${nameOfCall(before)}, so the result is told as a text.`,
+    text: `${nameOfSummary(undefined, before)}, so the result is told as a text.`,
   }));
+}
+
+function nameOfSummary(summary: BaseMessage | undefined, message: BaseMessage): string {
+  return summary === undefined
+    ? `A summary represents the call ${nameOfCall(message)}`
+    : `The summary ${nameOf(summary)} represents it`;
+}
+
+/** The summary that is sent in place of each message. A later summary can cover the one that was made first. */
+function shownSummaries(history: readonly BaseMessage[]): ReadonlyMap<BaseMessage, BaseMessage> {
+  const covering = coveringSummaries(history);
+  const shown = new Map<BaseMessage, BaseMessage>();
+  for (const message of history.toReversed()) {
+    const summary = message.id === undefined ? undefined : covering.get(message.id);
+    if (summary !== undefined) shown.set(message, shown.get(summary) ?? summary);
+  }
+  return shown;
 }
 
 /** Each call has its result. */
@@ -212,12 +219,16 @@ export function tellRepairs(
 ): void {
   const mended = new Map<BaseMessage, BaseMessage>();
   for (const repair of repairs) {
-    if (repair.kind === "orphan-refused")
-      journal.leftOut(repair.message, whyRefused("orphan-result", repair.message));
-    if (repair.kind === "duplicate-refused")
-      journal.leftOut(repair.message, whyRefused("duplicate-result", repair.message));
-    if (repair.kind === "call-closed") journal.made(repair.message, [], whyPlaceholder(repair.message));
-    if (repair.kind !== "message-mended") continue;
+    const { kind } = repair;
+    if (kind === "orphan-refused") tellRefused(journal, "orphan-result", repair.message);
+    if (kind === "duplicate-refused") tellRefused(journal, "duplicate-result", repair.message);
+    if (kind === "call-closed")
+      journal.made(repair.message, [], {
+        code: "placeholder",
+        text: `The call ${nameOfCall(repair.message)} has no result. Providers refuse a call without one.`,
+        rules: ["missing-result"],
+      });
+    if (kind !== "message-mended") continue;
     journal.changed(repair.message, repair.by, listCalls.why);
     mended.set(repair.message, repair.by);
   }
@@ -228,38 +239,17 @@ export function tellRepairs(
   );
 }
 
-function whyPlaceholder(message: BaseMessage): Reason {
-  const text = `The call ${nameOfCall(message)} has no result. Providers refuse a call without one.`;
-  return { code: "placeholder", text, rules: ["missing-result"] };
-}
-
-function whyRefused(code: "orphan-result" | "duplicate-result", message: BaseMessage): Reason {
+function tellRefused(
+  journal: InputJournal,
+  code: "orphan-result" | "duplicate-result",
+  message: BaseMessage,
+): void {
+  const id = nameOfCall(message);
   const text =
     code === "orphan-result"
-      ? `No call before it has the id ${nameOfCall(message)}.`
-      : `Another result of the call ${nameOfCall(message)} is sent.`;
-  return { code, text, rules: [code] };
-}
-
-/** Finds the summary that is sent in place of a message. A summary of it can be covered by a later one, and so on. */
-function representing(history: readonly BaseMessage[]): (message: BaseMessage) => BaseMessage | undefined {
-  const covering = coveringSummaries(history);
-  const coveringOf = ({ id }: BaseMessage) => (id === undefined ? undefined : covering.get(id));
-  /** What was found for one message of a chain is found for all. */
-  const known = new Map<BaseMessage, BaseMessage>();
-  return (message) => {
-    const passed = new Set([message]);
-    let last = message;
-    for (let next = coveringOf(message); next !== undefined && !passed.has(next); ) {
-      passed.add(next);
-      const end = known.get(next);
-      // Summaries that cover one another have no end.
-      last = end === undefined || passed.has(end) ? next : end;
-      next = coveringOf(last);
-    }
-    for (const one of passed) known.set(one, last);
-    return last === message ? coveringOf(message) : last;
-  };
+      ? `No call before it has the id ${id}.`
+      : `Another result of the call ${id} is sent.`;
+  journal.leftOut(message, { code, text, rules: [code] });
 }
 
 /** Results, system messages and summaries are sent in other places. All other messages keep their order. */

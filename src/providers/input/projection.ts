@@ -9,10 +9,10 @@ import type { Target } from "../rule.js";
 import { type InputJournal, whyBridge, whyMerged } from "./journal.js";
 import { sizeOfInput } from "./shorten.js";
 import type { Change, Step, StepReason } from "./step.js";
-import { listCalls, nameTools, pairServerTools, renameCalls } from "./steps/calls.js";
+import { listCalls, nameCalls } from "./steps/calls.js";
 import { carryMedia, cleanContent, fillBlanks, mendTexts, passReasoning } from "./steps/content.js";
 import { fitStoredItems, keepOwnState } from "./steps/own-state.js";
-import { type Bridge, bridgesAfter, bridgesBefore, isMerged, mergeRun } from "./steps/turns.js";
+import { bridgeBetween, isMerged, mergeRun } from "./steps/turns.js";
 
 /** Each of them changes messages one by one. The order matters. Each step reads from the dialect what to do. */
 const FORM_STEPS: readonly Step[] = [
@@ -21,11 +21,8 @@ const FORM_STEPS: readonly Step[] = [
   keepOwnState,
   carryMedia,
   cleanContent,
-  // After the steps that take blocks out.
-  pairServerTools,
-  nameTools,
   fillBlanks,
-  renameCalls,
+  nameCalls,
   fitStoredItems,
   passReasoning,
 ];
@@ -48,7 +45,7 @@ class Projection implements Follower {
   #size = 0;
   /** The formed messages from here on wait. They have one role. */
   #runStart = 0;
-  /** The message before them, without regard to system messages. */
+  /** The message before them. */
   #before: BaseMessage | undefined;
 
   constructor(target: Target, first: readonly BaseMessage[], journal?: InputJournal) {
@@ -70,7 +67,7 @@ class Projection implements Follower {
       const sent = this.#waiting();
       this.#sent.push(...sent);
       this.#size += sizeOfInput(sent);
-      if (run.type !== "system") this.#before = run;
+      this.#before = run;
       this.#runStart = this.#formed.length;
     }
     this.#formed.push(formed);
@@ -104,27 +101,25 @@ class Projection implements Follower {
 
   /** The messages that wait, and what must stand after them. */
   #end(): BaseMessage[] {
-    const run = this.#formed[this.#runStart];
-    const last = run === undefined || run.type === "system" ? this.#before : run;
-    return this.#waiting().concat(this.#bridged(bridgesAfter(last, this.#target.dialect.rules)));
+    const last = this.#formed[this.#runStart] ?? this.#before;
+    return this.#waiting().concat(this.#bridge(last, undefined));
   }
 
   /** The messages that wait, as they are sent. */
   #waiting(): BaseMessage[] {
-    const run = this.#formed.slice(this.#runStart);
-    const [first, ...others] = run;
+    const [first, ...others] = this.#formed.slice(this.#runStart);
     if (first === undefined) return [];
-    const bridges = bridgesBefore(first, this.#before, this.#target.dialect.rules);
-    const merged = mergeRun(first, others);
+    const run = [first, ...others] as const;
+    const merged = mergeRun(run);
     if (merged !== first) this.#journal?.made(merged, run, whyMerged(run.length));
-    return [...this.#bridged(bridges), merged].map((message) => this.#withReasoning(message));
+    return [...this.#bridge(this.#before, first), merged].map((message) => this.#withReasoning(message));
   }
 
-  #bridged(bridges: readonly Bridge[]): BaseMessage[] {
-    return bridges.map(({ message, rule }) => {
-      this.#journal?.made(message, [], whyBridge(rule));
-      return message;
-    });
+  #bridge(before: BaseMessage | undefined, after: BaseMessage | undefined): BaseMessage[] {
+    const bridge = bridgeBetween(before, after, this.#target.dialect.rules);
+    if (bridge === undefined) return [];
+    this.#journal?.made(bridge.message, [], whyBridge(bridge.rule));
+    return [bridge.message];
   }
 
   #withReasoning(message: BaseMessage): BaseMessage {

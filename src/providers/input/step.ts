@@ -28,13 +28,15 @@ export type Change = (message: BaseMessage, index: number) => BaseMessage | unde
  *
  * Contract: does not throw, and does not quote the text of messages.
  */
-export type StepReason = (change: MadeChange) => {
+export type StepReason = (change: MadeChange) => Reason | readonly Reason[];
+
+export interface Reason {
   readonly code: InputReasonCode;
   /** One sentence. */
   readonly text: string;
   /** The rules that demand it. The first one that the dialect has is named as the source. */
   readonly rules?: readonly RuleName[];
-};
+}
 
 /** A change that a step has made. `after` is undefined if the message is left out. */
 interface MadeChange {

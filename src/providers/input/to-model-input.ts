@@ -12,7 +12,7 @@ import { didYouMean } from "../../shared/text.js";
 import { isRecord } from "../../shared/values.js";
 import { type DialectName, dialectNamed } from "../dialects.js";
 import { compactedAt, type Target } from "../rule.js";
-import { ALL_STEPS, type Bound, type FittedInput, fitInput, SHORTEN_WORK } from "./bounds.js";
+import { type FittedInput, fitInput } from "./bounds.js";
 import {
   BLANK,
   COMPACTED,
@@ -108,10 +108,10 @@ export function prepareModelInput(
       ? paired
       : filteredCalls(paired, survey, maxToolCallsFromHistory, journal);
   const input = withSystemFirst(filtered, survey, systemPrompt, journal);
-  const bounds: Bound[] = [
-    ...(budget === undefined ? [] : [{ name: "budget" as const, tokens: budget, steps: SHORTEN_WORK }]),
-    ...(maxTokens === undefined ? [] : [{ name: "window" as const, tokens: maxTokens, steps: ALL_STEPS }]),
-  ];
+  const bounds = [
+    { name: "budget", tokens: budget },
+    { name: "window", tokens: maxTokens },
+  ] as const;
   const fitted = fitInput(input, target, bounds, journal);
   const { messages } = fitted;
   const isSame = messages.length === history.length && messages.every((one, index) => one === history[index]);

@@ -2,7 +2,7 @@
 
 import { overOpenAI } from "../compatible/dialect.js";
 import { IMAGE_URL } from "../openai/dialect.js";
-import { COMMON, confirmed, type Dialect, fromSource, inferred } from "../rule.js";
+import { COMMON, confirmed, type Dialect, EVERYWHERE, fromSource, INFERRED } from "../rule.js";
 
 /** The texts in `fromSource` were read there. */
 const VALIDATOR = "mistralai/mistral-common/blob/main/src/mistral_common/protocol/instruct/validator.py";
@@ -10,6 +10,7 @@ const VALIDATOR = "mistralai/mistral-common/blob/main/src/mistral_common/protoco
 export const mistral = {
   ...COMMON,
   rules: {
+    ...EVERYWHERE,
     "empty-history": fromSource("Conversation must have at least one message", VALIDATOR),
     "missing-result": confirmed(
       "Not the same number of function calls and responses",
@@ -43,7 +44,7 @@ export const mistral = {
       "Unexpected role 'user' after role 'tool'",
       "datapizza-labs/datapizza-ai/issues/98",
     ),
-    ...inferred("arguments", "role", "unpaired-surrogate", "content-form", "foreign-block"),
+    "foreign-block": INFERRED["foreign-block"],
   },
   callPlaces: ["listed"],
   callId: /^[a-zA-Z0-9]{9}$/,

@@ -8,8 +8,9 @@ import {
   COMMON,
   confirmed,
   type Dialect,
+  EVERYWHERE,
   type Fields,
-  inferred,
+  INFERRED,
   isOf,
   type MediaForm,
   PLAIN_NAME,
@@ -30,6 +31,7 @@ const WRONG_PATTERN =
   "string does not match pattern. Expected a string that matches the pattern '^[a-zA-Z0-9_-]+$'.";
 
 const chatRules = {
+  ...EVERYWHERE,
   "empty-history": confirmed(
     "Invalid 'messages': empty array. Expected an array with minimum length 1",
     "CopilotKit/CopilotKit/issues/529",
@@ -67,7 +69,7 @@ const chatRules = {
     "Invalid value for 'content': expected a string, got null.",
     "run-llama/llama_index/issues/17555",
   ),
-  ...inferred("repeated-call-id", "arguments", "role", "unpaired-surrogate", "foreign-block"),
+  "foreign-block": INFERRED["foreign-block"],
 } as const satisfies Rules;
 
 /** Chat Completions, and most hosts with that protocol: images only. */
@@ -133,6 +135,7 @@ export const openai = {
 export const openaiResponses = {
   ...COMMON,
   rules: {
+    ...EVERYWHERE,
     "empty-history": chatRules["empty-history"],
     "missing-result": confirmed(
       "No tool output found for function call {id}.",
@@ -157,7 +160,6 @@ export const openaiResponses = {
       "Item '{id}' of type 'reasoning' was provided without its required following item.",
       "openai/openai-node/issues/1567",
     ),
-    ...inferred("duplicate-result", "repeated-call-id", "arguments", "unpaired-surrogate", "content-form"),
   },
   callPlaces: ["output", "listed", "raw"],
   callId: PLAIN_NAME,

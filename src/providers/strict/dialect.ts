@@ -12,23 +12,26 @@ import { deepseek } from "../deepseek/dialect.js";
 import { gemini } from "../gemini/dialect.js";
 import { mistral } from "../mistral/dialect.js";
 import { IMAGE_URL, openai, openaiResponses } from "../openai/dialect.js";
-import { COMMON, confirmed, type Dialect, inferred, taken } from "../rule.js";
+import { COMMON, confirmed, type Dialect, INFERRED } from "../rule.js";
 
 export const strict = {
   ...COMMON,
   rules: {
     ...openai.rules,
-    ...taken(mistral.rules, "call-id", "assistant-last", "user-after-tool"),
-    ...taken(gemini.rules, "tool-name", "call-position"),
-    ...taken(
-      anthropic.rules,
-      "unpaired-surrogate",
-      "blank-text",
-      "blank-user",
-      "blank-result",
-      "foreign-state",
-    ),
-    ...taken(openaiResponses.rules, "item-id"),
+    "result-order": INFERRED["result-order"],
+    "call-id": mistral.rules["call-id"],
+    "assistant-last": mistral.rules["assistant-last"],
+    "user-after-tool": mistral.rules["user-after-tool"],
+    "tool-name": gemini.rules["tool-name"],
+    "call-position": gemini.rules["call-position"],
+    "unpaired-surrogate": anthropic.rules["unpaired-surrogate"],
+    "blank-text": anthropic.rules["blank-text"],
+    "blank-user": anthropic.rules["blank-user"],
+    "blank-result": anthropic.rules["blank-result"],
+    "foreign-state": anthropic.rules["foreign-state"],
+    "item-id": openaiResponses.rules["item-id"],
+    // https://github.com/danny-avila/LibreChat/issues/13366
+    "missing-reasoning": deepseek.rules["missing-reasoning"],
     "repeated-call-id": confirmed(
       "invalid params, duplicate tool_call id: {id}",
       "VicBilibily/GCMP/pull/120",
@@ -53,9 +56,6 @@ export const strict = {
       "A conversation must alternate between user and assistant roles.",
       "microsoft/semantic-kernel/issues/10281",
     ),
-    // https://github.com/danny-avila/LibreChat/issues/13366
-    ...taken(deepseek.rules, "missing-reasoning"),
-    ...inferred("result-order"),
   },
   callPlaces: ["listed", "raw", "block"],
   callId: mistral.callId,

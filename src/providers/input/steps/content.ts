@@ -1,6 +1,6 @@
 /** The steps that change what a message says. */
 
-import type { AIMessage, BaseMessage, MessageContent } from "@langchain/core/messages";
+import type { BaseMessage, MessageContent } from "@langchain/core/messages";
 import { isAIMessage } from "../../../history/call.js";
 import { isBlankMessage } from "../../../history/change-calls.js";
 import { contentText, copyMessage, withTextFor, withWellFormedTexts } from "../../../history/message.js";
@@ -9,9 +9,9 @@ import { serverCallId, serverResultId } from "../../../history/server-tools.js";
 import { isRecord } from "../../../shared/values.js";
 import { REASONING_FIELD, reasoningOf } from "../../deepseek/dialect.js";
 import { readMedia } from "../../media.js";
-import { type Block, type Dialect, type MediaForm, mayHaveWritten, type Rules } from "../../rule.js";
+import { type Block, type Dialect, type MediaForm, mayHaveWritten } from "../../rule.js";
 import { blockType, textOf } from "../../validate-history.js";
-import type { Step, StepReason } from "../step.js";
+import type { Reason, Step } from "../step.js";
 
 /*
  * Replaces each half of a surrogate pair. A program leaves one when it cuts a text in the middle of an emoji. JSON has no
@@ -32,9 +32,10 @@ export const mendTexts: Step = {
  *
  * Some providers reject blank text as a block, others as a message. A block that the provider does not know becomes a
  * text description if it says something, and is dropped otherwise. So does the result of a tool that the provider ran if
- * LangChain's client does not send it; the text then tells the call too. A list is joined into one text where the client
- * accepts nothing else. An empty list becomes an empty text, because some clients lose the calls beside an empty
- * list.
+ * LangChain's client does not send it; the text then tells the call too. A call of such a tool is dropped if its result
+ * is missing, because the response ended before it: Anthropic refuses one without the other. A list is joined into one
+ * text where the client accepts nothing else. An empty list becomes an empty text, because some clients lose the calls
+ * beside an empty list.
  */
 
 export const cleanContent: Step = {
@@ -44,37 +45,42 @@ export const cleanContent: Step = {
       const content = cleanedContent(message, dialect);
       return content === message.content ? message : copyMessage(message, { content });
     },
-  why: ({ before, after, target }) => {
+  why: ({ before, after }) => {
+    const code = "content-changed";
     const content: unknown = before.content;
-    if (!Array.isArray(content)) {
-      const text = "Its content says nothing, so an empty text takes its place.";
-      return { code: "content-changed", text, rules: ["content-form", "blank-text"] };
-    }
+    const rules = ["content-form", "blank-text"] as const;
+    if (!Array.isArray(content))
+      return { code, text: "Its content says nothing, so an empty text takes its place.", rules };
     const left = new Set<unknown>(Array.isArray(after?.content) ? after.content : []);
     const gone = content.filter((block: Block) => !left.has(block) && block?.type !== "text");
-    if (takesBlocks(before, target.dialect) && gone.length > 0 && gone.every(isUnanswered(content)))
-      return UNPAIRED_SERVER_TOOL;
-    const types = [...new Set(gone.map((block: Block) => String(block?.type)))].join(", ");
-    if (types === "")
-      return {
-        code: "content-changed",
-        text: "Its texts are sent as one text, without blank ones.",
-        rules: ["content-form", "blank-text"],
-      };
-    return {
-      code: "content-changed",
-      text: `The provider or its client does not take these blocks here, so a text describes them if they say something: ${types}.`,
-      rules: ["foreign-block", "content-form"],
-    };
+    if (gone.length === 0)
+      return { code, text: "Its texts are sent as one text, without blank ones.", rules };
+    const isPaired = pairingIn(content);
+    const types = new Set(gone.filter(isPaired).map(blockType));
+    const reasons: Reason[] = [];
+    if (types.size > 0)
+      reasons.push({
+        code,
+        text: `The provider or its client does not take these blocks here, so a text describes them if they say something: ${[...types].join(", ")}.`,
+        rules: ["foreign-block", "content-form"],
+      });
+    if (!gone.every(isPaired))
+      reasons.push({
+        code: "server-call-removed",
+        text: "A call of a tool that the provider runs has no result, or a result has no call, so it is not sent.",
+        rules: ["server-call-without-result", "server-result-without-call"],
+      });
+    return reasons;
   },
 };
 
 function cleanedContent(message: BaseMessage, dialect: Dialect): MessageContent {
   const content: unknown = message.content;
-  if (typeof content === "string") return content === "" || content.trim() !== "" ? content : "";
+  if (typeof content === "string") return content.trim() === "" ? "" : content;
   if (!Array.isArray(content)) return "";
   if (!takesBlocks(message, dialect)) return contentText(message).trim() === "" ? "" : contentText(message);
-  const blocks = withTextFor(content, (block) => isTakenFrom(message, block, dialect));
+  const isPaired = pairingIn(isAIMessage(message) ? content : []);
+  const blocks = withTextFor(content, (block) => isTakenFrom(message, block, dialect) && isPaired(block));
   if (blocks.length === 0) return "";
   if (wantsText(blocks, dialect)) return contentText({ ...message, content: blocks } as BaseMessage);
   return blocks.every((block, index) => block === content[index]) && blocks.length === content.length
@@ -102,21 +108,16 @@ function isTakenFrom({ type }: BaseMessage, block: unknown, dialect: Dialect): b
   return dialect.assistantBlocks.includes(blockType(block));
 }
 
-/** Whether a block is a call of a tool that the provider runs, and has no result. */
-function isUnanswered(content: readonly unknown[]): (block: unknown) => boolean {
+/** Whether a block is not half of a pair: the call of a tool that the provider runs, or its result. */
+function pairingIn(content: readonly unknown[]): (block: unknown) => boolean {
+  const called = new Set(content.map(serverCallId));
   const answered = new Set(content.map(serverResultId));
   return (block) => {
     const call = serverCallId(block);
-    return call !== undefined && !answered.has(call);
+    const answer = serverResultId(block);
+    return (call === undefined || answered.has(call)) && (answer === undefined || called.has(answer));
   };
 }
-
-/** What is said of a call of such a tool without a result, whichever step leaves it out. */
-export const UNPAIRED_SERVER_TOOL = {
-  code: "server-call-removed",
-  text: "A call of a tool that the provider runs has no result, or a result has no call, so it is not sent.",
-  rules: ["server-call-without-result", "server-result-without-call"],
-} as const satisfies ReturnType<StepReason>;
 
 /*
  * Rewrites a user's images, sounds and files into the form that the client accepts.
@@ -165,9 +166,19 @@ const EMPTY_MESSAGE = "(empty message)";
 
 export const fillBlanks: Step = {
   make:
-    ({ dialect }) =>
-    (message) =>
-      filled(message, dialect.rules),
+    ({ dialect: { rules } }) =>
+    (message) => {
+      const { type, content } = message;
+      if (isAIMessage(message))
+        return !message.tool_calls?.length && isBlankMessage(message) ? undefined : message;
+      // At this step, blank content is already an empty text.
+      if (content !== "") return message;
+      if (type === "system") return undefined;
+      const isTold = type === "tool" ? rules["blank-result"] : type === "human" && rules["blank-user"];
+      return isTold
+        ? copyMessage(message, { content: type === "tool" ? NO_OUTPUT : EMPTY_MESSAGE })
+        : message;
+    },
   why: ({ before, after }) => {
     if (after === undefined)
       return {
@@ -179,20 +190,6 @@ export const fillBlanks: Step = {
     return { code: "blank-filled", text, rules: [before.type === "tool" ? "blank-result" : "blank-user"] };
   },
 };
-
-function filled(message: BaseMessage, rules: Rules): BaseMessage | undefined {
-  if (isAIMessage(message)) {
-    return (message.tool_calls ?? []).length === 0 && isBlankMessage(message) ? undefined : message;
-  }
-  // At this step, blank content is already an empty text.
-  if (message.content !== "") return message;
-  if (message.type === "system") return undefined;
-  if (message.type === "tool" && rules["blank-result"] !== undefined)
-    return copyMessage(message, { content: NO_OUTPUT });
-  if (message.type === "human" && rules["blank-user"] !== undefined)
-    return copyMessage(message, { content: EMPTY_MESSAGE });
-  return message;
-}
 
 /*
  * Gives each assistant message reasoning, possibly empty, where the provider demands it. Removes it elsewhere.
@@ -209,34 +206,19 @@ export const passReasoning: Step = {
     const isTaken = stateFields.some(({ name }) => name === REASONING_FIELD);
     return (message) => {
       if (!isAIMessage(message)) return message;
-      const written: unknown = message.additional_kwargs?.[REASONING_FIELD];
-      const own = reasoningOf(message) ?? "";
-      const isOwn = own !== "" && mayHaveWritten(message, target);
-      if (!isDemanded)
-        return written === undefined || (isTaken && isOwn) ? message : withoutReasoning(message);
-      const reasoning = isOwn ? own : "";
-      if (written === reasoning) return message;
-      return copyMessage(message, {
-        additional_kwargs: { ...message.additional_kwargs, [REASONING_FIELD]: reasoning },
-      });
+      const { [REASONING_FIELD]: written, ...others } = message.additional_kwargs ?? {};
+      const own = mayHaveWritten(message, target) ? reasoningOf(message) || undefined : undefined;
+      const sent = isDemanded ? (own ?? "") : isTaken ? own : undefined;
+      if (written === sent) return message;
+      const additional_kwargs = sent === undefined ? others : { ...others, [REASONING_FIELD]: sent };
+      return copyMessage(message, { additional_kwargs });
     };
   },
-  why: ({ after, target }) => {
+  why: ({ target }) => {
+    const code = "reasoning-changed";
     if (target.dialect.rules["missing-reasoning"] === undefined)
-      return {
-        code: "reasoning-changed",
-        text: "The provider does not take this reasoning back, so it is not sent.",
-      };
-    const isEmpty = after === undefined || reasoningOf(after) === "";
-    return {
-      code: "reasoning-changed",
-      text: `The provider demands reasoning${isEmpty ? ", and the model's own is not known, so an empty one is sent" : ""}.`,
-      rules: ["missing-reasoning"],
-    };
+      return { code, text: "The provider does not take this reasoning back, so it is not sent." };
+    const text = "The provider demands reasoning. If the model's own is not known, an empty one is sent.";
+    return { code, text, rules: ["missing-reasoning"] };
   },
 };
-
-function withoutReasoning(message: AIMessage): AIMessage {
-  const { [REASONING_FIELD]: _, ...additional_kwargs } = message.additional_kwargs;
-  return copyMessage(message, { additional_kwargs });
-}

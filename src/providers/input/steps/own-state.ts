@@ -27,8 +27,10 @@ import type { Step } from "../step.js";
 
 export const keepOwnState: Step = {
   make: (target) => (message) => {
-    const plain = withoutVersion(isAIMessage(message) ? withOwnSignatures(message, target) : message);
-    return isAIMessage(plain) ? withOwnState(plain, isOwn(message, target), target) : plain;
+    if (!isAIMessage(message)) return withoutFields(message, [VERSION]);
+    const isOwn = target.dialect.makers.length > 0 && mayHaveWritten(message, target);
+    const isVersion1 = message.response_metadata?.[VERSION.name] === "v1";
+    return withOwnState(withOwnSignatures(message, target), isOwn && !isVersion1, target);
   },
   why: ({ before, after }) => {
     const kept = new Set(namesOfState(after));
@@ -41,6 +43,8 @@ export const keepOwnState: Step = {
   },
 };
 
+const VERSION: StateField = { place: "response_metadata", name: "output_version" };
+
 const SIGNATURES = Object.values<Dialect>(DIALECTS).flatMap((dialect) => dialect.withoutSignatures ?? []);
 
 /** Also in LangChain's `v1` form: the client keeps them on the calls. */
@@ -52,50 +56,35 @@ function withOwnSignatures(message: AIMessage, target: Target): AIMessage {
   );
 }
 
-const VERSION_FIELD = "output_version";
-
-function withoutVersion(message: BaseMessage): BaseMessage {
-  if (message.response_metadata?.[VERSION_FIELD] === undefined) return message;
-  const { [VERSION_FIELD]: _, ...response_metadata } = message.response_metadata;
-  return copyMessage(message, { response_metadata });
-}
-
-function isOwn(message: BaseMessage, target: Target): boolean {
-  if (!isAIMessage(message) || message.response_metadata?.[VERSION_FIELD] === "v1") return false;
-  return target.dialect.makers.length > 0 && mayHaveWritten(message, target);
-}
-
-function withOwnState(message: AIMessage, own: boolean, { dialect }: Target): AIMessage {
-  const isKept = (name: string): boolean => own && dialect.stateFields.some((field) => field.name === name);
-  const lost = STATE_FIELDS.filter(({ place, name }) => isWritten(message[place]?.[name]) && !isKept(name));
+function withOwnState(message: AIMessage, isOwn: boolean, { dialect }: Target): AIMessage {
+  const isKept = ({ name }: StateField): boolean =>
+    isOwn && dialect.stateFields.some((field) => field.name === name);
   const isLostBlock = (block: { readonly type: string }): boolean =>
-    (STATE_BLOCKS.has(block?.type) && !(own && dialect.stateBlocks.includes(block.type))) ||
-    (!own && (serverCallId(block) ?? serverResultId(block)) !== undefined);
+    (STATE_BLOCKS.has(block?.type) && !(isOwn && dialect.stateBlocks.includes(block.type))) ||
+    (!isOwn && (serverCallId(block) ?? serverResultId(block)) !== undefined);
   const { content } = message;
-  const losesBlocks = Array.isArray(content) && content.some(isLostBlock);
-  const rest = withoutFields(message, lost);
-  return losesBlocks
+  const rest = withoutFields(message, [VERSION, ...STATE_FIELDS.filter((field) => !isKept(field))]);
+  return Array.isArray(content) && content.some(isLostBlock)
     ? copyMessage(rest, { content: withTextFor(content, (block) => !isLostBlock(block)) })
     : rest;
 }
 
 /** The message without these fields. What tools of the provider returned in them is added to its content. */
-function withoutFields(message: AIMessage, fields: readonly StateField[]): AIMessage {
-  if (fields.length === 0) return message;
-  const { additional_kwargs, response_metadata } = message;
+function withoutFields<T extends BaseMessage>(message: T, fields: readonly StateField[]): T {
+  const lost = fields.filter(({ place, name }) => isWritten(message[place]?.[name]));
+  if (lost.length === 0) return message;
+  const { additional_kwargs, response_metadata, content } = message;
   const copies = { additional_kwargs: { ...additional_kwargs }, response_metadata: { ...response_metadata } };
-  const texts = fields.map(({ place, name }) => serverItemsText(copies[place][name])).filter(Boolean);
-  for (const { place, name } of fields) delete copies[place][name];
   // The items of a response stand in two fields.
-  const text = texts[0] ?? "";
-  if (text === "") return copyMessage(message, copies);
-  const { content } = message;
-  return copyMessage(message, {
+  const text = lost.map(({ place, name }) => serverItemsText(copies[place][name])).find(Boolean);
+  for (const { place, name } of lost) delete copies[place][name];
+  if (text === undefined) return copyMessage<BaseMessage>(message, copies) as T;
+  return copyMessage<BaseMessage>(message, {
     ...copies,
     content: Array.isArray(content)
       ? [{ type: "text", text }, ...content]
       : [text, content].filter(Boolean).join("\n"),
-  });
+  }) as T;
 }
 
 /** An empty text holds no state. */
@@ -128,8 +117,10 @@ export const fitStoredItems: Step = {
       const isRepeated = ids.some((id) => used.has(id)) || new Set(ids).size < ids.length;
       for (const id of ids) used.add(id);
       if (!isAIMessage(message)) return ids.length === 0 ? message : withForeignId(message);
-      if (isOwnAnswer(message, dialect.makers) && !isRepeated && fitsMessage(message)) return message;
-      return withForeignId(withoutItems(message));
+      const { provider = "" } = readMaker(message);
+      const isOwn = dialect.makers.includes(provider);
+      if (isOwn && !isRepeated && fitsMessage(message)) return message;
+      return withForeignId(withoutFields(message, openaiResponses.stateFields));
     };
   },
   why: () => ({
@@ -139,11 +130,6 @@ export const fitStoredItems: Step = {
   }),
 };
 
-function isOwnAnswer(message: AIMessage, makers: readonly string[]): boolean {
-  const { provider } = readMaker(message);
-  return provider !== undefined && makers.includes(provider);
-}
-
 function fitsMessage(message: AIMessage): boolean {
   const calls = (message.tool_calls ?? []).map(({ id }) => id ?? "");
   const output = storedOutput(message);
@@ -151,13 +137,6 @@ function fitsMessage(message: AIMessage): boolean {
   if (trailingReasoning(output) !== undefined) return false;
   const named = functionItemIds(message);
   return named === undefined || calls.every((id) => named.has(id));
-}
-
-function withoutItems(message: AIMessage): AIMessage {
-  return withoutFields(
-    message,
-    openaiResponses.stateFields.filter(({ place, name }) => message[place]?.[name] !== undefined),
-  );
 }
 
 function withForeignId<T extends BaseMessage>(message: T): T {

@@ -23,33 +23,24 @@ import type { RuleName, Rules } from "../../rule.js";
  */
 
 /** Whether a message becomes one with the message before it. */
-export function isMerged(
-  { type }: BaseMessage,
-  before: BaseMessage | undefined,
-  { alternation }: Rules,
-): boolean {
-  return alternation !== undefined && (type === "human" || type === "ai") && before?.type === type;
+export function isMerged({ type }: BaseMessage, before: BaseMessage, { alternation }: Rules): boolean {
+  return alternation !== undefined && (type === "human" || type === "ai") && before.type === type;
 }
 
 /**
  * One message for adjacent ones. A message with calls is followed by its results, so only the last of
  * several assistant messages has calls.
  */
-export function mergeRun(first: BaseMessage, others: readonly BaseMessage[]): BaseMessage {
-  const last = others.at(-1);
-  if (last === undefined) return first;
-  const run = [first, ...others];
-  if (!isAIMessage(last)) return copyMessage(first, { content: joinContents(run.map(contentOf)) });
+export function mergeRun(run: readonly [BaseMessage, ...BaseMessage[]]): BaseMessage {
+  const [first] = run;
+  const last = run.at(-1) ?? first;
+  if (run.length === 1) return first;
+  if (!isAIMessage(last))
+    return copyMessage(first, { content: joinContents(run.map(({ content }) => content)) });
   // The state of earlier messages is dropped: they have no calls that need it, and another model may have
   // written it.
-  const contents = run.map(({ content }, index) =>
-    index === run.length - 1 ? content : withoutState(content),
-  );
-  return copyMessage<BaseMessage>(last, { content: joinContents(contents) });
-}
-
-function contentOf({ content }: BaseMessage): MessageContent {
-  return content;
+  const contents = run.slice(0, -1).map(({ content }) => withoutState(content));
+  return copyMessage<BaseMessage>(last, { content: joinContents([...contents, last.content]) });
 }
 
 function withoutState(content: MessageContent): MessageContent {
@@ -58,13 +49,13 @@ function withoutState(content: MessageContent): MessageContent {
   return rest.length === 0 ? "" : rest;
 }
 
+/** Texts are joined up to the first list. */
 function joinContents(contents: readonly MessageContent[]): MessageContent {
   const parts = contents.filter((content) => content !== "");
   const firstList = parts.findIndex((content) => typeof content !== "string");
-  const texts = firstList < 0 ? parts : parts.slice(0, firstList);
-  const text = texts.join("\n\n");
-  if (firstList < 0) return text;
-  return [...(text === "" ? [] : toBlocks(text)), ...parts.slice(firstList).flatMap(toBlocks)];
+  if (firstList < 0) return parts.join("\n\n");
+  const text = parts.slice(0, firstList).join("\n\n");
+  return [text, ...parts.slice(firstList)].filter((part) => part !== "").flatMap(toBlocks);
 }
 
 function toBlocks(content: MessageContent): Exclude<MessageContent, string> {
@@ -80,41 +71,39 @@ function toBlocks(content: MessageContent): Exclude<MessageContent, string> {
  */
 
 const OPENING = "(The beginning of this conversation is not shown.)";
-const AFTER_RESULTS = "I have the results.";
-const CONTINUE = "Please continue.";
+
+/** The message that each of these rules demands. */
+const BRIDGES = {
+  "empty-history": () => createSummaryNote(OPENING),
+  "first-user": () => createSummaryNote(OPENING),
+  "user-after-tool": () => new AIMessage("I have the results."),
+  "assistant-last": () => createSummaryNote("Please continue."),
+} as const satisfies Partial<Record<RuleName, () => BaseMessage>>;
 
 /** A message that is missing, and the rule that demands it. */
-export interface Bridge {
+interface Bridge {
   readonly message: BaseMessage;
   readonly rule: RuleName;
 }
 
-const NONE: readonly Bridge[] = [];
-
-/**
- * The messages that must stand between two others, or before the first one.
- *
- * @param before The message before, without regard to system messages. Undefined if there is none.
- */
-export function bridgesBefore(
-  message: BaseMessage,
+/** The message that must stand between two others. Undefined: before the first one, or after the last one. */
+export function bridgeBetween(
   before: BaseMessage | undefined,
+  after: BaseMessage | undefined,
   rules: Rules,
-): readonly Bridge[] {
-  if (message.type === "system") return NONE;
-  if (before === undefined && message.type !== "human" && rules["first-user"] !== undefined)
-    return [{ message: createSummaryNote(OPENING), rule: "first-user" }];
-  if (before?.type === "tool" && message.type === "human" && rules["user-after-tool"] !== undefined)
-    return [{ message: new AIMessage(AFTER_RESULTS), rule: "user-after-tool" }];
-  return NONE;
+): Bridge | undefined {
+  const rule = ruleBetween(before?.type, after?.type);
+  return rule && rules[rule] && { message: BRIDGES[rule](), rule };
 }
 
-/** The messages that must stand at the end. */
-export function bridgesAfter(last: BaseMessage | undefined, rules: Rules): Bridge[] {
-  if (last === undefined) return [{ message: createSummaryNote(OPENING), rule: "empty-history" }];
-  return last.type === "ai" && rules["assistant-last"] !== undefined
-    ? [{ message: createSummaryNote(CONTINUE), rule: "assistant-last" }]
-    : [];
+function ruleBetween(
+  before: string | undefined,
+  after: string | undefined,
+): keyof typeof BRIDGES | undefined {
+  if (after === undefined && before === undefined) return "empty-history";
+  if (after === undefined) return before === "ai" ? "assistant-last" : undefined;
+  if (before === undefined) return after === "human" ? undefined : "first-user";
+  return before === "tool" && after === "human" ? "user-after-tool" : undefined;
 }
 
 /*
