@@ -44,7 +44,7 @@ import {
 import { agentHook, type RunBag } from "./middleware/contexts.js";
 import type { MiddlewareByKind } from "./middleware/middleware.js";
 import { type GivenMessages, runAgentMiddleware } from "./middleware/run.js";
-import { type AgentPlan, readSettingsOfRun } from "./plan.js";
+import { type AgentPlan, planRun } from "./plan.js";
 import { RunHandle, type RunRecord, runHandleOf, scopeOf } from "./run-handle.js";
 import { type RunContext, withoutSettings } from "./settings/run-context.js";
 import { lateResultIn } from "./tools.js";
@@ -197,7 +197,7 @@ async function prepare<Chunk>(run: AgentRun<Chunk>, admitted: Admitted): Promise
   const { plan, options } = run;
   const isSubgraph = isSubgraphRun(options);
   const maxConcurrency = readMaxConcurrency(options);
-  const settings = readSettingsOfRun(plan, options.context, isSubgraph);
+  const settings = planRun(plan, options.context, isSubgraph);
   const inherited = isSubgraph ? withoutSettings(options.context ?? {}) : {};
   const ownContext = { ...inherited, ...(await plan.ownContext.read(options.context)) };
   return { ...run, ...admitted, isSubgraph, settings, ownContext, maxConcurrency, bag: { metadata: {} } };
@@ -330,7 +330,7 @@ async function* loopInMiddleware<Chunk>(run: ReadyRun<Chunk>): AsyncGenerator<Ch
     options: { ...settings },
     isStreamed: run.isStreamed,
   });
-  const chosen = () => readSettingsOfRun(plan, hook.fields.options, isSubgraph);
+  const chosen = () => planRun(plan, hook.fields.options, isSubgraph);
   const keepsHistory = watched.checkpointer !== undefined && !isSubgraph;
   yield* runAgentMiddleware<Chunk>(run.middleware.agent, hook, {
     start: () => {
