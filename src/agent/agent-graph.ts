@@ -6,7 +6,6 @@ import type { StreamEvent } from "@langchain/core/tracers/log_stream";
 import type { IterableReadableStream } from "@langchain/core/utils/stream";
 import { Command, isCommand, Send, type StreamMode } from "@langchain/langgraph";
 import { trustMarked } from "../history/marks.js";
-import { publishRepairs } from "../history/reducer/paired-messages.js";
 import { abortSignal, checkSettings } from "../shared/check-settings.js";
 import { isPlainObject, isRecord } from "../shared/values.js";
 import { fieldsOfCommand, isSend } from "../threads/commands.js";
@@ -165,7 +164,7 @@ export class AgentGraph<Own = NoKeys, Update = NoKeys, Context = NoKeys> extends
    * with a history. An update waits for the runs of its thread, because a run would not see it and would overwrite it.
    */
   override async bulkUpdateState(...[config, supersteps]: Parameters<BaseGraph["bulkUpdateState"]>) {
-    const admitted = await admitUpdates(supersteps, this.#plan, publishRepairs);
+    const admitted = await admitUpdates(supersteps, this.#plan);
     const { saver, update } = accessThread(this.checkpointer, withBound(config, this.config));
     const graph = this.copy();
     if (saver !== undefined) graph.checkpointer = saver;

@@ -55,8 +55,8 @@ export class RunHandle {
 }
 
 /** The handle in a config; undefined outside the runs of an agent graph. */
-export function runHandleOf(config: RunnableConfig): RunHandle | undefined {
-  const handle: unknown = config.configurable?.[HANDLE_KEY];
+export function runHandleOf({ configurable }: RunnableConfig): RunHandle | undefined {
+  const handle: unknown = configurable?.[HANDLE_KEY];
   return isRunHandle(handle) ? handle : undefined;
 }
 
@@ -64,7 +64,7 @@ function isRunHandle(value: unknown): value is RunHandle {
   return isRecord(value) && RUN_HANDLE in value;
 }
 
-/** The run of a task. A function that is called outside a run has one of its own, which nobody reads. */
+/** The run of a task. A route that an update of the state calls has one of its own, which nobody reads. */
 export function runOf(config: RunnableConfig): RunHandle {
   return (
     runHandleOf(config) ??
@@ -73,6 +73,7 @@ export function runOf(config: RunnableConfig): RunHandle {
       bag: { metadata: {} },
       middleware: { agent: [], chat: [], function: [] },
       checkpoints: watchCheckpointer(undefined).checkpoints,
+      late: undefined,
       ownState: NO_OWN_STATE,
       maxConcurrency: Number.POSITIVE_INFINITY,
       isInTool: false,
@@ -107,15 +108,9 @@ export function scopeOf(config: ScopeConfig): RunScope {
   };
 }
 
-/**
- * Ends the run with an error, which the run's caller gets. The first error wins.
- *
- * @throws The error, outside a run.
- */
+/** Ends the run with an error, which the run's caller gets. The first error wins. */
 export function noteFailure(error: unknown, config: RunnableConfig): void {
-  const handle = runHandleOf(config);
-  if (handle === undefined) throw error;
-  handle.record.failure ??= { error };
+  runOf(config).record.failure ??= { error };
 }
 
 /** What a call has written, with its task. */
@@ -248,7 +243,7 @@ export class RunRecord {
 }
 
 /** What a run was started with. Nothing here changes during the run; its progress is in its `RunRecord`. */
-interface RunInputs {
+export interface RunInputs {
   /** The input that LangGraph gets. */
   readonly input: unknown;
   /** Shared by all middleware of the run. */
@@ -257,7 +252,7 @@ interface RunInputs {
   /** The checkpoint that the run began on. */
   readonly checkpoints: WatchedCheckpoints;
   /** The results that came after the run that had asked for them. Undefined: no later run sees the thread. */
-  readonly late?: LateResults | undefined;
+  readonly late: LateResults | undefined;
   /** The own keys of the state. */
   readonly ownState: OwnState;
   /** Messages that a middleware set. Undefined: the model is asked. */

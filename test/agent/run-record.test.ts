@@ -71,6 +71,7 @@ const handle = new RunHandle({
   bag: { metadata: {} },
   middleware: { agent: [], chat: [], function: [] },
   input: { messages: [] },
+  late: undefined,
   ownState: NO_OWN_STATE,
   checkpoints: watchCheckpointer(undefined).checkpoints,
   maxConcurrency: 1,
