@@ -96,7 +96,7 @@ type Next = "patch" | "model" | typeof END;
 function createStartRoute({ callPolicy }: AgentPlan) {
   return function routeStart(state: AgentState, config: LangGraphRunnableConfig): Next {
     const { inputs, record } = runOf(config);
-    record.beginRun(state);
+    record.beginStep(undefined, state);
     emitInputEvents(config);
     const { dangling, pending } = unansweredCalls(inSoundForm(state).messages);
     if (dangling.length > 0 || mayHaveLeftovers(inputs.checkpoints)) return "patch";

@@ -31,18 +31,12 @@ export class RunHandle {
   readonly inputs: RunInputs;
   readonly record = new RunRecord();
   readonly running = new RunningCalls<ToolsUpdate>();
-  #limitCalls: LimitFunction | undefined;
+  /** Runs a tool call when fewer than `maxConcurrency` of the run are running. */
+  readonly limitCall: LimitFunction;
 
   constructor(inputs: RunInputs) {
     this.inputs = inputs;
-  }
-
-  /** Runs a tool call when fewer than `maxConcurrency` of the run are running. */
-  limitCall<Result>(call: () => Promise<Result>): Promise<Result> {
-    const { maxConcurrency } = this.inputs;
-    if (maxConcurrency === Number.POSITIVE_INFINITY) return call();
-    this.#limitCalls ??= pLimit(maxConcurrency);
-    return this.#limitCalls(call);
+    this.limitCall = pLimit(inputs.maxConcurrency);
   }
 
   get [RUN_HANDLE](): true {
@@ -121,18 +115,14 @@ export interface AnsweredCall<Update> {
 
 /** The writes of the calls that a run runs at the same time. */
 class RunningCalls<Update> {
-  #step: number | undefined;
-  #calls: Promise<AnsweredCall<Update>>[] = [];
-
   /** The superstep of the calls; undefined before the first one. */
-  get step(): number | undefined {
-    return this.#step;
-  }
+  step: number | undefined;
+  #calls: Promise<AnsweredCall<Update>>[] = [];
 
   /** Called at the beginning of a call. */
   add(task: ToolTask, update: Promise<Update>, step: number | undefined): void {
-    if (this.#step !== step) this.#calls = [];
-    this.#step = step;
+    if (this.step !== step) this.#calls = [];
+    this.step = step;
     const answered = update.then((value) => ({ task, update: value }));
     answered.catch(() => {});
     this.#calls.push(answered);
@@ -177,29 +167,19 @@ export class RunRecord {
   failure: { readonly error: unknown } | undefined;
   /** The structured response of the run, if it has one. */
   structuredResponse: unknown;
-  #firstStep: number | undefined;
+  /** The run's first superstep. LangGraph counts steps over the whole thread. */
+  firstStep: number | undefined;
   #last: LastStep | undefined;
   /** The history, once it was computed. */
   #reduced: readonly BaseMessage[] | undefined;
 
-  /** The run's first superstep. LangGraph counts steps over the whole thread. */
-  get firstStep(): number | undefined {
-    return this.#firstStep;
-  }
-
-  /** Called by each task. All tasks of one superstep begin with the same history, so the first call is enough. */
+  /**
+   * Called by each task, and by the route from START, which has no superstep, because a run can end there. All tasks of
+   * one superstep begin with the same state, so the first call is enough.
+   */
   beginStep(step: number | undefined, state: BeginningState | undefined): void {
-    this.#firstStep ??= step;
-    if (state !== undefined && (this.#last === undefined || this.#last.step !== step))
-      this.#begin(step, state);
-  }
-
-  /** Called before the first superstep, because a run can end without one. The history includes the input. */
-  beginRun(state: BeginningState): void {
-    this.#begin(undefined, state);
-  }
-
-  #begin(step: number | undefined, state: BeginningState): void {
+    this.firstStep ??= step;
+    if (state === undefined || (this.#last !== undefined && this.#last.step === step)) return;
     this.#last = { step, state, updates: [] };
     this.#reduced = undefined;
   }
