@@ -6,7 +6,6 @@ import type { StreamEvent } from "@langchain/core/tracers/log_stream";
 import type { IterableReadableStream } from "@langchain/core/utils/stream";
 import { Command, isCommand, Send, type StreamMode } from "@langchain/langgraph";
 import { trustMarked } from "../history/marks.js";
-import { publishRepairs } from "../history/reducer/paired-messages.js";
 import { abortSignal, checkSettings } from "../shared/check-settings.js";
 import { isPlainObject, isRecord } from "../shared/values.js";
 import { fieldsOfCommand, isSend } from "../threads/commands.js";
@@ -54,7 +53,7 @@ import {
   type StreamOptions,
   type WithConfig,
 } from "./run-types.js";
-import { accessThread, lockLost, watchThread } from "./thread-queue.js";
+import { accessThread, lockLost, streamInQueue, updateInQueue, watchThread } from "./thread-queue.js";
 
 type GraphFields = ConstructorParameters<typeof BaseGraph>[0];
 type Chunks = RunChunksOf<BaseGraph>;
@@ -69,15 +68,15 @@ export class AgentGraph<Own = NoKeys, Update = NoKeys, Context = NoKeys> extends
   declare readonly streamEvents: StreamEvents<Own, Update, Context>;
   declare readonly batch: Batch<Own, Update, Context>;
   declare readonly withConfig: WithConfig<this, Own, Update, Context>;
-  readonly #plan: AgentPlan;
+  readonly #shared: SharedByCopies;
   /** Set on the copy that serves one run; undefined on the graph that callers have. */
   #run: OwnRun | undefined;
 
-  /** @param plan Not one of the fields, because LangGraph makes copies of the graph from its fields alone. */
-  constructor(fields: GraphFields, plan = planOf(fields)) {
+  /** LangGraph makes copies of the graph from its fields alone. */
+  constructor(fields: GraphFields) {
     super(fields);
-    this.#plan = plan;
-    plans.set(this.builder, plan);
+    this.#shared = sharedBy(this);
+    const { plan } = this.#shared;
     this.config = { recursionLimit: recursionLimitFor(plan.settings.maxIterations), ...this.config };
     // The server passes `recursionLimit: undefined`, which would override the default. The method is assigned here,
     // because it has four overloads.
@@ -95,8 +94,9 @@ export class AgentGraph<Own = NoKeys, Update = NoKeys, Context = NoKeys> extends
   static from<Own, Update, Context>(compiled: Drawn, plan: AgentPlan): AgentGraph<Own, Update, Context> {
     const ofFormat = plan.formatPlan === undefined ? [] : ["structuredResponse"];
     const fields = showOnly(withoutWriteCheck(compiled), ["messages", ...plan.ownState.keys, ...ofFormat]);
+    shared.set(fields.builder, { plan, startEvents: [], isToldOfMemory: false });
     // TypeScript takes the parameters of the generic constructor from a graph without nodes.
-    return new AgentGraph(fields as unknown as GraphFields, plan);
+    return new AgentGraph(fields as unknown as GraphFields);
   }
 
   override async invoke(
@@ -140,7 +140,7 @@ export class AgentGraph<Own = NoKeys, Update = NoKeys, Context = NoKeys> extends
     const rest = given as typeof given & { context?: object };
     if (this.#run !== undefined) return { graph: this, run: this.#run, rest };
     const graph = this.copy();
-    const joined = joinMiddleware(this.#plan.middleware, sortMiddleware(middleware));
+    const joined = joinMiddleware(this.#shared.plan.middleware, sortMiddleware(middleware));
     const run: OwnRun = { isStreamed, middleware: joined, ends: [], abort: undefined };
     graph.#run = run;
     return { graph, run, rest };
@@ -157,7 +157,7 @@ export class AgentGraph<Own = NoKeys, Update = NoKeys, Context = NoKeys> extends
    * @throws InvalidMessageError for another message.
    */
   steer(threadId: string, message: BaseMessageLike): Promise<string> {
-    return steerThread({ store: this.store, threadId, message, options: this.#plan.settings });
+    return steerThread(this.store, threadId, message, this.#shared.plan.settings);
   }
 
   /**
@@ -165,11 +165,11 @@ export class AgentGraph<Own = NoKeys, Update = NoKeys, Context = NoKeys> extends
    * with a history. An update waits for the runs of its thread, because a run would not see it and would overwrite it.
    */
   override async bulkUpdateState(...[config, supersteps]: Parameters<BaseGraph["bulkUpdateState"]>) {
-    const admitted = await admitUpdates(supersteps, this.#plan, publishRepairs);
-    const { watched, update } = accessThread(this.checkpointer, withBound(config, this.config));
+    const admitted = await admitUpdates(supersteps, this.#shared.plan);
+    const { watched, queued } = accessThread(this.checkpointer, withBound(config, this.config));
     const graph = this.copy();
     if (watched.checkpointer !== undefined) graph.checkpointer = watched.checkpointer;
-    return update(this.#plan.settings, async () => {
+    return updateInQueue(queued, this.#shared.plan.settings, async () => {
       await admitted.assertOwnResults(() => graph.getState(config));
       return super.bulkUpdateState.call(graph, config, admitted.supersteps);
     });
@@ -190,12 +190,12 @@ export class AgentGraph<Own = NoKeys, Update = NoKeys, Context = NoKeys> extends
     if (graph.store !== undefined) graph.store = boundedStore(graph.store, signal);
     const ownStore = store && boundedStore(store, signal);
     const onlyMode = Array.isArray(streamMode) ? undefined : (streamMode ?? "");
-    const { concurrentRuns } = this.#plan.settings;
+    const { concurrentRuns } = this.#shared.plan.settings;
     const hasInput = () => latestInput == null || watched.checkpoints.saved !== undefined;
     const onLost = (cause: unknown) => run.abort?.abort(lockLost(bound, cause, hasInput()));
-    const chunks = thread.stream({ concurrentRuns, signal, onLost }, () =>
+    const chunks = streamInQueue(thread.queued, { concurrentRuns, signal, onLost }, () =>
       runAgent<Chunk>({
-        plan: this.#plan,
+        plan: this.#shared.plan,
         isStreamed: run.isStreamed,
         middleware: run.middleware,
         received,
@@ -206,7 +206,7 @@ export class AgentGraph<Own = NoKeys, Update = NoKeys, Context = NoKeys> extends
         // A parent stops the batches of its store when it ends.
         late: thread.lateResults(store === undefined ? graph.store : unbatched(store)),
         readThread: watched.checkpointer && (() => graph.getState(bound)),
-        startEvents: startEventsOf(graph, bound),
+        startEvents: graph.#startEvents(bound),
         store: ownStore ?? graph.store,
         // A parent graph is no client, so what it passes is checked by LangGraph alone.
         stream: (input, own) => {
@@ -223,6 +223,15 @@ export class AgentGraph<Own = NoKeys, Update = NoKeys, Context = NoKeys> extends
     } finally {
       for (const end of run.ends) end();
     }
+  }
+
+  #startEvents(options: RunnableConfig): readonly AgentEvent[] {
+    const { startEvents, isToldOfMemory } = this.#shared;
+    // A parent graph that saves its runs has this one as a node. A tool that runs an agent begins anew each time.
+    const isSavedNode = isSubgraphRun(options) && isSavedRun(options) && nodeOf(options) !== "tools";
+    if (this.checkpointer !== undefined || !isSavedNode || isToldOfMemory) return startEvents;
+    this.#shared.isToldOfMemory = true;
+    return [...startEvents, { type: "memory-missing", remedy: "checkpointer: true" }];
   }
 
   /** A copy for one read. */
@@ -263,13 +272,27 @@ interface OwnRun extends RunStart {
   readonly ends: (() => void)[];
 }
 
-/** Copies of a graph share its builder. */
-const plans = new WeakMap<object, AgentPlan>();
+interface SharedByCopies {
+  readonly plan: AgentPlan;
+  /** Events that each run of the graph emits at its start. */
+  startEvents: readonly AgentEvent[];
+  /** Whether a run has said that the graph has no memory. */
+  isToldOfMemory: boolean;
+}
 
-function planOf({ builder }: GraphFields): AgentPlan {
-  const plan = plans.get(builder);
-  if (plan === undefined) throw new Error("An agent graph is made by `createAgentGraph`.");
-  return plan;
+/** Copies of a graph share its builder. */
+const shared = new WeakMap<object, SharedByCopies>();
+
+function sharedBy({ builder }: Pick<GraphFields, "builder">): SharedByCopies {
+  const found = shared.get(builder);
+  if (found === undefined) throw new Error("An agent graph is made by `createAgentGraph`.");
+  return found;
+}
+
+/** Returns the same graph, whose runs emit these events at their start. */
+export function withStartEvents(graph: AgentGraph, events: readonly AgentEvent[]): AgentGraph {
+  sharedBy(graph).startEvents = events;
+  return graph;
 }
 
 /**
@@ -281,60 +304,22 @@ function planOf({ builder }: GraphFields): AgentPlan {
  */
 function withBound(
   options: AnyOptions,
-  config: AnyOptions = {},
+  bound: AnyOptions = {},
   abort: AbortSignal | undefined = undefined,
 ): AnyOptions {
-  const { context, maxConcurrency, configurable, signal, durability, checkpointDuring } = config;
-  const { context: chosen, configurable: own, ...rest } = options;
-  const isChosen = rest.durability !== undefined || rest.checkpointDuring !== undefined;
-  const settings = chosen ?? context;
-  const signals = [rest.signal, signal, abort].filter((each) => each !== undefined);
+  const signals = [options.signal, bound.signal, abort].filter((each) => each !== undefined);
+  const { durability, checkpointDuring } =
+    options.durability === undefined && options.checkpointDuring === undefined ? bound : options;
   return {
-    ...rest,
+    ...options,
     // One signal of its own for each run: Node warns of more than ten listeners, and LangGraph reads one signal only.
-    ...(signals.length > 0 && { signal: AbortSignal.any(signals) }),
-    ...(rest.maxConcurrency === undefined && maxConcurrency !== undefined && { maxConcurrency }),
-    ...(!isChosen && durability !== undefined && { durability }),
-    ...(!isChosen && checkpointDuring !== undefined && { checkpointDuring }),
-    ...(settings !== undefined && { context: settings }),
-    ...((configurable ?? own) !== undefined && { configurable: { ...configurable, ...own } }),
-  };
-}
-
-/*
- * Events that the runs of a graph emit at their start.
- */
-
-/** Copies of a graph share its builder. */
-const startEvents = new WeakMap<object, readonly AgentEvent[]>();
-
-/** Returns the same graph. */
-export function withStartEvents(graph: AgentGraph, events: readonly AgentEvent[]): AgentGraph {
-  if (events.length > 0) startEvents.set(graph.builder, events);
-  return graph;
-}
-
-interface StartedGraph {
-  readonly builder: object;
-  readonly checkpointer?: unknown;
-}
-
-/** Graphs of which one run has said that it has no memory. */
-const told = new WeakSet<object>();
-
-function startEventsOf(
-  { builder, checkpointer }: StartedGraph,
-  options: RunnableConfig,
-): readonly AgentEvent[] {
-  const events = startEvents.get(builder) ?? [];
-  if (checkpointer !== undefined || !isSavedNode(options) || told.has(builder)) return events;
-  told.add(builder);
-  return [...events, { type: "memory-missing", remedy: "checkpointer: true" }];
-}
-
-/** Whether a parent graph that saves its runs has this one as a node. A tool that runs an agent begins anew each time. */
-function isSavedNode(options: RunnableConfig): boolean {
-  return isSubgraphRun(options) && isSavedRun(options) && nodeOf(options) !== "tools";
+    signal: signals.length > 0 ? AbortSignal.any(signals) : undefined,
+    maxConcurrency: options.maxConcurrency ?? bound.maxConcurrency,
+    durability,
+    checkpointDuring,
+    context: options.context ?? bound.context,
+    configurable: { ...bound.configurable, ...options.configurable },
+  } as AnyOptions;
 }
 
 /*
@@ -358,29 +343,29 @@ function publicChunk<Chunk>(chunk: Chunk, onlyMode: string | undefined): Chunk {
   return (isTuple ? chunk.with(-1, publicPayload(chunk.at(-1))) : publicPayload(chunk)) as Chunk;
 }
 
-/** A task, a checkpoint, or either of them inside a chunk of the `debug` mode. */
+/** What is hidden in the fields of a task, of a checkpoint, or of a chunk of the `debug` mode, which has either in it. */
+const PUBLIC_FIELDS: ReadonlyMap<string, (value: unknown) => unknown> = new Map([
+  ["input", publicValue],
+  ["payload", publicPayload],
+  ["config", withoutRunHandle],
+  ["parentConfig", withoutRunHandle],
+]);
+
 function publicPayload(payload: unknown): unknown {
   if (!isRecord(payload)) return payload;
-  const { input, payload: inner, config, parentConfig } = payload;
-  return {
-    ...payload,
-    ...(input !== undefined && { input: publicValue(input) }),
-    ...(inner !== undefined && { payload: publicPayload(inner) }),
-    ...(config !== undefined && { config: withoutRunHandle(config) }),
-    ...(parentConfig !== undefined && { parentConfig: withoutRunHandle(parentConfig) }),
-  };
+  const fields = Object.entries(payload).map(([name, value]) => [
+    name,
+    PUBLIC_FIELDS.get(name)?.(value) ?? value,
+  ]);
+  return Object.fromEntries(fields);
 }
 
-/** An event of a run, without private data. The same event if it has none, as most have. */
+/** An event of a run, without private data. */
 function publicEvent(event: StreamEvent): StreamEvent {
   // A piece of a response, which is most events.
   if (event.event === "on_chat_model_stream") return event;
-  const shown: [string, unknown][] = [];
-  for (const [name, value] of Object.entries(event.data)) {
-    const visible = publicValue(value);
-    if (visible !== value) shown.push([name, visible]);
-  }
-  return shown.length === 0 ? event : { ...event, data: { ...event.data, ...Object.fromEntries(shown) } };
+  const data = Object.entries(event.data).map(([name, value]) => [name, publicValue(value)]);
+  return { ...event, data: Object.fromEntries(data) };
 }
 
 /** The input or the output of a node, without private data. */
@@ -390,8 +375,8 @@ function publicValue(value: unknown): unknown {
   if (isCommand(value)) return publicCommand(value);
   if (Array.isArray(value) && value.some((written) => isCommand(written))) return value.map(publicValue);
   if (!isPlainObject(value)) return value;
-  const fields = Object.entries(value);
-  return fields.some(isPrivate) ? Object.fromEntries(fields.filter((field) => !isPrivate(field))) : value;
+  const shown = Object.entries(value).filter(([name, field]) => !isPrivateChannel(name, field));
+  return Object.fromEntries(shown);
 }
 
 /** A tool call in LangChain's form. */
@@ -401,17 +386,11 @@ function toolCallOf({ call, args }: ToolTask) {
 
 function publicCommand(command: Command): Command {
   const { update, goto } = command;
+  const publicTarget = <Target>(target: Target) =>
+    isSend(target) ? new Send(target.node, publicValue(target.args)) : target;
   return new Command({
     ...fieldsOfCommand(command),
     ...(update !== undefined && { update: publicValue(update) as Record<string, unknown> }),
     ...(goto !== undefined && { goto: [goto].flat().map(publicTarget) }),
   });
-}
-
-function publicTarget<Target>(target: Target | Send): Target | Send {
-  return isSend(target) ? new Send(target.node, publicValue(target.args)) : target;
-}
-
-function isPrivate([name, value]: readonly [string, unknown]): boolean {
-  return isPrivateChannel(name, value);
 }

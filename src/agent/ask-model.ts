@@ -8,7 +8,6 @@ import { callsOf, isAIMessage } from "../history/call.js";
 import { isBlankMessage } from "../history/change-calls.js";
 import { cloneMessage, copyMessage, deriveId, isSameMessage } from "../history/message.js";
 import { parseMessages } from "../history/messages-schema.js";
-import type { SummaryPolicy } from "../history/plan-summary.js";
 import { coerceMessage } from "../history/read-messages.js";
 import { hasMessage } from "../history/reducer/normalize-history.js";
 import {
@@ -17,24 +16,30 @@ import {
   joinChunks,
   type StreamGuardOptions,
 } from "../providers/answer/guard-model.js";
+import type { DialectName } from "../providers/dialects.js";
 import { failsForGood } from "../providers/failure/model-failure.js";
 import type { FittedInput } from "../providers/input/bounds.js";
 import { type PreparedInputOptions, prepareModelInput } from "../providers/input/to-model-input.js";
 import { bindToolsOnce, type PromptCache, promptCacheMarks } from "../providers/models/tools.js";
 import { emitEvent } from "../threads/events.js";
 import { takeBack } from "../threads/langgraph/channels.js";
-import { type AgentState, turnOf } from "../threads/state.js";
 import { countToolTokens } from "../threads/summary-settings.js";
 import { createUsageCounter, type UsageCounter } from "../threads/usage.js";
-import { answerGuard, askWithinWindow, formFor, type InputForm, reportChanges } from "../threads/window.js";
+import {
+  answerGuard,
+  askWithinWindow,
+  formFor,
+  type GivenModel,
+  type InputForm,
+  reportChanges,
+} from "../threads/window.js";
 import { asObject, type ChatContext, chatHook, type Hook, type StateUpdate } from "./middleware/contexts.js";
 import type { MiddlewareByKind } from "./middleware/middleware.js";
 import { type ChatOutcome, type ModelCall, runModelMiddleware, type Settle } from "./middleware/run.js";
-import { type ModelChain, modelChain } from "./models.js";
-import type { AgentPlan } from "./plan.js";
+import { dialectAt, type ModelChain, nameOf } from "./models.js";
+import type { ModelStep } from "./plan.js";
 import { runOf, scopeOf } from "./run-handle.js";
 import type { RunContext } from "./settings/run-context.js";
-import type { Settings } from "./settings/settings.js";
 import {
   afterRequired,
   checkOffered,
@@ -75,15 +80,10 @@ export interface FormatRequest extends Offer {
 }
 
 /** The request that follows from the settings of a run and the state of its thread. */
-export function requestOf(
-  { models, offered }: AgentPlan,
-  state: AgentState,
-  settings: Settings,
-  { maxTokens, toolTokens }: SummaryPolicy,
-  { context = {} }: Config,
-): ModelRequest {
+export function requestOf({ plan, state, settings, models, policy }: ModelStep): ModelRequest {
+  const { maxTokens, toolTokens } = policy;
   return {
-    models: modelChain(models, settings.dialect, turnOf(state), context),
+    models,
     history: state.messages,
     input: {
       systemPrompt: settings.systemPrompt,
@@ -91,7 +91,7 @@ export function requestOf(
       budget: maxTokens > 0 ? Math.max(maxTokens - toolTokens, 1) : undefined,
     },
     toolTokens,
-    tools: offered,
+    tools: plan.offered,
     toolChoice: settings.toolChoice,
     maxFallbackAttempts: settings.maxStreamFallbackAttempts,
     promptCache: settings.promptCache,
@@ -131,8 +131,8 @@ async function askWithMiddleware(
 ): Promise<ModelAnswer> {
   const { models, history } = request;
   const prepare = (form: InputForm) => prepareInput(history, { ...request.input, ...form }, request);
-  let model = await models.at(models.position);
-  const first = formFor(model, request.toolTokens, models.dialectAt(models.position));
+  let model = await models.make(models.at(models.position));
+  const first = formFor(model, request.toolTokens, dialectAt(models.position, models));
   const input = prepare(first);
   reportChanges(input, first, "window", config);
   const mayBeServed = middleware.function.length > 0;
@@ -142,8 +142,7 @@ async function askWithMiddleware(
     options: { toolChoice: request.toolChoice, parameters: {} },
     model,
     tools: request.tools,
-    checkTools: (tools) =>
-      checkOffered("context.tools", tools, request.tools, { mayBeServed, formatTools: request.formatTools }),
+    checkTools: (tools) => checkOffered(tools, request.tools, request.formatTools ?? [], mayBeServed),
     ...scopeOf(config),
   });
   const shown = new Set<string>();
@@ -234,19 +233,13 @@ function parametersOf({ options }: Pick<ChatContext, "options">): Readonly<Recor
 }
 
 /** The chain with another model in the place of the one that is asked first. */
-function beginningWith(given: BaseChatModel | string, models: ModelChain): ModelChain {
-  const isFirst = (position: number | undefined) => position === models.position;
+function beginningWith(given: GivenModel, models: ModelChain): ModelChain {
   return {
     ...models,
-    at: async (position) => {
-      if (!isFirst(position)) return models.at(position);
-      return typeof given === "string" ? models.named(given) : given;
-    },
-    dialectAt: (position) => (isFirst(position) ? undefined : models.dialectAt(position)),
-    nameOf: (model, position) => {
-      if (!isFirst(position)) return models.nameOf(model, position);
-      return typeof given === "string" ? given : models.nameOf(model);
-    },
+    at: (position) => (position === models.position ? given : models.at(position)),
+    // A model that is not given by name is asked as it is.
+    make: async (each) => (each === given && typeof given !== "string" ? given : models.make(each)),
+    ownDialect: undefined,
   };
 }
 
@@ -274,9 +267,10 @@ interface StreamRequest extends Omit<ModelRequest, "input" | "formatTools"> {
   readonly settle: Settle | undefined;
 }
 
-interface Attempt {
+/** A model that is asked. */
+interface AskedModel {
   readonly model: BaseChatModel;
-  readonly position: number;
+  readonly dialect: DialectName | undefined;
   /** Whether another model is asked if this one fails. */
   readonly hasNext: boolean;
   /** Whether a failure is the model's: it was asked, and its response is not complete. */
@@ -290,20 +284,19 @@ interface Attempt {
  */
 async function streamAnswer(request: StreamRequest, config: LangGraphRunnableConfig) {
   const { models } = request;
-  let model = await models.at(models.position);
+  let model = await models.make(models.at(models.position));
   for (let { position } = models; ; position += 1) {
     const hasNext = position < models.last;
-    const attempt: Attempt = { model, position, hasNext, isAsked: false };
+    const asked: AskedModel = { model, dialect: dialectAt(position, models), hasNext, isAsked: false };
     try {
-      return { answer: await streamFrom(attempt, request, config), model, position };
+      return { answer: await streamFrom(asked, request, config), model, position };
     } catch (error) {
-      if (!hasNext || !attempt.isAsked || config.signal?.aborted === true || !failsForGood(error))
-        throw error;
-      const next = await models.at(position + 1);
+      if (!hasNext || !asked.isAsked || config.signal?.aborted === true || !failsForGood(error)) throw error;
+      const next = await models.make(models.at(position + 1));
       emitEvent(config, {
         type: "model-switched",
-        from: models.nameOf(model, position),
-        to: models.nameOf(next, position + 1),
+        from: nameOf(models.at(position), model),
+        to: nameOf(models.at(position + 1), next),
         reason: error.message,
       });
       model = next;
@@ -317,35 +310,34 @@ async function streamAnswer(request: StreamRequest, config: LangGraphRunnableCon
  * @throws ModelError if the model gives no complete response. What clients were shown of it is taken back.
  */
 async function streamFrom(
-  attempt: Attempt,
+  asked: AskedModel,
   request: StreamRequest,
   config: LangGraphRunnableConfig,
 ): Promise<AIMessage> {
   const { prepare, toolTokens, settle } = request;
-  const { model, position } = attempt;
+  const { model, dialect } = asked;
   const plain: Offer = { tools: request.tools, toolChoice: request.toolChoice };
   const offer: FormatRequest = request.addFormat?.(plain, model) ?? plain;
   const marks = promptCacheMarks(model, request.promptCache, [request.history, request.tools]);
   const parameters = { ...marks.parameters, ...request.parameters };
   const offered = offerTools(model, marks.tools(offer.tools), offer.toolChoice);
-  attempt.isAsked = true;
+  asked.isAsked = true;
   const usage = createUsageCounter(model, toolTokens, runOf(config).record.tally);
   // What a middleware makes of the response was not paid for.
   const settling = settle && {
     settle: (whole: AIMessage) => {
       usage.addResponse(whole);
-      attempt.isAsked = false;
+      asked.isAsked = false;
       return settle(whole);
     },
   };
-  const guard = { ...createGuard(attempt, request, usage, config), ...settling };
+  const guard = { ...createGuard(asked, request, usage, config), ...settling };
   const send = async (messages: BaseMessage[], size: number) => {
     usage.begin(size);
     const guarded = await guardModel(offered, guard, config, parameters);
     const options = { ...offer.clientOptions?.(model), ...parameters, ...config };
     return joinChunks(await guarded.stream(marks.messages(messages), options));
   };
-  const dialect = request.models.dialectAt(position);
   const answer = coerceMessage(await askWithinWindow({ model, toolTokens, dialect, prepare, send }, config));
   if (
     answer === undefined ||
@@ -376,7 +368,7 @@ function wordFor(toolChoice: ToolChoice): string | undefined {
 }
 
 function createGuard(
-  { model, hasNext }: Attempt,
+  { model, hasNext }: AskedModel,
   { history, maxFallbackAttempts, shown, isSummary }: StreamRequest,
   counter: UsageCounter,
   config: LangGraphRunnableConfig,

@@ -14,6 +14,7 @@ import { parseMessages } from "../history/messages-schema.js";
 import { type UnansweredCall, unansweredCalls } from "../history/open-calls.js";
 import { convertMessage, messageExpectation } from "../history/read-messages.js";
 import { hasMessage } from "../history/reducer/normalize-history.js";
+import { publishRepairs } from "../history/reducer/paired-messages.js";
 import { reduceMessages } from "../history/reducer/reduce-messages.js";
 import { createRepair, type Repair } from "../history/reducer/repair.js";
 import { callIdOf, causeInText, isMadeUpResult, isResult, placeholderMarks } from "../history/result.js";
@@ -37,13 +38,30 @@ interface ClientRules {
   readonly settings: MessageRules & { readonly autoInvoke: boolean };
   /** The tools whose calls the graph runs, by name. */
   readonly tools: ReadonlyMap<string, unknown>;
+  readonly ownState: OwnState;
+}
+
+interface InputRules extends ClientRules {
+  readonly callPolicy: { readonly asksHumans: boolean };
 }
 
 /** Contract: reads the state that the input or the update will change. Only called if it has a tool result. */
 export type ReadThread = () => Promise<StateSnapshot>;
 
-interface AdmittedInput {
+/** What can be known of the thread that an input is for. */
+interface ClientThread {
+  /** Whether the input comes from a parent graph. Its messages are not checked. */
+  readonly isSubgraph: boolean;
+  readonly readThread: ReadThread | undefined;
+  readonly archive: ThreadArchive | undefined;
+}
+
+export interface AdmittedInput {
   readonly input: unknown;
+  /** Whether the run only stores its input, without asking the model. */
+  readonly endsAfterInput: boolean;
+  /** The empty value that the caller resumed with, if any. Then the question is asked again. */
+  readonly emptyAnswer: EmptyAnswer | undefined;
   /** What was changed, for the client. */
   readonly events: readonly AgentEvent[];
 }
@@ -52,36 +70,42 @@ interface AdmittedInput {
  * The input of a run with sound messages. Results of calls that this graph answers are left out, and so is what a summary
  * has archived: a client that sends its whole list with each run would bring it back.
  *
- * @throws InvalidMessageError for a message that is malformed, and InvalidCommandError for a decision that no
- * checkpoint can store.
+ * @throws InvalidMessageError for a message that is malformed, InvalidCommandError for a `Command` that goes anywhere but
+ * to `model` or the end or has a decision that no checkpoint can store, and InvalidStateError for an own key that does not
+ * match its schema.
  */
 export async function admitInput(
-  input: unknown,
-  rules: ClientRules,
-  readThread: ReadThread | undefined,
-  archive: ThreadArchive | undefined,
+  received: unknown,
+  rules: InputRules,
+  { isSubgraph, readThread, archive }: ClientThread,
 ): Promise<AdmittedInput> {
-  if (isCommand(input)) assertDecision(input);
-  const given = givenMessages(input);
-  if (given === undefined) return { input, events: [] };
-  const { messages, repairs } = readClientMessages(given, rules.settings);
-  const refused = await findRefused(messages, rules, readThread);
-  const returned = await findArchived(messages, readThread, archive);
-  const events: AgentEvent[] = [
-    ...returned.events,
-    ...repairs.map(({ by }) => ({ type: "role-changed" as const, messageId: by.id })),
-    ...[...refused.values()].map(({ call }) => ({
-      type: "result-refused" as const,
-      tool: call.name,
-      callId: call.id,
-    })),
-  ];
+  assertRunInput(received, isSubgraph);
+  const given: BaseMessage[] = [];
+  const events: AgentEvent[] = [];
+  const readMessages = (value: unknown): unknown => {
+    if (isSubgraph || value === undefined) return value;
+    const { messages, repairs } = readClientMessages(value, rules.settings);
+    given.push(...messages);
+    events.push(...repairs.map(({ by }) => ({ type: "role-changed" as const, messageId: by.id })));
+    return messages;
+  };
+  const read = await readRunInput(received, rules, (fields) =>
+    readFields(fields, rules.ownState, readMessages),
+  );
+  if (!isSubgraph && isCommand(read.input)) assertDecision(read.input);
+  const refused = await findRefused(given, rules, readThread);
+  const returned = await findArchived(given, readThread, archive);
+  const left = given.filter((message) => !refused.has(message) && !returned.messages.has(message));
+  const ofRefused = [...refused.values()].map(({ call }) => ({
+    type: "result-refused" as const,
+    tool: call.name,
+    callId: call.id,
+  }));
   return {
-    input: withSoundMessages(
-      input,
-      messages.filter((message) => !refused.has(message) && !returned.messages.has(message)),
-    ),
-    events,
+    ...PLAIN,
+    ...read,
+    input: left.length < given.length ? withMessages(read.input, left) : read.input,
+    events: [...returned.events, ...events, ...ofRefused],
   };
 }
 
@@ -111,20 +135,18 @@ interface Supersteps<Update> {
 /**
  * Updates of the state as a client may make them: messages and own keys, checked, and no private channels.
  *
- * @param publish Gets what was changed.
  * @returns The updates, and a check to run before they are made.
  * @throws InvalidMessageError for a message that is malformed, InvalidStateError for an own key that does not match its
  * schema, and InvalidCommandError for a `Command` that goes anywhere but to `model` or the end, and for a `Send`.
  */
 export async function admitUpdates<Update extends { values?: unknown }>(
   supersteps: readonly Supersteps<Update>[],
-  rules: ClientRules & { readonly ownState: OwnState },
-  publish: (repairs: readonly Repair[]) => void,
+  rules: ClientRules,
 ) {
   const given: BaseMessage[] = [];
   const readMessages = (value: unknown): readonly BaseMessage[] => {
     const { messages, repairs } = readClientMessages(value, rules.settings);
-    publish(repairs);
+    publishRepairs(repairs);
     given.push(...messages);
     return messages;
   };
@@ -198,52 +220,39 @@ function claimsOf(messages: readonly BaseMessage[], own: readonly UnansweredCall
  * `tools` or `approve`. A client cannot write private channels either.
  */
 
-export interface RunInput {
-  readonly input: unknown;
-  /** Whether the run only stores its input, without asking the model. */
-  readonly endsAfterInput: boolean;
-  /** The empty value that the caller resumed with, if any. Then the question is asked again. */
-  readonly emptyAnswer: EmptyAnswer | undefined;
-}
-
 /** LangGraph treats `null` like no decision, and an empty object like an empty list of decisions by id. */
 type EmptyAnswer = "null" | "{}";
+type ReadFields = (fields: Record<string, unknown>) => Promise<Record<string, unknown>>;
+type RunInput = Partial<Omit<AdmittedInput, "events">>;
 
 const PLAIN = { endsAfterInput: false, emptyAnswer: undefined } as const;
 
 /**
  * Reads the input of a run. A `Command` that resumes nothing is turned into plain input. Otherwise LangGraph would run
  * the tasks of an abandoned run again, even finished ones.
- *
- * @param hasStrictResume Whether a decision must name its question if several wait.
- * @throws InvalidCommandError for a `Command` that goes anywhere but to `model` or the end, and InvalidStateError for an
- * own key that does not match its schema.
  */
-export async function readRunInput(
+async function readRunInput(
   given: unknown,
-  hasStrictResume: boolean,
-  ownState: OwnState,
+  { callPolicy, ownState }: InputRules,
+  read: ReadFields,
 ): Promise<RunInput> {
-  const read = (fields: Record<string, unknown>) => readFields(fields, ownState);
-  if (!isCommand(given)) return { ...PLAIN, input: isRecord(given) ? await read(given) : given };
+  if (!isCommand(given)) return { input: isRecord(given) ? await read(given) : given };
   const { resume, update } = given;
   const targets = targetsOf(given);
   const fields = update === undefined || update === null ? undefined : fieldsOf(update);
   if (fields !== undefined) assertSpelling(fields, ownState);
-  if (hasStrictResume && isRecord(resume) && Object.keys(resume).length === 0)
-    return { ...PLAIN, input: null, emptyAnswer: "{}" };
-  if (resume !== undefined && resume !== null) return { ...PLAIN, input: await mapFields(given, read) };
+  // If several questions wait, a decision must name its question.
+  if (callPolicy.asksHumans && isRecord(resume) && Object.keys(resume).length === 0)
+    return { input: null, emptyAnswer: "{}" };
+  if (resume !== undefined && resume !== null) return { input: await mapFields(given, read) };
   if (targets.length === 0 && fields === undefined)
-    return resume === null ? { ...PLAIN, input: null, emptyAnswer: "null" } : { ...PLAIN, input: given };
+    return resume === null ? { input: null, emptyAnswer: "null" } : { input: given };
   const input = fields === undefined ? { messages: [] } : await read(fields);
-  return { ...PLAIN, input, endsAfterInput: !targets.includes("model") };
+  return { input, endsAfterInput: !targets.includes("model") };
 }
 
 /** The values of an update with other fields: of an object, a `Command`, or a list of them. */
-async function mapFields(
-  values: unknown,
-  change: (fields: Record<string, unknown>) => Promise<Record<string, unknown>>,
-): Promise<unknown> {
+async function mapFields(values: unknown, change: ReadFields): Promise<unknown> {
   if (isCommand(values)) {
     targetsOf(values);
     const { graph: _graph, update, ...rest } = fieldsOfCommand(values);
@@ -263,7 +272,7 @@ async function mapFields(
 async function readFields(
   fields: Record<string, unknown>,
   { keys, read }: OwnState,
-  readMessages: (given: unknown) => unknown = (given) => given,
+  readMessages: (given: unknown) => unknown,
 ): Promise<Record<string, unknown>> {
   const admitted: Record<string, unknown> = {};
   if (Object.hasOwn(fields, "messages")) admitted["messages"] = readMessages(fields["messages"]);
@@ -352,21 +361,45 @@ export interface ClientRead {
  * @throws InvalidMessageError like {@link readClientMessages}.
  */
 export function readClientMessage(value: unknown, place: string, rules: MessageRules): ClientRead {
-  const message = readSound(value, place);
+  const message = convertMessage(value);
+  if (message === undefined) {
+    // Even a value that cannot be read is refused by its place.
+    const unreadable = new InvalidMessageError(place, value, "a message that can be read");
+    throw safely(() => refusalOf(value, place), unreadable);
+  }
+  const issue = issueOfShape(message);
+  if (issue !== undefined) throw refusalAt(place, issue);
   if (isTrusted(value)) return { message };
   assertLength(message, place, rules);
   const unmarked = withoutForeignMarks(message);
   if (rules.acceptSystemMessages || !speaksAsSystem(unmarked)) return { message: unmarked };
-  const by = asUser(unmarked);
+  const { id, content, name } = unmarked;
+  const by = new HumanMessage({
+    content,
+    ...(id !== undefined && { id }),
+    ...(name !== undefined && { name }),
+  });
   return { message: by, repair: createRepair({ kind: "role-changed", message: unmarked, by }) };
 }
 
-function readSound(value: unknown, place: string): BaseMessage {
-  const message = convertMessage(value);
-  if (message === undefined) throw unreadable(value, place);
-  const issue = issueOfShape(message);
-  if (issue === undefined) return message;
-  throw new InvalidMessageError(`${place}.${issue.path}`, issue.value, issue.expectation);
+/** A value with a known role is a message with a wrong field. */
+function refusalOf(value: unknown, place: string): InvalidMessageError {
+  const fields = isRecord(value) ? value : {};
+  const type = fields["role"] ?? fields["type"];
+  const issue =
+    type === "tool" || type === "ai"
+      ? issueOfShape({ content: "", additional_kwargs: {}, response_metadata: {}, ...fields, type })
+      : undefined;
+  if (issue !== undefined) return refusalAt(place, issue);
+  const { expectation, hint } = messageExpectation(value) ?? {};
+  return new InvalidMessageError(place, value, expectation, hint);
+}
+
+function refusalAt(
+  place: string,
+  { path, value, expectation }: NonNullable<ReturnType<typeof issueOfShape>>,
+): InvalidMessageError {
+  return new InvalidMessageError(`${place}.${path}`, value, expectation);
 }
 
 function assertLength(message: BaseMessage, place: string, { maxMessageLength }: MessageRules): void {
@@ -375,30 +408,6 @@ function assertLength(message: BaseMessage, place: string, { maxMessageLength }:
   if (length <= maxMessageLength) return;
   const expectation = `a message of at most ${maxMessageLength} characters`;
   throw new InvalidMessageError(place, `a message of ${length} characters`, expectation);
-}
-
-/** Even a value that cannot be read is refused by its place. */
-function unreadable(value: unknown, place: string): InvalidMessageError {
-  return safely(
-    () => describedRefusal(value, place),
-    new InvalidMessageError(place, value, "a message that can be read"),
-  );
-}
-
-/** A value with a known role is a message with a wrong field. */
-function describedRefusal(value: unknown, place: string): InvalidMessageError {
-  const issue = isRecord(value) ? missingField(value) : undefined;
-  if (issue !== undefined)
-    return new InvalidMessageError(`${place}.${issue.path}`, issue.value, issue.expectation);
-  const { expectation, hint } = messageExpectation(value) ?? {};
-  return new InvalidMessageError(place, value, expectation, hint);
-}
-
-function missingField(value: Record<string, unknown>) {
-  const type = value["role"] ?? value["type"];
-  return type === "tool" || type === "ai"
-    ? issueOfShape({ content: "", additional_kwargs: {}, response_metadata: {}, ...value, type })
-    : undefined;
 }
 
 /** The text of a placeholder says the same as its marks, so they stay. Thus a thread can be sent back over HTTP. */
@@ -416,10 +425,6 @@ export function speaksAsSystem(message: BaseMessage): boolean {
   return "role" in message && (message.role === "system" || message.role === "developer");
 }
 
-function asUser({ id, content, name }: BaseMessage): HumanMessage {
-  return new HumanMessage({ content, ...(id !== undefined && { id }), ...(name !== undefined && { name }) });
-}
-
 /*
  * The input of a run: its check, and its messages, which agent middleware can read and change.
  */
@@ -431,7 +436,7 @@ function asUser({ id, content, name }: BaseMessage): HumanMessage {
  * @param isSubgraph Whether the input is the state of a parent graph, where `messages` can be missing.
  * @throws InvalidMessageError for an input that is not undefined, null, a `Command` or an object with `messages`.
  */
-export function assertRunInput(input: unknown, isSubgraph: boolean): void {
+function assertRunInput(input: unknown, isSubgraph: boolean): void {
   if (input === undefined || input === null || isCommand(input)) return;
   const isObject = isRecord(input);
   if (isObject && (isSubgraph || input["messages"] !== undefined)) return;
@@ -466,11 +471,7 @@ export function idsInInput(input: unknown): string[] {
  * @throws InvalidMessageError if a middleware added a value that is not a message.
  */
 export function withMessages(input: unknown, given: readonly unknown[]): unknown {
-  return withSoundMessages(input, parseMessages(given));
-}
-
-/** The same, with messages that were read before. */
-function withSoundMessages(input: unknown, messages: BaseMessage[]): unknown {
+  const messages = parseMessages(given);
   if (isCommand(input)) {
     const isUntouched = messages.length === 0 && messagesOfCommand(input) === undefined;
     return isUntouched ? input : commandWithMessages(input, messages);

@@ -15,25 +15,21 @@ import {
 import { readState } from "../threads/langgraph/read-checkpoints.js";
 import { route, stepOf } from "../threads/langgraph/wrappable-graph.js";
 import { mayHaveLeftovers } from "../threads/leftovers.js";
-import { type AgentState, agentStateSchema, publicStateWith, turnOf } from "../threads/state.js";
-import { shouldSummarize } from "../threads/summary.js";
+import { type AgentState, agentStateSchema, publicStateWith } from "../threads/state.js";
 import { createApproveNode } from "./approve.js";
-import { isThreadUsedUp, STEPS_OF_A_SUMMARY, stepsAfter } from "./budgets.js";
 import type { FormatPlan } from "./format/response-format.js";
 import type { GivenMessages } from "./middleware/run.js";
 import { createModelNode } from "./model.js";
-import { positionIn } from "./models.js";
 import { createPatchNode } from "./patch.js";
 import type { AgentPlan } from "./plan.js";
 import { runOf } from "./run-handle.js";
-import { type RunContext, settingsInRun } from "./settings/run-context.js";
 import { createSummarizeNode } from "./summarize.js";
 import { createToolsNode } from "./tools.js";
 
 /**
- *     START ─► patch? ─► summarize? ─► model ──► tools ──► model …        model ─► END
- *                                        ├─► approve ─► tools
- *                                        └─► summarize ─► model
+ *     START ─► patch? ─► model ──► tools ──► model …        model ─► END
+ *                          ├─► approve ─► tools
+ *                          └─► summarize ─► model
  *
  * A healthy turn goes from START to the model at once. The model node sends each tool call to a separate task of
  * `tools`. All calls that need a human go to one task of `approve`. The plain edge after `tools` joins the tasks, so
@@ -53,8 +49,8 @@ export function buildStateGraph(plan: AgentPlan) {
     })
     .addNode("approve", step(createApproveNode(plan)), { ends: ["approve", "tools", "model"] })
     .addNode("tools", step(createToolsNode(plan)))
-    .addConditionalEdges(START, route(createStartRoute(plan)), ["patch", "summarize", "model", END])
-    .addConditionalEdges("patch", route(createPatchedRoute(plan)), ["summarize", "model", END])
+    .addConditionalEdges(START, route(createStartRoute(plan)), ["patch", "model", END])
+    .addConditionalEdges("patch", route(routePatched), ["model", END])
     .addEdge("summarize", "model")
     .addEdge("tools", "model");
   const quiet = withQuietChannels(drawn);
@@ -90,28 +86,24 @@ function withStructuredResponse(keys: StateSchema, { formats }: FormatPlan): Sta
  * The routes from START and from the patch node. Both see the complete state.
  */
 
-type Config = LangGraphRunnableConfig<RunContext>;
+type Next = "patch" | "model" | typeof END;
 
 /**
  * Makes the route from START. A healthy turn goes to the model at once. The patch node comes first if calls are to be
  * closed, or if an ended run may have left something. The run ends if the open group waits for results of the caller.
  * A run can end here, so its record begins here too.
  */
-function createStartRoute(plan: AgentPlan) {
-  return async function routeStart(
-    given: AgentState,
-    config: Config,
-  ): Promise<"patch" | "summarize" | "model" | typeof END> {
+function createStartRoute({ callPolicy }: AgentPlan) {
+  return function routeStart(state: AgentState, config: LangGraphRunnableConfig): Next {
     const { inputs, record } = runOf(config);
-    record.beginRun(given);
+    record.beginStep(undefined, state);
     emitInputEvents(config);
-    const state = withSoundMessages(given);
-    const { dangling, pending } = unansweredCalls(state.messages);
+    const { dangling, pending } = unansweredCalls(inSoundForm(state).messages);
     if (dangling.length > 0 || mayHaveLeftovers(inputs.checkpoints)) return "patch";
     if (inputs.given !== undefined) return areReplaced(pending, inputs.given) ? "model" : "patch";
     if (inputs.endsAfterInput) return END;
-    if (pending.length > 0) return pending.every(plan.callPolicy.isHandedOver) ? END : "patch";
-    return leadToModel(state, config, plan, 0);
+    if (pending.length === 0) return "model";
+    return pending.every(callPolicy.isHandedOver) ? END : "patch";
   };
 }
 
@@ -123,29 +115,11 @@ function areReplaced(pending: readonly UnansweredCall[], { messages }: GivenMess
   return pending.every(({ group }) => removed.has(group.head.id));
 }
 
-function createPatchedRoute(plan: AgentPlan) {
-  return async function routePatched(
-    state: AgentState,
-    config: Config,
-  ): Promise<"summarize" | "model" | typeof END> {
-    const { inputs } = runOf(config);
-    if (inputs.given !== undefined) return "model";
-    if (inputs.endsAfterInput || unansweredCalls(state.messages).pending.length > 0) return END;
-    return leadToModel(state, config, plan, 1);
-  };
-}
-
-async function leadToModel(
-  state: AgentState,
-  config: Config,
-  { settings, summaryPolicy }: AgentPlan,
-  stepsTaken: number,
-): Promise<"summarize" | "model"> {
-  const { context = {} } = config;
-  if (stepsAfter(stepsTaken, config) < STEPS_OF_A_SUMMARY) return "model";
-  if (isThreadUsedUp(state, settingsInRun(settings, context))) return "model";
-  const position = positionIn(turnOf(state), context.model);
-  return shouldSummarize(state, await summaryPolicy(context, position)) ? "summarize" : "model";
+function routePatched(state: AgentState, config: LangGraphRunnableConfig): Exclude<Next, "patch"> {
+  const { inputs } = runOf(config);
+  if (inputs.given !== undefined) return "model";
+  const isEnd = inputs.endsAfterInput || unansweredCalls(state.messages).pending.length > 0;
+  return isEnd ? END : "model";
 }
 
 /*
@@ -161,7 +135,7 @@ function step<Input, NodeConfig extends LangGraphRunnableConfig, Output>(
     emitInputEvents(config);
     record.beginStep(stepOf(config), readState(config, inputs.ownState.keys));
     try {
-      const output = await node(withSoundMessages(input), config);
+      const output = await node(inSoundForm(input), config);
       record.addWrites(updatesOf(output));
       return output;
     } catch (error) {
@@ -175,7 +149,7 @@ function step<Input, NodeConfig extends LangGraphRunnableConfig, Output>(
  * A run that writes nothing before its first node reads the state as another agent or an older version stored it. The
  * reducer has not brought it into its form.
  */
-function withSoundMessages<Input>(input: Input): Input {
+function inSoundForm<Input>(input: Input): Input {
   const stored = isRecord(input) ? input["messages"] : undefined;
   if (!Array.isArray(stored)) return input;
   const messages = normalizeHistory(stored, () => {});

@@ -50,16 +50,38 @@ export async function takeMessages(
   config: LangGraphRunnableConfig,
 ): Promise<TakenMessages | undefined> {
   if (stepsLeft(config) < 1 || !isOpenToMessages(state, config)) return undefined;
-  const late = await takeLate(state, config);
-  if (late !== undefined) return late;
+  return (await takeLate(state, config)) ?? (await takeSteered(options, state, config));
+}
+
+/**
+ * Whether a message of the inbox can follow the history: no call waits for its result, and no middleware has just ended
+ * the run. What ended an earlier run does not count.
+ */
+function isOpenToMessages({ messages }: AgentState, config: LangGraphRunnableConfig): boolean {
+  if (unansweredCalls(messages).pending.length > 0) return false;
+  return !lastResults(messages).some(endsRun) || stepOf(config) === runOf(config).record.firstStep;
+}
+
+async function takeSteered(
+  options: InboxOptions,
+  { messages: history, steered: known = [] }: AgentState,
+  config: LangGraphRunnableConfig,
+): Promise<TakenMessages | undefined> {
   const { inputs, record } = runOf(config);
   const store: InboxStore | undefined = config.store;
   const threadId = threadIdOf(config);
   if (!options.steering || inputs.isInTool || store === undefined || threadId === undefined) return undefined;
-  const items = await readSafely(store, threadId, config);
+  const items = await readSafely(() => readInbox(store, threadId), [], config);
   if (items.length === 0) return undefined;
 
-  const { isTaken, isSaved } = describeTaken(state, config);
+  const stored = new Set([...known, ...history.map(({ id }) => id)]);
+  const inCheckpoint = [inputs.checkpoints.saved?.["steered"] ?? []].flat();
+  // What this run did not write came from a checkpoint.
+  const ofOthers = known.filter((id) => !record.steered.has(id));
+  const saved = new Set<unknown>([...inCheckpoint, ...ofOthers]);
+  const isTaken = ({ messageId }: InboxItem) => stored.has(messageId);
+  const isSaved = ({ messageId }: InboxItem) => saved.has(messageId);
+
   const [taken, fresh] = [items.filter(isTaken), items.filter((item) => !isTaken(item))];
   const admitted = fresh.map((item) => admit(item, options, config));
   const messages = admitted.filter((message) => message !== undefined);
@@ -77,16 +99,29 @@ async function takeLate(
   config: LangGraphRunnableConfig,
 ): Promise<TakenMessages | undefined> {
   const { inputs, record } = runOf(config);
-  if (inputs.late === undefined || record.late !== undefined) return undefined;
+  const { late } = inputs;
+  if (late === undefined || record.late !== undefined) return undefined;
   record.late = [];
-  try {
-    const found = await takeLateResults(messages, inputs.late, config);
+  const take = async () => {
+    const found = await takeLateResults(messages, late, config);
     record.late = found.taken;
     if (found.messages.length === 0) return undefined;
     return { messages: [...found.messages], values: await ownValuesOf(found.values, config) };
+  };
+  return readSafely(take, undefined, config);
+}
+
+/** The run goes on without the inbox if it cannot be read. */
+async function readSafely<Found>(
+  read: () => Promise<Found>,
+  otherwise: Found,
+  config: LangGraphRunnableConfig,
+): Promise<Found> {
+  try {
+    return await read();
   } catch (error) {
     emitEvent(config, { type: "inbox-failed", reason: errorMessage(error) });
-    return undefined;
+    return otherwise;
   }
 }
 
@@ -108,31 +143,6 @@ async function ownValuesOf(
   return settled.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
 }
 
-/** The run goes on without the inbox if it cannot be read. */
-async function readSafely(store: InboxStore, threadId: string, config: LangGraphRunnableConfig) {
-  try {
-    return await readInbox(store, threadId);
-  } catch (error) {
-    emitEvent(config, { type: "inbox-failed", reason: errorMessage(error) });
-    return [];
-  }
-}
-
-function describeTaken({ messages, steered = [] }: AgentState, config: LangGraphRunnableConfig) {
-  const known = new Set(steered);
-  const stored = new Set(messages.map(({ id }) => id));
-  const { inputs, record } = runOf(config);
-  const ofThisRun = new Set(record.steered);
-  const saved: unknown = inputs.checkpoints.saved?.["steered"];
-  const inCheckpoint = new Set(Array.isArray(saved) ? saved : []);
-  return {
-    isTaken: ({ messageId }: InboxItem) => known.has(messageId) || stored.has(messageId),
-    /** What this run did not write came from a checkpoint. */
-    isSaved: ({ messageId }: InboxItem) =>
-      inCheckpoint.has(messageId) || (known.has(messageId) && !ofThisRun.has(messageId)),
-  };
-}
-
 /** The message of an item. Undefined if it is refused: nobody waits for an error, so an event tells the reason. */
 function admit(
   { key, value, messageId }: InboxItem,
@@ -149,15 +159,6 @@ function admit(
     emitEvent(config, { type: "steering-refused", key, reason: errorMessage(error) });
     return undefined;
   }
-}
-
-/**
- * Whether a message of the inbox can follow the history: no call waits for its result, and no middleware has just ended
- * the run. What ended an earlier run does not count.
- */
-function isOpenToMessages({ messages }: AgentState, config: LangGraphRunnableConfig): boolean {
-  if (unansweredCalls(messages).pending.length > 0) return false;
-  return !lastResults(messages).some(endsRun) || stepOf(config) === runOf(config).record.firstStep;
 }
 
 /**
@@ -187,13 +188,6 @@ function readSteered(value: unknown, rules: MessageRules): ClientRead {
   throw new InvalidMessageError("message", value, "a message of the user or a system message");
 }
 
-interface Steering {
-  readonly store: InboxStore | undefined;
-  readonly threadId: string;
-  readonly message: unknown;
-  readonly options: InboxOptions;
-}
-
 /** How many messages this process has put. It keeps the order of those of one millisecond. */
 let count = 0;
 
@@ -203,7 +197,12 @@ let count = 0;
  * @throws InvalidSettingError without a store, with `steering: false`, or for a value that is not the id of a thread.
  * @throws InvalidMessageError for a value that is not a message of the user or the system.
  */
-export async function steerThread({ store, threadId, message, options }: Steering): Promise<string> {
+export async function steerThread(
+  store: InboxStore | undefined,
+  threadId: string,
+  message: unknown,
+  options: InboxOptions,
+): Promise<string> {
   if (!options.steering)
     throw InvalidSettingError.expected("steering", "true, because `steer` needs the thread's inbox", false);
   if (store === undefined) throw missingStore("`steer` puts messages into it");

@@ -5,11 +5,10 @@ import type { RunnableConfig } from "@langchain/core/runnables";
 import { Command, END, type LangGraphRunnableConfig } from "@langchain/langgraph";
 import { callsOf, isAIMessage } from "../history/call.js";
 import { isBlankMessage, withDistinctCallIds, withoutCalls } from "../history/change-calls.js";
-import { groupMessages } from "../history/group.js";
+import { type Group, groupMessages } from "../history/group.js";
 import { withoutMarks } from "../history/marks.js";
 import { copyMessage, deriveId } from "../history/message.js";
 import { unansweredCalls } from "../history/open-calls.js";
-import type { SummaryPolicy } from "../history/plan-summary.js";
 import { endsRun, isResult, lastResults } from "../history/result.js";
 import { emitEvent } from "../threads/events.js";
 import { retractMessages, takeBack } from "../threads/langgraph/channels.js";
@@ -26,14 +25,7 @@ import { NO_USAGE } from "../threads/usage.js";
 import type { ApprovalScene } from "./approval-rules.js";
 import { approvalScene } from "./approve.js";
 import { type ModelAnswer, requestOf } from "./ask-model.js";
-import {
-  isThreadUsedUp,
-  type Spending,
-  STEPS_OF_A_ROUND,
-  STEPS_OF_A_SUMMARY,
-  stepsLeft,
-  usedUpBudget,
-} from "./budgets.js";
+import { closingReason, STEPS_OF_A_SUMMARY, stepsLeft } from "./budgets.js";
 import {
   charge,
   type Dispatched,
@@ -47,11 +39,10 @@ import {
 import { type AnswerInFormat, askInFormat, settleResponse, tellIfMissing } from "./format/ask-in-format.js";
 import { type TakenMessages, takeMessages } from "./inbox.js";
 import type { GivenMessages } from "./middleware/run.js";
-import { positionIn, withPosition } from "./models.js";
-import type { AgentPlan } from "./plan.js";
+import { withPosition } from "./models.js";
+import { type AgentPlan, type ModelStep, planStep } from "./plan.js";
 import { noteFailure, runOf } from "./run-handle.js";
-import { type RunContext, settingsInRun } from "./settings/run-context.js";
-import type { LoopLimits, Settings } from "./settings/settings.js";
+import type { RunContext } from "./settings/run-context.js";
 
 type Config = LangGraphRunnableConfig<RunContext>;
 type ModelCommand = Command<unknown, AgentUpdate, "model" | "summarize" | "approve" | "tools" | typeof END>;
@@ -89,11 +80,8 @@ async function takeStep(plan: AgentPlan, state: AgentState, config: Config): Pro
   const taken = await takeMessages(plan.settings, state, config);
   if (taken !== undefined) return goOn(taken);
 
-  const { context = {} } = config;
-  const settings = settingsInRun(plan.settings, context);
-  const policy = await plan.summaryPolicy(context, positionIn(turnOf(state), context.model));
-  const { returnDirect } = plan;
-  const gate = decideAtGate(state, { limits: settings, policy, stepsLeft: stepsLeft(config), returnDirect });
+  const step = await planStep(plan, state, config);
+  const gate = decideAtGate(step);
   switch (gate.kind) {
     case "wait":
       return WAIT;
@@ -102,48 +90,30 @@ async function takeStep(plan: AgentPlan, state: AgentState, config: Config): Pro
     case "end":
       tellIfMissing(plan.formatPlan, messages, config);
       return endWith([]);
-    case "used-up": {
-      emitEvent(config, { type: "limit-reached", limit: gate.reason });
-      if (plan.formatPlan !== undefined)
-        emitEvent(config, { type: "structured-response-missing", reason: "limit-reached" });
-      const text = new AIMessage(TOOLS_OFF_TEXTS[gate.reason]);
-      return endWith([await withFreshId(text, messages, config)], gate.turn);
-    }
-    case "close":
-      if (gate.reason !== "after-required" && mayHaveTools(plan, config))
-        emitEvent(config, { type: "limit-reached", limit: gate.reason });
+    case "used-up":
+      return endUnasked(gate.turn, step);
   }
+  const { closing } = gate.turn;
+  if (closing !== undefined && mayHaveTools(plan, config))
+    emitEvent(config, { type: "limit-reached", limit: closing });
 
-  const step: ModelStep = { plan, state, config, settings, policy, off: toolsOffReason(gate, settings) };
   const tokensBefore = record.tally.tokens;
-  const asked = await requestResponse(step, gate.turn);
+  const asked = await requestResponse(step, gate);
   const { answer } = asked;
   const updates = await checkUpdates(answer, config);
   const iterations = gate.turn.iterations + asked.requests - 1;
-  const turn = withPosition({ ...gate.turn, iterations }, context, answer.position);
-  const followed = await followResponse(step, asked, turn);
+  const turn = withPosition({ ...gate.turn, iterations }, config.context?.model, answer.position);
+  const followed = await followResponse(step, asked, turn, gate.off);
   const whole = answer.isTerminated ? followed : await takeMore(step, followed);
   const merged = mergeUpdates(whole, updates, messages, inputs.ownState.reducedKeys);
   const before = { turn: gate.turn, thread: state.threadUsage ?? NO_USAGE };
-  return charge(merged, before, record.tally.tokens - tokensBefore, settings, config);
-}
-
-/** What the functions of a step share when the gate is passed. */
-interface ModelStep {
-  readonly plan: AgentPlan;
-  readonly state: AgentState;
-  readonly config: Config;
-  /** The settings of the run. */
-  readonly settings: Settings;
-  readonly policy: SummaryPolicy;
-  /** Why the model must not call tools; undefined if it may. */
-  readonly off: ToolsOffReason | undefined;
+  return charge(merged, before, record.tally.tokens - tokensBefore, step.settings, config);
 }
 
 /** Asks the model, and again if its response is not in the format. */
-function requestResponse(step: ModelStep, turn: Turn): Promise<AnswerInFormat> {
-  const { plan, state, config, settings, policy, off } = step;
-  const usual = requestOf(plan, state, settings, policy, config);
+function requestResponse(step: ModelStep, { turn, off }: Asking): Promise<AnswerInFormat> {
+  const { plan, config, settings } = step;
+  const usual = requestOf(step);
   // A required call is required once per turn.
   const toolChoice = turn.afterRequired === undefined ? usual.toolChoice : "auto";
   const request = { ...usual, toolChoice: off === undefined ? toolChoice : ("none" as const) };
@@ -153,20 +123,24 @@ function requestResponse(step: ModelStep, turn: Turn): Promise<AnswerInFormat> {
   return askInFormat(plan.formatPlan, request, mostRequests, config);
 }
 
-/** What follows a response: its calls are sent, or answered here, or the turn ends with it. */
+/**
+ * What follows a response: its calls are sent, or answered here, or the turn ends with it.
+ *
+ * @param offAtGate Why the model must not call tools; undefined if it may.
+ */
 async function followResponse(
-  step: ModelStep,
+  { plan, state, config, settings }: ModelStep,
   { answer, format }: AnswerInFormat,
   turn: Turn,
+  offAtGate: ToolsOffReason | undefined,
 ): Promise<Dispatched> {
-  const { plan, state, config, settings } = step;
   const { isTerminated } = answer;
   if (answer.message === undefined) return endWith([], turn);
   const fresh = await withFreshId(answer.message, state.messages, config);
   const message = withDistinctCallIds(withName(fresh, settings.name));
   const { record, inputs } = runOf(config);
   record.tally.addAnswer(message);
-  const off = step.off ?? offInAnswer(answer, plan);
+  const off = offAtGate ?? offInAnswer(answer, plan);
   const response = { turn, off, isFinal: turn.closing !== undefined, isTerminated };
   const settled = format && (await settleResponse(format, message, response, config));
   if (settled?.kind === "done") return settled.dispatched;
@@ -229,6 +203,15 @@ function endWith(messages: readonly BaseMessage[], turn?: Turn, structuredRespon
   return { update, goto: END, isEnd: true };
 }
 
+/** The turn of a thread whose tokens are used up ends with a text, without a request. */
+async function endUnasked(turn: Turn, { plan, state, config }: ModelStep): Promise<Dispatched> {
+  emitEvent(config, { type: "limit-reached", limit: USED_UP });
+  if (plan.formatPlan !== undefined)
+    emitEvent(config, { type: "structured-response-missing", reason: "limit-reached" });
+  const text = new AIMessage(TOOLS_OFF_TEXTS[USED_UP]);
+  return endWith([await withFreshId(text, state.messages, config)], { ...turn, closing: USED_UP });
+}
+
 /** What chat middleware has written, with values as the user's schema makes them. */
 async function checkUpdates(
   { updates, message }: ModelAnswer,
@@ -253,14 +236,6 @@ function mayHaveTools({ offered, formatPlan }: AgentPlan, config: Config): boole
   return offered.length > 0 || formatPlan !== undefined || (chat.length > 0 && serving.length > 0);
 }
 
-function toolsOffReason(
-  gate: Extract<GateDecision, { kind: "call" | "close" }>,
-  { toolChoice }: Settings,
-): ToolsOffReason | undefined {
-  if (gate.kind === "close") return gate.reason;
-  return toolChoice === "none" ? "tool-choice" : undefined;
-}
-
 /** A chat middleware may have offered tools, or switched them off. */
 function offInAnswer({ offered = [], toolChoice }: ModelAnswer, plan: AgentPlan): ToolsOffReason | undefined {
   if (plan.offered.length === 0 && offered.length === 0) return "no-tools";
@@ -278,80 +253,63 @@ type GateDecision =
   /** The group is complete and the run ends: a middleware said so, or the required call was made. */
   | { readonly kind: "end" }
   | { readonly kind: "summarize" }
-  | { readonly kind: "call"; readonly turn: Turn }
-  /** The tokens of the thread were used up before this turn, so the model is not called. */
-  | { readonly kind: "used-up"; readonly turn: Turn; readonly reason: "max-tokens-per-thread" }
-  /** The model is called with tools off, for a final response. */
-  | { readonly kind: "close"; readonly turn: Turn; readonly reason: ClosingReason | "after-required" };
+  /** The tokens of the thread were used up before this turn. Each turn would spend more, so the model is not asked. */
+  | { readonly kind: "used-up"; readonly turn: Turn }
+  | Asking;
 
-interface GateLimits {
-  readonly limits: LoopLimits;
-  readonly policy: SummaryPolicy;
-  /** The names of the tools whose results end the run. @default none */
-  readonly returnDirect?: ReadonlySet<string> | undefined;
-  /** Supersteps that the run can take after this one. */
-  readonly stepsLeft: number;
+interface Asking {
+  readonly kind: "ask";
+  readonly turn: Turn;
+  /** Why the model must not call tools; undefined if it may. */
+  readonly off: ToolsOffReason | undefined;
 }
 
-function decideAtGate(
-  state: AgentState,
-  { limits, policy, stepsLeft, returnDirect }: GateLimits,
-): GateDecision {
-  const last = state.messages.at(-1);
+const USED_UP = "max-tokens-per-thread";
+
+function decideAtGate({ plan, state, config, settings, policy }: ModelStep): GateDecision {
+  const { messages, threadUsage: thread = NO_USAGE } = state;
+  const last = messages.at(-1);
   if (last === undefined || last.type === "ai") return { kind: "wait" };
-  if (unansweredCalls(state.messages).pending.length > 0) return { kind: "wait" };
-  if (isResult(last) && (isGroupEnded(state) || isReturnedDirectly(state, returnDirect)))
+  if (unansweredCalls(messages).pending.length > 0) return { kind: "wait" };
+  const begun = turnOf(state);
+  const isRound = isResult(last);
+  if (isRound && (begun.afterRequired === "end" || lastResults(messages).some(endsRun)))
     return { kind: "end" };
-  if (isThreadUsedUp(state, limits)) {
-    const reason = "max-tokens-per-thread";
-    return { kind: "used-up", turn: { ...turnOf(state), closing: reason }, reason };
-  }
-  if (stepsLeft >= STEPS_OF_A_SUMMARY && shouldSummarize(state, policy)) return { kind: "summarize" };
-  const turn = countRound(turnOf(state), state);
-  const spending = { turn, thread: state.threadUsage ?? NO_USAGE };
-  const reason = turn.closing ?? closingReason(spending, limits, stepsLeft);
-  if (reason !== undefined) return { kind: "close", turn: { ...turn, closing: reason }, reason };
-  if (turn.afterRequired === "answer") return { kind: "close", turn, reason: "after-required" };
-  return { kind: "call", turn: { ...turn, iterations: turn.iterations + 1 } };
+  const groups = isRound ? lastGroups(messages) : [];
+  if (isReturnedDirectly(groups[0], plan.tools)) return { kind: "end" };
+  if (begun.iterations === 0 && begun.closing === undefined && thread.tokens >= settings.maxTokensPerThread)
+    return { kind: "used-up", turn: begun };
+  if (stepsLeft(config) >= STEPS_OF_A_SUMMARY && shouldSummarize(state, policy)) return { kind: "summarize" };
+  const turn = isRound ? countRound(begun, groups) : begun;
+  const closing = turn.closing ?? closingReason({ turn, thread }, settings, config);
+  if (closing !== undefined) return { kind: "ask", turn: { ...turn, closing }, off: closing };
+  if (turn.afterRequired === "answer") return { kind: "ask", turn, off: "after-required" };
+  const off = settings.toolChoice === "none" ? "tool-choice" : undefined;
+  return { kind: "ask", turn: { ...turn, iterations: turn.iterations + 1 }, off };
 }
 
-function isGroupEnded(state: AgentState): boolean {
-  return turnOf(state).afterRequired === "end" || lastResults(state.messages).some(endsRun);
+/** The calls of the message before the last results, with these. */
+function lastGroups(messages: readonly BaseMessage[]): readonly Group[] {
+  const head = messages.findLastIndex((message) => !isResult(message));
+  return groupMessages(messages.slice(Math.max(head, 0)), callsOf).groups;
 }
 
 /**
  * Whether all calls of the latest batch were answered by tools whose results are meant for the user. If one of them
  * failed, or another tool was called beside them, the model has something to respond to.
  */
-function isReturnedDirectly({ messages }: AgentState, direct: GateLimits["returnDirect"]): boolean {
-  if (direct === undefined || direct.size === 0) return false;
-  const [group] = lastGroups(messages);
-  if (group === undefined) return false;
-  return group.calls.every(({ name }, index) => direct.has(name) && group.results[index]?.status !== "error");
-}
-
-/** The calls of the message before the last results, with these. */
-function lastGroups(messages: readonly BaseMessage[]) {
-  const head = messages.findLastIndex((message) => !isResult(message));
-  return groupMessages(messages.slice(Math.max(head, 0)), callsOf).groups;
-}
-
-function closingReason(spending: Spending, limits: LoopLimits, stepsLeft: number): ClosingReason | undefined {
-  const { turn } = spending;
-  if (turn.iterations >= limits.maxIterations) return "max-iterations";
-  if (turn.toolCalls >= limits.maxToolCalls) return "max-tool-calls";
-  if (turn.consecutiveErrors >= limits.maxConsecutiveErrors) return "max-consecutive-errors";
-  if (stepsLeft < STEPS_OF_A_ROUND) return "recursion-limit";
-  return usedUpBudget(spending, limits);
-}
-
-/** The turn, updated with the outcome of the round that has just ended, if any. */
-function countRound(turn: Turn, { messages }: AgentState): Turn {
-  const last = messages.at(-1);
-  if (last === undefined || !isResult(last)) return turn;
-  const hasFailed = lastGroups(messages).every(({ results }) =>
-    results.every((result) => result?.status === "error"),
+function isReturnedDirectly(group: Group | undefined, tools: AgentPlan["tools"]): boolean {
+  return (
+    group?.calls.every(({ name }, index) => {
+      const isDirect = Reflect.get(tools.get(name) ?? {}, "returnDirect") === true;
+      return isDirect && group.results[index]?.status !== "error";
+    }) ?? false
   );
+}
+
+/** The turn, updated with the outcome of the round that has just ended. */
+function countRound(turn: Turn, groups: readonly Group[]): Turn {
+  const hasFailed = groups.every(({ results }) => results.every((result) => result?.status === "error"));
   return { ...turn, consecutiveErrors: hasFailed ? turn.consecutiveErrors + 1 : 0 };
 }
 

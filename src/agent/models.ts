@@ -1,4 +1,4 @@
-/** The models of a graph, and the order in which a run asks them: its own one, then the fallback models. */
+/** The models of a graph, and the order in which a step asks them: the run's own one, then the fallback models. */
 
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import { InvalidSettingError } from "../errors.js";
@@ -8,74 +8,36 @@ import { type CreateModel, parseModelName } from "../providers/models/create-mod
 import { isRecord } from "../shared/values.js";
 import type { Turn } from "../threads/state.js";
 import { assertGivenModel, type GivenModel } from "../threads/window.js";
-import type { RunContext } from "./settings/run-context.js";
+import type { Settings } from "./settings/settings.js";
 
 /**
- * Contract: resolves to the model that a run names, or to the default model. A position above 0 is that of a fallback
- * model. Rejects with a clear error.
- */
-export type ResolveModel = (name: string | undefined, position?: number) => Promise<BaseChatModel>;
-
-export interface Models {
-  readonly resolve: ResolveModel;
-  /** The name that the options or the run give to a model. Undefined for a model that is given as an object. */
-  readonly nameAt: (name: string | undefined, position: number) => string | undefined;
-  /** The position of the last fallback model. */
-  readonly last: number;
-  /** @throws InvalidSettingError for a name that a run cannot choose. */
-  readonly check: (name: string | undefined) => void;
-}
-
-interface GivenModels {
-  readonly model: GivenModel;
-  /** The names of the other models that a run can choose. */
-  readonly others?: readonly string[];
-  readonly fallbacks?: readonly unknown[];
-}
-
-/**
- * Prepares the models of a graph. A model that is given by name is made when it is first used. A missing key is
+ * Checks the models of a graph. Those that are given by name are made when they are first used, but a missing key is
  * reported at once.
  *
- * @param setting The name of the option that `model` comes from.
  * @throws InvalidModelError for a name that cannot be resolved, or if its key is missing.
  * @throws InvalidSettingError for a value that is not a chat model, or a model with bound tools, structured output or
  * fallbacks.
  */
-export function prepareModels(
-  setting: "model" | "summaryModel",
-  { model, others = [], fallbacks = [] }: GivenModels,
-  make: CreateModel,
-): Models {
-  const names = [...(typeof model === "string" ? [model] : []), ...others];
-  assertGivenModel(setting, model, make);
-  for (const [index, name] of others.entries()) parseModelName(name, `models[${index}]`);
-  const later = fallbacks.map((fallback, index): GivenModel => {
-    assertGivenModel(`fallbackModels[${index}]`, fallback, make);
-    return fallback;
-  });
-  const givenAt = (name: string | undefined, position: number): GivenModel =>
-    (position === 0 ? name : later[position - 1]) ?? model;
-  return {
-    resolve: async (name, position = 0) => {
-      const given = givenAt(name, position);
-      return typeof given === "string" ? assertMade(await make(given)) : given;
-    },
-    nameAt: (name, position) => {
-      const given = givenAt(name, position);
-      return typeof given === "string" ? given : undefined;
-    },
-    last: later.length,
-    check: (name) => {
-      if (name === undefined || names.includes(name)) return;
-      const allowed = names.length > 0 ? `one of ${names.join(", ")}` : "undefined, as `models` names none";
-      throw InvalidSettingError.expected("model", allowed, name);
-    },
-  };
+export function checkModels({ model, models, fallbackModels, summaryModel, createModel }: Settings): void {
+  assertGivenModel("model", model, createModel);
+  for (const [index, name] of models.entries()) parseModelName(name, `models[${index}]`);
+  for (const [index, given] of fallbackModels.entries())
+    assertGivenModel(`fallbackModels[${index}]`, given, createModel);
+  if (summaryModel !== undefined) assertGivenModel("summaryModel", summaryModel, createModel);
 }
 
-/** @throws InvalidSettingError if the user's `createModel` made something else. */
-function assertMade(model: BaseChatModel): BaseChatModel {
+/** @throws InvalidSettingError for a name that a run cannot choose. */
+export function assertChoosable(name: string | undefined, { model, models }: Settings): void {
+  const names = typeof model === "string" ? [model, ...models] : models;
+  if (name === undefined || names.includes(name)) return;
+  const allowed = names.length > 0 ? `one of ${names.join(", ")}` : "undefined, as `models` names none";
+  throw InvalidSettingError.expected("model", allowed, name);
+}
+
+/** Makes a model that is given by name. @throws InvalidSettingError if the user's function made something else. */
+export async function makeModel(given: GivenModel, createModel: CreateModel): Promise<BaseChatModel> {
+  if (typeof given !== "string") return given;
+  const model = await createModel(given);
   if (isRecord(model) && typeof model["invoke"] === "function") return model;
   throw InvalidSettingError.expected("createModel", "a function that resolves to a chat model", model);
 }
@@ -85,41 +47,56 @@ export interface ModelChain {
   readonly position: number;
   /** The position of the last fallback model. */
   readonly last: number;
-  readonly at: (position: number) => Promise<BaseChatModel>;
-  readonly named: (name: string) => Promise<BaseChatModel>;
-  /** The dialect that the options give to a model. Undefined: its own. */
-  readonly dialectAt: (position: number) => DialectName | undefined;
-  /** A name for clients. */
-  readonly nameOf: (model: BaseChatModel, position?: number) => string;
+  readonly at: (position: number) => GivenModel;
+  /** Contract: makes each model once. Rejects with a clear error. */
+  readonly make: (given: GivenModel) => Promise<BaseChatModel>;
+  /** The dialect that the options give to the run's own model. */
+  readonly ownDialect: DialectName | undefined;
 }
 
-/** @param dialect The dialect of the models that are not fallback models. Undefined: each has its own. */
+/**
+ * The models for one step of a turn.
+ *
+ * @param name The model that the run names. Undefined: that of the graph.
+ */
 export function modelChain(
-  models: Models,
-  dialect: DialectName | undefined,
+  { model, fallbackModels, dialect }: Settings,
+  make: ModelChain["make"],
   turn: Turn,
-  { model: name }: RunContext,
+  name: string | undefined,
 ): ModelChain {
+  const made = new Map<GivenModel, Promise<BaseChatModel>>();
+  const last = fallbackModels.length;
   return {
-    position: Math.min(positionIn(turn, name), models.last),
-    last: models.last,
-    at: (position) => models.resolve(name, position),
-    named: (other) => models.resolve(other),
-    dialectAt: (position) => (position === 0 ? dialect : undefined),
-    nameOf: (model, position) =>
-      (position === undefined ? undefined : models.nameAt(name, position)) ??
-      displayNameOf(model) ??
-      "a model without a name",
+    position: Math.min(positionIn(turn, name), last),
+    last,
+    at: (position) => (position === 0 ? name : fallbackModels[position - 1]) ?? model,
+    make: (given) => {
+      const making = made.get(given) ?? make(given);
+      made.set(given, making);
+      return making;
+    },
+    ownDialect: dialect,
   };
 }
 
+/** The dialect that the options give to a model. Undefined: its own. */
+export function dialectAt(position: number, { ownDialect }: ModelChain): DialectName | undefined {
+  return position === 0 ? ownDialect : undefined;
+}
+
+/** A name for clients. */
+export function nameOf(given: GivenModel, model: BaseChatModel): string {
+  return typeof given === "string" ? given : (displayNameOf(model) ?? "a model without a name");
+}
+
 /** The position of the model that a turn has come to. A run of the turn that names another model begins with that. */
-export function positionIn({ fallback }: Turn, name: string | undefined): number {
+function positionIn({ fallback }: Turn, name: string | undefined): number {
   return fallback !== undefined && fallback.instead === name ? fallback.position : 0;
 }
 
-/** The turn after a model has responded. */
-export function withPosition(turn: Turn, { model }: RunContext, position: number): Turn {
-  if (position === positionIn(turn, model)) return turn;
-  return { ...turn, fallback: { position, ...(model !== undefined && { instead: model }) } };
+/** The turn after the model of this position has responded. */
+export function withPosition(turn: Turn, name: string | undefined, position: number): Turn {
+  if (position === positionIn(turn, name)) return turn;
+  return { ...turn, fallback: { position, ...(name !== undefined && { instead: name }) } };
 }

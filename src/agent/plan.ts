@@ -1,18 +1,23 @@
-/** What a graph is made of: all that follows from the options, resolved once and held by the graph. */
+/**
+ * What follows from the options of a graph, from the `context` of a run, and from the state that a step of the model
+ * finds. Each is read in one place, once.
+ */
 
 import type { BaseChatModel, BindToolsInput } from "@langchain/core/language_models/chat_models";
 import type { StructuredToolInterface } from "@langchain/core/tools";
+import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { InvalidSettingError } from "../errors.js";
 import type { SummaryPolicy } from "../history/plan-summary.js";
 import { countTextTokens } from "../history/size.js";
+import type { DialectName } from "../providers/dialects.js";
 import { checkProviderTools, withProviderTools } from "../providers/models/tools.js";
 import { type OwnState, readStateSchema } from "../threads/own-state.js";
-import { type SummaryWording, summaryWording } from "../threads/summary.js";
+import { type AgentState, turnOf } from "../threads/state.js";
 import { budgetFor, compactionOf, countToolTokens } from "../threads/summary-settings.js";
 import { type CallPolicy, createCallPolicy } from "./approval-rules.js";
 import { type FormatPlan, formatTools, readResponseFormat } from "./format/response-format.js";
 import { type MiddlewareByKind, sortMiddleware } from "./middleware/middleware.js";
-import { type Models, prepareModels, type ResolveModel } from "./models.js";
+import { assertChoosable, checkModels, dialectAt, type ModelChain, makeModel, modelChain } from "./models.js";
 import {
   checkAllowedSettings,
   type OwnContext,
@@ -22,7 +27,7 @@ import {
   settingsInRun,
 } from "./settings/run-context.js";
 import { resolveSettings, type Settings, type SettingsOptions } from "./settings/settings.js";
-import { checkTools, readToolChoice, returnsDirectly, toolName } from "./settings/tools.js";
+import { checkTools, readToolChoice, toolName } from "./settings/tools.js";
 
 export interface AgentPlan {
   /** The options with their defaults. */
@@ -31,18 +36,15 @@ export interface AgentPlan {
   readonly tools: ReadonlyMap<string, StructuredToolInterface>;
   /** The tools that the model is offered: those of the graph, of the caller and of the provider. */
   readonly offered: readonly BindToolsInput[];
-  /** The names that `toolChoice` can require. */
+  /** The names that `toolChoice` can require: those of the offered tools and of the response format. */
   readonly requirableNames: readonly string[];
-  /** The names of the tools whose results end the run. */
-  readonly returnDirect: ReadonlySet<string>;
+  /** The tokens of the schemas of all these tools. */
+  readonly toolTokens: number;
   readonly callPolicy: CallPolicy;
   /** The format of the final response. Undefined: a text. */
   readonly formatPlan: FormatPlan | undefined;
-  readonly models: Models;
-  /** The model that writes the summaries of a run that names this model. */
-  readonly resolveSummaryModel: ResolveModel;
-  readonly summaryPolicy: SummaryPolicyOf;
-  readonly summaryWording: SummaryWording;
+  /** Contract: makes a model with the tools that its provider runs. Rejects with a clear error. */
+  readonly makeModel: ModelChain["make"];
   /** The graph's own middleware. It goes around that of a run. */
   readonly middleware: MiddlewareByKind;
   readonly ownState: OwnState;
@@ -54,20 +56,15 @@ export function planAgent(options: SettingsOptions): AgentPlan {
   const settings = resolveSettings(options);
   const formatPlan = readResponseFormat(settings.responseFormat);
   const ofFormat = formatPlan === undefined ? [] : formatTools(formatPlan);
-  const { tools, additionalTools, providerTools } = checkTools(
-    settings.tools,
-    settings.additionalTools,
-    ofFormat,
-  );
+  const { tools, additionalTools, providerTools } = checkTools(settings, ofFormat);
   const offered = [...tools, ...additionalTools, ...providerTools];
-  const requirableNames = [...offered, ...ofFormat].map(toolName).filter((name) => name !== "");
+  const known = [...offered, ...ofFormat];
+  const requirableNames = known.map(toolName).filter((name) => name !== "");
   readToolChoice(settings.toolChoice, requirableNames);
   const middleware = sortMiddleware(settings.middleware);
-  const { model, models: others, fallbackModels: fallbacks, summaryModel, createModel } = settings;
-  const given = prepareModels("model", { model, others, fallbacks }, createModel);
-  checkProviderTools(providerTools, [model, ...others, ...fallbacks]);
-  const resolve: ResolveModel = async (name, position) =>
-    withProviderTools(await given.resolve(name, position), providerTools);
+  checkModels(settings);
+  const { model, models, fallbackModels, createModel } = settings;
+  checkProviderTools(providerTools, [model, ...models, ...fallbackModels]);
   const ownState = readStateSchema(settings.stateSchema);
   if (formatPlan !== undefined && ownState.keys.includes("structuredResponse"))
     throw InvalidSettingError.expected(
@@ -75,36 +72,24 @@ export function planAgent(options: SettingsOptions): AgentPlan {
       "without `structuredResponse`, which is the key of `responseFormat`",
       settings.stateSchema,
     );
-  const ownContext = readContextSchema(settings.contextSchema, settings);
   checkAllowedSettings(settings.allowedSettings);
-  const summarizer =
-    summaryModel === undefined
-      ? undefined
-      : prepareModels("summaryModel", { model: summaryModel }, createModel);
-  const names = tools.map(toolName);
   return {
     settings,
     tools: new Map(tools.map((tool) => [tool.name, tool])),
     offered,
     requirableNames,
-    returnDirect: new Set(tools.filter(returnsDirectly).map(toolName)),
+    toolTokens: countToolTokens(known),
     callPolicy: createCallPolicy({
       autoInvoke: settings.autoInvoke,
-      toolNames: names,
+      toolNames: tools.map(toolName),
       additionalNames: additionalTools.map(toolName),
       requireApproval: settings.requireApproval,
     }),
     formatPlan,
-    models: { ...given, resolve },
-    resolveSummaryModel: summarizer === undefined ? resolve : () => summarizer.resolve(undefined),
-    summaryPolicy: createSummaryPolicy(settings, [...offered, ...ofFormat], resolve),
-    summaryWording: summaryWording(settings.summaryLanguage, {
-      heading: settings.summaryHeading,
-      instructions: settings.summaryPrompt,
-    }),
+    makeModel: async (given) => withProviderTools(await makeModel(given, createModel), providerTools),
     middleware,
     ownState,
-    ownContext,
+    ownContext: readContextSchema(settings.contextSchema, settings),
   };
 }
 
@@ -114,63 +99,57 @@ export function planAgent(options: SettingsOptions): AgentPlan {
  *
  * @throws InvalidSettingError for an invalid context.
  */
-export function readSettingsOfRun(
-  { settings, ownContext, models, requirableNames }: AgentPlan,
+export function planRun(
+  { settings, ownContext, requirableNames }: AgentPlan,
   context: unknown,
   isSubgraph: boolean,
 ): RunContext {
-  const chosen = readRunContext(context, {
-    limits: settings,
-    allowed: settings.allowedSettings,
-    ownKeys: ownContext.keys,
-    ignoresUnknown: isSubgraph,
-  });
-  models.check(chosen.model);
+  const chosen = readRunContext(context, settings, ownContext.keys, isSubgraph);
+  assertChoosable(chosen.model, settings);
   if (chosen.toolChoice !== undefined) readToolChoice(chosen.toolChoice, requirableNames);
   return chosen;
 }
 
-/**
- * Contract: never rejects. Resolves to the same policy at each step of a run, unless the model refuses a request as too
- * long. Then the limit gets smaller. A position above 0 is that of the fallback model that the turn has come to.
- */
-type SummaryPolicyOf = (context: RunContext, position?: number) => Promise<SummaryPolicy>;
-
-/** Makes the policy of a run from its context and the settings of its graph. The context has precedence. */
-export function createSummaryPolicy(
-  settings: Settings,
-  tools: readonly BindToolsInput[],
-  resolveModel: ResolveModel,
-): SummaryPolicyOf {
-  const toolTokens = countToolTokens(tools);
-  const modelOf = rememberModels(resolveModel);
-  return async (context, position = 0) => {
-    const chosen = settingsInRun(settings, context);
-    const model = await modelOf(context.model, position);
-    return {
-      maxTokens: budgetFor(model, chosen.maxTokensBeforeSummary),
-      maxMessages: chosen.maxMessagesBeforeSummary,
-      messagesToKeep: chosen.messagesToKeep,
-      // `messagesToKeep` and `tokensToKeep` exclude each other, so both come from the same source.
-      tokensToKeep: context.messagesToKeep === undefined ? chosen.tokensToKeep : context.tokensToKeep,
-      maxToolCalls: chosen.maxToolCallsFromHistory,
-      compactedAt: compactionOf(model, position === 0 ? settings.dialect : undefined),
-      toolTokens,
-      promptTokens: countTextTokens(chosen.systemPrompt ?? ""),
-    };
-  };
+/** One step of the model, or a summary for it. */
+export interface ModelStep {
+  readonly plan: AgentPlan;
+  readonly state: AgentState;
+  readonly config: LangGraphRunnableConfig<RunContext>;
+  /** The settings of the run. */
+  readonly settings: Settings;
+  readonly models: ModelChain;
+  readonly policy: SummaryPolicy;
 }
 
-/** Remembers each model, so that it is not made at each step only to read its input window. */
-function rememberModels(
-  resolveModel: ResolveModel,
-): (name: string | undefined, position: number) => Promise<BaseChatModel | undefined> {
-  const known = new Map<string | number | undefined, BaseChatModel>();
-  return async (name, position) => {
-    const key = position === 0 ? name : position;
-    // If the model cannot be made, the model node reports it when it asks the model.
-    const model = known.get(key) ?? (await resolveModel(name, position).catch(() => undefined));
-    if (model !== undefined) known.set(key, model);
-    return model;
+export async function planStep(
+  plan: AgentPlan,
+  state: AgentState,
+  config: LangGraphRunnableConfig<RunContext>,
+): Promise<ModelStep> {
+  const { context = {} } = config;
+  const settings = settingsInRun(plan.settings, context);
+  const models = modelChain(settings, plan.makeModel, turnOf(state), context.model);
+  // If the model cannot be made, the request that follows says why.
+  const model = await models.make(models.at(models.position)).catch(() => undefined);
+  const policy = summaryPolicy(settings, model, dialectAt(models.position, models), plan.toolTokens);
+  return { plan, state, config, settings, models, policy };
+}
+
+/** When a history is summarised. The limit gets smaller if the model refuses a request as too long. */
+export function summaryPolicy(
+  settings: Settings,
+  model: BaseChatModel | undefined,
+  dialect: DialectName | undefined,
+  toolTokens: number,
+): SummaryPolicy {
+  return {
+    maxTokens: budgetFor(model, settings.maxTokensBeforeSummary),
+    maxMessages: settings.maxMessagesBeforeSummary,
+    messagesToKeep: settings.messagesToKeep,
+    tokensToKeep: settings.tokensToKeep,
+    maxToolCalls: settings.maxToolCallsFromHistory,
+    compactedAt: compactionOf(model, dialect),
+    toolTokens,
+    promptTokens: countTextTokens(settings.systemPrompt ?? ""),
   };
 }

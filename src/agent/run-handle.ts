@@ -31,18 +31,12 @@ export class RunHandle {
   readonly inputs: RunInputs;
   readonly record = new RunRecord();
   readonly running = new RunningCalls<ToolsUpdate>();
-  #limitCalls: LimitFunction | undefined;
+  /** Runs a tool call when fewer than `maxConcurrency` of the run are running. */
+  readonly limitCall: LimitFunction;
 
   constructor(inputs: RunInputs) {
     this.inputs = inputs;
-  }
-
-  /** Runs a tool call when fewer than `maxConcurrency` of the run are running. */
-  limitCall<Result>(call: () => Promise<Result>): Promise<Result> {
-    const { maxConcurrency } = this.inputs;
-    if (maxConcurrency === Number.POSITIVE_INFINITY) return call();
-    this.#limitCalls ??= pLimit(maxConcurrency);
-    return this.#limitCalls(call);
+    this.limitCall = pLimit(inputs.maxConcurrency);
   }
 
   get [RUN_HANDLE](): true {
@@ -55,8 +49,8 @@ export class RunHandle {
 }
 
 /** The handle in a config; undefined outside the runs of an agent graph. */
-export function runHandleOf(config: RunnableConfig): RunHandle | undefined {
-  const handle: unknown = config.configurable?.[HANDLE_KEY];
+export function runHandleOf({ configurable }: RunnableConfig): RunHandle | undefined {
+  const handle: unknown = configurable?.[HANDLE_KEY];
   return isRunHandle(handle) ? handle : undefined;
 }
 
@@ -64,7 +58,7 @@ function isRunHandle(value: unknown): value is RunHandle {
   return isRecord(value) && RUN_HANDLE in value;
 }
 
-/** The run of a task. A function that is called outside a run has one of its own, which nobody reads. */
+/** The run of a task. A route that an update of the state calls has one of its own, which nobody reads. */
 export function runOf(config: RunnableConfig): RunHandle {
   return (
     runHandleOf(config) ??
@@ -73,6 +67,7 @@ export function runOf(config: RunnableConfig): RunHandle {
       bag: { metadata: {} },
       middleware: { agent: [], chat: [], function: [] },
       checkpoints: checkpointsOf(undefined),
+      late: undefined,
       ownState: NO_OWN_STATE,
       maxConcurrency: Number.POSITIVE_INFINITY,
       isInTool: false,
@@ -107,15 +102,9 @@ export function scopeOf(config: ScopeConfig): RunScope {
   };
 }
 
-/**
- * Ends the run with an error, which the run's caller gets. The first error wins.
- *
- * @throws The error, outside a run.
- */
+/** Ends the run with an error, which the run's caller gets. The first error wins. */
 export function noteFailure(error: unknown, config: RunnableConfig): void {
-  const handle = runHandleOf(config);
-  if (handle === undefined) throw error;
-  handle.record.failure ??= { error };
+  runOf(config).record.failure ??= { error };
 }
 
 /** What a call has written, with its task. */
@@ -126,18 +115,14 @@ export interface AnsweredCall<Update> {
 
 /** The writes of the calls that a run runs at the same time. */
 class RunningCalls<Update> {
-  #step: number | undefined;
-  #calls: Promise<AnsweredCall<Update>>[] = [];
-
   /** The superstep of the calls; undefined before the first one. */
-  get step(): number | undefined {
-    return this.#step;
-  }
+  step: number | undefined;
+  #calls: Promise<AnsweredCall<Update>>[] = [];
 
   /** Called at the beginning of a call. */
   add(task: ToolTask, update: Promise<Update>, step: number | undefined): void {
-    if (this.#step !== step) this.#calls = [];
-    this.#step = step;
+    if (this.step !== step) this.#calls = [];
+    this.step = step;
     const answered = update.then((value) => ({ task, update: value }));
     answered.catch(() => {});
     this.#calls.push(answered);
@@ -182,29 +167,19 @@ export class RunRecord {
   failure: { readonly error: unknown } | undefined;
   /** The structured response of the run, if it has one. */
   structuredResponse: unknown;
-  #firstStep: number | undefined;
+  /** The run's first superstep. LangGraph counts steps over the whole thread. */
+  firstStep: number | undefined;
   #last: LastStep | undefined;
   /** The history, once it was computed. */
   #reduced: readonly BaseMessage[] | undefined;
 
-  /** The run's first superstep. LangGraph counts steps over the whole thread. */
-  get firstStep(): number | undefined {
-    return this.#firstStep;
-  }
-
-  /** Called by each task. All tasks of one superstep begin with the same history, so the first call is enough. */
+  /**
+   * Called by each task, and by the route from START, which has no superstep, because a run can end there. All tasks of
+   * one superstep begin with the same state, so the first call is enough.
+   */
   beginStep(step: number | undefined, state: BeginningState | undefined): void {
-    this.#firstStep ??= step;
-    if (state !== undefined && (this.#last === undefined || this.#last.step !== step))
-      this.#begin(step, state);
-  }
-
-  /** Called before the first superstep, because a run can end without one. The history includes the input. */
-  beginRun(state: BeginningState): void {
-    this.#begin(undefined, state);
-  }
-
-  #begin(step: number | undefined, state: BeginningState): void {
+    this.firstStep ??= step;
+    if (state === undefined || (this.#last !== undefined && this.#last.step === step)) return;
     this.#last = { step, state, updates: [] };
     this.#reduced = undefined;
   }
@@ -248,7 +223,7 @@ export class RunRecord {
 }
 
 /** What a run was started with. Nothing here changes during the run; its progress is in its `RunRecord`. */
-interface RunInputs {
+export interface RunInputs {
   /** The input that LangGraph gets. */
   readonly input: unknown;
   /** Shared by all middleware of the run. */
@@ -257,7 +232,7 @@ interface RunInputs {
   /** The checkpoint that the run began on. */
   readonly checkpoints: WatchedCheckpoints;
   /** The results that came after the run that had asked for them. Undefined: no later run sees the thread. */
-  readonly late?: LateResults | undefined;
+  readonly late: LateResults | undefined;
   /** The own keys of the state. */
   readonly ownState: OwnState;
   /** Messages that a middleware set. Undefined: the model is asked. */

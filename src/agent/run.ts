@@ -13,7 +13,7 @@ import { isPlaceholder } from "../history/result.js";
 import { checkSettings, countFrom } from "../shared/check-settings.js";
 import { toJson } from "../shared/json.js";
 import { isRecord } from "../shared/values.js";
-import { archiveIn, type ThreadArchive } from "../threads/archive.js";
+import { archiveIn } from "../threads/archive.js";
 import { readUpdate } from "../threads/commands.js";
 import { type AgentEvent, followSpans, withGraphType } from "../threads/events.js";
 import { clearInbox } from "../threads/inbox.js";
@@ -31,21 +31,12 @@ import { historyIn, keysIn, walkBack } from "../threads/leftovers.js";
 import { defaultsOf } from "../threads/own-state.js";
 import type { WatchedCheckpointer } from "../threads/run-saver.js";
 import { missingCheckpointer, missingStore, threadIdOf } from "../threads/stores.js";
-import {
-  admitInput,
-  assertRunInput,
-  idsInInput,
-  messagesOfInput,
-  type ReadThread,
-  type RunInput,
-  readRunInput,
-  withMessages,
-} from "./client.js";
-import { agentHook, type RunBag } from "./middleware/contexts.js";
+import { admitInput, idsInInput, messagesOfInput, type ReadThread, withMessages } from "./client.js";
+import { agentHook } from "./middleware/contexts.js";
 import type { MiddlewareByKind } from "./middleware/middleware.js";
-import { type GivenMessages, runAgentMiddleware } from "./middleware/run.js";
-import { type AgentPlan, readSettingsOfRun } from "./plan.js";
-import { RunHandle, type RunRecord, runHandleOf, scopeOf } from "./run-handle.js";
+import { runAgentMiddleware } from "./middleware/run.js";
+import { type AgentPlan, planRun } from "./plan.js";
+import { RunHandle, type RunInputs, type RunRecord, runHandleOf } from "./run-handle.js";
 import { type RunContext, withoutSettings } from "./settings/run-context.js";
 import { lateResultIn } from "./tools.js";
 
@@ -86,42 +77,57 @@ export function runAgent<Chunk>(run: AgentRun<Chunk>): AsyncGenerator<Chunk> {
   return isHeard ? publishingEnd(chunks, run.options.signal) : chunks;
 }
 
-/** The story of a run: it is admitted, prepared, and loops through the graph, alone or inside agent middleware. */
+/** The story of a run: it is admitted, and loops through the graph, alone or inside agent middleware. */
 async function* execute<Chunk>(run: AgentRun<Chunk>): AsyncGenerator<Chunk> {
   await followSpans();
   const admitted = await admit(run);
-  const ready = await prepare(run, admitted);
   if (run.middleware.agent.length > 0) {
-    yield* loopInMiddleware(ready);
+    yield* loopInMiddleware(admitted);
     return;
   }
-  const { chunks, record } = loop(ready, { input: ready.input, settings: ready.settings });
+  const { input, settings } = admitted;
+  const { chunks, record } = loop(admitted, { input, settings });
   yield* chunks;
   if (record.failure !== undefined) throw record.failure.error;
 }
 
-/** What was read of the input that the caller passed. */
-interface Admitted extends Pick<RunInput, "endsAfterInput" | "emptyAnswer"> {
-  readonly input: unknown;
+/** A run that can begin. */
+interface AdmittedRun<Chunk> extends AgentRun<Chunk>, Omit<RunInputs, "given" | "structuredResponse"> {
+  readonly isSubgraph: boolean;
+  readonly settings: RunContext;
+  /** The own keys of the context, and what a parent graph passes: it reaches the tools whole. */
+  readonly ownContext: Readonly<Record<string, unknown>>;
   /** Events about the graph and the input, until the first loop takes them. */
   readonly events: AgentEvent[];
 }
 
-/** Checks the input, and that the run has what its graph needs. */
-async function admit(run: AgentRun<unknown>): Promise<Admitted> {
-  const { plan, received, options } = run;
+/** Checks the input, the settings of the run, and that it has what its graph needs. */
+async function admit<Chunk>(run: AgentRun<Chunk>): Promise<AdmittedRun<Chunk>> {
+  const { plan, received, options, readThread, store, watched } = run;
   const isSubgraph = isSubgraphRun(options);
-  assertRunInput(received, isSubgraph);
-  assertServices(run, isSubgraph);
-  const { input, ...kind } = await readRunInput(received, plan.callPolicy.asksHumans, plan.ownState);
+  const usesArchive = plan.settings.coveredMessages === "archive";
+  if (usesArchive && store === undefined) throw missingStore();
+  assertCheckpointer(run, isSubgraph);
+  const archive = usesArchive ? archiveIn({ ...options, store }) : undefined;
+  const admitted = await admitInput(received, plan, { isSubgraph, readThread, archive });
   // The parent graph of a subgraph is no client.
-  if (isSubgraph) return { ...kind, input, events: [...run.startEvents] };
-  const admitted = await admitInput(input, plan, run.readThread, archiveOf(run));
-  const isRetry = await isSentAgain(run, admitted.input);
+  const isRetry = !isSubgraph && (await isSentAgain(run, admitted.input));
+  const maxConcurrency = readMaxConcurrency(options);
+  const settings = planRun(plan, options.context, isSubgraph);
+  const inherited = isSubgraph ? withoutSettings(options.context ?? {}) : {};
   return {
-    ...kind,
+    ...run,
+    ...admitted,
     input: isRetry ? null : admitted.input,
     events: [...run.startEvents, ...admitted.events],
+    isSubgraph,
+    settings,
+    ownContext: { ...inherited, ...(await plan.ownContext.read(options.context)) },
+    maxConcurrency,
+    bag: { metadata: {} },
+    checkpoints: watched.checkpoints,
+    ownState: plan.ownState,
+    isInTool: runHandleOf(options) !== undefined,
   };
 }
 
@@ -179,65 +185,26 @@ async function inputWith(
 /** So many checkpoints are read at most for the input of a retry. */
 const SEARCH = { fate: "applied", most: 1_000 } as const;
 
-/** A run that can begin. */
-interface ReadyRun<Chunk> extends AgentRun<Chunk>, Admitted {
-  readonly isSubgraph: boolean;
-  readonly settings: RunContext;
-  /** The own keys of the context, and what a parent graph passes: it reaches the tools whole. */
-  readonly ownContext: Readonly<Record<string, unknown>>;
-  readonly maxConcurrency: number;
-  /** Shared by all middleware of the run. */
-  readonly bag: RunBag;
-}
-
-/** Reads the settings of the run. */
-async function prepare<Chunk>(run: AgentRun<Chunk>, admitted: Admitted): Promise<ReadyRun<Chunk>> {
-  const { plan, options } = run;
-  const isSubgraph = isSubgraphRun(options);
-  const maxConcurrency = readMaxConcurrency(options);
-  const settings = readSettingsOfRun(plan, options.context, isSubgraph);
-  const inherited = isSubgraph ? withoutSettings(options.context ?? {}) : {};
-  const ownContext = { ...inherited, ...(await plan.ownContext.read(options.context)) };
-  return { ...run, ...admitted, isSubgraph, settings, ownContext, maxConcurrency, bag: { metadata: {} } };
-}
-
-interface Loop {
-  readonly input: unknown;
+interface Loop extends Pick<RunInputs, "input" | "given" | "structuredResponse"> {
   readonly settings: RunContext;
   /** @default the options of the run */
   readonly options?: RunConfig;
-  /** Messages that a middleware set. Undefined: the model is asked. */
-  readonly given?: GivenMessages;
-  /** The structured response of the run whose result a middleware corrects. */
-  readonly structuredResponse?: unknown;
 }
 
 /** Starts the graph. A run with agent middleware does so several times if the middleware changes its result. */
 function loop<Chunk>(
-  run: ReadyRun<Chunk>,
+  run: AdmittedRun<Chunk>,
   { input, settings, options = run.options, given, structuredResponse }: Loop,
 ) {
   const { plan, watched } = run;
-  const resumeValue = isCommand(input) ? input.resume : undefined;
-  watched.restart(savesAtExit(options), resumeValue);
-  const handle = new RunHandle({
-    input,
-    given,
-    structuredResponse,
-    bag: run.bag,
-    middleware: run.middleware,
-    checkpoints: watched.checkpoints,
-    late: run.late,
-    ownState: plan.ownState,
-    maxConcurrency: run.maxConcurrency,
-    isInTool: runHandleOf(run.options) !== undefined,
-    endsAfterInput: run.endsAfterInput,
-    emptyAnswer: run.emptyAnswer,
-  });
+  watched.restart(savesAtExit(options), isCommand(input) ? input.resume : undefined);
+  const handle = new RunHandle({ ...run, input, given, structuredResponse });
   const { record } = handle;
   record.inputEvents.push(...run.events.splice(0));
-  const hasStrictResume = plan.callPolicy.asksHumans;
-  const inner = innerOptions(options, { hasStrictResume, holdsResult: run.middleware.agent.length > 0 });
+  const inner = innerOptions(options, {
+    hasStrictResume: plan.callPolicy.asksHumans,
+    holdsResult: run.middleware.agent.length > 0,
+  });
   const chunks = run.stream(input, {
     ...inner,
     metadata: withGraphType(inner.metadata, run.isSubgraph),
@@ -249,7 +216,7 @@ function loop<Chunk>(
 
 /** At the end of the chunks LangGraph has saved every checkpoint. */
 async function* thenClearInbox<Chunk>(
-  run: ReadyRun<Chunk>,
+  run: AdmittedRun<Chunk>,
   chunks: AsyncGenerator<Chunk>,
   handle: RunHandle,
 ): AsyncGenerator<Chunk> {
@@ -286,7 +253,7 @@ const NOTHING_TO_CONTINUE = " The thread has nothing that could be continued.";
  * thread has their calls, its next run finds the results in the inbox.
  */
 async function reportReturned(
-  { watched, late, options }: ReadyRun<unknown>,
+  { watched, late, options }: AdmittedRun<unknown>,
   { running, inputs }: RunHandle,
   isInThread: boolean,
 ): Promise<void> {
@@ -301,15 +268,17 @@ async function reportReturned(
   }
 }
 
-async function* loopInMiddleware<Chunk>(run: ReadyRun<Chunk>): AsyncGenerator<Chunk> {
-  const { plan, options, input, settings, isSubgraph, watched } = run;
+async function* loopInMiddleware<Chunk>(run: AdmittedRun<Chunk>): AsyncGenerator<Chunk> {
+  const { plan, options, input, settings, isSubgraph, watched, bag } = run;
   const thread = await run.readThread?.();
   let record: RunRecord | undefined;
   let send = (_chunk: Chunk): void => {};
   const parentWriter: unknown = Reflect.get(options, "writer");
   const hook = agentHook({
-    ...scopeOf(options),
-    bag: run.bag,
+    bag,
+    threadId: threadIdOf(options),
+    signal: options.signal,
+    stateKeys: [],
     context: { ...run.ownContext, ...settings },
     store: run.store,
     readState: () => ({
@@ -328,7 +297,7 @@ async function* loopInMiddleware<Chunk>(run: ReadyRun<Chunk>): AsyncGenerator<Ch
     options: { ...settings },
     isStreamed: run.isStreamed,
   });
-  const chosen = () => readSettingsOfRun(plan, hook.fields.options, isSubgraph);
+  const chosen = () => planRun(plan, hook.fields.options, isSubgraph);
   const keepsHistory = watched.checkpointer !== undefined && !isSubgraph;
   yield* runAgentMiddleware<Chunk>(run.middleware.agent, hook, {
     start: () => {
@@ -356,14 +325,6 @@ async function* loopInMiddleware<Chunk>(run: ReadyRun<Chunk>): AsyncGenerator<Ch
   });
 }
 
-function archiveOf({ plan, options, store }: AgentRun<unknown>): ThreadArchive | undefined {
-  return usesArchive(plan) ? archiveIn({ ...options, store }) : undefined;
-}
-
-function usesArchive({ settings }: AgentPlan): boolean {
-  return settings.coveredMessages === "archive";
-}
-
 /** @throws InvalidSettingError for a value that is not a positive integer. */
 function readMaxConcurrency({ maxConcurrency = Number.POSITIVE_INFINITY }: RunConfig): number {
   if (maxConcurrency !== Number.POSITIVE_INFINITY)
@@ -372,22 +333,15 @@ function readMaxConcurrency({ maxConcurrency = Number.POSITIVE_INFINITY }: RunCo
 }
 
 /**
- * Checks that a run has the store and the checkpointer that it needs. This happens when the run begins, because a
- * server or a parent graph can supply them then.
+ * A server or a parent graph can supply the checkpointer when the run begins. A run without a thread on a server has
+ * none, and a parent graph may have none. Such a run works as long as no call needs approval. `dispatchCalls` throws when
+ * a call does.
  *
- * A run without a thread on a server has no checkpointer, and a parent graph may have none. Such a run works as long as
- * no call needs approval. `dispatchCalls` throws when a call does.
- *
- * @throws InvalidSettingError if a store or a checkpointer is missing.
+ * @throws InvalidSettingError if the checkpointer is missing.
  */
-function assertServices({ plan, options, store, watched }: AgentRun<unknown>, isSubgraph: boolean): void {
-  if (usesArchive(plan) && store === undefined) throw missingStore();
-  if (
-    plan.callPolicy.asksHumans &&
-    !isSubgraph &&
-    !isServedRun(options) &&
-    watched.checkpointer === undefined
-  )
+function assertCheckpointer({ plan, options, watched }: AgentRun<unknown>, isSubgraph: boolean): void {
+  const mayBeSupplied = isSubgraph || isServedRun(options);
+  if (plan.callPolicy.asksHumans && !mayBeSupplied && watched.checkpointer === undefined)
     throw missingCheckpointer();
 }
 

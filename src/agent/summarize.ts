@@ -1,35 +1,37 @@
-/** The summarize node, and when a run summarises its history. */
+/** The summarize node. */
 
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
-import type { SummaryPolicy } from "../history/plan-summary.js";
 import { cachesToolChoice } from "../providers/models/tools.js";
-import { type AgentState, type AgentUpdate, turnOf } from "../threads/state.js";
-import { type AskInConversation, summarizeHistory } from "../threads/summary.js";
-import { askModel, type ModelRequest, requestOf } from "./ask-model.js";
-import { positionIn } from "./models.js";
-import type { AgentPlan } from "./plan.js";
+import type { AgentState, AgentUpdate } from "../threads/state.js";
+import { type AskInConversation, summarizeHistory, summaryWording } from "../threads/summary.js";
+import { askModel, requestOf } from "./ask-model.js";
+import { makeModel } from "./models.js";
+import { type AgentPlan, type ModelStep, planStep } from "./plan.js";
 import { runOf } from "./run-handle.js";
-import { type RunContext, settingsInRun } from "./settings/run-context.js";
+import type { RunContext } from "./settings/run-context.js";
 
 export function createSummarizeNode(plan: AgentPlan) {
+  const { summaryModel, summaryLanguage, summaryHeading, summaryPrompt, createModel } = plan.settings;
+  const wording = summaryWording(summaryLanguage, { heading: summaryHeading, instructions: summaryPrompt });
   return async function summarize(
     state: AgentState,
     config: LangGraphRunnableConfig<RunContext>,
   ): Promise<AgentUpdate> {
-    const { summaryTimeoutMs, maxStreamFallbackAttempts, coveredMessages } = plan.settings;
-    const context = config.context ?? {};
-    const position = positionIn(turnOf(state), context.model);
-    const policy = await plan.summaryPolicy(context, position);
+    const step = await planStep(plan, state, config);
+    const { settings, models, policy } = step;
     return summarizeHistory(
       state,
       {
         policy,
-        wording: plan.summaryWording,
-        timeoutMs: summaryTimeoutMs,
-        maxStreamFallbackAttempts,
-        coveredMessages,
-        resolveModel: () => plan.resolveSummaryModel(context.model, position),
-        askInConversation: askerInConversation(plan, state, policy, context),
+        wording,
+        timeoutMs: settings.summaryTimeoutMs,
+        maxStreamFallbackAttempts: settings.maxStreamFallbackAttempts,
+        coveredMessages: settings.coveredMessages,
+        resolveModel: () =>
+          summaryModel === undefined
+            ? models.make(models.at(models.position))
+            : makeModel(summaryModel, createModel),
+        askInConversation: askerInConversation(step),
         tally: runOf(config).record.tally,
       },
       config,
@@ -42,35 +44,30 @@ export function createSummarizeNode(plan: AgentPlan) {
  * before. Undefined if that is not possible: the summary has a model of its own, calls are left out of the input, or
  * the response must have a format.
  */
-function askerInConversation(
-  plan: AgentPlan,
-  state: AgentState,
-  policy: SummaryPolicy,
-  context: RunContext,
-): AskInConversation | undefined {
-  const settings = settingsInRun(plan.settings, context);
-  const { summaryModel, maxToolCallsFromHistory } = settings;
-  if ((summaryModel ?? maxToolCallsFromHistory ?? plan.formatPlan) !== undefined) return undefined;
+function askerInConversation(step: ModelStep): AskInConversation | undefined {
+  const { summaryModel, maxToolCallsFromHistory } = step.settings;
+  if ((summaryModel ?? maxToolCallsFromHistory ?? step.plan.formatPlan) !== undefined) return undefined;
   return async (isShown, question, maxFallbackAttempts, config) => {
-    const usual = requestOf(plan, state, settings, policy, config);
-    const { models, input } = usual;
+    const usual = requestOf(step);
     let isAsked = false;
-    const request: ModelRequest = {
-      ...usual,
-      history: [...state.messages.filter(isShown), question],
-      // Results that are shortened to keep the budget would not be shown to the model.
-      input: { ...input, budget: undefined },
-      models: { ...models, last: models.position },
-      toolChoice: "none",
-      addFormat: (offer, model) => {
-        isAsked = true;
-        const keepsChoice = usual.toolChoice === "auto" && cachesToolChoice(model);
-        return keepsChoice ? { ...offer, toolChoice: "auto" } : offer;
+    const { message, isTerminated } = await askModel(
+      {
+        ...usual,
+        history: [...step.state.messages.filter(isShown), question],
+        // Results that are shortened to keep the budget would not be shown to the model.
+        input: { ...usual.input, budget: undefined },
+        models: { ...step.models, last: step.models.position },
+        toolChoice: "none",
+        addFormat: (offer, model) => {
+          isAsked = true;
+          const keepsChoice = usual.toolChoice === "auto" && cachesToolChoice(model);
+          return keepsChoice ? { ...offer, toolChoice: "auto" } : offer;
+        },
+        maxFallbackAttempts,
+        isSummary: true,
       },
-      maxFallbackAttempts,
-      isSummary: true,
-    };
-    const { message, isTerminated } = await askModel(request, config);
+      config,
+    );
     // What a middleware gives in the place of a response is no summary.
     return isAsked && !isTerminated ? message : undefined;
   };

@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { RunnableConfig } from "@langchain/core/runnables";
-import type { BaseCheckpointSaver, BaseStore } from "@langchain/langgraph";
+import type { BaseStore } from "@langchain/langgraph";
 import { InvalidSettingError, ThreadConflictError } from "../errors.js";
 import { errorMessage } from "../shared/is-error.js";
 import { answered, readAhead, untilAborted } from "../shared/waiting.js";
@@ -20,15 +20,15 @@ import type { ThreadLock } from "../threads/thread-lock.js";
 interface ThreadAccess {
   /** The view through which the thread is read and written. */
   readonly watched: WatchedCheckpointer;
-  /** Contract: does an update when the earlier runs of the thread have ended. */
-  readonly update: <Result>(options: TurnOptions, work: () => Promise<Result>) => Promise<Result>;
-  /** Contract: streams a run when the earlier runs of the thread have ended. */
-  readonly stream: <Chunk>(options: TurnOptions, start: () => AsyncGenerator<Chunk>) => AsyncGenerator<Chunk>;
+  /** The thread whose earlier runs and updates it waits for. Undefined: it waits for none. */
+  readonly queued: Thread | undefined;
 }
 
 /**
  * A run of a subgraph belongs to the run of its parent. LangGraph's server queues the runs of a thread itself. Neither
  * of them waits here, and neither does a run that saves nothing.
+ *
+ * @param messageIds The ids of the messages that the run brings, as far as they are known by now.
  */
 export function accessThread(
   checkpointer: unknown,
@@ -39,16 +39,10 @@ export function accessThread(
   const { signal } = options;
   const threadId = threadIdIn(options);
   if (!isSaver(checkpointer) || threadId === undefined || isSubgraphRun(options) || isServedRun(options))
-    return {
-      watched: viewForRun(saver, { signal }),
-      update: (_, work) => work(),
-      stream: (_, start) => start(),
-    };
-  const thread: Thread = { saver: checkpointer, threadId: String(threadId) };
+    return { watched: viewForRun(saver, { signal }), queued: undefined };
   return {
     watched: viewForRun(saver, { signal, guarded: { threadId, messageIds } }),
-    update: (turn, work) => inTurn(thread, turn, work),
-    stream: (turn, start) => streamInTurn(thread, turn, start),
+    queued: { saver: checkpointer, threadId: String(threadId) },
   };
 }
 
@@ -57,52 +51,44 @@ function threadIdIn({ configurable }: RunnableConfig): string | number | undefin
   return typeof threadId === "string" || typeof threadId === "number" ? threadId : undefined;
 }
 
-/** How a run accesses its thread, and what it can know about the thread. */
-interface WatchedThread<Options> extends Pick<ThreadAccess, "watched" | "stream"> {
-  /** The options to run with. */
-  readonly bound: Options;
-  /** Use it in place of the graph's checkpointer. Undefined: the graph's own one stays. */
-  readonly checkpointer: BaseCheckpointSaver | undefined;
-  /** Makes what keeps late results of the thread. Undefined for a run whose thread no other run continues. */
-  readonly lateResults: (store: BaseStore | undefined) => LateResults | undefined;
-}
-
 /**
- * Watches the checkpointer of a run, which brings messages with these ids. With `checkpointer: true`, a subgraph has a
- * memory of its own, which it saves with the checkpointer of its parent. So that one is watched.
+ * The access of a run, and what it can know about its thread. With `checkpointer: true`, a subgraph has a memory of its
+ * own, which it saves with the checkpointer of its parent. So that one is watched.
  */
 export function watchThread<Options extends RunnableConfig>(
   checkpointer: unknown,
   options: Options,
   messageIds: () => readonly string[],
-): WatchedThread<Options> {
+) {
   const inherits = checkpointer === true && isSubgraphRun(options);
   const own = inherits ? inheritedCheckpointer(options) : checkpointer;
-  const { watched, stream } = accessThread(own, options, messageIds);
+  const { watched, queued } = accessThread(own, options, messageIds);
   const threadId = threadIdIn(options);
-  const lateResults = (store: BaseStore | undefined) => {
-    if (!isSaver(own) || threadId === undefined || (!inherits && isSubgraphRun(options))) return undefined;
-    const { checkpoint_ns, checkpoint_id } = { ...options.configurable };
-    // A graph in a task has a namespace of its own, without the id of the task if it has a memory.
-    const namespace = inherits ? String(checkpoint_ns ?? "").replaceAll(/:[^|]*/g, "") : "";
-    const namesCheckpoint = !inherits && checkpoint_id !== undefined;
-    return lateResultsOf({ saver: own, threadId, namespace, store, namesCheckpoint });
+  return {
+    watched,
+    queued,
+    /** Use it in place of the graph's checkpointer. Undefined: the graph's own one stays. */
+    checkpointer: inherits ? undefined : watched.checkpointer,
+    /** The options to run with. */
+    bound:
+      inherits && watched.checkpointer !== undefined
+        ? withInheritedCheckpointer(options, watched.checkpointer)
+        : options,
+    /** Makes what keeps late results of the thread. Undefined for a run whose thread no other run continues. */
+    lateResults: (store: BaseStore | undefined): LateResults | undefined => {
+      if (!isSaver(own) || threadId === undefined || (!inherits && isSubgraphRun(options))) return undefined;
+      const { checkpoint_ns, checkpoint_id } = { ...options.configurable };
+      // A graph in a task has a namespace of its own, without the id of the task if it has a memory.
+      const namespace = inherits ? String(checkpoint_ns ?? "").replaceAll(/:[^|]*/g, "") : "";
+      const namesCheckpoint = !inherits && checkpoint_id !== undefined;
+      return lateResultsOf({ saver: own, threadId, namespace, store, namesCheckpoint });
+    },
   };
-  if (!inherits || watched.checkpointer === undefined)
-    return { bound: options, watched, checkpointer: watched.checkpointer, stream, lateResults };
-  const bound = withInheritedCheckpointer(options, watched.checkpointer);
-  return { bound, watched, checkpointer: undefined, stream, lateResults };
 }
 
 /*
  * The runs and updates of each thread in this process, one after the other.
  */
-
-/**
- * What happens to a run that starts while another run of its thread goes on. A lock orders the runs of several processes,
- * and those of one process wait for one another before they ask for it.
- */
-type ConcurrentRuns = "enqueue" | "reject" | ThreadLock;
 
 /** A thread of a checkpointer. Two checkpointers can have threads with the same id. */
 interface Thread {
@@ -110,8 +96,12 @@ interface Thread {
   readonly threadId: string;
 }
 
-interface TurnOptions {
-  readonly concurrentRuns: ConcurrentRuns;
+interface QueueOptions {
+  /**
+   * What happens to a run that starts while another run of its thread goes on. A lock orders the runs of several
+   * processes, and those of one process wait for one another before they ask for it.
+   */
+  readonly concurrentRuns: "enqueue" | "reject" | ThreadLock;
   /** Ends the wait. */
   readonly signal?: AbortSignal | undefined;
   /** Called if the lock is lost. An update of the state writes once, and is refused if another process has written. */
@@ -119,46 +109,55 @@ interface TurnOptions {
 }
 
 /** The time in which a run can write to its thread. */
-interface Turn extends Thread {
+interface Slot extends Thread {
   isOver: boolean;
-  /** The turn of the run inside which this one was started. */
-  readonly outer: Turn | undefined;
+  /** The slot of the run inside which this one was started. */
+  readonly outer: Slot | undefined;
 }
 
-/** For each thread, the end of the last turn. A thread without runs has no entry. */
+/** For each thread, the end of the last slot. A thread without runs has no entry. */
 const queues = new WeakMap<object, Map<string, Promise<void>>>();
-const currentTurn = new AsyncLocalStorage<Turn>();
+const currentSlot = new AsyncLocalStorage<Slot>();
 
 /**
- * Does work when all earlier runs and updates of the thread have ended.
+ * Makes an update when all earlier runs and updates of the thread have ended.
  *
- * @throws ThreadConflictError if the thread is busy and the work cannot wait, or the reason of an abort.
+ * @throws ThreadConflictError if the thread is busy and the update cannot wait, or the reason of an abort.
  */
-async function inTurn<Result>(
-  thread: Thread,
-  options: TurnOptions,
-  work: () => Promise<Result>,
+export async function updateInQueue<Result>(
+  thread: Thread | undefined,
+  options: QueueOptions,
+  update: () => Promise<Result>,
 ): Promise<Result> {
-  const { turn, end } = await takeTurn(thread, options);
+  if (thread === undefined) return update();
+  const { slot, end } = await takeSlot(thread, options);
   try {
-    return await currentTurn.run(turn, work);
+    return await currentSlot.run(slot, update);
   } finally {
     await end();
   }
 }
 
 /**
- * Streams a run when all earlier runs and updates of the thread have ended. The turn ends with the run, although a
+ * Streams a run when all earlier runs and updates of the thread have ended. The slot ends with the run, although a
  * caller may stop reading before.
  *
  * @throws ThreadConflictError if the thread is busy and the run cannot wait, or the reason of an abort.
  */
-async function* streamInTurn<Chunk>(
-  thread: Thread,
-  options: TurnOptions,
+export function streamInQueue<Chunk>(
+  thread: Thread | undefined,
+  options: QueueOptions,
   start: () => AsyncGenerator<Chunk>,
 ): AsyncGenerator<Chunk> {
-  const { turn, end } = await takeTurn(thread, options);
+  return thread === undefined ? start() : streamInSlot(thread, options, start);
+}
+
+async function* streamInSlot<Chunk>(
+  thread: Thread,
+  options: QueueOptions,
+  start: () => AsyncGenerator<Chunk>,
+): AsyncGenerator<Chunk> {
+  const { slot, end } = await takeSlot(thread, options);
   const run = async function* (): AsyncGenerator<Chunk> {
     try {
       yield* start();
@@ -166,25 +165,25 @@ async function* streamInTurn<Chunk>(
       await end();
     }
   };
-  yield* currentTurn.run(turn, () => readAhead(run()));
+  yield* currentSlot.run(slot, () => readAhead(run()));
 }
 
-async function takeTurn(thread: Thread, { concurrentRuns, signal, onLost }: TurnOptions) {
+async function takeSlot(thread: Thread, { concurrentRuns, signal, onLost }: QueueOptions) {
   const { saver, threadId } = thread;
-  const outer = currentTurn.getStore();
-  if (isInsideTurnOf(thread, outer)) throw busy(threadId, WAITS_FOR_ITSELF);
+  const outer = currentSlot.getStore();
+  if (isInsideSlotOf(thread, outer)) throw busy(threadId, WAITS_FOR_ITSELF);
   const queue = queues.get(saver) ?? new Map<string, Promise<void>>();
   queues.set(saver, queue);
   const previous = queue.get(threadId);
   if (previous !== undefined && concurrentRuns === "reject") throw busy(threadId, IS_REFUSED);
-  const turn: Turn = { saver, threadId, isOver: false, outer };
+  const slot: Slot = { ...thread, isOver: false, outer };
   let resolve = () => {};
   const ended = new Promise<void>((done) => {
     resolve = done;
   });
   queue.set(threadId, ended);
   const leaveQueue = (): void => {
-    turn.isOver = true;
+    slot.isOver = true;
     resolve();
     if (queue.get(threadId) === ended) queue.delete(threadId);
   };
@@ -198,14 +197,7 @@ async function takeTurn(thread: Thread, { concurrentRuns, signal, onLost }: Turn
     (previous ?? Promise.resolve()).then(leaveQueue);
     throw error;
   }
-  const end = async (): Promise<void> => {
-    try {
-      await release();
-    } finally {
-      leaveQueue();
-    }
-  };
-  return { turn, end };
+  return { slot, end: async () => Promise.resolve(release()).finally(leaveQueue) };
 }
 
 type Release = Awaited<ReturnType<ThreadLock["acquire"]>>;
@@ -230,10 +222,10 @@ async function acquire(
 }
 
 /** Whether code runs inside a run of the thread: such a run or update would wait for itself for ever. */
-function isInsideTurnOf({ saver, threadId }: Thread, turn: Turn | undefined): boolean {
-  if (turn === undefined) return false;
-  const isSame = !turn.isOver && turn.saver === saver && turn.threadId === threadId;
-  return isSame || isInsideTurnOf({ saver, threadId }, turn.outer);
+function isInsideSlotOf(thread: Thread, slot: Slot | undefined): boolean {
+  if (slot === undefined) return false;
+  const isSame = !slot.isOver && slot.saver === thread.saver && slot.threadId === thread.threadId;
+  return isSame || isInsideSlotOf(thread, slot.outer);
 }
 
 const WAITS_FOR_ITSELF =

@@ -25,7 +25,7 @@ const PER_RUN = [
   "tokensToKeep",
 ] as const;
 
-const limits = resolveSettings({ model: "offline:", maxIterations: 5 });
+const graph = resolveSettings({ model: "offline:", maxIterations: 5 });
 
 describe("The schema of a context", () => {
   const form = z.toJSONSchema(runContextSchema);
@@ -48,24 +48,22 @@ describe("The schema of a context", () => {
 describe("readRunContext", () => {
   it("raises settings that are not limits", () => {
     const raised = { messagesToKeep: 1000, maxTokensBeforeSummary: 1_000_000 };
-    expect(readRunContext(raised, { limits, ignoresUnknown: false })).toEqual(raised);
+    expect(readRunContext(raised, graph, [], false)).toEqual(raised);
   });
 
   it("refuses a setting that is not allowed, and ignores it in a subgraph", () => {
-    const allowed = ["maxIterations"];
+    const strict = { ...graph, allowedSettings: ["maxIterations"] };
     const context = { maxIterations: 2, systemPrompt: "obey me" };
-    expect(() => readRunContext(context, { limits, allowed, ignoresUnknown: false })).toThrow(
+    expect(() => readRunContext(context, strict, [], false)).toThrow(
       "This graph does not let a run choose `systemPrompt`.",
     );
-    expect(readRunContext(context, { limits, allowed, ignoresUnknown: true })).toEqual({ maxIterations: 2 });
+    expect(readRunContext(context, strict, [], true)).toEqual({ maxIterations: 2 });
     expect(() => checkAllowedSettings(["systemPromt"])).toThrow("Did you mean `systemPrompt`?");
   });
 
   it("ignores the settings of a parent graph in a subgraph, and refuses them otherwise", () => {
     const context = { tenant: "a", maxIterations: 2 };
-    expect(readRunContext(context, { limits, ignoresUnknown: true })).toEqual({ maxIterations: 2 });
-    expect(() => readRunContext(context, { limits, ignoresUnknown: false })).toThrow(
-      "Unknown setting `tenant`",
-    );
+    expect(readRunContext(context, graph, [], true)).toEqual({ maxIterations: 2 });
+    expect(() => readRunContext(context, graph, [], false)).toThrow("Unknown setting `tenant`");
   });
 });

@@ -18,13 +18,13 @@ describe("the history that a run ends with", () => {
 
   it("is what a run without a step began with", () => {
     const record = new RunRecord();
-    record.beginRun({ messages: asked });
+    record.beginStep(undefined, { messages: asked });
     expect(record.history).toBe(asked);
   });
 
   it("has what the last step wrote, reduced once", () => {
     const record = new RunRecord();
-    record.beginRun({ messages: [] });
+    record.beginStep(undefined, { messages: [] });
     record.beginStep(3, { messages: asked });
     record.addWrites([{ messages: [answer] }]);
     expect(idsOf(record)).toEqual(["h", "a"]);
@@ -59,7 +59,7 @@ describe("the history that a run ends with", () => {
 describe("the first step of a run", () => {
   it("is that of its first node", () => {
     const record = new RunRecord();
-    record.beginRun({ messages: asked });
+    record.beginStep(undefined, { messages: asked });
     expect(record.firstStep).toBeUndefined();
     record.beginStep(7, { messages: asked });
     record.beginStep(8, { messages: asked });
@@ -71,6 +71,7 @@ const handle = new RunHandle({
   bag: { metadata: {} },
   middleware: { agent: [], chat: [], function: [] },
   input: { messages: [] },
+  late: undefined,
   ownState: NO_OWN_STATE,
   checkpoints: checkpointsOf(undefined),
   maxConcurrency: 1,

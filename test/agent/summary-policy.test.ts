@@ -3,28 +3,27 @@ import { tool } from "@langchain/core/tools";
 import { ChatOpenAI } from "@langchain/openai";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { createSummaryPolicy } from "../../src/agent/plan.js";
+import { planAgent, summaryPolicy } from "../../src/agent/plan.js";
+import { type RunContext, settingsInRun } from "../../src/agent/settings/run-context.js";
 import { resolveSettings, type SettingsOptions } from "../../src/agent/settings/settings.js";
 import { learnWindow } from "../../src/providers/failure/overflow.js";
 import { createModel } from "../../src/providers/models/create-model.js";
 
 const withProfile = (profile: unknown) => ({ profile }) as unknown as BaseChatModel;
 
+/** The policy in a run with this context, which asks this model. */
 const policyFor = (
   options: Partial<SettingsOptions>,
-  resolveModel: (name: string | undefined) => Promise<BaseChatModel> = async () => withProfile({}),
-  tools: Parameters<typeof createSummaryPolicy>[1] = [],
-) => createSummaryPolicy(resolveSettings({ model: "offline:", ...options }), tools, resolveModel);
+  model: BaseChatModel | undefined = withProfile({}),
+  context: RunContext = {},
+) => {
+  const settings = resolveSettings({ model: "offline:", ...options });
+  return summaryPolicy(settingsInRun(settings, context), model, undefined, 0);
+};
 
 describe("The policy of a run", () => {
-  const search = tool(async () => "", {
-    name: "search",
-    description: "Finds things. ".repeat(20),
-    schema: z.object({ text: z.string() }),
-  });
-
-  it("has the defaults of the settings", async () => {
-    expect(await policyFor({})({})).toEqual({
+  it("has the defaults of the settings", () => {
+    expect(policyFor({})).toEqual({
       maxTokens: 0,
       maxMessages: 0,
       messagesToKeep: 20,
@@ -35,28 +34,31 @@ describe("The policy of a run", () => {
     });
   });
 
-  it("counts the schemas of the tools and the system prompt of the graph or the run", async () => {
-    const policyOf = policyFor({ systemPrompt: "x".repeat(400) }, undefined, [search]);
-    expect((await policyOf({})).promptTokens).toBe(100);
-    expect((await policyOf({ systemPrompt: "x".repeat(40) })).promptTokens).toBe(10);
-    expect((await policyOf({})).toolTokens).toBeGreaterThan(70);
-  });
-
-  it("prefers the context of the run to the settings of the graph", async () => {
-    const policyOf = policyFor({ maxTokensBeforeSummary: 900, messagesToKeep: 5 });
-    expect(await policyOf({})).toMatchObject({ maxTokens: 900, messagesToKeep: 5 });
-    expect(await policyOf({ maxTokensBeforeSummary: 0 })).toMatchObject({ maxTokens: 0, messagesToKeep: 5 });
-    expect(await policyOf({ maxTokensBeforeSummary: undefined })).toMatchObject({ maxTokens: 900 });
-  });
-
-  it("keeps as many messages or tokens as the run says, or else as the graph says", async () => {
-    const policyOf = policyFor({ tokensToKeep: 500 });
-    expect(await policyOf({})).toMatchObject({ tokensToKeep: 500 });
-    expect(await policyOf({ messagesToKeep: 3 })).toMatchObject({
-      messagesToKeep: 3,
-      tokensToKeep: undefined,
+  it("counts the schemas of the tools and the system prompt of the graph or the run", () => {
+    const search = tool(async () => "", {
+      name: "search",
+      description: "Finds things. ".repeat(20),
+      schema: z.object({ text: z.string() }),
     });
-    expect(await policyOf({ tokensToKeep: 70 })).toMatchObject({ tokensToKeep: 70 });
+    const options = { systemPrompt: "x".repeat(400) };
+    expect(policyFor(options).promptTokens).toBe(100);
+    expect(policyFor(options, undefined, { systemPrompt: "x".repeat(40) }).promptTokens).toBe(10);
+    expect(planAgent({ model: "offline:", tools: [search] }).toolTokens).toBeGreaterThan(70);
+  });
+
+  it.each<[graph: Partial<SettingsOptions>, run: RunContext, policy: object]>([
+    [{ maxTokensBeforeSummary: 900, messagesToKeep: 5 }, {}, { maxTokens: 900, messagesToKeep: 5 }],
+    [
+      { maxTokensBeforeSummary: 900, messagesToKeep: 5 },
+      { maxTokensBeforeSummary: 0 },
+      { maxTokens: 0, messagesToKeep: 5 },
+    ],
+    [{ maxTokensBeforeSummary: 900 }, { maxTokensBeforeSummary: undefined }, { maxTokens: 900 }],
+    [{ tokensToKeep: 500 }, {}, { tokensToKeep: 500 }],
+    [{ tokensToKeep: 500 }, { messagesToKeep: 3 }, { messagesToKeep: 3, tokensToKeep: undefined }],
+    [{ tokensToKeep: 500 }, { tokensToKeep: 70 }, { tokensToKeep: 70 }],
+  ])("of a graph with %o and a run with %o has %o", (graph, run, policy) => {
+    expect(policyFor(graph, undefined, run)).toMatchObject(policy);
   });
 });
 
@@ -70,22 +72,21 @@ describe("The default token budget", () => {
     ["a window that is not a number", { maxInputTokens: "128000" }, 0],
     ["a profile that is not an object", "large", 0],
     ["no profile", undefined, 0],
-  ])("of a model with %s", async (_title, profile, maxTokens) => {
-    expect(await policyFor({}, async () => withProfile(profile))({})).toMatchObject({ maxTokens });
+  ])("of a model with %s", (_title, profile, maxTokens) => {
+    expect(policyFor({}, withProfile(profile))).toMatchObject({ maxTokens });
   });
 
-  it("is 80 % of the window of a LangChain client", async () => {
+  it("is 80 % of the window of a LangChain client", () => {
     const gpt = new ChatOpenAI({ model: "gpt-4o-mini", apiKey: "sk-none" });
     expect(gpt.profile.maxInputTokens).toBe(128_000);
-    expect(await policyFor({}, async () => gpt)({})).toMatchObject({ maxTokens: 102_400 });
+    expect(policyFor({}, gpt)).toMatchObject({ maxTokens: 102_400 });
   });
 
   it("is none for the offline model, whose window is unknown", async () => {
-    const offline = await createModel("offline:");
-    expect(await policyFor({}, async () => offline)({})).toMatchObject({ maxTokens: 0 });
+    expect(policyFor({}, await createModel("offline:"))).toMatchObject({ maxTokens: 0 });
   });
 
-  it("is 80 % of the window that a refusal taught, if that is the smaller one", async () => {
+  it("is 80 % of the window that a refusal taught, if that is the smaller one", () => {
     for (const [stated, learned, maxTokens] of [
       [undefined, 1000, 800],
       [2000, 1000, 800],
@@ -93,11 +94,11 @@ describe("The default token budget", () => {
     ] as const) {
       const model = withProfile({ maxInputTokens: stated });
       learnWindow(model, learned);
-      expect(await policyFor({}, async () => model)({})).toMatchObject({ maxTokens });
+      expect(policyFor({}, model)).toMatchObject({ maxTokens });
     }
   });
 
-  it("is not what a setting says, but a smaller learned window lowers a setting other than 0", async () => {
+  it("is not what a setting says, but a smaller learned window lowers a setting other than 0", () => {
     const model = withProfile({});
     learnWindow(model, 1000);
     for (const [given, maxTokens] of [
@@ -105,47 +106,11 @@ describe("The default token budget", () => {
       [700, 700],
       [0, 0],
     ] as const)
-      expect(await policyFor({ maxTokensBeforeSummary: given }, async () => model)({})).toMatchObject({
-        maxTokens,
-      });
+      expect(policyFor({ maxTokensBeforeSummary: given }, model)).toMatchObject({ maxTokens });
   });
 
-  it("is that of the model that the run names", async () => {
-    const policyOf = policyFor({}, async (name) =>
-      withProfile({ maxInputTokens: name === undefined ? 1000 : 2000 }),
-    );
-    expect(await policyOf({ model: "openai:other" })).toMatchObject({ maxTokens: 1600 });
-    expect(await policyOf({})).toMatchObject({ maxTokens: 800 });
-  });
-
-  it("is read once for each model", async () => {
-    const made: (string | undefined)[] = [];
-    const policyOf = policyFor({}, async (name) => {
-      made.push(name);
-      return withProfile({});
-    });
-    for (const model of [undefined, "a:b", undefined, "a:b"]) await policyOf({ model });
-    expect(made).toEqual([undefined, "a:b"]);
-  });
-
-  it.each([0, 900])("needs no model if the graph or the run says %i", async (maxTokensBeforeSummary) => {
-    const resolve = async () => expect.unreachable("No model is needed.");
-    expect(await policyFor({ maxTokensBeforeSummary }, resolve)({})).toMatchObject({
-      maxTokens: maxTokensBeforeSummary,
-    });
-    expect(await policyFor({}, resolve)({ maxTokensBeforeSummary })).toMatchObject({
-      maxTokens: maxTokensBeforeSummary,
-    });
-  });
-
-  it("is none while the model cannot be made, and is read once it can", async () => {
-    let isReady = false;
-    const policyOf = policyFor({}, async () => {
-      if (!isReady) throw new Error("The package is missing.");
-      return withProfile({ maxInputTokens: 1000 });
-    });
-    expect(await policyOf({})).toMatchObject({ maxTokens: 0 });
-    isReady = true;
-    expect(await policyOf({})).toMatchObject({ maxTokens: 800 });
+  it.each([0, 900])("needs no model if a setting says %i", (maxTokensBeforeSummary) => {
+    const settings = resolveSettings({ model: "offline:", maxTokensBeforeSummary });
+    expect(summaryPolicy(settings, undefined, undefined, 0).maxTokens).toBe(maxTokensBeforeSummary);
   });
 });

@@ -129,9 +129,9 @@ const GEMINI: readonly Pasted[] = [
 ];
 
 const LONG = "a".repeat(41);
-const inChat = (messages: readonly unknown[], model = "gpt-5") => ({ model, messages });
+const inChat = (messages: unknown, model = "gpt-5") => ({ model, messages });
 const inResponses = (input: unknown) => ({ model: "gpt-5", input });
-const inAnthropic = (messages: readonly unknown[]) => ({
+const inAnthropic = (messages: unknown) => ({
   model: "claude-opus-4-5",
   max_tokens: 100,
   system: "Be brief.",
@@ -143,7 +143,7 @@ const FORMS = [
   ["openai", inChat, checkOpenAI, CHAT],
   ["openai-responses", inResponses, checkResponses, RESPONSES],
   ["anthropic", inAnthropic, checkAnthropic, ANTHROPIC],
-  ["gemini", (contents: readonly unknown[]) => ({ contents }), checkGemini, GEMINI],
+  ["gemini", (contents: unknown) => ({ contents }), checkGemini, GEMINI],
 ] as const;
 
 /** The dialect, and the place and the rule of each reason. */

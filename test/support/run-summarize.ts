@@ -1,17 +1,15 @@
-/** One pass of the summarize node, outside a graph. */
+/** One attempt to summarise a history, outside a graph. */
 
+import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import type { BaseMessage } from "@langchain/core/messages";
 import type { BaseStore, LangGraphRunnableConfig } from "@langchain/langgraph";
-import { type AgentPlan, planAgent } from "../../src/agent/plan.js";
-import type { RunContext } from "../../src/agent/settings/run-context.js";
-import { createSummarizeNode } from "../../src/agent/summarize.js";
 import type { SummaryPolicy } from "../../src/history/plan-summary.js";
 import { coerceMessage } from "../../src/history/read-messages.js";
 import { reduceMessages } from "../../src/history/reducer/reduce-messages.js";
 import { coverageOf } from "../../src/history/summary.js";
 import type { AgentEvent } from "../../src/threads/events.js";
-import type { AgentState, SummaryAttempt } from "../../src/threads/state.js";
-import { summaryWording } from "../../src/threads/summary.js";
+import type { SummaryAttempt } from "../../src/threads/state.js";
+import { type SummaryWording, summarizeHistory, summaryWording } from "../../src/threads/summary.js";
 import type { FunctionModel } from "./function-model.js";
 import { policyOf } from "./long-histories.js";
 
@@ -24,11 +22,12 @@ export interface Pass {
   readonly summaryAttempt: SummaryAttempt | undefined;
 }
 
-interface PassOptions
-  extends Partial<Pick<AgentPlan, "resolveSummaryModel" | "summaryWording">>,
-    Partial<
-      Pick<AgentPlan["settings"], "summaryTimeoutMs" | "maxStreamFallbackAttempts" | "coveredMessages">
-    > {
+interface PassOptions {
+  readonly resolveSummaryModel?: () => Promise<BaseChatModel>;
+  readonly summaryWording?: SummaryWording;
+  readonly summaryTimeoutMs?: number;
+  readonly maxStreamFallbackAttempts?: number;
+  readonly coveredMessages?: "keep" | "archive";
   readonly policy?: Partial<SummaryPolicy>;
   readonly store?: BaseStore;
   readonly threadId?: string;
@@ -46,28 +45,32 @@ export async function summarizeOnce(
     threadId = "thread",
     signal,
     summaryAttempt,
-    resolveSummaryModel = async () => model,
+    resolveSummaryModel: resolveModel = async () => model,
     summaryWording: wording = summaryWording("en", {}),
-    ...settings
+    summaryTimeoutMs: timeoutMs = 1_000,
+    maxStreamFallbackAttempts = 0,
+    coveredMessages = "keep",
   }: PassOptions = {},
 ): Promise<Pass> {
-  const plan = planAgent({ model, summaryModel: model });
-  const node = createSummarizeNode({
-    ...plan,
-    resolveSummaryModel,
-    summaryPolicy: async () => policyOf(policy),
-    summaryWording: wording,
-    settings: { ...plan.settings, summaryTimeoutMs: 1_000, maxStreamFallbackAttempts: 0, ...settings },
-  });
   const events: AgentEvent[] = [];
   const config = {
     configurable: { thread_id: threadId },
     writer: (event: AgentEvent) => events.push(event),
     ...(store && { store }),
     ...(signal && { signal }),
-  } as unknown as LangGraphRunnableConfig<RunContext>;
-  const state: AgentState = { messages: [...messages], summaryAttempt };
-  const update = await node(state, config);
+  } as unknown as LangGraphRunnableConfig;
+  const update = await summarizeHistory(
+    { messages: [...messages], summaryAttempt },
+    {
+      policy: policyOf(policy),
+      wording,
+      timeoutMs,
+      maxStreamFallbackAttempts,
+      coveredMessages,
+      resolveModel,
+    },
+    config,
+  );
   const summary = coerceMessage(update.messages?.[0]);
   return {
     messages: reduceMessages(messages, update.messages ?? []).messages,

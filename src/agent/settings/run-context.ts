@@ -8,7 +8,7 @@ import { didYouMean } from "../../shared/text.js";
 import { describedBy, jsonSchemaOf, type OwnContextSchema, placeIn } from "../../threads/own-state.js";
 import { readWith } from "../../threads/schema.js";
 import { RUN_HELP } from "./run-help.js";
-import { type LoopLimits, type RunSchemas, type RunSettings, SETTINGS, type Settings } from "./settings.js";
+import { type RunSchemas, type RunSettings, SETTINGS, type Settings } from "./settings.js";
 
 /** The `context` of a run: settings for this run only. A setting that is left out has the value of the graph. */
 export interface RunContext extends RunSettings {}
@@ -40,43 +40,36 @@ function titleOf(name: string): string {
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
-interface RunContextOptions {
-  /** The limits of the graph. A run can only lower them. */
-  readonly limits: LoopLimits;
-  /** The settings that a run may choose. @default all */
-  readonly allowed?: readonly string[] | undefined;
-  /** The keys of `contextSchema`. They are not checked here, and left out of the result. */
-  readonly ownKeys?: readonly string[];
-  /** Whether unknown names are ignored instead of refused. */
-  readonly ignoresUnknown: boolean;
-}
-
 /**
  * Reads and checks the `context` of a run.
  *
+ * @param graph The settings of the graph, whose limits a run can only lower.
+ * @param ownKeys The keys of `contextSchema`. They are not checked here, and left out of the result.
+ * @param ignoresUnknown Whether unknown names are ignored instead of refused.
  * @throws InvalidSettingError for an unknown name, one that is not allowed, a value that the setting does not take, or a
  * raised limit.
  */
 export function readRunContext(
   context: unknown,
-  { limits, allowed, ownKeys = [], ignoresUnknown }: RunContextOptions,
+  graph: Settings,
+  ownKeys: readonly string[],
+  ignoresUnknown: boolean,
 ): RunContext {
   if (context === undefined || context === null) return {};
-  const isAllowed = (name: string) => allowed?.includes(name) ?? true;
-  const settings = ignoresUnknown ? pickKnown(context, isAllowed) : context;
+  const isAllowed = (name: string) => graph.allowedSettings?.includes(name) ?? true;
+  const given = ignoresUnknown ? pick(context, (name) => isRunSetting(name) && isAllowed(name)) : context;
   const own = Object.fromEntries(ownKeys.map((key) => [key, ANY_VALUE]));
-  checkSettings(settings, { ...RUN_RULES, ...own }, "context");
-  const chosen = runContextSchema.parse(settings);
-  for (const [name, value] of Object.entries(chosen))
-    if (value !== undefined && !isAllowed(name))
+  checkSettings(given, { ...RUN_RULES, ...own }, "context");
+  const chosen = pick(given, isRunSetting);
+  for (const [name, value] of Object.entries(chosen)) {
+    if (value === undefined) continue;
+    if (!isAllowed(name))
       throw new InvalidSettingError(
         name,
         `This graph does not let a run choose \`${name}\`. Leave it out of the \`context\`.`,
       );
-  const mosts = new Map<string, number>(Object.entries(limits));
-  for (const [name, value] of Object.entries(chosen)) {
-    const most = RUN_RULES[name]?.lowerOnly ? mosts.get(name) : undefined;
-    if (most !== undefined && typeof value === "number" && value > most)
+    const most: unknown = Reflect.get(graph, name);
+    if (RUN_RULES[name]?.lowerOnly && Number(value) > Number(most))
       throw InvalidSettingError.expected(name, `at most ${most}, the limit of this graph`, value);
   }
   return chosen;
@@ -84,22 +77,28 @@ export function readRunContext(
 
 /** The settings in a run: what its context says, else those of its graph. Not the model, which fallback models can replace. */
 export function settingsInRun(settings: Settings, context: RunContext): Settings {
-  const chosen = Object.entries(context).filter(
-    ([name, value]) => value !== undefined && name !== "model" && Object.hasOwn(RUN_RULES, name),
-  );
-  return { ...settings, ...Object.fromEntries(chosen) };
+  // `messagesToKeep` and `tokensToKeep` exclude each other, so both come from the same source.
+  const { messagesToKeep, tokensToKeep } = context;
+  const isChosen = (name: string, value: unknown) =>
+    value !== undefined && name !== "model" && isRunSetting(name);
+  return {
+    ...settings,
+    ...(messagesToKeep !== undefined && { tokensToKeep }),
+    ...pick(context, isChosen),
+  };
 }
 
 /** The keys of a context that are no settings. */
 export function withoutSettings(context: object): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(context).filter(([name]) => !Object.hasOwn(RUN_RULES, name)));
+  return pick(context, (name) => !isRunSetting(name));
 }
 
-function pickKnown(settings: object, isAllowed: (name: string) => boolean): object {
-  const known = Object.entries(settings).filter(
-    ([name]) => Object.hasOwn(RUN_RULES, name) && isAllowed(name),
-  );
-  return Object.fromEntries(known);
+function isRunSetting(name: string): boolean {
+  return Object.hasOwn(RUN_RULES, name);
+}
+
+function pick(values: object, isWanted: (name: string, value: unknown) => boolean): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(values).filter(([name, value]) => isWanted(name, value)));
 }
 
 /**
@@ -111,7 +110,7 @@ export function checkAllowedSettings(
   setting = "allowedSettings",
 ): void {
   for (const name of names ?? [])
-    if (!Object.hasOwn(RUN_RULES, name)) {
+    if (!isRunSetting(name)) {
       const expected = `names of settings that a run can choose (${Object.keys(RUN_RULES).join(", ")})`;
       throw InvalidSettingError.expected(setting, expected, name, didYouMean(name, Object.keys(RUN_RULES)));
     }
@@ -196,8 +195,10 @@ function makeOwnContext(schema: OwnContextSchema, form: Form): OwnContext {
       ...Object.fromEntries(fields),
     }),
     read: async (context) => {
-      const given = pick(Object(context), keys);
-      const outcome = await readWith(schema, given);
+      const outcome = await readWith(
+        schema,
+        pick(Object(context), (name) => keys.includes(name)),
+      );
       if (outcome.kind === "value") return Object(outcome.value);
       const [issue] = outcome.issues;
       const place = placeIn("context", issue);
@@ -207,8 +208,4 @@ function makeOwnContext(schema: OwnContextSchema, form: Form): OwnContext {
       );
     },
   };
-}
-
-function pick(values: object, keys: readonly string[]): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(values).filter(([key]) => keys.includes(key)));
 }

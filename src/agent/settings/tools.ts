@@ -32,41 +32,75 @@ interface Tools {
  * more than 128 tools, or a `replay` in the metadata of a tool that is not known.
  */
 export function checkTools(
-  tools: readonly unknown[],
-  additionalTools: readonly unknown[],
-  formatTools: readonly BindToolsInput[] = [],
+  {
+    tools,
+    additionalTools,
+  }: { readonly tools: readonly unknown[]; readonly additionalTools: readonly unknown[] },
+  formatTools: readonly BindToolsInput[],
 ): Tools {
-  const names = new Set<string>();
   for (const [index, tool] of tools.entries()) {
-    if (isProviderTool(tool)) {
-      if (toolName(tool) !== "") addName(toolName(tool), names);
-      continue;
-    }
-    if (!isTool(tool)) {
-      throw new InvalidToolError(
-        "",
-        `Expected \`tools[${index}]\` to be a LangChain tool with a name and \`invoke\`, or a tool of a provider.${hintAtClass(tool)}${hintAtCaller(tool)}`,
+    if (isTool(tool)) assertReplay(tool);
+    else if (!isProviderTool(tool))
+      throw notATool(
+        `tools[${index}]`,
+        "a LangChain tool with a name and `invoke`, or a tool of a provider",
+        `${hintAtClass(tool)}${hintAtCaller(tool)}`,
       );
-    }
-    addName(tool.name, names);
-    assertReplay(tool);
   }
-  for (const [index, tool] of additionalTools.entries()) {
-    if (!isRecord(tool) || toolName(tool) === "") {
-      throw new InvalidToolError(
-        "",
-        `Expected \`additionalTools[${index}]\` to be a LangChain tool, or a definition in OpenAI's form.`,
-      );
-    }
-    addName(toolName(tool), names);
-  }
-  for (const tool of formatTools) addName(toolName(tool), names);
-  assertCount(names);
-  return {
+  for (const [index, tool] of additionalTools.entries()) assertDefinition(`additionalTools[${index}]`, tool);
+  const checked = {
     tools: tools.filter(isTool),
+    additionalTools: additionalTools as BindToolsInput[],
     providerTools: tools.filter(isProviderTool),
-    additionalTools: additionalTools.filter(isRecord) as BindToolsInput[],
   };
+  assertNames([...checked.tools, ...checked.providerTools, ...checked.additionalTools, ...formatTools]);
+  return checked;
+}
+
+/**
+ * Checks the tools that a chat middleware offers in one call.
+ *
+ * @param known The tools of the graph.
+ * @param formatTools The tools of its response format.
+ * @param mayBeServed Whether function middleware can answer calls of other tools.
+ * @throws InvalidToolError for a tool whose calls nobody can answer, a name that a provider would refuse, a name used
+ * twice, or more than 128 tools.
+ */
+export function checkOffered(
+  tools: unknown,
+  known: readonly BindToolsInput[],
+  formatTools: readonly BindToolsInput[],
+  mayBeServed: boolean,
+): readonly BindToolsInput[] {
+  if (!Array.isArray(tools)) throw InvalidSettingError.expected("context.tools", "a list of tools", tools);
+  const knownNames = new Set(known.map(toolName));
+  for (const [index, tool] of tools.entries()) {
+    if (known.includes(tool)) continue;
+    assertDefinition(`context.tools[${index}]`, tool);
+    const name = toolName(tool);
+    if (mayBeServed || knownNames.has(name)) continue;
+    throw new InvalidToolError(
+      name,
+      `\`context.tools\` has the tool \`${name}\`, which this graph cannot run. Add it to \`tools\` or \`additionalTools\`, or answer its calls in a function middleware.`,
+    );
+  }
+  assertNames([...tools, ...formatTools]);
+  return tools;
+}
+
+function assertDefinition(place: string, tool: unknown): asserts tool is BindToolsInput & object {
+  if (isRecord(tool) && toolName(tool) !== "") return;
+  throw notATool(place, "a LangChain tool, or a definition in OpenAI's form", hintAtClass(tool));
+}
+
+function notATool(place: string, expectation: string, hint: string): InvalidToolError {
+  return new InvalidToolError("", `Expected \`${place}\` to be ${expectation}.${hint}`);
+}
+
+function hintAtCaller(tool: unknown): string {
+  return isRecord(tool) && toolName(tool) !== ""
+    ? " A tool that the caller runs belongs in `additionalTools`."
+    : "";
 }
 
 function assertReplay(tool: StructuredToolInterface): void {
@@ -79,81 +113,29 @@ function assertReplay(tool: StructuredToolInterface): void {
     );
 }
 
-function hintAtCaller(tool: unknown): string {
-  return isRecord(tool) && toolName(tool) !== ""
-    ? " A tool that the caller runs belongs in `additionalTools`."
-    : "";
-}
-
-interface OfferedOptions {
-  readonly mayBeServed: boolean;
-  readonly formatTools?: readonly BindToolsInput[] | undefined;
-}
-
-/**
- * Checks the tools that a chat middleware offers in one call.
- *
- * @param place The name of the list in errors.
- * @param known The tools of the graph.
- * @param options.mayBeServed Whether function middleware can answer calls of other tools.
- * @param options.formatTools The tools of its response format.
- * @throws InvalidToolError for a tool whose calls nobody can answer, a name that a provider would refuse, a name used
- * twice, or more than 128 tools.
- */
-export function checkOffered(
-  place: string,
-  tools: unknown,
-  known: readonly BindToolsInput[],
-  { mayBeServed, formatTools = [] }: OfferedOptions,
-): readonly BindToolsInput[] {
-  if (!Array.isArray(tools)) throw InvalidSettingError.expected(place, "a list of tools", tools);
-  const knownNames = new Set(known.map(toolName));
+/** A tool that the provider runs may have no name. */
+function assertNames(tools: readonly object[]): void {
   const names = new Set<string>();
-  for (const [index, tool] of tools.entries()) {
-    const isKnown = known.includes(tool);
-    // A tool that the provider runs itself has no name.
-    if (isKnown && toolName(tool) === "") continue;
-    if (typeof tool !== "object" || tool === null || toolName(tool) === "") {
-      throw new InvalidToolError(
-        "",
-        `Expected \`${place}[${index}]\` to be a LangChain tool, or a definition in OpenAI's form.${hintAtClass(tool)}`,
-      );
-    }
+  for (const tool of tools) {
     const name = toolName(tool);
-    addName(name, names);
-    if (isKnown || knownNames.has(name) || mayBeServed) continue;
-    throw new InvalidToolError(
-      name,
-      `\`${place}\` has the tool \`${name}\`, which this graph cannot run. Add it to \`tools\` or \`additionalTools\`, or answer its calls in a function middleware.`,
-    );
+    if (name === "" && isProviderTool(tool)) continue;
+    if (!TOOL_NAME.test(name))
+      throw new InvalidToolError(
+        name,
+        `Not every provider accepts the tool name \`${name}\`. A name has 1 to 64 letters, digits, \`_\` and \`-\`, and begins with a letter or \`_\`.`,
+      );
+    if (names.has(name))
+      throw new InvalidToolError(
+        name,
+        `Two tools are named \`${name}\`. The name of a tool call must identify one tool.`,
+      );
+    names.add(name);
   }
-  for (const tool of formatTools) addName(toolName(tool), names);
-  assertCount(names);
-  return tools;
-}
-
-function addName(name: string, names: Set<string>): void {
-  if (!TOOL_NAME.test(name)) {
+  if (names.size > MOST_TOOLS)
     throw new InvalidToolError(
-      name,
-      `Not every provider accepts the tool name \`${name}\`. A name has 1 to 64 letters, digits, \`_\` and \`-\`, and begins with a letter or \`_\`.`,
+      "",
+      `Expected at most ${MOST_TOOLS} tools, got ${names.size}: providers refuse more.`,
     );
-  }
-  if (names.has(name)) {
-    throw new InvalidToolError(
-      name,
-      `Two tools are named \`${name}\`. The name of a tool call must identify one tool.`,
-    );
-  }
-  names.add(name);
-}
-
-function assertCount(names: ReadonlySet<string>): void {
-  if (names.size <= MOST_TOOLS) return;
-  throw new InvalidToolError(
-    "",
-    `Expected at most ${MOST_TOOLS} tools, got ${names.size}: providers refuse more.`,
-  );
 }
 
 /** The name of a tool, or of a definition in OpenAI's form; `""` if it is missing. */
@@ -161,11 +143,6 @@ export function toolName(tool: object): string {
   const definition: unknown = Reflect.get(tool, "function");
   const name: unknown = Reflect.get(isRecord(definition) ? definition : tool, "name");
   return typeof name === "string" ? name : "";
-}
-
-/** Whether the result of the tool is meant for the user, and not for the model. */
-export function returnsDirectly(tool: object): boolean {
-  return Reflect.get(tool, "returnDirect") === true;
 }
 
 function isTool(value: unknown): value is StructuredToolInterface {

@@ -18,7 +18,7 @@ import { reduceMessages } from "../../../src/history/reducer/reduce-messages.js"
 import { createPlaceholder } from "../../../src/history/result.js";
 import { type AgentEvent, createAgentGraph, functionMiddleware } from "../../../src/index.js";
 import { EVENT_CHANNEL } from "../../../src/threads/events.js";
-import { takeLateResults } from "../../../src/threads/late-results.js";
+import { type LateResults, takeLateResults } from "../../../src/threads/late-results.js";
 import { ai, human, messagesIn, result } from "../../support/make-messages.js";
 import { makeTool } from "../../support/make-tool.js";
 import { createProbe } from "../../support/probe-tools.js";
@@ -40,7 +40,18 @@ beforeEach(() => {
 });
 afterEach(() => void unsubscribe(EVENT_CHANNEL, listen));
 
-function createThread(options: Options = {}, probe = createProbe()) {
+type Probe = ReturnType<typeof createProbe>;
+
+/** Aborts a run when this many tools have begun. */
+async function abortRun(probe: Probe, count: number, start: (signal: AbortSignal) => Promise<unknown>) {
+  const controller = new AbortController();
+  const run = start(controller.signal);
+  await probe.hasBegun(count);
+  controller.abort();
+  await expect(run).rejects.toThrow(/abort/i);
+}
+
+function createThread(options: Options = {}, probe: Probe = createProbe()) {
   const saver = options.checkpointer instanceof MemorySaver ? options.checkpointer : new MemorySaver();
   const graph = createAgentGraph({
     model: "offline:",
@@ -49,15 +60,8 @@ function createThread(options: Options = {}, probe = createProbe()) {
     ...options,
   });
   const send = async (text: string, more: object = {}) => graph.invoke(user(text), { ...config, ...more });
-  const abort = async (text = "call deaf") => {
-    const controller = new AbortController();
-    const begun = probe.runs.length + 1;
-    const run = send(text, { signal: controller.signal });
-    await probe.hasBegun(begun);
-    controller.abort();
-    await expect(run).rejects.toThrow(/abort/i);
-    return controller.signal;
-  };
+  const abort = async (text = "call deaf", count = 1) =>
+    abortRun(probe, probe.runs.length + count, (signal) => send(text, { signal }));
   /** Ends the tool, and waits until its result is where it waits. */
   const release = async (count = lateEvents().length + 1) => {
     probe.release();
@@ -197,12 +201,8 @@ describe.each(STORES)("A late result, %s,", (_, options) => {
       requireApproval: { deaf: true },
     });
     await send("call deaf");
-    const controller = new AbortController();
     const resume = new Command({ resume: { decisions: [{ type: "approve" }] } });
-    const run = graph.invoke(resume, { ...config, signal: controller.signal });
-    await probe.hasBegun(1);
-    controller.abort();
-    await expect(run).rejects.toThrow(/abort/i);
+    await abortRun(probe, 1, (signal) => graph.invoke(resume, { ...config, signal }));
     await send("hello");
     await release();
     await send("and now");
@@ -216,11 +216,7 @@ describe.each(STORES)("A late result, %s,", (_, options) => {
       .addNode("child", child)
       .addEdge(START, "child")
       .compile({ checkpointer: new MemorySaver(), ...options() } as object);
-    const controller = new AbortController();
-    const run = parent.invoke(user("call deaf"), { ...config, signal: controller.signal });
-    await probe.hasBegun(1);
-    controller.abort();
-    await expect(run).rejects.toThrow(/abort/i);
+    await abortRun(probe, 1, (signal) => parent.invoke(user("call deaf"), { ...config, signal }));
     probe.release();
     await expect.poll(() => lateEvents().length).toBe(1);
     await turns();
@@ -288,11 +284,7 @@ describe("A late result of another process", () => {
 it("Without a checkpointer the event alone has a late result", async () => {
   const probe = createProbe();
   const graph = createAgentGraph({ model: "offline:", tools: [probe.deaf] });
-  const controller = new AbortController();
-  const run = graph.invoke(user("call deaf"), { signal: controller.signal });
-  await probe.hasBegun(1);
-  controller.abort();
-  await expect(run).rejects.toThrow(/abort/i);
+  await abortRun(probe, 1, (signal) => graph.invoke(user("call deaf"), { signal }));
   probe.release();
   await expect.poll(lateEvents).toHaveLength(1);
   expect(lateEvents()).toMatchObject([
@@ -332,14 +324,18 @@ it("Tools that never end leave no listener behind", async () => {
   expect(lateEvents()).toEqual([]);
 });
 
+/** Where these late results wait. */
+const lateOf = (read: LateResults["read"]): LateResults => ({
+  read,
+  deliver: async () => {},
+  remove: async () => {},
+  namesCheckpoint: false,
+});
+
 it("The result of one of two calls with the same id answers that one", async () => {
   const history = messagesIn("first(c) p1?c hello second(c) p2?c");
-  const late = {
-    deliver: async () => {},
-    read: async () => [{ place: "first:0", result: result("r", "c", "late"), values: [] }],
-    namesCheckpoint: false,
-    remove: async () => {},
-  };
+  const waiting = [{ place: "first:0", result: result("r", "c", "late"), values: [] }];
+  const late = lateOf(async () => waiting);
   const { messages } = await takeLateResults(history, late, {});
   expect(script(reduceMessages(history, messages).messages)[1]).toBe("tool: late");
   expect(reduceMessages(history, messages).messages[4]).toBe(history[4]);
@@ -356,15 +352,10 @@ it.each([
   ["failed", false],
 ] as const)("A call that is closed as %s is looked up in the store: %s", async (cause, isLookedUp) => {
   const searched: boolean[] = [];
-  const late = {
-    deliver: async () => {},
-    read: async (searches: boolean) => {
-      searched.push(searches);
-      return [];
-    },
-    namesCheckpoint: false,
-    remove: async () => {},
-  };
+  const late = lateOf(async (searches) => {
+    searched.push(searches);
+    return [];
+  });
   const call = { kind: "valid", id: "c", name: "t" } as const;
   await takeLateResults([human("h"), ai("a", "c"), createPlaceholder(call, cause, "a:0")], late, {});
   expect(searched).toEqual([isLookedUp]);
@@ -379,12 +370,7 @@ it("Late results write own keys in the order of their calls, whichever tool ende
     result: result(`late-${id}`, id),
     values: [{ note: id }],
   });
-  const late = {
-    namesCheckpoint: false,
-    read: async () => [lateAt("d", 1), lateAt("c", 0)],
-    deliver: async () => {},
-    remove: async () => {},
-  };
+  const late = lateOf(async () => [lateAt("d", 1), lateAt("c", 0)]);
   const { values } = await takeLateResults(messages, late, {});
   expect(values).toEqual([{ note: "c" }, { note: "d" }]);
 });
@@ -466,12 +452,7 @@ it("Results that come together look once for their thread", async () => {
     }
   }
   const thread = createThread({ checkpointer: new Counting() });
-  const controller = new AbortController();
-  const calls = Array.from({ length: 50 }, () => "call deaf").join(", ");
-  const run = thread.send(calls, { signal: controller.signal });
-  await thread.probe.hasBegun(50);
-  controller.abort();
-  await expect(run).rejects.toThrow(/abort/i);
+  await thread.abort(Array.from({ length: 50 }, () => "call deaf").join(", "), 50);
   looks = 0;
   await thread.release(50);
   expect(looks).toBeLessThan(5);
@@ -482,11 +463,7 @@ it("A run of another branch leaves a late result for the branch that has its cal
   await thread.abort("call deaf");
   await thread.send("zero");
   const { config: before } = await thread.graph.getState(config);
-  const controller = new AbortController();
-  const run = thread.send("call deaf", { signal: controller.signal });
-  await thread.probe.hasBegun(2);
-  controller.abort();
-  await run.catch(() => {});
+  await thread.abort("call deaf");
   await thread.send("one");
   const { config: tip } = await thread.graph.getState(config);
   await thread.release(2);

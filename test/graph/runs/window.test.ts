@@ -418,4 +418,21 @@ describe("A model that cannot be made", () => {
     const { values } = await graph.getState(thread);
     expect(values.messages?.slice(-history.length).map(({ id }) => id)).toEqual(history.map(({ id }) => id));
   });
+
+  it("is made once for each step, and its window counts as soon as it can be made", async () => {
+    let made = 0;
+    const summaryModel = shortSummariser();
+    const createModel = async () => {
+      made += 1;
+      if (made === 1) throw new Error("The package is missing.");
+      return new StatedWindowModel(5_000);
+    };
+    const graph = createAgentGraph({ model: "openai:late", createModel, summaryModel });
+    await expect(graph.invoke({ messages: history })).rejects.toThrow("The package is missing.");
+    expect([made, summaryModel.requests.length]).toEqual([1, 0]);
+    await graph.invoke({ messages: history });
+    expect(summaryModel.requests.length).toBeGreaterThan(0);
+    // For the gate, for the summary, and for the request.
+    expect(made).toBe(1 + 3);
+  });
 });
