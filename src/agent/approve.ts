@@ -18,11 +18,10 @@ import {
   refuseAnswer,
 } from "./approval-request.js";
 import type { ApprovalScene, AskedTask } from "./approval-rules.js";
+import { type CallOutcome, finalizeCall } from "./call-result.js";
 import { sendCall } from "./dispatch-calls.js";
-import type { CallOutcome } from "./hand-off.js";
 import type { AgentPlan } from "./plan.js";
 import { runOf } from "./run-handle.js";
-import { finalizeCall } from "./tools.js";
 
 type ApproveCommand = Command<unknown, AgentUpdate, "approve" | "tools" | "model">;
 
@@ -31,7 +30,7 @@ type ApproveCommand = Command<unknown, AgentUpdate, "approve" | "tools" | "model
  * resume all of them with the one value that a client sends. Decided calls are handled at once. Calls without a decision are asked
  * about again in a new interrupt. If one decision is invalid, none is used, and all calls are asked about again.
  */
-export function createApproveNode({ tools, callPolicy: { ruleFor } }: AgentPlan) {
+export function createApproveNode({ tools, settings, callPolicy: { ruleFor } }: AgentPlan) {
   return async function approve(
     { messageId, tasks, problem }: ApprovalTask,
     config: LangGraphRunnableConfig,
@@ -52,7 +51,7 @@ export function createApproveNode({ tools, callPolicy: { ruleFor } }: AgentPlan)
     const results: BaseMessage[] = [];
     const sends: Send<"tools" | "approve", ToolTask | ApprovalTask>[] = [];
     const answerWith = (task: ToolTask, outcome: CallOutcome) =>
-      results.push(finalizeCall(task, outcome, false).result);
+      results.push(finalizeCall(task, outcome, settings).result);
     for (const { task, decision } of decided) {
       const { description: _, ...plain } = task;
       if (decision.type === "approve") sends.push(sendCall(plain, tools, config));
