@@ -4,11 +4,10 @@ import type { BaseChatModel, BindToolsInput } from "@langchain/core/language_mod
 import type { StructuredToolInterface } from "@langchain/core/tools";
 import { InvalidSettingError } from "../errors.js";
 import type { SummaryPolicy } from "../history/plan-summary.js";
-import { countTextTokens } from "../history/size.js";
 import { checkProviderTools, withProviderTools } from "../providers/models/tools.js";
 import { type OwnState, readStateSchema } from "../threads/own-state.js";
 import { type SummaryWording, summaryWording } from "../threads/summary.js";
-import { budgetFor, compactionOf, countToolTokens } from "../threads/summary-settings.js";
+import { countToolTokens, summaryPolicy } from "../threads/summary-settings.js";
 import { type CallPolicy, createCallPolicy } from "./approval-rules.js";
 import { type FormatPlan, formatTools, readResponseFormat } from "./format/response-format.js";
 import { type MiddlewareByKind, sortMiddleware } from "./middleware/middleware.js";
@@ -147,17 +146,10 @@ export function createSummaryPolicy(
   return async (context, position = 0) => {
     const chosen = settingsInRun(settings, context);
     const model = await modelOf(context.model, position);
-    return {
-      maxTokens: budgetFor(model, chosen.maxTokensBeforeSummary),
-      maxMessages: chosen.maxMessagesBeforeSummary,
-      messagesToKeep: chosen.messagesToKeep,
-      // `messagesToKeep` and `tokensToKeep` exclude each other, so both come from the same source.
-      tokensToKeep: context.messagesToKeep === undefined ? chosen.tokensToKeep : context.tokensToKeep,
-      maxToolCalls: chosen.maxToolCallsFromHistory,
-      compactedAt: compactionOf(model, position === 0 ? settings.dialect : undefined),
-      toolTokens,
-      promptTokens: countTextTokens(chosen.systemPrompt ?? ""),
-    };
+    // `messagesToKeep` and `tokensToKeep` exclude each other, so both come from the same source.
+    const tokensToKeep = context.messagesToKeep === undefined ? chosen.tokensToKeep : context.tokensToKeep;
+    const dialect = position === 0 ? settings.dialect : undefined;
+    return summaryPolicy({ ...chosen, tokensToKeep }, model, dialect, toolTokens);
   };
 }
 
