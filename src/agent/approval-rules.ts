@@ -1,15 +1,16 @@
 /** Which tool calls wait for a human's approval, and how the human is asked. */
 
-import type { BaseMessage, ToolCall } from "@langchain/core/messages";
+import type { AIMessage, BaseMessage, ToolCall } from "@langchain/core/messages";
 import { type JSONSchema, toJsonSchema } from "@langchain/core/utils/json_schema";
 import { isInteropZodSchema } from "@langchain/core/utils/types";
-import type { Runtime } from "@langchain/langgraph";
+import type { LangGraphRunnableConfig, Runtime } from "@langchain/langgraph";
 import { z } from "zod/v4";
 import { InvalidSettingError } from "../errors.js";
 import { aFunction, checkSettings, type Rule, type Rules } from "../shared/check-settings.js";
 import { didYouMean } from "../shared/text.js";
 import { isPlainObject } from "../shared/values.js";
 import type { ToolTask } from "../threads/langgraph/read-checkpoints.js";
+import { type AgentState, isPrivateChannel } from "../threads/state.js";
 
 /** A tool call as a predicate sees it. */
 export interface ApprovalCall {
@@ -262,4 +263,29 @@ async function askByRule(
 function decided(place: string, answer: unknown): boolean {
   if (typeof answer === "boolean") return answer;
   throw InvalidSettingError.expected(place, "a function that returns true or false", answer);
+}
+
+/** What the functions of an approval rule see: the state with the response in it, and the run. */
+export function approvalScene(
+  state: AgentState,
+  message: AIMessage,
+  config: LangGraphRunnableConfig,
+): ApprovalScene {
+  const shown = Object.entries(state).filter(([name, value]) => !isPrivateChannel(name, value));
+  const { context, store, writer, signal, configurable } = config;
+  return {
+    state: { ...Object.fromEntries(shown), messages: [...state.messages, message] },
+    runtime: {
+      context,
+      ...(store !== undefined && { store }),
+      ...(writer !== undefined && { writer }),
+      ...(signal !== undefined && { signal }),
+      ...(configurable !== undefined && { configurable: publicFields(configurable) }),
+    },
+  };
+}
+
+/** LangGraph keeps its own objects under names that begin with `__`, as does the run handle. */
+function publicFields(configurable: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(configurable).filter(([name]) => !name.startsWith("__")));
 }

@@ -1,12 +1,12 @@
 /** The approve node: asks a human about the calls of a batch. */
 
-import type { AIMessage, BaseMessage } from "@langchain/core/messages";
+import type { BaseMessage } from "@langchain/core/messages";
 import { Command, interrupt, type LangGraphRunnableConfig, Send } from "@langchain/langgraph";
 import { callsOf, isAIMessage } from "../history/call.js";
 import { withArguments } from "../history/change-calls.js";
 import { toPlain } from "../history/message.js";
 import { readHistory, type ToolTask } from "../threads/langgraph/read-checkpoints.js";
-import { type AgentState, type AgentUpdate, isPrivateChannel } from "../threads/state.js";
+import type { AgentUpdate } from "../threads/state.js";
 import {
   type ApprovalTask,
   approvalRequest,
@@ -14,7 +14,6 @@ import {
   expectedDecisions,
   readAnswer,
 } from "./approval-request.js";
-import type { ApprovalScene } from "./approval-rules.js";
 import { type CallOutcome, finalizeCall } from "./call-result.js";
 import { sendCall } from "./dispatch-calls.js";
 import type { AgentPlan } from "./plan.js";
@@ -81,29 +80,4 @@ function editedMessage(
   const message = withArguments(asked, new Map(edits));
   // A plain object: LangGraph would show a message instance in the chat stream again.
   return message === asked ? [] : [toPlain(message)];
-}
-
-/** What the functions of an approval rule see: the state with the response in it, and the run. */
-export function approvalScene(
-  state: AgentState,
-  message: AIMessage,
-  config: LangGraphRunnableConfig,
-): ApprovalScene {
-  const shown = Object.entries(state).filter(([name, value]) => !isPrivateChannel(name, value));
-  const { context, store, writer, signal, configurable } = config;
-  return {
-    state: { ...Object.fromEntries(shown), messages: [...state.messages, message] },
-    runtime: {
-      context,
-      ...(store !== undefined && { store }),
-      ...(writer !== undefined && { writer }),
-      ...(signal !== undefined && { signal }),
-      ...(configurable !== undefined && { configurable: publicFields(configurable) }),
-    },
-  };
-}
-
-/** LangGraph keeps its own objects under names that begin with `__`, as does the run handle. */
-function publicFields(configurable: Record<string, unknown>): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(configurable).filter(([name]) => !name.startsWith("__")));
 }
