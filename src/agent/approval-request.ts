@@ -44,11 +44,6 @@ export interface ApprovalRequest {
   readonly problem?: string;
 }
 
-interface RefusedAnswer {
-  readonly kind: "refused";
-  readonly problem: string;
-}
-
 interface ActionRequest {
   /** The id of the tool call. */
   readonly id: string;
@@ -76,13 +71,20 @@ export function approvalRequest(
   problem: string | undefined,
   ruleFor: RuleFor,
 ): ApprovalRequest {
-  const requests = tasks.map(({ call, args = {}, description }) => ({
-    id: call.id,
-    name: call.name,
-    args,
-    description: `${description ?? `The assistant wants to call \`${call.name}\`.`}${problemText(problem)}`,
-  }));
-  const configs = tasks.map(({ call }) => reviewConfig(call.name, ruleFor(call.name)));
+  const requests = tasks.map(({ call: { id, name }, args = {}, description }) => {
+    const question = description ?? `The assistant wants to call \`${name}\`.`;
+    return { id, name, args, description: `${question}${problemText(problem)}` };
+  });
+  const configs = tasks.map(({ call: { name } }) => {
+    const { allowedDecisions, argsJsonSchema } = ruleFor(name);
+    return {
+      action_name: name,
+      actionName: name,
+      allowed_decisions: allowedDecisions,
+      allowedDecisions,
+      ...(argsJsonSchema !== undefined && { args_schema: argsJsonSchema, argsSchema: argsJsonSchema }),
+    };
+  });
   return {
     action_requests: requests,
     review_configs: configs,
@@ -92,17 +94,15 @@ export function approvalRequest(
   };
 }
 
-function reviewConfig(name: string, { allowedDecisions, argsJsonSchema }: ApprovalRule): ReviewConfig {
-  return {
-    action_name: name,
-    actionName: name,
-    allowed_decisions: allowedDecisions,
-    allowedDecisions,
-    ...(argsJsonSchema !== undefined && { args_schema: argsJsonSchema, argsSchema: argsJsonSchema }),
-  };
-}
-
-const actionSchema = z.strictObject({ name: z.string(), args: z.record(z.string(), z.unknown()) });
+const decisionSchema = z.discriminatedUnion("type", [
+  z.strictObject({ type: z.literal("approve") }),
+  z.strictObject({
+    type: z.literal("edit"),
+    edited_action: z.strictObject({ name: z.string(), args: z.record(z.string(), z.unknown()) }),
+  }),
+  z.strictObject({ type: z.literal("reject"), message: z.string().optional() }),
+  z.strictObject({ type: z.literal("respond"), message: z.string() }),
+]);
 
 /**
  * - `approve`: runs the call unchanged.
@@ -110,55 +110,81 @@ const actionSchema = z.strictObject({ name: z.string(), args: z.record(z.string(
  * - `reject`: does not run the call. The model is told so, with the reason.
  * - `respond`: does not run the call. The text is its result.
  */
-export type Decision =
-  | { type: "approve" }
-  | { type: "edit"; edited_action: { name: string; args: Record<string, unknown> } }
-  | { type: "reject"; message?: string | undefined }
-  | { type: "respond"; message: string };
+export type Decision = z.infer<typeof decisionSchema>;
 
-/** LangChain's JavaScript spelling `editedAction` is accepted too, see `inOneSpelling`. */
-const decisionSchema: z.ZodType<Decision> = z.discriminatedUnion("type", [
-  z.strictObject({ type: z.literal("approve") }),
-  z.strictObject({ type: z.literal("edit"), edited_action: actionSchema }),
-  z.strictObject({ type: z.literal("reject"), message: z.string().optional() }),
-  z.strictObject({ type: z.literal("respond"), message: z.string() }),
-]);
+const answerSchema = z.strictObject({
+  decisions: z.array(z.preprocess(inOneSpelling, decisionSchema)).min(1),
+});
 
-const answerSchema = z.strictObject({ decisions: z.array(decisionSchema).min(1) });
+/** LangChain's JavaScript spelling `editedAction` is accepted too. */
+function inOneSpelling(decision: unknown): unknown {
+  if (!isRecord(decision) || !("editedAction" in decision)) return decision;
+  const { editedAction, ...rest } = decision;
+  return { edited_action: editedAction, ...rest };
+}
+
+/** A call, and what a human has decided about it. */
+export interface DecidedTask {
+  readonly task: AskedTask;
+  readonly decision: Decision;
+}
 
 export type ReadAnswer =
-  | { readonly kind: "decisions"; readonly decisions: readonly Decision[] }
-  | RefusedAnswer;
+  | { readonly kind: "decisions"; readonly decided: readonly DecidedTask[] }
+  | { readonly kind: "refused"; readonly problem: string };
 
 /**
  * Accepts all decisions or none. `decisions[i]` is for `action_requests[i]`. There can be fewer decisions than
- * requests.
+ * requests. Edited arguments must match the schemas: the human wrote them, and not the model.
+ *
+ * @param schemaOf Contract: returns the schema of a tool. Undefined accepts all arguments.
  */
-export function readAnswer(answer: unknown, tasks: readonly ToolTask[], ruleFor: RuleFor): ReadAnswer {
-  const refuse = (what: string) => refuseAnswer(what, tasks, ruleFor);
-  const { success, data, error } = answerSchema.safeParse(inOneSpelling(answer));
+export async function readAnswer(
+  answer: unknown,
+  tasks: readonly AskedTask[],
+  ruleFor: RuleFor,
+  schemaOf: (toolName: string) => unknown,
+): Promise<ReadAnswer> {
+  const refuse = (what: string): ReadAnswer => ({
+    kind: "refused",
+    problem: `${what}. ${expectedDecisions(tasks, ruleFor)}`,
+  });
+  const { success, data, error } = answerSchema.safeParse(answer);
   if (!success) {
     const [issue] = error.issues;
     return refuse(`\`${issue?.path.join(".") || "resume"}\`: ${issue?.message}`);
   }
   const { decisions } = data;
-  if (decisions.length > tasks.length)
-    return refuse(`${decisions.length} decisions for ${tasks.length} requests`);
+  const decided: DecidedTask[] = [];
   for (const [index, decision] of decisions.entries()) {
-    const asked = tasks[index]?.call.name ?? "";
-    const { allowedDecisions } = ruleFor(asked);
+    const task = tasks[index];
+    if (task === undefined) return refuse(`${decisions.length} decisions for ${tasks.length} requests`);
+    const { name } = task.call;
+    const { allowedDecisions, argsSchema } = ruleFor(name);
+    const place = `decisions.${index}`;
     if (!allowedDecisions.includes(decision.type)) {
       const allowed = listWithOr(allowedDecisions.map((type) => `\`${type}\``));
-      return refuse(
-        `\`decisions.${index}.type\` is \`${decision.type}\`, but \`${asked}\` allows only ${allowed}`,
-      );
+      return refuse(`\`${place}.type\` is \`${decision.type}\`, but \`${name}\` allows only ${allowed}`);
     }
-    if (decision.type !== "edit" || decision.edited_action.name === asked) continue;
-    return refuse(
-      `\`decisions.${index}.edited_action.name\` is \`${decision.edited_action.name}\`, but the request is for \`${asked}\``,
-    );
+    if (decision.type !== "edit") {
+      decided.push({ task, decision });
+      continue;
+    }
+    const { name: edited, args: given } = decision.edited_action;
+    if (edited !== name)
+      return refuse(`\`${place}.edited_action.name\` is \`${edited}\`, but the request is for \`${name}\``);
+    const schemas = [schemaOf(name), argsSchema];
+    let args = given;
+    for (const schema of schemas) args = await readTextArguments(args, task.args ?? {}, schema);
+    for (const schema of schemas) {
+      const issue = await findIssue(schema, args);
+      if (issue === undefined) continue;
+      const path = [place, "edited_action", "args", ...issue.path].join(".");
+      return { kind: "refused", problem: `\`${path}\`: ${issue.message}` };
+    }
+    decided.push({ task, decision: { ...decision, edited_action: { name, args } } });
   }
-  return { kind: "decisions", decisions };
+  return { kind: "decisions", decided };
 }
 
 const FORMS: Readonly<Record<DecisionType, string>> = {
@@ -168,26 +194,11 @@ const FORMS: Readonly<Record<DecisionType, string>> = {
   respond: '{ type: "respond", message }',
 };
 
-/** The end of the problem says what is expected. A chat UI shows it to a user who did not write the JSON. */
-export function refuseAnswer(what: string, tasks: readonly ToolTask[], ruleFor: RuleFor): RefusedAnswer {
-  const allowed = new Set(tasks.flatMap(({ call }) => ruleFor(call.name).allowedDecisions));
-  const forms = DECISION_TYPES.filter((type) => allowed.has(type)).map((type) => FORMS[type]);
-  const list = listWithOr(forms);
-  return {
-    kind: "refused",
-    problem: `${what}. Expected { decisions: [...] }, at most one for each request, in the order of the requests: ${list}.`,
-  };
-}
-
-function inOneSpelling(answer: unknown): unknown {
-  if (!isRecord(answer) || !Array.isArray(answer["decisions"])) return answer;
-  return { ...answer, decisions: answer["decisions"].map(respell) };
-}
-
-function respell(decision: unknown): unknown {
-  if (!isRecord(decision) || !("editedAction" in decision)) return decision;
-  const { editedAction, ...rest } = decision;
-  return { edited_action: editedAction, ...rest };
+/** What is expected. A chat UI shows it to a user who did not write the JSON. */
+export function expectedDecisions(tasks: readonly ToolTask[], ruleFor: RuleFor): string {
+  const allowed = tasks.flatMap(({ call }) => ruleFor(call.name).allowedDecisions);
+  const forms = DECISION_TYPES.filter((type) => allowed.includes(type)).map((type) => FORMS[type]);
+  return `Expected { decisions: [...] }, at most one for each request, in the order of the requests: ${listWithOr(forms)}.`;
 }
 
 type Arguments = Record<string, unknown>;
@@ -204,20 +215,19 @@ export async function readTextArguments(
   former: Arguments,
   schema: unknown,
 ): Promise<Arguments> {
-  let args: Arguments = Object.fromEntries(
-    Object.entries(given).map(([name, value]) => [
-      name,
-      isTextOf(value, former[name]) ? former[name] : value,
-    ]),
-  );
-  let issue = await findArgumentIssue(schema, args);
+  const read = Object.entries(given).map(([name, value]) => [
+    name,
+    isTextOf(value, former[name]) ? former[name] : value,
+  ]);
+  let args: Arguments = Object.fromEntries(read);
+  let issue = await findIssue(schema, args);
   while (issue !== undefined) {
-    const mended = withJsonAt(args, issue.path);
-    if (mended === undefined) return args;
-    const next = await findArgumentIssue(schema, mended as Arguments);
-    if (next?.path.join() === issue.path.join()) return args;
-    args = mended as Arguments;
-    issue = next;
+    const { path } = issue;
+    const mended = withJsonAt(args, path);
+    if (!isRecord(mended)) return args;
+    issue = await findIssue(schema, mended);
+    if (issue?.path.join() === path.join()) return args;
+    args = mended;
   }
   return args;
 }
@@ -229,27 +239,20 @@ function isTextOf(text: unknown, value: unknown): boolean {
 }
 
 /** The value with the text at a path parsed as JSON. Undefined if there is no text, or it is not JSON. */
-function withJsonAt(value: unknown, path: readonly PropertyKey[]): unknown {
-  const [key, ...rest] = path;
-  if (key === undefined) return readJson(value);
-  if (Array.isArray(value)) {
-    const index = Number(key);
-    const item = withJsonAt(value[index], rest);
-    return item === undefined ? undefined : value.with(index, item);
+function withJsonAt(value: unknown, [key, ...rest]: readonly PropertyKey[]): unknown {
+  if (key === undefined) {
+    const parsed = typeof value === "string" ? parseJson(value) : undefined;
+    // A JSON string in the text would be refused again.
+    return typeof parsed === "string" ? undefined : parsed;
   }
-  if (!isRecord(value) || !Object.hasOwn(value, key)) return undefined;
-  const field = withJsonAt(value[String(key)], rest);
-  return field === undefined ? undefined : { ...value, [key]: field };
-}
-
-function readJson(text: unknown): unknown {
-  const value = typeof text === "string" ? parseJson(text) : undefined;
-  // A JSON string in the text would be refused again.
-  return typeof value === "string" ? undefined : value;
+  if (!(isRecord(value) || Array.isArray(value)) || !Object.hasOwn(value, key)) return undefined;
+  const part = withJsonAt(Reflect.get(value, key), rest);
+  if (part === undefined) return undefined;
+  return Array.isArray(value) ? value.with(Number(key), part) : { ...value, [key]: part };
 }
 
 /** The first fault that a tool's schema finds. Takes zod schemas and, as in tools of MCP servers, JSON schemas. */
-export async function findArgumentIssue(schema: unknown, args: object): Promise<SchemaIssue | undefined> {
+async function findIssue(schema: unknown, args: object): Promise<SchemaIssue | undefined> {
   const outcome = await readWith(schema, args);
   return outcome.kind === "issues" ? outcome.issues[0] : undefined;
 }

@@ -1,19 +1,16 @@
 /** Which tool calls wait for a human's approval, and how the human is asked. */
 
-import type { BaseMessage, ToolCall } from "@langchain/core/messages";
+import type { AIMessage, BaseMessage, ToolCall } from "@langchain/core/messages";
 import { type JSONSchema, toJsonSchema } from "@langchain/core/utils/json_schema";
 import { isInteropZodSchema } from "@langchain/core/utils/types";
-import type { Runtime } from "@langchain/langgraph";
+import type { LangGraphRunnableConfig, Runtime } from "@langchain/langgraph";
 import { z } from "zod/v4";
 import { InvalidSettingError } from "../errors.js";
 import { aFunction, checkSettings, type Rule, type Rules } from "../shared/check-settings.js";
 import { didYouMean } from "../shared/text.js";
 import { isPlainObject } from "../shared/values.js";
 import type { ToolTask } from "../threads/langgraph/read-checkpoints.js";
-
-/*
- * Which tool calls wait for a human's approval, and how the human is asked.
- */
+import { type AgentState, isPrivateChannel } from "../threads/state.js";
 
 /** A tool call as a predicate sees it. */
 export interface ApprovalCall {
@@ -104,23 +101,14 @@ function isListOfNames(value: unknown): value is readonly string[] {
 }
 
 /** How a human is asked about the calls of one tool. */
-export interface ApprovalRule extends Pick<ApprovalOptions, "description" | "when"> {
+export interface ApprovalRule extends Omit<ApprovalOptions, "allowedDecisions"> {
   readonly allowedDecisions: readonly DecisionType[];
-  /** The schema that edited arguments must match, as the setting has it. */
-  readonly argsSchema: object | undefined;
-  /** The same as a JSON schema, which the request contains. */
-  readonly argsJsonSchema: JSONSchema | undefined;
+  /** `argsSchema` as a JSON schema, which the request contains. */
+  readonly argsJsonSchema?: JSONSchema | undefined;
 }
 
 /** The rule of a tool without options. */
-export const ANY_DECISION: ApprovalRule = {
-  allowedDecisions: DECISION_TYPES,
-  argsSchema: undefined,
-  argsJsonSchema: undefined,
-};
-
-/** The rules by the names of their tools. The calls of other tools need no human. */
-type ApprovalRules = ReadonlyMap<string, ApprovalRule>;
+export const ANY_DECISION: ApprovalRule = { allowedDecisions: DECISION_TYPES };
 
 const OPTION_RULES = {
   allowedDecisions: {
@@ -139,16 +127,16 @@ const OPTION_RULES = {
 } as const satisfies Rules;
 
 /**
- * The rules for a list of names or an object.
+ * The rules for a list of names or an object, by the names of their tools. The calls of other tools need no human.
  *
  * @param toolNames The tools whose calls the graph runs.
  * @throws InvalidSettingError for a tool that does not exist, an unknown option, or a value that an option does not
  * take. The error names the tool and the option.
  */
-function readApprovalRules(
+function readRules(
   given: Exclude<RequireApproval, (...given: never[]) => unknown>,
   toolNames: readonly string[],
-): ApprovalRules {
+): ReadonlyMap<string, ApprovalRule> {
   const entries = isListOfNames(given) ? given.map((name) => [name, true] as const) : Object.entries(given);
   const rules = new Map<string, ApprovalRule>();
   for (const [name, options] of entries) {
@@ -156,27 +144,21 @@ function readApprovalRules(
       const expectation = `names of tools (${toolNames.join(", ") || "there are none"})`;
       throw InvalidSettingError.expected("requireApproval", expectation, name, didYouMean(name, toolNames));
     }
-    const rule = readRule(`requireApproval.${name}`, options);
-    if (rule !== undefined) rules.set(name, rule);
+    if (options !== false) rules.set(name, readRule(`requireApproval.${name}`, options));
   }
   return rules;
 }
 
-function readRule(place: string, options: unknown): ApprovalRule | undefined {
-  if (typeof options === "boolean") return options ? ANY_DECISION : undefined;
+function readRule(place: string, options: unknown): ApprovalRule {
+  if (options === true) return ANY_DECISION;
   if (!isPlainObject(options)) {
     const names = Object.keys(OPTION_RULES).join(", ");
     throw InvalidSettingError.expected(place, `true, false or an object with options (${names})`, options);
   }
   checkSettings(options, OPTION_RULES, place, `${place}.`);
-  const { allowedDecisions = DECISION_TYPES, description, argsSchema, when } = options as ApprovalOptions;
-  return {
-    allowedDecisions,
-    ...(description !== undefined && { description }),
-    ...(when !== undefined && { when }),
-    argsSchema,
-    argsJsonSchema: argsSchema && readJsonSchema(`${place}.argsSchema`, argsSchema),
-  };
+  const { allowedDecisions = DECISION_TYPES, argsSchema, ...others } = options as ApprovalOptions;
+  const argsJsonSchema = argsSchema && readJsonSchema(`${place}.argsSchema`, argsSchema);
+  return { ...others, allowedDecisions, argsSchema, argsJsonSchema };
 }
 
 /** A schema with transforms or functions cannot be sent to a client. */
@@ -206,24 +188,7 @@ export interface AskedTask extends ToolTask {
   readonly description?: string | undefined;
 }
 
-export interface CallPolicy {
-  /** Whether the caller of the run is to answer the call. */
-  readonly isHandedOver: (task: Pick<ToolTask, "call">) => boolean;
-  /** Whether any call can need a human. */
-  readonly asksHumans: boolean;
-  /**
-   * The question about a call that needs a human; undefined for a call that runs at once.
-   *
-   * @param mayBeServed Whether function middleware can answer calls of tools that the graph does not have.
-   */
-  readonly questionFor: (
-    task: ToolTask,
-    scene: () => ApprovalScene,
-    mayBeServed?: boolean,
-  ) => Promise<AskedTask | undefined>;
-  /** How a human is asked about the calls of a tool. */
-  readonly ruleFor: (toolName: string) => ApprovalRule;
-}
+export type CallPolicy = ReturnType<typeof createCallPolicy>;
 
 interface CallPolicyOptions {
   readonly autoInvoke: boolean;
@@ -239,46 +204,51 @@ export function createCallPolicy({
   toolNames,
   additionalNames,
   requireApproval,
-}: CallPolicyOptions): CallPolicy {
+}: CallPolicyOptions) {
   const handed = new Set(additionalNames);
-  const rules: ApprovalRules =
-    typeof requireApproval === "function" ? new Map() : readApprovalRules(requireApproval, toolNames);
-  const questionFor: CallPolicy["questionFor"] = async (task, scene, mayBeServed = false) => {
-    const { call, args, offered } = task;
-    const canRun = mayBeServed || (toolNames.includes(call.name) && offered === undefined);
-    // A call that cannot be run needs no approval. Its result says what is wrong with it.
-    if (args === undefined || !canRun) return undefined;
-    if (typeof requireApproval === "function") {
-      const answer: unknown = await requireApproval({
-        id: call.id,
-        name: call.name,
-        args: structuredClone(args),
-      });
-      return decided("requireApproval", answer) ? task : undefined;
-    }
-    const rule = rules.get(call.name);
-    return rule && askByRule(rule, { ...task, args }, scene);
-  };
+  const predicate = typeof requireApproval === "function" ? requireApproval : undefined;
+  const rules: ReadonlyMap<string, ApprovalRule> =
+    typeof requireApproval === "function" ? new Map() : readRules(requireApproval, toolNames);
   return {
-    isHandedOver: ({ call }) => !autoInvoke || handed.has(call.name),
-    asksHumans: typeof requireApproval === "function" || rules.size > 0,
-    questionFor,
-    // A question of before can be about a tool whose calls need no human now.
-    ruleFor: (toolName) => rules.get(toolName) ?? ANY_DECISION,
+    /** Whether the caller of the run is to answer the call. */
+    isHandedOver: ({ call }: Pick<ToolTask, "call">): boolean => !autoInvoke || handed.has(call.name),
+    /** Whether any call can need a human. */
+    asksHumans: predicate !== undefined || rules.size > 0,
+    /** How a human is asked about a tool. A question of before can be about one whose calls need no human now. */
+    ruleFor: (toolName: string): ApprovalRule => rules.get(toolName) ?? ANY_DECISION,
+    /**
+     * The question about a call that needs a human; undefined for a call that runs at once.
+     *
+     * @param mayBeServed Whether function middleware can answer calls of tools that the graph does not have.
+     */
+    questionFor: async (
+      task: ToolTask,
+      scene: () => ApprovalScene,
+      mayBeServed: boolean,
+    ): Promise<AskedTask | undefined> => {
+      const { call, args, offered } = task;
+      const { id, name } = call;
+      const canRun = mayBeServed || (toolNames.includes(name) && offered === undefined);
+      // A call that cannot be run needs no approval. Its result says what is wrong with it.
+      if (args === undefined || !canRun) return undefined;
+      const shown = () => ({ id, name, args: structuredClone(args) });
+      if (predicate !== undefined)
+        return decided("requireApproval", await predicate(shown())) ? task : undefined;
+      const rule = rules.get(name);
+      return rule && askByRule(rule, task, () => ({ type: "tool_call", ...shown() }), scene);
+    },
   };
 }
 
 async function askByRule(
   { when, description }: ApprovalRule,
-  task: ToolTask & { readonly args: Record<string, unknown> },
+  task: ToolTask,
+  toolCall: () => ToolCall,
   scene: () => ApprovalScene,
 ): Promise<AskedTask | undefined> {
-  const { call, args } = task;
-  const place = `requireApproval.${call.name}`;
-  const toolCall = () =>
-    ({ type: "tool_call", id: call.id, name: call.name, args: structuredClone(args) }) as const;
+  const place = `requireApproval.${task.call.name}`;
   if (when !== undefined) {
-    const answer: unknown = await when({ toolCall: toolCall(), tool: undefined, ...scene() });
+    const answer = await when({ toolCall: toolCall(), tool: undefined, ...scene() });
     if (!decided(`${place}.when`, answer)) return undefined;
   }
   if (description === undefined) return task;
@@ -293,4 +263,29 @@ async function askByRule(
 function decided(place: string, answer: unknown): boolean {
   if (typeof answer === "boolean") return answer;
   throw InvalidSettingError.expected(place, "a function that returns true or false", answer);
+}
+
+/** What the functions of an approval rule see: the state with the response in it, and the run. */
+export function approvalScene(
+  state: AgentState,
+  message: AIMessage,
+  config: LangGraphRunnableConfig,
+): ApprovalScene {
+  const shown = Object.entries(state).filter(([name, value]) => !isPrivateChannel(name, value));
+  const { context, store, writer, signal, configurable } = config;
+  return {
+    state: { ...Object.fromEntries(shown), messages: [...state.messages, message] },
+    runtime: {
+      context,
+      ...(store !== undefined && { store }),
+      ...(writer !== undefined && { writer }),
+      ...(signal !== undefined && { signal }),
+      ...(configurable !== undefined && { configurable: publicFields(configurable) }),
+    },
+  };
+}
+
+/** LangGraph keeps its own objects under names that begin with `__`, as does the run handle. */
+function publicFields(configurable: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(configurable).filter(([name]) => !name.startsWith("__")));
 }

@@ -1,28 +1,23 @@
 /** The approve node: asks a human about the calls of a batch. */
 
-import type { AIMessage, BaseMessage } from "@langchain/core/messages";
+import type { BaseMessage } from "@langchain/core/messages";
 import { Command, interrupt, type LangGraphRunnableConfig, Send } from "@langchain/langgraph";
 import { callsOf, isAIMessage } from "../history/call.js";
 import { withArguments } from "../history/change-calls.js";
 import { toPlain } from "../history/message.js";
 import { readHistory, type ToolTask } from "../threads/langgraph/read-checkpoints.js";
-import { type AgentState, type AgentUpdate, isPrivateChannel } from "../threads/state.js";
+import type { AgentUpdate } from "../threads/state.js";
 import {
   type ApprovalTask,
   approvalRequest,
-  type Decision,
-  findArgumentIssue,
-  type ReadAnswer,
+  type DecidedTask,
+  expectedDecisions,
   readAnswer,
-  readTextArguments,
-  refuseAnswer,
 } from "./approval-request.js";
-import type { ApprovalScene, AskedTask } from "./approval-rules.js";
+import { type CallOutcome, finalizeCall } from "./call-result.js";
 import { sendCall } from "./dispatch-calls.js";
-import type { CallOutcome } from "./hand-off.js";
 import type { AgentPlan } from "./plan.js";
 import { runOf } from "./run-handle.js";
-import { finalizeCall } from "./tools.js";
 
 type ApproveCommand = Command<unknown, AgentUpdate, "approve" | "tools" | "model">;
 
@@ -31,28 +26,24 @@ type ApproveCommand = Command<unknown, AgentUpdate, "approve" | "tools" | "model
  * resume all of them with the one value that a client sends. Decided calls are handled at once. Calls without a decision are asked
  * about again in a new interrupt. If one decision is invalid, none is used, and all calls are asked about again.
  */
-export function createApproveNode({ tools, callPolicy: { ruleFor } }: AgentPlan) {
+export function createApproveNode({ tools, settings, callPolicy: { ruleFor } }: AgentPlan) {
   return async function approve(
     { messageId, tasks, problem }: ApprovalTask,
     config: LangGraphRunnableConfig,
   ): Promise<ApproveCommand> {
     const { inputs, record } = runOf(config);
     const { emptyAnswer: empty } = inputs;
-    const refusal = empty === undefined ? problem : refuseAnswer(empty, tasks, ruleFor).problem;
+    const refusal = empty === undefined ? problem : `${empty}. ${expectedDecisions(tasks, ruleFor)}`;
     const given: unknown = interrupt(approvalRequest(tasks, refusal, ruleFor));
-    const schemasFor = (name: string) => [tools.get(name)?.schema, ruleFor(name).argsSchema];
-    const answer = await checkEdits(readAnswer(given, tasks, ruleFor), tasks, schemasFor);
+    const answer = await readAnswer(given, tasks, ruleFor, (name) => tools.get(name)?.schema);
+    const askAgain = (asked: Omit<ApprovalTask, "messageId">) => new Send("approve", { messageId, ...asked });
     if (answer.kind === "refused")
-      return new Command({ goto: [new Send("approve", { messageId, tasks, problem: answer.problem })] });
-    const decided = answer.decisions.flatMap((decision, index) => {
-      const task = tasks[index];
-      return task === undefined ? [] : [{ task, decision }];
-    });
-    const rest = tasks.slice(decided.length);
+      return new Command({ goto: [askAgain({ tasks, problem: answer.problem })] });
+    const { decided } = answer;
     const results: BaseMessage[] = [];
     const sends: Send<"tools" | "approve", ToolTask | ApprovalTask>[] = [];
     const answerWith = (task: ToolTask, outcome: CallOutcome) =>
-      results.push(finalizeCall(task, outcome, false).result);
+      results.push(finalizeCall(task, outcome, settings).result);
     for (const { task, decision } of decided) {
       const { description: _, ...plain } = task;
       if (decision.type === "approve") sends.push(sendCall(plain, tools, config));
@@ -61,7 +52,8 @@ export function createApproveNode({ tools, callPolicy: { ruleFor } }: AgentPlan)
       else if (decision.type === "reject") answerWith(task, { kind: "declined", reason: decision.message });
       else answerWith(task, { kind: "returned", value: decision.message });
     }
-    if (rest.length > 0) sends.push(new Send("approve", { messageId, tasks: rest }));
+    const rest = tasks.slice(decided.length);
+    if (rest.length > 0) sends.push(askAgain({ tasks: rest }));
     record.tally.addResults(results.length);
     return new Command({
       update: { messages: [...editedMessage(messageId, decided, config), ...results] },
@@ -70,15 +62,10 @@ export function createApproveNode({ tools, callPolicy: { ruleFor } }: AgentPlan)
   };
 }
 
-interface Decided {
-  readonly task: AskedTask;
-  readonly decision: Decision;
-}
-
 /** The message with the edited arguments, so that the model reads each result beside the arguments that were used. */
 function editedMessage(
   messageId: string,
-  decided: readonly Decided[],
+  decided: readonly DecidedTask[],
   config: LangGraphRunnableConfig,
 ): ReturnType<typeof toPlain>[] {
   const asked = readHistory(config)?.messages.findLast(({ id }) => id === messageId);
@@ -93,63 +80,4 @@ function editedMessage(
   const message = withArguments(asked, new Map(edits));
   // A plain object: LangGraph would show a message instance in the chat stream again.
   return message === asked ? [] : [toPlain(message)];
-}
-
-/** What the functions of an approval rule see: the state with the response in it, and the run. */
-export function approvalScene(
-  state: AgentState,
-  message: AIMessage,
-  config: LangGraphRunnableConfig,
-): ApprovalScene {
-  const shown = Object.entries(state).filter(([name, value]) => !isPrivateChannel(name, value));
-  const { context, store, writer, signal, configurable } = config;
-  return {
-    state: { ...Object.fromEntries(shown), messages: [...state.messages, message] },
-    runtime: {
-      context,
-      ...(store !== undefined && { store }),
-      ...(writer !== undefined && { writer }),
-      ...(signal !== undefined && { signal }),
-      ...(configurable !== undefined && { configurable: publicFields(configurable) }),
-    },
-  };
-}
-
-/** LangGraph keeps its own objects under names that begin with `__`, as does the run handle. */
-function publicFields(configurable: Record<string, unknown>): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(configurable).filter(([name]) => !name.startsWith("__")));
-}
-
-/** Contract: returns the schemas that edited arguments of the tool must match. Undefined accepts all arguments. */
-type SchemasFor = (toolName: string) => readonly unknown[];
-
-/**
- * Asks again for edited arguments that the tool or `argsSchema` would refuse, because the human wrote them and not the model. Text is
- * accepted where the tool expects another type, because chat UIs send every edited field as text.
- */
-async function checkEdits(
-  answer: ReadAnswer,
-  tasks: readonly ToolTask[],
-  schemasFor: SchemasFor,
-): Promise<ReadAnswer> {
-  if (answer.kind === "refused") return answer;
-  const decisions: Decision[] = [];
-  for (const [index, decision] of answer.decisions.entries()) {
-    if (decision.type !== "edit") {
-      decisions.push(decision);
-      continue;
-    }
-    const { name, args: given } = decision.edited_action;
-    const schemas = schemasFor(name);
-    let args = given;
-    for (const schema of schemas) args = await readTextArguments(args, tasks[index]?.args ?? {}, schema);
-    for (const schema of schemas) {
-      const issue = await findArgumentIssue(schema, args);
-      if (issue === undefined) continue;
-      const place = ["decisions", index, "edited_action", "args", ...issue.path].join(".");
-      return { kind: "refused", problem: `\`${place}\`: ${issue.message}` };
-    }
-    decisions.push({ ...decision, edited_action: { name, args } });
-  }
-  return { kind: "decisions", decisions };
 }

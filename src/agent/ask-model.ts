@@ -177,8 +177,7 @@ async function askWithMiddleware(
     model = answered.model;
     return answered.answer;
   };
-  const discard = async (answer: AIMessage, isShown: boolean): Promise<void> => {
-    if (!isShown) return;
+  const discard = async (answer: AIMessage): Promise<void> => {
     if (answer.id !== undefined) discarded.add(answer.id);
     await takeBack(answer, config);
   };

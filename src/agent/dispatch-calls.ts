@@ -14,11 +14,11 @@ import { emitEvent } from "../threads/events.js";
 import { type ToolTask, toolTasksOf } from "../threads/langgraph/read-checkpoints.js";
 import { isSavedRun } from "../threads/langgraph/run-host.js";
 import { isReplaySafe, notesStarts } from "../threads/started-calls.js";
-import type { AgentUpdate, Turn } from "../threads/state.js";
+import type { AgentState, AgentUpdate, Turn } from "../threads/state.js";
 import { missingCheckpointer } from "../threads/stores.js";
 import { addUsage, isUsed, type ThreadUsage } from "../threads/usage.js";
 import type { ApprovalTask } from "./approval-request.js";
-import type { ApprovalScene, CallPolicy } from "./approval-rules.js";
+import { type ApprovalScene, approvalScene } from "./approval-rules.js";
 import type { ModelAnswer } from "./ask-model.js";
 import { nearBudgets, type Spending } from "./budgets.js";
 import type { StateUpdate } from "./middleware/contexts.js";
@@ -39,23 +39,21 @@ export interface Dispatched {
   readonly combined?: readonly Readonly<Record<string, unknown>>[];
 }
 
-interface DispatchOptions {
-  readonly policy: CallPolicy;
-  readonly tools: AgentPlan["tools"];
-  readonly limits: LoopLimits;
-  /** How many calls have run in this thread. */
-  readonly callsOfThread: number;
+/** The step of the model whose response has the calls. */
+interface DispatchingStep {
+  readonly plan: Pick<AgentPlan, "tools" | "callPolicy">;
+  readonly state: AgentState;
+  readonly settings: LoopLimits;
+  readonly config: LangGraphRunnableConfig;
+}
+
+interface Response {
   /** What the model was asked with. */
   readonly answer: Pick<ModelAnswer, "toolChoice" | "offered">;
-  /** Whether function middleware can answer calls of tools that the graph does not have. */
-  readonly mayBeServed: boolean;
-  /** Results of calls that are not run, by the index of the call. */
-  readonly answered: ReadonlyMap<number, ToolMessage>;
+  /** Results of calls that are not run, by the index of the call. Undefined: none. */
+  readonly answered: ReadonlyMap<number, ToolMessage> | undefined;
   /** Whether the model is asked again after a required call, because the run ends with a structured response. */
   readonly hasFormat: boolean;
-  /** Contract: makes what the functions of approval rules see. */
-  readonly scene: () => ApprovalScene;
-  readonly config: LangGraphRunnableConfig;
 }
 
 /**
@@ -66,30 +64,27 @@ interface DispatchOptions {
 export async function dispatchCalls(
   message: AIMessage,
   turn: Turn,
-  {
-    policy,
-    tools,
-    limits,
-    callsOfThread,
-    answer: { toolChoice, offered },
-    mayBeServed,
-    answered,
-    hasFormat,
-    scene,
-    config,
-  }: DispatchOptions,
+  { plan: { tools, callPolicy }, state, settings, config }: DispatchingStep,
+  { answer: { toolChoice, offered }, answered = new Map(), hasFormat }: Response,
 ): Promise<Dispatched> {
   const isOffered = ({ call }: ToolTask) => offered === undefined || offered.includes(call.name);
   const tasks = toolTasksOf(message)
     .filter(({ index }) => !answered.has(index))
     .map((task) => (isOffered(task) ? task : { ...task, offered }));
-  const own = tasks.filter((task) => !isOffered(task) || !policy.isHandedOver(task));
+  const own = tasks.filter((task) => !isOffered(task) || !callPolicy.isHandedOver(task));
   const toolCalls = turn.toolCalls + own.length;
-  if (own.length > 0 && toolCalls > limits.maxToolCalls)
+  const ofThread = (state.threadUsage?.toolCalls ?? 0) + own.length;
+  if (own.length > 0 && toolCalls > settings.maxToolCalls)
     return refuseForBudget(message, turn, "max-tool-calls");
-  if (own.length > 0 && callsOfThread + own.length > limits.maxToolCallsPerThread)
+  if (own.length > 0 && ofThread > settings.maxToolCallsPerThread)
     return refuseForBudget(message, turn, "max-tool-calls-per-thread");
-  const questions = await Promise.all(own.map((task) => policy.questionFor(task, scene, mayBeServed)));
+  let made: ApprovalScene | undefined;
+  const scene = () => {
+    made ??= approvalScene(state, message, config);
+    return made;
+  };
+  const mayBeServed = runOf(config).inputs.middleware.function.length > 0;
+  const questions = await Promise.all(own.map((task) => callPolicy.questionFor(task, scene, mayBeServed)));
   const waiting = questions.filter((asked) => asked !== undefined);
   if (waiting.length > 0 && !isSavedRun(config)) throw missingCheckpointer();
   const free = own.filter((_, index) => questions[index] === undefined);
@@ -101,10 +96,12 @@ export async function dispatchCalls(
   const required = afterRequired(toolChoice);
   // A caller who supplies the missing results wants the model to continue.
   const follows = own.length < tasks.length || hasFormat ? "auto" : required;
-  const next: Turn = { ...turn, toolCalls, ...(required !== undefined && { afterRequired: follows }) };
   const isEnd = sends.length === 0;
   return {
-    update: { messages: [message, ...answered.values()], turn: next },
+    update: {
+      messages: [message, ...answered.values()],
+      turn: { ...turn, toolCalls, ...(required !== undefined && { afterRequired: follows }) },
+    },
     goto: isEnd ? END : sends,
     refused: answered.size,
     isEnd,

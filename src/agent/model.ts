@@ -22,8 +22,6 @@ import {
 } from "../threads/state.js";
 import { shouldSummarize } from "../threads/summary.js";
 import { NO_USAGE } from "../threads/usage.js";
-import type { ApprovalScene } from "./approval-rules.js";
-import { approvalScene } from "./approve.js";
 import { type ModelAnswer, requestOf } from "./ask-model.js";
 import { closingReason, STEPS_OF_A_SUMMARY, stepsLeft } from "./budgets.js";
 import {
@@ -129,17 +127,17 @@ function requestResponse(step: ModelStep, { turn, off }: Asking): Promise<Answer
  * @param offAtGate Why the model must not call tools; undefined if it may.
  */
 async function followResponse(
-  { plan, state, config, settings }: ModelStep,
+  step: ModelStep,
   { answer, format }: AnswerInFormat,
   turn: Turn,
   offAtGate: ToolsOffReason | undefined,
 ): Promise<Dispatched> {
+  const { plan, state, config, settings } = step;
   const { isTerminated } = answer;
   if (answer.message === undefined) return endWith([], turn);
   const fresh = await withFreshId(answer.message, state.messages, config);
   const message = withDistinctCallIds(withName(fresh, settings.name));
-  const { record, inputs } = runOf(config);
-  record.tally.addAnswer(message);
+  runOf(config).record.tally.addAnswer(message);
   const off = offAtGate ?? offInAnswer(answer, plan);
   const response = { turn, off, isFinal: turn.closing !== undefined, isTerminated };
   const settled = format && (await settleResponse(format, message, response, config));
@@ -150,23 +148,9 @@ async function followResponse(
     const refusals = refuseEnded(message);
     return { ...endWith([message, ...refusals], turn), refused: refusals.length };
   }
-  let scene: ApprovalScene | undefined;
   try {
-    return await dispatchCalls(message, turn, {
-      policy: plan.callPolicy,
-      tools: plan.tools,
-      limits: settings,
-      callsOfThread: state.threadUsage?.toolCalls ?? 0,
-      answer,
-      mayBeServed: inputs.middleware.function.length > 0,
-      config,
-      answered: settled?.answered ?? new Map(),
-      hasFormat: format !== undefined,
-      scene: () => {
-        scene ??= approvalScene(state, message, config);
-        return scene;
-      },
-    });
+    const { answered } = settled ?? {};
+    return await dispatchCalls(message, turn, step, { answer, answered, hasFormat: format !== undefined });
   } catch (error) {
     await takeBack(message, config);
     throw error;

@@ -1,10 +1,10 @@
 /** The tools node: runs a call, and makes its result, no matter how the call ended. */
 
-import { type BaseMessage, isBaseMessage, ToolMessage } from "@langchain/core/messages";
-import type { StructuredToolInterface, ToolInputParsingException } from "@langchain/core/tools";
+import type { BaseMessage } from "@langchain/core/messages";
+import type { StructuredToolInterface } from "@langchain/core/tools";
 import { type CheckpointTuple, Command, isCommand, type LangGraphRunnableConfig } from "@langchain/langgraph";
 import { callsOf, isAIMessage } from "../history/call.js";
-import { cloneMessage, copyMessage, deriveId, toPlain } from "../history/message.js";
+import { toPlain } from "../history/message.js";
 import { coerceMessage } from "../history/read-messages.js";
 import {
   callIdOf,
@@ -13,21 +13,13 @@ import {
   isPlaceholder,
   isResult,
   markRecoveredResult,
-  NO_OUTPUT,
 } from "../history/result.js";
-import { storageDemand } from "../history/storable.js";
 import { interruptsOf, isLangGraphSignal } from "../providers/failure/langgraph-signal.js";
 import { isError, isOfAbort } from "../shared/is-error.js";
-import { safely, toJson } from "../shared/json.js";
+import { safely } from "../shared/json.js";
+import { isRecord } from "../shared/values.js";
 import { untilAborted, withDeadline } from "../shared/waiting.js";
-import {
-  commandWithMessages,
-  messagesOfCommand,
-  readUpdate,
-  resultIn,
-  valuesOf,
-  withOwnSends,
-} from "../threads/commands.js";
+import { resultIn, valuesOf, withOwnSends } from "../threads/commands.js";
 import { emitEvent } from "../threads/events.js";
 import { withOwnMemory } from "../threads/langgraph/own-memory.js";
 import {
@@ -43,9 +35,10 @@ import { awaitLate, patientTool } from "../threads/late-results.js";
 import { readOwnValues } from "../threads/own-state.js";
 import { callKeyOf, isReplaySafe, startingCall } from "../threads/started-calls.js";
 import type { AgentUpdate, ToolsUpdate } from "../threads/state.js";
-import { type CallOutcome, checkCommand, isHandOff, withBatch } from "./hand-off.js";
+import { type CallOutcome, type FinalizedCall, finalizeCall, readCommand, resultOf } from "./call-result.js";
+import { isHandOff, withBatch } from "./hand-off.js";
 import { functionHook, type StateUpdate } from "./middleware/contexts.js";
-import { type FinalizedCall, runToolMiddleware } from "./middleware/run.js";
+import { runOnion, type Span } from "./middleware/run-onion.js";
 import type { AgentPlan } from "./plan.js";
 import { type AnsweredCall, noteFailure, runOf, scopeOf } from "./run-handle.js";
 import type { RunContext } from "./settings/run-context.js";
@@ -92,49 +85,90 @@ async function answerCall(task: ToolTask, plan: AgentPlan, config: Config): Prom
     return { messages: saved };
   }
 
-  const { includeDetailedErrors, toolTimeoutMs, terminateOnUnknownCalls } = plan.settings;
-  const finalize = (outcome: CallOutcome) => ({
-    ...finalizeCall(task, outcome, includeDetailedErrors),
-    endsRun: outcome.kind === "unknown-tool" && terminateOnUnknownCalls,
-  });
-  const finish = (outcome: CallOutcome): ToolsUpdate => {
-    const { result, endsRun, updateWith } = finalize(outcome);
-    return updateWith(result, { endsRun });
-  };
   const tool = offered === undefined ? plan.tools.get(call.name) : undefined;
-  const unknown: CallOutcome = { kind: "unknown-tool", known: offered ?? [...plan.tools.keys()] };
+  const unknown = () => ({ kind: "unknown-tool", known: offered ?? [...plan.tools.keys()] }) as const;
+  const finalize = (outcome: CallOutcome) => finalizeCall(task, outcome, plan.settings);
+  const write = ({ result, updateWith }: FinalizedCall) => updateWith(result);
   // Middleware does not see a call whose arguments are not valid JSON.
-  if (args === undefined) return finish(tool === undefined ? unknown : unreadable(task));
+  if (args === undefined) return write(finalize(tool === undefined ? unknown() : unreadable(task)));
 
   const { ownState, middleware, checkpoints } = runOf(config).inputs;
-  const hasEffect = tool !== undefined || middleware.function.length > 0;
+  const layers = middleware.function;
+  const hasEffect = tool !== undefined || layers.length > 0;
   const starting = startingCall(task, !hasEffect || isReplaySafe(tool), config, checkpoints);
   if (starting.isLost) return closeLost(task, config);
   await starting.begin();
-  const wanted = { id: call.id, name: call.name, args };
   // Each tool has a memory of its own, and one more for each other call of it in the same response.
   const memory = task.repeats === undefined ? call.name : `${call.name}.${task.repeats}`;
-  const execute = async (given: WantedCall["args"]): Promise<CallOutcome> => {
-    if (tool === undefined) return unknown;
-    const called = { ...wanted, args: given, place: task.place };
-    const outcome = await callTool(tool, called, { toolTimeoutMs }, withOwnMemory(config, memory)).catch(
-      async (error: unknown) => {
-        if (interruptsOf(error).length > 0) await starting.wait();
-        throw error;
-      },
-    );
-    return checkCommand(outcome, ownState);
+  const execute = async (given: WantedCall["args"]): Promise<FinalizedCall> => {
+    if (tool === undefined) return finalize(unknown());
+    const wanted = { id: call.id, name: call.name, args: given, place: task.place };
+    try {
+      const outcome = await callTool(tool, wanted, plan.settings, withOwnMemory(config, memory));
+      return finalize(await readCommand(outcome, ownState));
+    } catch (error) {
+      if (interruptsOf(error).length > 0) await starting.wait();
+      throw error;
+    }
   };
   // A copy, because changes of the tool must not reach the history.
-  if (middleware.function.length === 0) return finish(await execute(structuredClone(args)));
-  const hook = functionHook({ call: wanted, tool, ...scopeOf(config) });
-  const update = await runToolMiddleware<CallOutcome, ToolsUpdate>(middleware.function, hook, {
-    execute,
-    finalize,
-    noteFailure: (error) => noteFailure(error, config),
-  });
+  if (layers.length === 0) return write(await execute(structuredClone(args)));
+  return answerInMiddleware(task, { tool, execute, finalize }, config);
+}
+
+interface CallWork {
+  readonly tool: StructuredToolInterface | undefined;
+  /** Contract: runs the tool once. It throws only LangGraph's own signals and the abort of the run. */
+  readonly execute: (args: WantedCall["args"]) => Promise<FinalizedCall>;
+  /** Contract: makes the result of a call, no matter how it ended. */
+  readonly finalize: (outcome: CallOutcome) => FinalizedCall;
+}
+
+/**
+ * Runs a call with the function middleware of its run around it. If a middleware throws, the gate ends the run, and the
+ * run's caller gets the error after the other calls of the batch have finished.
+ *
+ * @throws only LangGraph's own signals and the reason of the run's abort.
+ */
+async function answerInMiddleware(
+  task: ToolTask,
+  { tool, execute, finalize }: CallWork,
+  config: Config,
+): Promise<ToolsUpdate> {
+  const { call, args = {} } = task;
+  const hook = functionHook({ call: { id: call.id, name: call.name, args }, tool, ...scopeOf(config) });
+  let done: FinalizedCall | undefined;
+  let thrown: { readonly error: unknown } | undefined;
+  const core = async (): Promise<void> => {
+    try {
+      const { arguments: wanted } = hook.fields;
+      done = isRecord(wanted) ? await execute(wanted) : finalize(INVALID_ARGUMENTS);
+      hook.settle({ result: done.result, error: done.error });
+    } catch (error) {
+      thrown = { error };
+      throw error;
+    }
+  };
+  const onRetry = (written: Span): void => hook.beginAttempt(written, { error: undefined });
+  const layers = runOf(config).inputs.middleware.function;
+  const exit = await runOnion({ layers, core, onRetry, updates: hook.updates }, hook.view);
+  // An interrupt must pass even if a middleware catches every error.
+  if (thrown !== undefined) throw thrown.error;
+  if (exit.kind === "threw") {
+    if (isLangGraphSignal(exit.error) || config.signal?.aborted === true) throw exit.error;
+    noteFailure(exit.error, config);
+  }
+  // The result of the tool is kept even if a middleware threw after it.
+  const { result, updateWith } = done ?? finalize(exit.kind === "threw" ? exit : { kind: "ended" });
+  const left = resultOf(task, hook.fields.result ?? result);
+  const update = updateWith(exit.kind === "terminated" ? endingRun(left) : left);
   return hook.updates.length === 0 ? update : [...[update].flat(), ...(await writesOf(hook.updates, config))];
 }
+
+const INVALID_ARGUMENTS = {
+  kind: "invalid-arguments",
+  detail: "A function middleware set `context.arguments` to a value that is not an object.",
+} as const;
 
 /** Closes a call that an earlier run has started. Nobody knows what it did, so the model decides. */
 function closeLost({ call, place }: ToolTask, config: Config): ToolsUpdate {
@@ -221,7 +255,8 @@ export async function callTool(
 }
 
 function outcomeOf(error: unknown): CallOutcome {
-  if (isTimeout(error)) return { kind: "timed-out", milliseconds: error.milliseconds, error };
+  if (error instanceof ToolTimeoutError)
+    return { kind: "timed-out", milliseconds: error.milliseconds, error };
   // The message names the field that does not match the tool's schema.
   if (isParsingException(error)) return { kind: "invalid-arguments", detail: error.message, error };
   return { kind: "threw", error };
@@ -238,203 +273,15 @@ class ToolTimeoutError extends Error {
   }
 }
 
-function isTimeout(error: unknown): error is ToolTimeoutError {
-  return isError(error) && error.name === "ToolTimeoutError";
-}
-
 /**
  * LangChain's error for arguments that do not match the tool's schema, of any copy of LangChain. It has no name of its
- * own. `output` holds the arguments.
+ * own, and in a bundle its class can have another one. `output` holds the arguments.
  */
-function isParsingException(error: unknown): error is ToolInputParsingException {
-  return (
-    isError(error) &&
-    "output" in error &&
-    typeof error.output === "string" &&
-    (Object(error.constructor).name === "ToolInputParsingException" || PARSING_MESSAGE.test(error.message))
-  );
+function isParsingException(error: unknown): error is Error {
+  return isError(error) && "output" in error && PARSING_MESSAGE.test(error.message);
 }
 
-/** In a bundle the class can have another name. */
 const PARSING_MESSAGE = /^Received tool input did not match expected schema\b/;
-
-/*
- * Makes the result of every tool call, no matter how the call ended.
- */
-
-/** A result, and a function that writes it, or another result in its place, to the thread. */
-interface Draft {
-  readonly result: ToolMessage;
-  readonly write: (result: ToolMessage) => ToolsUpdate;
-}
-
-/** @param includesDetails Whether the model reads the message of an error that a tool threw. */
-export function finalizeCall(
-  task: ToolTask,
-  outcome: CallOutcome,
-  includesDetails: boolean,
-): FinalizedCall<ToolsUpdate> {
-  const { result, write } = draftCall(task, outcome, includesDetails);
-  return {
-    result,
-    ...("error" in outcome && { error: outcome.error }),
-    // A middleware can set or change the result. It answers this call, even if it names another one.
-    updateWith: (given, options) => {
-      const last = storable(returnedResult(task, cloneMessage(given)));
-      return write(options?.endsRun ? endingRun(last) : last);
-    },
-  };
-}
-
-function draftCall(task: ToolTask, outcome: CallOutcome, includesDetails: boolean): Draft {
-  if (outcome.kind !== "returned")
-    return alone(failedResult(task, describeOutcome(task.call.name, outcome, includesDetails)));
-  if (isCommand(outcome.value)) return draftCommand(task, outcome.value, outcome.faults, includesDetails);
-  return alone(storable(returnedResult(task, outcome.value)));
-}
-
-/**
- * The result with texts in place of values that no checkpoint can store: they would end the thread. The tool has done
- * its work, so the rest of its result is kept.
- */
-function storable(result: ToolMessage): ToolMessage {
-  const message = coerceMessage(result);
-  return message !== undefined && isResult(message) ? message : result;
-}
-
-function alone(result: ToolMessage): Draft {
-  return { result, write: (given) => ({ messages: [given] }) };
-}
-
-function describeOutcome(
-  name: string,
-  outcome: Exclude<CallOutcome, { kind: "returned" }>,
-  includesDetails: boolean,
-): string {
-  switch (outcome.kind) {
-    case "unknown-tool":
-      return `Error: there is no tool named \`${name}\`. The tools are: ${outcome.known.join(", ") || "none"}.`;
-    case "invalid-arguments":
-      return `Error: the arguments of \`${name}\` were refused, so it was not run: ${outcome.detail}`;
-    case "timed-out":
-      return `Error: \`${name}\` did not finish within ${outcome.milliseconds} ms. It may or may not have taken effect.`;
-    case "ended":
-      return `Error: \`${name}\` was not run: the run was ended before this call.`;
-    case "declined": {
-      const reason = outcome.reason?.trim() ?? "";
-      return `Error: \`${name}\` was not approved, so it was not run.${reason === "" ? "" : ` Reason: ${reason}`}`;
-    }
-    case "threw":
-      return includesDetails
-        ? `Error: \`${name}\` failed: ${messageOf(outcome.error)}`
-        : `Error: \`${name}\` failed.`;
-  }
-}
-
-/** Any value can be thrown, even one that cannot be converted to a string. */
-function messageOf(error: unknown): string {
-  try {
-    // A refused connection has a code and no message.
-    if (isError(error)) return error.message || String(Reflect.get(error, "code") ?? error.name);
-    return typeof error === "string" ? error : (toJson(error) ?? typeof error);
-  } catch {
-    return "the error cannot be read";
-  }
-}
-
-/**
- * A command without a result gets one next to it. A command that the thread cannot accept counts as a failure of the
- * tool.
- */
-function draftCommand(
-  task: ToolTask,
-  command: Command,
-  faults: readonly string[] = [],
-  includesDetails: boolean,
-): Draft {
-  const failed = (text: string) =>
-    draftCall(task, { kind: "threw", error: new Error(text) }, includesDetails);
-  const written = messagesOfCommand(command);
-  const messages = written === undefined ? [] : [written].flat().map(coerceMessage);
-  if (messages.includes(undefined))
-    return failed("it returned a command with a value in `messages` that is not a message");
-  if (leadsToCalls(command))
-    return failed(
-      "it returned a command that goes to `tools` or `approve`, but only calls of the model are run",
-    );
-  const fault = storageFault(command);
-  if (fault !== undefined)
-    return alone(failedResult(task, `Error: the result of \`${task.call.name}\` was not kept: ${fault}.`));
-  const isOurs = (message: BaseMessage) => isResult(message) && message.tool_call_id === task.call.id;
-  const own = messages.filter((message) => message !== undefined);
-  const first = own.find(isOurs);
-  if (first === undefined) {
-    return {
-      result: faults.length === 0 ? returnedResult(task, NO_OUTPUT) : failedResult(task, faultText(faults)),
-      write: (given) => [{ messages: [given] }, command],
-    };
-  }
-  return {
-    result: storable(withFaults(returnedResult(task, first), faults)),
-    write: (given) => {
-      const answered = own.map((message) => (isOurs(message) ? given : message));
-      return commandWithMessages(command, answered);
-    },
-  };
-}
-
-function faultText(faults: readonly string[]): string {
-  return `Error: ${faults.join(" ")}`;
-}
-
-/** The result of a tool, with what was not written before it. */
-function withFaults(result: ToolMessage, faults: readonly string[]): ToolMessage {
-  if (faults.length === 0) return result;
-  const text = faultText(faults);
-  const { content } = result;
-  return copyMessage<ToolMessage>(result, {
-    status: "error",
-    content: typeof content === "string" ? `${text}\n\n${content}` : [{ type: "text", text }, ...content],
-  });
-}
-
-/** Says what of a command, besides its messages, no checkpoint can store. */
-function storageFault({ update, goto }: Command): string | undefined {
-  const { messages: _written, ...fields } = readUpdate(update) ?? {};
-  for (const [name, value] of Object.entries({ ...fields, goto })) {
-    const demand = storageDemand(value);
-    if (demand !== undefined) return `\`${name}\` must be ${demand}`;
-  }
-  return undefined;
-}
-
-/** A parent graph can have nodes of the same names, so commands to it are not checked. */
-function leadsToCalls({ graph, goto }: Command): boolean {
-  const targets = [goto ?? []].flat().map((target) => (typeof target === "string" ? target : target.node));
-  return graph === undefined && targets.some((target) => target === "tools" || target === "approve");
-}
-
-function returnedResult(task: ToolTask, value: unknown): ToolMessage {
-  const { id, name } = task.call;
-  const given = isBaseMessage(value) ? value.content : typeof value === "string" ? value : toJson(value);
-  const content = given === undefined || given.length === 0 ? NO_OUTPUT : given;
-  return identified(
-    task,
-    isBaseMessage(value) && isResult(value)
-      ? copyMessage(value, { tool_call_id: id, content })
-      : new ToolMessage({ content, tool_call_id: id, name, status: "success" }),
-  );
-}
-
-function failedResult(task: ToolTask, content: string): ToolMessage {
-  const { id, name } = task.call;
-  return identified(task, new ToolMessage({ content, tool_call_id: id, name, status: "error" }));
-}
-
-/** A tool can set an id that another message has. An id derived from the place in the thread is unique. */
-function identified(task: ToolTask, result: ToolMessage): ToolMessage {
-  return copyMessage(result, { id: deriveId(result, task.place) });
-}
 
 /*
  * Finds the result of a call whose run was killed before it could save its checkpoint, and is continued.

@@ -3,12 +3,14 @@
  */
 
 import type { BaseMessage } from "@langchain/core/messages";
+import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { unansweredCalls } from "../history/open-calls.js";
 import { reduceMessages } from "../history/reducer/reduce-messages.js";
 import { createRepair } from "../history/reducer/repair.js";
 import { safely } from "../shared/json.js";
 import { causesInAgent, leftoversInPlace, mayLackResponse } from "../threads/agent-leftovers.js";
 import { followSpans } from "../threads/events.js";
+import { takeLateResults } from "../threads/late-results.js";
 import {
   asQuietUpdate,
   closeCalls,
@@ -21,8 +23,14 @@ import { isBeforeModel, savedCheckpoints } from "../threads/run-saver.js";
 import type { SummaryAttempt } from "../threads/state.js";
 import { threadIdOf } from "../threads/stores.js";
 import type { TetherMiddlewareOptions } from "./options.js";
-import { ATTEMPT_KEY, createSummarizer, type Send, type SummaryRequest } from "./summarize.js";
-import { configOf, type HookRuntime } from "./tether-state.js";
+import {
+  ATTEMPT_KEY,
+  createSummarizer,
+  removeReturned,
+  type Send,
+  type SummaryRequest,
+} from "./summarize.js";
+import { lateResultsIn } from "./tools.js";
 
 export interface ThreadUpdate {
   readonly messages?: Written[];
@@ -38,6 +46,31 @@ export function after(history: readonly BaseMessage[], update: readonly Written[
 }
 
 /**
+ * What a run that begins has to write to the thread first: removals of archived messages, the messages that an ended run
+ * had shown and not stored, the results of `closingResults`, and late results. Empty for a sound thread, which costs one
+ * look at the history.
+ */
+export async function recoverThread(
+  history: readonly BaseMessage[],
+  config: LangGraphRunnableConfig,
+  options: TetherMiddlewareOptions,
+): Promise<Written[]> {
+  await followSpans();
+  const written: Written[] = await removeReturned(history, config, options);
+  const current = () => after(history, written);
+  const leftovers = mayLackResponse(current()) ? await readLeftovers(config) : undefined;
+  if (leftovers !== undefined) {
+    const lost = await recoverMessages(current(), leftoversInPlace(current(), leftovers), config);
+    written.push(...lost.map(asQuietUpdate));
+  }
+  written.push(...(await closingResults(current(), config, options, leftovers)));
+  const late = lateResultsIn(config);
+  // Those that are written stay until the next run has found them in the thread.
+  const taken = late && (await takeLateResults(current(), late, config).catch(() => undefined));
+  return taken === undefined ? written : [...written, ...taken.messages];
+}
+
+/**
  * Closes the calls of a thread, because a run that goes on has not passed `beforeAgent`, and summarises it if that is
  * due. A middleware such as `modelRetryMiddleware` can ask the model several times in one step. All these requests get the
  * same outcome.
@@ -48,50 +81,31 @@ export function createPreparation(options: TetherMiddlewareOptions) {
   const summarize = options.summary && createSummarizer(options.summary, options);
   const prepared = new WeakMap<readonly BaseMessage[], Promise<ThreadUpdate | undefined>>();
 
-  const prepare = async (request: SummaryRequest, send: Send): Promise<ThreadUpdate | undefined> => {
-    const { state, runtime, messages } = request;
-    const results = await closingResults(state.messages, runtime, options);
-    const made = await summarize?.(
-      { ...request, messages: after(messages, results) as BaseMessage[] },
-      after(state.messages, results),
-      send,
-    );
+  const prepare = async (
+    request: SummaryRequest,
+    config: LangGraphRunnableConfig,
+    send: Send,
+  ): Promise<ThreadUpdate | undefined> => {
+    await followSpans();
+    const { state, messages } = request;
+    const results = await closingResults(state.messages, config, options);
+    const answered = { ...request, messages: after(messages, results) as BaseMessage[] };
+    const made = await summarize?.(answered, after(state.messages, results), config, send);
     const written = [...results, ...((made?.messages ?? []) as Written[])];
-    if (written.length === 0 && made?.summaryAttempt === undefined) return undefined;
-    return { messages: written, ...(made?.summaryAttempt && { [ATTEMPT_KEY]: made.summaryAttempt }) };
+    const attempt = made?.summaryAttempt;
+    if (written.length === 0 && attempt === undefined) return undefined;
+    return { messages: written, ...(attempt && { [ATTEMPT_KEY]: attempt }) };
   };
 
-  return (request: SummaryRequest, send: Send): Promise<ThreadUpdate | undefined> => {
-    const known = prepared.get(request.state.messages);
+  return (request: SummaryRequest, config: LangGraphRunnableConfig, send: Send) => {
+    const { messages } = request.state;
+    const known = prepared.get(messages);
     if (known !== undefined) return known;
-    const update = prepare(request, send);
-    prepared.set(request.state.messages, update);
-    update.catch(() => prepared.delete(request.state.messages));
+    const update = prepare(request, config, send);
+    prepared.set(messages, update);
+    update.catch(() => prepared.delete(messages));
     return update;
   };
-}
-
-/*
- * Puts back what ended runs had saved, and closes the calls that they left without a result.
- */
-
-type Options = Pick<TetherMiddlewareOptions, "onRepair">;
-
-/**
- * What a run that begins has to write to the thread first: the messages that an ended run had shown and not stored, and
- * then the results of `closingResults`. Empty for a sound thread, which costs one look at the history.
- */
-export async function recoverThread(
-  history: readonly BaseMessage[],
-  runtime: HookRuntime,
-  options: Options,
-): Promise<Written[]> {
-  await followSpans();
-  if (!mayLackResponse(history)) return closingResults(history, runtime, options);
-  const leftovers = await readLeftovers(runtime);
-  const lost = await recoverMessages(history, leftoversInPlace(history, leftovers), configOf(runtime));
-  const closing = await closingResults(after(history, lost), runtime, options, leftovers);
-  return [...lost.map(asQuietUpdate), ...closing];
 }
 
 /**
@@ -101,29 +115,29 @@ export async function recoverThread(
  */
 async function closingResults(
   history: readonly BaseMessage[],
-  runtime: HookRuntime,
-  { onRepair }: Options,
+  config: LangGraphRunnableConfig,
+  { onRepair }: TetherMiddlewareOptions,
   known?: readonly Leftovers[],
 ): Promise<BaseMessage[]> {
-  await followSpans();
   const { dangling, pending } = unansweredCalls(history);
   const calls = [...dangling, ...pending];
   if (calls.length === 0) return [];
-  const leftovers = known ?? (await readLeftovers(runtime));
+  const leftovers = known ?? (await readLeftovers(config));
   const causeOf = causesInAgent(calls, leftovers, history);
-  const closings = closeCalls(calls, recoverCalls(calls, leftovers), causeOf, configOf(runtime));
+  const closings = closeCalls(calls, recoverCalls(calls, leftovers), causeOf, config);
   return closings.map(({ unanswered, message, cause }) => {
-    if (cause === undefined) return message;
-    const repair = createRepair({ kind: "call-closed", call: unanswered.call, message });
-    safely(() => onRepair?.(repair, { threadId: threadIdOf(runtime) }), undefined);
+    if (cause !== undefined) {
+      const repair = createRepair({ kind: "call-closed", call: unanswered.call, message });
+      safely(() => onRepair?.(repair, { threadId: threadIdOf(config) }), undefined);
+    }
     return message;
   });
 }
 
 /** A saver that cannot be read does not fail the run: its calls get placeholders. */
-async function readLeftovers(runtime: HookRuntime): Promise<readonly Leftovers[]> {
+async function readLeftovers(config: LangGraphRunnableConfig): Promise<readonly Leftovers[]> {
   try {
-    const checkpoints = await savedCheckpoints(configOf(runtime));
+    const checkpoints = await savedCheckpoints(config);
     if (checkpoints === undefined) return [];
     return await findLeftovers({ input: {}, checkpoints, ownState: { keys: [] } }, isBeforeModel);
   } catch {

@@ -1,10 +1,8 @@
 /** Summaries of a LangChain agent's thread, made as `createAgentGraph` makes them. */
 
 import { type BaseMessage, RemoveMessage } from "@langchain/core/messages";
-import { ReducedValue, StateSchema } from "@langchain/langgraph";
+import { type LangGraphRunnableConfig, ReducedValue, StateSchema } from "@langchain/langgraph";
 import { toPlain } from "../history/message.js";
-import type { SummaryPolicy } from "../history/plan-summary.js";
-import { countTextTokens } from "../history/size.js";
 import { madeModel } from "../providers/answer/guard-model.js";
 import { withDefaults } from "../shared/check-settings.js";
 import { archiveIn, findReturned } from "../threads/archive.js";
@@ -13,16 +11,15 @@ import { type AgentUpdate, type SummaryAttempt, summaryAttemptSchema } from "../
 import { missingStore } from "../threads/stores.js";
 import { shouldSummarize, summarizeHistory, summaryWording } from "../threads/summary.js";
 import {
-  budgetFor,
-  compactionOf,
   FALLBACK_ATTEMPTS,
   SUMMARY_SETTINGS,
   type SummarySettings,
+  summaryPolicy,
 } from "../threads/summary-settings.js";
 import type { GivenModel } from "../threads/window.js";
 import { type AgentRequest, askForSummary, toolTokensOf } from "./ask-model.js";
 import { createModel, type TetherMiddlewareOptions, type TetherSummaryOptions } from "./options.js";
-import { configOf, type HookRuntime, pairedState } from "./tether-state.js";
+import { pairedState } from "./tether-state.js";
 
 /** LangChain keeps a key that begins with `_` out of the input and the output of the agent. */
 export const ATTEMPT_KEY = "_tetherSummary";
@@ -44,7 +41,6 @@ export function stateFor({ summary }: TetherMiddlewareOptions): typeof pairedSta
 /** A request to the model, with the messages that other middleware leave of the history. */
 export interface SummaryRequest extends AgentRequest {
   readonly state: { readonly messages: BaseMessage[]; readonly [ATTEMPT_KEY]?: unknown };
-  readonly runtime: HookRuntime;
 }
 
 /** Contract: asks the model of the request that it gets. */
@@ -58,6 +54,7 @@ export type Send = (request: SummaryRequest) => Promise<unknown>;
 type Summarizer = (
   request: SummaryRequest,
   stored: readonly BaseMessage[],
+  config: LangGraphRunnableConfig,
   send: Send,
 ) => Promise<Pick<AgentUpdate, "messages" | "summaryAttempt">>;
 
@@ -65,28 +62,16 @@ export function createSummarizer(
   options: TetherSummaryOptions,
   middleware: TetherMiddlewareOptions,
 ): Summarizer {
-  const { maxToolCallsFromHistory, maxStreamFallbackAttempts = FALLBACK_ATTEMPTS } = middleware;
+  const { dialect, maxToolCallsFromHistory, maxStreamFallbackAttempts = FALLBACK_ATTEMPTS } = middleware;
   const settings = withDefaults(options, SUMMARY_SETTINGS) as SummarySettings;
-  const { summaryModel, coveredMessages } = settings;
-  const wording = summaryWording(settings.summaryLanguage, {
-    heading: settings.summaryHeading,
-    instructions: settings.summaryPrompt,
-  });
-  return async (request, stored, send) => {
-    const config = configOf(request.runtime);
-    const attempt = request.state[ATTEMPT_KEY] as SummaryAttempt | undefined;
+  const { summaryModel, coveredMessages, summaryHeading: heading, summaryPrompt: instructions } = settings;
+  const wording = summaryWording(settings.summaryLanguage, { heading, instructions });
+  return async (request, stored, config, send) => {
     if (coveredMessages === "archive" && config.store === undefined) throw missingStore();
+    const attempt = request.state[ATTEMPT_KEY] as SummaryAttempt | undefined;
     const asked = (await madeModel(request.model, config)) as Exclude<GivenModel, string>;
-    const policy: SummaryPolicy = {
-      maxTokens: budgetFor(asked, settings.maxTokensBeforeSummary),
-      maxMessages: settings.maxMessagesBeforeSummary,
-      messagesToKeep: settings.messagesToKeep,
-      tokensToKeep: settings.tokensToKeep,
-      maxToolCalls: maxToolCallsFromHistory,
-      compactedAt: compactionOf(asked, middleware.dialect),
-      toolTokens: toolTokensOf(request),
-      promptTokens: countTextTokens(request.systemMessage.text),
-    };
+    const chosen = { ...settings, maxToolCallsFromHistory, systemPrompt: request.systemMessage.text };
+    const policy = summaryPolicy(chosen, asked, dialect, toolTokensOf(request));
     const state = { messages: request.messages, summaryAttempt: attempt };
     if (!shouldSummarize(state, policy) || !isWhole(request.messages, stored)) return {};
     const asksAlone = (summaryModel ?? maxToolCallsFromHistory ?? request.responseFormat) !== undefined;
@@ -124,13 +109,13 @@ function isWhole(messages: readonly BaseMessage[], stored: readonly BaseMessage[
  */
 export async function removeReturned(
   history: readonly BaseMessage[],
-  runtime: HookRuntime,
-  { summary }: { readonly summary?: TetherSummaryOptions | undefined },
+  config: LangGraphRunnableConfig,
+  { summary }: TetherMiddlewareOptions,
 ): Promise<Record<string, unknown>[]> {
-  const archive = summary?.coveredMessages === "archive" ? archiveIn(runtime) : undefined;
+  const archive = summary?.coveredMessages === "archive" ? archiveIn(config) : undefined;
   if (archive === undefined) return [];
   const { messages, events } = await findReturned(history, history, archive);
-  for (const event of events) emitEvent(configOf(runtime), event);
+  for (const event of events) emitEvent(config, event);
   // From the end: a message of calls takes its results with it. Plain objects are not streamed.
   return [...messages].toReversed().map(({ id = "" }) => toPlain(new RemoveMessage({ id })));
 }

@@ -2,13 +2,12 @@ import type { AIMessage, BaseMessage } from "@langchain/core/messages";
 import { Command } from "@langchain/langgraph";
 import { type AgentMiddleware, createMiddleware } from "langchain";
 import { isRecord } from "../shared/values.js";
-import { takeLateResults } from "../threads/late-results.js";
 import { askModel } from "./ask-model.js";
 import { checkOptions, type TetherMiddlewareOptions } from "./options.js";
 import { after, createPreparation, recoverThread, type ThreadUpdate } from "./prepare-thread.js";
-import { removeReturned, stateFor } from "./summarize.js";
+import { stateFor } from "./summarize.js";
 import { assertPaired, configOf, type pairedState } from "./tether-state.js";
-import { lateResultsIn, runTool } from "./tools.js";
+import { runTool } from "./tools.js";
 
 /**
  * Middleware for `createAgent` of LangChain. Every tool call of the agent's threads is always
@@ -55,37 +54,28 @@ export function tetherMiddleware(
     name: "tether",
     stateSchema: stateFor(options),
     beforeAgent: async ({ messages }, runtime) => {
-      assertPaired(messages, runtime);
-      const returned = await removeReturned(messages, runtime, options);
-      const recovered = await recoverThread(after(messages, returned), runtime, options);
-      const written = [...returned, ...recovered];
-      const late = lateResultsIn(runtime);
-      if (late !== undefined) {
-        // Those that are written stay until the next run has found them in the thread.
-        const taken = await takeLateResults(after(messages, written), late, configOf(runtime)).catch(
-          () => NONE,
-        );
-        written.push(...taken.messages);
-      }
+      const config = configOf(runtime);
+      assertPaired(messages, config);
+      const written = await recoverThread(messages, config, options);
       return written.length === 0 ? undefined : { messages: written as BaseMessage[] };
     },
     wrapModelCall: async (request, handler) => {
-      const { runtime, state, messages } = request;
-      assertPaired(state.messages, runtime);
-      const update = await prepare(request, async (given) => handler({ ...request, ...given } as never));
-      const history = after(messages, update?.messages ?? []);
-      const answer = await askModel(request, history, options, configOf(runtime), async (given) =>
-        handler(given),
+      const { state, messages } = request;
+      const config = configOf(request.runtime);
+      assertPaired(state.messages, config);
+      const update = await prepare(request, config, async (given) =>
+        handler({ ...request, ...given } as never),
       );
+      const history = after(messages, update?.messages ?? []);
+      const answer = await askModel(request, history, options, config, async (given) => handler(given));
       return update === undefined ? answer : withUpdate(answer, update);
     },
     ...(keepToolErrors && {
-      wrapToolCall: async (request, handler) => runTool(request, (tool) => handler({ ...request, tool })),
+      wrapToolCall: async (request, handler) =>
+        runTool(request, configOf(request.runtime), (tool) => handler({ ...request, tool })),
     }),
   });
 }
-
-const NONE = { messages: [] };
 
 /** What LangChain takes from a model call, besides a message: a command, or a structured response with its messages. */
 function withUpdate(answer: unknown, update: ThreadUpdate) {

@@ -96,10 +96,10 @@ export const pairedState = new StateSchema({ messages });
  *
  * @throws InvalidStateError if another declaration won.
  */
-export function assertPaired(history: unknown, runtime: HookRuntime): void {
+export function assertPaired(history: unknown, config: LangGraphRunnableConfig): void {
   if (isPaired(history)) return;
   // What the run has read from a checkpoint has not passed the reducer yet. An empty write changes nothing.
-  const probed = probeChannel(configOf(runtime), "messages", []);
+  const probed = probeChannel(config, "messages", []);
   if (probed === undefined || isPaired(probed)) return;
   throw new InvalidStateError(
     "messages",
@@ -117,7 +117,7 @@ function isPaired(history: unknown): boolean {
  * What LangChain gives every hook of a middleware, as far as this library reads it.
  */
 
-export interface HookRuntime {
+interface HookRuntime {
   readonly configurable?: LangGraphRunnableConfig["configurable"];
   readonly writer?: ((chunk: unknown) => void) | null | undefined;
   readonly signal?: AbortSignal | undefined;

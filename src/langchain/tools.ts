@@ -2,7 +2,7 @@
 
 import { type BaseMessage, ToolMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
-import { type Command, isCommand } from "@langchain/langgraph";
+import { type Command, isCommand, type LangGraphRunnableConfig } from "@langchain/langgraph";
 import { callsOf, isAIMessage } from "../history/call.js";
 import { isLangGraphSignal } from "../providers/failure/langgraph-signal.js";
 import { viewOf } from "../providers/models/model-view.js";
@@ -17,7 +17,6 @@ import { inheritedCheckpointer } from "../threads/langgraph/run-host.js";
 import { awaitLate, type LateResults, lateResultsOf, patientTool } from "../threads/late-results.js";
 import { callKeyOf } from "../threads/started-calls.js";
 import { threadIdOf, unbatched } from "../threads/stores.js";
-import { configOf, type HookRuntime } from "./tether-state.js";
 
 interface WantedCall {
   readonly id?: string | undefined;
@@ -28,7 +27,6 @@ interface ToolRequest<Tool> {
   readonly toolCall: WantedCall;
   readonly tool: Tool;
   readonly state: { readonly messages: readonly BaseMessage[] };
-  readonly runtime: HookRuntime;
 }
 
 /**
@@ -39,26 +37,27 @@ interface ToolRequest<Tool> {
  * @throws The reason of the abort, at once, and LangGraph's own signals.
  */
 export async function runTool<Tool>(
-  { toolCall, tool, state: { messages }, runtime }: ToolRequest<Tool>,
+  { toolCall, tool, state: { messages } }: ToolRequest<Tool>,
+  config: LangGraphRunnableConfig,
   handle: (tool: Tool) => ToolMessage | Command | Promise<ToolMessage | Command>,
 ): Promise<ToolMessage | Command> {
-  const { signal } = runtime;
+  const { signal } = config;
   const head = messages.findLast(isAIMessage);
-  const place = head === undefined ? -1 : callsOf(head).findIndex(({ id }) => id === toolCall.id);
+  const index = head === undefined ? -1 : callsOf(head).findIndex(({ id }) => id === toolCall.id);
+  const place = index < 0 ? undefined : `${head?.id}:${index}`;
   const answered = keepResult(toolCall, signal, () =>
-    handle(prepared((tool && patientTool(tool)) as Tool, toolCall, head?.id, place)),
+    handle(place === undefined ? tool : prepared(tool, toolCall, place, index)),
   );
   if (signal === undefined) return answered;
   try {
     return await untilAborted(answered, signal);
   } catch (error) {
-    if (signal.aborted && place >= 0) {
-      const { id = "" } = toolCall;
+    if (signal.aborted && place !== undefined) {
       const coming = answered.then((outcome) => {
         const update = isCommand(outcome) ? outcome : { messages: outcome };
-        return { result: resultIn(update, id), values: [] };
+        return { result: resultIn(update, toolCall.id ?? ""), values: [] };
       });
-      void awaitLate(`${head?.id}:${place}`, coming, lateResultsIn(runtime), threadIdOf(runtime));
+      void awaitLate(place, coming, lateResultsIn(config), threadIdOf(config));
     }
     throw error;
   }
@@ -88,14 +87,15 @@ async function keepResult<Outcome>(
  * tool runs goes on with the memory that LangGraph gives to all tools of the agent. Only the first call of a response has
  * that one, because the others run beside it.
  */
-function prepared<Tool>(tool: Tool, { name }: WantedCall, headId: string | undefined, place: number): Tool {
-  const invoke: unknown = Reflect.get(Object(tool), "invoke");
-  if (place < 0 || !isRecord(tool) || typeof invoke !== "function") return tool;
+function prepared<Tool>(given: Tool, { name }: WantedCall, place: string, index: number): Tool {
+  const invoke: unknown = Reflect.get(Object(given), "invoke");
+  if (!isRecord(given) || typeof invoke !== "function") return given;
+  const tool = patientTool(given);
   return viewOf(tool, {
-    invoke: (input: unknown, given: RunnableConfig) => {
-      const config = place === 0 ? given : withOwnMemory(given, `${name}.${place}`);
-      const callKey = callKeyOf(config, `${headId}:${place}`);
-      return Reflect.apply(invoke, tool, [input, { ...config, ...(place > 0 && { config }), callKey }]);
+    invoke: (input: unknown, passed: RunnableConfig) => {
+      const config = index === 0 ? passed : withOwnMemory(passed, `${name}.${index}`);
+      const callKey = callKeyOf(config, place);
+      return Reflect.apply(invoke, tool, [input, { ...config, ...(index > 0 && { config }), callKey }]);
     },
   });
 }
@@ -123,12 +123,12 @@ function brandOf(error: unknown): unknown {
 }
 
 /** Undefined for an agent inside another graph, and without a checkpointer. */
-export function lateResultsIn(runtime: HookRuntime): LateResults | undefined {
-  const { configurable } = configOf(runtime);
-  const saver = inheritedCheckpointer({ ...(configurable && { configurable }) });
-  const threadId = threadIdOf(runtime);
+export function lateResultsIn(config: LangGraphRunnableConfig): LateResults | undefined {
+  const { configurable, store } = config;
+  const saver = inheritedCheckpointer(config);
+  const threadId = threadIdOf(config);
   const isInside = String(configurable?.["checkpoint_ns"] ?? "").includes("|");
   if (!isSaver(saver) || threadId === undefined || isInside) return undefined;
-  const store = runtime.store == null ? undefined : unbatched(runtime.store);
-  return lateResultsOf({ saver, threadId, namespace: "", store, namesCheckpoint: false });
+  const inbox = store && unbatched(store);
+  return lateResultsOf({ saver, threadId, namespace: "", store: inbox, namesCheckpoint: false });
 }

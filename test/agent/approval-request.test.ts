@@ -143,8 +143,10 @@ describe("readAnswer", () => {
     ],
   ];
 
-  it.each(accepted)("accepts %s", (_what, given, decisions) => {
-    expect(readAnswer({ decisions: given }, tasks, anyDecision)).toEqual({ kind: "decisions", decisions });
+  it.each(accepted)("accepts %s", async (_what, given, decisions) => {
+    const answer = await readAnswer({ decisions: given }, tasks, anyDecision, () => undefined);
+    const decided = decisions.map((decision, index) => ({ task: tasks[index], decision }));
+    expect(answer).toEqual({ kind: "decisions", decided });
   });
 });
 

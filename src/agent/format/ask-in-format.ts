@@ -7,9 +7,8 @@ import { InvalidSettingError } from "../../errors.js";
 import { callsOf } from "../../history/call.js";
 import { filterToolCalls } from "../../history/cut.js";
 import { endingRun, isResult } from "../../history/result.js";
-import type { WantedFormat } from "../../providers/models/response-format.js";
 import { canFormat, forcedCallOf, formatOptions } from "../../providers/models/tools.js";
-import { isError } from "../../shared/is-error.js";
+import { errorMessage } from "../../shared/is-error.js";
 import { toJson } from "../../shared/json.js";
 import { emitEvent } from "../../threads/events.js";
 import { takeBack } from "../../threads/langgraph/channels.js";
@@ -90,17 +89,17 @@ export async function askInFormat(
 
 /** What is wrong with a text; undefined if it is in the format. */
 async function faultOf(message: AIMessage, active: ActiveFormat): Promise<string | undefined> {
-  if (active.kind === "tool") return "The response is a text.";
-  const checked = await checkText(message, active.format);
+  if (active.strategy === "tool") return "The response is a text.";
+  const checked = await checkText(message, active.formats[0]);
   return checked.kind === "right" ? undefined : checked.errors.join("\n");
 }
 
 function instruct(fault: string, active: ActiveFormat): string {
-  if (active.kind === "tool") {
+  if (active.strategy === "tool") {
     const names = active.formats.map(({ name }) => `\`${name}\``).join(" or ");
     return `${fault} Do not respond with a text. Call ${names} with your response as its arguments.`;
   }
-  return `The response does not match its schema:\n${fault}\nRespond again, only with JSON that matches this schema:\n${toJson(active.format.jsonSchema)}`;
+  return `The response does not match its schema:\n${fault}\nRespond again, only with JSON that matches this schema:\n${toJson(active.formats[0].jsonSchema)}`;
 }
 
 /**
@@ -121,33 +120,28 @@ function withFault(
  * What a response format adds to a model request: tools, a tool choice, and options of the client.
  */
 
-/** The format of one request. */
-type ActiveFormat =
-  /** The model responds with a call of one of the formats. */
-  | { readonly kind: "tool"; readonly formats: readonly Format[]; readonly options: ToolStrategyOptions }
-  /** The model responds with a text in JSON. */
-  | { readonly kind: "provider"; readonly format: Format; readonly strict: boolean | undefined };
+/** The format of one request. With tools, the model responds with a call of one of them, else with a text in JSON. */
+interface ActiveFormat extends FormatPlan {
+  readonly strategy: "tool" | "provider";
+}
 
 /** @param hasTools Whether the request has tools besides those of the format. */
 function activeFormat(plan: FormatPlan, model: BaseChatModel, hasTools: boolean): ActiveFormat {
-  const { strategy, formats, strict, options } = plan;
-  const [format] = formats;
-  if (format === undefined || strategy === "tool") return { kind: "tool", formats, options };
-  const isProvider = strategy === "provider" || canFormat(model, { ...format, strict }, hasTools);
-  return isProvider ? { kind: "provider", format, strict } : { kind: "tool", formats, options };
+  const { strategy, formats, strict } = plan;
+  if (strategy !== "either") return { ...plan, strategy };
+  return { ...plan, strategy: canFormat(model, { ...formats[0], strict }, hasTools) ? "provider" : "tool" };
 }
 
 /** Adds a format to the tools of the graph and their choice. The format holds even if the tools are off. */
-function formatRequest(active: ActiveFormat, model: BaseChatModel, offer: Offer): FormatRequest {
-  if (active.kind === "tool") {
-    const { formats } = active;
-    return {
-      tools: [...offer.tools, ...formats.map(toolOf)],
-      toolChoice: choiceFor(formats, model, offer),
-    };
-  }
-  const wanted: WantedFormat = { ...active.format, strict: active.strict };
-  return { ...offer, clientOptions: (asked) => formatOptions(asked, wanted) };
+function formatRequest(
+  { strategy, formats, strict }: ActiveFormat,
+  model: BaseChatModel,
+  offer: Offer,
+): FormatRequest {
+  if (strategy === "provider")
+    return { ...offer, clientOptions: (asked) => formatOptions(asked, { ...formats[0], strict }) };
+  const tools = [...offer.tools, ...formats.map(toolOf)];
+  return { tools, toolChoice: choiceFor(formats, model, offer) };
 }
 
 /**
@@ -155,7 +149,7 @@ function formatRequest(active: ActiveFormat, model: BaseChatModel, offer: Offer)
  * asked again if it responds with a text.
  */
 function choiceFor(
-  formats: readonly Format[],
+  formats: FormatPlan["formats"],
   model: BaseChatModel,
   { tools, toolChoice }: Offer,
 ): ToolChoice {
@@ -163,55 +157,9 @@ function choiceFor(
   const force = forcedCallOf(model);
   const [only, ...others] = formats;
   const isOnly = others.length === 0 && (isOff || tools.length === 0);
-  if (isOnly && only !== undefined && force !== "nothing")
-    return { mode: "required", requiredFunctionName: only.name };
+  if (isOnly && force !== "nothing") return { mode: "required", requiredFunctionName: only.name };
   if (!isOff && toolChoice !== "auto") return toolChoice;
   return force === "any" ? "required" : "auto";
-}
-
-/*
- * What a response of the model says in the format: a structured response, or what is wrong with it.
- */
-
-type CheckedCalls =
-  | { readonly kind: "right"; readonly value: unknown }
-  | { readonly kind: "wrong"; readonly error: StructuredOutputError };
-
-/** Checks the structured calls of one response. Only one is allowed. */
-async function checkCalls(
-  structured: readonly ToolTask[],
-  formats: readonly Format[],
-): Promise<CheckedCalls> {
-  const [task, ...others] = structured;
-  if (task === undefined || others.length > 0) {
-    const names = structured.map(({ call }) => call.name);
-    return { kind: "wrong", error: new MultipleStructuredOutputsError(names) };
-  }
-  const checked = await checkCall(task, formats);
-  if (checked.kind === "right") return checked;
-  return { kind: "wrong", error: new StructuredOutputParsingError(task.call.name, checked.errors) };
-}
-
-async function checkCall(
-  { call, args, parseError }: ToolTask,
-  formats: readonly Format[],
-): Promise<CheckedResponse> {
-  if (call.id === "") return { kind: "wrong", errors: ["the call has no id"] };
-  const format = formats.find(({ name }) => name === call.name);
-  return args === undefined || format === undefined
-    ? { kind: "wrong", errors: [parseError ?? "it is not valid JSON"] }
-    : format.check(args);
-}
-
-/** Checks a text in JSON. Some models put it into a Markdown block. */
-async function checkText(message: AIMessage, format: Format): Promise<CheckedResponse> {
-  const text = message.text.trim();
-  const [, block] = /^```(?:json)?\s*\n([\s\S]*?)\n\s*```$/.exec(text) ?? [];
-  try {
-    return format.check(JSON.parse(block ?? text));
-  } catch (error) {
-    return { kind: "wrong", errors: [`the text is not valid JSON: ${isError(error) ? error.message : "?"}`] };
-  }
 }
 
 /*
@@ -240,83 +188,91 @@ const GO_ON: Settled = { kind: "go-on", answered: new Map() };
 export async function settleResponse(
   active: ActiveFormat,
   message: AIMessage,
-  state: ResponseState,
+  { turn, off, isFinal, isTerminated }: ResponseState,
   config: LangGraphRunnableConfig,
 ): Promise<Settled> {
-  if (active.kind === "provider") return settleText(active, message, state, config);
-  const { off, isTerminated, turn } = state;
   const tasks = toolTasksOf(message);
-  const isStructured = ({ call }: ToolTask) => active.formats.some(({ name }) => name === call.name);
+  const { formats, options } = active;
+  const isTool = active.strategy === "tool";
+  const isStructured = ({ call }: ToolTask) => isTool && formats.some(({ name }) => name === call.name);
   const structured = tasks.filter(isStructured);
-  const hasOthers = structured.length < tasks.length;
-  if (structured.length === 0) return endsHere(message, state) ? missing(state, config) : GO_ON;
+  const runsOthers = structured.length < tasks.length && off === undefined && !isTerminated;
+  const refused = (reason: string) => emitEvent(config, { type: "structured-response-refused", reason });
+  /** The turn ends without a structured response. */
+  const missing = (): Settled => {
+    const reason = isTerminated ? "ended" : isFinal ? "limit-reached" : "not-in-format";
+    emitEvent(config, { type: "structured-response-missing", reason });
+    return GO_ON;
+  };
+  const done = (results: readonly ToolMessage[], goto: "model" | typeof END, response = {}): Settled => {
+    const update = { messages: [message, ...results], turn, ...response };
+    const isEnd = "structuredResponse" in response;
+    return { kind: "done", dispatched: { update, goto, refused: results.length, isEnd } };
+  };
+  const resultsOf = (text: string, status: "success" | "error") =>
+    tasks.map((task) =>
+      isStructured(task) ? resultFor(task, text, status) : resultFor(task, TOOLS_OFF, "error"),
+    );
   const goOn = (text: string): Settled => ({
     kind: "go-on",
     answered: new Map(structured.map((task) => [task.index, resultFor(task, text, "error")])),
   });
-  const resultsWith = (resultOf: (task: ToolTask) => ToolMessage): ToolMessage[] =>
-    tasks.map((task) => (isStructured(task) ? resultOf(task) : resultFor(task, TOOLS_OFF, "error")));
+
+  if (structured.length === 0) {
+    if (runsOthers) return GO_ON;
+    // In a format that the provider keeps, a text is the response.
+    if (isTool || tasks.length > 0) return missing();
+    const checked = await checkText(message, formats[0]);
+    if (checked.kind === "right") return done([], END, { structuredResponse: checked.value });
+    refused(checked.errors.join("\n"));
+    return missing();
+  }
+
+  const { toolMessageContent, handleError } = options;
   // The model answers before it has seen the results of its other calls, so it is asked again when they are there.
-  if (structured.length === 1 && hasOthers && off === undefined && !isTerminated) return goOn(TOO_EARLY);
-  const checked = await checkCalls(structured, active.formats);
+  if (structured.length === 1 && runsOthers) return goOn(TOO_EARLY);
+  const checked = await checkCalls(structured, formats);
   if (checked.kind === "right") {
-    const { value } = checked;
-    const text = active.options.toolMessageContent ?? `Returning structured response: ${toJson(value)}`;
-    return end(
-      message,
-      resultsWith((task) => endingRun(resultFor(task, text, "success"))),
-      turn,
-      value,
-    );
+    const text = toolMessageContent ?? `Returning structured response: ${toJson(checked.value)}`;
+    const results = resultsOf(text, "success").map(endingRun);
+    return done(results, END, { structuredResponse: checked.value });
   }
   const { error } = checked;
-  emitEvent(config, { type: "structured-response-refused", reason: error.message });
+  refused(error.message);
   // The calls are removed from the response, because nothing follows that could mend them.
-  if (state.isFinal || isTerminated) return missing(state, config);
-  let text: string;
+  if (isFinal || isTerminated) return missing();
   try {
-    text = await textAbout(error, active.options);
+    const text = await textAbout(error, handleError);
+    return runsOthers ? goOn(text) : done(resultsOf(text, "error"), "model");
   } catch (failure) {
     noteFailure(failure, config);
-    const results = tasks.map((task) => endingRun(resultFor(task, error.message, "error")));
-    const { dispatched } = end(message, results, turn);
-    return { kind: "done", dispatched: { ...dispatched, isEnd: false } };
+    return done(resultsOf(error.message, "error").map(endingRun), END);
   }
-  if (hasOthers && off === undefined) return goOn(text);
-  const results = resultsWith((task) => resultFor(task, text, "error"));
-  const update = { messages: [message, ...results], turn };
-  return { kind: "done", dispatched: { update, goto: "model", refused: results.length } };
 }
 
 const TOO_EARLY =
   "Error: the structured response was not taken, because other tools were called with it. Respond again, with this call alone, after their results.";
 const TOOLS_OFF = "Error: not run, because only a structured response is allowed here.";
 
-/** Of a format that the provider keeps, a text is the response. */
-async function settleText(
-  { format }: Extract<ActiveFormat, { kind: "provider" }>,
-  message: AIMessage,
-  state: ResponseState,
-  config: LangGraphRunnableConfig,
-): Promise<Settled> {
-  if (!endsHere(message, state)) return GO_ON;
-  const checked = callsOf(message).length > 0 ? undefined : await checkText(message, format);
-  if (checked?.kind === "right") return end(message, [], state.turn, checked.value);
-  if (checked !== undefined)
-    emitEvent(config, { type: "structured-response-refused", reason: checked.errors.join("\n") });
-  return missing(state, config);
+/**
+ * What the model reads about a wrong response.
+ *
+ * @throws what the run fails with.
+ */
+async function textAbout(
+  error: StructuredOutputError,
+  handleError: ToolStrategyOptions["handleError"] = true,
+): Promise<string> {
+  if (handleError === false) throw error;
+  if (handleError === true) return `Error: ${error.message}`;
+  const text: unknown = typeof handleError === "string" ? handleError : await handleError(error);
+  if (typeof text === "string") return text;
+  const expectation = "a function that returns a text";
+  throw InvalidSettingError.expected("responseFormat.handleError", expectation, text);
 }
 
-/** Whether no tool of the graph is called for this response. */
-function endsHere(message: AIMessage, { off, isTerminated }: ResponseState): boolean {
-  return callsOf(message).length === 0 || off !== undefined || isTerminated;
-}
-
-/** The turn ends without a structured response. */
-function missing({ isFinal, isTerminated }: ResponseState, config: LangGraphRunnableConfig): Settled {
-  const reason = isTerminated ? "ended" : isFinal ? "limit-reached" : "not-in-format";
-  emitEvent(config, { type: "structured-response-missing", reason });
-  return GO_ON;
+function resultFor({ call }: ToolTask, content: string, status: "success" | "error"): ToolMessage {
+  return new ToolMessage({ content, tool_call_id: call.id, name: call.name, status });
 }
 
 /** Called when a tool or a middleware has ended the run. */
@@ -335,37 +291,43 @@ export function tellIfMissing(
   emitEvent(config, { type: "structured-response-missing", reason: "ended" });
 }
 
-function end(
-  message: AIMessage,
-  results: readonly ToolMessage[],
-  turn: Turn,
-  structuredResponse?: unknown,
-): Extract<Settled, { kind: "done" }> {
-  const update = {
-    messages: [message, ...results],
-    turn,
-    ...(structuredResponse !== undefined && { structuredResponse }),
-  };
-  return { kind: "done", dispatched: { update, goto: END, refused: results.length, isEnd: true } };
-}
-
-/**
- * What the model reads about a wrong response.
- *
- * @throws what the run fails with.
+/*
+ * What a response of the model says in the format: a structured response, or what is wrong with it.
  */
-async function textAbout(
-  error: StructuredOutputError,
-  { handleError = true }: ToolStrategyOptions,
-): Promise<string> {
-  if (handleError === false) throw error;
-  if (handleError === true) return `Error: ${error.message}`;
-  const text: unknown = typeof handleError === "string" ? handleError : await handleError(error);
-  if (typeof text === "string") return text;
-  const expectation = "a function that returns a text";
-  throw InvalidSettingError.expected("responseFormat.handleError", expectation, text);
+
+type CheckedCalls =
+  | { readonly kind: "right"; readonly value: unknown }
+  | { readonly kind: "wrong"; readonly error: StructuredOutputError };
+
+/** Checks the structured calls of one response. Only one is allowed. */
+async function checkCalls(
+  structured: readonly ToolTask[],
+  formats: readonly Format[],
+): Promise<CheckedCalls> {
+  const [task, ...others] = structured;
+  if (task === undefined || others.length > 0) {
+    const names = structured.map(({ call }) => call.name);
+    return { kind: "wrong", error: new MultipleStructuredOutputsError(names) };
+  }
+  const { call, args, parseError } = task;
+  const wrong = (errors: readonly string[]): CheckedCalls => ({
+    kind: "wrong",
+    error: new StructuredOutputParsingError(call.name, errors),
+  });
+  if (call.id === "") return wrong(["the call has no id"]);
+  const format = formats.find(({ name }) => name === call.name);
+  if (args === undefined || format === undefined) return wrong([parseError ?? "it is not valid JSON"]);
+  const checked = await format.check(args);
+  return checked.kind === "right" ? checked : wrong(checked.errors);
 }
 
-function resultFor({ call }: ToolTask, content: string, status: "success" | "error"): ToolMessage {
-  return new ToolMessage({ content, tool_call_id: call.id, name: call.name, status });
+/** Checks a text in JSON. Some models put it into a Markdown block. */
+async function checkText(message: AIMessage, format: Format): Promise<CheckedResponse> {
+  const text = message.text.trim();
+  const [, block] = /^```(?:json)?\s*\n([\s\S]*?)\n\s*```$/.exec(text) ?? [];
+  try {
+    return format.check(JSON.parse(block ?? text));
+  } catch (error) {
+    return { kind: "wrong", errors: [`the text is not valid JSON: ${errorMessage(error)}`] };
+  }
 }

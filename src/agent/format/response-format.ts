@@ -153,8 +153,7 @@ function isWithStrict<Schema extends ResponseSchema>(
 export interface FormatPlan {
   /** `"either"`: the provider's own way for a model that has it, else tool calls. */
   readonly strategy: "tool" | "provider" | "either";
-  /** At least one. */
-  readonly formats: readonly Format[];
+  readonly formats: readonly [Format, ...Format[]];
   /** Whether the provider must keep every detail of the schema. Undefined: if the schema allows it. */
   readonly strict: boolean | undefined;
   readonly options: ToolStrategyOptions;
@@ -168,26 +167,28 @@ export const responseFormatRule = {
 /** @throws InvalidSettingError for a value that is not a response format, or a schema that no model could be given. */
 export function readResponseFormat(given: ResponseFormat | undefined): FormatPlan | undefined {
   if (given === undefined || given === null) return undefined;
-  const plan = { strict: undefined, options: {} };
   const list: readonly unknown[] = [given].flat();
   const [first] = list;
   if (list.length === 1 && isProviderStrategy(first)) {
     const strict = typeof first.strict === "boolean" ? first.strict : undefined;
-    return { ...plan, strategy: "provider", formats: readAll([first.schema]), strict };
+    return { strategy: "provider", formats: readAll([first.schema]), strict, options: {} };
   }
-  if (isToolStrategy(given))
-    return {
-      ...plan,
-      strategy: "tool",
-      formats: readAll(given.schemas),
-      options: readOptions(given.options),
-    };
+  const tools = (schemas: readonly unknown[], options: unknown): FormatPlan => ({
+    strategy: "tool",
+    formats: readAll(schemas),
+    strict: undefined,
+    options: readOptions(options),
+  });
+  if (isToolStrategy(given)) return tools(given.schemas, given.options);
   if (isLangChainTool(first) && list.every(isLangChainTool)) {
     const { handleError, toolMessageContent } = Object(first.options);
-    const formats = readAll(list.map(({ tool }) => tool.function));
-    return { ...plan, strategy: "tool", formats, options: readOptions({ handleError, toolMessageContent }) };
+    return tools(
+      list.map(({ tool }) => tool.function),
+      { handleError, toolMessageContent },
+    );
   }
-  return { ...plan, strategy: Array.isArray(given) ? "tool" : "either", formats: readAll(list) };
+  const plan = tools(list, {});
+  return Array.isArray(given) ? plan : { ...plan, strategy: "either" };
 }
 
 function isToolStrategy(value: object): value is Pick<ToolStrategy, "schemas" | "options"> {
@@ -212,11 +213,12 @@ function isProviderStrategy(value: unknown): value is { readonly schema: unknown
   );
 }
 
-function readAll(schemas: readonly unknown[]): Format[] {
-  if (schemas.length === 0) throw refused("a list of at least one schema");
-  return schemas.map((schema, index) =>
+function readAll(schemas: readonly unknown[]): FormatPlan["formats"] {
+  const [first, ...others] = schemas.map((schema, index) =>
     readSchema(schema, schemas.length === 1 ? "extract" : `extract_${index + 1}`),
   );
+  if (first === undefined) throw refused("a list of at least one schema");
+  return [first, ...others];
 }
 
 const OPTION_RULES = {

@@ -1,17 +1,16 @@
-/** Runs the middleware around a run, a model call and a tool call. */
+/** Runs the middleware around a run and around a model call. That of a tool call is in `agent/tools.ts`. */
 
-import { type AIMessage, type BaseMessage, RemoveMessage, type ToolMessage } from "@langchain/core/messages";
+import { type AIMessage, type BaseMessage, RemoveMessage } from "@langchain/core/messages";
 import type { Interrupt } from "@langchain/langgraph";
 import { MiddlewareError } from "../../errors.js";
 import { callsOf, isAIMessage } from "../../history/call.js";
 import { withoutStaleCalls } from "../../history/change-calls.js";
 import { cloneMessage, isSameMessage } from "../../history/message.js";
 import { isResult } from "../../history/result.js";
-import { isLangGraphSignal } from "../../providers/failure/langgraph-signal.js";
-import { isRecord } from "../../shared/values.js";
-import type { AgentContext, ChatContext, FunctionContext, Hook } from "./contexts.js";
-import type { AgentMiddleware, ChatMiddleware, FunctionMiddleware } from "./middleware.js";
-import { type Exit, Handoff, MiddlewareTermination, runOnion, type Span } from "./run-onion.js";
+import { untilAborted } from "../../shared/waiting.js";
+import type { AgentContext, ChatContext, Hook } from "./contexts.js";
+import type { AgentMiddleware, ChatMiddleware } from "./middleware.js";
+import { MiddlewareTermination, runOnion, type Span } from "./run-onion.js";
 
 /** Messages that an agent middleware set. The graph stores them instead of asking the model. */
 export interface GivenMessages {
@@ -33,13 +32,19 @@ interface RunOutcome {
 /** Contract: each function starts a run of the graph without its agent middleware. */
 interface GraphRuns<Chunk> {
   /** Runs the graph with the messages and options that the context has now. */
-  readonly start: () => { readonly chunks: AsyncIterable<Chunk>; readonly record: RunOutcome };
+  readonly start: () => { readonly chunks: AsyncGenerator<Chunk>; readonly record: RunOutcome };
   /** Stores the input, and the given messages as the response instead of asking the model. */
-  readonly answer: (given: GivenMessages) => AsyncIterable<Chunk>;
+  readonly answer: (given: GivenMessages) => AsyncGenerator<Chunk>;
   /** Changes the result of a finished run. `history` is the one that the run left. */
-  readonly correct: (given: GivenMessages, history: readonly BaseMessage[]) => AsyncIterable<Chunk>;
+  readonly correct: (given: GivenMessages, history: readonly BaseMessage[]) => AsyncGenerator<Chunk>;
   /** Contract: calls `give` with each chunk that a middleware writes. */
   readonly onWrite: (give: (chunk: Chunk) => void) => void;
+}
+
+/** A run of the graph, and how the `next()` ends that has begun it. */
+interface BegunRun<Chunk> extends ReturnType<GraphRuns<Chunk>["start"]> {
+  readonly end: () => void;
+  readonly fail: (error: unknown) => void;
 }
 
 /** Yields the chunks of a run. A middleware continues after `next()` when the chunks of the graph have ended. */
@@ -49,75 +54,107 @@ export async function* runAgentMiddleware<Chunk>(
   runs: GraphRuns<Chunk>,
 ): AsyncGenerator<Chunk> {
   const { signal } = hook.fields;
-  const handoff = new Handoff<Chunk>();
-  /** The last chunk that was given. One is given at a time, in order. */
-  let last: Promise<void> = Promise.resolve();
-  const give = (chunk: Chunk): Promise<void> => {
-    last = last.then(() => handoff.give(chunk));
-    return last;
-  };
-  /** The run of the graph that goes on, without its error. */
-  let running: Promise<unknown> = Promise.resolve();
-  const send = (chunks: AsyncIterable<Chunk>): Promise<void> => {
-    const sending = giveAll(chunks);
-    running = sending.catch(() => {});
-    return sending;
-  };
-  const giveAll = async (chunks: AsyncIterable<Chunk>): Promise<void> => {
-    signal?.throwIfAborted();
-    for await (const chunk of chunks) await give(chunk);
-  };
-  runs.onWrite((chunk) => {
-    // A caller who has left does not need it.
-    give(chunk).catch(() => {});
-  });
-  // After an abort, a middleware that ignores the signal is abandoned. The graph is not: it saves its last writes.
   signal?.throwIfAborted();
-  const abort = () => handoff.fail(signal?.reason);
-  signal?.addEventListener("abort", abort, { once: true });
-  const working = runLayers(layers, hook, runs, send)
-    .finally(() => last)
-    .then(
-      () => handoff.end(),
-      (error) => handoff.fail(error),
-    );
+  const written = new WrittenChunks<Chunk>(signal);
+  runs.onWrite((chunk) => written.add(chunk));
+  let begin: (begun: BegunRun<Chunk> | undefined) => void = () => {};
+  const beginning = new Promise<BegunRun<Chunk> | undefined>((resolve) => {
+    begin = resolve;
+  });
+  const core = () => new Promise<void>((end, fail) => begin({ ...runs.start(), end, fail }));
+  const leaving = runOnion({ layers, core }, hook.view);
+  // The middleware can be left without a run.
+  void leaving.then(() => begin(undefined));
+  let begun: BegunRun<Chunk> | undefined;
   try {
-    yield* handoff.take();
+    begun = yield* written.until(beginning);
+    const last = begun && (yield* runInside(begun, hook, written));
+    const exit = yield* written.until(leaving);
+    if (exit.kind === "threw") throw exit.error;
+    const { result: left, messages: given } = hook.fields;
+    const result = left && cloneMessage(left);
+    if (begun === undefined) {
+      const messages = result === undefined ? [] : [result];
+      yield* written.among(runs.answer({ kind: "answer", messages }));
+    } else if (result !== undefined && !isSameMessage(result, last)) {
+      const { interrupts, history = given } = begun.record;
+      const isAnswer = isAIMessage(result) && callsOf(result).length === 0;
+      if (interrupts.length > 0 && !isAnswer) throw new MiddlewareError(WAITING);
+      yield* written.among(runs.correct({ kind: "correction", messages: correct(last, result) }, history));
+    }
   } finally {
-    signal?.removeEventListener("abort", abort);
-    await (signal?.aborted === true ? running : working);
+    begun?.fail(new Error("The consumer of the run has left."));
+    // After an abort, a middleware that ignores the signal is abandoned.
+    if (signal?.aborted !== true) await leaving;
   }
 }
 
-async function runLayers<Chunk>(
-  layers: readonly AgentMiddleware[],
+/** Yields the chunks of the run, and ends its `next()`. Returns the result that is stored in the thread. */
+async function* runInside<Chunk>(
+  { chunks, record, end, fail }: BegunRun<Chunk>,
   hook: Hook<AgentContext>,
-  runs: GraphRuns<Chunk>,
-  send: (chunks: AsyncIterable<Chunk>) => Promise<void>,
-): Promise<void> {
-  let record: RunOutcome | undefined;
-  /** The result that is stored in the thread. */
-  let last: BaseMessage | undefined;
-  const core = async (): Promise<void> => {
-    const run = runs.start();
-    record = run.record;
-    await send(run.chunks);
-    last = resultOf(record.history?.at(-1));
-    // A copy, so that changes of a middleware are noticed.
-    hook.settle({ result: last && cloneMessage(last), interrupts: record.interrupts });
-    if (record.failure !== undefined) throw record.failure.error;
-  };
-  const exit = await runOnion({ layers, core }, hook.view);
-  if (exit.kind === "threw") throw exit.error;
-  const { result: left, messages: given } = hook.fields;
-  const result = left && cloneMessage(left);
-  if (record === undefined) {
-    await send(runs.answer({ kind: "answer", messages: result === undefined ? [] : [result] }));
-  } else if (result !== undefined && !isSameMessage(result, last)) {
-    const isAnswer = isAIMessage(result) && callsOf(result).length === 0;
-    if (record.interrupts.length > 0 && !isAnswer) throw new MiddlewareError(WAITING);
-    const history = record.history ?? given;
-    await send(runs.correct({ kind: "correction", messages: correct(last, result) }, history));
+  written: WrittenChunks<Chunk>,
+): AsyncGenerator<Chunk, BaseMessage | undefined> {
+  try {
+    yield* written.among(chunks);
+  } catch (error) {
+    fail(error);
+    return undefined;
+  }
+  const last = resultOf(record.history?.at(-1));
+  // A copy, so that changes of a middleware are noticed.
+  hook.settle({ result: last && cloneMessage(last), interrupts: record.interrupts });
+  if (record.failure === undefined) end();
+  else fail(record.failure.error);
+  return last;
+}
+
+/** The chunks that middleware writes, at any time. */
+class WrittenChunks<Chunk> {
+  readonly #signal: AbortSignal | undefined;
+  readonly #waiting: Chunk[] = [];
+  #wake: () => void = () => {};
+
+  constructor(signal: AbortSignal | undefined) {
+    this.#signal = signal;
+  }
+
+  add(chunk: Chunk): void {
+    this.#waiting.push(chunk);
+    this.#wake();
+  }
+
+  /**
+   * Yields what is written until the work has ended. Returns its outcome.
+   *
+   * @throws The reason of the abort, at once, or the error of the work.
+   */
+  async *until<Value>(work: Promise<Value>): AsyncGenerator<Chunk, Value> {
+    const ended = work.then((value) => ({ value }));
+    // It can fail while the caller has a chunk.
+    ended.catch(() => {});
+    for (;;) {
+      const woken = new Promise<undefined>((resolve) => {
+        this.#wake = () => resolve(undefined);
+      });
+      while (this.#waiting.length > 0) yield this.#waiting.shift() as Chunk;
+      const next = Promise.race([woken, ended]);
+      const outcome = await (this.#signal === undefined ? next : untilAborted(next, this.#signal));
+      if (outcome !== undefined && this.#waiting.length === 0) return outcome.value;
+    }
+  }
+
+  /** Yields the chunks, and what is written meanwhile. After an abort, the run still saves its last writes. */
+  async *among(chunks: AsyncGenerator<Chunk>): AsyncGenerator<Chunk> {
+    try {
+      for (;;) {
+        const { done, value } = yield* this.until(chunks.next());
+        if (done) return;
+        yield value;
+      }
+    } finally {
+      await chunks.return(undefined).catch(() => {});
+    }
   }
 }
 
@@ -182,45 +219,36 @@ export interface ChatOutcome {
  * A middleware with `retry` can make the call again. The response before is then discarded: its stream ends with an
  * error that only its listeners see, or, if the client has it already, `discard` takes it back.
  *
- * @param discard Contract: called with a response that is not stored. Takes it back if clients have it.
+ * @param discard Contract: takes back a response that clients have, and that is not stored.
  * @throws MiddlewareError for a broken contract, and any error of a middleware or of the model.
  */
 export async function runModelMiddleware(
   layers: readonly ChatMiddleware[],
   hook: Hook<ChatContext>,
   call: ModelCall,
-  discard: (answer: AIMessage, isShown: boolean) => Promise<void>,
+  discard: (answer: AIMessage) => Promise<void>,
 ): Promise<ChatOutcome> {
   const mayChange = layers.some(({ readOnly }) => !readOnly);
   let attempt: Attempt | undefined;
   const core = async (): Promise<void> => {
-    const current = new Attempt();
+    const current = beginAttempt((settle) => call(hook, mayChange ? settle : undefined));
     attempt = current;
-    const whole = await new Promise<AIMessage>((resolve, reject) => {
-      const settle: Settle = async (whole) => {
-        current.hasSettled = true;
-        resolve(whole);
-        const left = await Promise.race([leaving, current.abandoned]);
-        // Without a response the stream ends with an error that only its listeners see.
-        if (left?.message === undefined) throw new MiddlewareTermination();
-        return left.message;
-      };
-      current.streaming = call(hook, mayChange ? settle : undefined);
-      current.streaming.then(resolve, reject);
-    });
-    current.answer = whole;
-    hook.settle({ result: cloneMessage(whole) });
+    current.answer = await current.answered;
+    hook.settle({ result: cloneMessage(current.answer) });
   };
-  const onRetry = async (written: Span): Promise<void> => {
-    hook.beginAttempt(written, { result: undefined });
-    const { answer, streaming } = attempt ?? {};
-    attempt?.abandon();
+  const drop = async (): Promise<void> => {
+    const { answer, streamed, end } = attempt ?? {};
     attempt = undefined;
-    await Promise.allSettled([streaming]);
-    if (answer !== undefined) await discard(answer, !mayChange);
+    end?.(undefined);
+    await streamed;
+    if (answer !== undefined && !mayChange) await discard(answer);
   };
-  const leave = async (): Promise<ChatOutcome> => {
-    const exit = await runOnion({ layers, core, onRetry, updates: hook.updates }, hook.view);
+  const onRetry = (written: Span): Promise<void> => {
+    hook.beginAttempt(written, { result: undefined });
+    return drop();
+  };
+  const exit = await runOnion({ layers, core, onRetry, updates: hook.updates }, hook.view);
+  try {
     if (exit.kind === "threw") throw exit.error;
     const given = hook.fields.result && cloneMessage(hook.fields.result);
     const answer = attempt?.answer;
@@ -228,110 +256,54 @@ export async function runModelMiddleware(
       throw new MiddlewareError(CHANGED);
     if (given === undefined && exit.kind === "returned") throw new MiddlewareError(MISSING);
     const message = given && answer ? withoutStaleCalls(given, answer) : given;
-    return { message, isTerminated: exit.kind === "terminated" };
-  };
-  const leaving = leave();
-  const outcome = await leaving.catch(async (error: unknown) => {
-    await Promise.allSettled([attempt?.streaming]);
-    if (attempt?.answer !== undefined && !mayChange) await discard(attempt.answer, true);
+    attempt?.end(message);
+    const streamed = await attempt?.streamed;
+    return { message: message && (streamed ?? message), isTerminated: exit.kind === "terminated" };
+  } catch (error) {
+    await drop();
     throw error;
-  });
-  await Promise.allSettled([attempt?.streaming]);
-  // The streamed message has the id that the client knows. If the model failed, a middleware may have set the response.
-  const streamed = attempt?.hasSettled ? await attempt.streaming?.catch(() => undefined) : undefined;
-  return { ...outcome, message: outcome.message && (streamed ?? outcome.message) };
+  }
 }
 
 /** One call of the model. */
-class Attempt {
-  streaming: Promise<AIMessage> | undefined;
-  answer: AIMessage | undefined;
-  hasSettled = false;
-  /** Resolves when a middleware makes the call again. */
-  readonly abandoned: Promise<undefined>;
-  abandon: () => void = () => {};
+interface Attempt {
+  /** Resolves to the complete response of the model. */
+  readonly answered: Promise<AIMessage>;
+  /** The same, when the middleware has seen it. */
+  answer?: AIMessage;
+  /**
+   * Resolves when the stream has ended. If it has waited for the middleware, to the message that clients have, with the id
+   * that they know. Never rejects.
+   */
+  readonly streamed: Promise<AIMessage | undefined>;
+  /** Lets the stream end with this message. Undefined: with an error that only its listeners see. */
+  readonly end: (message: AIMessage | undefined) => void;
+}
 
-  constructor() {
-    this.abandoned = new Promise((resolve) => {
-      this.abandon = () => resolve(undefined);
-    });
-  }
+function beginAttempt(call: (settle: Settle) => Promise<AIMessage>): Attempt {
+  let end: Attempt["end"] = () => {};
+  const ended = new Promise<AIMessage | undefined>((resolve) => {
+    end = resolve;
+  });
+  let hasSettled = false;
+  let settle: (whole: AIMessage) => void = () => {};
+  const settled = new Promise<AIMessage>((resolve) => {
+    settle = resolve;
+  });
+  const streaming = call(async (whole) => {
+    hasSettled = true;
+    settle(whole);
+    const message = await ended;
+    if (message === undefined) throw new MiddlewareTermination();
+    return message;
+  });
+  const streamed = streaming.then(
+    (message) => (hasSettled ? message : undefined),
+    () => undefined,
+  );
+  return { answered: Promise.race([settled, streaming]), streamed, end };
 }
 
 const CHANGED =
   "A chat middleware made with `{ readOnly: true }` changed `context.result`, which the client already has.";
 const MISSING = "The chat middleware left no `context.result`.";
-
-/*
- * Runs a tool call with the function middleware of its run around it.
- */
-
-/** How a tool call can end without running its tool. */
-type SkippedCall =
-  | { readonly kind: "invalid-arguments"; readonly detail: string }
-  | { readonly kind: "threw"; readonly error: unknown }
-  | { readonly kind: "ended" };
-
-export interface FinalizedCall<Update> {
-  readonly result: ToolMessage;
-  /** What the tool threw; undefined if it returned. */
-  readonly error?: unknown;
-  /** Whether the run ends if the result stays as it is. */
-  readonly endsRun?: boolean;
-  /** Makes the update that the call writes to the thread, with the given result in place of its own. */
-  readonly updateWith: (given: ToolMessage, options?: { readonly endsRun: boolean }) => Update;
-}
-
-/** What the middleware needs to run a call. */
-interface ToolRun<Outcome, Update> {
-  /** Contract: runs the tool once. It throws only LangGraph's own signals and the abort of the run. */
-  readonly execute: (args: Readonly<Record<string, unknown>>) => Promise<Outcome>;
-  /** Contract: makes the result of the call, no matter how it ended. */
-  readonly finalize: (outcome: Outcome | SkippedCall) => FinalizedCall<Update>;
-  /**
-   * Contract: stores the error of a middleware without throwing it. The gate ends the run, and its caller gets the
-   * error after the other calls of the batch have finished.
-   */
-  readonly noteFailure: (error: unknown) => void;
-}
-
-/** @throws only LangGraph's own signals and the reason of the run's abort. */
-export async function runToolMiddleware<Outcome, Update>(
-  layers: readonly FunctionMiddleware[],
-  hook: Hook<FunctionContext>,
-  { execute, finalize, noteFailure }: ToolRun<Outcome, Update>,
-): Promise<Update> {
-  let done: FinalizedCall<Update> | undefined;
-  let thrown: { readonly error: unknown } | undefined;
-  const core = async (): Promise<void> => {
-    try {
-      const { arguments: args } = hook.fields;
-      done = finalize(isRecord(args) ? await execute(args) : INVALID_ARGUMENTS);
-      hook.settle({ result: done.result, error: done.error });
-    } catch (error) {
-      thrown = { error };
-      throw error;
-    }
-  };
-  const onRetry = (written: Span): void => hook.beginAttempt(written, { error: undefined });
-  const exit = await runOnion({ layers, core, onRetry, updates: hook.updates }, hook.view);
-  // An interrupt must pass even if a middleware catches every error.
-  if (thrown !== undefined) throw thrown.error;
-  if (exit.kind === "threw") {
-    if (isLangGraphSignal(exit.error) || hook.fields.signal?.aborted === true) throw exit.error;
-    noteFailure(exit.error);
-  }
-  // The result of the tool is kept even if a middleware threw after it.
-  const { result, updateWith, endsRun = false } = done ?? finalize(outcomeWithoutTool(exit));
-  const last = hook.fields.result ?? result;
-  return updateWith(last, { endsRun: exit.kind === "terminated" || (endsRun && last === result) });
-}
-
-const INVALID_ARGUMENTS = {
-  kind: "invalid-arguments",
-  detail: "A function middleware set `context.arguments` to a value that is not an object.",
-} as const satisfies SkippedCall;
-
-function outcomeWithoutTool(exit: Exit): SkippedCall {
-  return exit.kind === "threw" ? exit : { kind: "ended" };
-}
