@@ -274,12 +274,14 @@ function listJson({ threads, page, hasNext, searched }: ListView): object {
  * only those of one page.
  */
 function threadJson(view: ThreadView): object {
-  const { report, moment, difference, explanation, positions, history } = view;
+  const { report, moment, difference, explanation, history } = view;
   const { dialect, modelId, maxTokens, maxToolCallsFromHistory } = view.form.options;
   const next = moment.kind === "next" ? moment : undefined;
   const told = explanation.stored.map((entry, index) => {
     const message = history[index];
-    return { ...entry, message: message === undefined ? null : toPlain(message) };
+    const kind = message && next?.added.get(message);
+    const isGuess = message && next?.guessed.has(message);
+    return { entry: { ...entry, message: message === undefined ? null : toPlain(message) }, kind, isGuess };
   });
   return {
     ...report,
@@ -303,22 +305,21 @@ function threadJson(view: ThreadView): object {
     },
     since: difference
       ? {
-          checkpointId: difference.to.checkpointId,
+          checkpointId: difference.to?.checkpointId,
           isPrefixKept: difference.isPrefixKept,
           prefix: difference.prefix,
           ...difference.counts,
         }
       : null,
-    stored: told.flatMap((entry, index) => {
-      const position = positions[index];
-      return position === undefined ? [] : [{ ...entry, index: position - 1 }];
-    }),
-    additions: told.flatMap(({ index, inputIndexes, message }) => {
-      const one = history[index];
-      const kind = one && next?.added.get(one);
-      if (one === undefined || kind === undefined) return [];
-      return [{ kind, isGuess: next?.guessed.has(one), inputIndexes, message }];
-    }),
+    stored: told.filter(({ kind }) => kind === undefined).map(({ entry }, index) => ({ ...entry, index })),
+    additions: told
+      .filter(({ kind }) => kind !== undefined)
+      .map(({ kind, isGuess, entry: { inputIndexes, message } }) => ({
+        kind,
+        isGuess,
+        inputIndexes,
+        message,
+      })),
     added: explanation.added,
     input: explanation.input.map((message) => toPlain(message)),
   };

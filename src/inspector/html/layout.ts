@@ -3,7 +3,6 @@
 import { createHash } from "node:crypto";
 import { amount, printableLine } from "../../shared/text.js";
 import type { ListView } from "../read-threads.js";
-import type { DialectSoundness } from "../view/thread-view.js";
 import { html, Markup } from "./markup.js";
 
 /*
@@ -185,18 +184,6 @@ export const joined = (parts: readonly Markup[]): readonly Markup[] =>
 /** Texts of the library have code between backticks. */
 export const codeSpans = (text: string): readonly (Markup | string)[] =>
   text.split(/`([^`]*)`/).map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : part));
-
-/** Which providers would take the messages, and which would not. */
-export function soundnessList(soundness: readonly DialectSoundness[]): Markup {
-  if (soundness.length === 0) return html`<span class="soft">not judged</span>`;
-  const sound = soundness.filter(({ broken }) => broken === 0).map(({ dialect }) => dialect);
-  const faulty = soundness.filter(({ broken }) => broken > 0);
-  return html`${sound.length === 0 ? "" : html`<p class="dialects">${chip("sound", "good")} ${sound.join(", ")}</p>`}${
-    faulty.length === 0
-      ? ""
-      : html`<p class="dialects">${chip("faults", "warning")} ${faulty.map(({ dialect, broken }) => `${dialect} ${broken}`).join(", ")}</p>`
-  }`;
-}
 
 /** How long ago it was, with the exact time behind it. @param now In milliseconds. */
 export const time = (iso: string | null | undefined, now: number): Markup =>

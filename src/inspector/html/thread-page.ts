@@ -4,8 +4,9 @@ import { DIALECT_NAMES } from "../../providers/dialects.js";
 import { amount, count } from "../../shared/text.js";
 import { addToList } from "../../shared/values.js";
 import { nameIn } from "../view/message-view.js";
+import type { RequestDifference } from "../view/request.js";
 import type { Step } from "../view/steps.js";
-import type { Place, StepDifference, ThreadView } from "../view/thread-view.js";
+import type { Place, ThreadView } from "../view/thread-view.js";
 import {
   chip,
   codeSpans,
@@ -13,7 +14,6 @@ import {
   layout,
   outcomeChip,
   sentence,
-  soundnessList,
   statusChip,
   type ThreadLink,
   threadJsonLink,
@@ -143,14 +143,14 @@ function moment({ view, link, now }: Shown): Markup {
   }
 }
 
-function prefixText(difference: StepDifference, link: Shown["link"]): Markup {
+function prefixText(difference: RequestDifference, link: Shown["link"]): Markup {
   const { to, counts, isPrefixKept, prefix } = difference;
   const words = [
     `${count(counts.new)} new`,
     `${count(counts.changed)} changed`,
     `${count(counts.gone)} not sent any more`,
   ];
-  return html`<span class="soft">Since <a href="${link({ step: to.checkpointId })}">the request before</a>: ${words.filter((word) => !word.startsWith("0 ")).join(", ") || "no change"}; the prompt cache ${isPrefixKept ? "fits" : `breaks after ${amount(prefix, "message")}`}.</span>`;
+  return html`<span class="soft">Since <a href="${link({ step: to?.checkpointId })}">the request before</a>: ${words.filter((word) => !word.startsWith("0 ")).join(", ") || "no change"}; the prompt cache ${isPrefixKept ? "fits" : `breaks after ${amount(prefix, "message")}`}.</span>`;
 }
 
 function ofOtherGraph({ mendedBy, moment: { kind }, story: { willBeClosed, willBeRecovered } }: ThreadView) {
@@ -276,6 +276,15 @@ ${Object.entries(view.report.checkpointId === null ? {} : { Checkpoint: step?.ch
 }
 
 const fact = (name: string, value: Markup): Markup => html`<div><dt>${name}</dt><dd>${value}</dd></div>`;
+
+/** Which providers would take the messages, and which would not. */
+function soundnessList(soundness: ThreadView["soundness"]): Markup {
+  const sound = soundness.filter(({ broken }) => broken === 0).map(({ dialect }) => dialect);
+  const faulty = soundness.flatMap(({ dialect, broken }) => (broken > 0 ? [`${dialect} ${broken}`] : []));
+  const line = (word: string, tone: string, names: readonly string[]) =>
+    names.length > 0 && html`<p class="dialects">${chip(word, tone)} ${names.join(", ")}</p>`;
+  return html`${line("sound", "good", sound)}${line("faults", "warning", faulty)}`;
+}
 
 /** The steps of the thread, the latest first. A step of another branch says so. */
 function rail({ view: { steps, step }, link, now }: Shown): Markup {

@@ -1,10 +1,12 @@
 /** One message as the page shows it. */
 
 import type { BaseMessage } from "@langchain/core/messages";
+import { readList } from "../../doctor/examine.js";
 import { argumentsOf, callsOf, isAIMessage } from "../../history/call.js";
 import { contentText } from "../../history/message.js";
 import { callIdOf, isResult } from "../../history/result.js";
 import { countTokens } from "../../history/size.js";
+import { isUserMessage } from "../../history/summary.js";
 import { readMedia } from "../../providers/media.js";
 import { readMaker } from "../../providers/rule.js";
 import { safely, toJson } from "../../shared/json.js";
@@ -15,6 +17,7 @@ import { isRecord, recordsIn } from "../../shared/values.js";
 const LONGEST_TEXT = 4_000;
 const LONGEST_ARGUMENTS = 1_000;
 const LONGEST_NAME = 200;
+const LONGEST_TITLE = 90;
 const LONGEST_JSON = 200_000;
 const LONGEST_PICTURE = 2_000_000;
 
@@ -22,13 +25,6 @@ export interface ShownText {
   readonly text: string;
   /** How many characters were left out at the end. */
   readonly cut: number;
-}
-
-interface CallView {
-  readonly name: string;
-  readonly id: string;
-  readonly arguments: ShownText;
-  readonly isInvalid: boolean;
 }
 
 /** A picture that the message itself holds. */
@@ -40,19 +36,17 @@ interface PictureView {
 
 export interface MessageView {
   readonly role: string;
-  readonly type: string;
-  readonly id: string;
   readonly name: string;
   /** The provider and the model that wrote it; empty for a message that does not say. */
   readonly maker: string;
+  /** Its id, those of its calls, and that of the call that it answers. */
+  readonly ids: string;
   readonly content: ShownText;
   /** Whether the content is JSON, which is written in lines. */
   readonly isJson: boolean;
   readonly pictures: readonly PictureView[];
   readonly reasoning: ShownText;
-  readonly calls: readonly CallView[];
-  /** The call that a result answers; empty for other messages. */
-  readonly answers: string;
+  readonly calls: readonly ShownText[];
   readonly isError: boolean;
   /** Our estimate. */
   readonly tokens: number;
@@ -70,41 +64,39 @@ export function viewMessage(message: BaseMessage): MessageView {
   const { type, id, name } = message;
   const { provider, model } = isAIMessage(message) ? readMaker(message) : { provider: "", model: "" };
   const given = argumentsOf(message);
+  const calls = callsOf(message);
   const text = contentText(message);
   const json = isResult(message) ? jsonLines(text) : undefined;
   return {
     role: ROLES[type] ?? nameIn(type),
-    type,
-    id: nameIn(id),
     name: nameIn(name),
-    maker: [provider, model]
-      .map(nameIn)
-      .filter((part) => part !== "")
-      .join(" · "),
+    maker: [provider, model].map(nameIn).filter(Boolean).join(" · "),
+    ids: [
+      ...labelled("id", nameIn(id)),
+      ...labelled("answers", isResult(message) ? nameIn(callIdOf(message)) : ""),
+      ...labelled("calls", calls.map((call) => nameIn(call.id) || "without id").join(" ")),
+    ].join(" · "),
     content: cutText(json ?? text, LONGEST_TEXT),
     isJson: json !== undefined,
     pictures: recordsIn(message.content).flatMap(pictureIn),
     reasoning: cutText(reasoningIn(message), LONGEST_TEXT),
-    calls: callsOf(message).map((call, index) => ({
-      name: nameIn(call.name),
-      id: nameIn(call.id),
-      arguments: cutText(textOf(given[index]), LONGEST_ARGUMENTS),
-      isInvalid: call.kind === "invalid",
-    })),
-    answers: isResult(message) ? nameIn(callIdOf(message)) : "",
+    calls: calls.map(({ name: tool, kind }, index) => {
+      const { text: shown, cut } = cutText(textOf(given[index]), LONGEST_ARGUMENTS);
+      const note = kind === "invalid" ? " · arguments that cannot be parsed" : "";
+      return { text: `${nameIn(tool) || "(unnamed)"}(${shown})${note}`, cut };
+    }),
     isError: isResult(message) && message.status === "error",
     tokens: countTokens(message),
   };
 }
 
-/** The beginning of a message on one line. */
-export function excerptOf(message: BaseMessage, longest = 90): string {
-  const text = contentText(message)
-    .slice(0, longest * 4)
-    .replaceAll(/\s+/g, " ")
-    .trim();
-  const names = callsOf(message).map(({ name }) => `${name}()`);
-  return printableLine(cutLine(text === "" ? names.join(" ") : text, longest));
+const labelled = (label: string, text: string): readonly string[] =>
+  text === "" ? [] : [`${label} ${text}`];
+
+/** What a reader sees of a message, to compare. */
+export function shownOf(message: BaseMessage): string {
+  const { content, pictures, calls } = viewMessage(message);
+  return JSON.stringify([content, pictures.length, calls]);
 }
 
 function cutLine(text: string, longest: number): string {
@@ -152,6 +144,23 @@ function reasoningIn({ content, additional_kwargs }: BaseMessage): string {
   return [...inBlocks, additional_kwargs?.["reasoning_content"]]
     .filter((text) => typeof text === "string")
     .join("\n");
+}
+
+/** A name for people: what the metadata calls it, or the first words of its user. */
+export function titleOf(
+  messages: readonly BaseMessage[],
+  metadata: Readonly<Record<string, unknown>> | null | undefined,
+): string {
+  const given = metadata?.["title"];
+  if (typeof given === "string" && given.trim() !== "") return printableLine(given.slice(0, 120));
+  const first = messages.find(isUserMessage);
+  const text = first === undefined ? "" : contentText(first).slice(0, LONGEST_TITLE * 4);
+  return printableLine(cutLine(text.replaceAll(/\s+/g, " ").trim(), LONGEST_TITLE));
+}
+
+/** The messages of a stored list. Values that are not messages are left out: the doctor names them. */
+export function messagesIn(list: readonly unknown[] = []): readonly BaseMessage[] {
+  return readList(list).messages.map(({ message }) => message);
 }
 
 /*

@@ -55,7 +55,7 @@ const MODEL_NODES: ReadonlySet<string> = new Set([
   "chatbot",
 ]);
 
-export function stepOf(stored: ThreadStep): Step {
+export function stepOf(stored: ThreadStep, findings: Step["findings"]): Step {
   const { checkpointId, parentId = null, createdAt = null, messages = [], next, tasks } = stored;
   const { step: number, run_id: runId } = stored.metadata;
   const response = responseOf(stored);
@@ -67,13 +67,16 @@ export function stepOf(stored: ThreadStep): Step {
     at: createdAt,
     messages: messages.length,
     next,
-    asksModel: response !== undefined || asksModelNext(stored),
+    asksModel: asksModel(stored),
     response: response === undefined ? null : readResponse(response),
     runId: typeof runId === "string" ? runId : null,
     hasFailed: tasks.some(({ error }) => error !== undefined),
-    findings: null,
+    findings,
   };
 }
+
+export const asksModel = (stored: ThreadStep): boolean =>
+  asksModelNext(stored) || responseOf(stored) !== undefined;
 
 export const asksModelNext = ({ next }: Pick<ThreadStep, "next">): boolean =>
   next.some((node) => MODEL_NODES.has(node));
