@@ -2,8 +2,8 @@
 
 import { checkAllowedSettings } from "../src/agent/settings/run-context.js";
 import { type NamesWith, SETTINGS, type SettingsOptions } from "../src/agent/settings/settings.js";
-import { inEnvironment, readText, type Setting, variableOf } from "../src/shared/check-settings.js";
-import { HTTP_URL, readVariable } from "./access/server-settings.js";
+import { inEnvironment, readVariable, type Setting, variableOf } from "../src/shared/check-settings.js";
+import { HTTP_URL } from "./access/server-settings.js";
 import type { WeatherOptions } from "./tools/weather.js";
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -38,8 +38,7 @@ const OPEN_METEO = {
 export function readSettings(environment: Environment) {
   const options = new Map<string, unknown>(Object.entries(SERVED_DEFAULTS));
   for (const [option, row] of Object.entries<Setting>(SETTINGS)) {
-    const { read: readValue = readText, ...rule } = inEnvironment(row);
-    const value = row.env && readVariable(environment, variableOf(option), { ...rule, read: readValue });
+    const value = row.env && readVariable(environment, variableOf(option), inEnvironment(row));
     if (value !== undefined) options.set(option, value);
   }
   const read = Object.fromEntries(options) as unknown as EnvironmentOptions;

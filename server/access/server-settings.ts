@@ -3,7 +3,6 @@
  */
 
 import { z } from "zod/v4";
-import { InvalidSettingError } from "../../src/errors.js";
 import {
   countFrom,
   flag,
@@ -12,6 +11,7 @@ import {
   readNames,
   readNumber,
   readText,
+  readVariable,
   text,
 } from "../../src/shared/check-settings.js";
 
@@ -177,22 +177,4 @@ export function readServerSettings(
     readVariable(environment, name, row) ?? row.default,
   ]);
   return Object.fromEntries(entries);
-}
-
-/**
- * The value of a variable; undefined for one that is empty or not set.
- *
- * @throws InvalidSettingError for an invalid value. A key or a secret is any text, so it is never refused and never quoted.
- */
-export function readVariable(
-  environment: Readonly<Record<string, string | undefined>>,
-  name: string,
-  { schema, expects, read, hint }: Pick<ServerSetting, "schema" | "expects" | "read" | "hint">,
-): unknown {
-  const given = environment[name]?.trim();
-  if (given === undefined || given === "") return undefined;
-  const value = read(given);
-  const { success, data } = schema.safeParse(value);
-  if (!success) throw InvalidSettingError.expected(name, expects, given, hint?.(value));
-  return data;
 }

@@ -83,23 +83,26 @@ function viewNext(history: BaseMessage[], given: Partial<StoredThread> = {}): Th
   const thread = { ...threadOfList(history), checkpointId: "c2", ...given };
   const { messages, added } = nextHistoryOf(thread);
   const form = { options: { dialect: "openai" as const }, origin: "chosen" as const };
-  return viewThread({
-    threadId: "t",
-    graph: "agent",
-    updatedAt: undefined,
-    metadata: {},
-    report: reportOn(thread),
-    mendedBy: "agent",
-    errors: [],
-    steps: [STEP],
-    step: STEP,
-    isLatest: true,
-    moment: { kind: "next", added, guessed: new Set() },
-    history: messages,
-    form,
-    archived: new Map(),
-    before: undefined,
-  });
+  return viewThread(
+    {
+      threadId: "t",
+      graph: "agent",
+      updatedAt: undefined,
+      metadata: {},
+      report: reportOn(thread),
+      mendedBy: "agent",
+      errors: [],
+      steps: [STEP],
+      step: STEP,
+      isLatest: true,
+      moment: { kind: "next", added, guessed: new Set() },
+      history: messages,
+      form,
+      archived: new Map(),
+      before: undefined,
+    },
+    {},
+  );
 }
 
 const human = (id: string, content = id) => new HumanMessage({ id, content });

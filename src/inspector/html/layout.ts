@@ -209,17 +209,17 @@ export interface ThreadLink {
   readonly dialect?: string | undefined;
   readonly maxTokens?: number | undefined;
   readonly page?: number | undefined;
-  readonly onlyChanges?: boolean | undefined;
+  readonly only?: "changes" | undefined;
 }
 
 type ListLink = Partial<Pick<ListView, "status" | "has" | "page">> & { readonly q?: string };
 
 export const listLink = (query: ListLink = {}): string => `${HOME}${queryText(query)}`;
-export const listJsonLink = (query: ListLink = {}): string => `${HOME}/threads.json${queryText(query)}`;
+export const listJsonLink = (query: ListLink): string => `${HOME}/threads.json${queryText(query)}`;
 
-export const threadLink = (threadId: string, { onlyChanges, ...query }: ThreadLink = {}): string =>
-  `${HOME}/threads/${encodedId(threadId)}${queryText({ ...query, only: onlyChanges && "changes" })}`;
-export const threadJsonLink = (threadId: string, { onlyChanges: _, ...query }: ThreadLink = {}): string =>
+export const threadLink = (threadId: string, query: ThreadLink = {}): string =>
+  `${HOME}/threads/${encodedId(threadId)}${queryText(query)}`;
+export const threadJsonLink = (threadId: string, { only: _, ...query }: ThreadLink): string =>
   `${HOME}/threads/${encodedId(threadId)}.json${queryText(query)}`;
 
 /** An id can end as the address of JSON does: a thread of a file is named after it. */

@@ -155,7 +155,7 @@ function diff(before: string, after: string): Markup {
     (words) => words.join(""),
   );
   const [head, tail] = [old.slice(0, start).join(""), end === 0 ? "" : old.slice(-end).join("")];
-  return html`${head.length > CONTEXT ? `…${head.slice(-CONTEXT)}` : head}${removed ? html`<del>${removed.slice(0, SHOWN_AT_ONCE)}${removed.length > SHOWN_AT_ONCE ? "…" : ""}</del>` : ""}${added ? html`<ins>${added}</ins>` : ""}${tail.length > CONTEXT ? `${tail.slice(0, CONTEXT)}…` : tail}`;
+  return html`${head.length > CONTEXT ? `…${head.slice(-CONTEXT)}` : head}${removed && html`<del>${removed.slice(0, SHOWN_AT_ONCE)}${removed.length > SHOWN_AT_ONCE && "…"}</del>`}${added && html`<ins>${added}</ins>`}${tail.length > CONTEXT ? `${tail.slice(0, CONTEXT)}…` : tail}`;
 }
 
 function shownText(shown: ShownText, style: string): Markup {

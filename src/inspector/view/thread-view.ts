@@ -17,10 +17,7 @@ export type ThreadView = ReturnType<typeof viewThread>;
 /** @param wantedPage The page of rows, from 1; undefined for the last one. */
 export function viewThread(
   { history, before, metadata, ...read }: ThreadReading,
-  {
-    page: wantedPage = Number.POSITIVE_INFINITY,
-    onlyChanges = false,
-  }: { readonly page?: number | undefined; readonly onlyChanges?: boolean | undefined } = {},
+  { page: wantedPage, only }: { readonly page?: number | undefined; readonly only?: "changes" | undefined },
 ) {
   const { moment, form } = read;
   const isAsked = moment.kind === "asked" || moment.kind === "next";
@@ -30,8 +27,8 @@ export function viewThread(
   const next = moment.kind === "next" ? moment : NOTHING_NEXT;
   const stored = history.filter((message) => !next.added.has(message));
   const all = rowsOf({ history, explanation, next, novelty: difference?.novelty, isAsked });
-  const wanted = onlyChanges ? all.filter(isOfNote) : all;
-  const page = pageOf(wanted.length, wantedPage);
+  const wanted = only ? all.filter(isOfNote) : all;
+  const page = pageOf(wanted.length, wantedPage ?? Number.POSITIVE_INFINITY);
   const rows = wanted.slice(page.start, page.end);
   const countFate = (fate: string) => explanation.stored.filter((told) => told.fate === fate).length;
   return {
@@ -55,8 +52,7 @@ export function viewThread(
     difference,
     story: storyOf(all),
     page,
-    onlyChanges,
-    rows: onlyChanges ? rows : foldRows(rows, page.number === page.count),
+    rows: only ? rows : foldRows(rows, page.number === page.count),
     /** The page on which a message is, by its anchor: `stored-3`, `sent-2`. */
     pageOfPlace: pagesOfPlaces(wanted),
   };
