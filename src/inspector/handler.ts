@@ -23,6 +23,7 @@ import {
   UUID,
 } from "./read-threads.js";
 import { admitThisMachine, refusal } from "./this-machine.js";
+import type { RequestDifference } from "./view/request.js";
 import { type ThreadView, viewThread } from "./view/thread-view.js";
 
 /** What `createInspector` gets. */
@@ -157,29 +158,21 @@ const json = (value: object, status?: number): Response =>
 
 const isJson = ({ url }: Request): boolean => new URL(url).pathname.endsWith(".json");
 
-const NOT_FOUND = "There is no thread or step with this id.";
-/** What a reader is told of a refusal. A server says that an id has another form with the status 400 or 422. */
-const REFUSALS: Readonly<Record<number, readonly [status: number, title: string, text?: string]>> = {
-  400: [404, "Not found", NOT_FOUND],
-  401: [401, "Not allowed"],
-  403: [403, "Not allowed"],
-  404: [404, "Not found", NOT_FOUND],
-  422: [404, "Not found", NOT_FOUND],
-};
-
 /**
- * Answers what the server has refused. A thread of another user is not found, as in the server's own API.
+ * Answers what the server has refused. A thread of another user is not found, as in the server's own API. A server says
+ * that an id has another form with the status 400 or 422.
  *
  * @throws The error itself if it is no refusal. The server logs it, and answers with status 500.
  */
 function answerRefusal(error: unknown, request: Request): Response {
-  const found =
-    Object(error).name === "InvalidSettingError"
-      ? ([400, "Not understood"] as const)
-      : REFUSALS[Number(Object(error).status)];
-  if (found === undefined) throw error;
-  const [status, title, text = printableLine(String(Object(error).message))] = found;
-  return isJson(request) ? json({ error: text }, status) : page(errorPage(title, text), status);
+  const { name, status, message } = Object(error);
+  const refuse = (code: number, title: string, reason = printableLine(String(message))) =>
+    isJson(request) ? json({ error: reason }, code) : page(errorPage(title, reason), code);
+  if (name === "InvalidSettingError") return refuse(400, "Not understood");
+  if ([401, 403].includes(status)) return refuse(status, "Not allowed");
+  if ([400, 404, 422].includes(status))
+    return refuse(404, "Not found", "There is no thread or step with this id.");
+  throw error;
 }
 
 /*
@@ -251,12 +244,15 @@ function threadJson(view: ThreadView): object {
   const { report, moment, difference, explanation, history } = view;
   const { dialect, modelId, maxTokens, maxToolCallsFromHistory } = view.form.options;
   const next = moment.kind === "next" ? moment : undefined;
-  const told = explanation.stored.map((entry, index) => {
-    const message = history[index];
-    const kind = message && next?.added.get(message);
-    const isGuess = message && next?.guessed.has(message);
-    return { entry: { ...entry, message: message === undefined ? null : toPlain(message) }, kind, isGuess };
-  });
+  const stored: object[] = [];
+  const additions: object[] = [];
+  for (const [index, message] of history.entries()) {
+    const kind = next?.added.get(message);
+    const told = { ...explanation.stored[index], message: toPlain(message) };
+    const { inputIndexes } = told;
+    if (kind === undefined) stored.push({ ...told, index: stored.length });
+    else additions.push({ kind, isGuess: next?.guessed.has(message), inputIndexes, message: told.message });
+  }
   return {
     ...report,
     graph: view.graph ?? null,
@@ -277,24 +273,14 @@ function threadJson(view: ThreadView): object {
       ...view.totals,
       brokenRules: view.brokenInRequest,
     },
-    since: difference
-      ? {
-          checkpointId: difference.to?.checkpointId,
-          isPrefixKept: difference.isPrefixKept,
-          prefix: difference.prefix,
-          ...difference.counts,
-        }
-      : null,
-    stored: told.filter(({ kind }) => kind === undefined).map(({ entry }, index) => ({ ...entry, index })),
-    additions: told
-      .filter(({ kind }) => kind !== undefined)
-      .map(({ kind, isGuess, entry: { inputIndexes, message } }) => ({
-        kind,
-        isGuess,
-        inputIndexes,
-        message,
-      })),
+    since: difference === undefined ? null : sinceJson(difference),
+    stored,
+    additions,
     added: explanation.added,
     input: explanation.input.map((message) => toPlain(message)),
   };
+}
+
+function sinceJson({ to, isPrefixKept, prefix, counts }: RequestDifference): object {
+  return { checkpointId: to?.checkpointId, isPrefixKept, prefix, ...counts };
 }

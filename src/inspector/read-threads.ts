@@ -24,7 +24,7 @@ import { archiveNamespace } from "../threads/archive.js";
 import { refusal } from "./this-machine.js";
 import { messagesIn, nameIn, type Question, questionsIn, titleOf } from "./view/message-view.js";
 import { formOf, type ModelRequest, type RequestSettings } from "./view/request.js";
-import { distinctBy, type LastRepair, lastRepairIn } from "./view/rows.js";
+import { distinctBy, lastRepairIn } from "./view/rows.js";
 import { asksModel, asksModelNext, stepOf, withBranches } from "./view/steps.js";
 
 /** Each step has the whole history, so few steps of a long thread are read. */
@@ -305,30 +305,14 @@ export interface ListQuestion {
   readonly page: number;
 }
 
-/** A thread of the list. */
-export interface ListedView {
-  readonly title: string;
-  readonly graph: string;
-  readonly updatedAt: string | null;
-  readonly lastRepair: LastRepair | null;
-  /** The size of the messages as JSON; null if they were not read. */
-  readonly bytes: number | null;
-  readonly report: ThreadReport;
-}
-
-export interface ListView extends ListQuestion {
-  readonly threads: readonly ListedView[];
-  readonly hasNext: boolean;
-  /** Set if not all threads were searched: how many were. */
-  readonly searched: number | null;
-}
+export type ListView = Awaited<ReturnType<typeof readList>>;
 
 /** @throws The error of the server, with its `status`. */
-export async function readList(store: ThreadStore, question: ListQuestion): Promise<ListView> {
+export async function readList(store: ThreadStore, question: ListQuestion) {
   const { found, searched } = await findThreads(store, question);
   const limit = pLimit(CONCURRENCY);
   const threads = found.slice(0, THREADS_PER_PAGE).map(({ threadId, metadata }) =>
-    limit(async (): Promise<ListedView> => {
+    limit(async () => {
       const stored = await store.read({ threadId, namespace: "" }, { earlierMessages: 0 });
       const values = valuesOf(stored);
       const messages = messagesIn(values);
@@ -337,6 +321,7 @@ export async function readList(store: ThreadStore, question: ListQuestion): Prom
         graph: nameIn(metadata?.["graph_id"]),
         updatedAt: stored.updatedAt ?? null,
         lastRepair: lastRepairIn(messages),
+        /** The size of the messages as JSON; null if they were not read. */
         bytes: values === undefined ? null : Buffer.byteLength(toJson(values) ?? ""),
         report: reportOn(stored),
       };
@@ -346,6 +331,7 @@ export async function readList(store: ThreadStore, question: ListQuestion): Prom
     ...question,
     threads: await Promise.all(threads),
     hasNext: found.length > THREADS_PER_PAGE,
+    /** Set if not all threads were searched: how many were. */
     searched,
   };
 }

@@ -1,6 +1,6 @@
 import { worthALook } from "../../doctor/finding.js";
 import { count } from "../../shared/text.js";
-import { type ListedView, type ListView, THREAD_STATUSES, TRAITS } from "../read-threads.js";
+import { type ListView, THREAD_STATUSES, TRAITS } from "../read-threads.js";
 import {
   bytes,
   chip,
@@ -43,7 +43,7 @@ ${hasNext && html`<a href="${link(page + 1)}" rel="next">Earlier threads</a>`}
   });
 }
 
-function table(threads: readonly ListedView[], now: number): Markup {
+function table(threads: ListView["threads"], now: number): Markup {
   return html`<table class="threads">
 <caption class="hidden">Threads, the one that was changed last first</caption>
 <thead><tr><th scope="col">Thread</th><th scope="col">Status</th><th scope="col">Doctor</th><th scope="col">Last repair</th><th scope="col" class="number">Messages</th><th scope="col" class="number">Size</th><th scope="col">Changed</th></tr></thead>
@@ -51,7 +51,10 @@ function table(threads: readonly ListedView[], now: number): Markup {
 </table>`;
 }
 
-function line({ title, graph, updatedAt, lastRepair, bytes: size, report }: ListedView, now: number): Markup {
+function line(
+  { title, graph, updatedAt, lastRepair, bytes: size, report }: ListView["threads"][number],
+  now: number,
+): Markup {
   const { threadId, status, outcome, messages, findings } = report;
   const worth = worthALook(findings);
   return html`<tr>

@@ -27,31 +27,6 @@ export interface ShownText {
   readonly cut: number;
 }
 
-/** A picture that the message itself holds. */
-interface PictureView {
-  readonly address: string;
-  readonly kind: string;
-  readonly bytes: number;
-}
-
-export interface MessageView {
-  readonly role: string;
-  readonly name: string;
-  /** The provider and the model that wrote it; empty for a message that does not say. */
-  readonly maker: string;
-  /** Its id, those of its calls, and that of the call that it answers. */
-  readonly ids: string;
-  readonly content: ShownText;
-  /** Whether the content is JSON, which is written in lines. */
-  readonly isJson: boolean;
-  readonly pictures: readonly PictureView[];
-  readonly reasoning: ShownText;
-  readonly calls: readonly ShownText[];
-  readonly isError: boolean;
-  /** Our estimate. */
-  readonly tokens: number;
-}
-
 export const ROLES: Readonly<Record<string, string>> = {
   human: "user",
   ai: "assistant",
@@ -59,8 +34,10 @@ export const ROLES: Readonly<Record<string, string>> = {
   system: "system",
 };
 
+export type MessageView = ReturnType<typeof viewMessage>;
+
 /** Characters that would move text or hide it are written as escapes. */
-export function viewMessage(message: BaseMessage): MessageView {
+export function viewMessage(message: BaseMessage) {
   const { type, id, name } = message;
   const { provider, model } = isAIMessage(message) ? readMaker(message) : { provider: "", model: "" };
   const given = argumentsOf(message);
@@ -70,22 +47,26 @@ export function viewMessage(message: BaseMessage): MessageView {
   return {
     role: ROLES[type] ?? nameIn(type),
     name: nameIn(name),
+    /** The provider and the model that wrote it; empty for a message that does not say. */
     maker: [provider, model].map(nameIn).filter(Boolean).join(" · "),
+    /** Its id, that of the call that it answers, and those of its calls. */
     ids: [
       ...labelled("id", nameIn(id)),
       ...labelled("answers", isResult(message) ? nameIn(callIdOf(message)) : ""),
       ...labelled("calls", calls.map((call) => nameIn(call.id) || "without id").join(" ")),
     ].join(" · "),
     content: cutText(json ?? text, LONGEST_TEXT),
+    /** Whether the content is JSON, which is written in lines. */
     isJson: json !== undefined,
     pictures: recordsIn(message.content).flatMap(pictureIn),
     reasoning: cutText(reasoningIn(message), LONGEST_TEXT),
-    calls: calls.map(({ name: tool, kind }, index) => {
+    calls: calls.map(({ name: tool, kind }, index): ShownText => {
       const { text: shown, cut } = cutText(textOf(given[index]), LONGEST_ARGUMENTS);
       const note = kind === "invalid" ? " · arguments that cannot be parsed" : "";
       return { text: `${nameIn(tool) || "(unnamed)"}(${shown})${note}`, cut };
     }),
     isError: isResult(message) && message.status === "error",
+    /** Our estimate. */
     tokens: countTokens(message),
   };
 }
@@ -124,14 +105,12 @@ function jsonLines(text: string): string | undefined {
 const PICTURE = /^data:image\/(png|jpeg|gif|webp);base64,[A-Za-z0-9+/]+={0,2}$/;
 
 /** Only bytes that are in the message are shown: nothing is loaded from elsewhere. */
-function pictureIn(block: unknown): readonly PictureView[] {
+function pictureIn(block: unknown) {
   const media = safely(() => readMedia(block), undefined);
   if (media?.kind !== "image" || media.url === undefined || media.url.length > LONGEST_PICTURE) return [];
   const [, kind] = PICTURE.exec(media.url) ?? [];
-  if (kind === undefined) return [];
-  return [
-    { address: media.url, kind: kind.toUpperCase(), bytes: Math.floor((media.data?.length ?? 0) * 0.75) },
-  ];
+  const size = Math.floor((media.data?.length ?? 0) * 0.75);
+  return kind === undefined ? [] : [{ address: media.url, kind: kind.toUpperCase(), bytes: size }];
 }
 
 const REASONING_TEXTS = ["thinking", "reasoning", "summary"];

@@ -268,20 +268,12 @@ export function marksOfStored(message: BaseMessage): readonly Mark[] {
 
 const REPAIRS: ReadonlySet<string> = new Set(["recovered", "placeholder", "made-up"]);
 
-export interface LastRepair {
-  readonly mark: Mark;
-  /** The position of the message, from 1. */
-  readonly position: number;
-}
-
-/** The last message that a repair has written; null if there is none. */
-export function lastRepairIn(messages: readonly BaseMessage[]): LastRepair | null {
-  for (let index = messages.length - 1; index >= 0; index -= 1) {
-    const message = messages[index];
-    const mark = message && marksOfStored(message).find(({ code }) => REPAIRS.has(code));
-    if (mark !== undefined) return { mark, position: index + 1 };
-  }
-  return null;
+/** The last message that a repair has written, with its position from 1; null if there is none. */
+export function lastRepairIn(messages: readonly BaseMessage[]) {
+  const repairs = messages.map((message) => marksOfStored(message).find(({ code }) => REPAIRS.has(code)));
+  const index = repairs.findLastIndex((mark) => mark !== undefined);
+  const mark = repairs[index];
+  return mark === undefined ? null : { mark, position: index + 1 };
 }
 
 /** Anyone can write to a state, so the mark can be anything. */
