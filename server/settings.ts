@@ -36,16 +36,15 @@ const OPEN_METEO = {
  * @throws InvalidSettingError for the first variable with an invalid value. The error names the variable.
  */
 export function readSettings(environment: Environment) {
-  const options = new Map<string, unknown>(Object.entries(SERVED_DEFAULTS));
-  for (const [option, row] of Object.entries<Setting>(SETTINGS)) {
+  const read = Object.entries<Setting>(SETTINGS).flatMap(([option, row]) => {
     const value = row.env && readVariable(environment, variableOf(option), inEnvironment(row));
-    if (value !== undefined) options.set(option, value);
-  }
-  const read = Object.fromEntries(options) as unknown as EnvironmentOptions;
-  checkAllowedSettings(read.allowedSettings, variableOf("allowedSettings"));
+    return value === undefined ? [] : [[option, value]];
+  });
+  const options: EnvironmentOptions = { ...SERVED_DEFAULTS, ...Object.fromEntries(read) };
+  checkAllowedSettings(options.allowedSettings, variableOf("allowedSettings"));
   const weather = Object.entries(OPEN_METEO).flatMap(([option, variable]) => {
     const url = readVariable(environment, variable, HTTP_URL);
     return url === undefined ? [] : [[option, url]];
   });
-  return { options: read, weather: Object.fromEntries(weather) as WeatherOptions };
+  return { options, weather: Object.fromEntries(weather) as WeatherOptions };
 }
