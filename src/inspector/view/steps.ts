@@ -9,14 +9,7 @@ import { readMaker } from "../../providers/rule.js";
 import { isRecord } from "../../shared/values.js";
 
 /** Nodes that ask a model: ours, that of `createAgent`, that of `createReactAgent`, and usual names. */
-const MODEL_NODES: ReadonlySet<string> = new Set([
-  "model",
-  "model_request",
-  "agent",
-  "call_model",
-  "llm",
-  "chatbot",
-]);
+const MODEL_NODE = /^(?:model|model_request|agent|call_model|llm|chatbot)$/;
 
 export type Step = ReturnType<typeof stepOf>;
 
@@ -51,7 +44,7 @@ export const asksModel = (stored: ThreadStep): boolean =>
   asksModelNext(stored) || responseOf(stored) !== undefined;
 
 export const asksModelNext = ({ next }: Pick<ThreadStep, "next">): boolean =>
-  next.some((node) => MODEL_NODES.has(node));
+  next.some((node) => MODEL_NODE.test(node));
 
 /** The same steps with their branches. @param steps The latest first. */
 export function withBranches(steps: readonly Step[]): readonly Step[] {
@@ -70,7 +63,7 @@ export function withBranches(steps: readonly Step[]): readonly Step[] {
 
 function responseOf({ tasks }: ThreadStep): AIMessage | undefined {
   return tasks
-    .filter(({ node }) => MODEL_NODES.has(node))
+    .filter(({ node }) => MODEL_NODE.test(node))
     .flatMap(({ result }) => (isRecord(result) ? [result["messages"] ?? []].flat() : []))
     .flatMap((value) => coerceMessage(value) ?? [])
     .find(isAIMessage);
