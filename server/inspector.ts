@@ -1,7 +1,7 @@
 /** The inspector of the served graph: `langgraph-tether/inspector`, with the rights of the request. */
 
 import { createInspector, type InspectorHandler, threadsOfThisServer } from "../src/inspector/handler.js";
-import type { RequestSettings } from "../src/inspector/view/request-form.js";
+import type { RequestSettings } from "../src/inspector/view/request.js";
 import { identityOf } from "../src/providers/dialect-of.js";
 import { windowOf } from "../src/providers/failure/overflow.js";
 import { createModel } from "../src/providers/models/create-model.js";

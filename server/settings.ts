@@ -2,8 +2,8 @@
 
 import { checkAllowedSettings } from "../src/agent/settings/run-context.js";
 import { type NamesWith, SETTINGS, type SettingsOptions } from "../src/agent/settings/settings.js";
-import { inEnvironment, readText, type Setting, variableOf } from "../src/shared/check-settings.js";
-import { HTTP_URL, readVariable } from "./access/server-settings.js";
+import { inEnvironment, readVariable, type Setting, variableOf } from "../src/shared/check-settings.js";
+import { HTTP_URL } from "./access/server-settings.js";
 import type { WeatherOptions } from "./tools/weather.js";
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -36,17 +36,15 @@ const OPEN_METEO = {
  * @throws InvalidSettingError for the first variable with an invalid value. The error names the variable.
  */
 export function readSettings(environment: Environment) {
-  const options = new Map<string, unknown>(Object.entries(SERVED_DEFAULTS));
-  for (const [option, row] of Object.entries<Setting>(SETTINGS)) {
-    const { read: readValue = readText, ...rule } = inEnvironment(row);
-    const value = row.env && readVariable(environment, variableOf(option), { ...rule, read: readValue });
-    if (value !== undefined) options.set(option, value);
-  }
-  const read = Object.fromEntries(options) as unknown as EnvironmentOptions;
-  checkAllowedSettings(read.allowedSettings, variableOf("allowedSettings"));
+  const read = Object.entries<Setting>(SETTINGS).flatMap(([option, row]) => {
+    const value = row.env && readVariable(environment, variableOf(option), inEnvironment(row));
+    return value === undefined ? [] : [[option, value]];
+  });
+  const options: EnvironmentOptions = { ...SERVED_DEFAULTS, ...Object.fromEntries(read) };
+  checkAllowedSettings(options.allowedSettings, variableOf("allowedSettings"));
   const weather = Object.entries(OPEN_METEO).flatMap(([option, variable]) => {
     const url = readVariable(environment, variable, HTTP_URL);
     return url === undefined ? [] : [[option, url]];
   });
-  return { options: read, weather: Object.fromEntries(weather) as WeatherOptions };
+  return { options, weather: Object.fromEntries(weather) as WeatherOptions };
 }

@@ -5,4 +5,4 @@
 
 export { createInspector, type InspectorHandler, type InspectorOptions } from "./inspector/handler.js";
 export type { SettingsOf } from "./inspector/read-threads.js";
-export type { RequestSettings } from "./inspector/view/request-form.js";
+export type { RequestSettings } from "./inspector/view/request.js";

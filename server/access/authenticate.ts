@@ -1,13 +1,6 @@
 /** Says who sends a request, or refuses it. It is the first of our code that sees a request. */
 
-import {
-  createHash,
-  createPublicKey,
-  createSecretKey,
-  type KeyObject,
-  randomBytes,
-  timingSafeEqual,
-} from "node:crypto";
+import { createHash, createPublicKey, createSecretKey, randomBytes, timingSafeEqual } from "node:crypto";
 import { HTTPException } from "@langchain/langgraph-sdk/auth";
 import { createRemoteJWKSet, errors, type JWTVerifyGetKey, jwtVerify } from "jose";
 import { InvalidSettingError } from "../../src/errors.js";
@@ -24,11 +17,6 @@ export const EVERYBODY = "everybody";
 export const STUDIO_USER = "langgraph-studio-user";
 
 type Authenticate = (request: Request) => Promise<ReturnType<typeof userNamed>>;
-
-/** What an open server of this machine accepts; undefined for one that accepts everybody. */
-interface LocalRules {
-  readonly allowedOrigins: readonly string[];
-}
 
 /** What tells one user of the server from another. */
 export interface Credentials {
@@ -55,11 +43,14 @@ export function authenticateUsers({ keys, verifyToken }: Credentials): Authentic
 /**
  * Makes the function that admits everybody. An open server of this machine refuses requests that were sent to another
  * name and pages of other sites: a browser would otherwise let any page that its user visits use the server.
+ *
+ * @param allowedOrigins The pages that may use an open server of this machine, besides its own. Undefined: the server
+ * accepts everybody.
  */
-export function authenticateEverybody(rules: LocalRules | undefined): Authenticate {
+export function authenticateEverybody(allowedOrigins: readonly string[] | undefined): Authenticate {
   return async function authenticate(request) {
     admitPath(request);
-    if (rules !== undefined) admitLocal(request, rules);
+    if (allowedOrigins !== undefined) admitLocal(request, allowedOrigins);
     return userNamed(EVERYBODY);
   };
 }
@@ -85,7 +76,7 @@ function decoded(path: string): string {
   }
 }
 
-function admitLocal({ headers }: Request, { allowedOrigins }: LocalRules): void {
+function admitLocal({ headers }: Request, allowedOrigins: readonly string[]): void {
   const host = headers.get("host");
   if (host !== null && !namesThisMachine(`http://${host}`))
     throw forbidden("This server has no access control, so it answers programs of this machine only.");
@@ -128,7 +119,7 @@ function refusal(message: string, asksBrowser: boolean): HTTPException {
   return new HTTPException(401, { message, headers: { "WWW-Authenticate": scheme } });
 }
 
-function forbidden(message: string): HTTPException {
+export function forbidden(message: string): HTTPException {
   return new HTTPException(403, { message });
 }
 
@@ -235,8 +226,6 @@ function digestOf(key: string): Buffer {
 /** Contract: returns the user of a token. Rejects for every token that is not valid now. */
 type VerifyToken = (token: string) => Promise<string>;
 
-/** The least bytes that a secret of an algorithm must have (RFC 7518, section 3.2). */
-const SECRET_BYTES: Readonly<Record<string, number>> = { HS256: 32, HS384: 48, HS512: 64 };
 /** A name without half of a pair of surrogates, which a namespace of the store could not have. */
 const USER_NAME = /^\P{Surrogate}{1,255}$/u;
 /** How far the clocks of two machines may differ, in seconds. */
@@ -281,11 +270,11 @@ function readSource(
   address: string | undefined,
   key: string | undefined,
 ): JWTVerifyGetKey {
-  if (address !== undefined && key !== undefined) {
-    const message = "Expected one of `AUTH_JWT_JWKS_URL` and `AUTH_JWT_KEY`, and both are set.";
-    throw new InvalidSettingError("AUTH_JWT_KEY", message);
-  }
-  const secretBytes = SECRET_BYTES[algorithm];
+  const refuse = (expected: string) => new InvalidSettingError("AUTH_JWT_KEY", `Expected ${expected}.`);
+  if (address !== undefined && key !== undefined)
+    throw refuse("one of `AUTH_JWT_JWKS_URL` and `AUTH_JWT_KEY`, and both are set");
+  // The least bits that a secret must have (RFC 7518, section 3.2).
+  const [, bits] = /^HS(\d+)$/.exec(algorithm) ?? [];
   if (address !== undefined) {
     // Keys that come over plain HTTP could be those of somebody on the way.
     if (!address.startsWith("https:") && !namesThisMachine(address))
@@ -294,41 +283,29 @@ function readSource(
         "an https URL, or one of this machine",
         address,
       );
-    if (secretBytes === undefined) return createRemoteJWKSet(new URL(address));
+    if (bits === undefined) return createRemoteJWKSet(new URL(address));
     throw missing("AUTH_JWT_KEY", `${algorithm} needs a secret instead of AUTH_JWT_JWKS_URL`);
   }
   if (key === undefined)
     throw missing("AUTH_JWT_KEY", "tokens need a key, or the address of keys in AUTH_JWT_JWKS_URL");
   const text = key.replaceAll("\\n", "\n");
-  if (secretBytes !== undefined) {
+  if (bits !== undefined) {
     const secret = Buffer.from(text, "utf8");
-    if (secret.length >= secretBytes && !text.includes("-----BEGIN")) return always(createSecretKey(secret));
-    const message = `Expected \`AUTH_JWT_KEY\` to be a secret of at least ${secretBytes} bytes for ${algorithm}.`;
-    throw new InvalidSettingError("AUTH_JWT_KEY", message);
+    const least = Number(bits) / 8;
+    if (secret.length < least || text.includes("-----BEGIN"))
+      throw refuse(`\`AUTH_JWT_KEY\` to be a secret of at least ${least} bytes for ${algorithm}`);
+    return async () => createSecretKey(secret);
   }
-  if (!text.includes("-----BEGIN PUBLIC KEY-----")) {
-    const message = `Expected \`AUTH_JWT_KEY\` to be a public key in PEM form (\`-----BEGIN PUBLIC KEY-----\`) for ${algorithm}.`;
-    throw new InvalidSettingError("AUTH_JWT_KEY", message);
-  }
-  return always(readPublicKey(text, algorithm));
-}
-
-const always =
-  (key: KeyObject): JWTVerifyGetKey =>
-  async () =>
-    key;
-
-function readPublicKey(text: string, algorithm: string): KeyObject {
-  const kind = KEY_KINDS[algorithm.slice(0, 2)];
-  const refusal = (what: string) =>
-    new InvalidSettingError(
-      "AUTH_JWT_KEY",
-      `Expected \`AUTH_JWT_KEY\` to be a key of the kind ${kind} for ${algorithm}, ${what}.`,
+  if (!text.includes("-----BEGIN PUBLIC KEY-----"))
+    throw refuse(
+      `\`AUTH_JWT_KEY\` to be a public key in PEM form (\`-----BEGIN PUBLIC KEY-----\`) for ${algorithm}`,
     );
-  const key = safely(() => createPublicKey(text), undefined);
-  if (key === undefined) throw refusal("and it cannot be read");
-  if (key.asymmetricKeyType === kind) return key;
-  throw refusal(`got one of the kind ${key.asymmetricKeyType}`);
+  const kind = KEY_KINDS[algorithm.slice(0, 2)];
+  const publicKey = safely(() => createPublicKey(text), undefined);
+  const given = publicKey?.asymmetricKeyType;
+  if (publicKey !== undefined && given === kind) return async () => publicKey;
+  const what = publicKey === undefined ? "and it cannot be read" : `got one of the kind ${given}`;
+  throw refuse(`\`AUTH_JWT_KEY\` to be a key of the kind ${kind} for ${algorithm}, ${what}`);
 }
 
 function missing(setting: string, why = "tokens are configured only in part"): InvalidSettingError {

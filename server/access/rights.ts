@@ -6,9 +6,9 @@
  * value to set the owner. What no handler allows is refused.
  */
 
-import { type Auth, HTTPException } from "@langchain/langgraph-sdk/auth";
+import type { Auth } from "@langchain/langgraph-sdk/auth";
 import type { ServedRun } from "../../src/threads/langgraph/run-host.js";
-import { HEALTH_CHECK, STUDIO_USER } from "./authenticate.js";
+import { forbidden, HEALTH_CHECK, STUDIO_USER } from "./authenticate.js";
 import { userLabel } from "./owned-store.js";
 
 const OWNER = "owner";
@@ -80,10 +80,6 @@ export function addRights(auth: Auth, acceptsStudio: boolean, runOwners: RunOwne
     if (first === label) return true;
     throw forbidden(`Your namespaces in the store begin with \`${label}\`.`);
   });
-}
-
-function forbidden(message: string): HTTPException {
-  return new HTTPException(403, { message });
 }
 
 /*

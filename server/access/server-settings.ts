@@ -3,23 +3,19 @@
  */
 
 import { z } from "zod/v4";
-import { InvalidSettingError } from "../../src/errors.js";
 import {
   countFrom,
   flag,
   type Rule,
-  readFlag,
   readNames,
-  readNumber,
-  readText,
+  readVariable,
   text,
 } from "../../src/shared/check-settings.js";
 
-interface ServerSetting<Schema extends z.ZodType = z.ZodType> extends Rule<Schema> {
+interface ServerSetting extends Rule {
   /** What the variable does, in plain sentences. The last one states the default. */
   readonly help: string;
-  readonly default: unknown;
-  readonly read: (text: string) => unknown;
+  readonly default?: unknown;
 }
 
 const names = {
@@ -50,81 +46,54 @@ const hosts = partsOfUrls("hosts such as `hooks.example.com`", (name) => {
 export const HTTP_URL = {
   schema: z.url({ protocol: /^https?$/ }),
   expects: "an http(s) URL",
-  read: readText,
-} as const;
-const plain = { ...text, read: readText } as const;
-const count = { ...countFrom(1), read: readNumber } as const;
+};
 
 /** The algorithms that a token can be signed with. `none` is not one of them. */
-const ALGORITHMS = [
-  "RS256",
-  "RS384",
-  "RS512",
-  "PS256",
-  "PS384",
-  "PS512",
-  "ES256",
-  "ES384",
-  "ES512",
-  "EdDSA",
-  "HS256",
-  "HS384",
-  "HS512",
-] as const;
+const ALGORITHMS = "RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA HS256 HS384 HS512".split(" ");
 
 /** One row for each variable, in the order of docs/settings.md. */
 export const SERVER_SETTINGS = {
   AUTH_API_KEYS: {
-    ...plain,
+    ...text,
     help: "The API keys that clients may use, as `user:sha256-…`, separated by commas. `npm run api-key -- USER` makes a key and its entry. A user can have several keys. Default: none.",
-    default: undefined,
   },
   AUTH_API_KEYS_FILE: {
-    ...plain,
+    ...text,
     help: "A file with such entries, one a line. Lines that begin with `#` are comments. It is read when the server starts. Default: none.",
-    default: undefined,
   },
   AUTH_JWT_ISSUER: {
-    ...plain,
+    ...text,
     help: "The issuer (`iss`) that a token must have. With any variable of `AUTH_JWT_`, clients may use tokens, and the issuer, the audience, the algorithm and one source of keys must be set. Default: none.",
-    default: undefined,
   },
   AUTH_JWT_AUDIENCE: {
-    ...plain,
+    ...text,
     help: "The audience (`aud`) that a token must have. Default: none.",
-    default: undefined,
   },
   AUTH_JWT_ALGORITHM: {
     schema: z.enum(ALGORITHMS),
     expects: `one of ${ALGORITHMS.join(", ")}`,
-    read: readText,
     help: "The one algorithm that tokens are signed with, such as `RS256` or `HS256`. Default: none.",
-    default: undefined,
   },
   AUTH_JWT_JWKS_URL: {
     ...HTTP_URL,
     help: "The address of the issuer's public keys (JWKS). Default: none.",
-    default: undefined,
   },
   AUTH_JWT_KEY: {
-    ...plain,
+    ...text,
     help: "The key of tokens instead of `AUTH_JWT_JWKS_URL`: a public key in PEM form, or for `HS256`, `HS384` and `HS512` a secret of at least 32, 48 or 64 bytes. `\\n` in it is a line break. Default: none.",
-    default: undefined,
   },
   AUTH_JWT_USER_CLAIM: {
-    ...plain,
+    ...text,
     help: "The claim of a token that names its user. Default: `sub`.",
     default: "sub",
   },
   AUTH_STUDIO: {
     ...flag,
-    read: readFlag,
     help: "Whether LangGraph Studio may connect as the user `langgraph-studio-user`, if `disable_studio_auth` in `langgraph.json` is false. Outside LangGraph Platform nothing checks that a client is Studio. Default: false.",
     default: false,
   },
   OPEN_ACCESS: {
     ...flag,
-    read: readFlag,
     help: "Whether a server without keys and tokens may listen on other addresses than those of this machine. Everybody who reaches it can then read and change everything. Default: false.",
     default: false,
   },
@@ -141,17 +110,15 @@ export const SERVER_SETTINGS = {
   ALLOWED_TOOLS: {
     ...names,
     help: "The tools of the served graph that the model gets, by name. Default: all.",
-    default: undefined,
   },
   MAX_REQUEST_BYTES: {
-    ...count,
+    ...countFrom(1),
     help: "How many bytes the body of a request may have. A larger one is refused with status 413. Default: 20,000,000.",
     default: 20_000_000,
   },
   MAX_RUNS_PER_USER: {
-    ...count,
+    ...countFrom(1),
     help: "How many runs a user may have at once, waiting ones included. One more is refused with status 429. Without keys and tokens all clients are one user. Default: no limit.",
-    default: undefined,
   },
 } as const satisfies Readonly<Record<string, ServerSetting>>;
 
@@ -159,9 +126,9 @@ type Table = typeof SERVER_SETTINGS;
 
 /** The settings with their defaults. */
 export type ServerSettings = {
-  readonly [Name in keyof Table]: Table[Name]["default"] extends undefined
-    ? z.output<Table[Name]["schema"]> | undefined
-    : z.output<Table[Name]["schema"]>;
+  readonly [Name in keyof Table]: Table[Name] extends { readonly default: unknown }
+    ? z.output<Table[Name]["schema"]>
+    : z.output<Table[Name]["schema"]> | undefined;
 };
 
 /**
@@ -172,27 +139,8 @@ export type ServerSettings = {
 export function readServerSettings(
   environment: Readonly<Record<string, string | undefined>>,
 ): ServerSettings {
-  const entries = Object.entries<ServerSetting>(SERVER_SETTINGS).map(([name, row]) => [
-    name,
-    readVariable(environment, name, row) ?? row.default,
-  ]);
-  return Object.fromEntries(entries);
-}
-
-/**
- * The value of a variable; undefined for one that is empty or not set.
- *
- * @throws InvalidSettingError for an invalid value. A key or a secret is any text, so it is never refused and never quoted.
- */
-export function readVariable(
-  environment: Readonly<Record<string, string | undefined>>,
-  name: string,
-  { schema, expects, read, hint }: Pick<ServerSetting, "schema" | "expects" | "read" | "hint">,
-): unknown {
-  const given = environment[name]?.trim();
-  if (given === undefined || given === "") return undefined;
-  const value = read(given);
-  const { success, data } = schema.safeParse(value);
-  if (!success) throw InvalidSettingError.expected(name, expects, given, hint?.(value));
-  return data;
+  const rows = Object.entries<ServerSetting>(SERVER_SETTINGS);
+  return Object.fromEntries(
+    rows.map(([name, row]) => [name, readVariable(environment, name, row) ?? row.default]),
+  ) as ServerSettings;
 }

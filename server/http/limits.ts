@@ -73,14 +73,12 @@ export function limitRuns(most: number): MiddlewareHandler {
 
 /** The threads of the user that are busy have one run each. The thread of the request can have more, which wait. */
 async function countRuns(context: Context, most: number): Promise<number> {
-  const init = asUser(context);
-  const body = JSON.stringify({ status: "busy" });
-  const busy = await serverFetch("/threads/count", { ...init, method: "POST", body });
+  const busy = await askServer(context, "/threads/count", { status: "busy" });
   const threads = Number(await busy.json());
   const thread = context.req.param("thread");
   if (thread === undefined) return threads;
   const path = `/threads/${encodeURIComponent(thread)}/runs?status=pending&limit=${most + 1}`;
-  const waiting = await serverFetch(path, init);
+  const waiting = await askServer(context, path);
   const runs: unknown = waiting.ok ? await waiting.json() : [];
   // One of a thread that is busy only with waiting runs is counted already.
   return threads + (Array.isArray(runs) ? Math.max(0, runs.length - 1) : 0);
@@ -106,8 +104,7 @@ export const RUN_STREAM_ROUTES = ["/threads/:thread/runs/:run/stream", "/threads
  */
 export const guardProtocol: MiddlewareHandler = async (context, next) => {
   const thread = context.req.param("thread") ?? "";
-  const body = JSON.stringify({ thread_id: thread, if_exists: "do_nothing" });
-  const { ok } = await serverFetch("/threads", { ...asUser(context), method: "POST", body });
+  const { ok } = await askServer(context, "/threads", { thread_id: thread, if_exists: "do_nothing" });
   const user = userOf(context);
   if (!ok || (firstUsers.get(thread) ?? user) !== user) throw notFound("Thread");
   firstUsers.set(thread, user);
@@ -121,7 +118,7 @@ const firstUsers = new Map<string, string>();
 export const guardRunOfThread: MiddlewareHandler = async (context, next) => {
   const { thread = "", run = "" }: Partial<Record<string, string>> = context.req.param();
   const path = `/threads/${encodeURIComponent(thread)}/runs/${encodeURIComponent(run)}`;
-  if (!(await serverFetch(path, asUser(context))).ok) throw notFound("Run");
+  if (!(await askServer(context, path)).ok) throw notFound("Run");
   await next();
 };
 
@@ -136,7 +133,7 @@ export const guardAssistants: MiddlewareHandler = async (context, next) => {
   for (const { assistant } of await runRequestsOf(context)) {
     if (assistant === undefined) continue;
     const path = `/assistants/${encodeURIComponent(assistant)}`;
-    if (!(await serverFetch(path, asUser(context))).ok) throw notFound("Assistant");
+    if (!(await askServer(context, path)).ok) throw notFound("Assistant");
   }
   await next();
 };
@@ -144,10 +141,11 @@ export const guardAssistants: MiddlewareHandler = async (context, next) => {
 /** What a client may send to say who it is. */
 const RIGHTS = ["authorization", "x-api-key", "x-auth-scheme"];
 
-/** A request of the server to itself, with the rights of the one that came in. */
-export function asUser({ req }: Context): RequestInit {
+/** A request of the server to itself, with the rights of the one that came in. With a body it is a POST. */
+export function askServer({ req }: Context, path: string, body?: object): Promise<Response> {
   const rights = [...req.raw.headers].filter(([name]) => RIGHTS.includes(name));
-  return { headers: new Headers([["content-type", "application/json"], ...rights]) };
+  const headers = new Headers([["content-type", "application/json"], ...rights]);
+  return serverFetch(path, { headers, ...(body && { method: "POST", body: JSON.stringify(body) }) });
 }
 
 function notFound(what: string): HTTPException {

@@ -17,9 +17,8 @@ import { copyMessage } from "../../src/history/message.js";
 import { isSerializedForm, MOST_LEVELS } from "../../src/history/storable.js";
 import { parseJson } from "../../src/shared/json.js";
 import { isRecord, recordsIn } from "../../src/shared/values.js";
-import { serverFetch } from "../../src/threads/langgraph/run-host.js";
 import { runOwners } from "../access/access.js";
-import { asUser } from "./limits.js";
+import { askServer } from "./limits.js";
 
 /** The server cannot read a file that is nested more than 50 levels deep, and puts up to six around a body. */
 const MOST_LEVELS_OF_BODY = MOST_LEVELS + 4;
@@ -66,8 +65,7 @@ export const refuseSocket: Handler = () => {
 export const refuseWhileRunning: Handler = async (context, next) => {
   const { thread, run, assistant } = context.req.param();
   const read = async (path: string, body?: object): Promise<unknown> => {
-    const init = { ...asUser(context), ...(body && { method: "POST", body: JSON.stringify(body) }) };
-    const response = await serverFetch(path, init);
+    const response = await askServer(context, path, body);
     return response.ok ? await response.json() : undefined;
   };
   const threads = thread === undefined ? await threadsOf(assistant ?? "") : [thread];

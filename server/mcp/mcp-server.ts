@@ -156,18 +156,15 @@ async function openConnection({ name, connection }: McpServerOptions, signal: Ab
       isClosed = true;
     };
     let verifying: Promise<void> | undefined;
-    const verify = () => {
-      verifying ??= client
-        .ping({ timeout: PING_TIMEOUT })
-        .then(
-          () => {},
-          () => client.close(),
-        )
+    const verify = async () => {
+      const ping = () => client.ping({ timeout: PING_TIMEOUT }).then(() => {});
+      verifying ??= ping()
+        .catch(() => client.close())
         .catch(() => {})
         .finally(() => {
           verifying = undefined;
         });
-      return verifying;
+      await verifying;
     };
     // Over HTTP a call does not fail when its server dies: its stream ends, and the client waits for the response.
     client.onerror = (error) => {
@@ -273,15 +270,7 @@ function countParts(value: unknown, root: unknown, followed: Set<string>, parts:
 /** The only references that are followed: to a place in the schema, by plain names. */
 const PLAIN_REFERENCE = /^#(?:\/[\w$.-]+)+$/;
 /** What would give such a reference another meaning, or refers to something in another way. */
-const NAMES: ReadonlySet<string> = new Set([
-  "$anchor",
-  "$dynamicAnchor",
-  "$dynamicRef",
-  "$id",
-  "$recursiveAnchor",
-  "$recursiveRef",
-  "id",
-]);
+const NAMES = /^\$?id$|^\$anchor$|^\$(?:dynamic|recursive)(?:Anchor|Ref)$/;
 /** Keywords whose value is not a schema. */
 const DATA: ReadonlySet<string> = new Set(["const", "default", "enum"]);
 /** Keywords whose value has a schema under each name. */
@@ -298,20 +287,20 @@ function withoutPatterns(schema: unknown): unknown {
   if (!isRecord(schema)) return schema;
   const { pattern, patternProperties, description, ...rest } = schema;
   const told = [
-    ...(typeof description === "string" ? [description] : []),
-    ...(pattern === undefined ? [] : [`Pattern: ${String(pattern)}`]),
-    ...(patternProperties === undefined
-      ? []
-      : [`Patterns of names: ${Object.keys(Object(patternProperties)).join(", ")}`]),
-  ].join("\n");
+    description,
+    pattern !== undefined && `Pattern: ${String(pattern)}`,
+    patternProperties !== undefined &&
+      `Patterns of names: ${Object.keys(Object(patternProperties)).join(", ")}`,
+  ];
+  const text = told.filter((part) => typeof part === "string").join("\n");
   const isKept = ([key, value]: readonly [string, unknown]): boolean => {
     if (key === "$ref") return PLAIN_REFERENCE.test(String(value));
-    return !NAMES.has(key) && (patternProperties === undefined || !REST.has(key));
+    return !NAMES.test(key) && (patternProperties === undefined || !REST.has(key));
   };
   const fields = Object.entries(rest)
     .filter(isKept)
     .map(([key, value]) => [key, DATA.has(key) ? value : withinKeyword(key, value)]);
-  return { ...Object.fromEntries(fields), ...(told !== "" && { description: told }) };
+  return { ...Object.fromEntries(fields), ...(text !== "" && { description: text }) };
 }
 
 function withinKeyword(key: string, value: unknown): unknown {

@@ -39,114 +39,91 @@ const remoteSchema = z.object({
 
 const KNOWN = [...Object.keys(localSchema.shape), ...Object.keys(remoteSchema.shape)];
 
-export type McpServerSettings = ReturnType<typeof settingsFor>;
+export type McpServerSettings = ReturnType<typeof readMcpServers>[number];
+
+type Variables = Readonly<Record<string, string | undefined>>;
 
 /**
  * Reads the file that the environment names. There is none if the variable is not set. `${NAME}` and `${NAME:-default}`
  * in texts are replaced by environment variables.
  *
+ * A server without a `type` has streamable HTTP, or server-sent events if it has only those. Without a
+ * `defaultToolTimeout` a call may take as long as the MCP client lets it.
+ *
  * @throws InvalidSettingError that names the file and the place in it.
  */
-export function readMcpServers(environment: Variables): readonly McpServerSettings[] {
+export function readMcpServers(environment: Variables) {
   const path = environment[MCP_VARIABLE]?.trim();
   if (path === undefined || path === "") return [];
   const file = resolve(path);
-  const content = parseFile(file);
-  const servers = isRecord(content) ? content["mcpServers"] : undefined;
-  if (!isRecord(servers)) {
-    const hint = isRecord(content) ? didYouMeanIn(content, ["mcpServers"]) : "";
-    throw problem(file, `Expected an object with \`mcpServers\`.${hint}`);
+  const problem = (reason: string) =>
+    new InvalidSettingError(
+      MCP_VARIABLE,
+      `The file of \`${MCP_VARIABLE}\` (${file}) cannot be used. ${reason}`,
+    );
+  let content: unknown;
+  try {
+    content = JSON.parse(readFileSync(file, "utf8"));
+  } catch (error) {
+    throw problem(errorMessage(error));
   }
+  const servers = isRecord(content) ? content["mcpServers"] : undefined;
+  if (!isRecord(servers))
+    throw problem(`Expected an object with \`mcpServers\`.${didYouMeanIn(content, ["mcpServers"])}`);
+
   return Object.entries(servers).flatMap(([name, given]) => {
     const place = `mcpServers.${name}`;
-    const server = readServer(file, place, name, given, environment);
-    return server === undefined ? [] : [server];
+    if (!isRecord(given)) throw problem(`Expected \`${place}\` to be an object.`);
+    if (given["disabled"] === true) return [];
+    const hint = didYouMeanIn(given, KNOWN);
+    const fields = Object(
+      expandVariables(given, place, environment, (at, variable) =>
+        problem(`\`${at}\` needs the environment variable \`${variable}\`, which is not set.`),
+      ),
+    );
+    const isLocal = "command" in fields;
+    if (isLocal === "url" in fields)
+      throw problem(`Expected \`${place}\` to have either a \`command\` or a \`url\`.${hint}`);
+    if (hint !== "") throw problem(`\`${place}\` has an unknown field.${hint}`);
+    const { data, error } = (isLocal ? localSchema : remoteSchema).safeParse(fields);
+    if (data === undefined) {
+      const [issue] = error.issues;
+      const at = [place, ...(issue?.path ?? [])].map(String).join(".");
+      throw problem(`\`${at}\` is not valid: ${issue?.message}.`);
+    }
+    const { disabled: _, defaultToolTimeout, ...connection } = data;
+    return [{ name, connection, defaultToolTimeout }];
   });
 }
 
-function readServer(
-  file: string,
-  place: string,
-  name: string,
-  given: unknown,
-  environment: Variables,
-): McpServerSettings | undefined {
-  if (!isRecord(given)) throw problem(file, `Expected \`${place}\` to be an object.`);
-  if (given["disabled"] === true) return undefined;
-  const hint = didYouMeanIn(given, KNOWN);
-  const fields = Object(expandVariables(given, environment, file, place)) as Record<string, unknown>;
-  if ("command" in fields === "url" in fields)
-    throw problem(file, `Expected \`${place}\` to have either a \`command\` or a \`url\`.${hint}`);
-  if (hint !== "") throw problem(file, `\`${place}\` has an unknown field.${hint}`);
-  return settingsFor(
-    name,
-    "command" in fields ? check(file, place, localSchema, fields) : check(file, place, remoteSchema, fields),
-  );
-}
-
-/**
- * A server without a `type` has streamable HTTP, or server-sent events if it has only those. Without a
- * `defaultToolTimeout` a call may take as long as the MCP client lets it.
- */
-function settingsFor(name: string, fields: z.output<typeof localSchema> | z.output<typeof remoteSchema>) {
-  const { disabled: _, defaultToolTimeout, ...connection } = fields;
-  return { name, connection, defaultToolTimeout };
-}
-
-function check<Schema extends z.ZodType>(
-  file: string,
-  place: string,
-  schema: Schema,
-  fields: unknown,
-): z.output<Schema> {
-  const result = schema.safeParse(fields);
-  if (result.success) return result.data;
-  const [issue] = result.error.issues;
-  const path = [place, ...(issue?.path ?? [])].map(String).join(".");
-  throw problem(file, `\`${path}\` is not valid: ${issue?.message}.`);
-}
-
 /** Other clients have fields of their own, which are ignored. A field that is nearly one of ours is a mistake. */
-function didYouMeanIn(fields: Record<string, unknown>, known: readonly string[]): string {
-  const unknown = Object.keys(fields).filter((field) => !known.includes(field));
+function didYouMeanIn(fields: unknown, known: readonly string[]): string {
+  const unknown = Object.keys(Object(fields)).filter((field) => !known.includes(field));
   return unknown.map((field) => didYouMean(field, known)).find((hint) => hint !== "") ?? "";
 }
 
-function parseFile(file: string): unknown {
-  try {
-    return JSON.parse(readFileSync(file, "utf8"));
-  } catch (error) {
-    throw problem(file, errorMessage(error));
-  }
-}
-
-function problem(file: string, reason: string): InvalidSettingError {
-  return new InvalidSettingError(
-    MCP_VARIABLE,
-    `The file of \`${MCP_VARIABLE}\` (${file}) cannot be used. ${reason}`,
-  );
-}
-
-/*
- * Replaces `${NAME}` in the texts of a value, so that a file does not need to hold keys.
- */
-
-type Variables = Readonly<Record<string, string | undefined>>;
-
 const REFERENCE = /\$\{(\w+)(?::-([^}]*))?\}/g;
 
-/** @param place The place of the value, such as `mcpServers.github.headers.Authorization`. */
-function expandVariables(value: unknown, variables: Variables, file: string, place: string): unknown {
+/**
+ * Replaces `${NAME}` in the texts of a value, so that a file does not need to hold keys.
+ *
+ * @param place The place of the value, such as `mcpServers.github.headers.Authorization`.
+ */
+function expandVariables(
+  value: unknown,
+  place: string,
+  variables: Variables,
+  missing: (place: string, name: string) => Error,
+): unknown {
   const inside = (item: unknown, name: string | number) =>
-    expandVariables(item, variables, file, `${place}.${name}`);
+    expandVariables(item, `${place}.${name}`, variables, missing);
   if (Array.isArray(value)) return value.map(inside);
   if (isRecord(value))
     return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, inside(item, name)]));
   if (typeof value !== "string") return value;
   return value.replaceAll(REFERENCE, (_, name: string, otherwise: string | undefined) => {
     const text = variables[name] || otherwise;
-    if (text === undefined)
-      throw problem(file, `\`${place}\` needs the environment variable \`${name}\`, which is not set.`);
+    if (text === undefined) throw missing(place, name);
     return text;
   });
 }

@@ -1,9 +1,10 @@
 import { tool } from "@langchain/core/tools";
 import { Parser } from "expr-eval-fork";
 import { z } from "zod/v4";
+import { safely } from "../../src/shared/json.js";
 
 const LONGEST_INPUT = 1000;
-/** The parser also knows lists and several expressions in one text. */
+/** The parser also knows lists, conditions, assignments and several expressions in one text. */
 const CHARACTERS = /^[\w\s.,+\-*/^%!()]*$/;
 /** The last digits of a floating-point number are not exact: `0.1 + 0.2` is 0.30000000000000004. */
 const EXACT_DIGITS = 15;
@@ -64,18 +65,7 @@ export function createCalculatorTool() {
 
 /** A parser of numbers alone, without variables and without functions that an expression defines. */
 function createParser(): Parser {
-  const parser = new Parser({
-    allowMemberAccess: false,
-    operators: {
-      assignment: false,
-      comparison: false,
-      concatenate: false,
-      conditional: false,
-      fndef: false,
-      in: false,
-      logical: false,
-    },
-  });
+  const parser = new Parser({ allowMemberAccess: false });
   // Without prototypes, so that `toString` is not a name.
   parser.consts = withoutPrototype(CONSTANTS);
   parser.functions = withoutPrototype(FUNCTIONS);
@@ -90,13 +80,8 @@ function withoutPrototype(members: object): object {
 
 /** Undefined if the expression cannot be read, or if its value is not a number. */
 function evaluate(parser: Parser, expression: string): number | undefined {
-  if (!CHARACTERS.test(expression)) return undefined;
-  try {
-    const value: unknown = parser.evaluate(expression);
-    return typeof value === "number" ? value : undefined;
-  } catch {
-    return undefined;
-  }
+  const value: unknown = CHARACTERS.test(expression) && safely(() => parser.evaluate(expression), undefined);
+  return typeof value === "number" ? value : undefined;
 }
 
 /** An integer that is too large to be exact is written with an exponent, and not with digits that are wrong. */

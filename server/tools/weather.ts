@@ -10,16 +10,8 @@ export interface WeatherOptions {
   readonly geocodingBaseUrl?: string | undefined;
   /** Base URL of the service that reports the weather. @default "https://api.open-meteo.com" */
   readonly forecastBaseUrl?: string | undefined;
-  /** Contract: works like the global `fetch`: it rejects if the service cannot be reached, and obeys `signal`. */
-  readonly fetch?: typeof fetch | undefined;
   /** Time limit of each of the two requests, in milliseconds. @default 8000 */
   readonly timeoutMs?: number | undefined;
-}
-
-interface ServiceRequest {
-  readonly fetch: typeof fetch;
-  readonly timeoutMs: number;
-  readonly signal: AbortSignal | undefined;
 }
 
 const weatherSchema = z.object({
@@ -46,22 +38,22 @@ const forecastSchema = z.object({
 export function createWeatherTool({
   geocodingBaseUrl = "https://geocoding-api.open-meteo.com",
   forecastBaseUrl = "https://api.open-meteo.com",
-  fetch = globalThis.fetch,
   timeoutMs = 8000,
 }: WeatherOptions = {}) {
   return tool(
     async ({ city }: z.infer<typeof weatherSchema>, { signal }: ToolRuntime) => {
-      const request: ServiceRequest = { fetch, timeoutMs, signal };
-      const placesUrl = createUrl(geocodingBaseUrl, "/v1/search", { name: city, count: "1" });
-      const [place] = (await getJson(placesUrl, placesSchema, request)).results;
+      const ask = <T>(address: string, query: Readonly<Record<string, string>>, schema: z.ZodType<T>) =>
+        getJson(`${address}?${new URLSearchParams(query)}`, schema, timeoutMs, signal);
+      const places = await ask(`${geocodingBaseUrl}/v1/search`, { name: city, count: "1" }, placesSchema);
+      const [place] = places.results;
       if (place === undefined) throw new Error(`The weather service knows no city named "${city}".`);
 
-      const forecastUrl = createUrl(forecastBaseUrl, "/v1/forecast", {
+      const query = {
         latitude: String(place.latitude),
         longitude: String(place.longitude),
         current: "temperature_2m,wind_speed_10m,weather_code",
-      });
-      const { current } = await getJson(forecastUrl, forecastSchema, request);
+      };
+      const { current } = await ask(`${forecastBaseUrl}/v1/forecast`, query, forecastSchema);
       const name = [place.name, place.country].filter(Boolean).join(", ");
       const sky = describeWeatherCode(current.weather_code);
       return `${name}: ${sky}, ${current.temperature_2m} °C, wind ${current.wind_speed_10m} km/h`;
@@ -74,32 +66,30 @@ export function createWeatherTool({
   );
 }
 
-function createUrl(base: string, path: string, query: Readonly<Record<string, string>>): URL {
-  return new URL(`${base}${path}?${new URLSearchParams(query)}`);
-}
-
-async function getJson<T>(url: URL, schema: z.ZodType<T>, request: ServiceRequest): Promise<T> {
-  const { status, body } = await get(url, request);
-  if (status !== 200) throw new Error(`The weather service answered with HTTP status ${status}.`);
-  const parsed = schema.safeParse(parseJson(body));
-  if (!parsed.success) throw new Error("The weather service sent a response that could not be understood.");
-  return parsed.data;
-}
-
-async function get(
-  url: URL,
-  { fetch, timeoutMs, signal }: ServiceRequest,
-): Promise<{ status: number; body: string }> {
+async function getJson<T>(
+  url: string,
+  schema: z.ZodType<T>,
+  timeoutMs: number,
+  signal: AbortSignal | undefined,
+): Promise<T> {
   const timeout = AbortSignal.timeout(timeoutMs);
+  let response: Response;
+  let body: string;
   try {
-    const response = await fetch(url, { signal: signal ? AbortSignal.any([signal, timeout]) : timeout });
-    return { status: response.status, body: await response.text() };
+    response = await fetch(url, { signal: signal ? AbortSignal.any([signal, timeout]) : timeout });
+    body = await response.text();
   } catch (error) {
     // An abort by the caller is not a fault of the service.
     signal?.throwIfAborted();
     const reason = timeout.aborted ? `no response within ${timeoutMs} ms` : readReason(error);
     throw new Error(`The weather service could not be reached: ${reason}.`, { cause: error });
   }
+  const { status } = response;
+  if (status !== 200) throw new Error(`The weather service answered with HTTP status ${status}.`);
+  const { data } = schema.safeParse(parseJson(body));
+  if (data === undefined)
+    throw new Error("The weather service sent a response that could not be understood.");
+  return data;
 }
 
 /** `fetch` says only "fetch failed". The cause says what failed; after several addresses it only has a `code`. */

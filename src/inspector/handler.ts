@@ -1,27 +1,29 @@
 /** The inspector: pages that show what is stored in a thread, and what a model is sent of it. They change nothing. */
 
+import { z } from "zod/v4";
 import { threadsOfClient } from "../doctor/targets/server-target.js";
 import type { ThreadStore } from "../doctor/thread-store.js";
+import { InvalidSettingError } from "../errors.js";
 import { toPlain } from "../history/message.js";
-import { DIALECT_NAMES } from "../providers/dialects.js";
+import { countFrom, oneOf, type Rule, type Rules, readVariable, text } from "../shared/check-settings.js";
 import { importOptional } from "../shared/import-optional.js";
 import { decoded, listWithOr, printableLine } from "../shared/text.js";
-import { HEADERS, type ThreadLink, threadLink } from "./html/layout.js";
+import { dialectRule } from "../threads/summary-settings.js";
+import { HEADERS, threadLink } from "./html/layout.js";
 import { errorPage, listPage } from "./html/list-page.js";
 import { Markup } from "./html/markup.js";
 import { threadPage } from "./html/thread-page.js";
 import {
-  type ListQuestion,
   type ListView,
   readList,
   readThread,
   type SettingsOf,
   THREAD_STATUSES,
-  type ThreadQuestion,
   TRAITS,
   UUID,
 } from "./read-threads.js";
 import { admitThisMachine, refusal } from "./this-machine.js";
+import type { RequestDifference } from "./view/request.js";
 import { type ThreadView, viewThread } from "./view/thread-view.js";
 
 /** What `createInspector` gets. */
@@ -93,14 +95,15 @@ export function createInspector({
     const [, , folder = "", id = "", ...more] = pathname.replace(/\.json$/, "").split("/");
     if (more.length > 0 || (folder !== "threads" && folder !== "")) throw refusal(404);
     if (id === "") {
-      const view = await readList(await threads(request), listQuestionOf(searchParams));
+      const { q = "", page: number = 1, status, has } = readQuery(searchParams, LIST_PARAMETERS);
+      const question = { query: q.slice(0, LONGEST_QUERY), status, has, page: number };
+      const view = await readList(await threads(request), question);
       return isJson(request) ? json(listJson(view)) : page(listPage(view, Date.now()));
     }
-    const chosen = chosenIn(searchParams);
+    const { at, ...chosen } = readQuery(searchParams, THREAD_PARAMETERS);
     const threadId = decoded(id);
     const reading = await readThread(await threads(request), { ...chosen, threadId }, settingsOf);
     const view = viewThread(reading, chosen);
-    const at = countIn(searchParams, "at");
     if (at !== undefined) {
       const place = `stored-${Math.min(at, view.totals.stored)}`;
       const address = threadLink(threadId, { ...chosen, page: view.pageOfPlace(place) });
@@ -155,100 +158,64 @@ const json = (value: object, status?: number): Response =>
 
 const isJson = ({ url }: Request): boolean => new URL(url).pathname.endsWith(".json");
 
-/** The name of an error about a parameter of the address. */
-const PARAMETER_ERROR = "ParameterError";
-
-const NOT_FOUND = "There is no thread or step with this id.";
-/** What a reader is told of a refusal. A server says that an id has another form with the status 400 or 422. */
-const REFUSALS: Readonly<Record<number, readonly [status: number, title: string, text?: string]>> = {
-  400: [404, "Not found", NOT_FOUND],
-  401: [401, "Not allowed"],
-  403: [403, "Not allowed"],
-  404: [404, "Not found", NOT_FOUND],
-  422: [404, "Not found", NOT_FOUND],
-};
-
 /**
- * Answers what the server has refused. A thread of another user is not found, as in the server's own API.
+ * Answers what the server has refused. A thread of another user is not found, as in the server's own API. A server says
+ * that an id has another form with the status 400 or 422.
  *
  * @throws The error itself if it is no refusal. The server logs it, and answers with status 500.
  */
 function answerRefusal(error: unknown, request: Request): Response {
-  const found =
-    Object(error).name === PARAMETER_ERROR
-      ? ([400, "Not understood"] as const)
-      : REFUSALS[Number(Object(error).status)];
-  if (found === undefined) throw error;
-  const [status, title, text = printableLine(String(Object(error).message))] = found;
-  return isJson(request) ? json({ error: text }, status) : page(errorPage(title, text), status);
+  const { name, status, message } = Object(error);
+  const refuse = (code: number, title: string, reason = printableLine(String(message))) =>
+    isJson(request) ? json({ error: reason }, code) : page(errorPage(title, reason), code);
+  if (name === "InvalidSettingError") return refuse(400, "Not understood");
+  if ([401, 403].includes(status)) return refuse(status, "Not allowed");
+  if ([400, 404, 422].includes(status))
+    return refuse(404, "Not found", "There is no thread or step with this id.");
+  throw error;
 }
 
 /*
- * What a request asks for. A parameter that is empty counts as missing, because a form sends it so.
+ * What a request asks for, in the parameters of its address.
  */
 
 const LONGEST_QUERY = 200;
 
-/** @throws Error that names a parameter that is unknown, or given twice. */
-function checkNames(query: URLSearchParams, known: readonly string[]): void {
+const LIST_PARAMETERS = {
+  q: text,
+  status: oneOf(THREAD_STATUSES),
+  has: oneOf(TRAITS),
+  page: countFrom(1),
+} satisfies Rules;
+
+const THREAD_PARAMETERS = {
+  step: { schema: z.string().regex(UUID), expects: "the id of a checkpoint" },
+  dialect: dialectRule,
+  maxTokens: countFrom(1),
+  only: oneOf(["changes"]),
+  page: countFrom(1),
+  at: countFrom(1),
+} satisfies Rules;
+
+type Query<Table extends Rules> = {
+  readonly [Name in keyof Table]: z.output<Table[Name]["schema"]> | undefined;
+};
+
+/** @throws InvalidSettingError that names a parameter that is unknown, given twice, or cannot be used. */
+function readQuery<Table extends Rules>(query: URLSearchParams, table: Table): Query<Table> {
   for (const name of new Set(query.keys())) {
-    if (!known.includes(name))
-      throw parameterError(
-        `Expected only the parameters ${listWithOr(known)}, got \`${name.slice(0, LONGEST_QUERY)}\`.`,
-      );
     const { length } = query.getAll(name);
-    if (length > 1) throw parameterError(`Expected \`${name}\` once, got it ${length} times.`);
+    if (!Object.hasOwn(table, name))
+      throw new InvalidSettingError(
+        name,
+        `Expected only the parameters ${listWithOr(Object.keys(table))}, got \`${name.slice(0, LONGEST_QUERY)}\`.`,
+      );
+    if (length > 1) throw new InvalidSettingError(name, `Expected \`${name}\` once, got it ${length} times.`);
   }
+  const given = Object.fromEntries(query);
+  const read = Object.entries<Rule>(table).map(([name, rule]) => [name, readVariable(given, name, rule)]);
+  return Object.fromEntries(read) as Query<Table>;
 }
-
-const parameterError = (message: string): Error =>
-  Object.assign(new Error(message), { name: PARAMETER_ERROR });
-
-function listQuestionOf(query: URLSearchParams): ListQuestion {
-  checkNames(query, ["q", "status", "has", "page"]);
-  return {
-    query: (query.get("q") ?? "").trim().slice(0, LONGEST_QUERY),
-    status: oneOf(THREAD_STATUSES, query, "status"),
-    has: oneOf(TRAITS, query, "has"),
-    page: countIn(query, "page") ?? 1,
-  };
-}
-
-function chosenIn(query: URLSearchParams): ThreadLink & Omit<ThreadQuestion, "threadId"> {
-  checkNames(query, ["step", "dialect", "maxTokens", "only", "page", "at"]);
-  return {
-    step: valueIn(query, "step", "the id of a checkpoint", (text) => (UUID.test(text) ? text : undefined)),
-    dialect: oneOf(DIALECT_NAMES, query, "dialect"),
-    maxTokens: countIn(query, "maxTokens"),
-    onlyChanges: oneOf(["changes"], query, "only") !== undefined || undefined,
-    page: countIn(query, "page"),
-  };
-}
-
-/** @throws Error that names the parameter. */
-function valueIn<Value>(
-  query: URLSearchParams,
-  name: string,
-  expectation: string,
-  read: (text: string) => Value | undefined,
-): Value | undefined {
-  const text = query.get(name) ?? "";
-  if (text === "") return undefined;
-  const value = read(text);
-  if (value === undefined)
-    throw parameterError(
-      `Expected \`${name}\` to be ${expectation}, got \`${text.slice(0, LONGEST_QUERY)}\`.`,
-    );
-  return value;
-}
-
-const oneOf = <Name extends string>(names: readonly Name[], query: URLSearchParams, parameter: string) =>
-  valueIn(query, parameter, listWithOr(names), (text) => names.find((name) => name === text));
-
-const countIn = (query: URLSearchParams, name: string): number | undefined =>
-  valueIn(query, name, "a whole number from 1", (text) =>
-    /^[1-9]\d{0,8}$/.test(text) ? Number(text) : undefined,
-  );
 
 /*
  * The pages as JSON. The fields are stable.
@@ -274,13 +241,18 @@ function listJson({ threads, page, hasNext, searched }: ListView): object {
  * only those of one page.
  */
 function threadJson(view: ThreadView): object {
-  const { report, moment, difference, explanation, positions, history } = view;
+  const { report, moment, difference, explanation, history } = view;
   const { dialect, modelId, maxTokens, maxToolCallsFromHistory } = view.form.options;
   const next = moment.kind === "next" ? moment : undefined;
-  const told = explanation.stored.map((entry, index) => {
-    const message = history[index];
-    return { ...entry, message: message === undefined ? null : toPlain(message) };
-  });
+  const stored: object[] = [];
+  const additions: object[] = [];
+  for (const [index, message] of history.entries()) {
+    const kind = next?.added.get(message);
+    const told = { ...explanation.stored[index], message: toPlain(message) };
+    const { inputIndexes } = told;
+    if (kind === undefined) stored.push({ ...told, index: stored.length });
+    else additions.push({ kind, isGuess: next?.guessed.has(message), inputIndexes, message: told.message });
+  }
   return {
     ...report,
     graph: view.graph ?? null,
@@ -301,25 +273,14 @@ function threadJson(view: ThreadView): object {
       ...view.totals,
       brokenRules: view.brokenInRequest,
     },
-    since: difference
-      ? {
-          checkpointId: difference.to.checkpointId,
-          isPrefixKept: difference.isPrefixKept,
-          prefix: difference.prefix,
-          ...difference.counts,
-        }
-      : null,
-    stored: told.flatMap((entry, index) => {
-      const position = positions[index];
-      return position === undefined ? [] : [{ ...entry, index: position - 1 }];
-    }),
-    additions: told.flatMap(({ index, inputIndexes, message }) => {
-      const one = history[index];
-      const kind = one && next?.added.get(one);
-      if (one === undefined || kind === undefined) return [];
-      return [{ kind, isGuess: next?.guessed.has(one), inputIndexes, message }];
-    }),
+    since: difference === undefined ? null : sinceJson(difference),
+    stored,
+    additions,
     added: explanation.added,
     input: explanation.input.map((message) => toPlain(message)),
   };
+}
+
+function sinceJson({ to, isPrefixKept, prefix, counts }: RequestDifference): object {
+  return { checkpointId: to?.checkpointId, isPrefixKept, prefix, ...counts };
 }

@@ -4,7 +4,7 @@ import type { BaseMessage } from "@langchain/core/messages";
 import pLimit from "p-limit";
 import { type ThreadReport, worthALook } from "../doctor/finding.js";
 import { reportOn } from "../doctor/findings.js";
-import { nextHistoryOf } from "../doctor/next-history.js";
+import { type NextHistory, nextHistoryOf } from "../doctor/next-history.js";
 import {
   type ListedThread,
   type StoredThread,
@@ -22,23 +22,36 @@ import type { DialectName } from "../providers/dialects.js";
 import { toJson } from "../shared/json.js";
 import { archiveNamespace } from "../threads/archive.js";
 import { refusal } from "./this-machine.js";
-import { nameIn, questionsIn } from "./view/message-view.js";
-import { formOf, type RequestSettings } from "./view/request-form.js";
-import { asksModelNext, type Step, stepOf, withBranches } from "./view/steps.js";
-import {
-  type Archive,
-  type LastRepair,
-  lastRepairIn,
-  type Moment,
-  messagesIn,
-  type ThreadReading,
-  titleOf,
-} from "./view/thread-view.js";
+import { messagesIn, nameIn, type Question, questionsIn, titleOf } from "./view/message-view.js";
+import { formOf, type ModelRequest, type RequestSettings } from "./view/request.js";
+import { distinctBy, lastRepairIn } from "./view/rows.js";
+import { asksModel, asksModelNext, stepOf, withBranches } from "./view/steps.js";
 
 /** Each step has the whole history, so few steps of a long thread are read. */
 const MESSAGES_TO_READ = 20_000;
 const LEAST_STEPS = 2;
 const MOST_STEPS = 40;
+
+/** What happens with the messages of the step that is shown. */
+export type Moment =
+  /** The model was asked with them, or is asked at the moment. */
+  | { readonly kind: "asked" }
+  /** The latest step: what is sent when the next message of the user comes. */
+  | ({ readonly kind: "next" } & Omit<NextHistory, "messages">)
+  /** A human is asked. */
+  | { readonly kind: "waiting"; readonly questions: readonly Question[]; readonly nodes: readonly string[] }
+  /** A run goes on, and does not ask the model at the moment. */
+  | { readonly kind: "running"; readonly nodes: readonly string[]; readonly since: string | null }
+  /** An earlier step at which the model was not asked, or a thread without messages. */
+  | { readonly kind: "silent" };
+
+/** The messages of a summary that are in a store. */
+export interface Archive {
+  /** Those that were read. */
+  readonly messages: readonly BaseMessage[];
+  readonly total: number;
+  readonly namespace: readonly string[];
+}
 
 /** What the reader asks for. */
 export interface ThreadQuestion {
@@ -52,109 +65,101 @@ export interface ThreadQuestion {
 /** Contract: resolves to the settings of a graph; undefined for one whose settings are not known. */
 export type SettingsOf = (graph: string | undefined) => Promise<RequestSettings | undefined>;
 
-/** A step with its messages. */
-interface Told {
-  readonly step: Step;
-  readonly stored: ThreadStep;
-}
+export type ThreadReading = Awaited<ReturnType<typeof readThread>>;
 
 /** @throws The error of a server that refuses the thread or the step, or one with the `status` 404. */
 export async function readThread(
   store: ThreadStore,
   { threadId, step: wanted, dialect, maxTokens }: ThreadQuestion,
   settingsOf: SettingsOf,
-): Promise<ThreadReading> {
+) {
   const [listed] = await listThreads(store, { threadIds: [threadId], limit: 1 }, 0);
   if (listed === undefined) throw refusal(404);
   const ref = { threadId, namespace: "" };
   const read = await store.read(ref, { earlierMessages: MESSAGES_TO_READ });
   const latest = await readSteps(store, ref, read);
-  const { shown, older } = await shownStep(store, ref, latest, wanted);
-  const [newest] = latest;
+  const line = await readLine(store, ref, latest, wanted);
+  const [[newest], [shown]] = [latest, line];
   // A server applies the writes of finished tasks when it reads a state. The step has what is stored.
-  const kept = newest?.stored.messages;
+  const kept = newest?.messages;
   const isKept = read.content.kind === "read" && kept !== undefined;
   const stored: StoredThread = isKept ? { ...read, content: { kind: "read", messages: kept } } : read;
-  const graph = listed.metadata?.["graph_id"];
-  const graphName = typeof graph === "string" ? graph : undefined;
-  const settings = await settingsOf(graphName);
-  const isLatest = shown?.step.checkpointId === newest?.step.checkpointId;
+  const graphId = listed.metadata?.["graph_id"];
+  const graph = typeof graphId === "string" ? graphId : undefined;
+  const settings = await settingsOf(graph);
+  const isLatest = shown?.checkpointId === newest?.checkpointId;
   const isChosen = dialect !== undefined || maxTokens !== undefined;
   const { moment, history } = momentOf(stored, shown, isLatest, isChosen);
-
-  const ask = async (told: Told | undefined, messages = messagesIn(told?.stored.messages)) => {
-    const runId = told?.step.runId;
-    const context = runId == null ? undefined : await store.contextOfRun?.(ref, runId);
-    const chosen = { dialect, maxTokens };
-    return { history: messages, form: formOf({ messages, step: told?.step, chosen, settings, context }) };
-  };
-  const before = requestBefore(shown, older);
   const report = reportOn(stored, { dialect });
-  const told = [...older.toReversed(), ...(shown === undefined ? [] : [shown]), ...latest.toReversed()];
-  const distinct = new Map(told.map((one) => [one.step.checkpointId, one]));
   const steps = withBranches(
-    [...distinct.values()].reverse().map((one) => ({
-      ...one.step,
-      findings: worthOf(one.stored === newest?.stored ? report : reportOnStep(one.stored, stored)),
-    })),
+    distinctBy([...latest, ...line], ({ checkpointId }) => checkpointId).map((one) =>
+      stepOf(one, worthOf(one.checkpointId === newest?.checkpointId ? report : reportOnStep(one, stored))),
+    ),
   );
-  const failed = (isLatest ? shown?.stored.tasks : []) ?? [];
+
+  const ask = async (
+    from: ThreadStep | undefined,
+    messages: readonly BaseMessage[],
+  ): Promise<ModelRequest> => {
+    const step = steps.find(({ checkpointId }) => checkpointId === from?.checkpointId);
+    const context = step?.runId == null ? undefined : await store.contextOfRun?.(ref, step.runId);
+    return {
+      step,
+      history: messages,
+      form: formOf(messages, step, { dialect, maxTokens }, settings, context),
+    };
+  };
+  const before = requestBefore(line);
   return {
     threadId,
-    graph: graphName,
+    graph,
     updatedAt: stored.updatedAt,
     metadata: listed.metadata,
     report,
     mendedBy: stored.mendedBy,
-    errors: failed.flatMap(({ node, error }) => (error === undefined ? [] : [{ node, text: error }])),
+    /** The errors of the tasks that failed last. */
+    errors: (isLatest ? (shown?.tasks ?? []) : []).flatMap(({ node, error }) =>
+      error === undefined ? [] : [{ node, text: error }],
+    ),
+    /** The steps that were read, the latest first. */
     steps,
-    step: steps.find(({ checkpointId }) => checkpointId === shown?.step.checkpointId),
     isLatest,
     moment,
+    /** The step that is shown: undefined for a thread without a readable state. */
     ...(await ask(shown, history)),
+    /** By the id of the summary that covers the messages. */
     archived: await readArchives(store, ref, history),
-    before: before && { step: before.step, ...(await ask(before)) },
+    /** The request before; undefined if there is none, or if it was not read. */
+    before: before && (await ask(before, messagesIn(before.messages))),
   };
 }
 
 /** What happens with the messages of a step, and those of the next request. */
 function momentOf(
   thread: StoredThread,
-  told: Told | undefined,
+  step: ThreadStep | undefined,
   isLatest: boolean,
   isChosen: boolean,
 ): { readonly moment: Moment; readonly history: readonly BaseMessage[] } {
-  const history = messagesIn(told?.stored.messages);
-  const { asksModel = false, next = [], at = null } = told?.step ?? {};
-  const nodes = [...new Set(next)];
+  const history = messagesIn(step?.messages);
+  const isAsked = step !== undefined && asksModel(step);
+  const nodes = [...new Set(step?.next)];
   const { status, endedRuns, checkpointId } = thread;
-  if (isLatest && status === "busy" && !asksModel)
-    return { moment: { kind: "running", nodes, since: at }, history };
+  if (isLatest && status === "busy" && !isAsked)
+    return { moment: { kind: "running", nodes, since: step?.createdAt ?? null }, history };
   if (isLatest && status === "interrupted") {
     // Without the graph nobody tells the open tasks. What they have asked is among what the run has left.
     const asking = thread.openTasks ?? endedRuns.filter(({ fate }) => fate === "pending");
     const questions = asking.flatMap(({ interrupts }) => interrupts.flatMap(questionsIn));
     return { moment: { kind: "waiting", questions, nodes }, history };
   }
-  if (history.length === 0 && (!asksModel || endedRuns.length === 0))
+  if (history.length === 0 && (!isAsked || endedRuns.length === 0))
     return { moment: { kind: "silent" }, history };
   if (!isLatest || status === "busy")
-    return { moment: { kind: asksModel || isChosen ? "asked" : "silent" }, history };
+    return { moment: { kind: isAsked || isChosen ? "asked" : "silent" }, history };
   // A list without a checkpoint is sent as it is: nobody knows what comes next.
   const { messages, ...foretold } = nextHistoryOf(thread, checkpointId === undefined ? null : undefined);
   return { moment: { kind: "next", ...foretold }, history: messages };
-}
-
-/** The latest step before this one, in its branch, at which the model was asked. */
-function requestBefore(shown: Told | undefined, older: readonly Told[]): Told | undefined {
-  let wanted = shown?.step.parentId ?? null;
-  if (wanted === null) return older.find(({ step }) => step.asksModel);
-  for (const told of older) {
-    if (told.step.checkpointId !== wanted) continue;
-    if (told.step.asksModel) return told;
-    wanted = told.step.parentId;
-  }
-  return undefined;
 }
 
 /** How many messages of archives are read. */
@@ -187,41 +192,57 @@ async function readArchives(store: ThreadStore, ref: ThreadRef, history: readonl
   return archives;
 }
 
+/*
+ * The steps of a thread, the latest first.
+ */
+
 /** The latest steps. What a store without steps has is one. */
-async function readSteps(store: ThreadStore, ref: ThreadRef, thread: StoredThread): Promise<readonly Told[]> {
+async function readSteps(
+  store: ThreadStore,
+  ref: ThreadRef,
+  thread: StoredThread,
+): Promise<readonly ThreadStep[]> {
   const { checkpointId = "latest", updatedAt, openTasks = [] } = thread;
   const messages = valuesOf(thread);
   if (store.steps !== undefined) {
     // A run of a busy thread writes its steps, and nobody knows how long they are.
     const limit = messages === undefined ? LEAST_STEPS : stepsFor(messages);
-    return ((await store.steps(ref, { limit }).catch(unreadable)) ?? []).map(tell);
+    return (await store.steps(ref, { limit }).catch(unreadable)) ?? [];
   }
   const next = openTasks.map(({ node }) => node);
-  return [tell({ checkpointId, createdAt: updatedAt, metadata: {}, messages, next, tasks: [] })];
+  return [{ checkpointId, createdAt: updatedAt, metadata: {}, messages, next, tasks: [] }];
 }
 
-/** The step that is asked for, and those before it, the latest first. */
-async function shownStep(
+/** The step that is asked for, and those before it. Empty if it cannot be read. */
+async function readLine(
   store: ThreadStore,
   ref: ThreadRef,
-  latest: readonly Told[],
+  latest: readonly ThreadStep[],
   wanted: string | undefined,
-): Promise<{ readonly shown: Told | undefined; readonly older: readonly Told[] }> {
-  const place = wanted === undefined ? 0 : latest.findIndex(({ step }) => step.checkpointId === wanted);
-  const older = latest.slice(place + 1);
-  const hasBefore = requestBefore(latest[place], older) !== undefined;
-  if (wanted === undefined || (place !== -1 && (hasBefore || store.steps === undefined)))
-    return { shown: latest[place], older };
-  const read = (limit: number) => store.steps?.(ref, { from: wanted, limit }).catch(unreadable);
-  const found = await read(1);
-  if (found?.length === 0) throw refusal(404);
-  const [first] = found ?? [];
-  if (first === undefined) return { shown: undefined, older: [] };
-  const [shown, ...before] = ((await read(stepsFor(first.messages) + 1)) ?? [first]).map(tell);
-  return { shown, older: before };
+): Promise<readonly ThreadStep[]> {
+  if (wanted === undefined) return latest;
+  const place = latest.findIndex(({ checkpointId }) => checkpointId === wanted);
+  const known = place === -1 ? [] : latest.slice(place);
+  if (store.steps === undefined || requestBefore(known) !== undefined) return known;
+  const found = await store.steps(ref, { from: wanted, limit: 1 }).catch(unreadable);
+  if (found === undefined) return [];
+  const [first] = found;
+  if (first === undefined) throw refusal(404);
+  const limit = stepsFor(first.messages) + 1;
+  return (await store.steps(ref, { from: wanted, limit }).catch(unreadable)) ?? found;
 }
 
-const tell = (stored: ThreadStep): Told => ({ step: stepOf(stored), stored });
+/** The latest step before the first one, in its branch, at which the model was asked. */
+function requestBefore([shown, ...older]: readonly ThreadStep[]): ThreadStep | undefined {
+  let wanted = shown?.parentId;
+  if (wanted === undefined) return older.find(asksModel);
+  for (const step of older) {
+    if (step.checkpointId !== wanted) continue;
+    if (asksModel(step)) return step;
+    wanted = step.parentId;
+  }
+  return undefined;
+}
 
 /** How many findings are worth a look; null if nothing was judged. */
 function worthOf(report: ThreadReport | undefined): number | null {
@@ -284,30 +305,14 @@ export interface ListQuestion {
   readonly page: number;
 }
 
-/** A thread of the list. */
-export interface ListedView {
-  readonly title: string;
-  readonly graph: string;
-  readonly updatedAt: string | null;
-  readonly lastRepair: LastRepair | null;
-  /** The size of the messages as JSON; null if they were not read. */
-  readonly bytes: number | null;
-  readonly report: ThreadReport;
-}
-
-export interface ListView extends ListQuestion {
-  readonly threads: readonly ListedView[];
-  readonly hasNext: boolean;
-  /** Set if not all threads were searched: how many were. */
-  readonly searched: number | null;
-}
+export type ListView = Awaited<ReturnType<typeof readList>>;
 
 /** @throws The error of the server, with its `status`. */
-export async function readList(store: ThreadStore, question: ListQuestion): Promise<ListView> {
+export async function readList(store: ThreadStore, question: ListQuestion) {
   const { found, searched } = await findThreads(store, question);
   const limit = pLimit(CONCURRENCY);
   const threads = found.slice(0, THREADS_PER_PAGE).map(({ threadId, metadata }) =>
-    limit(async (): Promise<ListedView> => {
+    limit(async () => {
       const stored = await store.read({ threadId, namespace: "" }, { earlierMessages: 0 });
       const values = valuesOf(stored);
       const messages = messagesIn(values);
@@ -316,6 +321,7 @@ export async function readList(store: ThreadStore, question: ListQuestion): Prom
         graph: nameIn(metadata?.["graph_id"]),
         updatedAt: stored.updatedAt ?? null,
         lastRepair: lastRepairIn(messages),
+        /** The size of the messages as JSON; null if they were not read. */
         bytes: values === undefined ? null : Buffer.byteLength(toJson(values) ?? ""),
         report: reportOn(stored),
       };
@@ -325,6 +331,7 @@ export async function readList(store: ThreadStore, question: ListQuestion): Prom
     ...question,
     threads: await Promise.all(threads),
     hasNext: found.length > THREADS_PER_PAGE,
+    /** Set if not all threads were searched: how many were. */
     searched,
   };
 }

@@ -181,6 +181,24 @@ export function inEnvironment(row: Setting): Rule {
   return row.env === true ? row : { ...row, ...row.env };
 }
 
+/**
+ * The value of a variable; undefined for one that is empty or not set.
+ *
+ * @throws InvalidSettingError for an invalid value. A key or a secret is any text, so it is never refused and never quoted.
+ */
+export function readVariable(
+  environment: Readonly<Record<string, string | undefined>>,
+  name: string,
+  { schema, expects, read = readText, hint }: Rule,
+): unknown {
+  const given = environment[name]?.trim();
+  if (given === undefined || given === "") return undefined;
+  const value = read(given);
+  const { success, data } = schema.safeParse(value);
+  if (!success) throw InvalidSettingError.expected(name, expects, given, hint?.(value));
+  return data;
+}
+
 const flagSchema = z.stringbool();
 
 export function readText(text: string): string {

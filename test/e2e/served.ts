@@ -8,23 +8,11 @@ import { beforeAll, expect, inject } from "vitest";
 import { messagesOf, pairedMessagesOf, script, user } from "../support/thread.js";
 import type { SharedServer } from "./shared-server.js";
 
-export interface Served {
-  /** Without a slash at the end. */
-  readonly url: string;
-  readonly client: Client;
-  /** The cities whose weather was asked for, in order. */
-  readonly cities: readonly string[];
-  /** What the tools of the fixture did, as `begin name:label` and `end name:label`. */
-  log(): string[];
-  /** A new thread of a graph. */
-  thread(graph: string): Promise<Thread>;
-}
-
 /**
  * The server of the product's graph and the fixture's, which other files use at the same time: a test that counts
  * calls or requests names them as no other test does.
  */
-export function serve(): Served {
+export function serve() {
   let known: { readonly shared: SharedServer; readonly client: Client } | undefined;
   const get = () => {
     if (known === undefined) throw new Error("The server runs only while tests do.");
@@ -37,17 +25,21 @@ export function serve(): Served {
     known = { shared, client: new Client({ apiUrl: shared.url, apiKey: null }) };
   });
   return {
+    /** Without a slash at the end. */
     get url() {
       return get().shared.url;
     },
     get client() {
       return get().client;
     },
+    /** The cities whose weather was asked for, in order. */
     get cities() {
       return readLog(get().shared.cityLog);
     },
+    /** What the tools of the fixture did, as `begin name:label` and `end name:label`. */
     log: () => readLog(get().shared.toolLog),
-    thread: async (graph) => {
+    /** A new thread of a graph. */
+    thread: async (graph: string) => {
       const { client } = get();
       return new Thread(client, graph, (await client.threads.create()).thread_id);
     },

@@ -5,15 +5,21 @@ import {
   SystemMessage,
   ToolMessage,
 } from "@langchain/core/messages";
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { reportOn } from "../../src/doctor/findings.js";
 import { nextHistoryOf } from "../../src/doctor/next-history.js";
 import { type EndedRun, type StoredThread, threadOfList } from "../../src/doctor/thread-store.js";
 import { createSummary } from "../../src/history/summary.js";
-import type { ModelInputOptions } from "../../src/index.js";
-import { formOf, type RequestSettings } from "../../src/inspector/view/request-form.js";
+import { explainInput, type ModelInputOptions } from "../../src/index.js";
+import { viewMessage } from "../../src/inspector/view/message-view.js";
+import { formOf, type RequestSettings } from "../../src/inspector/view/request.js";
+import { rowsOf } from "../../src/inspector/view/rows.js";
 import { type Step, stepOf, withBranches } from "../../src/inspector/view/steps.js";
 import { type ThreadView, viewThread } from "../../src/inspector/view/thread-view.js";
+import { DIALECT_NAMES } from "../../src/providers/dialects.js";
+import { buildForeign, foreignHistories } from "../support/dialect-arbitraries.js";
+import { runs } from "../support/law-runs.js";
 
 const STEP: Step = {
   checkpointId: "c2",
@@ -58,22 +64,17 @@ function view(
 }
 
 /** Each row as `stored | sent`, with the marks in brackets. */
-function rowsOf({ rows }: ThreadView): string[] {
-  const marks = (given: readonly { readonly word: string }[]) =>
-    given.length > 0 ? ` [${given.map(({ word }) => word).join(", ")}]` : "";
+function linesOf({ rows }: ThreadView): string[] {
+  const cell = (message: BaseMessage | undefined, position: string, marks: readonly { word: string }[]) =>
+    `${message === undefined ? "-" : `${viewMessage(message).role} ${position}`}${marks.length > 0 ? ` [${marks.map(({ word }) => word).join(", ")}]` : ""}`;
   return rows.flatMap((shown) => {
-    const written = (shown.kind === "row" ? [shown.row] : shown.rows).map(
-      ({ kind, stored, sent, absence }) => {
-        const left =
-          stored === undefined ? "-" : `${stored.message.role} ${stored.position}${marks(stored.marks)}`;
-        const right = sent.map(
-          (cell) =>
-            `${cell.message.role} ${cell.position}${kind === "as-stored" ? "" : "*"}${marks(cell.marks)}`,
-        );
-        return `${left} | ${right.join(" ") || `-${marks(absence)}`}`;
-      },
-    );
-    return shown.kind === "row" ? written : [`(${shown.word}`, ...written, ")"];
+    const lines = ("rows" in shown ? shown.rows : [shown]).map((row) => {
+      const isStored = row.position !== undefined;
+      const left = isStored ? cell(row.message, `${row.position}`, row.own) : "-";
+      const sentAt = `${row.sentPosition}${row.kind === "as-stored" ? "" : "*"}`;
+      return `${left} | ${cell(row.sent, sentAt, isStored ? row.fate : [...row.own, ...row.fate])}`;
+    });
+    return "rows" in shown ? [`(${shown.word}`, ...lines, ")"] : lines;
   });
 }
 
@@ -82,23 +83,26 @@ function viewNext(history: BaseMessage[], given: Partial<StoredThread> = {}): Th
   const thread = { ...threadOfList(history), checkpointId: "c2", ...given };
   const { messages, added } = nextHistoryOf(thread);
   const form = { options: { dialect: "openai" as const }, origin: "chosen" as const };
-  return viewThread({
-    threadId: "t",
-    graph: "agent",
-    updatedAt: undefined,
-    metadata: {},
-    report: reportOn(thread),
-    mendedBy: "agent",
-    errors: [],
-    steps: [STEP],
-    step: STEP,
-    isLatest: true,
-    moment: { kind: "next", added, guessed: new Set() },
-    history: messages,
-    form,
-    archived: new Map(),
-    before: undefined,
-  });
+  return viewThread(
+    {
+      threadId: "t",
+      graph: "agent",
+      updatedAt: undefined,
+      metadata: {},
+      report: reportOn(thread),
+      mendedBy: "agent",
+      errors: [],
+      steps: [STEP],
+      step: STEP,
+      isLatest: true,
+      moment: { kind: "next", added, guessed: new Set() },
+      history: messages,
+      form,
+      archived: new Map(),
+      before: undefined,
+    },
+    {},
+  );
 }
 
 const human = (id: string, content = id) => new HumanMessage({ id, content });
@@ -122,7 +126,7 @@ describe("the rows of a thread", () => {
       human("f"),
     ];
     const seen = view(history);
-    expect(rowsOf(seen)).toEqual([
+    expect(linesOf(seen)).toEqual([
       "user 1 | user 1",
       "assistant 2 | assistant 2",
       "tool result 3 [recovered] | tool result 3",
@@ -141,7 +145,7 @@ describe("the rows of a thread", () => {
       systemPrompt: "Be brief.",
       dialect: "mistral",
     });
-    expect(rowsOf(seen)).toEqual([
+    expect(linesOf(seen)).toEqual([
       "- | system 1* [system prompt]",
       "assistant 1 | assistant 2",
       "- | tool result 3* [placeholder: superseded]",
@@ -165,7 +169,7 @@ describe("the rows of a thread", () => {
       kind: "keep",
       messages: covered.map(({ id }) => id ?? ""),
     });
-    expect(rowsOf(view([...covered, summary, human("z")]))).toEqual([
+    expect(linesOf(view([...covered, summary, human("z")]))).toEqual([
       "(covered",
       "user 1 | - [covered]",
       "assistant 2 | - [covered]",
@@ -182,7 +186,7 @@ describe("the rows of a thread", () => {
   it("fold messages of which the form alone changes, for a strict provider too", () => {
     const turn = [human("a"), asking("b", "call_1"), result("c", "call_1"), answer("d")];
     const history = [...turn, human("x"), answer("y"), human("z")];
-    expect(rowsOf(view(history, { dialect: "mistral" }))).toEqual([
+    expect(linesOf(view(history, { dialect: "mistral" }))).toEqual([
       "(with the same text as stored",
       "user 1 | user 1",
       "assistant 2 | assistant 2* [call id renamed]",
@@ -197,7 +201,7 @@ describe("the rows of a thread", () => {
 
   it("show a moved result at both places", () => {
     const seen = view([human("a"), asking("b", "c1"), human("f"), result("c", "c1")]);
-    expect(rowsOf(seen)).toEqual([
+    expect(linesOf(seen)).toEqual([
       "user 1 | user 1",
       "assistant 2 | assistant 2",
       "- | tool result 3* [moved]",
@@ -208,13 +212,47 @@ describe("the rows of a thread", () => {
     expect(seen.soundness.find(({ dialect }) => dialect === "openai")?.broken).toBeGreaterThan(0);
   });
 
+  it("name the places of messages that are sent as one", () => {
+    const [first, second] = [
+      new SystemMessage({ id: "s", content: "S" }),
+      new SystemMessage({ id: "t", content: "T" }),
+    ];
+    const seen = view([first, human("a"), second, human("b")]);
+    expect(linesOf(seen)).toEqual([
+      "system 1 | system 1* [system joined]",
+      "user 2 | user 2",
+      "system 3 | - [system joined]",
+      "user 4 | user 3",
+    ]);
+    expect(seen.rows).toMatchObject([{ storedElsewhere: [3] }, {}, { sentElsewhere: 1 }, {}]);
+  });
+
+  it("show each stored and each sent message once, each in its order", () => {
+    fc.assert(
+      fc.property(foreignHistories(), fc.constantFrom(...DIALECT_NAMES), (foreign, dialect) => {
+        const history = buildForeign(foreign);
+        const explanation = explainInput(history, { dialect });
+        const next = { added: new Map(), guessed: new Set<BaseMessage>() };
+        const rows = rowsOf({ history, explanation, next, novelty: undefined, isAsked: true });
+        expect(rows.flatMap(({ position }) => position ?? [])).toEqual(history.map((_, index) => index + 1));
+        expect(rows.flatMap(({ sent }) => sent ?? [])).toEqual(explanation.input);
+        for (const { position, sentPosition, sentElsewhere } of rows)
+          if (position !== undefined)
+            expect([sentPosition ?? sentElsewhere].flatMap((at) => (at === undefined ? [] : at - 1))).toEqual(
+              explanation.stored[position - 1]?.inputIndexes,
+            );
+      }),
+      runs(300),
+    );
+  });
+
   it("say what was shortened and left out to fit a token limit", () => {
     const texts = Array.from({ length: 12 }, (_, index) => [
       human(`h${index}`, "word ".repeat(40)),
       answer(`a${index}`),
     ]);
     const history = [...texts.flat(), human("e", "word ".repeat(900))];
-    const rows = rowsOf(view(history, { maxTokens: 150 })).join("\n");
+    const rows = linesOf(view(history, { maxTokens: 150 })).join("\n");
     for (const word of ["left out, too long", "gap note", "shortened"]) expect(rows).toContain(word);
   });
 
@@ -228,10 +266,10 @@ describe("the rows of a thread", () => {
       response_metadata: { model_provider: "anthropic", model_name: "claude" },
     });
     const [, row] = view([human("a"), thought, human("c")]).rows;
-    const cell = row?.kind === "row" ? row.row : undefined;
-    expect(cell?.stored?.message).toMatchObject({ maker: "anthropic · claude", reasoning: { text: "Hm." } });
-    expect(cell?.sent[0]?.marks.map(({ code }) => code)).toContain("state-removed");
-    expect(cell?.sent[0]?.message.reasoning.text).toBe("");
+    if (row === undefined || "rows" in row || row.sent === undefined) throw new Error("Expected a row.");
+    expect(viewMessage(thought)).toMatchObject({ maker: "anthropic · claude", reasoning: { text: "Hm." } });
+    expect(row.fate.map(({ code }) => code)).toContain("state-removed");
+    expect(viewMessage(row.sent).reasoning.text).toBe("");
   });
 
   it("stay few for a long thread, of which the last page comes first", () => {
@@ -240,14 +278,14 @@ describe("the rows of a thread", () => {
     );
     const last = view(history);
     expect(last.page).toEqual({ number: 3, count: 3, start: 200, end: 300 });
-    const rows = rowsOf(last);
+    const rows = linesOf(last);
     expect([rows[0], rows[1], rows.at(-2)]).toEqual([
       "(as stored",
       "user 201 | user 201",
       "user 299 | user 299",
     ]);
     expect(rows).toHaveLength(102);
-    expect(rowsOf(view(history, {}, undefined, 2))[0]).toBe("user 101 | user 101");
+    expect(linesOf(view(history, {}, undefined, 2))[0]).toBe("user 101 | user 101");
     expect(last.pageOfPlace("stored-101")).toBe(2);
   });
 
@@ -260,10 +298,9 @@ describe("the rows of a thread", () => {
   });
 
   it("write characters that move the text as escapes, and cut long texts", () => {
-    const [row] = view([human("a", `\u202Eevil\u0000${"x".repeat(9_000)}`)]).rows;
-    const content = row?.kind === "row" ? row.row.stored?.message.content : undefined;
-    expect(content?.text.startsWith("\\u202eevil\\u0000xx")).toBe(true);
-    expect(content?.cut).toBe(5_006);
+    const { content } = viewMessage(human("a", `\u202Eevil\u0000${"x".repeat(9_000)}`));
+    expect(content.text.startsWith("\\u202eevil\\u0000xx")).toBe(true);
+    expect(content.cut).toBe(5_006);
   });
 });
 
@@ -283,7 +320,7 @@ describe("the next request", () => {
   it("has what an ended run left, closes the other calls, and ends with what the user says next", () => {
     const history = [human("a"), asking("b", "c1", "c2")];
     const seen = viewNext(history, { endedRuns: [ended([result("", "c2")], history)] });
-    expect(rowsOf(seen)).toEqual([
+    expect(linesOf(seen)).toEqual([
       "user 1 | user 1",
       "assistant 2 | assistant 2",
       "- | tool result 3* [will be closed: superseded]",
@@ -299,7 +336,7 @@ describe("the next request", () => {
 
   it("says what has no place, and shows a result that is not at its call where it is sent", () => {
     const seen = viewNext([human("a"), asking("b", "c1"), human("f"), result("c", "c1"), result("d", "c9")]);
-    expect(rowsOf(seen)).toEqual([
+    expect(linesOf(seen)).toEqual([
       "user 1 | user 1",
       "assistant 2 | assistant 2",
       "- | tool result 3* [moved]",
@@ -350,9 +387,8 @@ describe("the difference to the request before", () => {
       isPrefixKept: false,
       prefix: 1,
       novelty: ["same", "changed", "same", "new"],
-      gone: [1],
+      gone: [{ position: 2, message: { text: "b" } }],
     });
-    expect(difference?.goneMessages.map(({ message }) => message.content.text)).toEqual(["b"]);
   });
 });
 
@@ -378,13 +414,16 @@ describe("a step", () => {
         input_token_details: { cache_read: 64 },
       },
     };
-    const step = stepOf({
-      ...stored,
-      messages: ["a"],
-      next: ["model"],
-      tasks: [{ node: "model", result: { messages: [response] } }],
-      metadata: { step: 3, run_id: "r" },
-    });
+    const step = stepOf(
+      {
+        ...stored,
+        messages: ["a"],
+        next: ["model"],
+        tasks: [{ node: "model", result: { messages: [response] } }],
+        metadata: { step: 3, run_id: "r" },
+      },
+      null,
+    );
     expect(step).toMatchObject({
       number: 3,
       messages: 1,
@@ -395,7 +434,7 @@ describe("a step", () => {
   });
 
   it("has no response if no model was asked", () => {
-    expect(stepOf(stored)).toMatchObject({ asksModel: false, response: null, messages: 0 });
+    expect(stepOf(stored, null)).toMatchObject({ asksModel: false, response: null, messages: 0 });
   });
 });
 
@@ -407,16 +446,10 @@ describe("the form of a request", () => {
     maxTokens: 500,
   };
   const nothing = { dialect: undefined, maxTokens: undefined };
-  const ask = {
-    messages: [new SystemMessage("x")],
-    step: undefined,
-    chosen: nothing,
-    settings,
-    context: undefined,
-  };
+  const messages = [new SystemMessage("x")];
 
   it("is that of the server, if nothing else is known", () => {
-    expect(formOf(ask)).toEqual({
+    expect(formOf(messages, undefined, nothing, settings)).toEqual({
       origin: "server",
       options: { dialect: "openai", systemPrompt: "Served.", modelId: "gpt", maxTokens: 500 },
     });
@@ -434,7 +467,7 @@ describe("the form of a request", () => {
       },
     };
     const context = { systemPrompt: "Of the run.", maxToolCallsFromHistory: 2, model: 7 };
-    expect(formOf({ ...ask, step, context })).toMatchObject({
+    expect(formOf(messages, step, nothing, settings, context)).toMatchObject({
       origin: "response",
       options: {
         dialect: "anthropic",
@@ -446,7 +479,7 @@ describe("the form of a request", () => {
   });
 
   it("is what the reader chose, without a model of another dialect", () => {
-    const { origin, options } = formOf({ ...ask, chosen: { dialect: "mistral", maxTokens: 9 } });
+    const { origin, options } = formOf(messages, undefined, { dialect: "mistral", maxTokens: 9 }, settings);
     expect([origin, options.dialect, options.modelId, options.maxTokens]).toEqual([
       "chosen",
       "mistral",
@@ -457,10 +490,10 @@ describe("the form of a request", () => {
 
   it("is that of the thread's last response for a graph of which nothing is known", () => {
     const messages = [new AIMessage({ content: "x", response_metadata: { model_provider: "anthropic" } })];
-    expect(formOf({ ...ask, messages, settings: undefined })).toEqual({
+    expect(formOf(messages, undefined, nothing, undefined)).toEqual({
       origin: "thread",
       options: { dialect: "anthropic" },
     });
-    expect(formOf({ ...ask, messages: [], settings: undefined }).options.dialect).toBe("strict");
+    expect(formOf([], undefined, nothing, undefined).options.dialect).toBe("strict");
   });
 });

@@ -194,7 +194,7 @@ describe("an open server", () => {
     [{ host: "localhost:2024", origin: "http://smith.langchain.com" }, 403],
     [{ host: "localhost:2024", origin: "null" }, 403],
   ] as const)("answers a request with %o as %s", async (headers, status) => {
-    const authenticate = authenticateEverybody({ allowedOrigins: ["https://chat.example"] });
+    const authenticate = authenticateEverybody(["https://chat.example"]);
     const answer = authenticate(new Request("http://localhost:2024/threads", { headers }));
     await (status === undefined ? answer : expect(answer).rejects.toMatchObject({ status }));
   });

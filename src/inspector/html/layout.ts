@@ -3,7 +3,6 @@
 import { createHash } from "node:crypto";
 import { amount, printableLine } from "../../shared/text.js";
 import type { ListView } from "../read-threads.js";
-import type { DialectSoundness } from "../view/thread-view.js";
 import { html, Markup } from "./markup.js";
 
 /*
@@ -186,18 +185,6 @@ export const joined = (parts: readonly Markup[]): readonly Markup[] =>
 export const codeSpans = (text: string): readonly (Markup | string)[] =>
   text.split(/`([^`]*)`/).map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : part));
 
-/** Which providers would take the messages, and which would not. */
-export function soundnessList(soundness: readonly DialectSoundness[]): Markup {
-  if (soundness.length === 0) return html`<span class="soft">not judged</span>`;
-  const sound = soundness.filter(({ broken }) => broken === 0).map(({ dialect }) => dialect);
-  const faulty = soundness.filter(({ broken }) => broken > 0);
-  return html`${sound.length === 0 ? "" : html`<p class="dialects">${chip("sound", "good")} ${sound.join(", ")}</p>`}${
-    faulty.length === 0
-      ? ""
-      : html`<p class="dialects">${chip("faults", "warning")} ${faulty.map(({ dialect, broken }) => `${dialect} ${broken}`).join(", ")}</p>`
-  }`;
-}
-
 /** How long ago it was, with the exact time behind it. @param now In milliseconds. */
 export const time = (iso: string | null | undefined, now: number): Markup =>
   iso == null || timeText(iso) === ""
@@ -222,17 +209,17 @@ export interface ThreadLink {
   readonly dialect?: string | undefined;
   readonly maxTokens?: number | undefined;
   readonly page?: number | undefined;
-  readonly onlyChanges?: boolean | undefined;
+  readonly only?: "changes" | undefined;
 }
 
 type ListLink = Partial<Pick<ListView, "status" | "has" | "page">> & { readonly q?: string };
 
 export const listLink = (query: ListLink = {}): string => `${HOME}${queryText(query)}`;
-export const listJsonLink = (query: ListLink = {}): string => `${HOME}/threads.json${queryText(query)}`;
+export const listJsonLink = (query: ListLink): string => `${HOME}/threads.json${queryText(query)}`;
 
-export const threadLink = (threadId: string, { onlyChanges, ...query }: ThreadLink = {}): string =>
-  `${HOME}/threads/${encodedId(threadId)}${queryText({ ...query, only: onlyChanges && "changes" })}`;
-export const threadJsonLink = (threadId: string, { onlyChanges: _, ...query }: ThreadLink = {}): string =>
+export const threadLink = (threadId: string, query: ThreadLink = {}): string =>
+  `${HOME}/threads/${encodedId(threadId)}${queryText(query)}`;
+export const threadJsonLink = (threadId: string, { only: _, ...query }: ThreadLink): string =>
   `${HOME}/threads/${encodedId(threadId)}.json${queryText(query)}`;
 
 /** An id can end as the address of JSON does: a thread of a file is named after it. */

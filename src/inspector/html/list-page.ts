@@ -1,6 +1,6 @@
 import { worthALook } from "../../doctor/finding.js";
 import { count } from "../../shared/text.js";
-import { type ListedView, type ListView, THREAD_STATUSES, TRAITS } from "../read-threads.js";
+import { type ListView, THREAD_STATUSES, TRAITS } from "../read-threads.js";
 import {
   bytes,
   chip,
@@ -20,9 +20,7 @@ export function listPage(view: ListView, now: number): Markup {
   const { threads, query, status, has, page, hasNext, searched } = view;
   const link = (number: number) => listLink({ q: query, status, has, page: number });
   const options = (names: readonly string[], chosen: string | undefined) =>
-    names.map(
-      (name) => html`<option value="${name}"${name === chosen ? html` selected` : ""}>${name}</option>`,
-    );
+    names.map((name) => html`<option value="${name}"${name === chosen && html` selected`}>${name}</option>`);
   return layout({
     title: "Threads",
     heading: html`<h1>Threads</h1>`,
@@ -34,18 +32,18 @@ export function listPage(view: ListView, now: number): Markup {
 <button type="submit">Search</button>
 <p class="small soft" id="search-help">A part of a message, of an id or of the metadata, or <code>key=value</code> of the metadata.</p>
 </form>
-${searched === null ? "" : html`<p class="small soft">Only the ${count(searched)} threads that were changed last were searched.</p>`}
+${searched !== null && html`<p class="small soft">Only the ${count(searched)} threads that were changed last were searched.</p>`}
 ${threads.length === 0 ? html`<p class="panel">${query === "" && status === undefined && has === undefined ? "There are no threads yet." : "No thread was found."}</p>` : table(threads, now)}
 <nav class="pages" aria-label="Pages">
-${page > 1 ? html`<a href="${link(page - 1)}" rel="prev">Later threads</a>` : ""}
-${hasNext ? html`<a href="${link(page + 1)}" rel="next">Earlier threads</a>` : ""}
+${page > 1 && html`<a href="${link(page - 1)}" rel="prev">Later threads</a>`}
+${hasNext && html`<a href="${link(page + 1)}" rel="next">Earlier threads</a>`}
 <span class="soft">Page ${count(page)}</span>
 <a href="${listJsonLink({ q: query, status, has, page })}">JSON</a>
 </nav>`,
   });
 }
 
-function table(threads: readonly ListedView[], now: number): Markup {
+function table(threads: ListView["threads"], now: number): Markup {
   return html`<table class="threads">
 <caption class="hidden">Threads, the one that was changed last first</caption>
 <thead><tr><th scope="col">Thread</th><th scope="col">Status</th><th scope="col">Doctor</th><th scope="col">Last repair</th><th scope="col" class="number">Messages</th><th scope="col" class="number">Size</th><th scope="col">Changed</th></tr></thead>
@@ -53,11 +51,14 @@ function table(threads: readonly ListedView[], now: number): Markup {
 </table>`;
 }
 
-function line({ title, graph, updatedAt, lastRepair, bytes: size, report }: ListedView, now: number): Markup {
+function line(
+  { title, graph, updatedAt, lastRepair, bytes: size, report }: ListView["threads"][number],
+  now: number,
+): Markup {
   const { threadId, status, outcome, messages, findings } = report;
   const worth = worthALook(findings);
   return html`<tr>
-<th scope="row"><a class="title" href="${threadLink(threadId)}"><bdi>${title === "" ? threadId : title}</bdi></a>${title === "" ? "" : html`<span class="mono">${threadId}</span>`}<span class="small soft">${graph}</span></th>
+<th scope="row"><a class="title" href="${threadLink(threadId)}"><bdi>${title === "" ? threadId : title}</bdi></a>${title !== "" && html`<span class="mono">${threadId}</span>`}<span class="small soft">${graph}</span></th>
 <td data-label="Status">${statusChip(status)}</td>
 <td data-label="Doctor">${outcomeChip(outcome, worth)}</td>
 <td data-label="Last repair">${lastRepair === null ? html`<span class="soft">none</span>` : html`${chip(lastRepair.mark.word, lastRepair.mark.tone)} <span class="small soft">message ${count(lastRepair.position)}</span>`}</td>

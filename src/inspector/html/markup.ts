@@ -19,13 +19,14 @@ export class Markup {
     if (typeof value === "string")
       return value.replaceAll(/[&<>"']/g, (character) => SPECIAL[character] ?? "");
     if (typeof value === "number") return String(value);
+    if (typeof value !== "object" || value === null) return "";
     return #text in value ? value.#text : value.map(Markup.of).join("");
   }
 }
 
-type Part = Markup | string | number | readonly Part[];
+type Part = Markup | string | number | false | null | undefined | readonly Part[];
 
-/** Makes markup of a template. */
+/** Makes markup of a template. False, null and undefined are nothing. */
 export function html(texts: TemplateStringsArray, ...parts: readonly Part[]): Markup {
-  return new Markup(texts.map((text, index) => text + Markup.of(parts[index] ?? "")).join(""));
+  return new Markup(texts.map((text, index) => text + Markup.of(parts[index])).join(""));
 }

@@ -4,8 +4,9 @@ import { DIALECT_NAMES } from "../../providers/dialects.js";
 import { amount, count } from "../../shared/text.js";
 import { addToList } from "../../shared/values.js";
 import { nameIn } from "../view/message-view.js";
+import type { RequestDifference } from "../view/request.js";
 import type { Step } from "../view/steps.js";
-import type { Place, StepDifference, ThreadView } from "../view/thread-view.js";
+import type { Place, ThreadView } from "../view/thread-view.js";
 import {
   chip,
   codeSpans,
@@ -13,7 +14,6 @@ import {
   layout,
   outcomeChip,
   sentence,
-  soundnessList,
   statusChip,
   type ThreadLink,
   threadJsonLink,
@@ -27,6 +27,7 @@ import { goneList, type LinkTo, messageRows } from "./messages.js";
 /** A page of a thread, with the addresses of its other pages. */
 interface Shown {
   readonly view: ThreadView;
+  readonly chosen: ThreadLink;
   /** The same page with another choice. */
   readonly link: (more: ThreadLink) => string;
   readonly linkTo: LinkTo;
@@ -48,18 +49,18 @@ export function threadPage(
   const { threadId, title, report, rows, difference, steps } = view;
   const link = (more: ThreadLink) => threadLink(threadId, { ...chosen, ...more });
   const linkTo: LinkTo = (anchor) => `${link({ page: view.pageOfPlace(anchor) })}#${anchor}`;
-  const shown: Shown = { view, link, linkTo, now };
+  const shown: Shown = { view, chosen, link, linkTo, now };
   const name = title === "" ? threadId : title;
   const messages = html`<div class="content">
 <section class="panel story" aria-label="What happened">${story(shown)}</section>
-${questionPanel(shown)}${findingsPanel(report.findings, shown, repair)}
-${tools(shown, chosen)}
+${questionPanel(view)}${findingsPanel(shown, repair)}
+${tools(shown)}
 <section aria-label="Messages">
 ${pages(shown, "Pages of messages")}
-${rows.length === 0 ? html`<p class="panel">${view.onlyChanges ? "Nothing was changed." : "There are no messages."}</p>` : messageRows(rows, linkTo, view.archived)}
+${rows.length === 0 ? html`<p class="panel">${chosen.only ? "Nothing was changed." : "There are no messages."}</p>` : messageRows(rows, linkTo, view.archived)}
 ${pages(shown, "Pages of messages, repeated")}
 </section>
-${difference === undefined ? "" : goneList(difference)}
+${difference && goneList(difference)}
 <p class="pages"><span class="mono small soft">${threadId}</span><a href="${threadJsonLink(threadId, chosen)}">JSON</a></p>
 </div>`;
   return layout({
@@ -76,30 +77,22 @@ ${difference === undefined ? "" : goneList(difference)}
 function story(shown: Shown): Markup {
   const { view, linkTo } = shown;
   const { willBeRecovered, willBeClosed, recovered, closed, unplaced } = view.story;
-  const part = (found: readonly Place[], noun: string, text: string, tone: string) =>
+  const part = (found: readonly Place[], tone: string, noun: string, one: string, many = one) =>
     found.length === 0
       ? []
-      : [
-          html`<b class="${tone}">${amount(found.length, noun)}</b> ${text} <span class="soft">(${placeLinks(found, linkTo)})</span>`,
-        ];
-  const be = ({ length }: readonly Place[]) => (length === 1 ? "was" : "were");
+      : html`<b class="${tone}-text">${amount(found.length, noun)}</b> ${found.length === 1 ? one : many} <span class="soft">(${placeLinks(found, linkTo)})</span>`;
   const parts = [
-    ...part(willBeRecovered, "result", "will be recovered", "good-text"),
-    ...part(willBeClosed, "call", "will be closed", "warning-text"),
-    ...part(recovered, "message", `${be(recovered)} recovered`, "good-text"),
-    ...part(closed, "call", `${be(closed)} closed`, "warning-text"),
-    ...part(
-      unplaced,
-      "message",
-      `${unplaced.length === 1 ? "has" : "have"} no place in the request`,
-      "warning-text",
-    ),
-  ];
+    part(willBeRecovered, "good", "result", "will be recovered"),
+    part(willBeClosed, "warning", "call", "will be closed"),
+    part(recovered, "good", "message", "was recovered", "were recovered"),
+    part(closed, "warning", "call", "was closed", "were closed"),
+    part(unplaced, "warning", "message", "has no place in the request", "have no place in the request"),
+  ].flat();
   const listed = parts.map(
-    (one, index) => html`${index === 0 ? "" : index === parts.length - 1 ? " and " : ", "}${one}`,
+    (one, index) => html`${index > 0 && (index === parts.length - 1 ? " and " : ", ")}${one}`,
   );
-  const ending = parts.length > 0 && unplaced.length === 0 ? html`; nothing is lost` : "";
-  return html`${parts.length === 0 ? "" : html`<p>${listed}${ending}.</p>`}${errorText(view)}<p>${moment(shown)}</p>${ofOtherGraph(view)}`;
+  const ending = unplaced.length === 0 && "; nothing is lost";
+  return html`${parts.length > 0 && html`<p>${listed}${ending}.</p>`}${errorText(view)}<p>${moment(shown)}</p>${ofOtherGraph(view)}`;
 }
 
 /** How many places of one kind are linked. */
@@ -109,32 +102,30 @@ function placeLinks(found: readonly Place[], linkTo: LinkTo): Markup {
   const links = found
     .slice(0, MOST_PLACES)
     .map(({ anchor, label }) => html`<a href="${linkTo(anchor)}"><bdi>${label}</bdi></a>`);
-  return html`${joined(links)}${found.length > MOST_PLACES ? ` and ${count(found.length - MOST_PLACES)} more` : ""}`;
+  return html`${joined(links)}${found.length > MOST_PLACES && ` and ${count(found.length - MOST_PLACES)} more`}`;
 }
 
 function moment({ view, link, now }: Shown): Markup {
   const { moment: at, totals, step, difference, form } = view;
   const size = html`<b>${amount(totals.sent, "message")}</b>, about <b>${amount(totals.tokens, "token")}</b>`;
-  const cache = difference === undefined ? "" : html` ${prefixText(difference, link)}`;
+  const cache = difference && html` ${prefixText(difference, link)}`;
   switch (at.kind) {
     case "next":
       return html`The next request has ${size}, for <code>${form.options.dialect}</code>.${cache}`;
     case "asked": {
-      const response = step?.response;
       if (step?.asksModel !== true) return html`A request of this step would have had ${size}.${cache}`;
-      if (response == null)
+      if (step.response === null)
         return html`The model ${view.isLatest ? "is being asked" : "was asked"} with ${size}.${cache}`;
-      const by = [response.provider, response.model].map(nameIn).filter(Boolean).join(" · ");
-      const counted =
-        response.inputTokens === null
-          ? ""
-          : ` The provider counted ${count(response.inputTokens)}${response.cachedTokens === null ? "" : `, ${count(response.cachedTokens)} of them from its cache`}.`;
-      return html`The request had ${size}${by === "" ? "" : html`, answered by <bdi>${by}</bdi>`}.${counted}${cache}`;
+      const { provider, model, inputTokens, cachedTokens } = step.response;
+      const by = [provider, model].map(nameIn).filter(Boolean).join(" · ");
+      const cached = cachedTokens !== null && `, ${count(cachedTokens)} of them from its cache`;
+      const counted = inputTokens !== null && html` The provider counted ${count(inputTokens)}${cached}.`;
+      return html`The request had ${size}${by !== "" && html`, answered by <bdi>${by}</bdi>`}.${counted}${cache}`;
     }
     case "waiting":
-      return html`The thread waits for a human${at.questions.length === 0 ? ` before ${at.nodes.join(", ")}` : ""}. The model is not asked now.`;
+      return html`The thread waits for a human${at.questions.length === 0 && ` before ${at.nodes.join(", ")}`}. The model is not asked now.`;
     case "running":
-      return html`A run goes on${at.nodes.length === 0 ? "" : `: ${at.nodes.join(", ")}`}, since ${time(at.since, now)}. Nothing is sent to the model now. This is the thread at ${timeText(new Date(now).toISOString())}; the page loads again by itself.`;
+      return html`A run goes on${at.nodes.length > 0 && `: ${at.nodes.join(", ")}`}, since ${time(at.since, now)}. Nothing is sent to the model now. This is the thread at ${timeText(new Date(now).toISOString())}; the page loads again by itself.`;
     case "silent":
       if (view.history.length > 0) return html`The model was not asked at this step.`;
       return view.report.outcome === "unreadable"
@@ -143,53 +134,56 @@ function moment({ view, link, now }: Shown): Markup {
   }
 }
 
-function prefixText(difference: StepDifference, link: Shown["link"]): Markup {
-  const { to, counts, isPrefixKept, prefix } = difference;
+function prefixText({ to, counts, isPrefixKept, prefix }: RequestDifference, link: Shown["link"]): Markup {
   const words = [
     `${count(counts.new)} new`,
     `${count(counts.changed)} changed`,
     `${count(counts.gone)} not sent any more`,
   ];
-  return html`<span class="soft">Since <a href="${link({ step: to.checkpointId })}">the request before</a>: ${words.filter((word) => !word.startsWith("0 ")).join(", ") || "no change"}; the prompt cache ${isPrefixKept ? "fits" : `breaks after ${amount(prefix, "message")}`}.</span>`;
+  return html`<span class="soft">Since <a href="${link({ step: to?.checkpointId })}">the request before</a>: ${words.filter((word) => !word.startsWith("0 ")).join(", ") || "no change"}; the prompt cache ${isPrefixKept ? "fits" : `breaks after ${amount(prefix, "message")}`}.</span>`;
 }
 
 function ofOtherGraph({ mendedBy, moment: { kind }, story: { willBeClosed, willBeRecovered } }: ThreadView) {
-  if (mendedBy !== "nobody" || kind !== "next" || willBeClosed.length + willBeRecovered.length === 0)
-    return "";
-  return html`<p class="soft small">The graph of this thread sends the messages as they are stored. This is what it would send with <code>tetherMiddleware</code>.</p>`;
+  return (
+    mendedBy === "nobody" &&
+    kind === "next" &&
+    willBeClosed.length + willBeRecovered.length > 0 &&
+    html`<p class="soft small">The graph of this thread sends the messages as they are stored. This is what it would send with <code>tetherMiddleware</code>.</p>`
+  );
 }
 
 /*
  * What a human is asked, what failed, and what the doctor finds.
  */
 
-function questionPanel({ view: { moment: at } }: Shown): Markup | string {
-  if (at.kind !== "waiting" || at.questions.length === 0) return "";
+function questionPanel({ moment: at }: ThreadView): Markup | false {
+  if (at.kind !== "waiting" || at.questions.length === 0) return false;
   return html`<section class="panel"><h2>What is asked</h2><ul class="findings">${at.questions.map(
     ({ tool, text, arguments: given, decisions }) =>
-      html`<li>${tool === "" ? "" : html`<p class="head"><b><bdi>${tool}</bdi></b></p>`}${text === "" ? "" : html`<p class="text"><bdi>${codeSpans(text)}</bdi></p>`}${given === "" ? "" : html`<pre class="call" dir="auto">${given}</pre>`}${decisions.length === 0 ? "" : html`<p class="small soft">Decisions: ${decisions.map((word) => chip(word))}</p>`}</li>`,
+      html`<li>${tool !== "" && html`<p class="head"><b><bdi>${tool}</bdi></b></p>`}${text !== "" && html`<p class="text"><bdi>${codeSpans(text)}</bdi></p>`}${given !== "" && html`<pre class="call" dir="auto">${given}</pre>`}${decisions.length > 0 && html`<p class="small soft">Decisions: ${decisions.map((word) => chip(word))}</p>`}</li>`,
   )}</ul></section>`;
 }
 
-function errorText({ errors, report, isLatest }: ThreadView): Markup | string {
-  if (!isLatest || (errors.length === 0 && report.status !== "error")) return "";
-  if (errors.length === 0)
-    return html`<p><b class="bad-text">The last run failed</b>, and the thread does not say why. The log of its server does.</p>`;
-  return html`<p><b class="bad-text">The last run ended early.</b> ${errors.map(
-    ({ node, text: said }) =>
-      html`<span class="soft"><bdi>${nameIn(node)}</bdi>: <bdi>${sentence(said)}</bdi></span> `,
-  )}</p>`;
+function errorText({ errors, report, isLatest }: ThreadView): Markup | false {
+  if (errors.length > 0)
+    return html`<p><b class="bad-text">The last run ended early.</b> ${errors.map(
+      ({ node, text }) =>
+        html`<span class="soft"><bdi>${nameIn(node)}</bdi>: <bdi>${sentence(text)}</bdi></span> `,
+    )}</p>`;
+  return (
+    isLatest &&
+    report.status === "error" &&
+    html`<p><b class="bad-text">The last run failed</b>, and the thread does not say why. The log of its server does.</p>`
+  );
 }
 
 const TONES: Readonly<Record<string, string>> = { error: "bad", warning: "warning" };
 
 /** One entry for all findings that say the same and have the same fix. */
-function findingsPanel(
-  findings: readonly Finding[],
-  { view, linkTo }: Shown,
-  repair: string | undefined,
-): Markup | string {
-  if (findings.length === 0) return "";
+function findingsPanel({ view, linkTo }: Shown, repair: string | undefined): Markup | false {
+  const { report, rows, threadId } = view;
+  const { findings, outcome, status } = report;
+  if (findings.length === 0) return false;
   const groups = new Map<string, Finding[]>();
   for (const finding of findings) {
     const { code, severity, dialect, fixes } = finding;
@@ -197,28 +191,29 @@ function findingsPanel(
   }
   const errors = worthALook(findings);
   const command =
-    repair && errors > 0 && view.report.status !== "interrupted"
-      ? html`<p class="small">Show what a repair would do: <code class="copy">${`${repair} --thread ${quoted(view.threadId)}`}</code></p>`
-      : "";
-  return html`<details class="panel"${view.rows.length === 0 ? html` open` : ""}><summary>What the doctor finds: ${outcomeChip(view.report.outcome, errors)} <span class="small soft">${[...new Set(findings.map(({ code }) => code))].join(", ")}</span></summary><ul class="findings">${[
+    repair !== undefined &&
+    repair !== "" &&
+    errors > 0 &&
+    status !== "interrupted" &&
+    html`<p class="small">Show what a repair would do: <code class="copy">${`${repair} --thread ${quoted(threadId)}`}</code></p>`;
+  return html`<details class="panel"${rows.length === 0 && html` open`}><summary>What the doctor finds: ${outcomeChip(outcome, errors)} <span class="small soft">${[...new Set(findings.map(({ code }) => code))].join(", ")}</span></summary><ul class="findings">${[
     ...groups.values(),
   ].map((group) =>
     groupEntry(group, linkTo),
   )}</ul>${command}<p class="small soft">docs/doctor.md explains each code.</p></details>`;
 }
 
-function groupEntry(group: readonly Finding[], linkTo: LinkTo): Markup | string {
+function groupEntry(group: readonly Finding[], linkTo: LinkTo): Markup | false {
   const [first] = group;
-  if (first === undefined) return "";
+  if (first === undefined) return false;
   const { code, severity, evidence, providerSays, fixes } = first;
   const found = [...new Set(group.flatMap(({ index }) => index ?? []))].map((index) => ({
     anchor: `stored-${index + 1}`,
     label: count(index + 1),
   }));
-  return html`<li><p class="head">${chip(severity, TONES[severity])}<code>${code}</code>${found.length === 0 ? "" : html`<span class="small">message ${placeLinks(found, linkTo)}</span>`}</p><p><bdi>${codeSpans(sentence(evidence))}</bdi>${group.length > 1 ? html` <span class="soft">And ${count(group.length - 1)} like it.</span>` : ""}</p>${
-    providerSays === null
-      ? ""
-      : html`<p class="small soft">Such a request is refused: <bdi>${sentence(providerSays)}</bdi></p>`
+  return html`<li><p class="head">${chip(severity, TONES[severity])}<code>${code}</code>${found.length > 0 && html`<span class="small">message ${placeLinks(found, linkTo)}</span>`}</p><p><bdi>${codeSpans(sentence(evidence))}</bdi>${group.length > 1 && html` <span class="soft">And ${count(group.length - 1)} like it.</span>`}</p>${
+    providerSays !== null &&
+    html`<p class="small soft">Such a request is refused: <bdi>${sentence(providerSays)}</bdi></p>`
   }${fixes.map(({ description }) => html`<p class="small soft">${codeSpans(description)}</p>`)}</li>`;
 }
 
@@ -234,48 +229,63 @@ const ORIGINS: Readonly<Record<ThreadView["form"]["origin"], string>> = {
   unknown: "every provider",
 };
 
-function tools({ view, link }: Shown, { page: _, ...chosen }: ThreadLink): Markup {
-  const { form, totals, soundness, brokenInRequest, step, steps, threadId, onlyChanges, page } = view;
+function tools({ view, chosen, link }: Shown): Markup {
+  const { form, totals, soundness, brokenInRequest, step, steps, threadId, isLatest, page } = view;
+  const { dialect } = form.options;
   const asked = steps.filter(({ asksModel, branch }) => asksModel && branch === (step?.branch ?? 1));
   const place = steps.findIndex(({ checkpointId }) => checkpointId === step?.checkpointId);
   const before = asked.find((one) => steps.indexOf(one) > place);
   const after = asked.findLast((one) => steps.indexOf(one) < place);
   const stepLink = (to: Step | undefined, text: string, rel: string) =>
-    to === undefined ? "" : html`<a href="${link({ step: to.checkpointId })}" rel="${rel}">${text}</a>`;
-  const hidden = (fields: object) =>
-    Object.entries(fields).map(([name, value]) =>
-      value === undefined || value === false
-        ? ""
-        : html`<input type="hidden" name="${name}" value="${value === true ? "changes" : String(value)}">`,
+    to && html`<a href="${link({ step: to.checkpointId })}" rel="${rel}">${text}</a>`;
+  const hidden = (fields: ThreadLink) =>
+    Object.entries(fields).map(
+      ([name, value]) =>
+        value !== undefined && html`<input type="hidden" name="${name}" value="${String(value)}">`,
     );
+  const { maxTokens, only, ...shownStep } = chosen;
+  const ofStep = [
+    ["Checkpoint", step?.checkpointId],
+    ["Run", step?.runId],
+    ["Graph", view.graph],
+  ] as const;
   return html`<div class="tools">
-<nav aria-label="Steps and changes">${steps.length < 2 ? "" : html`<a class="narrow" href="#steps">Steps</a>`}${stepLink(before, "Previous request", "prev")}${stepLink(after, "Next request", "next")}${
-    view.isLatest ? "" : html`<a href="${link({ step: undefined })}">Latest</a>`
-  }<a href="${link({ onlyChanges: onlyChanges ? undefined : true })}">${onlyChanges ? "All messages" : "Only changes"}</a></nav>
+<nav aria-label="Steps and changes">${steps.length > 1 && html`<a class="narrow" href="#steps">Steps</a>`}${stepLink(before, "Previous request", "prev")}${stepLink(after, "Next request", "next")}${
+    !isLatest && html`<a href="${link({ step: undefined })}">Latest</a>`
+  }<a href="${link({ only: only ? undefined : "changes" })}">${only ? "All messages" : "Only changes"}</a></nav>
 ${
-  totals.stored <= page.end - page.start
-    ? ""
-    : html`<form action="${threadLink(threadId)}" method="get" class="jump">${hidden({ step: chosen.step, dialect: chosen.dialect, maxTokens: chosen.maxTokens })}<label>Message<input type="number" name="at" min="1" max="${totals.stored}" required></label><button type="submit">Go</button></form>`
+  totals.stored > page.end - page.start &&
+  html`<form action="${threadLink(threadId)}" method="get" class="jump">${hidden({ ...shownStep, maxTokens })}<label>Message<input type="number" name="at" min="1" max="${totals.stored}" required></label><button type="submit">Go</button></form>`
 }
 <details><summary>Request and provider</summary><div class="panel">
-<form action="${threadLink(threadId)}" method="get">${hidden({ step: chosen.step, only: onlyChanges })}
-<label>Dialect<select name="dialect"><option value="">${chosen.dialect === undefined ? `${form.options.dialect} (${ORIGINS[form.origin]})` : "of the step"}</option>${DIALECT_NAMES.map(
-    (name) => html`<option value="${name}"${name === chosen.dialect ? html` selected` : ""}>${name}</option>`,
+<form action="${threadLink(threadId)}" method="get">${hidden({ step: chosen.step, only })}
+<label>Dialect<select name="dialect"><option value="">${chosen.dialect === undefined ? `${dialect} (${ORIGINS[form.origin]})` : "of the step"}</option>${DIALECT_NAMES.map(
+    (name) => html`<option value="${name}"${name === chosen.dialect && html` selected`}>${name}</option>`,
   )}</select></label>
-<label>Token limit<input type="number" name="maxTokens" min="1" step="1" size="8" value="${chosen.maxTokens ?? ""}"></label>
+<label>Token limit<input type="number" name="maxTokens" min="1" step="1" size="8" value="${maxTokens ?? ""}"></label>
 <button type="submit">Show</button>
 </form>
 <dl class="facts">
 ${fact("Of the stored messages", html`${count(totals.stored)} stored, ${count(totals.leftOut)} left out, ${count(totals.changed)} changed, ${count(totals.added)} added`)}
-${fact("The request", brokenInRequest === 0 ? html`${chip("sound", "good")} for ${form.options.dialect}` : html`${chip(amount(brokenInRequest, "broken rule"), "bad")} of ${form.options.dialect}`)}
-${fact("System prompt", html`${form.options.systemPrompt === undefined ? "none is known" : "shown as sent"}`)}
+${fact("The request", brokenInRequest === 0 ? html`${chip("sound", "good")} for ${dialect}` : html`${chip(amount(brokenInRequest, "broken rule"), "bad")} of ${dialect}`)}
+${fact("System prompt", form.options.systemPrompt === undefined ? "none is known" : "shown as sent")}
 ${fact("If the messages were sent as stored", soundnessList(soundness))}
-${Object.entries(view.report.checkpointId === null ? {} : { Checkpoint: step?.checkpointId, Run: step?.runId, Graph: view.graph }).map(([name, value]) => (value == null ? "" : fact(name, html`<span class="mono">${nameIn(value)}</span>`)))}
+${view.report.checkpointId !== null && ofStep.map(([name, value]) => value && fact(name, html`<span class="mono">${nameIn(value)}</span>`))}
 </dl></div></details>
 </div>`;
 }
 
-const fact = (name: string, value: Markup): Markup => html`<div><dt>${name}</dt><dd>${value}</dd></div>`;
+const fact = (name: string, value: Markup | string): Markup =>
+  html`<div><dt>${name}</dt><dd>${value}</dd></div>`;
+
+/** Which providers would take the messages, and which would not. */
+function soundnessList(soundness: ThreadView["soundness"]): Markup {
+  const sound = soundness.filter(({ broken }) => broken === 0).map(({ dialect }) => dialect);
+  const faulty = soundness.flatMap(({ dialect, broken }) => (broken > 0 ? `${dialect} ${broken}` : []));
+  const line = (word: string, tone: string, names: readonly string[]) =>
+    names.length > 0 && html`<p class="dialects">${chip(word, tone)} ${names.join(", ")}</p>`;
+  return html`${line("sound", "good", sound)}${line("faults", "warning", faulty)}`;
+}
 
 /** The steps of the thread, the latest first. A step of another branch says so. */
 function rail({ view: { steps, step }, link, now }: Shown): Markup {
@@ -284,43 +294,36 @@ function rail({ view: { steps, step }, link, now }: Shown): Markup {
   const branches = new Set(steps.map(({ branch }) => branch)).size;
   const entry = (one: Step, index: number) => {
     const { number, next, at, response, branch, hasFailed, findings, messages, asksModel } = one;
-    const isShown = one.checkpointId === step?.checkpointId;
-    const name =
-      next.length === 0
-        ? "end"
-        : [...new Set(next)].map((node) => (node === "__start__" ? "input" : node)).join(", ");
+    const nodes = [...new Set(next)].map((node) => (node === "__start__" ? "input" : node));
     const sizes = [
       amount(messages, "message"),
-      response?.inputTokens == null ? "" : amount(response.inputTokens, "token"),
-      response?.model ?? "",
+      response?.inputTokens != null && amount(response.inputTokens, "token"),
+      response?.model,
     ];
-    const marks = [
-      findings === 0
-        ? html`<span class="good-text" title="sound">✓<span class="hidden"> sound</span></span>`
-        : "",
-      findings ? chip(amount(findings, "finding"), "warning") : "",
-      hasFailed ? chip("failed", "bad") : "",
-    ];
+    const isOther = branch > 1 && " branch";
     const title =
-      branches > 1 && branch !== steps[index - 1]?.branch
-        ? html`<li class="small soft${branch > 1 ? " branch" : ""}">${branch === 1 ? "The latest branch" : `Branch ${branch}`}</li>`
-        : "";
-    return html`${title}<li class="${asksModel ? "asked" : "other"}${branch > 1 ? " branch" : ""}"><a href="${link({ step: one === latest ? undefined : one.checkpointId })}"${isShown ? html` aria-current="step"` : ""}><span class="name"><b>${number === null ? "" : `${number} `}${name}</b>${marks}<span class="soft">${time(at, now)}</span></span><span class="small soft">${sizes.filter(Boolean).join(" · ")}</span></a></li>`;
+      branches > 1 &&
+      branch !== steps[index - 1]?.branch &&
+      html`<li class="small soft${isOther}">${branch === 1 ? "The latest branch" : `Branch ${branch}`}</li>`;
+    const marks = html`${findings === 0 && html`<span class="good-text" title="sound">✓<span class="hidden"> sound</span></span>`}${findings !== null && findings > 0 && chip(amount(findings, "finding"), "warning")}${hasFailed && chip("failed", "bad")}`;
+    return html`${title}<li class="${asksModel ? "asked" : "other"}${isOther}"><a href="${link({ step: one === latest ? undefined : one.checkpointId })}"${one.checkpointId === step?.checkpointId && html` aria-current="step"`}><span class="name"><b>${number !== null && `${number} `}${nodes.join(", ") || "end"}</b>${marks}<span class="soft">${time(at, now)}</span></span><span class="small soft">${sizes.filter(Boolean).join(" · ")}</span></a></li>`;
   };
-  return html`<nav class="rail" id="steps" aria-label="Steps"><h2>Steps${branches > 1 ? html` <span class="small soft">${amount(branches, "branch", "branches")}</span>` : ""}</h2><ol>${steps.map(entry)}</ol>${
-    earliest === undefined || earliest.parentId === null
-      ? ""
-      : html`<p><a class="small" href="${link({ step: earliest.checkpointId })}">Earlier steps</a></p>`
+  return html`<nav class="rail" id="steps" aria-label="Steps"><h2>Steps${branches > 1 && html` <span class="small soft">${amount(branches, "branch", "branches")}</span>`}</h2><ol>${steps.map(entry)}</ol>${
+    earliest?.parentId != null &&
+    html`<p><a class="small" href="${link({ step: earliest.checkpointId })}">Earlier steps</a></p>`
   }</nav>`;
 }
 
 /** @param label What tells the two lists of links apart for a screen reader. */
-function pages({ view: { page }, link }: Shown, label: string): Markup | string {
-  if (page.count === 1) return "";
+function pages({ view: { page }, link }: Shown, label: string): Markup | false {
   const { number, count: total, start, end } = page;
   const to = (wanted: number, text: string) =>
-    wanted === number || wanted < 1 || wanted > total
-      ? ""
-      : html`<a href="${link({ page: wanted })}">${text}</a>`;
-  return html`<nav class="pages" aria-label="${label}"><span>Rows ${count(start + 1)} to ${count(end)}, page ${count(number)} of ${count(total)}</span>${to(1, "First")}${to(number - 1, "Earlier")}${to(number + 1, "Later")}${to(total, "Last")}</nav>`;
+    wanted !== number &&
+    wanted >= 1 &&
+    wanted <= total &&
+    html`<a href="${link({ page: wanted })}">${text}</a>`;
+  return (
+    total > 1 &&
+    html`<nav class="pages" aria-label="${label}"><span>Rows ${count(start + 1)} to ${count(end)}, page ${count(number)} of ${count(total)}</span>${to(1, "First")}${to(number - 1, "Earlier")}${to(number + 1, "Later")}${to(total, "Last")}</nav>`
+  );
 }

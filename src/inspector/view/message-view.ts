@@ -1,10 +1,12 @@
 /** One message as the page shows it. */
 
 import type { BaseMessage } from "@langchain/core/messages";
+import { readList } from "../../doctor/examine.js";
 import { argumentsOf, callsOf, isAIMessage } from "../../history/call.js";
 import { contentText } from "../../history/message.js";
 import { callIdOf, isResult } from "../../history/result.js";
 import { countTokens } from "../../history/size.js";
+import { isUserMessage } from "../../history/summary.js";
 import { readMedia } from "../../providers/media.js";
 import { readMaker } from "../../providers/rule.js";
 import { safely, toJson } from "../../shared/json.js";
@@ -15,6 +17,7 @@ import { isRecord, recordsIn } from "../../shared/values.js";
 const LONGEST_TEXT = 4_000;
 const LONGEST_ARGUMENTS = 1_000;
 const LONGEST_NAME = 200;
+const LONGEST_TITLE = 90;
 const LONGEST_JSON = 200_000;
 const LONGEST_PICTURE = 2_000_000;
 
@@ -24,40 +27,6 @@ export interface ShownText {
   readonly cut: number;
 }
 
-interface CallView {
-  readonly name: string;
-  readonly id: string;
-  readonly arguments: ShownText;
-  readonly isInvalid: boolean;
-}
-
-/** A picture that the message itself holds. */
-interface PictureView {
-  readonly address: string;
-  readonly kind: string;
-  readonly bytes: number;
-}
-
-export interface MessageView {
-  readonly role: string;
-  readonly type: string;
-  readonly id: string;
-  readonly name: string;
-  /** The provider and the model that wrote it; empty for a message that does not say. */
-  readonly maker: string;
-  readonly content: ShownText;
-  /** Whether the content is JSON, which is written in lines. */
-  readonly isJson: boolean;
-  readonly pictures: readonly PictureView[];
-  readonly reasoning: ShownText;
-  readonly calls: readonly CallView[];
-  /** The call that a result answers; empty for other messages. */
-  readonly answers: string;
-  readonly isError: boolean;
-  /** Our estimate. */
-  readonly tokens: number;
-}
-
 export const ROLES: Readonly<Record<string, string>> = {
   human: "user",
   ai: "assistant",
@@ -65,46 +34,50 @@ export const ROLES: Readonly<Record<string, string>> = {
   system: "system",
 };
 
+export type MessageView = ReturnType<typeof viewMessage>;
+
 /** Characters that would move text or hide it are written as escapes. */
-export function viewMessage(message: BaseMessage): MessageView {
+export function viewMessage(message: BaseMessage) {
   const { type, id, name } = message;
   const { provider, model } = isAIMessage(message) ? readMaker(message) : { provider: "", model: "" };
   const given = argumentsOf(message);
+  const calls = callsOf(message);
   const text = contentText(message);
   const json = isResult(message) ? jsonLines(text) : undefined;
   return {
     role: ROLES[type] ?? nameIn(type),
-    type,
-    id: nameIn(id),
     name: nameIn(name),
-    maker: [provider, model]
-      .map(nameIn)
-      .filter((part) => part !== "")
-      .join(" · "),
+    /** The provider and the model that wrote it; empty for a message that does not say. */
+    maker: [provider, model].map(nameIn).filter(Boolean).join(" · "),
+    /** Its id, that of the call that it answers, and those of its calls. */
+    ids: [
+      ...labelled("id", nameIn(id)),
+      ...labelled("answers", isResult(message) ? nameIn(callIdOf(message)) : ""),
+      ...labelled("calls", calls.map((call) => nameIn(call.id) || "without id").join(" ")),
+    ].join(" · "),
     content: cutText(json ?? text, LONGEST_TEXT),
+    /** Whether the content is JSON, which is written in lines. */
     isJson: json !== undefined,
     pictures: recordsIn(message.content).flatMap(pictureIn),
     reasoning: cutText(reasoningIn(message), LONGEST_TEXT),
-    calls: callsOf(message).map((call, index) => ({
-      name: nameIn(call.name),
-      id: nameIn(call.id),
-      arguments: cutText(textOf(given[index]), LONGEST_ARGUMENTS),
-      isInvalid: call.kind === "invalid",
-    })),
-    answers: isResult(message) ? nameIn(callIdOf(message)) : "",
+    calls: calls.map(({ name: tool, kind }, index): ShownText => {
+      const { text: shown, cut } = cutText(textOf(given[index]), LONGEST_ARGUMENTS);
+      const note = kind === "invalid" ? " · arguments that cannot be parsed" : "";
+      return { text: `${nameIn(tool) || "(unnamed)"}(${shown})${note}`, cut };
+    }),
     isError: isResult(message) && message.status === "error",
+    /** Our estimate. */
     tokens: countTokens(message),
   };
 }
 
-/** The beginning of a message on one line. */
-export function excerptOf(message: BaseMessage, longest = 90): string {
-  const text = contentText(message)
-    .slice(0, longest * 4)
-    .replaceAll(/\s+/g, " ")
-    .trim();
-  const names = callsOf(message).map(({ name }) => `${name}()`);
-  return printableLine(cutLine(text === "" ? names.join(" ") : text, longest));
+const labelled = (label: string, text: string): readonly string[] =>
+  text === "" ? [] : [`${label} ${text}`];
+
+/** What a reader sees of a message, to compare. */
+export function shownOf(message: BaseMessage): string {
+  const { content, pictures, calls } = viewMessage(message);
+  return JSON.stringify([content, pictures.length, calls]);
 }
 
 function cutLine(text: string, longest: number): string {
@@ -132,14 +105,12 @@ function jsonLines(text: string): string | undefined {
 const PICTURE = /^data:image\/(png|jpeg|gif|webp);base64,[A-Za-z0-9+/]+={0,2}$/;
 
 /** Only bytes that are in the message are shown: nothing is loaded from elsewhere. */
-function pictureIn(block: unknown): readonly PictureView[] {
+function pictureIn(block: unknown) {
   const media = safely(() => readMedia(block), undefined);
   if (media?.kind !== "image" || media.url === undefined || media.url.length > LONGEST_PICTURE) return [];
   const [, kind] = PICTURE.exec(media.url) ?? [];
-  if (kind === undefined) return [];
-  return [
-    { address: media.url, kind: kind.toUpperCase(), bytes: Math.floor((media.data?.length ?? 0) * 0.75) },
-  ];
+  const size = Math.floor((media.data?.length ?? 0) * 0.75);
+  return kind === undefined ? [] : [{ address: media.url, kind: kind.toUpperCase(), bytes: size }];
 }
 
 const REASONING_TEXTS = ["thinking", "reasoning", "summary"];
@@ -152,6 +123,23 @@ function reasoningIn({ content, additional_kwargs }: BaseMessage): string {
   return [...inBlocks, additional_kwargs?.["reasoning_content"]]
     .filter((text) => typeof text === "string")
     .join("\n");
+}
+
+/** A name for people: what the metadata calls it, or the first words of its user. */
+export function titleOf(
+  messages: readonly BaseMessage[],
+  metadata: Readonly<Record<string, unknown>> | null | undefined,
+): string {
+  const given = metadata?.["title"];
+  if (typeof given === "string" && given.trim() !== "") return printableLine(given.slice(0, 120));
+  const first = messages.find(isUserMessage);
+  const text = first === undefined ? "" : contentText(first).slice(0, LONGEST_TITLE * 4);
+  return printableLine(cutLine(text.replaceAll(/\s+/g, " ").trim(), LONGEST_TITLE));
+}
+
+/** The messages of a stored list. Values that are not messages are left out: the doctor names them. */
+export function messagesIn(list: readonly unknown[] = []): readonly BaseMessage[] {
+  return readList(list).messages.map(({ message }) => message);
 }
 
 /*

@@ -1,278 +1,155 @@
-/** The rows of a thread's page. */
+/** The rows of a thread's page: what is stored and what is sent of it, side by side, and what happened to it. */
 
 import type { BaseMessage } from "@langchain/core/messages";
-import type { Addition } from "../../doctor/next-history.js";
+import type { NextHistory } from "../../doctor/next-history.js";
 import { MARKS } from "../../history/marks.js";
 import { causeInText, isMadeUpResult, PLACEHOLDER_KEY } from "../../history/result.js";
 import { coverageOf } from "../../history/summary.js";
 import type { InputExplanation, StoredMessageExplanation } from "../../providers/input/explain-input.js";
 import type { InputReason, InputReasonCode } from "../../providers/input/step.js";
-import { type MessageView, nameIn, viewMessage } from "./message-view.js";
-import type { Novelty } from "./request-form.js";
+import { addToList } from "../../shared/values.js";
+import { nameIn, shownOf } from "./message-view.js";
+import type { Novelty } from "./request.js";
 
-/** A stored message. Positions count from 1. */
-interface StoredCell {
-  readonly position: number;
-  readonly message: MessageView;
-  readonly marks: readonly Mark[];
-}
-
-/** A message of the request. Positions count from 1 too. */
-interface SentCell extends StoredCell {
-  /** Compared with the step before; null if there is none. */
-  readonly novelty: Novelty | null;
-}
-
-/**
- * - `as-stored`: it is sent exactly as it is stored, or the model is not asked.
- * - `changed`: it is sent in another form, or elsewhere.
- * - `added`: it is not stored.
- * - `left-out`: it is not sent.
- */
-type RowKind = "as-stored" | "changed" | "added" | "left-out";
-
+/** One row. Each stored message is on one row, and so is each message of the request. Positions count from 1. */
 export interface Row {
-  readonly kind: RowKind;
+  /**
+   * - `as-stored`: it is sent exactly as it is stored, or the model is not asked.
+   * - `changed`: it is sent in another form, or elsewhere.
+   * - `added`: it is not stored.
+   * - `left-out`: it is not sent.
+   */
+  readonly kind: "as-stored" | "changed" | "added" | "left-out";
+  /** The place of the row on the page, such as `stored-3`. */
   readonly anchor: string;
-  /** What the next run adds to the thread. */
-  readonly addition: MessageView | undefined;
-  readonly stored: StoredCell | undefined;
-  readonly sent: readonly SentCell[];
-  readonly sentElsewhere: readonly number[];
+  /** A message of the thread, or one that the next run adds. Undefined: only something sent stands here. */
+  readonly message: BaseMessage | undefined;
+  /** Undefined for a message that the thread does not have. */
+  readonly position: number | undefined;
+  /** What is sent on the row. */
+  readonly sent: BaseMessage | undefined;
+  readonly sentPosition: number | undefined;
+  /** Compared with the request before; undefined if there is none. */
+  readonly novelty: Novelty | undefined;
+  /** Where the message is sent, if that is on another row: it was moved, or joined with another message. */
+  readonly sentElsewhere: number | undefined;
+  /** The stored messages that are sent here and stand on other rows. */
   readonly storedElsewhere: readonly number[];
-  /** Why the stored message is not sent on this row. */
-  readonly absence: readonly Mark[];
-  /** The position of the summary that represents the message. */
+  /** What the message is, such as a placeholder. */
+  readonly own: readonly Mark[];
+  /** What became of it on its way into the request. */
+  readonly fate: readonly Mark[];
+  /** The position of the latest summary that represents the message. */
   readonly summary: number | undefined;
 }
 
-/** What the rows of a page are made of. */
+/** What the rows are made of. */
 interface RowInput {
   readonly history: readonly BaseMessage[];
   readonly explanation: InputExplanation;
+  /** What the next run adds to the history. */
+  readonly next: Omit<NextHistory, "messages">;
+  /** Of each message of the request. */
   readonly novelty: readonly Novelty[] | undefined;
-  /** The messages of the history that the thread gets with its next run. */
-  readonly additions: ReadonlyMap<BaseMessage, Addition>;
-  /** See `NextHistory`. */
-  readonly guessed: ReadonlySet<BaseMessage>;
   /** Whether the model is asked. If not, there is no request, and each row is as it is stored. */
   readonly isAsked: boolean;
 }
 
-/** The same, with what is looked up for each row. */
-export interface RowSource extends RowInput {
-  /** The position of each message in the thread, from 1. Undefined for one that is not there yet. */
-  readonly positions: readonly (number | undefined)[];
-  /** The position of the latest summary that covers a message, by its id. */
-  readonly summaries: ReadonlyMap<string, number>;
-  /** Why messages of the input were added. */
-  readonly added: ReadonlyMap<number, readonly Mark[]>;
-}
-
-export function sourceOf(given: RowInput): RowSource {
-  const { history, explanation, additions } = given;
-  let stored = 0;
-  const positions = history.map((message) => {
-    if (additions.has(message)) return undefined;
-    stored += 1;
-    return stored;
-  });
-  const covering = history.flatMap((one, index) =>
-    (coverageOf(one)?.messages ?? []).map((id) => [id, positions[index] ?? 0] as const),
-  );
-  const added = explanation.added.map(
-    ({ inputIndex, reasons }) => [inputIndex, marksOfReasons(reasons)] as const,
-  );
-  return { ...given, positions, summaries: new Map(covering), added: new Map(added) };
-}
-
-export const alignmentOf = ({ explanation: { stored, input } }: RowSource): readonly AlignedRow[] =>
-  alignRows(stored, input.length);
-
-/** The place of a row on the page. */
-export function anchorOf({ stored, sent }: AlignedRow, { positions }: RowSource): string {
-  const position = stored === undefined ? undefined : positions[stored];
-  if (position !== undefined) return `stored-${position}`;
-  return sent[0] === undefined ? `next-${stored}` : `sent-${sent[0] + 1}`;
-}
-
-/** Whether a reader who looks for repairs and changes wants to see the row. */
-export function isOfNote(row: AlignedRow, source: RowSource): boolean {
-  const message = row.stored === undefined ? undefined : source.history[row.stored];
-  if (message !== undefined && marksOfStored(message).length > 0) return true;
-  return kindOf(row, source) !== "as-stored";
-}
-
-function kindOf(
-  { stored: index, sent, sentElsewhere, storedElsewhere }: AlignedRow,
-  { explanation, history, additions, isAsked }: RowSource,
-): RowKind {
-  if (!isAsked) return "as-stored";
-  const message = index === undefined ? undefined : history[index];
-  if (message !== undefined && additions.has(message)) return "added";
-  if (index === undefined) return storedElsewhere.length > 0 ? "changed" : "added";
-  if (sent.length === 0) return sentElsewhere.length > 0 ? "changed" : "left-out";
-  const isSame = explanation.stored[index]?.fate === "sent" && sent.length === 1;
-  return isSame && storedElsewhere.length === 0 ? "as-stored" : "changed";
-}
-
-export function viewRow(row: AlignedRow, source: RowSource): Row {
-  const { history, explanation, novelty, positions, additions, guessed, isAsked } = source;
-  const { stored: index, sent, sentElsewhere, storedElsewhere } = row;
-  const message = index === undefined ? undefined : history[index];
-  const told = index === undefined || !isAsked ? undefined : explanation.stored[index];
-  const position = index === undefined ? undefined : positions[index];
-  const fates = [told, ...storedElsewhere.map((place) => explanation.stored[place])].flatMap(marksOfFate);
-  const addition = message && additions.get(message);
-  const foretold = addition && message ? [markOfAddition(addition, message, guessed.has(message))] : [];
-  return {
-    kind: kindOf(row, source),
-    anchor: anchorOf(row, source),
-    addition: foretold.length > 0 && message ? viewMessage(message) : undefined,
-    stored:
-      position === undefined || message === undefined
-        ? undefined
-        : { position, message: viewMessage(message), marks: marksOfStored(message) },
-    sent: sent.flatMap((place, order): SentCell[] => {
-      const one = explanation.input[place];
-      if (one === undefined) return [];
-      const marks = [
-        ...(order === 0 ? distinct([...foretold, ...fates]) : []),
-        ...marksOfAdded(place, source),
-      ];
-      const cell = { position: place + 1, message: viewMessage(one), marks };
-      return [{ ...cell, novelty: novelty?.[place] ?? null }];
-    }),
-    sentElsewhere: sentElsewhere.map((place) => place + 1),
-    storedElsewhere: storedElsewhere.flatMap((place) => positions[place] ?? []),
-    absence: sent.length > 0 ? [] : [...foretold, ...marksOfFate(told)],
-    summary: told?.reasons.some(({ code }) => code === "covered")
-      ? source.summaries.get(message?.id ?? "")
-      : undefined,
-  };
-}
-
-/** Two messages that are joined can have the same reason. */
-function distinct(marks: readonly Mark[]): readonly Mark[] {
-  return [...new Map(marks.map((mark) => [`${mark.code} ${mark.text}`, mark])).values()];
-}
-
-function marksOfFate(told: StoredMessageExplanation | undefined): readonly Mark[] {
-  if (told === undefined) return [];
-  const marks = marksOfReasons(told.reasons);
-  const isCovered = marks.some(({ code }) => code === "covered");
-  return told.fate === "left-out" && !isCovered ? [LEFT_OUT, ...marks] : marks;
-}
-
-/** A placeholder says its cause by its own mark. */
-function marksOfAdded(place: number, { explanation, added: marks }: RowSource): readonly Mark[] {
-  const message = explanation.input[place];
-  const added = marks.get(place) ?? [];
-  const own = message === undefined ? [] : marksOfStored(message);
-  return added.map((mark) => {
-    const cause = own.find(({ code }) => code === mark.code);
-    return cause === undefined ? mark : { ...mark, word: cause.word };
-  });
-}
-
-/*
- * Puts what is stored and what is sent side by side.
- */
-
-/** Where a stored message is sent: the contract of `explainInput`. */
-interface StoredPlaces {
-  /** Positions in the input, empty if the message is left out. */
-  readonly inputIndexes: readonly number[];
-  readonly reasons: readonly { readonly code: string }[];
-}
-
-/** One row. Each stored message is on one row, and so is each message of the input. */
-export interface AlignedRow {
-  /** The position in the history; undefined for a row on which nothing stored stands. */
-  readonly stored: number | undefined;
-  /** Positions in the input, in order. Empty if the stored message is left out, or is sent on another row. */
-  readonly sent: readonly number[];
-  /** Where the stored message is sent, if that is on other rows: it was moved, or joined with another message. */
-  readonly sentElsewhere: readonly number[];
-  /** The stored messages that are sent here and stand on other rows. */
-  readonly storedElsewhere: readonly number[];
-}
-
-/**
- * The rows, in the order of both lists. A message that was moved is on two rows, one for what is stored and one for what is
- * sent. So are as few other messages as possible, if they are sent in another order than they are stored in.
- *
- * @param stored One entry for each stored message, in order.
- * @param inputLength How many messages are sent.
- */
-export function alignRows(stored: readonly StoredPlaces[], inputLength: number): readonly AlignedRow[] {
-  const firstOf = stored.map(({ inputIndexes, reasons }) =>
-    reasons.some(({ code }) => code === "moved") || inputIndexes.length === 0
-      ? undefined
-      : Math.min(...inputIndexes),
-  );
-  const inOrder = longestRise(firstOf);
-  const holders = holdersOf(stored, inputLength);
-  const rows: AlignedRow[] = [];
-  let next = 0;
+/** The rows, in the order of both lists. */
+export function rowsOf(given: RowInput): readonly Row[] {
+  const { stored, input } = given.explanation;
+  const rowAt = rowMaker(given);
+  const rows: Row[] = [];
   const sendAlone = (end: number): void => {
-    for (; next < end; next += 1)
-      rows.push({ stored: undefined, sent: [next], sentElsewhere: [], storedElsewhere: holders[next] ?? [] });
+    for (; passed < end; passed += 1) rows.push(rowAt(undefined, passed));
   };
-  for (const [index, { inputIndexes }] of stored.entries()) {
-    const first = firstOf[index];
-    const isHere = first !== undefined && inOrder.has(index);
-    if (isHere) sendAlone(first);
-    const own = new Set(inputIndexes);
-    const sent: number[] = [];
-    for (; isHere && own.has(next); next += 1) sent.push(next);
-    rows.push({
-      stored: index,
-      sent,
-      sentElsewhere: inputIndexes.filter((place) => !sent.includes(place)),
-      storedElsewhere: sent.flatMap((place) => holders[place] ?? []).filter((holder) => holder !== index),
-    });
+  let passed = 0;
+  for (const { index, inputIndexes, reasons } of stored) {
+    const [place = -1] = inputIndexes;
+    // What was moved stands on two rows. All other messages are sent in the order in which they are stored.
+    const isHere = place >= passed && !reasons.some(({ code }) => code === "moved");
+    if (isHere) sendAlone(place);
+    rows.push(rowAt(index, isHere ? place : undefined));
+    if (isHere) passed += 1;
   }
-  sendAlone(inputLength);
+  sendAlone(input.length);
   return rows;
 }
 
-function holdersOf(stored: readonly StoredPlaces[], inputLength: number): number[][] {
-  const holders: number[][] = Array.from({ length: inputLength }, () => []);
-  for (const [index, { inputIndexes }] of stored.entries())
-    for (const place of inputIndexes) holders[place]?.push(index);
-  return holders;
+/** Makes the function that joins a message of the history, if there is one, with what is sent on its row. */
+function rowMaker({ history, explanation, next, novelty, isAsked }: RowInput) {
+  const { stored, input, added } = explanation;
+  let length = 0;
+  const positions = history.map((message) => {
+    if (next.added.has(message)) return undefined;
+    length += 1;
+    return length;
+  });
+  const covering = history.flatMap((one, index) =>
+    (coverageOf(one)?.messages ?? []).map((id) => [id, positions[index]] as const),
+  );
+  const summaries = new Map(covering);
+  const whyAdded = new Map(added.map(({ inputIndex, reasons }) => [inputIndex, reasons]));
+  /** Several stored messages can be sent as one. */
+  const sources = new Map<number, number[]>();
+  for (const { index, inputIndexes } of stored)
+    for (const place of inputIndexes) addToList(sources, place, index);
+
+  return function rowAt(index: number | undefined, place: number | undefined): Row {
+    const [message, told, position] = [at(history, index), at(stored, index), at(positions, index)];
+    const sent = at(input, place);
+    const others = (sources.get(place ?? -1) ?? []).filter((other) => other !== index);
+    const elsewhere = place === undefined ? told?.inputIndexes[0] : undefined;
+    const kindOf = (): Row["kind"] => {
+      if (!isAsked) return "as-stored";
+      if (message && next.added.has(message)) return "added";
+      if (elsewhere !== undefined || others.length > 0) return "changed";
+      if (told === undefined) return "added";
+      if (sent === undefined) return "left-out";
+      return told.fate === "sent" ? "as-stored" : "changed";
+    };
+    // A placeholder of the request says its cause by its own mark.
+    const cause = sent && marksOfStored(sent).find(({ code }) => code === "placeholder");
+    const whyHere = marksOfReasons(whyAdded.get(place ?? -1) ?? []).map((one) =>
+      one.code === cause?.code ? { ...one, word: cause.word } : one,
+    );
+    const fates = [told, ...others.map((other) => stored[other])].flatMap(marksOfFate);
+    return {
+      kind: kindOf(),
+      anchor: position ? `stored-${position}` : place === undefined ? `next-${index}` : `sent-${place + 1}`,
+      message,
+      position,
+      sent,
+      sentPosition: place === undefined ? undefined : place + 1,
+      novelty: at(novelty ?? [], place),
+      sentElsewhere: elsewhere === undefined ? undefined : elsewhere + 1,
+      storedElsewhere: others.flatMap((other) => positions[other] ?? []),
+      own: message === undefined ? [] : marksOf(message, next),
+      fate: [...distinctBy(fates, ({ code, text }) => `${code} ${text}`), ...whyHere],
+      summary: told?.reasons.some(({ code }) => code === "covered")
+        ? summaries.get(message?.id ?? "")
+        : undefined,
+    };
+  };
 }
 
-/** The indexes of the longest list of values that do not fall, in n log n steps. */
-function longestRise(values: readonly (number | undefined)[]): ReadonlySet<number> {
-  /** The last index of the best list of each length. */
-  const ends: number[] = [];
-  const before = new Map<number, number | undefined>();
-  for (const [index, value] of values.entries()) {
-    if (value === undefined) continue;
-    let low = 0;
-    for (let high = ends.length; low < high; ) {
-      const middle = (low + high) >> 1;
-      if ((values[ends[middle] ?? -1] ?? 0) <= value) low = middle + 1;
-      else high = middle;
-    }
-    before.set(index, ends[low - 1]);
-    ends[low] = index;
-  }
-  const rise = new Set<number>();
-  for (let index = ends.at(-1); index !== undefined; index = before.get(index)) rise.add(index);
-  return rise;
+const at = <Value>(list: readonly Value[], index: number | undefined): Value | undefined =>
+  index === undefined ? undefined : list[index];
+
+/** The last of those with the same key, in the place of the first. */
+export function distinctBy<Value>(list: readonly Value[], keyOf: (value: Value) => string): readonly Value[] {
+  return [...new Map(list.map((value) => [keyOf(value), value])).values()];
 }
+
+/** Whether a reader who looks for repairs and changes wants to see the row. */
+export const isOfNote = ({ kind, own }: Row): boolean => kind !== "as-stored" || own.length > 0;
 
 /*
  * Puts rows that a reader seldom wants to see behind one line.
  */
 
-export type ShownRow =
-  | { readonly kind: "row"; readonly row: Row }
-  /** Messages that follow one another, of which nothing else is to be said. */
-  | { readonly kind: "fold"; readonly word: string; readonly rows: readonly Row[] };
+/** A row, or messages that follow one another, of which nothing else is to be said than a word. */
+export type ShownRow = Row | { readonly word: string; readonly rows: readonly Row[] };
 
 /** Fewer rows than this are shown as they are. */
 const LEAST_ROWS = 3;
@@ -284,77 +161,65 @@ const LEAST_ROWS = 3;
  * @param isEnd Whether the rows are the last ones of the thread. They are shown from the last message of the user on.
  */
 export function foldRows(rows: readonly Row[], isEnd: boolean): readonly ShownRow[] {
-  const isOfUser = ({ stored }: Row): boolean => stored?.message.type === "human";
+  const isOfUser = ({ position, message }: Row) => position !== undefined && message?.type === "human";
   const last = isEnd
     ? Math.max(0, Math.min(rows.findLastIndex(isOfUser), rows.length - LEAST_ROWS))
     : rows.length;
-  const wordAt = (index: number) => foldWord(rows[index], index < last);
+  const words = rows.map((row, index) => foldWord(row, index < last));
   const shown: ShownRow[] = [];
   for (let start = 0; start < rows.length; ) {
-    const word = wordAt(start);
+    const word = words[start];
     let end = start + 1;
-    while (word !== undefined && end < rows.length && wordAt(end) === word) end += 1;
+    while (word !== undefined && words[end] === word) end += 1;
     const run = rows.slice(start, end);
-    const told = run.some(isOfForm) ? "with the same text as stored" : word;
     // A page is never one line.
-    if (told !== undefined && run.length >= LEAST_ROWS && run.length < rows.length)
-      shown.push({ kind: "fold", word: told, rows: run });
-    else shown.push(...run.map((row): ShownRow => ({ kind: "row", row })));
+    if (word !== undefined && run.length >= LEAST_ROWS && run.length < rows.length)
+      shown.push({ word: run.some(isOfForm) ? "with the same text as stored" : word, rows: run });
+    else shown.push(...run);
     start = end;
   }
   return shown;
 }
 
 /** Whether a reader sees the same text stored and sent. Ids and the model's own state can differ. */
-export function isSameText({ stored, addition, sent, sentElsewhere, storedElsewhere }: Row): boolean {
-  const [message, first] = [stored?.message ?? addition, sent[0]];
-  if (message === undefined || first === undefined || sent.length > 1) return false;
-  const isHere = sentElsewhere.length + storedElsewhere.length === 0;
-  return isHere && textsOf(message) === textsOf(first.message);
+export function isSameText({ message, sent, storedElsewhere }: Row): boolean {
+  if (message === undefined || sent === undefined || storedElsewhere.length > 0) return false;
+  return message === sent || shownOf(message) === shownOf(sent);
 }
-
-const textsOf = ({ content, pictures, calls }: MessageView): string =>
-  JSON.stringify([content, pictures.length, calls.map(({ name, arguments: given }) => [name, given])]);
 
 /** Whether nothing but the form changed for the provider. */
 export const isOfForm = (row: Row): boolean =>
-  row.kind === "changed" && isSameText(row) && row.sent.every(({ marks }) => marks.every(isMarkOfForm));
+  row.kind === "changed" && row.fate.every(isMarkOfForm) && isSameText(row);
 
-export const isMarkOfForm = ({ tone, code }: Mark): boolean => tone === "neutral" && code !== "next-message";
+export const isMarkOfForm = ({ tone }: Mark): boolean => tone === "neutral";
 
 /** What the row would be folded under; undefined for a row that must be seen. */
-function foldWord(row: Row | undefined, isEarlier: boolean): string | undefined {
-  if (row?.stored === undefined || row.sentElsewhere.length > 0 || row.stored.marks.length > 0)
-    return undefined;
-  if (row.kind === "as-stored" || isOfForm(row)) {
-    const isNews = row.sent.some(
-      ({ novelty, marks }) => novelty === "changed" || (row.kind === "as-stored" && marks.length > 0),
-    );
-    return isEarlier && !isNews ? "as stored" : undefined;
-  }
-  return row.sent.length > 0 ? undefined : row.absence.map(({ word }) => word).join(", ");
+function foldWord(row: Row, isEarlier: boolean): string | undefined {
+  const { kind, position, sent, sentElsewhere, novelty, own, fate } = row;
+  if (position === undefined || sentElsewhere !== undefined || own.length > 0) return undefined;
+  if (kind === "as-stored" || isOfForm(row))
+    return isEarlier && novelty !== "changed" ? "as stored" : undefined;
+  return sent === undefined ? fate.map(({ word }) => word).join(", ") : undefined;
 }
 
 /*
  * Words for what happened to a message.
  */
 
-/** - `good`: something was saved. - `warning`: something is missing. - `neutral`: a change of the request only. */
-type Tone = "good" | "warning" | "neutral";
-
 export interface Mark {
   /** A stable name, for counting and for JSON. */
   readonly code: string;
   /** One or a few words. */
   readonly word: string;
-  readonly tone: Tone;
+  /** - `good`: something was saved. - `warning`: something is missing. - `neutral`: a change of the request only. */
+  readonly tone: "good" | "warning" | "neutral";
   /** One sentence; empty if the word says all. */
   readonly text: string;
   /** Where the rule behind it is documented; null if no provider demands it. */
   readonly source: string | null;
 }
 
-const mark = (code: string, word: string, tone: Tone, text = ""): Mark => ({
+const mark = (code: string, word: string, tone: Mark["tone"], text = ""): Mark => ({
   code,
   word,
   tone,
@@ -401,6 +266,16 @@ export function marksOfStored(message: BaseMessage): readonly Mark[] {
   ].filter((one) => typeof one === "object");
 }
 
+const REPAIRS: ReadonlySet<string> = new Set(["recovered", "placeholder", "made-up"]);
+
+/** The last message that a repair has written, with its position from 1; null if there is none. */
+export function lastRepairIn(messages: readonly BaseMessage[]) {
+  const repairs = messages.map((message) => marksOfStored(message).find(({ code }) => REPAIRS.has(code)));
+  const index = repairs.findLastIndex((mark) => mark !== undefined);
+  const mark = repairs[index];
+  return mark === undefined ? null : { mark, position: index + 1 };
+}
+
 /** Anyone can write to a state, so the mark can be anything. */
 const causeIn = (value: unknown): string => nameIn(value) || "unknown cause";
 
@@ -430,24 +305,29 @@ function marksOfReasons(reasons: readonly InputReason[]): readonly Mark[] {
   }));
 }
 
+function marksOfFate(told: StoredMessageExplanation | undefined): readonly Mark[] {
+  if (told === undefined) return [];
+  const marks = marksOfReasons(told.reasons);
+  const isCovered = marks.some(({ code }) => code === "covered");
+  return told.fate === "left-out" && !isCovered ? [LEFT_OUT, ...marks] : marks;
+}
+
 const LEFT_OUT = mark("left-out", "left out", "warning");
 
-/** Follows the cause of a placeholder that the next run may replace. */
-export const OR_NOT_STARTED = " or not started";
-
-/** What the next run puts into the thread. */
-function markOfAddition(addition: Addition, message: BaseMessage, isGuess: boolean): Mark {
-  switch (addition) {
+/** What a message of the history is: something that the next run puts into the thread, or what its marks say. */
+function marksOf(message: BaseMessage, { added, guessed }: RowInput["next"]): readonly Mark[] {
+  const isGuess = guessed.has(message);
+  switch (added.get(message)) {
+    case undefined:
+      return marksOfStored(message);
     case "recovered":
-      return mark("will-be-recovered", "will be recovered", "good", "A run that ended early has saved it.");
-    case "closed":
-      return mark(
-        "will-be-closed",
-        `will be closed: ${causeIn(message.additional_kwargs?.[PLACEHOLDER_KEY])}${isGuess ? OR_NOT_STARTED : ""}`,
-        "warning",
-        `No tool returned a result for this call.${isGuess ? " Whether it was started cannot be read from here. The next run knows." : ""}`,
-      );
+      return [mark("will-be-recovered", "will be recovered", "good", "A run that ended early has saved it.")];
+    case "closed": {
+      const cause = `${causeIn(message.additional_kwargs?.[PLACEHOLDER_KEY])}${isGuess ? " or not started" : ""}`;
+      const text = `No tool returned a result for this call.${isGuess ? " Whether it was started cannot be read from here. The next run knows." : ""}`;
+      return [mark("will-be-closed", `will be closed: ${cause}`, "warning", text)];
+    }
     case "next-message":
-      return mark("next-message", "the next message", "neutral", "What the user will say is not known.");
+      return [mark("next-message", "the next message", "neutral", "What the user will say is not known.")];
   }
 }

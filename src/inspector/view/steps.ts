@@ -5,78 +5,46 @@ import { dialectIn } from "../../doctor/findings.js";
 import type { ThreadStep } from "../../doctor/thread-store.js";
 import { isAIMessage } from "../../history/call.js";
 import { coerceMessage } from "../../history/read-messages.js";
-import type { DialectName } from "../../providers/dialects.js";
 import { readMaker } from "../../providers/rule.js";
 import { isRecord } from "../../shared/values.js";
 
-/** What a model said at a step. */
-interface StepResponse {
-  /** The name in LangChain's `response_metadata.model_provider`; null if the response does not say. */
-  readonly provider: string | null;
-  /** The dialect of that provider. */
-  readonly dialect: DialectName | null;
-  readonly model: string | null;
-  /** Tokens that the provider counted; null if it did not say. */
-  readonly inputTokens: number | null;
-  /** Those of them that came from its prompt cache. */
-  readonly cachedTokens: number | null;
-}
-
-export interface Step {
-  readonly checkpointId: string;
-  /** The checkpoint that it continues; null if it is the first, or if that is unknown. */
-  readonly parentId: string | null;
-  /** The branch of the thread, from 1: the latest one. */
-  readonly branch: number;
-  /** LangGraph's number: -1 is the input of the first run. */
-  readonly number: number | null;
-  /** ISO 8601; null if that is unknown. */
-  readonly at: string | null;
-  readonly messages: number;
-  /** The nodes that run next. */
-  readonly next: readonly string[];
-  /** Whether the model was asked with these messages, or will be when the thread goes on. */
-  readonly asksModel: boolean;
-  readonly response: StepResponse | null;
-  readonly runId: string | null;
-  /** Whether one of its tasks failed. */
-  readonly hasFailed: boolean;
-  /** How many findings of the doctor its messages have, besides information; null if they were not judged. */
-  readonly findings: number | null;
-}
-
 /** Nodes that ask a model: ours, that of `createAgent`, that of `createReactAgent`, and usual names. */
-const MODEL_NODES: ReadonlySet<string> = new Set([
-  "model",
-  "model_request",
-  "agent",
-  "call_model",
-  "llm",
-  "chatbot",
-]);
+const MODEL_NODE = /^(?:model|model_request|agent|call_model|llm|chatbot)$/;
 
-export function stepOf(stored: ThreadStep): Step {
+export type Step = ReturnType<typeof stepOf>;
+
+/** @param findings How many findings of the doctor its messages have, besides information; null if they were not judged. */
+export function stepOf(stored: ThreadStep, findings: number | null) {
   const { checkpointId, parentId = null, createdAt = null, messages = [], next, tasks } = stored;
   const { step: number, run_id: runId } = stored.metadata;
   const response = responseOf(stored);
   return {
     checkpointId,
+    /** The checkpoint that it continues; null if it is the first, or if that is unknown. */
     parentId,
+    /** The branch of the thread, from 1: the latest one. */
     branch: 1,
+    /** LangGraph's number: -1 is the input of the first run. */
     number: typeof number === "number" ? number : null,
+    /** ISO 8601; null if that is unknown. */
     at: createdAt,
     messages: messages.length,
+    /** The nodes that run next. */
     next,
-    asksModel: response !== undefined || asksModelNext(stored),
+    asksModel: asksModel(stored),
     response: response === undefined ? null : readResponse(response),
     runId: typeof runId === "string" ? runId : null,
     hasFailed: tasks.some(({ error }) => error !== undefined),
-    findings: null,
+    findings,
   };
 }
 
+/** Whether the model was asked with these messages, or will be when the thread goes on. */
+export const asksModel = (stored: ThreadStep): boolean =>
+  asksModelNext(stored) || responseOf(stored) !== undefined;
+
 export const asksModelNext = ({ next }: Pick<ThreadStep, "next">): boolean =>
-  next.some((node) => MODEL_NODES.has(node));
+  next.some((node) => MODEL_NODE.test(node));
 
 /** The same steps with their branches. @param steps The latest first. */
 export function withBranches(steps: readonly Step[]): readonly Step[] {
@@ -95,21 +63,26 @@ export function withBranches(steps: readonly Step[]): readonly Step[] {
 
 function responseOf({ tasks }: ThreadStep): AIMessage | undefined {
   return tasks
-    .filter(({ node }) => MODEL_NODES.has(node))
+    .filter(({ node }) => MODEL_NODE.test(node))
     .flatMap(({ result }) => (isRecord(result) ? [result["messages"] ?? []].flat() : []))
     .flatMap((value) => coerceMessage(value) ?? [])
     .find(isAIMessage);
 }
 
-function readResponse(response: AIMessage): StepResponse {
-  const { provider, model } = readMaker(response);
+/** What a model said of itself; null for what it did not say. */
+function readResponse(response: AIMessage) {
+  const { provider = null, model = null } = readMaker(response);
   const usage: unknown = response.usage_metadata;
   const details = isRecord(usage) ? usage["input_token_details"] : undefined;
   return {
-    provider: provider ?? null,
+    /** The name in LangChain's `response_metadata.model_provider`. */
+    provider,
+    /** The dialect of that provider. */
     dialect: dialectIn([response]) ?? null,
-    model: model ?? null,
+    model,
+    /** Tokens that the provider counted. */
     inputTokens: countIn(usage, "input_tokens"),
+    /** Those of them that came from its prompt cache. */
     cachedTokens: countIn(details, "cache_read"),
   };
 }

@@ -7,23 +7,7 @@ import { AUDIENCE, ISSUER, type UsersServer } from "./users-server.js";
 
 export type User = "ann@example.com" | "bob" | "limited";
 
-export interface ServedUsers {
-  readonly shared: UsersServer;
-  client(user: User): Client;
-  /** The client of a user with a token of the issuer. */
-  tokenClient(user: string): Promise<Client>;
-  /** What the server has printed. */
-  output(): Promise<string>;
-  /** Sends a request with a key, or with other headers. Returns the status and the body as a text. */
-  send(
-    who: User | Record<string, string>,
-    method: string,
-    path: string,
-    body?: unknown,
-  ): Promise<{ readonly status: number; readonly text: string }>;
-}
-
-export function serveUsers(): ServedUsers {
+export function serveUsers() {
   let known: UsersServer | undefined;
   const get = () => {
     if (known === undefined) throw new Error("The server runs only while tests do.");
@@ -39,9 +23,10 @@ export function serveUsers(): ServedUsers {
     get shared() {
       return get();
     },
-    client: (user) =>
+    client: (user: User) =>
       new Client({ apiUrl: get().url, apiKey: keyOf(user), callerOptions: { maxRetries: 0 } }),
-    tokenClient: async (user) => {
+    /** The client of a user with a token of the issuer. */
+    tokenClient: async (user: string) => {
       const key = await importPKCS8(get().issuerKey, "RS256");
       const token = await new SignJWT({ iss: ISSUER, aud: AUDIENCE, sub: user })
         .setProtectedHeader({ alg: "RS256", kid: "1" })
@@ -50,8 +35,10 @@ export function serveUsers(): ServedUsers {
       const defaultHeaders = { authorization: `Bearer ${token}` };
       return new Client({ apiUrl: get().url, apiKey: null, defaultHeaders });
     },
+    /** What the server has printed. */
     output: async () => await (await fetch(`${inject("usersServer")}/output`)).text(),
-    send: async (who, method, path, body) => {
+    /** Sends a request with a key, or with other headers. Returns the status and the body as a text. */
+    send: async (who: User | Record<string, string>, method: string, path: string, body?: unknown) => {
       const headers = typeof who === "string" ? { "x-api-key": keyOf(who) } : who;
       const response = await fetch(`${get().url}${path}`, {
         method,

@@ -1,11 +1,14 @@
 import { describe, expect, it } from "vitest";
 import {
+  allowedTools,
   approvalNames,
   createToolNames,
   type LoadedTools,
   legalName,
   prefixedName,
 } from "../../../server/mcp/create-mcp-tools.js";
+import { createDeployTools } from "../../../server/tools/create-tools.js";
+import { createProbe } from "../../support/probe-tools.js";
 import { acting } from "../../support/steering.js";
 
 const LEGAL = /^[a-zA-Z_][a-zA-Z0-9_-]{0,63}$/;
@@ -81,5 +84,49 @@ describe("approvalNames", () => {
       "a__search",
       "calculator",
     ]);
+  });
+});
+
+describe("ALLOWED_TOOLS", () => {
+  const own = createDeployTools();
+  const nothing: LoadedTools = { tools: [], events: [] };
+  const [remote] = [createProbe().fast];
+  const connected: LoadedTools = {
+    tools: [{ tool: remote, names: ["fast", "far__fast"] }],
+    events: [],
+  };
+  const missing: LoadedTools = {
+    tools: [],
+    events: [{ type: "mcp-server-failed", server: "far", reason: "it is down" }],
+  };
+  const namesOf = (...given: Parameters<typeof allowedTools>) =>
+    allowedTools(...given).map(({ name }) => name);
+
+  it("leaves all tools if it is not set", () => {
+    expect(namesOf(undefined, own, connected)).toEqual([...own.map(({ name }) => name), "fast"]);
+  });
+
+  it("leaves the tools that it names, in any order", () => {
+    expect(namesOf(["search_notes", "calculator"], own, nothing)).toEqual(["calculator", "search_notes"]);
+  });
+
+  it("names a tool of an MCP server with or without the name of the server", () => {
+    for (const name of ["fast", "far__fast"]) expect(namesOf([name], own, connected)).toEqual(["fast"]);
+  });
+
+  it.each([
+    [nothing, "Calcolator", / Did you mean `calculator`\?$/],
+    [
+      nothing,
+      "shell",
+      /^Expected `ALLOWED_TOOLS` to be names of tools of this server \(calculator, .*\), got `"shell"`\.$/,
+    ],
+    [connected, "far_fast", / Did you mean `far__fast`\?$/],
+  ])("refuses a name that no tool has: %#", (loaded, name, says) => {
+    expect(() => allowedTools(["calculator", name], own, loaded)).toThrow(says);
+  });
+
+  it("waits for a server that may have the tool", () => {
+    expect(namesOf(["calculator", "fast"], own, missing)).toEqual(["calculator"]);
   });
 });

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { findCalls } from "../../../server/offline/questions.js";
+import { findSteps } from "../../../src/offline/literal-calls.js";
 
 const BUILT_IN = ["calculator", "current_time", "weather", "save_note", "search_notes"];
 const tools = new Set([...BUILT_IN, "slow_lookup", "get-price"]);
@@ -83,6 +84,10 @@ describe("findCalls", () => {
     ],
     ["list my notes and what time is it", ["search_notes ", "current_time"]],
     ["记住：我喜欢茶，东京现在几点？", ["save_note 我喜欢茶", "current_time Asia/Tokyo"]],
+    [
+      "What's the weather in Paris, what time is it in Tokyo, what is 1+1, and remember that I like tea?",
+      ["weather Paris", "current_time Asia/Tokyo", "calculator 1+1", "save_note I like tea"],
+    ],
   ])("finds every wish of: %s", (text, calls) => {
     const found = findCalls(text, tools).map(({ name, args }) => [name, ...Object.values(args)].join(" "));
     expect(found).toEqual(calls);
@@ -160,17 +165,6 @@ describe("findCalls", () => {
     expect(findCalls(text, tools)).toEqual([]);
   });
 
-  it("makes several calls in the order of the text", () => {
-    const text =
-      "What's the weather in Paris, what time is it in Tokyo, what is 1+1, and remember that I like tea?";
-    expect(findCalls(text, tools).map((call) => call.name)).toEqual([
-      "weather",
-      "current_time",
-      "calculator",
-      "save_note",
-    ]);
-  });
-
   it("asks only for tools that are bound", () => {
     const text = "What is 12*(3+4), and what time is it in Tokyo?";
     expect(findCalls(text, new Set(["current_time"]))).toEqual([
@@ -198,5 +192,27 @@ describe("findCalls", () => {
     ["call calculator", [["calculator", {}]]],
   ])("calls a tool by its name: %s", (text, calls) => {
     expect(findCalls(text, tools)).toEqual(calls.map(([name, args]) => ({ name, args })));
+  });
+});
+
+describe("findSteps", () => {
+  const known = new Set(["calculator", "save_note", "look"]);
+
+  it.each<[text: string, steps: string[][]]>([
+    ["hello", []],
+    ["calculate 6*7", [["calculator"]]],
+    ["calculate 6*7 then save a note: the answer is 42", [["calculator"], ["save_note"]]],
+    ["call look and call look, then call look and then call look", [["look", "look"], ["look"], ["look"]]],
+    ["计算 6*7，然后记住：答案是42", [["calculator"], ["save_note"]]],
+    ["hi then calculate 6*7 then goodbye", [["calculator"]]],
+    ['call look {"text": "first then call look"}', [["look"]]],
+  ])("reads the steps of: %s", (text, steps) => {
+    expect(findSteps(text, known, findCalls).map((step) => step.map((call) => call.name))).toEqual(steps);
+  });
+
+  it('adds a "then" without a call to the step before it', () => {
+    expect(findSteps("save a note: first boil then cool", known, findCalls)).toEqual([
+      [{ name: "save_note", args: { text: "first boil then cool" } }],
+    ]);
   });
 });

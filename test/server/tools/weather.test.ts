@@ -99,9 +99,9 @@ it("stops when the caller aborts", async () => {
   await expect(weather.invoke({ city: "Paris" }, { signal: controller.signal })).rejects.toThrow(/abort/i);
 });
 
-it("uses the caller's fetch", async () => {
-  const bodies = [{ results: [{ ...PARIS, country: undefined }] }, { current: CURRENT }];
-  const weather = createWeatherTool({ fetch: async () => Response.json(bodies.shift()) });
+it("names a city without its country, if the service knows none", async () => {
+  const places = { results: [{ ...PARIS, country: undefined }] };
+  const { weather } = await serveWeather({ places, forecast: { current: CURRENT } });
   expect(await weather.invoke({ city: "Paris" })).toBe("Paris: slight rain, 12.3 °C, wind 14 km/h");
 });
 

@@ -1,0 +1,131 @@
+/** The request of a step: with which options it is made, and how it differs from the one before. */
+
+import type { BaseMessage } from "@langchain/core/messages";
+import { dialectIn } from "../../doctor/findings.js";
+import { checkToolCallsToKeep, type ToolCallsToKeep } from "../../history/cut.js";
+import { withoutMarks } from "../../history/marks.js";
+import type { DialectName } from "../../providers/dialects.js";
+import { explainInput } from "../../providers/input/explain-input.js";
+import type { ModelInputOptions } from "../../providers/input/to-model-input.js";
+import { safely, toJson } from "../../shared/json.js";
+import type { Step } from "./steps.js";
+
+/** With which settings a graph asks its model. A run can have others in its `context`. */
+export interface RequestSettings
+  extends Pick<ModelInputOptions, "maxToolCallsFromHistory" | "maxTokens" | "modelId"> {
+  readonly systemPrompt?: string | undefined;
+  readonly dialect: DialectName;
+}
+
+/** The request of a step. */
+export interface ModelRequest {
+  readonly step: Step | undefined;
+  /** With the messages that the next run adds, if the step is the latest. */
+  readonly history: readonly BaseMessage[];
+  readonly form: RequestForm;
+}
+
+/** With which options the input is made, and where the dialect comes from. */
+export interface RequestForm {
+  readonly options: ModelInputOptions & { readonly dialect: DialectName };
+  readonly origin: "chosen" | "response" | "thread" | "server" | "unknown";
+}
+
+/**
+ * The reader's choice comes first, then what the step tells, then what the thread and the server tell.
+ *
+ * @param settings Undefined for a thread of a graph whose settings are not known.
+ * @param context Of the step's run.
+ */
+export function formOf(
+  messages: readonly BaseMessage[],
+  step: Step | undefined,
+  chosen: { readonly dialect: DialectName | undefined; readonly maxTokens: number | undefined },
+  settings: RequestSettings | undefined,
+  context: Readonly<Record<string, unknown>> = {},
+): RequestForm {
+  const { systemPrompt, maxToolCallsFromHistory } = context;
+  const [dialect, origin] = dialectFor(messages, step, chosen.dialect, settings);
+  const isOwn = origin !== "chosen" || dialect === settings?.dialect;
+  return {
+    origin,
+    options: {
+      dialect,
+      systemPrompt: typeof systemPrompt === "string" ? systemPrompt : settings?.systemPrompt,
+      maxToolCallsFromHistory: isToolCallsToKeep(maxToolCallsFromHistory)
+        ? maxToolCallsFromHistory
+        : settings?.maxToolCallsFromHistory,
+      maxTokens: chosen.maxTokens ?? settings?.maxTokens,
+      modelId: isOwn ? (step?.response?.model ?? settings?.modelId) : undefined,
+    },
+  };
+}
+
+/** The context of another graph can have anything under this name. */
+function isToolCallsToKeep(value: unknown): value is ToolCallsToKeep {
+  return safely(() => checkToolCallsToKeep(value as ToolCallsToKeep) !== undefined, false);
+}
+
+function dialectFor(
+  messages: readonly BaseMessage[],
+  step: Step | undefined,
+  chosen: DialectName | undefined,
+  settings: RequestSettings | undefined,
+): readonly [DialectName, RequestForm["origin"]] {
+  if (chosen !== undefined) return [chosen, "chosen"];
+  const made = step?.response?.dialect;
+  if (made != null) return [made, "response"];
+  if (settings !== undefined) return [settings.dialect, "server"];
+  const known = dialectIn(messages);
+  return known === undefined ? ["strict", "unknown"] : [known, "thread"];
+}
+
+/*
+ * The difference of a model input to the one before it.
+ */
+
+/** - `new`: it was not sent before. - `changed`: a message with its id was sent in another form. */
+export type Novelty = "same" | "new" | "changed";
+
+/** How many messages that are not sent any more are shown. */
+const MOST_GONE = 20;
+
+export type RequestDifference = ReturnType<typeof differenceTo>;
+
+export function differenceTo({ step, history, form }: ModelRequest, input: readonly BaseMessage[]) {
+  const before = explainInput(history, form.options).input;
+  const [forms, formsBefore] = [input.map(sentForm), before.map(sentForm)];
+  const [known, kept] = [new Set(formsBefore), new Set(forms)];
+  const idsOf = (messages: readonly BaseMessage[]) => new Set(messages.flatMap(({ id }) => id || []));
+  const [knownIds, keptIds] = [idsOf(before), idsOf(input)];
+  const firstNew = formsBefore.findIndex((sent, index) => sent !== forms[index]);
+  const prefix = firstNew === -1 ? before.length : firstNew;
+  const novelty = input.map(({ id = "" }, index): Novelty => {
+    if (known.has(forms[index] ?? "")) return "same";
+    return knownIds.has(id) ? "changed" : "new";
+  });
+  const gone = before
+    .map((message, index) => ({ message, position: index + 1 }))
+    .filter(({ message: { id = "" } }, index) => !kept.has(formsBefore[index] ?? "") && !keptIds.has(id));
+  const count = (wanted: Novelty) => novelty.filter((one) => one === wanted).length;
+  return {
+    to: step,
+    /** Of each message of the input. */
+    novelty,
+    /** How many messages at the beginning are the same in both. */
+    prefix,
+    /** Whether the input begins with the whole input before. Then a provider's prompt cache still fits. */
+    isPrefixKept: prefix === before.length,
+    counts: { same: count("same"), new: count("new"), changed: count("changed"), gone: gone.length },
+    /** The first messages that are not sent any more, with their positions in the request before. */
+    gone: gone.slice(0, MOST_GONE),
+  };
+}
+
+/** What a client sends of a message, as a text to compare. Our marks and the message's own id are not sent. */
+function sentForm(message: BaseMessage): string {
+  const { type, content, name, additional_kwargs, tool_calls, invalid_tool_calls, tool_call_id, status } =
+    withoutMarks(message) as BaseMessage & Readonly<Record<string, unknown>>;
+  const sent = [type, content, name, tool_calls, invalid_tool_calls, tool_call_id, status, additional_kwargs];
+  return toJson(sent) ?? String(content);
+}
