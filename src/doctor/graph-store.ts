@@ -52,7 +52,7 @@ import {
   withUniqueVersions,
 } from "../threads/watch-checkpointer.js";
 import { readList } from "./examine.js";
-import { mendedBy, openTasksOf, stepTasksOf } from "./read-state.js";
+import { mendedBy, openTasksOf, stepTasksOf } from "./shown-state.js";
 import {
   type EndedRun,
   errorText,
