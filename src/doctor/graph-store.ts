@@ -108,8 +108,8 @@ export interface GraphStoreOptions {
  * }
  * ```
  */
-export function createGraphStore({ graph, checkpointer, ...options }: GraphStoreOptions): ThreadStore {
-  return storeOf(openGraph(graph, checkpointer), options);
+export function createGraphStore(options: GraphStoreOptions): ThreadStore {
+  return storeOf(openGraph(options.graph, options.checkpointer), options);
 }
 
 /** What threads are read with. */

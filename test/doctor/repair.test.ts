@@ -33,6 +33,7 @@ import {
   readThread,
   undo,
 } from "../../src/doctor.js";
+import { replaceMethods } from "../../src/threads/langgraph/replace-methods.js";
 import { strictViolations } from "../support/strict-check.js";
 import { inThread, script } from "../support/thread.js";
 
@@ -298,6 +299,23 @@ describe("a thread that must not be changed", () => {
     expect(forced).toMatchObject({ kind: "restored" });
     expect(idsOf(await listOf(place))).toEqual(["u", "a", "v", "w", "x"]);
   });
+});
+
+it("a thread that gets a message while it is written has moved, and keeps the message", async () => {
+  const saver = new MemorySaver();
+  const place = await threadWith([human("u"), ai("a", "c"), human("v")], saver);
+  const plan = await planRepair(place);
+  let reads = 0;
+  const checkpointer = replaceMethods(saver, {
+    getTuple: async (given) => {
+      const tuple = await saver.getTuple(given);
+      reads += 1;
+      if (reads === 1) await place.graph.invoke({ messages: [human("w")] }, config);
+      return tuple;
+    },
+  });
+  const outcome = await applyRepair({ ...place, checkpointer }, plan, { receipt: memoryReceipt() });
+  expect([outcome.kind, idsOf(await listOf(place))]).toEqual(["moved", ["u", "a", "v", "w"]]);
 });
 
 describe("a checkpointer that fails at any of its operations", () => {
