@@ -16,8 +16,6 @@ import { type StoredThread, withoutUndefined } from "./thread-store.js";
 
 /** A call that no tool has answered. */
 export interface OpenCall extends UnansweredCall {
-  /** The place of the call in its group. */
-  readonly place: number;
   /** The result that its tool returned, found beside the state; undefined if there is none. */
   readonly recovered: ToolMessage | undefined;
   /** A result that somebody wrote in place of the real one. Only a recovered result replaces it. */

@@ -45,7 +45,7 @@ import {
 import { historyIn, isAddedBetweenRuns, isForked, walkLeftovers } from "../threads/leftovers.js";
 import { checkpointsOf, isBeforeModel, viewForRun } from "../threads/run-saver.js";
 import { readList } from "./examine.js";
-import { mendedBy, openTasksOf, stepTasksOf } from "./read-state.js";
+import { mendedBy, openTasksOf, stepTasksOf } from "./shown-state.js";
 import { pinJson, pinMessages } from "./stored-json.js";
 import {
   type EndedRun,
@@ -102,8 +102,8 @@ export interface GraphStoreOptions {
  * }
  * ```
  */
-export function createGraphStore({ graph, checkpointer, ...options }: GraphStoreOptions): ThreadStore {
-  return storeOf(openGraph(graph, checkpointer), options);
+export function createGraphStore(options: GraphStoreOptions): ThreadStore {
+  return storeOf(openGraph(options.graph, options.checkpointer), options);
 }
 
 /** What threads are read with. */

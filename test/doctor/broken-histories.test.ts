@@ -70,7 +70,10 @@ it.each(titled(BROKEN_HISTORIES))("%s", async (title, { messages, repaired }) =>
   expect(report.outcome).toBe(SOUND.has(title) ? "sound" : "findings");
   expect(await diagnoseThread(place)).toEqual(report);
   const plan = await planRepair(place);
-  if (SOUND.has(title)) return expect(plan.kind).toBe("nothing");
+  expect(plan.kind).toBe(SOUND.has(title) ? "nothing" : "write");
+  if (plan.kind !== "write") return;
+  const takenOut = messages.flatMap(({ id = "" }) => (repaired.includes(id) ? [] : id));
+  expect(plan.unplaced.map(({ messageId }) => messageId).sort()).toEqual(takenOut.sort());
 
   const entries: ReceiptEntry[] = [];
   const receipt = { append: async (entry: ReceiptEntry) => void entries.push(entry) };
@@ -87,6 +90,15 @@ it.each(titled(BROKEN_HISTORIES))("%s", async (title, { messages, repaired }) =>
   const last = repaired.at(-1)?.replace("unrecorded", "interrupted") ?? "";
   expect(draw(messages, after.messages)).toEqual([...repaired.slice(0, -1), last]);
   expect(refusalsOf(after.messages)).toEqual([]);
+  // What was not changed has the same bytes. Calls that clients do not send are made usable.
+  const stored = new Set(JSON.parse(before).messages.map((message: unknown) => JSON.stringify(message)));
+  const changed = after.messages.filter((message) => !stored.has(JSON.stringify(message)));
+  const idsIn = (list: readonly BaseMessage[]) => list.flatMap(({ id = "" }) => id);
+  const isUnsent = (message: BaseMessage) =>
+    AIMessage.isInstance(message) && message.invalid_tool_calls?.length;
+  expect(idsIn(changed).filter((id) => idsIn(messages).includes(id))).toEqual(
+    idsIn(messages.filter(isUnsent)),
+  );
   const { messages: answered, todos } = (await graph.invoke(user("Go on."), config)) as typeof after;
   expect([answered.at(-1)?.content, todos]).toEqual(["Better now.", ["kept"]]);
 });

@@ -33,6 +33,7 @@ import {
   readThread,
   undo,
 } from "../../src/doctor.js";
+import { replaceMethods } from "../../src/threads/langgraph/replace-methods.js";
 import { strictViolations } from "../support/strict-check.js";
 import { inThread, script } from "../support/thread.js";
 
@@ -74,122 +75,43 @@ async function listOf(place: { graph: object; config: object }): Promise<unknown
 const jsonOf = (list: readonly unknown[]) => list.map((value) => JSON.stringify(value));
 const idsOf = (list: readonly unknown[]) => list.map((value) => (value as BaseMessage).id);
 
-interface Broken {
-  readonly title: string;
-  readonly messages: readonly unknown[];
-  readonly codes: readonly string[];
-  /** The ids afterwards; `*` for a placeholder. */
-  readonly after: readonly string[];
-  readonly unplaced?: readonly string[];
-  /** How many messages get usable calls. */
-  readonly changed?: number;
-}
+it("plain objects in place of messages, and a value that is none: no other value is touched, and undo restores each byte", async () => {
+  const place = await threadWith([
+    { role: "user", content: "Go.", id: "u" },
+    {
+      role: "assistant",
+      content: "",
+      id: "a",
+      tool_calls: [{ id: "c", name: "look", args: {}, type: "tool_call" }],
+      odd: { x: [1, null] },
+    },
+    { type: "nothing" },
+    { role: "user", content: "Hello?", id: "v", extra: true },
+  ]);
+  const report = await diagnoseThread(place);
+  expect(report.findings.map(({ code }) => code)).toEqual(["content/not-a-message", "pairing/dangling-call"]);
+  const before = jsonOf(await listOf(place));
+  const plan = await planRepair(place);
+  expect(plan).toMatchObject({ unplaced: [{ messageId: null }] });
+  const receipt = memoryReceipt();
+  expect(await applyRepair(place, plan, { receipt })).toMatchObject({ kind: "repaired" });
+  const { values, next } = await place.graph.getState(config);
+  expect({ counter: values.counter, next }).toEqual({ counter: 7, next: [] });
+  const [first, second, _, last] = before;
+  expect(jsonOf(await listOf(place))).toEqual([
+    first,
+    second,
+    expect.stringContaining('"tool_call_id":"c"'),
+    last,
+  ]);
+  expect(await planRepair(place)).toMatchObject({ kind: "nothing" });
 
-const BROKEN: readonly Broken[] = [
-  {
-    title: "a cancelled run",
-    messages: [human("u"), ai("a", "c"), human("v")],
-    codes: ["pairing/dangling-call"],
-    after: ["u", "a", "*", "v"],
-  },
-  {
-    title: "two results of one call",
-    messages: [human("u"), ai("a", "c"), result("c"), result("c", "again")],
-    codes: ["pairing/duplicate-result"],
-    after: ["u", "a", "r-c"],
-    unplaced: ["again"],
-  },
-  {
-    title: "a cut between a call and its result",
-    messages: [result("gone"), human("u"), new AIMessage({ id: "a", content: "Yes." })],
-    codes: ["pairing/orphan-result"],
-    after: ["u", "a"],
-    unplaced: ["r-gone"],
-  },
-  {
-    title: "a message inside the pair",
-    messages: [human("u"), ai("a", "c"), human("v"), result("c")],
-    codes: ["pairing/misplaced-result"],
-    after: ["u", "a", "r-c", "v"],
-  },
-  {
-    title: "an id that is used again, and the second call has no result",
-    messages: [human("u"), ai("a", "c"), result("c"), ai("b", "c"), human("v")],
-    codes: ["pairing/dangling-call", "pairing/reused-id"],
-    after: ["u", "a", "r-c", "b", "*", "v"],
-  },
-  {
-    title: "only one of two parallel calls has a result",
-    messages: [human("u"), ai("a", "c", "d"), result("d"), new AIMessage({ id: "b", content: "Done." })],
-    codes: ["pairing/dangling-call"],
-    after: ["u", "a", "*", "r-d", "b"],
-  },
-  {
-    title: "a response whose arguments were cut off",
-    messages: [
-      human("u"),
-      new AIMessage({
-        id: "a",
-        content: "",
-        invalid_tool_calls: [{ id: "c", name: "look", args: '{"a": ', error: "cut" }],
-      }),
-      human("v"),
-    ],
-    codes: ["pairing/dangling-call"],
-    after: ["u", "a", "*", "v"],
-    changed: 1,
-  },
-  {
-    title: "plain objects in place of messages, and a value that is none",
-    messages: [
-      { role: "user", content: "Go.", id: "u" },
-      {
-        role: "assistant",
-        content: "",
-        id: "a",
-        tool_calls: [{ id: "c", name: "look", args: {}, type: "tool_call" }],
-        odd: { x: [1, null] },
-      },
-      { type: "nothing" },
-      { role: "user", content: "Hello?", id: "v", extra: true },
-    ],
-    codes: ["content/not-a-message", "pairing/dangling-call"],
-    after: ["u", "a", "*", "v"],
-  },
-];
-
-describe.each(BROKEN)("$title", ({ messages, codes, after, unplaced = [], changed = 0 }) => {
-  it("is found, mended without touching anything else, and restored to the byte", async () => {
-    const place = await threadWith(messages);
-    const report = await diagnoseThread(place);
-    expect(report.findings.map(({ code }) => code).sort()).toEqual([...codes].sort());
-    expect(JSON.stringify(report)).not.toMatch(/secret/);
-    const before = jsonOf(await listOf(place));
-    const plan = await planRepair(place);
-    expect(plan.kind === "write" && plan.unplaced.map(({ messageId }) => messageId)).toEqual(
-      messages.some((value) => (value as { type: string }).type === "nothing") ? [null] : [...unplaced],
-    );
-    const receipt = memoryReceipt();
-    expect(await applyRepair(place, plan, { receipt })).toMatchObject({ kind: "repaired" });
-    const { values, next } = await place.graph.getState(config);
-    expect({ counter: values.counter, next }).toEqual({ counter: 7, next: [] });
-    const list = await listOf(place);
-    expect(idsOf(list).map((id, index) => (after[index] === "*" ? "*" : id))).toEqual([...after]);
-    expect(strictViolations(list.filter((value) => "_getType" in (value as object)) as never)).toEqual(
-      messages.some((value) => "role" in (value as object)) ? expect.anything() : [],
-    );
-    // What was not changed has the same bytes.
-    const kept = jsonOf(list).filter((json) => before.includes(json));
-    expect(kept.length).toBe(after.filter((id) => id !== "*").length - changed);
-    expect(await planRepair(place)).toMatchObject({ kind: "nothing" });
-
-    const outcomes = await all(undo(createGraphStore({ graph: place.graph }), receipt.entries));
-    expect(outcomes.map(({ kind }) => kind)).toEqual(["restored"]);
+  const store = createGraphStore({ graph: place.graph });
+  for (const kind of ["restored", "unchanged"]) {
+    expect(await all(undo(store, receipt.entries))).toMatchObject([{ kind }]);
     expect(jsonOf(await listOf(place))).toEqual(before);
     expect((await diagnoseThread(place)).findings).toEqual(report.findings);
-    const again = await all(undo(createGraphStore({ graph: place.graph }), receipt.entries));
-    expect(again.map(({ kind }) => kind)).toEqual(["unchanged"]);
-  });
+  }
 });
 
 async function all<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
@@ -377,6 +299,23 @@ describe("a thread that must not be changed", () => {
     expect(forced).toMatchObject({ kind: "restored" });
     expect(idsOf(await listOf(place))).toEqual(["u", "a", "v", "w", "x"]);
   });
+});
+
+it("a thread that gets a message while it is written has moved, and keeps the message", async () => {
+  const saver = new MemorySaver();
+  const place = await threadWith([human("u"), ai("a", "c"), human("v")], saver);
+  const plan = await planRepair(place);
+  let reads = 0;
+  const checkpointer = replaceMethods(saver, {
+    getTuple: async (given) => {
+      const tuple = await saver.getTuple(given);
+      reads += 1;
+      if (reads === 1) await place.graph.invoke({ messages: [human("w")] }, config);
+      return tuple;
+    },
+  });
+  const outcome = await applyRepair({ ...place, checkpointer }, plan, { receipt: memoryReceipt() });
+  expect([outcome.kind, idsOf(await listOf(place))]).toEqual(["moved", ["u", "a", "v", "w"]]);
 });
 
 describe("a checkpointer that fails at any of its operations", () => {

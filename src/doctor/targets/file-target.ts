@@ -5,7 +5,7 @@ import { basename, resolve } from "node:path";
 import type { OptionValues } from "commander";
 import { parseJson } from "../../shared/json.js";
 import { isRecord } from "../../shared/values.js";
-import { readState, type ShownState } from "../read-state.js";
+import { type ShownState, threadOfState } from "../shown-state.js";
 import { type StoredThread, selectThreads, type ThreadStore } from "../thread-store.js";
 import { type OpenContext, optionOf, reasonOf, type Target, UsageError } from "./target.js";
 
@@ -96,7 +96,7 @@ function toThread(value: unknown, fallback: string): StoredThread | undefined {
   const values = isRecord(state["values"]) ? state["values"] : {};
   const shown: ShownState = { ...state, values: { ...values, messages } };
   const isSnapshot = Array.isArray(state["tasks"]);
-  const thread = readState(fallback, shown, isSnapshot ? [shown] : []);
+  const thread = threadOfState(fallback, shown, isSnapshot ? [shown] : []);
   const { configurable } = Object(state["config"]);
   const places = [state, shown.checkpoint, configurable, shown.metadata].map(Object);
   const isText = (id: unknown) => typeof id === "string";

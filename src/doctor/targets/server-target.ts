@@ -14,13 +14,13 @@ import { isRecord, recordsIn } from "../../shared/values.js";
 import { readArchive } from "../../threads/archive.js";
 import {
   mendedBy,
-  messagesOf,
-  readState,
+  messagesInState,
   resultsIn,
   type ShownState,
   stepTasksOf,
+  threadOfState,
   waitsForHuman,
-} from "../read-state.js";
+} from "../shown-state.js";
 import {
   type FoundThread,
   type ListedThread,
@@ -186,13 +186,13 @@ export function threadsOfClient(
     read: async ({ threadId }, bounds) => {
       try {
         const thread = await findThread(threads, threadId);
-        const read = await readThread(threads, threadId, thread, hide, bounds);
+        const read = await readServedThread(threads, threadId, thread, hide, bounds);
         return { ...read, mendedBy: await mendedByGraph(thread?.metadata?.["graph_id"]) };
       } catch (error) {
         throw Object.assign(new Error(hide(reasonOf(error))), { status: statusCodeOf(error) });
       }
     },
-    write: ({ threadId }, write) => writeThread(threads, threadId, write, hide),
+    write: ({ threadId }, write) => writeServedThread(threads, threadId, write, hide),
     close: async () => {},
   };
 }
@@ -258,7 +258,7 @@ const STATE_FIELDS: ThreadStateSelectField[] = [
 const GONE = { kind: "unreadable", reason: "The server does not have the thread any more (404)." } as const;
 
 /** @param thread Undefined: it is gone. */
-async function readThread(
+async function readServedThread(
   threads: Threads,
   threadId: string,
   thread: Thread | undefined,
@@ -273,7 +273,7 @@ async function readThread(
   if (status === "busy") return { ...unread, content: { kind: "none" } };
   const read = (state: ShownState, history: readonly ShownState[]): StoredThread => ({
     ...unread,
-    ...readState(threadId, state, history),
+    ...threadOfState(threadId, state, history),
     ...(!waitsForHuman(state) && { status }),
   });
   const readHistory = (limit: number) => threads.getHistory(threadId, { limit, select: STATE_FIELDS });
@@ -281,7 +281,7 @@ async function readThread(
     const state = await threads.getState(threadId, undefined, { select: STATE_FIELDS });
     if (earlierMessages === 0 || !mayLackResults(state)) return read(state, []);
     // Each state has the whole history. The latest one and the one before tell what the last run left.
-    const states = Math.floor(earlierMessages / (messagesOf(state).length + 1));
+    const states = Math.floor(earlierMessages / (messagesInState(state).length + 1));
     // Without it there are fewer results to recover, and nothing else changes.
     const history = await readHistory(Math.min(STATES_TO_READ, Math.max(2, states))).catch(() => []);
     return read(state, history);
@@ -308,7 +308,7 @@ async function readThread(
 
 /** Whether the history may have results that the state does not have. */
 function mayLackResults(state: ShownState): boolean {
-  const messages = messagesOf(state);
+  const messages = messagesInState(state);
   const { dangling, pending } = unansweredCalls(messages);
   const isStopped = (state.next ?? []).length > 0 && !waitsForHuman(state);
   return (
@@ -342,7 +342,7 @@ function toStep(state: ThreadState<unknown>): ThreadStep[] {
 const REMOVE_ALL = "__remove_all__";
 
 /** See `ThreadStore.write`. */
-async function writeThread(
+async function writeServedThread(
   threads: Threads,
   threadId: string,
   { expectedCheckpointId, messages, asNode }: ThreadWrite,

@@ -15,7 +15,7 @@ type ShownTask = Partial<ThreadState["tasks"][number]>;
  *
  * @param history This state and those before it, the latest first.
  */
-export function readState(
+export function threadOfState(
   threadId: string,
   state: ShownState,
   history: readonly ShownState[] = [state],
@@ -42,10 +42,10 @@ export function openTasksOf({
   next,
 }: {
   readonly tasks?: unknown;
-  readonly next?: readonly string[] | undefined;
+  readonly next?: unknown;
 }): OpenTask[] {
   return tasksIn(tasks)
-    .filter(({ name = "", result }) => result == null && next?.includes(name) !== false)
+    .filter(({ name, result }) => result == null && (!Array.isArray(next) || next.includes(name)))
     .map(({ id = "", name = "", interrupts, ...task }) => ({
       id,
       node: name,
@@ -74,7 +74,7 @@ export function resultsIn({ tasks }: ShownState): readonly Record<string, unknow
   return recordsIn(tasksIn(tasks).map(({ result }) => result));
 }
 
-export function messagesOf({ values }: ShownState) {
+export function messagesInState({ values }: ShownState) {
   const messages: unknown = Object(values)["messages"];
   return Array.isArray(messages) ? messages.flatMap((value) => coerceMessage(value) ?? []) : [];
 }
@@ -92,13 +92,13 @@ function endedRunsOf(history: readonly ShownState[]): EndedRun[] {
       const otherChannels = new Set(results.flatMap(Object.keys));
       otherChannels.delete("messages");
       const interrupts = tasksIn(state.tasks).flatMap((task) => recordsIn(task.interrupts));
-      const nodes = state.next ?? [];
+      const nodes = Array.isArray(state.next) ? state.next : [];
       if (written.length + otherChannels.size + interrupts.length === 0 && !endsAfterModel(nodes)) return [];
       return [
         {
           checkpointId,
           fate: index === 0 ? "pending" : "discarded",
-          history: messagesOf(state),
+          history: messagesInState(state),
           written,
           interrupts,
           nodes,
