@@ -135,6 +135,8 @@ describe("doctor", () => {
     { title: "a limit", args: ["--limit", "1"], code: 0, threads: 1 },
     { title: "a status", args: ["--status", "interrupted"], code: 0, threads: 0 },
     { title: "a thread that is missing", args: ["--thread", "1-sound", "nobody"], code: 3, threads: 1 },
+    { title: "a window", args: ["--thread", "1-sound", "--max-tokens", "5"], code: 1, threads: 1 },
+    { title: "a wide window", args: ["--thread", "1-sound", "--max-tokens", "5000"], code: 0, threads: 1 },
     { title: "since the future", args: ["--since", "2100-01-01"], code: 0, threads: 0 },
   ])("ends with $code for $title", async ({ args, code, threads }) => {
     const { folder, file } = await makeDatabase();

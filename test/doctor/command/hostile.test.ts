@@ -165,24 +165,6 @@ describe("--format json", () => {
       });
     }
   });
-
-  it("says which threads are beyond the window of the model", async () => {
-    const long = Array.from({ length: 40 }, (_, index) =>
-      index % 2 === 0
-        ? new HumanMessage({ id: `h${index}`, content: "word ".repeat(200) })
-        : new AIMessage({ id: `a${index}`, content: "word ".repeat(200) }),
-    );
-    const { folder, file } = await makeDatabase({ long, short: long.slice(0, 2) });
-    const args = ["doctor", ...target(file), "--max-tokens", "4000", "--format", "json"];
-    const { code, output } = await run(args, { folder });
-    const { threads } = JSON.parse(output);
-    expect([code, threads.length, threads[0].threadId, threads[0].findings[0].code]).toEqual([
-      1,
-      1,
-      "long",
-      "size/window",
-    ]);
-  });
 });
 
 describe("files of others", () => {
