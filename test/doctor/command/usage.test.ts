@@ -79,14 +79,12 @@ describe("a command line that cannot be run ends with 2, and says what is wrong"
   });
 
   it("does not print a password", async () => {
-    for (const address of [`postgresql://me:${SECRET}@127.0.0.1:9/x`, `postgres://${SECRET}`]) {
-      const { code, errors } = await run(["doctor", "--postgres", address]);
-      expect(code).toBe(2);
-      if (address.includes("@"))
-        expect(errors).toContain("postgresql://me:***@127.0.0.1:9/x cannot be opened");
-      else continue;
-      expect(errors).not.toContain(SECRET);
-    }
+    const address = `postgresql://me:${SECRET}@127.0.0.1:9/x`;
+    const { code, errors } = await run(["doctor", "--postgres", address]);
+    expect(code).toBe(2);
+    expect(errors).toContain("postgresql://me:***@127.0.0.1:9/x cannot be opened");
+    expect(errors).not.toContain(SECRET);
+    expect((await run(["doctor", "--postgres", `postgres://${SECRET}`])).code).toBe(2);
   });
 
   it.each([
