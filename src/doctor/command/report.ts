@@ -29,7 +29,7 @@ const MOST_FAILURES = 5;
  * @param take Contract: called for one result at a time, in the order of the threads.
  * @throws UsageError if none of the threads that were asked for is there.
  */
-export async function readThreads<Result>(
+export async function readThreads<Result extends object>(
   store: ThreadStore,
   options: Pick<Options, "concurrency"> & Partial<Options>,
   io: CommandIo,
@@ -63,14 +63,14 @@ export async function readThreads<Result>(
       read = { ...threadOfList([]), ...ref, status: "error", content };
     }
     const isMeant = status === undefined || read.status === status;
-    return { ref, result: isMeant ? { value: await work(ref, read) } : undefined };
+    return { ref, result: isMeant ? await work(ref, read) : undefined };
   });
   try {
     for await (const { ref, result } of results) {
       if (threadIds !== undefined) seen.add(ref.threadId);
       if (result === undefined) continue;
       await progress.count();
-      await take(result.value);
+      await take(result);
     }
     if (io.signal.aborted) stopped = "It was interrupted.";
   } catch (error) {
