@@ -9,7 +9,7 @@ import { type Options, timeOf } from "./options.js";
 import { wrapText } from "./text.js";
 
 /** How the reading of a target ended. */
-export interface Reading {
+interface Reading {
   /** The threads that were asked for, and are not there. */
   readonly missing: readonly string[];
   /** Why not everything was read; null if everything was. */
@@ -191,8 +191,6 @@ interface Head {
   readonly target: string;
   readonly applied?: boolean;
 }
-
-export type Report = Awaited<ReturnType<typeof startReport>>;
 
 export async function startReport(
   command: string,
