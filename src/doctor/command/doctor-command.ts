@@ -21,7 +21,7 @@ export async function runDoctor(command: Command, io: CommandIo): Promise<ExitCo
   const { concurrency, failOn, maxTokens, dialect, redact } = options;
   const store = await openTarget(options, { ...io, canWrite: false, concurrency });
   try {
-    const printed = await startReport("doctor", { target: store.target }, options, io);
+    const printer = await startReport("doctor", { target: store.target }, options, io);
     const repair = ["npx langgraph-tether repair", ...typedOptions(command, "target", io)];
     const counts = { ...NO_COUNTS };
     const broken: string[] = [];
@@ -46,7 +46,7 @@ export async function runDoctor(command: Command, io: CommandIo): Promise<ExitCo
           ({ severity, fixes }) => severity !== "info" && fixes.some(({ command }) => command !== null),
         );
         if (isBroken && broken.length <= MOST_NAMED) broken.push(threadId);
-        await printed.thread(findings, (listed) => [
+        await printer.thread(findings, (listed) => [
           { threadId, ...fields, findings: listed },
           threadText(report, listed),
         ]);
@@ -56,9 +56,9 @@ export async function runDoctor(command: Command, io: CommandIo): Promise<ExitCo
     const failing = { error: counts.errors, warning: counts.errors + counts.warnings, never: 0 }[failOn];
     // If some threads could not be read, the target is not known to be sound.
     const outcome = isPart ? "partly-read" : failing > 0 ? "findings" : "sound";
-    const unlisted = printed.unlisted();
+    const unlisted = printer.unlisted();
     const mend = [...repair, ...(broken.length > MOST_NAMED ? [] : typedThreads(broken))];
-    await printed.end(
+    await printer.end(
       { outcome, counts, unlistedFindings: unlisted, ...reading },
       notesText({ ...counts, unlisted }, reading) +
         verdictText(counts, isPart) +
