@@ -82,10 +82,6 @@ export class OfflineChatModel extends BaseChatModel<OfflineCallOptions> {
     return { ls_provider: "offline", ls_model_name: this.model, ls_model_type: "chat" };
   }
 
-  override invocationParams(options?: this["ParsedCallOptions"]): Record<string, unknown> {
-    return { model: this.model, tools: options?.tools, tool_choice: options?.tool_choice };
-  }
-
   override bindTools(
     tools: BindToolsInput[],
     kwargs: Partial<OfflineCallOptions> = {},

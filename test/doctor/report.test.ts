@@ -18,26 +18,16 @@ function stored(messages: readonly unknown[], fields: Partial<StoredThread> = {}
 }
 
 describe("a report", () => {
-  it("quotes the provider in its own words", () => {
-    const thread = stored([human("u"), calling("a", "c1"), human("v")]);
-    const says = (dialect: "openai" | "anthropic" | "gemini") =>
-      diagnoseThread(thread, { dialect }).findings.map(({ providerSays }) => providerSays);
-    expect(says("openai")).toEqual([
-      expect.stringContaining("An assistant message with 'tool_calls' must be followed by tool messages"),
-    ]);
-    expect(says("anthropic")).toEqual([
-      expect.stringContaining("`tool_use` ids were found without `tool_result` blocks immediately after: c1"),
-    ]);
-    expect(says("gemini")).toEqual([expect.stringContaining("number of function response parts is equal")]);
-  });
-
   it("quotes for each call the error about this call", () => {
     const thread = stored([human("u"), calling("a", "c1"), human("v"), calling("b", "c2"), human("w")]);
-    const { findings } = diagnoseThread(thread, { dialect: "anthropic" });
-    expect(findings.map(({ index, providerSays }) => [index, providerSays?.slice(-3)])).toEqual([
-      [1, "c1."],
-      [3, "c2."],
+    const words = "blocks immediately after:";
+    expect(diagnoseThread(thread, { dialect: "anthropic" }).findings).toMatchObject([
+      { index: 1, providerSays: expect.stringContaining(`${words} c1.`) },
+      { index: 3, providerSays: expect.stringContaining(`${words} c2.`) },
     ]);
+    expect(diagnoseThread(thread, { dialect: "gemini" }).findings[0]?.providerSays).toContain(
+      "number of function response parts is equal",
+    );
   });
 
   it.each(Object.keys(DIALECTS))(

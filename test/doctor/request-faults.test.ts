@@ -33,29 +33,15 @@ const MEETINGS: readonly (readonly [owner: AgentName, other: AgentName])[] = [
   ["react", "langchain"],
 ];
 
-const FAULTS: readonly {
-  readonly title: string;
-  readonly id: string;
-  readonly options: DiagnoseOptions;
-  readonly code: string;
-}[] = [
-  {
-    title: "an id that Anthropic refuses",
-    id: "functions.look:0",
-    options: { dialect: "anthropic" },
-    code: "content/call-id",
-  },
-  {
-    title: "an id of 83 characters, which OpenAI refuses",
-    id: `call_${"7".repeat(39)}|fc_${"7".repeat(35)}`,
-    options: { dialect: "openai" },
-    code: "content/call-id",
-  },
-  { title: "more tokens than the window", id: "c1", options: { maxTokens: 40 }, code: "size/window" },
+const LONG_ID = `call_${"7".repeat(39)}|fc_${"7".repeat(35)}`;
+const FAULTS: readonly (readonly [title: string, id: string, options: DiagnoseOptions, code: string])[] = [
+  ["an id that Anthropic refuses", "functions.look:0", { dialect: "anthropic" }, "content/call-id"],
+  ["an id of 83 characters, which OpenAI refuses", LONG_ID, { dialect: "openai" }, "content/call-id"],
+  ["more tokens than the window", "c1", { maxTokens: 40 }, "size/window"],
 ];
 
 describe("a thread that the request mends", () => {
-  it.each(FAULTS)("with $title is found, and not written", async ({ id, options, code }) => {
+  it.each(FAULTS)("with %s is found, and not written", async (_, id, options, code) => {
     const saver = new MemorySaver();
     const driver = driveLocally("langchain", saver)("1");
     for (let turn = 0; turn < 6; turn += 1)

@@ -9,6 +9,19 @@ import { describe, expect, it } from "vitest";
 import { type OfflineCallOptions, OfflineChatModel } from "../../src/offline/offline-chat-model.js";
 import { answer, bindOffline, callNames, collect, NAMES, PARALLEL } from "../support/offline-model.js";
 
+/** The messages of a request whose batches of calls get these results, with the last response. */
+async function play(
+  request: string,
+  ...batches: [contents: string[], status?: "error"][]
+): Promise<BaseMessage[]> {
+  const messages: BaseMessage[] = [new HumanMessage(request)];
+  for (const [contents, status] of batches) {
+    const message = await bindOffline().invoke(messages);
+    messages.push(message, ...answer(message, contents, status));
+  }
+  return [...messages, await bindOffline().invoke(messages)];
+}
+
 describe("OfflineChatModel", () => {
   it("says what it is, what it can call, and how to configure a real model", async () => {
     const { text, tool_calls } = await bindOffline().invoke("Hello!");
@@ -31,13 +44,9 @@ describe("OfflineChatModel", () => {
   });
 
   it("states each result, and says which call failed", async () => {
-    const request = new HumanMessage('call look and call look {"at": 2}, then calculate 6*7');
-    const first = await bindOffline().invoke([request]);
-    const firstResults = answer(first, ["a tree", ""]);
-    const second = await bindOffline().invoke([request, first, ...firstResults]);
-    const secondResults = answer(second, ["no such expression"], "error");
-    const { text } = await bindOffline().invoke([request, first, ...firstResults, second, ...secondResults]);
-    expect(text).toBe(
+    const request = 'call look and call look {"at": 2}, then calculate 6*7';
+    const messages = await play(request, [["a tree", ""]], [["no such expression"], "error"]);
+    expect(messages.at(-1)?.text).toBe(
       [
         "Here is what the tools returned:",
         "- look returned: a tree",
@@ -48,32 +57,21 @@ describe("OfflineChatModel", () => {
   });
 
   it("states a single result in one sentence", async () => {
-    const request = new HumanMessage("calculate 6*7");
-    const call = await bindOffline().invoke([request]);
-    const { text, response_metadata } = await bindOffline().invoke([request, call, ...answer(call, ["42"])]);
-    expect(text).toBe("6*7 = 42");
-    expect(response_metadata).toMatchObject({ finish_reason: "stop" });
+    const messages = await play("calculate 6*7", [["42"]]);
+    expect(messages.at(-1)).toMatchObject({ text: "6*7 = 42", response_metadata: { finish_reason: "stop" } });
   });
 
   it("makes the steps of a request one after the other", async () => {
-    const messages: BaseMessage[] = [
-      new HumanMessage("calculate 6*7 then save a note: the answer is 42 then call look then call look"),
-    ];
-    const rounds: string[][] = [];
-    for (let round = 0; round < 5; round += 1) {
-      const message = await bindOffline().invoke(messages);
-      rounds.push(callNames(message));
-      messages.push(message, ...answer(message, ["42"]));
-    }
+    const request = "calculate 6*7 then save a note: the answer is 42 then call look then call look";
+    const messages = await play(request, [["42"]], [["42"]], [["42"]], [["42"]]);
+    const rounds = messages.filter(AIMessage.isInstance).map(callNames);
     expect(rounds).toEqual([["calculator"], ["save_note"], ["look"], ["look"], []]);
   });
 
   it("states the results of earlier turns when asked what the tools returned", async () => {
     const question = new HumanMessage("What did the tools return?");
     expect((await bindOffline().invoke([question])).text).toContain("offline model");
-    const request = new HumanMessage("calculate 6*7");
-    const call = await bindOffline().invoke([request]);
-    const history = [request, call, ...answer(call, ["42"]), new AIMessage("6*7 = 42"), question];
+    const history = [...(await play("calculate 6*7", [["42"]])), question];
     const { text, tool_calls } = await bindOffline().invoke(history);
     expect({ text, tool_calls }).toEqual({ text: "6*7 = 42", tool_calls: [] });
   });

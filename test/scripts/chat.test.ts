@@ -19,11 +19,10 @@ beforeAll(async () => {
   };
 });
 
-afterAll(() => {
+afterAll(async () => {
   for (const { child } of scripts) child.kill("SIGKILL");
+  await weather?.close();
 });
-
-afterAll(() => weather?.close());
 
 function chat(...args: string[]): RunningScript {
   const script = runScript("chat.ts", args, env);
@@ -161,26 +160,24 @@ describe.concurrent("npm run chat", () => {
 });
 
 describe("readChatOptions", () => {
-  it.each<{ args: string[]; options: ChatOptions }>([
-    { args: [], options: { kind: "chat", url: undefined, threadId: undefined } },
-    { args: ["-h"], options: { kind: "help" } },
-    {
-      args: ["--url", "http://127.0.0.1:2024", "--thread=t1"],
-      options: { kind: "chat", url: "http://127.0.0.1:2024", threadId: "t1" },
-    },
-  ])("reads $args", ({ args, options }) => {
+  const url = "http://127.0.0.1:2024";
+  it.each<[args: string[], options: ChatOptions]>([
+    [[], { kind: "chat", url: undefined, threadId: undefined }],
+    [["-h"], { kind: "help" }],
+    [["--url", url, "--thread=t1"], { kind: "chat", url, threadId: "t1" }],
+  ])("reads %j", (args, options) => {
     expect(readChatOptions(args)).toEqual(options);
   });
 
-  it.each<{ args: string[]; message: string }>([
-    { args: ["hello"], message: "Unexpected argument 'hello'." },
-    { args: ["--url"], message: "Option '--url <value>' argument missing." },
-    { args: ["--url", "here"], message: "Expected `--url` to be an http(s) URL, got `here`." },
-    {
-      args: ["--thread", "t1"],
-      message: "`--thread` needs `--url`: a server that the chat starts itself has no threads yet.",
-    },
-  ])("refuses $args", ({ args, message }) => {
+  it.each<[args: string[], message: string]>([
+    [["hello"], "Unexpected argument 'hello'."],
+    [["--url"], "Option '--url <value>' argument missing."],
+    [["--url", "here"], "Expected `--url` to be an http(s) URL, got `here`."],
+    [
+      ["--thread", "t1"],
+      "`--thread` needs `--url`: a server that the chat starts itself has no threads yet.",
+    ],
+  ])("refuses %j", (args, message) => {
     expect(() => readChatOptions(args)).toThrow(new UsageError(message));
   });
 });

@@ -1,10 +1,5 @@
 import { describe, expect, it } from "vitest";
-import {
-  type Question,
-  questionLines,
-  readDecision,
-  type TypedDecision,
-} from "../../scripts/chat/approval.js";
+import { type Question, questionLines, readDecision } from "../../scripts/chat/approval.js";
 import { readCommand, type TypedCommand } from "../../scripts/chat/command.js";
 import { approvalRequest } from "../../src/agent/approval-request.js";
 import { ANY_DECISION, type ApprovalRule } from "../../src/agent/approval-rules.js";
@@ -37,24 +32,17 @@ describe("readDecision", () => {
     id: "i1",
     request: approvalRequest([pay], undefined, () => rule),
   });
-  const question = questionOf(ANY_DECISION);
-  const mistake = (message: string): TypedDecision => ({ kind: "mistake", message });
-
-  it.each<[line: string, typed: TypedDecision]>([
-    [
-      "/approve but less",
-      mistake("/approve takes no text. Use /edit to change the call, or /reject to say why not."),
-    ],
-  ])("reads %s", (line, typed) => {
-    expect(readDecision(readCommand(line) ?? { name: "", words: "" }, question)).toEqual(typed);
+  it("takes no text with an approval", () => {
+    const typed = readDecision({ name: "approve", words: "but less" }, questionOf(ANY_DECISION));
+    const message = "/approve takes no text. Use /edit to change the call, or /reject to say why not.";
+    expect(typed).toEqual({ kind: "mistake", message });
   });
 
   it("takes only the decisions that the tool allows", () => {
     const narrow = questionOf({ ...ANY_DECISION, allowedDecisions: ["reject", "approve"] });
     expect(readDecision({ name: "approve", words: "" }, narrow).kind).toBe("decision");
-    expect(readDecision({ name: "edit", words: "{}" }, narrow)).toEqual(
-      mistake("This call takes only /approve or /reject."),
-    );
+    const message = "This call takes only /approve or /reject.";
+    expect(readDecision({ name: "edit", words: "{}" }, narrow)).toEqual({ kind: "mistake", message });
     expect(questionLines(narrow).at(-1)).toBe("/approve or /reject; /help explains them");
   });
 });

@@ -3,7 +3,7 @@
 import type { Command } from "commander";
 import type { DialectName } from "../../providers/dialects.js";
 import { type Pair, safeAddress } from "../targets/target.js";
-import type { ThreadSelection, ThreadStatus } from "../thread-store.js";
+import type { ThreadStatus } from "../thread-store.js";
 import type { CommandIo } from "./command-io.js";
 import { quoted } from "./text.js";
 
@@ -40,19 +40,6 @@ export const GROUPS = {
 } as const;
 
 export type Group = keyof typeof GROUPS;
-
-export function selectionOf(
-  { thread, metadata, status, since, limit }: Partial<Options>,
-  now: number,
-): ThreadSelection {
-  return {
-    threadIds: thread && [...new Set(thread)],
-    metadata: metadata && Object.fromEntries(metadata),
-    status,
-    since: since === undefined ? undefined : new Date(timeOf(since, now)),
-    limit,
-  };
-}
 
 const UNITS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 } as const;
 

@@ -71,11 +71,7 @@ const countOf = (
     throw new InvalidArgumentError(`Expected ${expected}.`);
   });
 
-const THREAD = optionOf<readonly string[] | undefined>(
-  "--thread <ID...>",
-  "Only these threads.",
-  (id, former = []) => [...former, id],
-);
+const THREAD = new Option("--thread <ID...>", "Only these threads.");
 
 const CONCURRENCY = countOf("--concurrency <COUNT>", "How many threads are read at once.").default(4);
 

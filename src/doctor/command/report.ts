@@ -5,11 +5,11 @@ import { amount, count } from "../../shared/text.js";
 import { reasonOf, UsageError } from "../targets/target.js";
 import { type StoredThread, type ThreadRef, type ThreadStore, threadOfList } from "../thread-store.js";
 import type { CommandIo, TextOutput } from "./command-io.js";
-import { type Options, selectionOf } from "./options.js";
+import { type Options, timeOf } from "./options.js";
 import { wrapText } from "./text.js";
 
 /** How the reading of a target ended. */
-export interface Reading {
+interface Reading {
   /** The threads that were asked for, and are not there. */
   readonly missing: readonly string[];
   /** Why not everything was read; null if everything was. */
@@ -29,40 +29,48 @@ const MOST_FAILURES = 5;
  * @param take Contract: called for one result at a time, in the order of the threads.
  * @throws UsageError if none of the threads that were asked for is there.
  */
-export async function readThreads<Result>(
+export async function readThreads<Result extends object>(
   store: ThreadStore,
   options: Pick<Options, "concurrency"> & Partial<Options>,
   io: CommandIo,
   work: (ref: ThreadRef, thread: StoredThread) => Result | Promise<Result>,
   take: (result: Result) => Promise<void>,
 ): Promise<Reading> {
-  const selection = selectionOf(options, io.now());
-  const progress = startProgress(io, options.quiet);
+  const { thread, metadata, status, since, limit, concurrency, quiet } = options;
+  const threadIds = thread && [...new Set(thread)];
+  const threads = store.threads({
+    threadIds,
+    metadata: metadata && Object.fromEntries(metadata),
+    status,
+    since: since === undefined ? undefined : new Date(timeOf(since, io.now())),
+    limit,
+  });
+  const progress = startProgress(io, quiet);
   const seen = new Set<string>();
   let failures = 0;
   let stopped: string | null = null;
-  const results = mapInOrder(store.threads(selection), options.concurrency, io.signal, async (ref) => {
+  const results = mapInOrder(threads, concurrency, io.signal, async (ref) => {
     // SQLite answers at once, so without this no signal would be noticed before the end.
     await setImmediate();
-    let thread: StoredThread;
+    let read: StoredThread;
     try {
-      thread = await store.read(ref);
+      read = await store.read(ref);
       failures = 0;
     } catch (error) {
       failures += 1;
       if (failures >= MOST_FAILURES) throw error;
       const content = { kind: "unreadable", reason: reasonOf(error) } as const;
-      thread = { ...threadOfList([]), ...ref, status: "error", content };
+      read = { ...threadOfList([]), ...ref, status: "error", content };
     }
-    const isMeant = selection.status === undefined || thread.status === selection.status;
-    return { ref, result: isMeant ? { value: await work(ref, thread) } : undefined };
+    const isMeant = status === undefined || read.status === status;
+    return { ref, result: isMeant ? await work(ref, read) : undefined };
   });
   try {
     for await (const { ref, result } of results) {
-      if (selection.threadIds !== undefined) seen.add(ref.threadId);
+      if (threadIds !== undefined) seen.add(ref.threadId);
       if (result === undefined) continue;
       await progress.count();
-      await take(result.value);
+      await take(result);
     }
     if (io.signal.aborted) stopped = "It was interrupted.";
   } catch (error) {
@@ -71,7 +79,7 @@ export async function readThreads<Result>(
   } finally {
     await progress.end();
   }
-  const missing = stopped === null ? (selection.threadIds ?? []).filter((id) => !seen.has(id)) : [];
+  const missing = stopped === null ? (threadIds ?? []).filter((id) => !seen.has(id)) : [];
   if (missing.length > 0 && seen.size === 0)
     throw new UsageError(`${store.target} has no thread ${missing.join(" and no thread ")}.`);
   return { missing, stopped };
@@ -183,8 +191,6 @@ interface Head {
   readonly target: string;
   readonly applied?: boolean;
 }
-
-export type Report = Awaited<ReturnType<typeof startReport>>;
 
 export async function startReport(
   command: string,

@@ -25,22 +25,19 @@ export async function runCommandLine(args: readonly string[], given: CommandIo):
     return await runCommand(args, io);
   } catch (error) {
     await reportAsJson(args, error, io);
-    if (UsageError.isInstance(error) || isSettingError(error)) {
-      await io.errors.write(`${printable(reasonOf(error))}\n`);
-      return EXIT.usage;
-    }
     if (isOfCommander(error)) return EXIT.usage;
-    const stack = typeof Object(error).stack === "string" ? Object(error).stack : reasonOf(error);
-    await io.errors.write(
-      `This is a fault of langgraph-tether, not of your threads. Please report the lines below, with the command and its options.\n${printable(stack)}\n`,
-    );
-    return EXIT.ownFault;
+    const isOfOperator = UsageError.isInstance(error) || isSettingError(error);
+    const text = isOfOperator ? reasonOf(error) : `${FAULT}\n${Object(error).stack ?? reasonOf(error)}`;
+    await io.errors.write(`${printable(text)}\n`);
+    return isOfOperator ? EXIT.usage : EXIT.ownFault;
   } finally {
     if (countServers() > serversBefore)
       await io.errors.write(`The file of your graph has started a server in this process. ${ONLY_GRAPH}\n`);
   }
 }
 
+const FAULT =
+  "This is a fault of langgraph-tether, not of your threads. Please report the lines below, with the command and its options.";
 export const ONLY_GRAPH = "Name a file with --graph that only exports the graph.";
 
 /** How many servers listen in this process. */
@@ -73,14 +70,10 @@ async function runCommand(args: readonly string[], io: CommandIo): Promise<ExitC
   const errors: string[] = [];
   let code: ExitCode = EXIT.sound;
   const { version } = JSON.parse(await readFile(PACKAGE, "utf8"));
-  const texts = {
-    writeOut: (text: string) => void output.push(text),
-    writeErr: (text: string) => void errors.push(text),
-  };
-  const end = (ended: ExitCode): void => {
-    code = ended;
-  };
-  const program = createProgram(version, io, end, texts);
+  const program = createProgram(version, io, (ended) => (code = ended), {
+    writeOut: (text) => output.push(text),
+    writeErr: (text) => errors.push(text),
+  });
   try {
     await program.parseAsync(args, { from: "user" });
   } catch (error) {

@@ -18,44 +18,49 @@ export async function runUndo(command: Command, io: CommandIo): Promise<ExitCode
   const { yes = false, force, asNode } = options;
   const [path = ""] = command.args;
   if (!yes && !io.canAsk) throw new UsageError("Nobody can be asked here, so undo needs --yes.");
-  const { entries, damaged } = await readEntries(path, io);
+  const { entries, damaged } = await readReceiptLines(resolve(io.folder, path)).catch((error: unknown) => {
+    if (TetherError.isInstance(error)) throw new UsageError(`The file ${path} is not a receipt of repair.`);
+    const isMissing = Object(error).code === "ENOENT";
+    throw new UsageError(
+      isMissing ? `There is no file ${path}.` : `The receipt ${path} cannot be read: ${reasonOf(error)}`,
+    );
+  });
   const intents = entries.filter((entry) => entry.kind === "intent");
   const threadIds = options.thread ?? [...new Set(intents.map(({ threadId }) => threadId))];
   const unknown = threadIds.filter((id) => intents.every(({ threadId }) => threadId !== id));
   if (unknown.length > 0)
     throw new UsageError(`The receipt ${path} has no thread ${unknown.join(" and no thread ")}.`);
+  const warn = (text: string) => io.errors.write(printable(`${text}\n`));
   if (damaged.length > 0)
-    await io.errors.write(
-      printable(
-        `The receipt ${path} is damaged: ${amount(damaged.length, "line")} cannot be read (${damaged.slice(0, 5).join(", ")}${damaged.length > 5 ? ", …" : ""}). Threads that only they name are not restored.\n`,
-      ),
+    await warn(
+      `The receipt ${path} is damaged: ${amount(damaged.length, "line")} cannot be read (${damaged.slice(0, 5).join(", ")}${damaged.length > 5 ? ", …" : ""}). Threads that only they name are not restored.`,
     );
   const [first] = intents;
   if (first === undefined) {
     await io.output.write("The receipt has no repairs.\n");
     return EXIT.sound;
   }
-  const place = { ...options, ...placeOf(command, first.target) };
-  const store = await openTarget(place, { ...io, canWrite: true, concurrency: 1 });
+  const isNamed = TARGETS.some(({ option }) => command.getOptionValue(option.attributeName()) !== undefined);
+  const place = isNamed ? {} : optionsForReceipt(first.target);
+  // A receipt names its target without secrets, so a database with a password has to be named again.
+  if (place === undefined)
+    throw new UsageError(`Name the target of the receipt, which is ${first.target}: see undo --help.`);
+  const store = await openTarget({ ...options, ...place }, { ...io, canWrite: true, concurrency: 1 });
   try {
     const other = intents.find(({ target }) => target !== store.target);
     if (other !== undefined)
-      await io.errors.write(
-        printable(`The receipt was written for ${other.target}, and this is ${store.target}.\n`),
-      );
+      await warn(`The receipt was written for ${other.target}, and this is ${store.target}.`);
     const report = await startReport("undo", store, { format: "text" }, io);
     const question = `Restore ${amount(threadIds.length, "thread")} of ${store.target}?`;
     if (!yes && !(await askToWrite(question, io))) return EXIT.findings;
-    let restored = 0;
-    let left = 0;
+    const kinds: UndoOutcome["kind"][] = [];
     for await (const outcome of undo(store, entries, { threadIds, force, asNode })) {
-      if (outcome.kind === "restored") restored += 1;
-      else if (outcome.kind !== "unchanged") left += 1;
-      const name = printableLine(outcome.threadId);
-      const text = wrapText(describe(outcome), "      ");
-      await report.thread([outcome], () => [outcome, `  ${MARKS[outcome.kind]} ${name}\n${text}\n`]);
+      kinds.push(outcome.kind);
+      await report.thread([outcome], () => [outcome, undoneText(outcome)]);
       if (io.signal.aborted) break;
     }
+    const restored = kinds.filter((kind) => kind === "restored").length;
+    const left = kinds.filter((kind) => kind !== "restored" && kind !== "unchanged").length;
     const stopped = io.signal.aborted ? " It was interrupted: run it again." : "";
     const rest = left === 0 ? "" : ` ${amount(left, "thread was", "threads were")} not.`;
     await report.end({}, `  ${amount(restored, "thread was", "threads were")} restored.${rest}${stopped}\n`);
@@ -65,37 +70,15 @@ export async function runUndo(command: Command, io: CommandIo): Promise<ExitCode
   }
 }
 
-async function readEntries(path: string, { folder }: CommandIo): ReturnType<typeof readReceiptLines> {
-  try {
-    return await readReceiptLines(resolve(folder, path));
-  } catch (error) {
-    if (Object(error).code === "ENOENT") throw new UsageError(`There is no file ${path}.`);
-    if (TetherError.isInstance(error)) throw new UsageError(`The file ${path} is not a receipt of repair.`);
-    throw new UsageError(`The receipt ${path} cannot be read: ${reasonOf(error)}`);
-  }
-}
-
-/** A receipt names its target without secrets, so a database with a password has to be named again. */
-function placeOf(command: Command, target: string): object {
-  const isNamed = TARGETS.some(({ option }) => command.getOptionValue(option.attributeName()) !== undefined);
-  const named = isNamed ? {} : optionsForReceipt(target);
-  if (named !== undefined) return named;
-  throw new UsageError(`Name the target of the receipt, which is ${target}: see undo --help.`);
-}
-
 const MARKS = { restored: "✓", unchanged: "·", moved: "!", skipped: "!", failed: "✗" } as const;
+const TEXTS = { restored: "restored", unchanged: "has the messages of before already" } as const;
 
-function describe(outcome: UndoOutcome): string {
-  switch (outcome.kind) {
-    case "restored":
-      return "restored";
-    case "unchanged":
-      return "has the messages of before already";
-    case "moved":
-      return outcome.description.replace("`force`", "--force");
-    case "skipped":
-      return outcome.description;
-    case "failed":
-      return `failed: ${outcome.error}`;
-  }
+function undoneText(outcome: UndoOutcome): string {
+  const text =
+    outcome.kind === "failed"
+      ? `failed: ${outcome.error}`
+      : "description" in outcome
+        ? outcome.description.replace("`force`", "--force")
+        : TEXTS[outcome.kind];
+  return `  ${MARKS[outcome.kind]} ${printableLine(outcome.threadId)}\n${wrapText(text, "      ")}\n`;
 }

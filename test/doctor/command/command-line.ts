@@ -25,11 +25,10 @@ export interface Ran {
   readonly errors: string;
 }
 
+type Given = Partial<CommandIo> & { readonly isTerminal?: boolean };
+
 /** Runs a command line to its end. By default nobody can be asked, and no output is a terminal. */
-export async function run(
-  args: readonly string[],
-  given: Partial<CommandIo> & { readonly isTerminal?: boolean } = {},
-): Promise<Ran> {
+export async function run(args: readonly string[], given: Given = {}): Promise<Ran> {
   const texts = { output: "", errors: "" };
   const { isTerminal = false, ...io } = given;
   const collect = (name: keyof typeof texts) => ({
@@ -94,14 +93,21 @@ export async function writeThreads(
     );
 }
 
-export async function makeDatabase(
-  threads = THREADS,
-): Promise<{ readonly folder: string; readonly file: string }> {
+/** An SQLite file in a folder of its own, and a way to run commands over it. */
+export async function makeDatabase(threads = THREADS) {
   const folder = makeFolder();
-  const saver = SqliteSaver.fromConnString(join(folder, "threads.db"));
+  const path = join(folder, "threads.db");
+  const saver = SqliteSaver.fromConnString(path);
   await writeThreads(saver, threads);
   saver.db.close();
-  return { folder, file: "threads.db" };
+  const over = (args: readonly string[], given: Given = {}) =>
+    run([...args, "--sqlite", "threads.db", "--graph", GRAPH], { folder, ...given });
+  /** With what it prints as JSON. */
+  const jsonOver = async (args: readonly string[], given: Given = {}) => {
+    const { code, output } = await over([...args, "--format", "json"], given);
+    return { code, output, ...JSON.parse(output) };
+  };
+  return { folder, path, over, jsonOver };
 }
 
 /** The statement of docs/production.md that begins with these words. */

@@ -1,17 +1,15 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { SqliteSaver } from "@langchain/langgraph-checkpoint-sqlite";
 import { describe, expect, it } from "vitest";
-import { documentedSql, GRAPH, makeDatabase, makeFolder, onOneLine, run } from "./command-line.js";
+import { documentedSql, GRAPH, makeDatabase, onOneLine, run } from "./command-line.js";
 
-const target = (file: string) => ["--sqlite", file, "--graph", GRAPH];
 const hashOf = (path: string) => createHash("sha256").update(readFileSync(path)).digest("hex");
 
 describe("doctor", () => {
   it("finds the broken threads of an SQLite file, and prints the command that mends them", async () => {
-    const { folder, file } = await makeDatabase();
-    const { code, output, errors } = await run(["doctor", ...target(file)], { folder });
+    const { over } = await makeDatabase();
+    const { code, output, errors } = await over(["doctor"]);
     expect(code).toBe(1);
     expect(errors).toBe("");
     expect(onOneLine(output)).toBe(`tether doctor · sqlite:threads.db
@@ -34,26 +32,19 @@ describe("doctor", () => {
   });
 
   it("prints the same bytes twice, at any concurrency, and changes no byte of the file", async () => {
-    const { folder, file } = await makeDatabase();
-    const before = hashOf(join(folder, file));
-    const outputs = [];
+    const { path, over } = await makeDatabase();
+    const before = hashOf(path);
+    const outputs = new Set<string>();
     for (const concurrency of ["1", "4", "32"])
       for (const format of ["text", "json"])
-        outputs.push(
-          (
-            await run(["doctor", ...target(file), "--format", format, "--concurrency", concurrency], {
-              folder,
-            })
-          ).output,
-        );
-    expect(new Set(outputs).size).toBe(2);
-    expect(hashOf(join(folder, file))).toBe(before);
+        outputs.add((await over(["doctor", "--format", format, "--concurrency", concurrency])).output);
+    expect(outputs.size).toBe(2);
+    expect(hashOf(path)).toBe(before);
   });
 
   it("prints JSON of a fixed shape, without any text of messages", async () => {
-    const { folder, file } = await makeDatabase();
-    const args = ["doctor", ...target(file), "--thread", "2-dangling", "--format", "json"];
-    const { code, output } = await run(args, { folder });
+    const { over } = await makeDatabase();
+    const { code, output } = await over(["doctor", "--thread", "2-dangling", "--format", "json"]);
     expect(code).toBe(1);
     expect(output).not.toContain("fish");
     expect(JSON.parse(output.replaceAll(GRAPH, "GRAPH"))).toEqual({
@@ -110,8 +101,8 @@ describe("doctor", () => {
   });
 
   it("prints one line for each thread with findings as ndjson, between a start and a summary", async () => {
-    const { folder, file } = await makeDatabase();
-    const { output } = await run(["doctor", ...target(file), "--format", "ndjson"], { folder });
+    const { over } = await makeDatabase();
+    const { output } = await over(["doctor", "--format", "ndjson"]);
     const lines = output
       .trimEnd()
       .split("\n")
@@ -135,50 +126,49 @@ describe("doctor", () => {
     { title: "a limit", args: ["--limit", "1"], code: 0, threads: 1 },
     { title: "a status", args: ["--status", "interrupted"], code: 0, threads: 0 },
     { title: "a thread that is missing", args: ["--thread", "1-sound", "nobody"], code: 3, threads: 1 },
+    { title: "a window", args: ["--thread", "1-sound", "--max-tokens", "5"], code: 1, threads: 1 },
+    { title: "a wide window", args: ["--thread", "1-sound", "--max-tokens", "5000"], code: 0, threads: 1 },
     { title: "since the future", args: ["--since", "2100-01-01"], code: 0, threads: 0 },
   ])("ends with $code for $title", async ({ args, code, threads }) => {
-    const { folder, file } = await makeDatabase();
-    const ran = await run(["doctor", ...target(file), ...args, "--format", "json"], { folder });
+    const { over } = await makeDatabase();
+    const ran = await over(["doctor", ...args, "--format", "json"]);
     expect([ran.code, JSON.parse(ran.output).counts.threads]).toEqual([code, threads]);
   });
 
   it("counts all findings and lists some, and shows the beginning of messages on demand", async () => {
-    const { folder, file } = await makeDatabase();
-    const args = ["doctor", ...target(file), "--format", "json", "--no-redact", "--max-findings", "1"];
-    const { output } = await run([...args, "--dialect", "strict"], { folder });
-    const { threads, unlistedFindings, counts } = JSON.parse(output);
+    const { over, jsonOver } = await makeDatabase();
+    const args = ["doctor", "--no-redact", "--max-findings", "1", "--dialect", "strict"];
+    const { threads, unlistedFindings, counts } = await jsonOver(args);
     expect(threads.flatMap(({ findings }: { findings: object[] }) => findings)).toHaveLength(1);
     expect(unlistedFindings + 1).toBe(counts.errors + counts.warnings + counts.infos);
-    const text = await run(["doctor", ...target(file), "--no-redact", "--thread", "3-orphan"], { folder });
+    const text = await over(["doctor", "--no-redact", "--thread", "3-orphan"]);
     expect(text.output).toContain("result-c9: 18 degrees");
   });
 
   it("shows its progress on a terminal only, and not with --quiet", async () => {
-    const { folder, file } = await makeDatabase();
+    const { over } = await makeDatabase();
     let time = 0;
     const now = () => (time += 1000);
-    const shown = await run(["doctor", ...target(file)], { folder, isTerminal: true, now });
+    const shown = await over(["doctor"], { isTerminal: true, now });
     expect(shown.errors).toMatch(/4 threads · \d+ s · \d+ threads\/s\n$/);
-    const quiet = await run(["doctor", ...target(file), "--quiet"], { folder, isTerminal: true, now });
+    const quiet = await over(["doctor", "--quiet"], { isTerminal: true, now });
     expect(quiet.errors).toBe("");
   });
 
   it("stops when it is interrupted, and does not call the rest sound", async () => {
-    const { folder, file } = await makeDatabase();
+    const { jsonOver } = await makeDatabase();
     const interrupted = new AbortController();
     const errors = { isTerminal: true, write: async () => interrupted.abort() };
     let time = 0;
     const now = () => (time += 1000);
-    const args = ["doctor", ...target(file), "--concurrency", "1", "--format", "json"];
-    const { code, output } = await run(args, { folder, errors, signal: interrupted.signal, now });
-    expect(code).toBe(3);
-    const { stopped, counts } = JSON.parse(output);
-    expect([stopped, counts.threads < 4]).toEqual(["It was interrupted.", true]);
+    const given = { errors, signal: interrupted.signal, now };
+    const { code, stopped, counts } = await jsonOver(["doctor", "--concurrency", "1"], given);
+    expect([code, stopped, counts.threads < 4]).toEqual([3, "It was interrupted.", true]);
   });
 
   it("has no word on sizes: docs/production.md asks an SQLite file for them", async () => {
-    const { folder, file } = await makeDatabase();
-    const saver = SqliteSaver.fromConnString(join(folder, file));
+    const { path } = await makeDatabase();
+    const saver = SqliteSaver.fromConnString(path);
     const rows = saver.db.prepare(documentedSql("select thread_id, count(*)")).all();
     saver.db.close();
     expect(rows).toHaveLength(4);
@@ -186,7 +176,6 @@ describe("doctor", () => {
   });
 
   it("reads a file: a list, a state, and lines of both", async () => {
-    const folder = makeFolder();
     const broken = [
       { role: "user", content: "The weather?" },
       { role: "assistant", content: "", tool_calls: [{ id: "c1", name: "weather", args: {} }] },
@@ -198,7 +187,7 @@ describe("doctor", () => {
       config: { configurable: { thread_id: "t1" } },
     };
     const readInput = async () => `${JSON.stringify(broken)}\n${JSON.stringify(state)}\n`;
-    const { code, output } = await run(["doctor", "--file", "-", "--format", "json"], { folder, readInput });
+    const { code, output } = await run(["doctor", "--file", "-", "--format", "json"], { readInput });
     expect(code).toBe(1);
     expect(JSON.parse(output)).toMatchObject({
       counts: { threads: 2, sound: 1, errors: 1 },

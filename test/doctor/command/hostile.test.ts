@@ -7,10 +7,10 @@ import { AIMessage, HumanMessage } from "@langchain/core/messages";
 import { Annotation, MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
 import { SqliteSaver } from "@langchain/langgraph-checkpoint-sqlite";
 import { describe, expect, it } from "vitest";
+import type { ThreadReport } from "../../../src/doctor.js";
 import { expectWarnings, OLD_PACKAGES } from "../../support/expect-warnings.js";
 import { GRAPH, makeDatabase, makeFolder, onOneLine, run, THREADS } from "./command-line.js";
 
-const target = (file: string) => ["--sqlite", file, "--graph", GRAPH];
 const broken = (name = "weather") => [
   new HumanMessage({ id: "h1", content: "Hello" }),
   new AIMessage({ id: "a1", content: "", tool_calls: [{ id: "c1", name, args: {} }] }),
@@ -28,8 +28,7 @@ function otherAgent(node: string, key: string, checkpointer: SqliteSaver) {
 
 describe("a database of several agents", () => {
   it("is repaired with the graph of each thread only, so that no thread loses a value", async () => {
-    const { folder, file } = await makeDatabase();
-    const path = join(folder, file);
+    const { path, over, jsonOver } = await makeDatabase();
     const saver = SqliteSaver.fromConnString(path);
     const input = { messages: broken(), files: ["plan.txt"], todos: [] };
     await otherAgent("model", "files", saver).invoke(input, { configurable: { thread_id: "5-values" } });
@@ -38,30 +37,22 @@ describe("a database of several agents", () => {
       (await saver.getTuple({ configurable: { thread_id } }))?.checkpoint;
     const before = [await stored("5-values"), await stored("6-nodes")];
 
-    const found = await run(["doctor", ...target(file), "--format", "json"], { folder });
-    const codes = JSON.parse(found.output).threads.map(
-      ({
-        threadId,
-        findings,
-      }: {
-        threadId: string;
-        findings: { code: string; fixes: { command: unknown }[] }[];
-      }) => [
-        threadId,
-        findings.map(({ code }) => code),
-        findings.some(({ fixes }) => fixes.some(({ command }) => command !== null)),
-      ],
-    );
+    const { threads } = await jsonOver(["doctor"]);
+    const codes = (threads as ThreadReport[]).map(({ threadId, findings }) => [
+      threadId,
+      findings.map(({ code }) => code),
+      findings.some(({ fixes }) => fixes.some(({ command }) => command !== null)),
+    ]);
     expect(codes).toEqual([
       ["2-dangling", ["pairing/dangling-call"], true],
       ["3-orphan", ["pairing/orphan-result"], true],
       ["5-values", ["state/other-graph", "pairing/dangling-call"], false],
       ["6-nodes", ["state/other-graph", "pairing/dangling-call"], false],
     ]);
-    const { output } = await run(["doctor", ...target(file)], { folder });
+    const { output } = await over(["doctor"]);
     expect(onOneLine(output)).toContain("--thread 2-dangling 3-orphan\n");
 
-    const applied = await run(["repair", ...target(file), "--apply", "--yes"], { folder });
+    const applied = await over(["repair", "--apply", "--yes"]);
     expect(applied.code).toBe(1);
     expect(applied.output).toContain("2 threads were repaired. 2 threads need no repair.");
     expect(applied.output).toContain("2 threads belong to another graph, and were not changed.");
@@ -83,7 +74,7 @@ describe("ids and names with control characters", () => {
   const threads = Object.fromEntries(ids.map((id) => [id, broken("look\u001b[2J")]));
 
   it("are never printed as they are, and JSON keeps them", async () => {
-    const { folder, file } = await makeDatabase(threads);
+    const { over } = await makeDatabase(threads);
     const texts: string[] = [];
     for (const args of [
       ["doctor"],
@@ -93,16 +84,13 @@ describe("ids and names with control characters", () => {
       ["doctor", "--thread", "no\u001b[31m"],
       ["repair", "--apply", "--yes", "--receipt", "it's new.jsonl"],
     ]) {
-      const { output, errors } = await run([...args, ...target(file)], { folder });
+      const { output, errors } = await over(args);
       texts.push(output, errors);
-      if (args.includes("json"))
-        expect(
-          JSON.parse(output)
-            .threads.map(({ threadId }: { threadId: string }) => threadId)
-            .sort(),
-        ).toEqual([...ids].sort());
+      if (!args.includes("json")) continue;
+      const printed: ThreadReport[] = JSON.parse(output).threads;
+      expect(printed.map(({ threadId }) => threadId).sort()).toEqual([...ids].sort());
     }
-    const undone = await run(["undo", "it's new.jsonl", ...target(file), "--yes"], { folder });
+    const undone = await over(["undo", "it's new.jsonl", "--yes"]);
     const all = [...texts, undone.output, undone.errors].join("");
     expect(undone.code).toBe(0);
     expect(all.match(/[^\P{Cc}\n]|[\u202a-\u202e]/gu)).toBeNull();
@@ -111,8 +99,8 @@ describe("ids and names with control characters", () => {
   });
 
   it("stay whole in the commands that are printed", async () => {
-    const { folder, file } = await makeDatabase(threads);
-    const { output } = await run(["doctor", ...target(file)], { folder });
+    const { folder, over } = await makeDatabase(threads);
+    const { output } = await over(["doctor"]);
     const command = output
       .slice(output.indexOf("npx langgraph-tether"))
       .replace("npx langgraph-tether", "args");
@@ -131,27 +119,27 @@ describe("ids and names with control characters", () => {
 
 describe("a row that is not JSON any more", () => {
   it("is not quoted, and does not stop the doctor", async () => {
-    const { folder, file } = await makeDatabase();
-    const saver = SqliteSaver.fromConnString(join(folder, file));
+    const { path, jsonOver } = await makeDatabase();
+    const saver = SqliteSaver.fromConnString(path);
     saver.db
       .prepare("UPDATE checkpoints SET checkpoint = ? WHERE thread_id = ?")
       .run("fish and chips", "2-dangling");
     saver.db.close();
-    const found = await run(["doctor", ...target(file), "--format", "json"], { folder });
-    expect([found.code, JSON.parse(found.output).counts]).toMatchObject([3, { threads: 4, unreadable: 1 }]);
-    expect(found.output).not.toContain("fish");
+    const { code, counts, output } = await jsonOver(["doctor"]);
+    expect([code, counts]).toMatchObject([3, { threads: 4, unreadable: 1 }]);
+    expect(output).not.toContain("fish");
   });
 });
 
 describe("--format json", () => {
   it("is JSON also if nothing could be read", async () => {
-    const { folder, file } = await makeDatabase();
+    const { folder, path } = await makeDatabase();
     for (const [args, expected] of [
       [["doctor", "--sqlite", "none.db"], "There is no file none.db."],
       [["repair", "--file", "none.json"], "There is no file none.json."],
       [["explain", "none.json"], "There is no file none.json."],
       [["docter"], "unknown command 'docter'"],
-      [["doctor", ...target(file), "--thread", "nobody"], "has no thread nobody"],
+      [["doctor", "--sqlite", path, "--graph", GRAPH, "--thread", "nobody"], "has no thread nobody"],
     ] as const) {
       const { code, output } = await run([...args, "--format", "json"], { folder });
       expect([code, JSON.parse(output)]).toEqual([
@@ -164,24 +152,6 @@ describe("--format json", () => {
         outcome: "failed",
       });
     }
-  });
-
-  it("says which threads are beyond the window of the model", async () => {
-    const long = Array.from({ length: 40 }, (_, index) =>
-      index % 2 === 0
-        ? new HumanMessage({ id: `h${index}`, content: "word ".repeat(200) })
-        : new AIMessage({ id: `a${index}`, content: "word ".repeat(200) }),
-    );
-    const { folder, file } = await makeDatabase({ long, short: long.slice(0, 2) });
-    const args = ["doctor", ...target(file), "--max-tokens", "4000", "--format", "json"];
-    const { code, output } = await run(args, { folder });
-    const { threads } = JSON.parse(output);
-    expect([code, threads.length, threads[0].threadId, threads[0].findings[0].code]).toEqual([
-      1,
-      1,
-      "long",
-      "size/window",
-    ]);
   });
 });
 
@@ -198,15 +168,14 @@ describe("files of others", () => {
   it.skipIf(!canBeNobody).each(["delete", "wal"])(
     "are read without any right to write, with the journal mode %s (skipped if the tests cannot run as another user)",
     async (mode) => {
-      const { folder, file } = await makeDatabase();
-      const path = join(folder, file);
+      const { folder, path } = await makeDatabase();
       const saver = SqliteSaver.fromConnString(path);
       saver.db.pragma(`journal_mode = ${mode}`);
       saver.db.close();
       chmodSync(path, 0o444);
       chmodSync(folder, 0o555);
       const before = readdirSync(folder);
-      const args = ["--import", "tsx", cli, "doctor", ...target(path), "--format", "json"];
+      const args = ["--import", "tsx", cli, "doctor", "--sqlite", path, "--graph", GRAPH, "--format", "json"];
       const { status, stdout, stderr } = spawnSync(process.execPath, args, NOBODY);
       expect([status, stderr]).toEqual([1, ""]);
       expect(JSON.parse(stdout).counts).toMatchObject({ threads: 4, errors: 2, unreadable: 0 });
@@ -215,15 +184,15 @@ describe("files of others", () => {
   );
 
   it.skipIf(!canBeNobody)("are not read without the changes that only their WAL has", async () => {
-    const { folder, file } = await makeDatabase();
-    const saver = SqliteSaver.fromConnString(join(folder, file));
+    const { folder, path } = await makeDatabase();
+    const saver = SqliteSaver.fromConnString(path);
     saver.db.pragma("journal_mode = wal");
     saver.db.exec("CREATE TABLE more (x); INSERT INTO more VALUES (1)");
     const copy = makeFolder();
-    for (const name of [file, `${file}-wal`]) copyFileSync(join(folder, name), join(copy, name));
+    for (const name of ["threads.db", "threads.db-wal"]) copyFileSync(join(folder, name), join(copy, name));
     saver.db.close();
     chmodSync(copy, 0o555);
-    const args = ["--import", "tsx", cli, "doctor", ...target(join(copy, file))];
+    const args = ["--import", "tsx", cli, "doctor", "--sqlite", join(copy, "threads.db"), "--graph", GRAPH];
     const { status, stderr } = spawnSync(process.execPath, args, NOBODY);
     expect([status, stderr]).toEqual([
       2,
@@ -232,12 +201,12 @@ describe("files of others", () => {
   });
 
   it("with tables of the same names are refused with a clear word", async () => {
-    const { folder, file } = await makeDatabase({});
-    const saver = SqliteSaver.fromConnString(join(folder, file));
+    const { path, over } = await makeDatabase({});
+    const saver = SqliteSaver.fromConnString(path);
     saver.db.exec("DROP TABLE IF EXISTS checkpoints; DROP TABLE IF EXISTS writes");
     saver.db.exec("CREATE TABLE checkpoints (place TEXT); CREATE TABLE writes (word TEXT)");
     saver.db.close();
-    const { code, errors } = await run(["doctor", ...target(file)], { folder });
+    const { code, errors } = await over(["doctor"]);
     expect([code, errors]).toEqual([2, expect.stringContaining("cannot be read: no such column")]);
   });
 
@@ -283,11 +252,11 @@ describe("files of others", () => {
 
 /** Runs the program over a database, with a graph whose file does this when it is loaded. */
 async function diagnoseWith(code: string, threads = THREADS) {
-  const { folder, file } = await makeDatabase(threads);
+  const { folder, path } = await makeDatabase(threads);
   const graph = JSON.stringify(GRAPH.replace(/:graph$/, ""));
   writeFileSync(join(folder, "graph.mjs"), `${code}\nexport { graph } from ${graph};\n`);
   const cli = join(import.meta.dirname, "../../../src/cli.ts");
-  const target = ["--sqlite", join(folder, file), "--graph", `${join(folder, "graph.mjs")}:graph`];
+  const target = ["--sqlite", path, "--graph", `${join(folder, "graph.mjs")}:graph`];
   return spawnSync(process.execPath, ["--import", "tsx", cli, "doctor", ...target, "--format", "json"], {
     encoding: "utf8",
   });

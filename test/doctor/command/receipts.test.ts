@@ -4,22 +4,20 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { openReceipt, type ReceiptEntry, undo } from "../../../src/doctor.js";
-import { GRAPH, makeDatabase, makeFolder, readState, run } from "./command-line.js";
+import { makeDatabase, makeFolder, readState, run } from "./command-line.js";
 
 /** A database whose two broken threads were repaired, and the lines of the receipt. */
 async function makeRepaired() {
-  const { folder, file } = await makeDatabase();
-  const target = ["--sqlite", file, "--graph", GRAPH];
-  const args = ["repair", ...target, "--apply", "--yes", "--receipt", "r.jsonl"];
-  expect((await run(args, { folder })).code).toBe(0);
+  const { folder, path, over } = await makeDatabase();
+  expect((await over(["repair", "--apply", "--yes", "--receipt", "r.jsonl"])).code).toBe(0);
   const lines = readFileSync(join(folder, "r.jsonl"), "utf8").trimEnd().split("\n");
   const typesOf = async (id: string) => {
-    const { messages } = await readState(join(folder, file), id);
+    const { messages } = await readState(path, id);
     return messages.map(({ type }: { type: string }) => type);
   };
   const undoWith = (text: string) => {
     writeFileSync(join(folder, "r.jsonl"), text);
-    return run(["undo", "r.jsonl", ...target, "--yes"], { folder });
+    return over(["undo", "r.jsonl", "--yes"]);
   };
   return { lines, typesOf, undoWith };
 }

@@ -4,27 +4,24 @@ import { AIMessage, HumanMessage } from "@langchain/core/messages";
 import { describe, expect, it } from "vitest";
 import { GRAPH, makeDatabase, readState, run } from "./command-line.js";
 
-const target = (file: string) => ["--sqlite", file, "--graph", GRAPH];
-
 describe("repair", () => {
   it("prints the plan and writes nothing without --apply", async () => {
-    const { folder, file } = await makeDatabase();
-    const before = readFileSync(join(folder, file));
-    const { code, output } = await run(["repair", ...target(file)], { folder });
+    const { folder, path, over } = await makeDatabase();
+    const before = readFileSync(path);
+    const { code, output } = await over(["repair"]);
     expect(code).toBe(1);
     expect(output).toContain("2 threads would be repaired. 2 threads need no repair. Nothing was written.");
     expect(output).toContain("close: A result is written for the call of `weather`, which has none.");
-    expect(readFileSync(join(folder, file)).equals(before)).toBe(true);
+    expect(readFileSync(path).equals(before)).toBe(true);
     expect(readdirSync(folder).filter((name) => name.endsWith(".jsonl"))).toEqual([]);
   });
 
   it("writes with --apply, keeps the other channels, and undo restores each message", async () => {
-    const { folder, file } = await makeDatabase();
-    const path = join(folder, file);
+    const { folder, path, over } = await makeDatabase();
     const messagesOf = async (id: string) => JSON.stringify((await readState(path, id))["messages"]);
     const before = await Promise.all(["2-dangling", "3-orphan"].map(messagesOf));
 
-    const applied = await run(["repair", ...target(file), "--apply", "--yes"], { folder });
+    const applied = await over(["repair", "--apply", "--yes"]);
     expect(applied.code).toBe(0);
     expect(applied.output).toContain("2 threads were repaired. 2 threads need no repair.");
     const receipt = "tether-receipt-20260131T120000Z.jsonl";
@@ -34,10 +31,8 @@ describe("repair", () => {
       ["human", "ai", "tool", "human"],
       ["todo of 2-dangling"],
     ]);
-    expect((await run(["doctor", ...target(file)], { folder })).output).toContain("4 threads are sound.");
-    const again = await run(["repair", ...target(file), "--apply", "--yes", "--receipt", "again.jsonl"], {
-      folder,
-    });
+    expect((await over(["doctor"])).output).toContain("4 threads are sound.");
+    const again = await over(["repair", "--apply", "--yes", "--receipt", "again.jsonl"]);
     expect([again.code, existsSync(join(folder, "again.jsonl"))]).toEqual([0, false]);
 
     const undone = await run(["undo", receipt, "--graph", GRAPH, "--yes"], { folder });
@@ -48,31 +43,27 @@ describe("repair", () => {
   });
 
   it("asks on a terminal, and writes nothing unless the answer is yes", async () => {
-    const { folder, file } = await makeDatabase();
+    const { folder, over, jsonOver } = await makeDatabase();
     const questions: string[] = [];
     const answering = (answer: string) => ({
-      folder,
       canAsk: true,
       ask: async (question: string) => {
         questions.push(question);
         return answer;
       },
     });
-    const refused = await run(["repair", ...target(file), "--apply"], answering(""));
+    const refused = await over(["repair", "--apply"], answering(""));
     expect([refused.code, questions]).toEqual([1, ["Write 2 threads of sqlite:threads.db? [y/N] "]]);
     expect(refused.output).toMatch(/Nothing was written\.\n$/);
     expect(readdirSync(folder).filter((name) => name.endsWith(".jsonl"))).toEqual([]);
-    const agreed = await run(["repair", ...target(file), "--apply", "--format", "json"], answering("y"));
+    const agreed = await jsonOver(["repair", "--apply"], answering("y"));
     expect(agreed.code).toBe(0);
   });
 
   it("never overwrites a receipt", async () => {
-    const { folder, file } = await makeDatabase();
+    const { folder, over } = await makeDatabase();
     writeFileSync(join(folder, "r.jsonl"), "mine");
-    const { code, errors } = await run(
-      ["repair", ...target(file), "--apply", "--yes", "--receipt", "r.jsonl"],
-      { folder },
-    );
+    const { code, errors } = await over(["repair", "--apply", "--yes", "--receipt", "r.jsonl"]);
     expect([code, readFileSync(join(folder, "r.jsonl"), "utf8")]).toEqual([2, "mine"]);
     expect(errors).toBe(
       "The receipt r.jsonl exists already. A receipt is never overwritten: choose another name.\n",
@@ -80,9 +71,9 @@ describe("repair", () => {
   });
 
   it("prints JSON of a fixed shape, without any text of messages", async () => {
-    const { folder, file } = await makeDatabase();
-    const args = ["repair", ...target(file), "--format", "json", "--apply", "--yes", "--receipt", "r.jsonl"];
-    const { output } = await run(args, { folder });
+    const { over } = await makeDatabase();
+    const args = ["repair", "--format", "json", "--apply", "--yes", "--receipt", "r.jsonl"];
+    const { output } = await over(args);
     expect(output).not.toMatch(/fish|18 degrees/);
     expect(JSON.parse(output)).toEqual({
       schemaVersion: 1,
@@ -138,17 +129,16 @@ describe("repair", () => {
 
   it("lists some of many steps, and counts the others", async () => {
     const calls = Array.from({ length: 30 }, (_, index) => ({ id: `c${index}`, name: "look", args: {} }));
-    const { folder, file } = await makeDatabase({
+    const { over, jsonOver } = await makeDatabase({
       long: [
         new AIMessage({ id: "a", content: "", tool_calls: calls }),
         new HumanMessage({ id: "h", content: "?" }),
       ],
     });
-    const text = await run(["repair", ...target(file)], { folder });
+    const text = await over(["repair"]);
     expect(text.output.match(/close: /g)).toHaveLength(20);
     expect(text.output).toContain("… and 10 more steps\n");
-    const args = ["repair", ...target(file), "--format", "json", "--max-findings", "4"];
-    const { threads, unlistedSteps } = JSON.parse((await run(args, { folder })).output);
+    const { threads, unlistedSteps } = await jsonOver(["repair", "--max-findings", "4"]);
     expect([threads[0].steps.length, unlistedSteps]).toEqual([4, 26]);
   });
 });

@@ -79,14 +79,12 @@ describe("a command line that cannot be run ends with 2, and says what is wrong"
   });
 
   it("does not print a password", async () => {
-    for (const address of [`postgresql://me:${SECRET}@127.0.0.1:9/x`, `postgres://${SECRET}`]) {
-      const { code, errors } = await run(["doctor", "--postgres", address]);
-      expect(code).toBe(2);
-      if (address.includes("@"))
-        expect(errors).toContain("postgresql://me:***@127.0.0.1:9/x cannot be opened");
-      else continue;
-      expect(errors).not.toContain(SECRET);
-    }
+    const address = `postgresql://me:${SECRET}@127.0.0.1:9/x`;
+    const { code, errors } = await run(["doctor", "--postgres", address]);
+    expect(code).toBe(2);
+    expect(errors).toContain("postgresql://me:***@127.0.0.1:9/x cannot be opened");
+    expect(errors).not.toContain(SECRET);
+    expect((await run(["doctor", "--postgres", `postgres://${SECRET}`])).code).toBe(2);
   });
 
   it.each([
@@ -102,7 +100,7 @@ describe("a command line that cannot be run ends with 2, and says what is wrong"
   });
 
   it("names a file that is no database, one without the tables, and a graph that is not there", async () => {
-    const { folder, file } = await makeDatabase();
+    const { folder } = await makeDatabase();
     writeFileSync(join(folder, "text.db"), "This is a text of some length.");
     SqliteSaver.fromConnString(join(folder, "other.db")).db.exec("CREATE TABLE notes (text TEXT)").close();
     const graphFile = GRAPH.slice(0, -":graph".length);
@@ -110,10 +108,10 @@ describe("a command line that cannot be run ends with 2, and says what is wrong"
     for (const args of [
       ["--sqlite", "text.db"],
       ["--sqlite", "other.db"],
-      ["--sqlite", file],
-      ["--sqlite", file, "--graph", "nobody.ts:graph"],
-      ["--sqlite", file, "--graph", `${graphFile}:grap`],
-      ["--sqlite", file, "--graph", `${graphFile}:noGraph`],
+      ["--sqlite", "threads.db"],
+      ["--sqlite", "threads.db", "--graph", "nobody.ts:graph"],
+      ["--sqlite", "threads.db", "--graph", `${graphFile}:grap`],
+      ["--sqlite", "threads.db", "--graph", `${graphFile}:noGraph`],
     ]) {
       const { code, errors } = await run(["doctor", ...args], { folder });
       expect(code).toBe(2);
@@ -130,9 +128,8 @@ describe("a command line that cannot be run ends with 2, and says what is wrong"
   });
 
   it("takes the graph from langgraph.json, a function that returns one too", async () => {
-    const { folder, file } = await makeDatabase();
+    const { path } = await makeDatabase();
     const config = join(import.meta.dirname, "../../fixtures/doctor");
-    const path = join(folder, file);
     const several = await run(["doctor", "--sqlite", path], { folder: config });
     expect(several.errors).toBe(
       "langgraph.json has several graphs: assistant, factory. Choose one with --graph, such as --graph assistant.\n",
