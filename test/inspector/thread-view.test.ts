@@ -11,9 +11,9 @@ import { reportOn } from "../../src/doctor/findings.js";
 import { nextHistoryOf } from "../../src/doctor/next-history.js";
 import { type EndedRun, type StoredThread, threadOfList } from "../../src/doctor/thread-store.js";
 import { createSummary } from "../../src/history/summary.js";
-import { explainInput, type ModelInputOptions } from "../../src/index.js";
+import { explainInput } from "../../src/index.js";
 import { viewMessage } from "../../src/inspector/view/message-view.js";
-import { formOf, type RequestSettings } from "../../src/inspector/view/request.js";
+import { formOf, type RequestForm, type RequestSettings } from "../../src/inspector/view/request.js";
 import { rowsOf } from "../../src/inspector/view/rows.js";
 import { type Step, stepOf, withBranches } from "../../src/inspector/view/steps.js";
 import { type ThreadView, viewThread } from "../../src/inspector/view/thread-view.js";
@@ -21,46 +21,45 @@ import { DIALECT_NAMES } from "../../src/providers/dialects.js";
 import { buildForeign, foreignHistories } from "../support/dialect-arbitraries.js";
 import { runs } from "../support/law-runs.js";
 
-const STEP: Step = {
-  checkpointId: "c2",
-  parentId: "c1",
-  branch: 1,
-  hasFailed: false,
-  findings: null,
-  number: 2,
-  at: null,
-  messages: 0,
-  next: ["model"],
-  asksModel: true,
-  response: null,
-  runId: null,
+const STORED = { createdAt: undefined, metadata: {}, messages: undefined, next: ["model"], tasks: [] };
+const at = (checkpointId: string, parentId?: string): Step =>
+  stepOf({ ...STORED, checkpointId, ...(parentId !== undefined && { parentId }) }, null);
+const STEP = at("c2", "c1");
+
+const READING = {
+  threadId: "t",
+  graph: "agent",
+  updatedAt: undefined,
+  metadata: {},
+  mendedBy: undefined,
+  errors: [],
+  steps: [STEP],
+  step: STEP,
+  isLatest: true,
+  archived: new Map(),
+  form: { options: { dialect: "openai" as const }, origin: "chosen" as const },
+  before: undefined,
 };
-type Options = ModelInputOptions & { readonly dialect: "openai" | "anthropic" | "mistral" };
 
 function view(
   history: BaseMessage[],
-  given: Partial<Options> = {},
+  given: Partial<RequestForm["options"]> = {},
   before?: BaseMessage[],
   page?: number,
 ): ThreadView {
-  const form = { options: { dialect: "openai" as const, ...given }, origin: "chosen" as const };
-  const earlier = before && { step: { ...STEP, checkpointId: "c1", number: 1 }, history: before, form };
-  const thread = {
-    threadId: "t",
-    graph: "agent",
-    updatedAt: undefined,
-    metadata: {},
-    steps: [STEP],
-    isLatest: true,
-    mendedBy: undefined,
-    errors: [],
-    archived: new Map(),
-    moment: { kind: "asked" } as const,
-  };
-  return viewThread(
-    { ...thread, report: reportOn(threadOfList(history)), step: STEP, history, form, before: earlier },
-    { page },
-  );
+  const form = { ...READING.form, options: { ...READING.form.options, ...given } };
+  const report = reportOn(threadOfList(history));
+  const earlier = before && { step: at("c1"), history: before, form };
+  const moment = { kind: "asked" } as const;
+  return viewThread({ ...READING, report, moment, history, form, before: earlier }, { page });
+}
+
+/** The view of a thread in which nothing runs, and to which a user may write. */
+function viewNext(history: BaseMessage[], given: Partial<StoredThread> = {}): ThreadView {
+  const thread = { ...threadOfList(history), checkpointId: "c2", tellsStarts: true, ...given };
+  const { messages, ...next } = nextHistoryOf(thread);
+  const moment = { kind: "next", ...next } as const;
+  return viewThread({ ...READING, report: reportOn(thread), moment, history: messages }, {});
 }
 
 /** Each row as `stored | sent`, with the marks in brackets. */
@@ -76,33 +75,6 @@ function linesOf({ rows }: ThreadView): string[] {
     });
     return "rows" in shown ? [`(${shown.word}`, ...lines, ")"] : lines;
   });
-}
-
-/** The view of a thread in which nothing runs, and to which a user may write. */
-function viewNext(history: BaseMessage[], given: Partial<StoredThread> = {}): ThreadView {
-  const thread = { ...threadOfList(history), checkpointId: "c2", ...given };
-  const { messages, added } = nextHistoryOf(thread);
-  const form = { options: { dialect: "openai" as const }, origin: "chosen" as const };
-  return viewThread(
-    {
-      threadId: "t",
-      graph: "agent",
-      updatedAt: undefined,
-      metadata: {},
-      report: reportOn(thread),
-      mendedBy: "agent",
-      errors: [],
-      steps: [STEP],
-      step: STEP,
-      isLatest: true,
-      moment: { kind: "next", added, guessed: new Set() },
-      history: messages,
-      form,
-      archived: new Map(),
-      before: undefined,
-    },
-    {},
-  );
 }
 
 const human = (id: string, content = id) => new HumanMessage({ id, content });
@@ -356,8 +328,7 @@ describe("the next request", () => {
 
 describe("the branches of a thread", () => {
   it("are told by what each step continues", () => {
-    const at = (checkpointId: string, parentId: string | null): Step => ({ ...STEP, checkpointId, parentId });
-    const steps = withBranches([at("e", "b"), at("d", "c"), at("c", "b"), at("b", "a"), at("a", null)]);
+    const steps = withBranches([at("e", "b"), at("d", "c"), at("c", "b"), at("b", "a"), at("a")]);
     expect(steps.map(({ checkpointId, branch }) => `${checkpointId}${branch}`)).toEqual([
       "e1",
       "d2",
@@ -393,15 +364,6 @@ describe("the difference to the request before", () => {
 });
 
 describe("a step", () => {
-  const stored = {
-    checkpointId: "c1",
-    createdAt: undefined,
-    metadata: {},
-    messages: undefined,
-    next: ["tools"],
-    tasks: [],
-  };
-
   it("says whether the model was asked, who responded, and what the provider counted", () => {
     const response = {
       type: "ai",
@@ -416,9 +378,9 @@ describe("a step", () => {
     };
     const step = stepOf(
       {
-        ...stored,
+        ...STORED,
+        checkpointId: "c1",
         messages: ["a"],
-        next: ["model"],
         tasks: [{ node: "model", result: { messages: [response] } }],
         metadata: { step: 3, run_id: "r" },
       },
@@ -434,7 +396,11 @@ describe("a step", () => {
   });
 
   it("has no response if no model was asked", () => {
-    expect(stepOf(stored, null)).toMatchObject({ asksModel: false, response: null, messages: 0 });
+    expect(stepOf({ ...STORED, checkpointId: "c1", next: ["tools"] }, null)).toMatchObject({
+      asksModel: false,
+      response: null,
+      messages: 0,
+    });
   });
 });
 

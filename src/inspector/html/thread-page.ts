@@ -243,7 +243,7 @@ function tools({ view, chosen, link }: Shown): Markup {
       ([name, value]) =>
         value !== undefined && html`<input type="hidden" name="${name}" value="${String(value)}">`,
     );
-  const { maxTokens, only, ...shownStep } = chosen;
+  const { only, ...request } = chosen;
   const ofStep = [
     ["Checkpoint", step?.checkpointId],
     ["Run", step?.runId],
@@ -255,14 +255,14 @@ function tools({ view, chosen, link }: Shown): Markup {
   }<a href="${link({ only: only ? undefined : "changes" })}">${only ? "All messages" : "Only changes"}</a></nav>
 ${
   totals.stored > page.end - page.start &&
-  html`<form action="${threadLink(threadId)}" method="get" class="jump">${hidden({ ...shownStep, maxTokens })}<label>Message<input type="number" name="at" min="1" max="${totals.stored}" required></label><button type="submit">Go</button></form>`
+  html`<form action="${threadLink(threadId)}" method="get" class="jump">${hidden(request)}<label>Message<input type="number" name="at" min="1" max="${totals.stored}" required></label><button type="submit">Go</button></form>`
 }
 <details><summary>Request and provider</summary><div class="panel">
 <form action="${threadLink(threadId)}" method="get">${hidden({ step: chosen.step, only })}
 <label>Dialect<select name="dialect"><option value="">${chosen.dialect === undefined ? `${dialect} (${ORIGINS[form.origin]})` : "of the step"}</option>${DIALECT_NAMES.map(
     (name) => html`<option value="${name}"${name === chosen.dialect && html` selected`}>${name}</option>`,
   )}</select></label>
-<label>Token limit<input type="number" name="maxTokens" min="1" step="1" size="8" value="${maxTokens ?? ""}"></label>
+<label>Token limit<input type="number" name="maxTokens" min="1" step="1" size="8" value="${chosen.maxTokens}"></label>
 <button type="submit">Show</button>
 </form>
 <dl class="facts">

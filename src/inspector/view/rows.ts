@@ -66,7 +66,7 @@ export function rowsOf(given: RowInput): readonly Row[] {
   let passed = 0;
   for (const { index, inputIndexes, reasons } of stored) {
     const [place = -1] = inputIndexes;
-    // What was moved stands on two rows. All other messages are sent in the order in which they are stored.
+    // All messages keep their order, but those that were moved or joined with an earlier one: they stand on two rows.
     const isHere = place >= passed && !reasons.some(({ code }) => code === "moved");
     if (isHere) sendAlone(place);
     rows.push(rowAt(index, isHere ? place : undefined));
