@@ -12,8 +12,8 @@ import { unansweredCalls } from "../../history/open-calls.js";
 import { coerceMessage } from "../../history/read-messages.js";
 import { isMadeUpResult, isPlaceholder } from "../../history/result.js";
 import { isRecord, recordsIn } from "../../shared/values.js";
-import { endsAfterModel } from "../../threads/close-calls.js";
 import { readArchive } from "../../threads/archive.js";
+import { endsAfterModel } from "../../threads/close-calls.js";
 import { mendedBy } from "../graph-store.js";
 import type {
   EndedRun,
