@@ -7,11 +7,7 @@ import { normalizeHistory } from "../history/reducer/normalize-history.js";
 import { interruptsOf } from "../providers/failure/langgraph-signal.js";
 import { isRecord } from "../shared/values.js";
 import { emitEvent } from "../threads/events.js";
-import {
-  withHistoryChannel,
-  withQuietChannels,
-  withValueUntilNextStep,
-} from "../threads/langgraph/channels.js";
+import { withHistoryChannel, withValueUntilNextStep } from "../threads/langgraph/channels.js";
 import { readState } from "../threads/langgraph/read-checkpoints.js";
 import { route, stepOf } from "../threads/langgraph/wrappable-graph.js";
 import { mayHaveLeftovers } from "../threads/leftovers.js";
@@ -53,8 +49,7 @@ export function buildStateGraph(plan: AgentPlan) {
     .addConditionalEdges("patch", route(routePatched), ["model", END])
     .addEdge("summarize", "model")
     .addEdge("tools", "model");
-  const quiet = withQuietChannels(drawn);
-  return plan.settings.messagesChannel === "delta" ? withHistoryChannel(quiet) : quiet;
+  return plan.settings.messagesChannel === "delta" ? withHistoryChannel(drawn) : drawn;
 }
 
 /** The type is that of a graph without a format and own keys, which are not known when the program is compiled. */

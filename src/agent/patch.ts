@@ -5,18 +5,9 @@ import { isAIMessage } from "../history/call.js";
 import { type UnansweredCall, unansweredCalls } from "../history/open-calls.js";
 import { reduceMessages } from "../history/reducer/reduce-messages.js";
 import { toJson } from "../shared/json.js";
+import { type AskedCall, causesOf, closeCalls, type Remains, recoverCalls } from "../threads/close-calls.js";
 import { type ToolTask, toolTasksOf } from "../threads/langgraph/read-checkpoints.js";
-import {
-  type AskedCall,
-  asQuietUpdate,
-  causeOfCall,
-  closeCalls,
-  findLeftovers,
-  type Remains,
-  recoverCalls,
-  recoverMessages,
-  recoverValues,
-} from "../threads/leftovers.js";
+import { asQuietUpdate, findLeftovers, recoverMessages, recoverValues } from "../threads/leftovers.js";
 import type { AgentState, AgentUpdate } from "../threads/state.js";
 import { addUsage, isUsed, NO_USAGE } from "../threads/usage.js";
 import type { ApprovalTask } from "./approval-request.js";
@@ -45,19 +36,16 @@ export function createPatchNode({ callPolicy }: AgentPlan) {
     const { dangling, pending } = unansweredCalls(history);
     const calls = [...dangling, ...pending];
     const found = recoverCalls(calls, leftovers);
-    const unstarted = new Set(leftovers.flatMap((leftover) => leftover.unstarted));
+    const causeOf = causesOf(calls, found, leftovers, history);
     const isClosed = (index: number, { call }: UnansweredCall, remains: Remains | undefined): boolean => {
       // A response that a middleware set follows the open group too.
       if (index < dangling.length || inputs.given !== undefined) return true;
       if (inputs.endsAfterInput) return remains?.kind === "question";
       return remains === undefined && !callPolicy.isHandedOver({ call });
     };
-    const causeOf = (unanswered: UnansweredCall, index: number) => {
-      const remains = found[index];
-      if (isClosed(index, unanswered, remains)) return causeOfCall(unanswered, remains, history, unstarted);
-      return undefined;
-    };
-    const closing = closeCalls(calls, found, causeOf, config).map(({ message }) => message);
+    const causeOfClosed = (unanswered: UnansweredCall, index: number) =>
+      isClosed(index, unanswered, found[index]) ? causeOf(unanswered, index) : undefined;
+    const closing = closeCalls(calls, found, causeOfClosed, config).map(({ message }) => message);
     const written = [...recovered.map(asQuietUpdate), ...closing];
     const usage = leftovers.map((leftover) => leftover.usage).reduce(addUsage, NO_USAGE);
     const update = {

@@ -10,8 +10,8 @@ import { convertMessage } from "../history/read-messages.js";
 import { callIdOf, isPlaceholder, isResult, markRecoveredResult } from "../history/result.js";
 import { DEPTH_DEMAND, isSerializedForm, storageDemand } from "../history/storable.js";
 import { isRecord, recordsIn } from "../shared/values.js";
+import { recoverCalls } from "../threads/close-calls.js";
 import { messagesAmong } from "../threads/commands.js";
-import { recoverCalls } from "../threads/leftovers.js";
 import { type StoredThread, withoutUndefined } from "./thread-store.js";
 
 /** A call that no tool has answered. */

@@ -16,8 +16,8 @@ import { convertMessage } from "../history/read-messages.js";
 import { isPlaceholder, isResult } from "../history/result.js";
 import { safely } from "../shared/json.js";
 import { hasMethods, isRecord } from "../shared/values.js";
-import { endsAfterModel } from "../threads/agent-leftovers.js";
 import { type ArchiveReader, readArchive } from "../threads/archive.js";
+import { endsAfterModel } from "../threads/close-calls.js";
 import { messagesAmong } from "../threads/commands.js";
 import { pairedMessagesDeltaReducer } from "../threads/langgraph/channels.js";
 import {

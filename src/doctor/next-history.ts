@@ -5,8 +5,8 @@ import { placeOfCall } from "../history/group.js";
 import { type UnansweredCall, unansweredCalls } from "../history/open-calls.js";
 import { reduceMessages } from "../history/reducer/reduce-messages.js";
 import { createPlaceholder, isPlaceholder, markRecoveredResult } from "../history/result.js";
-import { causesInAgent, leftoversInPlace, mayLackResponse } from "../threads/agent-leftovers.js";
-import { causeOfCall, placeMessages, recoverCalls } from "../threads/leftovers.js";
+import { causesOf, recoverCalls } from "../threads/close-calls.js";
+import { leftoversInPlace, mayLackResponse, placeMessages } from "../threads/leftovers.js";
 import { leftoversOf, readList } from "./examine.js";
 import { type StoredThread, valuesOf } from "./thread-store.js";
 
@@ -40,16 +40,14 @@ export function nextHistoryOf(thread: StoredThread, next: BaseMessage | null = n
   const { dangling, pending } = unansweredCalls(history);
   const calls = [...dangling, ...pending];
   const found = recoverCalls(calls, leftovers);
-  const unstarted = new Set(leftovers.flatMap((leftover) => leftover.unstarted));
-  const causeInAgent = isOfAgent ? causesInAgent(calls, leftovers, history) : undefined;
+  const causeOf = causesOf(calls, found, leftovers, history);
   const guessed = new Set<BaseMessage>();
   const results = calls.map((unanswered, index): [UnansweredCall, BaseMessage] => {
     const { call, group, place } = unanswered;
     const remains = found[index];
     if (remains?.kind === "result") return [unanswered, markRecoveredResult(remains.result)];
-    const cause = causeInAgent?.(unanswered) ?? causeOfCall(unanswered, remains, history, unstarted);
-    const placeholder = createPlaceholder(call, cause, placeOfCall(group, place));
-    const isGuess = causeInAgent === undefined && thread.tellsStarts !== true && next !== null;
+    const placeholder = createPlaceholder(call, causeOf(unanswered, index), placeOfCall(group, place));
+    const isGuess = !isOfAgent && thread.tellsStarts !== true && next !== null;
     if (isGuess && remains === undefined && call.kind !== "invalid") guessed.add(placeholder);
     return [unanswered, placeholder];
   });

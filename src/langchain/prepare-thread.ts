@@ -8,15 +8,15 @@ import { unansweredCalls } from "../history/open-calls.js";
 import { reduceMessages } from "../history/reducer/reduce-messages.js";
 import { createRepair } from "../history/reducer/repair.js";
 import { safely } from "../shared/json.js";
-import { causesInAgent, leftoversInPlace, mayLackResponse } from "../threads/agent-leftovers.js";
+import { causesOf, closeCalls, recoverCalls } from "../threads/close-calls.js";
 import { followSpans } from "../threads/events.js";
 import { takeLateResults } from "../threads/late-results.js";
 import {
   asQuietUpdate,
-  closeCalls,
   findLeftovers,
   type Leftovers,
-  recoverCalls,
+  leftoversInPlace,
+  mayLackResponse,
   recoverMessages,
 } from "../threads/leftovers.js";
 import { isBeforeModel, savedCheckpoints } from "../threads/run-saver.js";
@@ -123,8 +123,9 @@ async function closingResults(
   const calls = [...dangling, ...pending];
   if (calls.length === 0) return [];
   const leftovers = known ?? (await readLeftovers(config));
-  const causeOf = causesInAgent(calls, leftovers, history);
-  const closings = closeCalls(calls, recoverCalls(calls, leftovers), causeOf, config);
+  const found = recoverCalls(calls, leftovers);
+  const causeOf = causesOf(calls, found, leftovers, history);
+  const closings = closeCalls(calls, found, causeOf, config);
   return closings.map(({ unanswered, message, cause }) => {
     if (cause !== undefined) {
       const repair = createRepair({ kind: "call-closed", call: unanswered.call, message });

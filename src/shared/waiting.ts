@@ -8,9 +8,7 @@
 export async function untilAborted<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
   let stopListening = () => {};
   const aborted = new Promise<never>((_, reject) => {
-    const fail = () => reject(signal.reason);
-    if (signal.aborted) fail();
-    else stopListening = onAbort(signal, fail);
+    stopListening = onAbort(signal, () => reject(signal.reason));
   });
   try {
     return await Promise.race([work, aborted]);
@@ -27,8 +25,16 @@ interface Listening {
 /** What waits for the abort of a signal. Node warns of many listeners, and many calls and writes of a run can wait. */
 const listening = new WeakMap<AbortSignal, Listening>();
 
-/** Returns the function that stops it. The last one leaves no listener, which would keep a joined signal alive. */
-function onAbort(signal: AbortSignal, callback: () => void): () => void {
+/**
+ * Calls back when the signal aborts, and at once if it has.
+ *
+ * @returns The function that stops it. The last one leaves no listener, which would keep a joined signal alive.
+ */
+export function onAbort(signal: AbortSignal, callback: () => void): () => void {
+  if (signal.aborted) {
+    callback();
+    return () => {};
+  }
   let known = listening.get(signal);
   if (known === undefined) {
     const callbacks = new Set<() => void>();
@@ -126,14 +132,12 @@ export function answered<Result>(work: Promise<Result>, { what, signal, giveUp }
         timer = setTimeout(fail, GRACE);
       }, time);
     };
-    const hurry = (): void => start(LONGEST_WAIT_AFTER_ABORT);
-    const stopListening = signal && onAbort(signal, hurry);
+    start(LONGEST_WAIT);
+    const stopListening = signal && onAbort(signal, () => start(LONGEST_WAIT_AFTER_ABORT));
     const end = (): void => {
       clearTimeout(timer);
       stopListening?.();
     };
-    if (signal?.aborted) hurry();
-    else start(LONGEST_WAIT);
     work.then(resolve, reject).finally(end);
   });
 }

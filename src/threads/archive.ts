@@ -218,24 +218,29 @@ export async function loadArchived(
 
 /**
  * The messages of the list, in order. Each summary is replaced by the messages of its own list. If some of those are
- * missing, the summary stays, and names only them. A message that several lists name is told once.
+ * missing, the summary stays before the others, and names only them. A message that several lists name is told where it
+ * comes last: a request that stayed in the state is in the list of the summary that follows it, at its place.
  */
 export function inOrder(ids: readonly string[], loaded: Loaded): BaseMessage[] {
-  const messages: BaseMessage[] = [];
+  const reversed: BaseMessage[] = [];
   const told = new Set<string>();
-  const waiting = ids.toReversed();
-  for (let id = waiting.pop(); id !== undefined; id = waiting.pop()) {
-    const message = loaded.known.get(id);
-    if (message === undefined || told.has(id)) continue;
-    told.add(id);
+  const waiting: (string | BaseMessage)[] = [...ids];
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    if (typeof next !== "string") {
+      reversed.push(next);
+      continue;
+    }
+    const message = loaded.known.get(next);
+    if (message === undefined || told.has(next)) continue;
+    told.add(next);
     const coverage = coverageOf(message);
-    if (coverage === undefined) messages.push(message);
+    if (coverage === undefined) reversed.push(message);
     if (coverage?.kind !== "archive") continue;
     const rest = coverageOfMissing(coverage, loaded);
-    if (rest !== undefined) messages.push(withMarks(message, { [MARKS.coverage]: rest }));
-    for (const covered of orderOf(coverage).toReversed()) waiting.push(covered);
+    if (rest !== undefined) waiting.push(withMarks(message, { [MARKS.coverage]: rest }));
+    for (const covered of orderOf(coverage)) waiting.push(covered);
   }
-  return messages;
+  return reversed.toReversed();
 }
 
 /** Messages that a summary keeps in the state are in the list next to it. */

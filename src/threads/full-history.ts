@@ -173,8 +173,7 @@ export async function restoreCovered(
 /**
  * The last messages before a place, from the latest back. It reads the summaries on its way and the messages of the page.
  *
- * @returns Undefined if other messages decide what the page has: a result that came late, a message that is missing, or
- * an id that several summaries name.
+ * @returns Undefined if other messages decide what the page has: a result that came late, or a message that is missing.
  */
 async function readPage(
   messages: readonly BaseMessage[],
@@ -192,8 +191,9 @@ async function readPage(
     const left = messages.map(({ id = "" }) => id);
     const told = new Set<string>();
     for (let id = left.pop(); id !== undefined; id = left.pop()) {
-      if (told.has(id) || (id.startsWith(HIDDEN_ID_PREFIX) && !(await load([id])))) yield undefined;
+      if (told.has(id)) continue;
       told.add(id);
+      if (id.startsWith(HIDDEN_ID_PREFIX) && !(await load([id]))) yield undefined;
       const message = known.get(id);
       const coverage = message && coverageOf(message);
       if (coverage === undefined) yield id;

@@ -46,26 +46,22 @@ function timeOf(createdAt: unknown): number {
   return Number.isNaN(time) ? 0 : time;
 }
 
-type Put = (
+/** Puts a message into the inbox, without an entry in the store's index. */
+export const putIntoInbox = (
   store: InboxStore,
   threadId: string,
   key: string,
   value: Record<string, unknown>,
-) => Promise<void>;
+): Promise<void> => store.put(threadNamespace("inbox", threadId), key, escapeValue(value), false);
 
-/** Puts a message into the inbox, without an entry in the store's index. */
-export const putIntoInbox: Put = (store, threadId, key, value) =>
-  store.put(threadNamespace("inbox", threadId), key, escapeValue(value), false);
-
-/**
- * The label below a thread's inbox for results of tools that ended after their run. They are no messages of a client, and
- * so they are not among those.
+/*
+ * Results of tools that ended after their run. They are no messages of a client, and so they have a label of their own
+ * below the thread's inbox.
  */
-const RESULTS = "results";
 
-const resultsOf = (threadId: string) => [...threadNamespace("inbox", threadId), RESULTS];
+const resultsOf = (threadId: string) => [...threadNamespace("inbox", threadId), "results"];
 
-export const putResult: Put = (store, threadId, key, value) =>
+export const putResult: typeof putIntoInbox = (store, threadId, key, value) =>
   store.put(resultsOf(threadId), key, escapeValue(value), false);
 
 /** The values, in the order in which they were put. */
@@ -81,10 +77,8 @@ export async function removeResults(
   keys: readonly string[],
 ): Promise<void> {
   const namespace = resultsOf(threadId);
-  await deleteItems(
-    store,
-    keys.map((key) => ({ namespace, key })),
-  );
+  const items = keys.map((key) => ({ namespace, key }));
+  await deleteItems(store, items);
 }
 
 /** Returns the items that could not be deleted. */
@@ -108,8 +102,6 @@ export async function clearInbox(
   if (threadId === undefined || messageIds.size === 0) return;
   // Read again, because a client may have replaced the value of a key.
   const items = await readInbox(store, threadId).catch(() => []);
-  await deleteItems(
-    store,
-    items.filter(({ messageId }) => messageIds.has(messageId)),
-  );
+  const taken = items.filter(({ messageId }) => messageIds.has(messageId));
+  await deleteItems(store, taken);
 }

@@ -3,30 +3,17 @@
  * checkpoint of its superstep. New input discards them, so they are read from that checkpoint itself.
  */
 
-import { type BaseMessage, RemoveMessage, type ToolMessage } from "@langchain/core/messages";
+import { type BaseMessage, RemoveMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { type CheckpointTuple, isCommand, type LangGraphRunnableConfig, START } from "@langchain/langgraph";
-import { z } from "zod/v4";
 import { callsOf, indexesById, isAIMessage } from "../history/call.js";
-import { type Group, placeOfCall } from "../history/group.js";
 import { isSameMessage, REMOVE_ALL_MESSAGES, toPlain } from "../history/message.js";
-import type { UnansweredCall } from "../history/open-calls.js";
 import { publishRepairs } from "../history/reducer/paired-messages.js";
 import { reduceMessages } from "../history/reducer/reduce-messages.js";
 import type { Repair } from "../history/reducer/repair.js";
-import {
-  callIdOf,
-  causeInHistory,
-  createPlaceholder,
-  isPlaceholder,
-  isResult,
-  markRecovered,
-  markRecoveredResult,
-  type PlaceholderCause,
-  recoveredAfter,
-} from "../history/result.js";
+import { callIdOf, isPlaceholder, isResult, markRecovered, recoveredAfter } from "../history/result.js";
 import { coverageOf } from "../history/summary.js";
-import { addToList, isRecord } from "../shared/values.js";
+import { isRecord } from "../shared/values.js";
 import { archiveIn, findReturned } from "./archive.js";
 import { messagesAmong } from "./commands.js";
 import { emitEvent } from "./events.js";
@@ -63,7 +50,7 @@ export interface Leftovers {
   /** The places of the calls that were surely not started. */
   readonly unstarted: readonly string[];
   /** What the finished tasks wrote to own keys of the state, in the order of their calls. */
-  readonly values: readonly (readonly [key: string, value: unknown])[];
+  readonly values: Writes;
   /** The ids of the messages that later input removes. The client that removed them had seen them. */
   readonly removed: ReadonlySet<string>;
   /** The own keys that later input writes. */
@@ -226,9 +213,10 @@ function readLeftovers(
   keys: readonly string[],
 ): Omit<Leftovers, "removed" | "rewritten"> {
   const history = reduceMessages(stored, writesOfCommand(checkpoint, "messages").flat()).messages;
-  const tasks = inCallOrder(readTasks(checkpoint, keys), history);
+  const channels = ["messages", ...keys];
+  const tasks = inCallOrder(writesByTask(checkpoint, channels).map(taskOf), history);
   // The run ended before it had read its own input.
-  if (tasks.length === 0 && hasNewInput(checkpoint)) tasks.push(unreadInput(checkpoint, keys));
+  if (tasks.length === 0 && hasNewInput(checkpoint)) tasks.push(taskOf(writesOfInput(checkpoint, channels)));
   return {
     history,
     written: tasks.flatMap(({ messages }) => messages),
@@ -259,22 +247,23 @@ function usageOf(messages: readonly BaseMessage[]): ThreadUsage {
   };
 }
 
-interface FinishedTask extends Pick<Leftovers, "values"> {
+interface FinishedTask {
   readonly messages: readonly BaseMessage[];
+  readonly values: Writes;
 }
 
-function readTasks(checkpoint: CheckpointTuple, keys: readonly string[]): FinishedTask[] {
-  return writesByTask(checkpoint, ["messages", ...keys]).map((writes) => ({
+type Writes = readonly (readonly [channel: string, value: unknown])[];
+
+function taskOf(writes: Writes): FinishedTask {
+  return {
     messages: messagesAmong(writes.flatMap(([channel, value]) => (channel === "messages" ? value : []))),
     values: writes.filter(([channel]) => channel !== "messages"),
-  }));
+  };
 }
 
-function unreadInput({ checkpoint }: CheckpointTuple, keys: readonly string[]): FinishedTask {
+function writesOfInput({ checkpoint }: CheckpointTuple, channels: readonly string[]): Writes {
   const input: unknown = checkpoint.channel_values[START];
-  if (!isRecord(input)) return { messages: [], values: [] };
-  const values = keysIn(input, keys).map((key) => [key, input[key]] as const);
-  return { messages: messagesAmong(input["messages"]), values };
+  return isRecord(input) ? keysIn(input, channels).map((name) => [name, input[name]]) : [];
 }
 
 /** Tasks of one batch finish in any order. */
@@ -286,94 +275,6 @@ function inCallOrder(tasks: readonly FinishedTask[], history: readonly BaseMessa
     return (result && indexes.get(callIdOf(result))?.at(-1)) ?? -1;
   };
   return tasks.toSorted((one, other) => place(one) - place(other));
-}
-
-/** The finding for a call: the result of its tool, or the pending question to a human. */
-export type Remains =
-  | { readonly kind: "result"; readonly result: ToolMessage }
-  | { readonly kind: "question"; readonly asked: AskedCall };
-
-/** What is read of the leftovers of a run. Of its history, only the ids. */
-interface CallLeftovers extends Pick<Leftovers, "written" | "interrupts"> {
-  readonly history: readonly { readonly id?: string | undefined }[];
-}
-
-/**
- * The findings for the given calls, in the same order. Undefined where nothing was found. The writes of a checkpoint
- * belong to the last group of its history. So among equal ids, the latest call gets the result.
- */
-export function recoverCalls(
-  calls: readonly UnansweredCall[],
-  leftovers: readonly CallLeftovers[],
-): (Remains | undefined)[] {
-  const found = new Array<Remains | undefined>(calls.length).fill(undefined);
-  const places = new Map<Group, number[]>();
-  for (const [index, { group }] of calls.entries()) addToList(places, group, index);
-  for (const { history, written, interrupts } of leftovers.toReversed()) {
-    const known = new Set([...history, ...written].map(({ id }) => id));
-    /** For each id, what was written for it, the first one last. */
-    const waiting = new Map<string, Remains[]>();
-    for (const asked of askedCalls(interrupts).toReversed())
-      addToList(waiting, asked.id, { kind: "question", asked });
-    for (const result of written.filter(isResult).toReversed())
-      if (!isPlaceholder(result)) addToList(waiting, callIdOf(result), { kind: "result", result });
-    for (const [{ head }, indexes] of [...places].reverse()) {
-      if (!known.has(head.id)) continue;
-      for (const index of indexes) found[index] ??= waiting.get(calls[index]?.call.id ?? "")?.pop();
-    }
-  }
-  return found;
-}
-
-/**
- * Why a call has no result.
- *
- * @param remains What `recoverCalls` has found for it: no result.
- * @param unstarted The places of the calls that were surely not started.
- */
-export function causeOfCall(
-  { call, group, place }: UnansweredCall,
-  remains: Remains | undefined,
-  history: readonly BaseMessage[],
-  unstarted: ReadonlySet<string>,
-): PlaceholderCause {
-  if (remains !== undefined) return "declined";
-  const isUnstarted = call.kind !== "invalid" && unstarted.has(placeOfCall(group, place));
-  return isUnstarted ? "not-started" : causeInHistory(call, history[group.end]);
-}
-
-/** What closes a call. `cause` is undefined for the result that its tool returned. */
-interface Closing {
-  readonly unanswered: UnansweredCall;
-  readonly message: ToolMessage;
-  readonly cause: PlaceholderCause | undefined;
-}
-
-/**
- * Closes calls, and tells it in events. A call gets the result that was found for it, or a placeholder.
- *
- * @param found What `recoverCalls` has found for the calls.
- * @param causeOf Contract: returns why a call has no result. Undefined: the call stays open.
- */
-export function closeCalls(
-  calls: readonly UnansweredCall[],
-  found: readonly (Remains | undefined)[],
-  causeOf: (unanswered: UnansweredCall, index: number) => PlaceholderCause | undefined,
-  config: LangGraphRunnableConfig,
-): Closing[] {
-  return calls.flatMap((unanswered, index): Closing[] => {
-    const { call, group, place } = unanswered;
-    const remains = found[index];
-    const named = { tool: call.name, callId: call.id };
-    if (remains?.kind === "result") {
-      emitEvent(config, { type: "result-recovered", ...named });
-      return [{ unanswered, message: markRecoveredResult(remains.result), cause: undefined }];
-    }
-    const cause = causeOf(unanswered, index);
-    if (cause === undefined) return [];
-    emitEvent(config, { type: "call-closed", ...named, cause });
-    return [{ unanswered, message: createPlaceholder(call, cause, placeOfCall(group, place)), cause }];
-  });
 }
 
 /**
@@ -422,9 +323,10 @@ export function placeMessages(
       const { messages: next, repairs } = reduceMessages(shown, [message]);
       for (const repair of repairs)
         if (repair.kind === "orphan-refused" && !isPlaceholder(message)) refused.push(repair);
-      const changes = isResult(message)
-        ? []
-        : changesOf(message, shown, next, current).filter(isWanted(removed));
+      const changes =
+        isResult(message) || removed.has(REMOVE_ALL_MESSAGES)
+          ? []
+          : changesOf(message, shown, next, current).filter(({ id = "" }) => !removed.has(id));
       if (changes.length > 0) current = reduceMessages(current, changes).messages;
       update.push(...changes);
       shown = next;
@@ -450,12 +352,6 @@ async function tellDropped(
     publishRepairs([repair]);
     emitEvent(config, { type: "result-dropped", callId: callIdOf(message), message: toPlain(message) });
   }
-}
-
-/** Whether no later input removed the message. A removal of one that is gone changes nothing. */
-function isWanted(removed: ReadonlySet<string>) {
-  const isAllRemoved = removed.has(REMOVE_ALL_MESSAGES);
-  return ({ id = "" }: BaseMessage): boolean => !isAllRemoved && !removed.has(id);
 }
 
 /** What a message that led from one history to the next means for the current history. */
@@ -505,49 +401,36 @@ export function recoverValues(
 }
 
 /*
- * What a thread asks a human.
+ * What a LangChain agent takes of the runs that ended: its middleware sees less than the graph of `createAgentGraph`.
  */
 
-const askedSchema = z.object({
-  value: z.object({
-    action_requests: z.array(
-      z.object({
-        id: z.string(),
-        name: z.string(),
-        args: z.record(z.string(), z.unknown()),
-        description: z.string(),
-      }),
-    ),
-    problem: z.string().optional(),
-  }),
-});
-
-/** A call that a human was asked about. Its description does not end with the problem of a decision. */
-export interface AskedCall {
-  /** The id of the tool call. */
-  readonly id: string;
-  readonly name: string;
-  readonly args: Readonly<Record<string, unknown>>;
-  readonly description: string;
+/**
+ * Whether the run before this one may have ended without storing what it had written: the message before the new input
+ * is no final response.
+ */
+export function mayLackResponse(history: readonly BaseMessage[]): boolean {
+  const before = history.at(-1)?.type === "human" ? history.at(-2) : history.at(-1);
+  return before !== undefined && !(isAIMessage(before) && callsOf(before).length === 0);
 }
 
-/** The calls that pending interrupts ask about. Empty if they ask for something else. */
-export function askedCalls(interrupts: unknown): AskedCall[] {
-  return [interrupts].flat().flatMap((entry) => {
-    const { data } = askedSchema.safeParse(entry);
-    if (data === undefined) return [];
-    const { action_requests, problem } = data.value;
-    const ending = problemText(problem);
-    return action_requests.map(({ description, ...asked }) => ({
-      ...asked,
-      description: description.endsWith(ending)
-        ? description.slice(0, description.length - ending.length)
-        : description,
-    }));
-  });
+/** Those of which messages are put back, with these messages. */
+export function leftoversInPlace<Left extends Pick<Leftovers, "history" | "written">>(
+  history: readonly BaseMessage[],
+  leftovers: readonly Left[],
+): Left[] {
+  const present = new Set(history.map(({ id }) => id));
+  // The input of the run cannot be read here, so what it removed is not known. Where the last message is gone, or is
+  // one of another branch, nothing is put back.
+  return leftovers
+    .filter((leftover) => present.has(leftover.history.at(-1)?.id))
+    .map((leftover) => ({ ...leftover, written: withoutRewrites(leftover.written) }));
 }
 
-/** Chat UIs show the description but not `problem`. */
-export function problemText(problem: string | undefined): string {
-  return problem === undefined ? "" : `\n\nThe last decision was not used: ${problem}`;
+/**
+ * A middleware such as `summarizationMiddleware` replaces the whole history. If its step was not stored, the history is
+ * still whole, and the middleware writes it again.
+ */
+function withoutRewrites(written: readonly BaseMessage[]): readonly BaseMessage[] {
+  const isRewrite = written.some(({ type, id }) => type === "remove" && id === REMOVE_ALL_MESSAGES);
+  return isRewrite ? written.filter(isResult) : written;
 }

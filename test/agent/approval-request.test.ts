@@ -9,8 +9,8 @@ import {
   readTextArguments,
 } from "../../src/agent/approval-request.js";
 import { ANY_DECISION, type ApprovalRule } from "../../src/agent/approval-rules.js";
+import { askedCalls } from "../../src/threads/close-calls.js";
 import type { ToolTask } from "../../src/threads/langgraph/read-checkpoints.js";
-import { askedCalls } from "../../src/threads/leftovers.js";
 
 const task = (id: string, name: string, args: Record<string, unknown> | undefined = {}): ToolTask => ({
   call: { id, name, kind: "valid" },

@@ -42,9 +42,14 @@ export class Children {
     this.#next = startChild(bundle);
   }
 
-  async run(job: Job, killAfterMs: number | undefined): Promise<void> {
+  /** Returns the last message of the process. */
+  async run(job: object, killAfterMs: number | undefined): Promise<unknown> {
     const child = await this.#next;
     this.#next = startChild(this.#bundle);
+    let last: unknown;
+    child.on("message", (message) => {
+      last = message;
+    });
     const exited = once(child, "exit");
     const started = once(child, "message");
     child.send({ ...job, ...this.#bundle.agent });
@@ -54,6 +59,7 @@ export class Children {
       child.kill("SIGKILL");
     }
     await exited;
+    return last;
   }
 
   async close(): Promise<void> {

@@ -125,20 +125,16 @@ async function nextTurn({ base, saved, before, store }: KilledThread) {
   const noted = notedSaver(saver, (entry) => void entries.push({ ...entry, boot: 1 } as Entry));
   for (const write of saved) await noted.putWrites(...write);
   const told: string[] = [];
-  const onRepair = (repair: unknown) => {
-    const { kind, ...rest } = repair as Repair;
-    if (kind === "orphan-refused" && "message" in rest) told.push(...linesOf([rest.message]));
-  };
   const shown: string[] = [];
-  const onEvent = (event: unknown) => {
-    const { type, ...rest } = event as AgentEvent;
-    if (type === "result-dropped" && "message" in rest) shown.push(...linesOf([rest.message]));
+  const hear = (published: unknown) => {
+    const each = published as AgentEvent | Repair;
+    if ("kind" in each && each.kind === "orphan-refused") told.push(...linesOf([each.message]));
+    if ("type" in each && each.type === "result-dropped") shown.push(...linesOf([each.message]));
   };
-  subscribe(REPAIR_CHANNEL, onRepair);
-  subscribe(EVENT_CHANNEL, onEvent);
+  const channels = [REPAIR_CHANNEL, EVENT_CHANNEL];
+  for (const name of channels) subscribe(name, hear);
   const keys = (await turn({ saver, boot: 2, rounds: 1, entries, store })).map(({ key }) => key);
-  unsubscribe(REPAIR_CHANNEL, onRepair);
-  unsubscribe(EVENT_CHANNEL, onEvent);
+  for (const name of channels) unsubscribe(name, hear);
   return { keys, told, shown, entries };
 }
 

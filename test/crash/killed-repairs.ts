@@ -1,10 +1,7 @@
 /** Kills repairs of a deployment, and checks what its threads keep. */
 
-import { type ChildProcess, fork } from "node:child_process";
-import { once } from "node:events";
-import { appendFileSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { appendFileSync, mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 import { readReceipt } from "../../src/doctor.js";
@@ -23,11 +20,10 @@ import {
   undoAll,
 } from "../support/deployment/prove.js";
 import { copySqlite, openSqlite } from "../support/deployment/stored-deployment.js";
+import { Children, makeFolder } from "./children.js";
 import type { RepairJob } from "./doctor-child.js";
 
 const CHILD = fileURLToPath(new URL("doctor-child.ts", import.meta.url));
-/** Inside the repository, so that the child finds its packages. */
-const BUNDLES = fileURLToPath(new URL("../../node_modules/.cache/", import.meta.url));
 
 export interface Ward {
   /** How many writes a repair makes that is not killed, counted before and after each. */
@@ -46,8 +42,7 @@ export async function openWard(
   agents: readonly AgentName[],
   size: { threads: number; broken: number },
 ): Promise<Ward> {
-  mkdirSync(BUNDLES, { recursive: true });
-  const folder = mkdtempSync(join(BUNDLES, "tether-doctor-"));
+  const folder = makeFolder();
   const bundle = join(folder, "doctor-child.mjs");
   const how = { bundle: true, packages: "external", format: "esm", platform: "node" } as const;
   await build({ ...how, entryPoints: [CHILD], outfile: bundle });
@@ -70,27 +65,8 @@ export async function openWard(
   const before = await keepAll({ threads, databases });
   await closeAll({ threads, databases });
 
-  let next: Promise<ChildProcess> = startChild(bundle);
-  const run = async (job: RepairJob, killAfterMs?: number): Promise<number> => {
-    const child = await next;
-    next = startChild(bundle);
-    const exited = once(child, "exit");
-    let writes = 0;
-    const started = new Promise<void>((resolve) => {
-      child.on("message", (message) => {
-        if (typeof message === "number") writes = message;
-        else resolve();
-      });
-    });
-    child.send(job);
-    if (killAfterMs !== undefined) {
-      await Promise.race([started, exited]);
-      await Promise.race([delay(killAfterMs), exited]);
-      child.kill("SIGKILL");
-    }
-    await exited;
-    return writes;
-  };
+  const children = new Children({ file: bundle });
+  const run = (job: RepairJob, killAfterMs?: number): Promise<unknown> => children.run(job, killAfterMs);
   const copy = (): { place: string; receipt: string } => {
     const place = mkdtempSync(join(folder, "copy-"));
     copySqlite(origin, place, agents);
@@ -99,7 +75,7 @@ export async function openWard(
 
   const { place, receipt } = copy();
   const begin = performance.now();
-  const writes = await run({ folder: place, agents, receipt, killAt: undefined });
+  const writes = Number(await run({ folder: place, agents, receipt, killAt: undefined }));
   const duration = performance.now() - begin;
   return {
     writes,
@@ -119,7 +95,7 @@ export async function openWard(
       }
     },
     close: () => {
-      void next.then((child) => child.kill("SIGKILL"));
+      void children.close();
       rmSync(folder, { recursive: true });
     },
   };
@@ -163,10 +139,4 @@ function toRestored<Outcome extends { readonly kind: string }>([id, outcome]: re
 
 async function closeAll({ databases }: Clinic): Promise<void> {
   for (const database of databases.values()) await database.close();
-}
-
-async function startChild(bundle: string): Promise<ChildProcess> {
-  const child = fork(bundle);
-  await once(child, "message");
-  return child;
 }

@@ -27,8 +27,8 @@ import { DIALECTS, type DialectName } from "../../src/providers/dialects.js";
 import { explainInput } from "../../src/providers/input/explain-input.js";
 import { prepareModelInput, toModelInput } from "../../src/providers/input/to-model-input.js";
 import { validateHistory } from "../../src/providers/validate-history.js";
-import { declinedCalls } from "../../src/threads/agent-leftovers.js";
-import { type Leftovers, recoverCalls } from "../../src/threads/leftovers.js";
+import { declinedCalls, recoverCalls } from "../../src/threads/close-calls.js";
+import type { Leftovers } from "../../src/threads/leftovers.js";
 import { learnClasses, SAMPLE_MESSAGES } from "../../src/threads/serializer/message-classes.js";
 import { createMessageText, readValue, writeValue } from "../../src/threads/serializer/values.js";
 import { countSteps } from "../support/count-steps.js";
@@ -167,7 +167,10 @@ describe("The work grows with the messages", () => {
     expectLinear((size) => {
       const results = calls(size).map(({ id }) => result(`r-${id}`, id));
       const leftovers = { history: [{ id: "a" }], written: results.reverse(), interrupts: [] };
-      return countSteps(unanswered(size), (waiting) => void recoverCalls(waiting, [leftovers]));
+      return countSteps(
+        unanswered(size),
+        (waiting) => void recoverCalls(waiting, [leftovers as unknown as Leftovers]),
+      );
     });
   });
 

@@ -14,6 +14,7 @@ import { countToolTokens } from "../../src/threads/summary-settings.js";
 import { FunctionModel } from "../support/function-model.js";
 import { squeeze, tokensOf } from "../support/long-histories.js";
 import { makeTool } from "../support/make-tool.js";
+import { outline } from "../support/plain-messages.js";
 import { type RecordedMessage, recordedConversations } from "../support/recorded-conversations.js";
 import { transcriptsOf } from "../support/run-summarize.js";
 import { inThread, messagesOf } from "../support/thread.js";
@@ -130,6 +131,12 @@ describe.each(KINDS)("A thread of recorded conversations with `coveredMessages: 
     expect(history.map(({ text }) => text)).toEqual(
       lines.map(({ role, content }) => content || (role === "tool" ? "(no output)" : "")),
     );
+    const pages: BaseMessage[] = [];
+    while (pages.length < history.length) {
+      const before = pages[0]?.id;
+      pages.unshift(...(await readFullHistory(store, "replay", { messages }, { limit: 30, before })));
+    }
+    expect(outline(pages)).toBe(outline(history));
     expect(messages.filter((message) => coverageOf(message) !== undefined).length).toBeGreaterThan(0);
     if (kind === "archive") expect(messages.length).toBeLessThan(60);
   });

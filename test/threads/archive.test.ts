@@ -146,17 +146,17 @@ async function read(store: ArchiveReader | undefined, messages: readonly unknown
   return { whole, missing };
 }
 
-const damages = [
+const damages: readonly (readonly [
+  title: string,
+  value: Record<string, unknown> | undefined,
+  reason: string,
+])[] = [
   ["was deleted", undefined, "missing"],
   ["is not a message", { tampered: true }, "unreadable"],
   ["has an unknown type", { type: "nobody", data: { content: "x" } }, "unreadable"],
   ["is a removal", { type: "remove", data: { content: "", id: "h3" } }, "unreadable"],
   ["has no data", { type: "human", data: null }, "unreadable"],
-] satisfies [title: string, value: Record<string, unknown> | undefined, reason: string][] as [
-  title: string,
-  value: Record<string, unknown> | undefined,
-  reason: string,
-][];
+];
 
 describe("A message of the archive that", () => {
   it.each(damages)("%s is reported, and its summary stays in its place", async (_title, value, reason) => {

@@ -2,7 +2,8 @@ import { AIMessage, type BaseMessage, HumanMessage, ToolMessage } from "@langcha
 import { type CheckpointTuple, emptyCheckpoint } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
 import { unansweredCalls } from "../../src/history/open-calls.js";
-import { findLeftovers, recoverCalls } from "../../src/threads/leftovers.js";
+import { recoverCalls } from "../../src/threads/close-calls.js";
+import { findLeftovers } from "../../src/threads/leftovers.js";
 import { NO_OWN_STATE } from "../../src/threads/own-state.js";
 import type { WatchedCheckpoints } from "../../src/threads/run-saver.js";
 

@@ -114,24 +114,24 @@ describe("The next summary", () => {
     for (const id of first.covered) expect(second.covered).not.toContain(id);
   });
 
-  it("includes late results, with the tool that returned them", async () => {
-    const start = [human("hx"), ai("ax", "c"), ...turnsOf(12, 60)];
-    const first = await summarizeOnce(start, shortSummariser());
-    const late = Object.assign(result("late", "c", "12 degrees"), { name: "tool_c" });
+  /** What the second summariser is asked if a result came late in between. */
+  async function askedWithLate(content: string) {
+    const first = await summarizeOnce([human("hx"), ai("ax", "c"), ...history], shortSummariser());
+    const late = Object.assign(result("late", "c", content), { name: "tool_c" });
     const model = shortSummariser();
     await summarizeOnce(reduceMessages(first.messages, [late, ...turnsOf(30, 60).slice(48)]).messages, model);
-    const [{ text } = { text: "" }] = model.requests;
+    return model.requests.map(({ text }) => text);
+  }
+
+  it("includes late results, with the tool that returned them", async () => {
+    const [text] = await askedWithLate("12 degrees");
     expect(text).toContain("12 degrees");
     expect(text).toContain("tool_c");
   });
 
   it("also reads a long late result in steps", async () => {
-    const start = [human("hx"), ai("ax", "c"), ...turnsOf(12, 60)];
-    const first = await summarizeOnce(start, shortSummariser());
-    const late = result("late", "c", "12 degrees ".repeat(5_000));
-    const model = shortSummariser();
-    await summarizeOnce(reduceMessages(first.messages, [late, ...turnsOf(30, 60).slice(48)]).messages, model);
-    for (const { text } of model.requests) expect(countTextTokens(text)).toBeLessThan(5_000);
+    for (const text of await askedWithLate("12 degrees ".repeat(5_000)))
+      expect(countTextTokens(text)).toBeLessThan(5_000);
   });
 });
 
@@ -294,35 +294,27 @@ it("A summary does not grow beyond the budget, however many turns there are", as
 const long = turnsOf(12, 60);
 const policy = policyOf();
 
+const failing = () => new FunctionModel(() => new Error("no"));
+
 describe("A summary is tried", () => {
   it.each([
-    ["failed", new FunctionModel(() => new Error("no"))],
-    ["was made", shortSummariser()],
-  ])("not again at the next step after one that %s", async (_title, model) => {
+    ["not again at the next step after one that failed", failing(), stepOf("next", 20), false],
+    ["not again at the next step after one that was made", shortSummariser(), stepOf("next", 20), false],
+    ["again in the next turn after one that failed", failing(), [humanOf("h99")], true],
+    ["again in the same turn when the input has grown a lot", shortSummariser(), stepOf("next", 1_600), true],
+    [
+      "not again in the same turn after one that failed, however much the input grows",
+      failing(),
+      stepOf("next", 6_000),
+      false,
+    ],
+  ])("%s", async (_title, model, added, isTried) => {
     const { messages, summaryAttempt } = await summarizeOnce(long, model);
-    const next = [...messages, ...stepOf("next", 20)];
-    expect(shouldSummarize({ messages: next, summaryAttempt }, policy)).toBe(false);
-  });
-
-  it("again in the next turn after one that failed", async () => {
-    const { messages, summaryAttempt } = await summarizeOnce(long, new FunctionModel(() => new Error("no")));
-    expect(shouldSummarize({ messages: [...messages, humanOf("h99")], summaryAttempt }, policy)).toBe(true);
-  });
-
-  it("again in the same turn when the input has grown a lot since a summary", async () => {
-    const { messages, summaryAttempt } = await summarizeOnce(long, shortSummariser());
-    const next = [...messages, ...stepOf("next", 1_600)];
-    expect(shouldSummarize({ messages: next, summaryAttempt }, policy)).toBe(true);
-  });
-
-  it("not again in the same turn after one that failed, however much the input grows", async () => {
-    const { messages, summaryAttempt } = await summarizeOnce(long, new FunctionModel(() => new Error("no")));
-    const next = [...messages, ...stepOf("next", 6_000)];
-    expect(shouldSummarize({ messages: next, summaryAttempt }, policy)).toBe(false);
+    expect(shouldSummarize({ messages: [...messages, ...added], summaryAttempt }, policy)).toBe(isTried);
   });
 
   it("after 1, 2, 4, 8 and then every 8 turns, while it fails", async () => {
-    const model = new FunctionModel(() => new Error("no"));
+    const model = failing();
     let messages: BaseMessage[] = [...long];
     let summaryAttempt: Awaited<ReturnType<typeof summarizeOnce>>["summaryAttempt"];
     const tried: number[] = [];

@@ -1,6 +1,7 @@
 /** The abort of a run, which its caller hears of when the run has ended. */
 
 import type { RunnableConfig } from "@langchain/core/runnables";
+import { onAbort } from "../../shared/waiting.js";
 
 /** A run that hangs, or its database, holds an abort back no longer than this, in milliseconds. */
 const LONGEST_HOLD = 5_000;
@@ -42,8 +43,7 @@ export function holdAbort<Options extends RunnableConfig>(options: Options): Hel
   const hold = (): void => {
     timer = setTimeout(tell, LONGEST_HOLD);
   };
-  if (signal.aborted) hold();
-  else signal.addEventListener("abort", hold, { once: true });
+  const stopListening = onAbort(signal, hold);
   let resolve = () => {};
   const ended = new Promise<void>((done) => {
     resolve = done;
@@ -52,8 +52,7 @@ export function holdAbort<Options extends RunnableConfig>(options: Options): Hel
 
   const end = (): void => {
     clearTimeout(timer);
-    // A listener keeps a joined signal alive, with everything that it closes over.
-    signal.removeEventListener("abort", hold);
+    stopListening();
     if (signal.aborted) tell();
     resolve();
   };
@@ -93,14 +92,7 @@ export function holdAbort<Options extends RunnableConfig>(options: Options): Hel
 export function relayAbort<Options extends RunnableConfig>(options: Options) {
   const { signal: given } = options;
   if (given === undefined) return { options, end: () => {} };
-  // Node warns of more than ten listeners, and a caller can have as many runs at once.
-  const signal = AbortSignal.any([given]);
   const own = new AbortController();
-  const abort = (): void => own.abort(signal.reason);
-  if (signal.aborted) abort();
-  else signal.addEventListener("abort", abort, { once: true });
-  return {
-    options: { ...options, signal: own.signal },
-    end: () => signal.removeEventListener("abort", abort),
-  };
+  const end = onAbort(given, () => own.abort(given.reason));
+  return { options: { ...options, signal: own.signal }, end };
 }

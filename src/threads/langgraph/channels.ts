@@ -5,14 +5,8 @@ import { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import { type BaseMessage, type BaseMessageChunk, RemoveMessage } from "@langchain/core/messages";
 import { ChatGenerationChunk, type ChatResult } from "@langchain/core/outputs";
 import type { RunnableConfig } from "@langchain/core/runnables";
-import {
-  type BaseChannel,
-  BinaryOperatorAggregate,
-  DeltaChannel,
-  DeltaValue,
-  EmptyChannelError,
-} from "@langchain/langgraph";
-import { EphemeralValue, LastValue } from "@langchain/langgraph/channels";
+import { type BaseChannel, BinaryOperatorAggregate, DeltaChannel, DeltaValue } from "@langchain/langgraph";
+import { EphemeralValue } from "@langchain/langgraph/channels";
 import {
   type MessagesUpdate,
   messagesJsonSchemaExtra,
@@ -155,39 +149,6 @@ export function overwriteIn(write: unknown): { readonly value: unknown } | undef
   if (!isRecord(write)) return undefined;
   if (Object.hasOwn(write, OVERWRITE)) return { value: write[OVERWRITE] };
   return write["type"] === OVERWRITE && "value" in write ? { value: write["value"] } : undefined;
-}
-
-/** Made once, without the stack that takes most of the time. LangGraph only asks for its name. */
-const EMPTY = new EmptyChannelError();
-
-/**
- * LangGraph's channel of a last value. LangGraph reads each channel of a graph several times in a superstep, and catches
- * the error that a channel without a value throws. Most channels of a new thread have none.
- */
-class QuietLastValue<Value> extends LastValue<Value> {
-  override fromCheckpoint(checkpoint?: Value): this {
-    const copy = new QuietLastValue<Value>();
-    if (checkpoint !== undefined) copy.value = [checkpoint];
-    return copy as this;
-  }
-
-  override get(): Value {
-    if (!this.isAvailable()) throw EMPTY;
-    return super.get();
-  }
-
-  override checkpoint(): Value {
-    return this.get();
-  }
-}
-
-/** Replaces the channels of a graph that hold the last value and begin without one. Call it before `compile`. */
-export function withQuietChannels<Graph extends object>(graph: Graph): Graph {
-  const channels = Reflect.get(graph, "channels") as Record<string, BaseChannel>;
-  for (const [name, channel] of Object.entries(channels))
-    if (channel.lc_graph_name === "LastValue" && !channel.isAvailable())
-      channels[name] = new QuietLastValue();
-  return graph;
 }
 
 /**

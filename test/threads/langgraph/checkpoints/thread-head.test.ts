@@ -159,19 +159,6 @@ it.each([
   expect((await inner.getTuple(at("1")))?.checkpoint.id).toBe("8");
 });
 
-const atCheckpoint = (id?: string) => ({
-  configurable: { thread_id: "1", checkpoint_ns: "", ...(id !== undefined && { checkpoint_id: id }) },
-});
-
-function putCheckpoint(saver: BaseCheckpointSaver, id: string, parent?: string) {
-  return saver.put(
-    atCheckpoint(parent),
-    { ...emptyCheckpoint(), id },
-    { source: "loop", step: 0, parents: {} },
-    {},
-  );
-}
-
 const guard = (saver: BaseCheckpointSaver) => {
   const { checkpointer, ...view } = viewForRun(saver, {
     signal: undefined,
@@ -186,45 +173,45 @@ describe.each(SAVERS)("With $title, a run", ({ isThere, open }) => {
   it.skipIf(!isThere)("is not kept if another writer has replaced its last checkpoint", async () => {
     const { connect } = await open();
     const { saver, assertKept } = guard(connect());
-    await putCheckpoint(connect(), "1");
-    await saver.getTuple(atCheckpoint());
-    await putCheckpoint(saver, "2", "1");
+    await put(connect(), "1");
+    await saver.getTuple(at("1"));
+    await put(saver, "2", "", "1", "1");
     await assertKept();
-    await putCheckpoint(connect(), "3", "1");
+    await put(connect(), "3", "", "1", "1");
     await expect(assertKept()).rejects.toMatchObject({ ...MOVED, isInThread: false });
   });
 
   it.skipIf(!isThere)("is kept if another writer has continued its last checkpoint", async () => {
     const { connect } = await open();
     const { saver, assertKept } = guard(connect());
-    await saver.getTuple(atCheckpoint());
-    await putCheckpoint(saver, "1");
-    await putCheckpoint(connect(), "2", "1");
+    await saver.getTuple(at("1"));
+    await put(saver, "1");
+    await put(connect(), "2", "", "1", "1");
     await assertKept();
-    await expect(putCheckpoint(saver, "3", "1")).rejects.toMatchObject({ ...MOVED, isInThread: true });
+    await expect(put(saver, "3", "", "1", "1")).rejects.toMatchObject({ ...MOVED, isInThread: true });
   });
 
   it.skipIf(!isThere)("writes to the checkpoint that it began on only together with its own", async () => {
     const task = "00000001-0000-0000-0000-000000000000";
     const { connect } = await open();
-    const writesAt = async (id: string) => (await connect().getTuple(atCheckpoint(id)))?.pendingWrites;
-    await putCheckpoint(connect(), "1");
+    const writesAt = async (id: string) => (await connect().getTuple(at("1", "", id)))?.pendingWrites;
+    await put(connect(), "1");
     const { saver } = guard(connect());
-    await saver.getTuple(atCheckpoint());
-    await saver.putWrites(atCheckpoint("1"), [["messages", ["written"]]], task);
+    await saver.getTuple(at("1"));
+    await saver.putWrites(at("1", "", "1"), [["messages", ["written"]]], task);
     expect(await writesAt("1")).toEqual([]);
 
     const refused = guard(connect());
-    await refused.saver.getTuple(atCheckpoint());
+    await refused.saver.getTuple(at("1"));
     await refused.saver.putWrites(
-      atCheckpoint("1"),
+      at("1", "", "1"),
       [["messages", ["of a refused run"]]],
       `${task.slice(0, -1)}1`,
     );
 
-    await putCheckpoint(saver, "2", "1");
+    await put(saver, "2", "", "1", "1");
     expect(await writesAt("1")).toEqual([[task, "messages", ["written"]]]);
-    await expect(putCheckpoint(refused.saver, "3", "1")).rejects.toMatchObject(MOVED);
+    await expect(put(refused.saver, "3", "", "1", "1")).rejects.toMatchObject(MOVED);
     expect(await writesAt("1")).toEqual([[task, "messages", ["written"]]]);
   });
 });

@@ -2,7 +2,7 @@
 
 import { AIMessage, HumanMessage } from "@langchain/core/messages";
 import { describe, expect, it } from "vitest";
-import { countedSerializer, expectSameReading } from "../../../support/two-serializers.js";
+import { countedSerializer, expectSameReading, nested } from "../../../support/two-serializers.js";
 
 const UNDEFINED = { lc: 2, type: "undefined" };
 const stored = (name: string, kwargs: unknown, others: object = {}) => ({
@@ -22,11 +22,6 @@ const record = (name: string, args: unknown, others: object = {}) => ({
   kwargs: {},
   ...others,
 });
-function nested(depth: number): unknown {
-  let value: unknown = "bottom";
-  for (let level = 0; level < depth; level += 1) value = level % 2 === 0 ? [value] : { value };
-  return value;
-}
 
 /** What is read without LangGraph's serializer. */
 const DIRECT = Object.entries<unknown>({

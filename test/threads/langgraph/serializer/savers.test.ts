@@ -4,7 +4,7 @@ import { tool } from "@langchain/core/tools";
 import { type BaseCheckpointSaver, Command, MemorySaver, StateSchema } from "@langchain/langgraph";
 import { InMemoryCache, JsonPlusSerializer } from "@langchain/langgraph-checkpoint";
 import { createAgent } from "langchain";
-import { describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { z } from "zod";
 import { createAgentGraph, messageSerializer, PairedMessagesDeltaValue } from "../../../../src/index.js";
 import { DURABILITIES } from "../../../support/crashing-thread.js";
@@ -99,18 +99,7 @@ describe.each(SAVERS)("With $title", (kind) => {
       const stored = await Promise.all(
         Object.values(SERIALIZERS).map(async (createSerializer) => {
           const saver = (await open(kind))(createSerializer());
-          const agent = createAgentGraph({
-            model: scripted("Hello.", rome, "Clear."),
-            tools: [look],
-            requireApproval: ["look"],
-            checkpointer: saver,
-            messagesChannel,
-          });
-          const options = { ...thread, durability };
-          await agent.invoke(user("Hello", "h1"), options);
-          await agent.invoke(user("How is the sky?", "h2"), options);
-          await agent.invoke(new Command({ resume: { decisions: [{ type: "approve" }] } }), options);
-          await agent.updateState(thread, user("More", "h3"));
+          await live(saver, messagesChannel, durability);
           return storedTexts(saver);
         }),
       );
@@ -142,5 +131,116 @@ describe("A cache of LangGraph", () => {
     const cache = new InMemoryCache<unknown>(await checkedSerializer());
     await cache.set([{ key: [["a"], "b"], value: { messages: [rome] } }]);
     expect(await cache.get([[["a"], "b"]])).toEqual([{ key: [["a"], "b"], value: { messages: [rome] } }]);
+  });
+});
+
+/*
+ * `createAgentGraph` reads and writes through `messageSerializer` where a checkpointer has LangGraph's own serializer.
+ */
+
+/** Two turns and an approval. Returns how many messages the thread has then. */
+async function live(
+  checkpointer: BaseCheckpointSaver,
+  messagesChannel: "full" | "delta",
+  durability?: (typeof DURABILITIES)[number],
+) {
+  const agent = createAgentGraph({
+    model: scripted("Hello.", rome, "Clear."),
+    tools: [look],
+    requireApproval: ["look"],
+    checkpointer,
+    messagesChannel,
+  });
+  const options = { ...thread, ...(durability && { durability }) };
+  await agent.invoke(user("Hello", "h1"), options);
+  await agent.invoke(user("How is the sky?", "h2"), options);
+  await agent.invoke(new Command({ resume: { decisions: [{ type: "approve" }] } }), options);
+  await agent.updateState(thread, user("More", "h3"));
+  return pairedMessagesOf((await agent.getState(thread)).values).length;
+}
+
+afterEach(() => vi.restoreAllMocks());
+
+const DIRECT = [
+  { title: "MemorySaver", isThere: true, open: async () => ({ connect: () => new MemorySaver() }) },
+  ...SAVERS.filter(({ title }) => /^(Sqlite|Postgres)Saver$/.test(title)),
+];
+
+describe.each(DIRECT)("With LangGraph's serializer in $title", ({ isThere, open }) => {
+  describe.skipIf(!isThere).each(["full", "delta"] as const)("and the %s channel", (channel) => {
+    it("no message goes through LangGraph's serializer, and the checkpointer stays as it is", async () => {
+      const saver = (await open()).connect();
+      const { serde } = saver;
+      const written = vi.spyOn(JsonPlusSerializer.prototype, "dumpsTyped");
+      const read = vi.spyOn(JsonPlusSerializer.prototype, "loadsTyped");
+      expect(await live(saver, channel)).toBe(7);
+      const isOfThread = (value: unknown) => JSON.stringify(value)?.includes("How is the sky?");
+      expect(written.mock.calls.filter(([value]) => isOfThread(value))).toEqual([]);
+      const texts = read.mock.calls.map(([, data]) =>
+        typeof data === "string" ? data : new TextDecoder().decode(data),
+      );
+      expect(texts.filter((text) => text.includes("How is the sky?"))).toEqual([]);
+      expect(saver.serde).toBe(serde);
+    });
+  });
+});
+
+describe("A checkpointer keeps its way", () => {
+  it("with a serializer of its own", async () => {
+    const stock = new JsonPlusSerializer();
+    const dumpsTyped = vi.fn((value: unknown) => stock.dumpsTyped(value));
+    const own = {
+      dumpsTyped,
+      loadsTyped: (type: string, data: Uint8Array | string) => stock.loadsTyped(type, data),
+    };
+    expect(await live(new MemorySaver(own), "full")).toBe(7);
+    expect(dumpsTyped.mock.calls.length).toBeGreaterThan(4);
+  });
+
+  it("with methods of a stock serializer that were replaced", async () => {
+    const stock = new JsonPlusSerializer();
+    const written = vi.spyOn(stock, "dumpsTyped");
+    expect(await live(new MemorySaver(stock), "full")).toBe(7);
+    expect(written.mock.calls.length).toBeGreaterThan(4);
+  });
+
+  it("with a serializer that it gets later", async () => {
+    const saver = new MemorySaver();
+    const agent = createAgentGraph({ model: scripted("One.", "Two."), checkpointer: saver });
+    await agent.invoke(user("one"), thread);
+    const stock = new JsonPlusSerializer();
+    const dumpsTyped = vi.fn((value: unknown) => stock.dumpsTyped(value));
+    saver.serde = { dumpsTyped, loadsTyped: (type, data) => stock.loadsTyped(type, data) };
+    await agent.invoke(user("two"), thread);
+    expect(dumpsTyped.mock.calls.length).toBeGreaterThan(2);
+  });
+
+  it("with private fields, which a view cannot read", async () => {
+    class PrivateSaver extends MemorySaver {
+      #reads = 0;
+      override getTuple(...given: Parameters<MemorySaver["getTuple"]>) {
+        this.#reads += 1;
+        return super.getTuple(...given);
+      }
+      get reads(): number {
+        return this.#reads;
+      }
+    }
+    const saver = new PrivateSaver();
+    expect(await live(saver, "full")).toBe(7);
+    expect(saver.reads).toBeGreaterThan(0);
+  });
+
+  it("with fields that its methods set", async () => {
+    class CountingSaver extends MemorySaver {
+      writes_ = 0;
+      override put(...given: Parameters<MemorySaver["put"]>) {
+        this.writes_ += 1;
+        return super.put(...given);
+      }
+    }
+    const saver = new CountingSaver();
+    await live(saver, "full");
+    expect(saver.writes_).toBeGreaterThan(4);
   });
 });

@@ -18,7 +18,7 @@ import { DeltaSnapshot } from "@langchain/langgraph-checkpoint";
 import { describe, expect, it, vi } from "vitest";
 import { z } from "zod";
 import { messageSerializer } from "../../../../src/index.js";
-import { countedSerializer, expectSame } from "../../../support/two-serializers.js";
+import { countedSerializer, expectSame, nested } from "../../../support/two-serializers.js";
 
 type Rows = readonly (readonly [title: string, make: () => unknown])[];
 
@@ -48,11 +48,6 @@ const result = (fields: object = {}) =>
     status: "error",
     ...fields,
   });
-function nested(depth: number, inner: unknown = "bottom"): unknown {
-  let value = inner;
-  for (let level = 0; level < depth; level += 1) value = level % 2 === 0 ? [value] : { value };
-  return value;
-}
 
 /** What is written without LangGraph's serializer. */
 const DIRECT: Rows = [

@@ -1,0 +1,217 @@
+/** Closes the calls that ended runs have left without a result: with the result of the tool, or with why there is none. */
+
+import type { BaseMessage, ToolMessage } from "@langchain/core/messages";
+import type { LangGraphRunnableConfig } from "@langchain/langgraph";
+import { z } from "zod/v4";
+import { isAIMessage } from "../history/call.js";
+import { type Group, placeOfCall } from "../history/group.js";
+import type { UnansweredCall } from "../history/open-calls.js";
+import {
+  callIdOf,
+  causeInHistory,
+  createPlaceholder,
+  isPlaceholder,
+  isResult,
+  markRecoveredResult,
+  type PlaceholderCause,
+} from "../history/result.js";
+import { toJson } from "../shared/json.js";
+import { addToList } from "../shared/values.js";
+import { emitEvent } from "./events.js";
+import { type ToolTask, toolTasksOf } from "./langgraph/read-checkpoints.js";
+import type { Leftovers } from "./leftovers.js";
+
+/** The finding for a call: the result of its tool, or the pending question to a human. */
+export type Remains =
+  | { readonly kind: "result"; readonly result: ToolMessage }
+  | { readonly kind: "question"; readonly asked: AskedCall };
+
+/**
+ * The findings for the given calls, in the same order. Undefined where nothing was found. The writes of a checkpoint
+ * belong to the last group of its history. So among equal ids, the latest call gets the result.
+ */
+export function recoverCalls(
+  calls: readonly UnansweredCall[],
+  leftovers: readonly Pick<Leftovers, "history" | "written" | "interrupts">[],
+): (Remains | undefined)[] {
+  const found = new Array<Remains | undefined>(calls.length).fill(undefined);
+  const places = new Map<Group, number[]>();
+  for (const [index, { group }] of calls.entries()) addToList(places, group, index);
+  for (const { history, written, interrupts } of leftovers.toReversed()) {
+    const known = new Set([...history, ...written].map(({ id }) => id));
+    /** For each id, what was written for it, the first one last. */
+    const waiting = new Map<string, Remains[]>();
+    for (const asked of askedCalls(interrupts).toReversed())
+      addToList(waiting, asked.id, { kind: "question", asked });
+    for (const result of written.filter(isResult).toReversed())
+      if (!isPlaceholder(result)) addToList(waiting, callIdOf(result), { kind: "result", result });
+    for (const [{ head }, indexes] of [...places].reverse()) {
+      if (!known.has(head.id)) continue;
+      for (const index of indexes) found[index] ??= waiting.get(calls[index]?.call.id ?? "")?.pop();
+    }
+  }
+  return found;
+}
+
+/** Of a run, what tells which of its calls were not run. */
+type UnrunCalls = Pick<Leftovers, "history" | "interrupts" | "nodes" | "unstarted">;
+
+/**
+ * Why calls have no result: a human did not decide about them, their run ended before their tools were started, or what
+ * the history tells.
+ *
+ * @param found What `recoverCalls` has found for them.
+ */
+export function causesOf(
+  calls: readonly UnansweredCall[],
+  found: readonly (Remains | undefined)[],
+  leftovers: readonly UnrunCalls[],
+  history: readonly BaseMessage[],
+): (unanswered: UnansweredCall, index: number) => PlaceholderCause {
+  const declined = declinedCalls(calls, leftovers);
+  const unstarted = new Set(leftovers.flatMap((leftover) => leftover.unstarted));
+  const cutOff = leftovers.filter(({ nodes }) => endsAfterModel(nodes));
+  const unstartedHeads = new Set(cutOff.map((leftover) => leftover.history.findLast(isAIMessage)?.id));
+  return (unanswered, index) => {
+    if (found[index] !== undefined || declined.has(unanswered)) return "declined";
+    const { call, group, place } = unanswered;
+    const isUnstarted =
+      unstarted.has(placeOfCall(group, place)) ||
+      (group.head.id !== undefined && unstartedHeads.has(group.head.id));
+    return isUnstarted && call.kind !== "invalid" ? "not-started" : causeInHistory(call, history[group.end]);
+  };
+}
+
+/** LangChain's nodes between the response of the model and its tools. */
+const AFTER_MODEL = /\.after_model$/;
+
+/**
+ * Whether a run that was about to enter these nodes ended between a response and its tools. LangChain's
+ * `humanInTheLoopMiddleware` waits there, also with the calls that need no decision. That no checkpoint has the response
+ * proves nothing: LangGraph saves it while the tools begin.
+ */
+export const endsAfterModel = (nodes: readonly string[]): boolean =>
+  nodes.some((name) => AFTER_MODEL.test(name));
+
+/** What closes a call. `cause` is undefined for the result that its tool returned. */
+interface Closing {
+  readonly unanswered: UnansweredCall;
+  readonly message: ToolMessage;
+  readonly cause: PlaceholderCause | undefined;
+}
+
+/**
+ * Closes calls, and tells it in events. A call gets the result that was found for it, or a placeholder.
+ *
+ * @param found What `recoverCalls` has found for the calls.
+ * @param causeOf Contract: returns why a call has no result. Undefined: the call stays open.
+ */
+export function closeCalls(
+  calls: readonly UnansweredCall[],
+  found: readonly (Remains | undefined)[],
+  causeOf: (unanswered: UnansweredCall, index: number) => PlaceholderCause | undefined,
+  config: LangGraphRunnableConfig,
+): Closing[] {
+  return calls.flatMap((unanswered, index): Closing[] => {
+    const { call, group, place } = unanswered;
+    const remains = found[index];
+    const named = { tool: call.name, callId: call.id };
+    if (remains?.kind === "result") {
+      emitEvent(config, { type: "result-recovered", ...named });
+      return [{ unanswered, message: markRecoveredResult(remains.result), cause: undefined }];
+    }
+    const cause = causeOf(unanswered, index);
+    if (cause === undefined) return [];
+    emitEvent(config, { type: "call-closed", ...named, cause });
+    return [{ unanswered, message: createPlaceholder(call, cause, placeOfCall(group, place)), cause }];
+  });
+}
+
+/*
+ * What a thread asks a human: our question names the call by its id, LangChain's by its name and arguments.
+ */
+
+const argumentsSchema = z.record(z.string(), z.unknown());
+
+const askedSchema = z.object({
+  value: z.object({
+    action_requests: z.array(
+      z.object({ id: z.string(), name: z.string(), args: argumentsSchema, description: z.string() }),
+    ),
+    problem: z.string().optional(),
+  }),
+});
+
+const askedByLangChainSchema = z.object({
+  value: z.object({ actionRequests: z.array(z.object({ name: z.string(), args: argumentsSchema })) }),
+});
+
+/** A call that a human was asked about. Its description does not end with the problem of a decision. */
+export interface AskedCall {
+  /** The id of the tool call. */
+  readonly id: string;
+  readonly name: string;
+  readonly args: Readonly<Record<string, unknown>>;
+  readonly description: string;
+}
+
+/** The calls that pending interrupts ask about. Empty if they ask for something else. */
+export function askedCalls(interrupts: unknown): AskedCall[] {
+  return [interrupts].flat().flatMap((entry) => {
+    const { action_requests = [], problem } = askedSchema.safeParse(entry).data?.value ?? {};
+    const ending = problemText(problem);
+    return action_requests.map(({ description, ...asked }) => ({
+      ...asked,
+      description: description.endsWith(ending)
+        ? description.slice(0, description.length - ending.length)
+        : description,
+    }));
+  });
+}
+
+/** Chat UIs show the description but not `problem`. */
+export function problemText(problem: string | undefined): string {
+  return problem === undefined ? "" : `\n\nThe last decision was not used: ${problem}`;
+}
+
+/** The calls that a human was asked about by LangChain's `humanInTheLoopMiddleware`, without a decision. */
+export function declinedCalls(
+  calls: readonly UnansweredCall[],
+  leftovers: readonly Pick<Leftovers, "history" | "interrupts">[],
+): ReadonlySet<UnansweredCall> {
+  const declined = new Set<UnansweredCall>();
+  const argumentsOf = argumentsReader();
+  for (const { history, interrupts } of leftovers) {
+    const known = new Set(history.map(({ id }) => id));
+    const asked = interrupts.flatMap(
+      (entry) => askedByLangChainSchema.safeParse(entry).data?.value.actionRequests ?? [],
+    );
+    if (asked.length === 0) continue;
+    const waiting = new Map<string, UnansweredCall[]>();
+    for (const unanswered of calls) {
+      const { call, group } = unanswered;
+      if (!known.has(group.head.id) || declined.has(unanswered)) continue;
+      addToList(waiting, describe(call.name, argumentsOf(unanswered)), unanswered);
+    }
+    for (const { name, args } of asked) {
+      // The question is about the last group that the run knew.
+      const match = waiting.get(describe(name, args))?.pop();
+      if (match !== undefined) declined.add(match);
+    }
+  }
+  return declined;
+}
+
+function describe(name: string, args: unknown): string {
+  return `${name}\n${toJson(args)}`;
+}
+
+function argumentsReader(): (unanswered: UnansweredCall) => unknown {
+  const known = new Map<BaseMessage, readonly ToolTask[]>();
+  return ({ group: { head }, place }) => {
+    if (!isAIMessage(head)) return undefined;
+    const tasks = known.get(head) ?? toolTasksOf(head);
+    known.set(head, tasks);
+    return tasks[place]?.args;
+  };
+}
