@@ -129,11 +129,12 @@ function requestResponse(step: ModelStep, { turn, off }: Asking): Promise<Answer
  * @param offAtGate Why the model must not call tools; undefined if it may.
  */
 async function followResponse(
-  { plan, state, config, settings }: ModelStep,
+  step: ModelStep,
   { answer, format }: AnswerInFormat,
   turn: Turn,
   offAtGate: ToolsOffReason | undefined,
 ): Promise<Dispatched> {
+  const { plan, state, config, settings } = step;
   const { isTerminated } = answer;
   if (answer.message === undefined) return endWith([], turn);
   const fresh = await withFreshId(answer.message, state.messages, config);

@@ -3,17 +3,15 @@
  * finds. Each is read in one place, once.
  */
 
-import type { BaseChatModel, BindToolsInput } from "@langchain/core/language_models/chat_models";
+import type { BindToolsInput } from "@langchain/core/language_models/chat_models";
 import type { StructuredToolInterface } from "@langchain/core/tools";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { InvalidSettingError } from "../errors.js";
 import type { SummaryPolicy } from "../history/plan-summary.js";
-import { countTextTokens } from "../history/size.js";
-import type { DialectName } from "../providers/dialects.js";
 import { checkProviderTools, withProviderTools } from "../providers/models/tools.js";
 import { type OwnState, readStateSchema } from "../threads/own-state.js";
 import { type AgentState, turnOf } from "../threads/state.js";
-import { budgetFor, compactionOf, countToolTokens } from "../threads/summary-settings.js";
+import { countToolTokens, summaryPolicy } from "../threads/summary-settings.js";
 import { type CallPolicy, createCallPolicy } from "./approval-rules.js";
 import { type FormatPlan, formatTools, readResponseFormat } from "./format/response-format.js";
 import { type MiddlewareByKind, sortMiddleware } from "./middleware/middleware.js";
@@ -133,23 +131,4 @@ export async function planStep(
   const model = await models.make(models.at(models.position)).catch(() => undefined);
   const policy = summaryPolicy(settings, model, dialectAt(models.position, models), plan.toolTokens);
   return { plan, state, config, settings, models, policy };
-}
-
-/** When a history is summarised. The limit gets smaller if the model refuses a request as too long. */
-export function summaryPolicy(
-  settings: Settings,
-  model: BaseChatModel | undefined,
-  dialect: DialectName | undefined,
-  toolTokens: number,
-): SummaryPolicy {
-  return {
-    maxTokens: budgetFor(model, settings.maxTokensBeforeSummary),
-    maxMessages: settings.maxMessagesBeforeSummary,
-    messagesToKeep: settings.messagesToKeep,
-    tokensToKeep: settings.tokensToKeep,
-    maxToolCalls: settings.maxToolCallsFromHistory,
-    compactedAt: compactionOf(model, dialect),
-    toolTokens,
-    promptTokens: countTextTokens(settings.systemPrompt ?? ""),
-  };
 }

@@ -97,6 +97,34 @@ export type SummaryOptions = { readonly [Name in keyof Table]?: ValueOf<Table[Na
 /** The same with their defaults. */
 export type SummarySettings = { readonly [Name in keyof Table]: ValueIn<Table[Name]> };
 
+/** What decides when a history is summarised, besides the model that is asked. */
+type PolicySettings = Pick<
+  SummarySettings,
+  "maxTokensBeforeSummary" | "maxMessagesBeforeSummary" | "messagesToKeep" | "tokensToKeep"
+> & {
+  readonly maxToolCallsFromHistory: SummaryPolicy["maxToolCalls"];
+  readonly systemPrompt: string | undefined;
+};
+
+/** When a history is summarised. The limit gets smaller if the model refuses a request as too long. */
+export function summaryPolicy(
+  settings: PolicySettings,
+  model: BaseChatModel | undefined,
+  dialect: DialectName | undefined,
+  toolTokens: number,
+): SummaryPolicy {
+  return {
+    maxTokens: budgetFor(model, settings.maxTokensBeforeSummary),
+    maxMessages: settings.maxMessagesBeforeSummary,
+    messagesToKeep: settings.messagesToKeep,
+    tokensToKeep: settings.tokensToKeep,
+    maxToolCalls: settings.maxToolCallsFromHistory,
+    compactedAt: compactionOf(model, dialect),
+    toolTokens,
+    promptTokens: countTextTokens(settings.systemPrompt ?? ""),
+  };
+}
+
 /*
  * How many tokens a model input can have, and how many of them its tools take.
  */
