@@ -47,7 +47,7 @@ interface ClientThread {
   readonly archive: ThreadArchive | undefined;
 }
 
-export interface AdmittedInput {
+interface AdmittedInput {
   readonly input: unknown;
   /** Whether the run only stores its input, without asking the model. */
   readonly endsAfterInput: boolean;
@@ -84,7 +84,8 @@ export async function admitInput(
   const read = await readRunInput(received, rules, (fields) =>
     readFields(fields, rules.ownState, readMessages),
   );
-  if (!isSubgraph && isCommand(read.input)) assertDecision(read.input);
+  const demand = !isSubgraph && isCommand(read.input) ? storageDemand(read.input.resume) : undefined;
+  if (demand !== undefined) throw new InvalidCommandError(`Expected \`resume\` to be ${demand}.`);
   const refused = await findRefused(given, rules, readThread);
   for (const { call } of refused.values())
     events.push({ type: "result-refused", tool: call.name, callId: call.id });
@@ -155,11 +156,6 @@ export async function admitUpdates<Update extends { values?: unknown }>(
       }
     },
   };
-}
-
-function assertDecision({ resume }: Command): void {
-  const demand = storageDemand(resume);
-  if (demand !== undefined) throw new InvalidCommandError(`Expected \`resume\` to be ${demand}.`);
 }
 
 type Refused = ReadonlyMap<BaseMessage, UnansweredCall>;
