@@ -24,7 +24,7 @@ import { bindToolsOnce, type PromptCache, promptCacheMarks } from "../providers/
 import { emitEvent } from "../threads/events.js";
 import { takeBack } from "../threads/langgraph/channels.js";
 import { countToolTokens } from "../threads/summary-settings.js";
-import { createUsageCounter, type UsageCounter } from "../threads/usage.js";
+import { createUsageCounter } from "../threads/usage.js";
 import {
   answerGuard,
   askWithinWindow,
@@ -313,24 +313,37 @@ async function streamFrom(
   request: StreamRequest,
   config: LangGraphRunnableConfig,
 ): Promise<AIMessage> {
-  const { prepare, toolTokens, settle } = request;
+  const { prepare, toolTokens, history, settle } = request;
   const { model, dialect } = asked;
+  const { tally } = runOf(config).record;
   const plain: Offer = { tools: request.tools, toolChoice: request.toolChoice };
   const offer: FormatRequest = request.addFormat?.(plain, model) ?? plain;
-  const marks = promptCacheMarks(model, request.promptCache, [request.history, request.tools]);
+  const marks = promptCacheMarks(model, request.promptCache, [history, request.tools]);
   const parameters = { ...marks.parameters, ...request.parameters };
   const offered = offerTools(model, marks.tools(offer.tools), offer.toolChoice);
   asked.isAsked = true;
-  const usage = createUsageCounter(model, toolTokens, runOf(config).record.tally);
-  // What a middleware makes of the response was not paid for.
-  const settling = settle && {
-    settle: (whole: AIMessage) => {
-      usage.addResponse(whole);
-      asked.isAsked = false;
-      return settle(whole);
+  const usage = createUsageCounter(model, toolTokens, tally);
+  const isInThread = (id: string) => hasMessage(history, id);
+  const usual = answerGuard({ ...request, model, isInThread }, config);
+  const guard: StreamGuardOptions = {
+    ...usual,
+    ...(request.isSummary && { wants: "whole-text" }),
+    onBroken: (broken) => {
+      tally.addBroken();
+      usage.addBroken(broken.usage);
+      usual.onBroken(broken);
     },
+    // Without another model, the user gets the text up to there.
+    ...(asked.hasNext && { onWithheld: (withheld) => usage.addBroken(withheld.usage) }),
+    // What a middleware makes of the response was not paid for.
+    ...(settle && {
+      settle: (whole) => {
+        usage.addResponse(whole);
+        asked.isAsked = false;
+        return settle(whole);
+      },
+    }),
   };
-  const guard = { ...createGuard(asked, request, usage, config), ...settling };
   const send = async (messages: BaseMessage[], size: number) => {
     usage.begin(size);
     const guarded = await guardModel(offered, guard, config, parameters);
@@ -364,25 +377,4 @@ function wordFor(toolChoice: ToolChoice): string | undefined {
   if (toolChoice === "auto") return undefined;
   if (afterRequired(toolChoice) === undefined) return "none";
   return requiredFunctionOf(toolChoice) ?? "any";
-}
-
-function createGuard(
-  { model, hasNext }: AskedModel,
-  { history, maxFallbackAttempts, shown, isSummary }: StreamRequest,
-  counter: UsageCounter,
-  config: LangGraphRunnableConfig,
-): StreamGuardOptions {
-  const isInThread = (id: string) => hasMessage(history, id);
-  const guard = answerGuard({ model, maxFallbackAttempts, isInThread, shown }, config);
-  return {
-    ...guard,
-    ...(isSummary && { wants: "whole-text" }),
-    onBroken: (broken) => {
-      runOf(config).record.tally.addBroken();
-      counter.addBroken(broken.usage);
-      guard.onBroken(broken);
-    },
-    // Without another model, the user gets the text up to there.
-    ...(hasNext && { onWithheld: ({ usage }) => counter.addBroken(usage) }),
-  };
 }

@@ -32,31 +32,22 @@ import {
 } from "../threads/commands.js";
 import type { AgentEvent } from "../threads/events.js";
 import type { OwnState } from "../threads/own-state.js";
+import type { AgentPlan } from "./plan.js";
 
-/** What the graph lets clients do. */
-interface ClientRules {
-  readonly settings: MessageRules & { readonly autoInvoke: boolean };
-  /** The tools whose calls the graph runs, by name. */
-  readonly tools: ReadonlyMap<string, unknown>;
-  readonly ownState: OwnState;
-}
-
-interface InputRules extends ClientRules {
-  readonly callPolicy: { readonly asksHumans: boolean };
-}
+/** What decides on what clients can do. */
+type ClientRules = Pick<AgentPlan, "settings" | "tools" | "ownState" | "callPolicy">;
 
 /** Contract: reads the state that the input or the update will change. Only called if it has a tool result. */
 export type ReadThread = () => Promise<StateSnapshot>;
 
-/** What can be known of the thread that an input is for. */
 interface ClientThread {
-  /** Whether the input comes from a parent graph. Its messages are not checked. */
+  /** Whether the input comes from a parent graph, which is no client. Its messages are not checked. */
   readonly isSubgraph: boolean;
   readonly readThread: ReadThread | undefined;
   readonly archive: ThreadArchive | undefined;
 }
 
-export interface AdmittedInput {
+interface AdmittedInput {
   readonly input: unknown;
   /** Whether the run only stores its input, without asking the model. */
   readonly endsAfterInput: boolean;
@@ -76,7 +67,7 @@ export interface AdmittedInput {
  */
 export async function admitInput(
   received: unknown,
-  rules: InputRules,
+  rules: ClientRules,
   { isSubgraph, readThread, archive }: ClientThread,
 ): Promise<AdmittedInput> {
   assertRunInput(received, isSubgraph);
@@ -84,28 +75,27 @@ export async function admitInput(
   const events: AgentEvent[] = [];
   const readMessages = (value: unknown): unknown => {
     if (isSubgraph || value === undefined) return value;
-    const { messages, repairs } = readClientMessages(value, rules.settings);
+    const messages = readClientMessages(value, rules.settings, ({ by }) =>
+      events.push({ type: "role-changed", messageId: by.id }),
+    );
     given.push(...messages);
-    events.push(...repairs.map(({ by }) => ({ type: "role-changed" as const, messageId: by.id })));
     return messages;
   };
   const read = await readRunInput(received, rules, (fields) =>
     readFields(fields, rules.ownState, readMessages),
   );
-  if (!isSubgraph && isCommand(read.input)) assertDecision(read.input);
+  const demand = !isSubgraph && isCommand(read.input) ? storageDemand(read.input.resume) : undefined;
+  if (demand !== undefined) throw new InvalidCommandError(`Expected \`resume\` to be ${demand}.`);
   const refused = await findRefused(given, rules, readThread);
+  for (const { call } of refused.values())
+    events.push({ type: "result-refused", tool: call.name, callId: call.id });
   const returned = await findArchived(given, readThread, archive);
   const left = given.filter((message) => !refused.has(message) && !returned.messages.has(message));
-  const ofRefused = [...refused.values()].map(({ call }) => ({
-    type: "result-refused" as const,
-    tool: call.name,
-    callId: call.id,
-  }));
   return {
     ...PLAIN,
     ...read,
     input: left.length < given.length ? withMessages(read.input, left) : read.input,
-    events: [...returned.events, ...events, ...ofRefused],
+    events: [...returned.events, ...events],
   };
 }
 
@@ -114,22 +104,20 @@ async function findArchived(
   readThread: ReadThread | undefined,
   archive: ThreadArchive | undefined,
 ): Promise<Returned> {
-  if (archive !== undefined && readThread !== undefined) {
-    // Most clients send only new messages. The thread is not read for them.
-    const known = await Promise.all(messages.map(({ id }) => id && isArchived(archive, id)));
-    if (known.includes(true)) {
-      const { values } = await readThread();
-      const removals = messages.filter(({ type }) => type === "remove");
-      const history = reduceMessages(values.messages, removals).messages;
-      const given = messages.filter(({ id = "" }) => !hasMessage(history, id));
-      return findReturned(given, history, archive);
-    }
-  }
-  return { messages: new Set(), events: [] };
-}
-
-interface Supersteps<Update> {
-  readonly updates: Update[];
+  // Most clients send only new messages. The thread is not read for them.
+  const known = await Promise.all(
+    messages.map(({ id }) => readThread && archive && id && isArchived(archive, id)),
+  );
+  if (archive === undefined || readThread === undefined || !known.includes(true))
+    return { messages: new Set(), events: [] };
+  const { values } = await readThread();
+  const removals = messages.filter(({ type }) => type === "remove");
+  const history = reduceMessages(values.messages, removals).messages;
+  return findReturned(
+    messages.filter(({ id = "" }) => !hasMessage(history, id)),
+    history,
+    archive,
+  );
 }
 
 /**
@@ -140,13 +128,12 @@ interface Supersteps<Update> {
  * schema, and InvalidCommandError for a `Command` that goes anywhere but to `model` or the end, and for a `Send`.
  */
 export async function admitUpdates<Update extends { values?: unknown }>(
-  supersteps: readonly Supersteps<Update>[],
+  supersteps: readonly { readonly updates: Update[] }[],
   rules: ClientRules,
 ) {
   const given: BaseMessage[] = [];
   const readMessages = (value: unknown): readonly BaseMessage[] => {
-    const { messages, repairs } = readClientMessages(value, rules.settings);
-    publishRepairs(repairs);
+    const messages = readClientMessages(value, rules.settings, (repair) => publishRepairs([repair]));
     given.push(...messages);
     return messages;
   };
@@ -169,11 +156,6 @@ export async function admitUpdates<Update extends { values?: unknown }>(
       }
     },
   };
-}
-
-function assertDecision({ resume }: Command): void {
-  const demand = storageDemand(resume);
-  if (demand !== undefined) throw new InvalidCommandError(`Expected \`resume\` to be ${demand}.`);
 }
 
 type Refused = ReadonlyMap<BaseMessage, UnansweredCall>;
@@ -233,7 +215,7 @@ const PLAIN = { endsAfterInput: false, emptyAnswer: undefined } as const;
  */
 async function readRunInput(
   given: unknown,
-  { callPolicy, ownState }: InputRules,
+  { callPolicy, ownState }: ClientRules,
   read: ReadFields,
 ): Promise<RunInput> {
   if (!isCommand(given)) return { input: isRecord(given) ? await read(given) : given };
@@ -313,12 +295,6 @@ function wrongTarget(): InvalidCommandError {
  * Reads the messages of a client.
  */
 
-interface ClientMessages {
-  readonly messages: readonly BaseMessage[];
-  /** The system messages that became the user's words. */
-  readonly repairs: readonly RoleChanged[];
-}
-
 /** What the messages of clients may be. */
 export interface MessageRules {
   /** Whether a system message stays one. Otherwise it becomes a message of the user. */
@@ -333,19 +309,21 @@ type RoleChanged = Extract<Repair, { readonly kind: "role-changed" }>;
  * Reads what a client sends as `messages`: one message-like or several. Marks of this library are taken off, unless the
  * library itself has returned the message in this process.
  *
+ * @param tell Called with each system message that became the user's words.
  * @throws InvalidMessageError for a value that is not a message, has a field of another shape, or is too long. It names
  * the path.
  */
-function readClientMessages(given: unknown, rules: MessageRules): ClientMessages {
+function readClientMessages(
+  given: unknown,
+  rules: MessageRules,
+  tell: (repair: RoleChanged) => void,
+): BaseMessage[] {
   const isList = Array.isArray(given);
-  const repairs: RoleChanged[] = [];
-  const messages = [given].flat().map((value: unknown, index) => {
-    const place = isList ? `messages[${index}]` : "messages";
-    const { message, repair } = readClientMessage(value, place, rules);
-    if (repair !== undefined) repairs.push(repair);
+  return [given].flat().map((value: unknown, index) => {
+    const { message, repair } = readClientMessage(value, isList ? `messages[${index}]` : "messages", rules);
+    if (repair !== undefined) tell(repair);
     return message;
   });
-  return { messages, repairs };
 }
 
 export interface ClientRead {

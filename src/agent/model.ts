@@ -202,16 +202,14 @@ async function checkUpdates(
   config: Config,
 ): Promise<ModelAnswer["updates"]> {
   const { ownState } = runOf(config).inputs;
-  try {
-    const read = updates.map(async (update) => ({
-      ...update,
-      fields: await readOwnValues(ownState, update.fields),
-    }));
-    return await Promise.all(read);
-  } catch (error) {
+  const read = updates.map(async (update) => ({
+    ...update,
+    fields: await readOwnValues(ownState, update.fields),
+  }));
+  return Promise.all(read).catch(async (error: unknown) => {
     if (message !== undefined) await takeBack(message, config);
     throw error;
-  }
+  });
 }
 
 /** Middleware can offer tools that the graph does not have, and answer their calls. */
@@ -365,9 +363,7 @@ async function writeGiven(
 }
 
 function callIds(message: BaseMessage): string {
-  return isAIMessage(message)
-    ? callsOf(message)
-        .map(({ id }) => id)
-        .join()
-    : "";
+  return callsOf(message)
+    .map(({ id }) => id)
+    .join();
 }

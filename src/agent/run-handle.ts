@@ -30,7 +30,7 @@ const RUN_HANDLE = Symbol.for("langgraph-tether.run-handle");
 export class RunHandle {
   readonly inputs: RunInputs;
   readonly record = new RunRecord();
-  readonly running = new RunningCalls<ToolsUpdate>();
+  readonly running = new RunningCalls();
   /** Runs a tool call when fewer than `maxConcurrency` of the run are running. */
   readonly limitCall: LimitFunction;
 
@@ -108,19 +108,19 @@ export function noteFailure(error: unknown, config: RunnableConfig): void {
 }
 
 /** What a call has written, with its task. */
-export interface AnsweredCall<Update> {
+export interface AnsweredCall {
   readonly task: ToolTask;
-  readonly update: Update;
+  readonly update: ToolsUpdate;
 }
 
 /** The writes of the calls that a run runs at the same time. */
-class RunningCalls<Update> {
+class RunningCalls {
   /** The superstep of the calls; undefined before the first one. */
   step: number | undefined;
-  #calls: Promise<AnsweredCall<Update>>[] = [];
+  #calls: Promise<AnsweredCall>[] = [];
 
   /** Called at the beginning of a call. */
-  add(task: ToolTask, update: Promise<Update>, step: number | undefined): void {
+  add(task: ToolTask, update: Promise<ToolsUpdate>, step: number | undefined): void {
     if (this.step !== step) this.#calls = [];
     this.step = step;
     const answered = update.then((value) => ({ task, update: value }));
@@ -129,7 +129,7 @@ class RunningCalls<Update> {
   }
 
   /** The writes of all calls of the superstep that returned. Resolves when the last one has ended. */
-  async settled(): Promise<AnsweredCall<Update>[]> {
+  async settled(): Promise<AnsweredCall[]> {
     // LangGraph begins all tasks of a superstep in one turn of the event loop.
     await new Promise((resolve) => setTimeout(resolve));
     const outcomes = await Promise.allSettled(this.#calls);

@@ -232,7 +232,12 @@ async function* thenClearInbox<Chunk>(
   } catch (error) {
     // LangGraph's own error names a channel.
     if (handle.inputs.input == null && Reflect.get(Object(error), "name") === "EmptyInputError")
-      throw new InvalidMessageError("input", handle.inputs.input, MESSAGES, NOTHING_TO_CONTINUE);
+      throw new InvalidMessageError(
+        "input",
+        handle.inputs.input,
+        "an object with `messages`",
+        " The thread has nothing that could be continued.",
+      );
     const conflict = [error, options.signal?.reason].find(isConflict);
     if (conflict !== undefined) await reportReturned(run, handle, conflict.isInThread);
     throw error;
@@ -244,9 +249,6 @@ async function* thenClearInbox<Chunk>(
 function isConflict(error: unknown): error is ThreadConflictError {
   return TetherError.isInstance(error) && error.code === "THREAD_MOVED";
 }
-
-const MESSAGES = "an object with `messages`";
-const NOTHING_TO_CONTINUE = " The thread has nothing that could be continued.";
 
 /**
  * Tells what tools returned that no checkpoint of the run has, because another process has moved the thread on. If the

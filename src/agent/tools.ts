@@ -203,7 +203,7 @@ function keepLate(task: ToolTask, answered: Promise<ToolsUpdate>, config: LangGr
 }
 
 /** The result in what a call has written, and what it wrote to these keys. */
-export function lateResultIn({ task: { call }, update }: AnsweredCall<ToolsUpdate>, keys: readonly string[]) {
+export function lateResultIn({ task: { call }, update }: AnsweredCall, keys: readonly string[]) {
   return { result: resultIn(update, call.id), values: valuesOf(update, keys) };
 }
 

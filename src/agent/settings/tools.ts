@@ -6,7 +6,6 @@ import { z } from "zod/v4";
 import { InvalidSettingError, InvalidToolError } from "../../errors.js";
 import { DIALECTS } from "../../providers/dialects.js";
 import { isProviderTool } from "../../providers/models/tools.js";
-import type { ProviderTool } from "../../providers/provider.js";
 import { hintAtClass, hintAtName, type Rule } from "../../shared/check-settings.js";
 import { isRecord } from "../../shared/values.js";
 
@@ -14,15 +13,6 @@ import { isRecord } from "../../shared/values.js";
 const TOOL_NAME = DIALECTS.strict.toolName;
 /** The most tools that OpenAI accepts in one request. */
 const MOST_TOOLS = 128;
-
-interface Tools {
-  /** The model can call them, and the graph runs their calls. */
-  readonly tools: readonly StructuredToolInterface[];
-  /** The model can call them, and the caller of the run executes their calls. */
-  readonly additionalTools: readonly BindToolsInput[];
-  /** The provider runs them. */
-  readonly providerTools: readonly ProviderTool[];
-}
 
 /**
  * Checks the tools of a graph.
@@ -32,12 +22,9 @@ interface Tools {
  * more than 128 tools, or a `replay` in the metadata of a tool that is not known.
  */
 export function checkTools(
-  {
-    tools,
-    additionalTools,
-  }: { readonly tools: readonly unknown[]; readonly additionalTools: readonly unknown[] },
+  { tools, additionalTools }: Readonly<Record<"tools" | "additionalTools", readonly unknown[]>>,
   formatTools: readonly BindToolsInput[],
-): Tools {
+) {
   for (const [index, tool] of tools.entries()) {
     if (isTool(tool)) assertReplay(tool);
     else if (!isProviderTool(tool))
@@ -49,8 +36,11 @@ export function checkTools(
   }
   for (const [index, tool] of additionalTools.entries()) assertDefinition(`additionalTools[${index}]`, tool);
   const checked = {
+    /** The graph runs their calls. */
     tools: tools.filter(isTool),
+    /** The caller of the run executes their calls. */
     additionalTools: additionalTools as BindToolsInput[],
+    /** The provider runs them. */
     providerTools: tools.filter(isProviderTool),
   };
   assertNames([...checked.tools, ...checked.providerTools, ...checked.additionalTools, ...formatTools]);

@@ -172,11 +172,7 @@ describe("One message object", () => {
 });
 
 it("Every message of the `updates` stream has the id that the state has", async () => {
-  const responses = [
-    new AIMessage({ content: "", tool_calls: [{ id: "c", name: "fast", args: {} }] }),
-    "done",
-  ];
-  const model = new FunctionModel(({ index }) => responses[index] ?? "done");
+  const model = new FunctionModel(({ index }) => (index === 0 ? calls(["fast"]) : "done"));
   const graph = createAgentGraph({ model, tools: [createProbe().fast], checkpointer: new MemorySaver() });
   const shown: unknown[] = [];
   for await (const update of await graph.stream(user("go"), { ...config, streamMode: "updates" }))
@@ -280,6 +276,7 @@ const form = { title: "answer", type: "object", properties: { text: { type: "str
 
 /** As JavaScript hands it over: the compiler refuses it. */
 const asModel = (model: unknown) => model as BaseChatModel;
+const STRUCTURED = ["a sequence, as `withStructuredOutput` makes it", "Pass the model itself."] as const;
 const BOUND_TOOLS = ["a model with bound tools", "Pass the model itself, and its tools as `tools`."] as const;
 
 describe.each(["model", "summaryModel", "fallbackModels[0]"] as const)("As `%s`", (setting) => {
@@ -292,12 +289,7 @@ describe.each(["model", "summaryModel", "fallbackModels[0]"] as const)("As `%s`"
     ["bound tools of OpenAI's client", openAI.bindTools(tools), ...BOUND_TOOLS],
     ["bound tools of Anthropic's client", anthropic.bindTools(tools), ...BOUND_TOOLS],
     ["bound tools of `initChatModel`", configurable.bindTools(tools), ...BOUND_TOOLS],
-    [
-      "a form of the answers of `initChatModel`",
-      configurable.withStructuredOutput(form),
-      "a sequence, as `withStructuredOutput` makes it",
-      "Pass the model itself.",
-    ],
+    ["a form of the answers of `initChatModel`", configurable.withStructuredOutput(form), ...STRUCTURED],
     ["bound tools of the offline model", offline.bindTools(tools), ...BOUND_TOOLS],
     [
       "tools in a config over a config",
@@ -310,18 +302,8 @@ describe.each(["model", "summaryModel", "fallbackModels[0]"] as const)("As `%s`"
       "a model with fallbacks",
       "Pass the model itself, and the other models as `fallbackModels`.",
     ],
-    [
-      "a form of OpenAI's answers",
-      openAI.withStructuredOutput(form),
-      "a sequence, as `withStructuredOutput` makes it",
-      "Pass the model itself.",
-    ],
-    [
-      "a form of Anthropic's answers",
-      anthropic.withStructuredOutput(form),
-      "a sequence, as `withStructuredOutput` makes it",
-      "Pass the model itself.",
-    ],
+    ["a form of OpenAI's answers", openAI.withStructuredOutput(form), ...STRUCTURED],
+    ["a form of Anthropic's answers", anthropic.withStructuredOutput(form), ...STRUCTURED],
   ])("a model with %s is refused, and no key is told", (_title, model, got, advice) => {
     expect(() => build(model)).toThrow(InvalidSettingError);
     expect(() => build(model)).toThrow(

@@ -12,6 +12,7 @@ import {
   readFullHistory,
   TetherError,
 } from "../../../src/index.js";
+import { allOf } from "../../support/all-of.js";
 import { approvalThread, approve, asInput } from "../../support/approval-graph.js";
 import { expectWarnings, OLD_PACKAGES } from "../../support/expect-warnings.js";
 import { hostileLike, hostileMessage, nested } from "../../support/foreign-values.js";
@@ -143,10 +144,8 @@ describe("A system message of a client", () => {
 
   it.each(spellings)("becomes the user's words, %s", async (_title, message) => {
     const { model, graph } = instructed(false);
-    const events: unknown[] = [];
     const input = { messages: [message, { role: "user", content: "hi" }] };
-    for await (const event of await graph.stream(input as never, { ...config, streamMode: "custom" }))
-      events.push(event);
+    const events = await allOf(graph.stream(input as never, { ...config, streamMode: "custom" }));
     expect(events[0]).toEqual({ type: "role-changed", messageId: "s" });
     const sent = model.requests[0]?.messages ?? [];
     expect(sent.filter(({ type }) => type === "system").map(({ text }) => text)).toEqual(["rules"]);
@@ -177,13 +176,8 @@ describe("A client's result for a call that waits for approval", () => {
 
   it("is left out of the input, and the question is asked again", async () => {
     const thread = await waiting("done");
-    const events: unknown[] = [];
-    const chunks = await thread.graph.stream(
-      { messages: [forged] },
-      { ...thread.config, streamMode: "custom" },
-    );
-    for await (const event of chunks) events.push(event);
-    expect(events).toEqual([{ type: "result-refused", tool: "risky", callId: "c1" }]);
+    const chunks = thread.graph.stream({ messages: [forged] }, { ...thread.config, streamMode: "custom" });
+    expect(await allOf(chunks)).toEqual([{ type: "result-refused", tool: "risky", callId: "c1" }]);
     expect(await thread.waiting()).toBe(1);
     await thread.decide(approve);
     expect(await thread.pairedScript()).toEqual(["ai> risky", "tool: risky did 1", "ai: done"]);

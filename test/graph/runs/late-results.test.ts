@@ -19,6 +19,7 @@ import { createPlaceholder } from "../../../src/history/result.js";
 import { type AgentEvent, createAgentGraph, functionMiddleware } from "../../../src/index.js";
 import { EVENT_CHANNEL } from "../../../src/threads/events.js";
 import { type LateResults, takeLateResults } from "../../../src/threads/late-results.js";
+import { abortRun } from "../../support/abort-run.js";
 import { ai, human, messagesIn, result } from "../../support/make-messages.js";
 import { makeTool } from "../../support/make-tool.js";
 import { createProbe } from "../../support/probe-tools.js";
@@ -40,18 +41,7 @@ beforeEach(() => {
 });
 afterEach(() => void unsubscribe(EVENT_CHANNEL, listen));
 
-type Probe = ReturnType<typeof createProbe>;
-
-/** Aborts a run when this many tools have begun. */
-async function abortRun(probe: Probe, count: number, start: (signal: AbortSignal) => Promise<unknown>) {
-  const controller = new AbortController();
-  const run = start(controller.signal);
-  await probe.hasBegun(count);
-  controller.abort();
-  await expect(run).rejects.toThrow(/abort/i);
-}
-
-function createThread(options: Options = {}, probe: Probe = createProbe()) {
+function createThread(options: Options = {}, probe = createProbe()) {
   const saver = options.checkpointer instanceof MemorySaver ? options.checkpointer : new MemorySaver();
   const graph = createAgentGraph({
     model: "offline:",
@@ -60,8 +50,13 @@ function createThread(options: Options = {}, probe: Probe = createProbe()) {
     ...options,
   });
   const send = async (text: string, more: object = {}) => graph.invoke(user(text), { ...config, ...more });
-  const abort = async (text = "call deaf", count = 1) =>
-    abortRun(probe, probe.runs.length + count, (signal) => send(text, { signal }));
+  const abort = async (text = "call deaf", count = 1) => {
+    const begun = probe.runs.length + count;
+    await abortRun(
+      (signal) => send(text, { signal }),
+      () => probe.hasBegun(begun),
+    );
+  };
   /** Ends the tool, and waits until its result is where it waits. */
   const release = async (count = lateEvents().length + 1) => {
     probe.release();
@@ -202,7 +197,10 @@ describe.each(STORES)("A late result, %s,", (_, options) => {
     });
     await send("call deaf");
     const resume = new Command({ resume: { decisions: [{ type: "approve" }] } });
-    await abortRun(probe, 1, (signal) => graph.invoke(resume, { ...config, signal }));
+    await abortRun(
+      (signal) => graph.invoke(resume, { ...config, signal }),
+      () => probe.hasBegun(1),
+    );
     await send("hello");
     await release();
     await send("and now");
@@ -216,7 +214,10 @@ describe.each(STORES)("A late result, %s,", (_, options) => {
       .addNode("child", child)
       .addEdge(START, "child")
       .compile({ checkpointer: new MemorySaver(), ...options() } as object);
-    await abortRun(probe, 1, (signal) => parent.invoke(user("call deaf"), { ...config, signal }));
+    await abortRun(
+      (signal) => parent.invoke(user("call deaf"), { ...config, signal }),
+      () => probe.hasBegun(1),
+    );
     probe.release();
     await expect.poll(() => lateEvents().length).toBe(1);
     await turns();
@@ -284,7 +285,10 @@ describe("A late result of another process", () => {
 it("Without a checkpointer the event alone has a late result", async () => {
   const probe = createProbe();
   const graph = createAgentGraph({ model: "offline:", tools: [probe.deaf] });
-  await abortRun(probe, 1, (signal) => graph.invoke(user("call deaf"), { signal }));
+  await abortRun(
+    (signal) => graph.invoke(user("call deaf"), { signal }),
+    () => probe.hasBegun(1),
+  );
   probe.release();
   await expect.poll(lateEvents).toHaveLength(1);
   expect(lateEvents()).toMatchObject([

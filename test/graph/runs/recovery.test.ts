@@ -25,6 +25,7 @@ import {
   agentMiddleware,
   createAgentGraph,
 } from "../../../src/index.js";
+import { abortRun } from "../../support/abort-run.js";
 import { allOf } from "../../support/all-of.js";
 import { DURABILITIES } from "../../support/crashing-thread.js";
 import { FunctionModel } from "../../support/function-model.js";
@@ -77,10 +78,9 @@ describe("a response that was shown and not stored", () => {
 
   it("is not streamed again to clients, which would join it with what they have", async () => {
     const { graph } = await deadThread();
-    const streamed: string[] = [];
-    for await (const [message] of await graph.stream(user("q2"), { ...config, streamMode: "messages" }))
-      streamed.push((message as BaseMessage).text);
-    expect(streamed.join("")).toBe("later answer");
+    const shown = graph.stream(user("q2"), { ...config, streamMode: "messages" });
+    const streamed = await allOf<[BaseMessage]>(shown);
+    expect(streamed.map(([message]) => message.text).join("")).toBe("later answer");
   });
 
   it("has its calls closed, and they are not run", async () => {
@@ -211,13 +211,14 @@ describe("the other messages of a tool's Command, if a sibling was slow and the 
       checkpointer: new MemorySaver(),
     });
     await graph.invoke(user("hello", "hello"), config);
-    const abort = new AbortController();
-    const run = graph.invoke(user("go"), { ...config, signal: abort.signal });
-    await probe.hasBegun(1);
     const unfinished = async () => (await graph.getState(config)).next;
-    await expect.poll(unfinished).toEqual(["tools"]);
-    abort.abort();
-    await expect(run).rejects.toThrow(/abort/i);
+    await abortRun(
+      (signal) => graph.invoke(user("go"), { ...config, signal }),
+      async () => {
+        await probe.hasBegun(1);
+        await expect.poll(unfinished).toEqual(["tools"]);
+      },
+    );
     const shown = messagesOf((await graph.getState(config)).values);
     const lines = pairedScript(await graph.invoke(user("next"), config));
     return { shown: script(shown), lines, refused: model.refused };
@@ -296,16 +297,14 @@ async function cancelled(...then: readonly Step[]) {
     stateSchema,
     checkpointer: saver,
   });
-  const abort = new AbortController();
-  const run = agent.invoke(user("hi"), { ...inThread("1"), signal: abort.signal });
-  await probe.hasBegun(1);
   const saved = async () => {
     const writes = (await saver.getTuple(inThread("1")))?.pendingWrites ?? [];
     return writes.filter(([, channel]) => channel === "plan").length;
   };
-  await expect.poll(saved, { timeout: 20_000 }).toBe(2);
-  abort.abort();
-  await expect(run).rejects.toThrow();
+  await abortRun(
+    (signal) => agent.invoke(user("hi"), { ...inThread("1"), signal }),
+    () => expect.poll(saved, { timeout: 20_000 }).toBe(2),
+  );
   return agent;
 }
 

@@ -14,6 +14,8 @@ import {
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { type AgentGraphOptions, createAgentGraph } from "../../../src/index.js";
+import { abortRun } from "../../support/abort-run.js";
+import { allOf } from "../../support/all-of.js";
 import { DURABILITIES, type Durability } from "../../support/crashing-thread.js";
 import { FunctionModel, shortSummariser } from "../../support/function-model.js";
 import { calls } from "../../support/scripted-model.js";
@@ -52,12 +54,13 @@ function createThread(options: Partial<AgentGraphOptions> = {}) {
     ...options,
   });
   const dies = async (durability: Durability = "async", input: object = job) => {
-    const controller = new AbortController();
-    const run = graph.invoke(input as typeof job, { ...config, durability, signal: controller.signal });
-    await expect.poll(() => runs.length).toBe(3);
-    await turns();
-    controller.abort();
-    await expect(run).rejects.toThrow(/abort/i);
+    await abortRun(
+      (signal) => graph.invoke(input as typeof job, { ...config, durability, signal }),
+      async () => {
+        await expect.poll(() => runs.length).toBe(3);
+        await turns();
+      },
+    );
   };
   const read = async () => messagesOf((await graph.getState(config)).values);
   const head = async () => (await graph.getState(config)).config.configurable?.["checkpoint_id"];
@@ -199,9 +202,7 @@ describe("A run with the input null", () => {
   it("says in its events and in a mark that nobody knows what a call did", async () => {
     const { graph, dies, read } = createThread();
     await dies();
-    const events: unknown[] = [];
-    for await (const event of await graph.stream(null, { ...config, streamMode: "custom" }))
-      events.push(event);
+    const events = await allOf(graph.stream(null, { ...config, streamMode: "custom" }));
     expect(events.slice(0, 1)).toEqual([
       { type: "call-closed", tool: "pay", callId: "b", cause: "interrupted" },
     ]);
@@ -228,11 +229,10 @@ describe("A run with the input null", () => {
       );
       const model = new FunctionModel(({ messages }) => (messages.length > 1 ? "done" : calls(["look"])));
       const graph = createAgentGraph({ model, tools: [look], checkpointer: new MemorySaver() });
-      const controller = new AbortController();
-      const run = graph.invoke(job, { ...config, signal: controller.signal });
-      await expect.poll(() => runs.length).toBe(1);
-      controller.abort();
-      await expect(run).rejects.toThrow(/abort/i);
+      await abortRun(
+        (signal) => graph.invoke(job, { ...config, signal }),
+        () => expect.poll(() => runs.length).toBe(1),
+      );
       await graph.invoke(null, config);
       expect(runs).toHaveLength(times);
     }
@@ -281,11 +281,10 @@ describe.each(DURABILITIES)("A tool that asks a human twice (%s)", (durability) 
   it("is not run again after the last answer if its run died then", async () => {
     const { paid, send } = open();
     for (const input of [job, new Command({ resume: "one" })]) await send(input);
-    const controller = new AbortController();
-    const run = send(new Command({ resume: "slowly" }), { signal: controller.signal });
-    await expect.poll(() => paid.length).toBe(1);
-    controller.abort();
-    await expect(run).rejects.toThrow(/abort/i);
+    await abortRun(
+      (signal) => send(new Command({ resume: "slowly" }), { signal }),
+      () => expect.poll(() => paid.length).toBe(1),
+    );
     expect(script((await send(null)).messages)[2]).toBe(`tool! Tool call ask (a): ${UNKNOWN}`);
     expect(paid).toEqual(["one slowly"]);
   });
