@@ -101,7 +101,7 @@ async function* runInside<Chunk>(
     fail(error);
     return undefined;
   }
-  const last = resultOf(record.history?.at(-1));
+  const last = resultOfRun(record.history?.at(-1));
   // A copy, so that changes of a middleware are noticed.
   hook.settle({ result: last && cloneMessage(last), interrupts: record.interrupts });
   if (record.failure === undefined) end();
@@ -162,7 +162,7 @@ const WAITING =
   "An agent middleware changed `context.result` of a run that waits for a human. Leave it as it is while `context.interrupts` is not empty, or set a text, which ends the wait.";
 
 /** The result of a run: its last message, if it is a response or a tool result. */
-function resultOf(last: BaseMessage | undefined): BaseMessage | undefined {
+function resultOfRun(last: BaseMessage | undefined): BaseMessage | undefined {
   return last !== undefined && (isAIMessage(last) || isResult(last)) ? last : undefined;
 }
 
