@@ -94,23 +94,26 @@ export function approvalRequest(
   };
 }
 
-const decisionSchema = z.discriminatedUnion("type", [
-  z.strictObject({ type: z.literal("approve") }),
-  z.strictObject({
-    type: z.literal("edit"),
-    edited_action: z.strictObject({ name: z.string(), args: z.record(z.string(), z.unknown()) }),
-  }),
-  z.strictObject({ type: z.literal("reject"), message: z.string().optional() }),
-  z.strictObject({ type: z.literal("respond"), message: z.string() }),
-]);
-
 /**
  * - `approve`: runs the call unchanged.
  * - `edit`: runs the call with other arguments. The tool cannot change.
  * - `reject`: does not run the call. The model is told so, with the reason.
  * - `respond`: does not run the call. The text is its result.
  */
-export type Decision = z.infer<typeof decisionSchema>;
+export type Decision =
+  | { type: "approve" }
+  | { type: "edit"; edited_action: { name: string; args: Record<string, unknown> } }
+  | { type: "reject"; message?: string | undefined }
+  | { type: "respond"; message: string };
+
+const actionSchema = z.strictObject({ name: z.string(), args: z.record(z.string(), z.unknown()) });
+
+const decisionSchema: z.ZodType<Decision> = z.discriminatedUnion("type", [
+  z.strictObject({ type: z.literal("approve") }),
+  z.strictObject({ type: z.literal("edit"), edited_action: actionSchema }),
+  z.strictObject({ type: z.literal("reject"), message: z.string().optional() }),
+  z.strictObject({ type: z.literal("respond"), message: z.string() }),
+]);
 
 const answerSchema = z.strictObject({
   decisions: z.array(z.preprocess(inOneSpelling, decisionSchema)).min(1),
@@ -129,7 +132,7 @@ export interface DecidedTask {
   readonly decision: Decision;
 }
 
-export type ReadAnswer =
+export type ReadDecisions =
   | { readonly kind: "decisions"; readonly decided: readonly DecidedTask[] }
   | { readonly kind: "refused"; readonly problem: string };
 
@@ -139,13 +142,13 @@ export type ReadAnswer =
  *
  * @param schemaOf Contract: returns the schema of a tool. Undefined accepts all arguments.
  */
-export async function readAnswer(
+export async function readDecisions(
   answer: unknown,
   tasks: readonly AskedTask[],
   ruleFor: RuleFor,
   schemaOf: (toolName: string) => unknown,
-): Promise<ReadAnswer> {
-  const refuse = (what: string): ReadAnswer => ({
+): Promise<ReadDecisions> {
+  const refuse = (what: string): ReadDecisions => ({
     kind: "refused",
     problem: `${what}. ${expectedDecisions(tasks, ruleFor)}`,
   });

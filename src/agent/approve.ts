@@ -12,7 +12,7 @@ import {
   approvalRequest,
   type DecidedTask,
   expectedDecisions,
-  readAnswer,
+  readDecisions,
 } from "./approval-request.js";
 import { type CallOutcome, finalizeCall } from "./call-result.js";
 import { sendCall } from "./dispatch-calls.js";
@@ -35,7 +35,7 @@ export function createApproveNode({ tools, settings, callPolicy: { ruleFor } }: 
     const { emptyAnswer: empty } = inputs;
     const refusal = empty === undefined ? problem : `${empty}. ${expectedDecisions(tasks, ruleFor)}`;
     const given: unknown = interrupt(approvalRequest(tasks, refusal, ruleFor));
-    const answer = await readAnswer(given, tasks, ruleFor, (name) => tools.get(name)?.schema);
+    const answer = await readDecisions(given, tasks, ruleFor, (name) => tools.get(name)?.schema);
     const askAgain = (asked: Omit<ApprovalTask, "messageId">) => new Send("approve", { messageId, ...asked });
     if (answer.kind === "refused")
       return new Command({ goto: [askAgain({ tasks, problem: answer.problem })] });

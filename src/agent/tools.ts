@@ -244,22 +244,25 @@ export async function callTool(
       writer: config.writer ?? null,
       store: config.store ?? null,
     });
-  const timeoutError = (milliseconds: number) => new ToolTimeoutError(milliseconds);
+  let timeout: ToolTimeoutError | undefined;
+  const timeoutError = (milliseconds: number) => {
+    timeout = new ToolTimeoutError(milliseconds);
+    return timeout;
+  };
   try {
     const deadline = { signal: config.signal, timeoutMs: toolTimeoutMs, timeoutError, outlivesAbort: true };
     return { kind: "returned", value: withOwnSends(await withDeadline(invoke, deadline)) };
   } catch (error) {
     if (safely(() => isLangGraphSignal(error), false) || isOfAbort(error, config.signal)) throw error;
-    return safely(() => outcomeOf(error), { kind: "threw", error });
+    if (timeout !== undefined)
+      return { kind: "timed-out", milliseconds: timeout.milliseconds, error: timeout };
+    const threw: CallOutcome = { kind: "threw", error };
+    // The message names the field that does not match the tool's schema.
+    return safely<CallOutcome>(
+      () => (isParsingException(error) ? { kind: "invalid-arguments", detail: error.message, error } : threw),
+      threw,
+    );
   }
-}
-
-function outcomeOf(error: unknown): CallOutcome {
-  if (error instanceof ToolTimeoutError)
-    return { kind: "timed-out", milliseconds: error.milliseconds, error };
-  // The message names the field that does not match the tool's schema.
-  if (isParsingException(error)) return { kind: "invalid-arguments", detail: error.message, error };
-  return { kind: "threw", error };
 }
 
 /** The reason of the signal that a tool sees. */

@@ -5,7 +5,7 @@ import { z } from "zod";
 import {
   approvalRequest,
   type Decision,
-  readAnswer,
+  readDecisions,
   readTextArguments,
 } from "../../src/agent/approval-request.js";
 import { ANY_DECISION, type ApprovalRule } from "../../src/agent/approval-rules.js";
@@ -116,7 +116,7 @@ describe("askedCalls", () => {
   });
 });
 
-describe("readAnswer", () => {
+describe("readDecisions", () => {
   const accepted: readonly (readonly [what: string, given: unknown, decisions: readonly Decision[]])[] = [
     ["fewer decisions than requests", [{ type: "approve" }], [{ type: "approve" }]],
     ["a rejection without a reason", [{ type: "reject" }], [{ type: "reject" }]],
@@ -144,7 +144,7 @@ describe("readAnswer", () => {
   ];
 
   it.each(accepted)("accepts %s", async (_what, given, decisions) => {
-    const answer = await readAnswer({ decisions: given }, tasks, anyDecision, () => undefined);
+    const answer = await readDecisions({ decisions: given }, tasks, anyDecision, () => undefined);
     const decided = decisions.map((decision, index) => ({ task: tasks[index], decision }));
     expect(answer).toEqual({ kind: "decisions", decided });
   });

@@ -7,7 +7,7 @@ import { z } from "zod";
 import { tetherMiddleware } from "../../src/langchain.js";
 import { type AnyAgent, openAgentThread } from "../support/open-agent-thread.js";
 import { createProbe } from "../support/probe-tools.js";
-import { calls, scripted } from "../support/scripted-model.js";
+import { calls, type Step, scripted } from "../support/scripted-model.js";
 import { script, user } from "../support/thread.js";
 
 const asking = tool(() => `answered: ${interrupt("Sure?")}`, {
@@ -86,16 +86,25 @@ it("a tool gets a key of its call, which is the same when a run with the input n
   expect(keys.slice(2).toSorted()).toEqual([first, second].toSorted());
 });
 
+/** A thread of an agent with the probe's tools, whose model gives these responses. */
+function open(middleware: readonly object[], ...steps: readonly Step[]) {
+  const { fast, failing } = createProbe();
+  const agent = createAgent({
+    model: scripted(...steps),
+    tools: [fast, failing, asking],
+    checkpointer: new MemorySaver(),
+    middleware,
+  } as never) as unknown as AnyAgent;
+  return { agent, thread: openAgentThread(agent) };
+}
+
 describe("a tool that throws", () => {
   it.each([
     ["alone", [tetherMiddleware()], "secret -"],
     ["inside another middleware", [outer, tetherMiddleware()], "secret -"],
     ["because of a middleware inside", [tetherMiddleware(), throwing], "inner middleware"],
   ])("becomes a result, and the calls beside it keep theirs: %s", async (_title, middleware, text) => {
-    const { fast, failing } = createProbe();
-    const model = scripted(calls(["failing"], ["fast"]), "Done.");
-    const agent = createAgent({ model, tools: [fast, failing], checkpointer: new MemorySaver(), middleware });
-    const thread = openAgentThread(agent as unknown as AnyAgent);
+    const { thread } = open(middleware, calls(["failing"], ["fast"]), "Done.");
     expect(script(await thread.send("Go.")).slice(1)).toEqual([
       "ai> failing fast",
       `tool! Error: ${text}\n Please fix your mistakes.`,
@@ -105,41 +114,21 @@ describe("a tool that throws", () => {
   });
 
   it("fails the run if the option says so, and its call is closed by the next message", async () => {
-    const { fast, failing } = createProbe();
-    const model = scripted(calls(["failing", {}, "x"], ["fast"]), "Done.");
-    const agent = createAgent({
-      model,
-      tools: [fast, failing],
-      checkpointer: new MemorySaver(),
-      middleware: [outer, tetherMiddleware({ keepToolErrors: false })],
-    });
-    const thread = openAgentThread(agent as unknown as AnyAgent);
+    const middleware = [outer, tetherMiddleware({ keepToolErrors: false })];
+    const { thread } = open(middleware, calls(["failing", {}, "x"], ["fast"]), "Done.");
     expect((await thread.run(user("Go."))).error).toMatchObject({ message: "secret -" });
     const lines = script(await thread.send("Hello?"));
     expect(lines[2]).toMatch(/^tool! Tool call failing \(x\)/);
   });
 
   it("is told by LangChain's own text which arguments are wrong", async () => {
-    const { fast } = createProbe();
-    const model = scripted(calls(["fast", { label: 7 }]), "Done.");
-    const agent = createAgent({
-      model,
-      tools: [fast],
-      checkpointer: new MemorySaver(),
-      middleware: [outer, tetherMiddleware()],
-    });
-    const [, , result] = await openAgentThread(agent as unknown as AnyAgent).send("Go.");
+    const { thread } = open([outer, tetherMiddleware()], calls(["fast", { label: 7 }]), "Done.");
+    const [, , result] = await thread.send("Go.");
     expect(result?.text).toMatch(/^Error invoking tool 'fast' with kwargs {"label":7} with error: /);
   });
 
   it("can be an interrupt, which is left to LangGraph", async () => {
-    const agent = createAgent({
-      model: scripted(calls(["asking"])),
-      tools: [asking],
-      checkpointer: new MemorySaver(),
-      middleware: [tetherMiddleware()],
-    });
-    const thread = openAgentThread(agent as unknown as AnyAgent);
+    const { agent, thread } = open([tetherMiddleware()], calls(["asking"]));
     await thread.run(user("Go."));
     const { tasks } = await agent.graph.getState(thread.config);
     expect(tasks.flatMap(({ interrupts }) => interrupts.map(({ value }) => value))).toEqual(["Sure?"]);

@@ -57,17 +57,23 @@ export async function* runAgentMiddleware<Chunk>(
   signal?.throwIfAborted();
   const written = new WrittenChunks<Chunk>(signal);
   runs.onWrite((chunk) => written.add(chunk));
-  let begin: (begun: BegunRun<Chunk> | undefined) => void = () => {};
-  const beginning = new Promise<BegunRun<Chunk> | undefined>((resolve) => {
+  let begun: BegunRun<Chunk> | undefined;
+  let hasLeft = false;
+  let begin: () => void = () => {};
+  const beginning = new Promise<void>((resolve) => {
     begin = resolve;
   });
-  const core = () => new Promise<void>((end, fail) => begin({ ...runs.start(), end, fail }));
+  const core = () =>
+    new Promise<void>((end, fail) => {
+      if (hasLeft) throw new Error(LEFT);
+      begun = { ...runs.start(), end, fail };
+      begin();
+    });
   const leaving = runOnion({ layers, core }, hook.view);
   // The middleware can be left without a run.
-  void leaving.then(() => begin(undefined));
-  let begun: BegunRun<Chunk> | undefined;
+  void leaving.then(begin);
   try {
-    begun = yield* written.until(beginning);
+    yield* written.until(beginning);
     const last = begun && (yield* runInside(begun, hook, written));
     const exit = yield* written.until(leaving);
     if (exit.kind === "threw") throw exit.error;
@@ -83,7 +89,8 @@ export async function* runAgentMiddleware<Chunk>(
       yield* written.among(runs.correct({ kind: "correction", messages: correct(last, result) }, history));
     }
   } finally {
-    begun?.fail(new Error("The consumer of the run has left."));
+    hasLeft = true;
+    begun?.fail(new Error(LEFT));
     // After an abort, a middleware that ignores the signal is abandoned.
     if (signal?.aborted !== true) await leaving;
   }
@@ -101,7 +108,7 @@ async function* runInside<Chunk>(
     fail(error);
     return undefined;
   }
-  const last = resultOf(record.history?.at(-1));
+  const last = resultOfRun(record.history?.at(-1));
   // A copy, so that changes of a middleware are noticed.
   hook.settle({ result: last && cloneMessage(last), interrupts: record.interrupts });
   if (record.failure === undefined) end();
@@ -158,11 +165,12 @@ class WrittenChunks<Chunk> {
   }
 }
 
+const LEFT = "The consumer of the run has left.";
 const WAITING =
   "An agent middleware changed `context.result` of a run that waits for a human. Leave it as it is while `context.interrupts` is not empty, or set a text, which ends the wait.";
 
 /** The result of a run: its last message, if it is a response or a tool result. */
-function resultOf(last: BaseMessage | undefined): BaseMessage | undefined {
+function resultOfRun(last: BaseMessage | undefined): BaseMessage | undefined {
   return last !== undefined && (isAIMessage(last) || isResult(last)) ? last : undefined;
 }
 

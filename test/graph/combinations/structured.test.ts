@@ -7,6 +7,8 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import {
   type AgentEvent,
+  type AgentGraphOptions,
+  type ChatContext,
   chatMiddleware,
   createAgentGraph,
   functionMiddleware,
@@ -44,144 +46,130 @@ class FormatModel extends FunctionModel {
 const formatting = (dialect: "openai" | "gemini" | "anthropic", answer: Answer) =>
   rememberDialect(new FormatModel(answer), dialect);
 
+const changing = (change: (context: ChatContext) => void) =>
+  chatMiddleware(async function changing(context, next) {
+    change(context);
+    await next();
+  });
+
+/** The lines of one run that must end with the structured response. */
+async function linesOf(options: Partial<AgentGraphOptions>): Promise<string[]> {
+  const graph = createAgentGraph({ model: scripted(), responseFormat: City, ...options });
+  const result = await graph.invoke(user("go"));
+  expect(result.structuredResponse).toEqual(OSLO);
+  return pairedScript(result);
+}
+
+const down = () => Object.assign(new Error("down"), { status: 503 });
+const { fast } = createProbe();
+
 describe("A schema alone", () => {
   it("is asked for in the way of each model when a fallback takes over in the middle of a turn", async () => {
-    const { fast } = createProbe();
-    const model = formatting("openai", ({ index }) =>
-      index === 0 ? calls(["fast"]) : Object.assign(new Error("down"), { status: 503 }),
-    );
+    const model = formatting("openai", ({ index }) => (index === 0 ? calls(["fast"]) : down()));
     const second = scripted("A text.", right());
-    const graph = createAgentGraph({ model, fallbackModels: [second], tools: [fast], responseFormat: City });
-    const result = await graph.invoke(user("go"));
-    expect(result.structuredResponse).toEqual(OSLO);
-    expect(pairedScript(result)).toEqual(["human: go", "ai> fast", "tool: fast done -", "ai> City", RIGHT]);
+    expect(await linesOf({ model, fallbackModels: [second], tools: [fast] })).toEqual([
+      "human: go",
+      "ai> fast",
+      "tool: fast done -",
+      "ai> City",
+      RIGHT,
+    ]);
     expect(model.sent).toEqual(Array(2).fill({ tools: ["fast"], schema: true }));
     expect(second.requests.map(({ toolNames }) => toolNames)).toEqual(Array(2).fill(["fast", "City"]));
   });
 
   it("is asked for in the other direction too", async () => {
-    const { fast } = createProbe();
-    const model = scripted(calls(["fast"], ["City", {}]), Object.assign(new Error("down"), { status: 503 }));
+    const model = scripted(calls(["fast"], ["City", {}]), down());
     const second = formatting("openai", ({ index }) => (index === 0 ? '{"name":7}' : JSON_TEXT));
-    const graph = createAgentGraph({ model, fallbackModels: [second], tools: [fast], responseFormat: City });
-    const result = await graph.invoke(user("go"));
-    expect(result.structuredResponse).toEqual(OSLO);
-    expect(pairedScript(result).at(-1)).toBe(`ai: ${JSON_TEXT}`);
+    const lines = await linesOf({ model, fallbackModels: [second], tools: [fast] });
+    expect(lines.at(-1)).toBe(`ai: ${JSON_TEXT}`);
     expect(second.sent).toEqual(Array(2).fill({ tools: ["fast"], schema: true }));
   });
 
   it("follows the tools and the model that a chat middleware sets", async () => {
     const extra = tool(async () => "extra", { name: "extra", description: "extra", schema: z.object({}) });
     const model = formatting("gemini", ({ index }) => (index === 0 ? calls(["extra"]) : right()));
-    const graph = createAgentGraph({
-      model,
-      responseFormat: City,
-      middleware: [
-        chatMiddleware(async function offer(context, next) {
-          context.tools = [extra];
-          await next();
-        }),
-        functionMiddleware(async function serve(context) {
-          context.result = "served";
-        }),
-      ],
+    const offer = changing((context) => {
+      context.tools = [extra];
     });
-    const result = await graph.invoke(user("go"));
+    const serve = functionMiddleware(async function serve(context) {
+      context.result = "served";
+    });
+    const lines = await linesOf({ model, middleware: [offer, serve] });
+    expect(lines).toEqual(["human: go", "ai> extra", "tool: served", "ai> City", RIGHT]);
     // Gemini refuses a schema together with tools.
     expect(model.sent).toEqual(Array(2).fill({ tools: ["extra", "City"], schema: false }));
-    expect(result.structuredResponse).toEqual(OSLO);
-    expect(pairedScript(result)).toEqual(["human: go", "ai> extra", "tool: served", "ai> City", RIGHT]);
   });
 
-  it("is checked in the way of the model that a chat middleware sets", async () => {
-    const second = formatting("openai", () => JSON_TEXT);
-    const graph = createAgentGraph({
-      model: scripted(),
-      responseFormat: City,
-      middleware: [
-        chatMiddleware(async function other(context, next) {
-          context.model = second;
+  const other = formatting("openai", () => JSON_TEXT);
+  it.each([
+    [
+      "the model that a chat middleware sets",
+      [],
+      changing((context) => {
+        context.model = other;
+      }),
+    ],
+    [
+      "the attempt that a middleware with retry accepts",
+      [right()],
+      chatMiddleware(
+        async function both(context, next) {
           await next();
-        }),
-      ],
-    });
-    const result = await graph.invoke(user("go"));
-    expect(result.structuredResponse).toEqual(OSLO);
-    expect(pairedScript(result)).toEqual(["human: go", `ai: ${JSON_TEXT}`]);
-  });
-  it("is checked in the way of the attempt that a middleware with retry accepts", async () => {
-    const second = formatting("openai", () => JSON_TEXT);
-    const graph = createAgentGraph({
-      model: scripted(right()),
-      responseFormat: City,
-      middleware: [
-        chatMiddleware(
-          async function both(context, next) {
-            await next();
-            context.model = second;
-            await next();
-          },
-          { retry: true },
-        ),
-      ],
-    });
-    const result = await graph.invoke(user("go"));
-    expect(result.structuredResponse).toEqual(OSLO);
-    expect(pairedScript(result)).toEqual(["human: go", `ai: ${JSON_TEXT}`]);
+          context.model = other;
+          await next();
+        },
+        { retry: true },
+      ),
+    ],
+  ])("is checked in the way of %s", async (_, steps, middleware) => {
+    expect(await linesOf({ model: scripted(...steps), middleware: [middleware] })).toEqual([
+      "human: go",
+      `ai: ${JSON_TEXT}`,
+    ]);
   });
 });
 
 describe("With chat middleware, a format", () => {
   it("refuses a tool of the name of the format", async () => {
     const clash = tool(async () => "x", { name: "City", description: "x", schema: z.object({}) });
-    const graph = createAgentGraph({
-      model: new FunctionModel(right),
-      responseFormat: toolStrategy(City),
-      middleware: [
-        chatMiddleware(async function offer(context, next) {
-          context.tools = [clash];
-          await next();
-        }),
-        functionMiddleware(async (_context, next) => next()),
-      ],
+    const offer = changing((context) => {
+      context.tools = [clash];
     });
-    await expect(graph.invoke(user("go"))).rejects.toMatchObject({ code: "INVALID_TOOL" });
+    const serve = functionMiddleware(async (_context, next) => next());
+    const run = linesOf({ responseFormat: toolStrategy(City), middleware: [offer, serve] });
+    await expect(run).rejects.toMatchObject({ code: "INVALID_TOOL" });
   });
-  it.each(["tools", "choice"] as const)("holds if %s are off", async (what) => {
-    const { fast } = createProbe();
-    const model = scripted(right());
-    const graph = createAgentGraph({
-      model,
-      tools: [fast],
-      responseFormat: City,
-      middleware: [
-        chatMiddleware(async function off(context, next) {
-          if (what === "tools") context.tools = [];
-          else context.options.toolChoice = "none";
-          await next();
-        }),
-      ],
-    });
-    expect((await graph.invoke(user("go"))).structuredResponse).toEqual(OSLO);
-    expect(model.requests[0]?.toolChoice).toBe("City");
-  });
-  it("requires the tool that a middleware names, and then the structured response", async () => {
-    const { fast } = createProbe();
-    const model = scripted(calls(["fast"]), right());
-    const graph = createAgentGraph({
-      model,
-      tools: [fast],
-      responseFormat: City,
-      middleware: [
-        chatMiddleware(async function first(context, next) {
-          if (context.messages.length === 1)
-            context.options.toolChoice = { mode: "required", requiredFunctionName: "fast" };
-          await next();
-        }),
-      ],
-    });
-    expect((await graph.invoke(user("go"))).structuredResponse).toEqual(OSLO);
-    expect(model.requests.map(({ toolChoice }) => toolChoice)).toEqual(["fast", "any"]);
+
+  it.each<[what: string, change: (context: ChatContext) => void, steps: AIMessage[], choices: string[]]>([
+    [
+      "holds without tools",
+      (context) => {
+        context.tools = [];
+      },
+      [right()],
+      ["City"],
+    ],
+    [
+      "holds if the choice is none",
+      ({ options }) => {
+        options.toolChoice = "none";
+      },
+      [right()],
+      ["City"],
+    ],
+    [
+      "requires the tool that a middleware names, and then the structured response",
+      ({ messages, options }) => {
+        if (messages.length === 1) options.toolChoice = { mode: "required", requiredFunctionName: "fast" };
+      },
+      [calls(["fast"]), right()],
+      ["fast", "any"],
+    ],
+  ])("%s", async (_, change, steps, choices) => {
+    const model = scripted(...steps);
+    await linesOf({ model, tools: [fast], middleware: [changing(change)] });
+    expect(model.requests.map(({ toolChoice }) => toolChoice)).toEqual(choices);
   });
 });
 
@@ -245,11 +233,8 @@ describe("At a budget, a format", () => {
   const usage = { input_tokens: 50, output_tokens: 50, total_tokens: 100 };
   const paid = (message: AIMessage) => new AIMessage({ ...message, usage_metadata: usage } as never);
   it.each(["maxTokensPerTurn", "maxTokensPerThread"])("is asked for once more at %s", async (setting) => {
-    const { fast } = createProbe();
     const model = scripted(paid(calls(["fast"])), paid(right()));
-    const graph = createAgentGraph({ model, tools: [fast], responseFormat: City, [setting]: 100 });
-    const result = await graph.invoke(user("go"));
-    expect(result.structuredResponse).toEqual(OSLO);
+    await linesOf({ model, tools: [fast], [setting]: 100 });
     expect(model.requests[1]?.toolChoice).toBe("City");
   });
   it("tells that a turn without tokens left has none", async () => {
@@ -272,10 +257,8 @@ describe("At a budget, a format", () => {
     expect((await graph.getState(inThread("1"))).values.structuredResponse).toBeUndefined();
   });
   it("does not count its call as a tool call of the thread", async () => {
-    const { fast } = createProbe();
     const model = scripted(calls(["fast"], ["City", OSLO]), right());
-    const graph = createAgentGraph({ model, tools: [fast], responseFormat: City, maxToolCallsPerThread: 1 });
-    expect((await graph.invoke(user("go"))).structuredResponse).toEqual(OSLO);
+    await linesOf({ model, tools: [fast], maxToolCallsPerThread: 1 });
   });
 });
 

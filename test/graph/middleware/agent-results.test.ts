@@ -406,6 +406,23 @@ describe("a waiting agent middleware", () => {
 });
 
 describe("a reader that leaves early", () => {
+  it.each([0, 20])("lets no run begin: the middleware calls next() %i ms later", async (milliseconds) => {
+    const ended: unknown[] = [];
+    const late = agentMiddleware(async function late({ writer }, next) {
+      writer("waiting");
+      await delay(milliseconds);
+      await next().catch((error: Error) => {
+        ended.push(error.message);
+        throw error;
+      });
+    });
+    const checkpointer = new MemorySaver();
+    const graph = createAgentGraph({ model: scripted(), middleware: [late], checkpointer });
+    for await (const _ of await graph.stream(user("go"), { ...config, streamMode: "custom" })) break;
+    await expect.poll(() => ended).toHaveLength(1);
+    expect((await graph.getState(config)).values).not.toHaveProperty("messages.0");
+  });
+
   it("ends the run; the middleware sees it, and the thread stays usable", async () => {
     let ended: unknown;
     const probe = createProbe();
