@@ -261,25 +261,20 @@ export function mayHaveWritten(message: AIMessage, { dialect, modelId }: Target)
 export function compactedAt(messages: readonly BaseMessage[], target: Target): number {
   const { isCompacted, makers } = target.dialect;
   if (isCompacted === undefined) return 0;
-  const { places } = follow(messages, makers.join(), () => new Compactions(isCompacted));
+  const { places } = follow(messages, makers.join(), () => {
+    const compactions: number[] = [];
+    return {
+      places: compactions,
+      take: (message, index) => {
+        if (isAIMessage(message) && isCompacted(message)) compactions.push(index);
+      },
+    };
+  });
   return places.findLast((place) => mayHaveWritten(messages[place] as AIMessage, target)) ?? 0;
 }
 
-/** Finds the messages with which a provider has compacted the conversation. */
-class Compactions implements Follower {
-  readonly places: number[] = [];
-  readonly #isCompacted: (message: AIMessage) => boolean;
-
-  constructor(isCompacted: (message: AIMessage) => boolean) {
-    this.#isCompacted = isCompacted;
-  }
-
-  take(message: BaseMessage, index: number): void {
-    if (isAIMessage(message) && this.#isCompacted(message)) this.places.push(index);
-  }
-}
-
-const follow = createFollowing<Compactions>();
+/** Follows the messages with which a provider has compacted the conversation. */
+const follow = createFollowing<Follower & { readonly places: readonly number[] }>();
 
 /** A date or a version of three digits. A provider appends it when it resolves an alias. */
 const VERSION = /^[-@](\d{4}-\d{2}-\d{2}|\d{6,8}|\d{3,4}|latest)$/;

@@ -133,10 +133,12 @@ export const fitStoredItems: Step = {
 function fitsMessage(message: AIMessage): boolean {
   const calls = (message.tool_calls ?? []).map(({ id }) => id ?? "");
   const output = storedOutput(message);
-  if (output !== undefined && callIdsOfOutput(output).join("\n") !== calls.join("\n")) return false;
-  if (trailingReasoning(output) !== undefined) return false;
   const named = functionItemIds(message);
-  return named === undefined || calls.every((id) => named.has(id));
+  return (
+    (output === undefined || callIdsOfOutput(output).join("\n") === calls.join("\n")) &&
+    trailingReasoning(output) === undefined &&
+    (named === undefined || calls.every((id) => named.has(id)))
+  );
 }
 
 function withForeignId<T extends BaseMessage>(message: T): T {
