@@ -16,6 +16,7 @@ import { ChatGenerationChunk } from "@langchain/core/outputs";
 import { AsyncLocalStorageProviderSingleton } from "@langchain/core/singletons";
 import { isAIMessage } from "../../history/call.js";
 import { isChunk } from "../../history/message.js";
+import { hasMethods } from "../../shared/values.js";
 import { partsOf } from "../models/model-view.js";
 
 interface StreamIds {
@@ -215,13 +216,9 @@ function watch(caller: unknown): void {
 
 function isCaller(value: unknown): value is Caller {
   return (
-    typeof value === "object" &&
-    value !== null &&
-    "onFailedAttempt" in value &&
-    typeof value.onFailedAttempt === "function" &&
-    "maxRetries" in value &&
-    typeof value.maxRetries === "number" &&
-    "maxConcurrency" in value
+    hasMethods(value, "onFailedAttempt") &&
+    typeof Object(value).maxRetries === "number" &&
+    "maxConcurrency" in Object(value)
   );
 }
 
