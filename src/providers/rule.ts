@@ -281,11 +281,7 @@ const VERSION = /^[-@](\d{4}-\d{2}-\d{2}|\d{6,8}|\d{3,4}|latest)$/;
 
 /** Whether two names mean the same model: they are equal, or one has a version after it or a path before it. */
 function isSameModel(one: string, other: string): boolean {
-  const [short, long] = [one, other].map((name) => name.replace(/^.*\//, "")).sort(byLength);
-  if (short === undefined || long === undefined) return false;
+  const names = [one, other].map((name) => name.replace(/^.*\//, ""));
+  const [short = "", long = ""] = names.sort((first, second) => first.length - second.length);
   return short === long || (long.startsWith(short) && VERSION.test(long.slice(short.length)));
-}
-
-function byLength(one: string, other: string): number {
-  return one.length - other.length;
 }
