@@ -261,36 +261,27 @@ export function mayHaveWritten(message: AIMessage, { dialect, modelId }: Target)
 export function compactedAt(messages: readonly BaseMessage[], target: Target): number {
   const { isCompacted, makers } = target.dialect;
   if (isCompacted === undefined) return 0;
-  const { places } = follow(messages, makers.join(), () => new Compactions(isCompacted));
+  const { places } = follow(messages, makers.join(), () => {
+    const compactions: number[] = [];
+    return {
+      places: compactions,
+      take: (message, index) => {
+        if (isAIMessage(message) && isCompacted(message)) compactions.push(index);
+      },
+    };
+  });
   return places.findLast((place) => mayHaveWritten(messages[place] as AIMessage, target)) ?? 0;
 }
 
-/** Finds the messages with which a provider has compacted the conversation. */
-class Compactions implements Follower {
-  readonly places: number[] = [];
-  readonly #isCompacted: (message: AIMessage) => boolean;
-
-  constructor(isCompacted: (message: AIMessage) => boolean) {
-    this.#isCompacted = isCompacted;
-  }
-
-  take(message: BaseMessage, index: number): void {
-    if (isAIMessage(message) && this.#isCompacted(message)) this.places.push(index);
-  }
-}
-
-const follow = createFollowing<Compactions>();
+/** Follows the messages with which a provider has compacted the conversation. */
+const follow = createFollowing<Follower & { readonly places: readonly number[] }>();
 
 /** A date or a version of three digits. A provider appends it when it resolves an alias. */
 const VERSION = /^[-@](\d{4}-\d{2}-\d{2}|\d{6,8}|\d{3,4}|latest)$/;
 
 /** Whether two names mean the same model: they are equal, or one has a version after it or a path before it. */
 function isSameModel(one: string, other: string): boolean {
-  const [short, long] = [one, other].map((name) => name.replace(/^.*\//, "")).sort(byLength);
-  if (short === undefined || long === undefined) return false;
+  const names = [one, other].map((name) => name.replace(/^.*\//, ""));
+  const [short = "", long = ""] = names.sort((first, second) => first.length - second.length);
   return short === long || (long.startsWith(short) && VERSION.test(long.slice(short.length)));
-}
-
-function byLength(one: string, other: string): number {
-  return one.length - other.length;
 }

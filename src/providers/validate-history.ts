@@ -2,11 +2,12 @@
 
 import type { BaseMessage } from "@langchain/core/messages";
 import { argumentsIn, flatEntry, isAIMessage, readCall } from "../history/call.js";
+import { isWritable } from "../history/change-calls.js";
 import { withWellFormedTexts } from "../history/message.js";
 import { listOf, soundMessages } from "../history/read-messages.js";
 import { callIdOf, isResult } from "../history/result.js";
 import { serverCallId, serverResultId } from "../history/server-tools.js";
-import { parseJson, toJson } from "../shared/json.js";
+import { parseJson } from "../shared/json.js";
 import { addToList, isRecord, recordsIn } from "../shared/values.js";
 import { reasoningOf } from "./deepseek/dialect.js";
 import { type DialectName, dialectNamed } from "./dialects.js";
@@ -47,20 +48,20 @@ function checkGroup(
   const isAnswered: boolean[] = [];
   const answered = new Map<string, number>();
   let first = 0;
-  for (const result of results) {
-    const id = idOf(result);
+  for (const { message, index } of results) {
+    const id = isResult(message) ? callIdOf(message) : "";
     const former = answered.get(id);
     const place = waiting.get(id)?.pop();
     if (place !== undefined) {
       while (isAnswered[first]) first += 1;
       isAnswered[place] = true;
-      if (place !== first) report("result-order", result.index, { id });
+      if (place !== first) report("result-order", index, { id });
     } else if (head !== undefined && former !== undefined) {
-      report("duplicate-result", former, { next: result.index, id });
+      report("duplicate-result", former, { next: index, id });
     } else {
-      report("orphan-result", result.index, { id, name: head?.role ?? "system" });
+      report("orphan-result", index, { id, name: head?.role ?? "system" });
     }
-    if (former === undefined) answered.set(id, result.index);
+    if (former === undefined) answered.set(id, index);
   }
   const left = ids.filter((_, place) => !isAnswered[place]);
   if (head === undefined || left[0] === undefined) return;
@@ -85,10 +86,6 @@ function checkServerTools(messages: readonly SentMessage[], report: ReportFault)
   }
 }
 
-function idOf({ message }: SentMessage): string {
-  return isResult(message) ? callIdOf(message) : "";
-}
-
 /*
  * Checks ids, names and arguments of tool calls.
  */
@@ -103,12 +100,11 @@ const checkNames: Check = (messages, { callId, toolName, callPlaces }, report) =
       if (used.has(id)) report("repeated-call-id", index, { id });
       used.add(id);
       if (!toolName.test(name)) report("tool-name", index, { name });
-      if (!isRecord(args) || toJson(args) === undefined) report("arguments", index, { id });
+      if (!isWritable(args)) report("arguments", index, { id });
     }
     const raw: unknown = message.additional_kwargs?.["tool_calls"];
-    if (role === "assistant" && callPlaces.includes("raw") && Array.isArray(raw) && raw.length === 0) {
-      if (calls.length === 0) report("empty-calls", index);
-    }
+    const isEmpty = calls.length === 0 && Array.isArray(raw) && raw.length === 0;
+    if (isEmpty && role === "assistant" && callPlaces.includes("raw")) report("empty-calls", index);
     const name: unknown = message.name;
     if (name !== undefined && name !== null && !PLAIN_NAME.test(String(name)))
       report("message-name", index, { name: String(name) });
@@ -132,16 +128,13 @@ function checkForm({ content, index, message, role }: SentMessage, dialect: Dial
   const takesBlocks = role === "system" || dialect.blocksIn.some((type) => type === message.type);
   if (typeof content !== "string" && !(Array.isArray(content) && takesBlocks)) report("content-form", index);
   if (!Array.isArray(content)) return;
-  const foreign = content.find(
-    (block) =>
-      (role === "assistant" && !dialect.assistantBlocks.includes(blockType(block))) ||
-      (role === "user" && !isTaken(block, dialect)),
-  );
+  const { assistantBlocks, media } = dialect;
+  const isTaken = (block: unknown) => isRecord(block) && (block["type"] === "text" || media.takes(block));
+  const foreign = content.find((block) => {
+    if (role === "assistant") return !assistantBlocks.includes(blockType(block));
+    return role === "user" && !isTaken(block);
+  });
   if (foreign !== undefined) report("foreign-block", index, { name: blockType(foreign) });
-}
-
-function isTaken(block: unknown, { media }: Dialect): boolean {
-  return isRecord(block) && (block["type"] === "text" || media.takes(block));
 }
 
 function checkBlanks({ content, calls, index, role }: SentMessage, report: ReportFault): void {

@@ -16,6 +16,7 @@ import { ChatGenerationChunk } from "@langchain/core/outputs";
 import { AsyncLocalStorageProviderSingleton } from "@langchain/core/singletons";
 import { isAIMessage } from "../../history/call.js";
 import { isChunk } from "../../history/message.js";
+import { hasMethods } from "../../shared/values.js";
 import { partsOf } from "../models/model-view.js";
 
 interface StreamIds {
@@ -35,33 +36,32 @@ export class ClientStream {
   readonly #run: CallbackManagerForLLMRun | undefined;
   readonly #ids: StreamIds;
   #id: string | undefined;
-  #sent: ChatGenerationChunk | undefined;
+  #sent: AIMessageChunk | undefined;
 
   constructor(run: CallbackManagerForLLMRun | undefined, ids: StreamIds) {
     this.#run = run;
     this.#ids = ids;
   }
 
-  /** All sent chunks, joined into one. */
-  get sent(): ChatGenerationChunk | undefined {
+  /** The message of all sent chunks together. */
+  get sent(): AIMessageChunk | undefined {
     return this.#sent;
   }
 
   /** No `async` function, because each one takes turns of the event loop for each token. */
-  forward(given: ChatGenerationChunk): Promise<void> {
-    const chunk = asAnswer(given);
-    const { message } = chunk;
+  forward({ message: given, text, generationInfo }: ChatGenerationChunk): Promise<void> {
+    const message = isAIChunk(given) ? given : asAnswer(given);
     if (this.#sent === undefined) this.#id = this.#freshId(message.id);
     if (this.#id !== undefined) message._updateId(this.#id);
     // LangChain does the same for the chunks that it passes on itself.
-    message.response_metadata = { ...chunk.generationInfo, ...message.response_metadata };
-    this.#sent = this.#sent === undefined ? chunk : this.#sent.concat(chunk);
-    return this.#send(chunk.text, message);
+    message.response_metadata = { ...generationInfo, ...message.response_metadata };
+    this.#sent = this.#sent === undefined ? message : this.#sent.concat(message);
+    return this.#send(text, message);
   }
 
   /** Corrects what was sent, so that the client has exactly the given response. Returns the response with its id. */
   async replaceBy(answer: AIMessage): Promise<AIMessageChunk> {
-    const sent = this.#sent?.message;
+    const sent = this.#sent;
     if (sent !== undefined && isContinuedBy(sent, answer)) {
       const rest = toChunk(answer, this.#id);
       rest.content = answer.text.slice(sent.text.length);
@@ -105,23 +105,19 @@ export class ClientStream {
 }
 
 /** If a server leaves out the role, OpenAI's client makes a generic message from its stream. */
-function asAnswer(chunk: ChatGenerationChunk): ChatGenerationChunk {
-  const { message, text, generationInfo } = chunk;
-  if (isAIChunk(message)) return chunk;
-  const { content, id, additional_kwargs, response_metadata } = message;
-  const answer = new AIMessageChunk({
+function asAnswer({ content, id, additional_kwargs, response_metadata }: BaseMessageChunk): AIMessageChunk {
+  return new AIMessageChunk({
     content,
     additional_kwargs,
     response_metadata,
     ...(id !== undefined && { id }),
   });
-  return new ChatGenerationChunk({ text, message: answer, ...(generationInfo && { generationInfo }) });
 }
 
 /** Whether the response only adds text to what was sent. Pieces of tool calls and of reasoning cannot be continued. */
-function isContinuedBy(sent: BaseMessage, answer: AIMessage): boolean {
+function isContinuedBy(sent: AIMessageChunk, answer: AIMessage): boolean {
   if (typeof sent.content !== "string" || typeof answer.content !== "string") return false;
-  const hasCalls = isAIChunk(sent) && (sent.tool_call_chunks?.length !== 0 || sent.tool_calls?.length !== 0);
+  const hasCalls = sent.tool_call_chunks?.length !== 0 || sent.tool_calls?.length !== 0;
   const hasMore = Object.values(sent.additional_kwargs).some((field) => field != null && field !== "");
   return !hasCalls && !hasMore && answer.content.startsWith(sent.content);
 }
@@ -220,17 +216,13 @@ function watch(caller: unknown): void {
 
 function isCaller(value: unknown): value is Caller {
   return (
-    typeof value === "object" &&
-    value !== null &&
-    "onFailedAttempt" in value &&
-    typeof value.onFailedAttempt === "function" &&
-    "maxRetries" in value &&
-    typeof value.maxRetries === "number" &&
-    "maxConcurrency" in value
+    hasMethods(value, "onFailedAttempt") &&
+    typeof Object(value).maxRetries === "number" &&
+    "maxConcurrency" in Object(value)
   );
 }
 
 /** Like `AIMessageChunk.isInstance`, but also true for a chunk of another copy of LangChain. */
-export function isAIChunk(message: BaseMessage): message is AIMessageChunk {
+function isAIChunk(message: BaseMessage): message is AIMessageChunk {
   return isChunk(message) && isAIMessage(message);
 }

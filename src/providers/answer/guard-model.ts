@@ -27,7 +27,7 @@ import {
 import { readOverflow } from "../failure/overflow.js";
 import { isChatModel, partsOf, viewOf, withParameters } from "../models/model-view.js";
 import { PROVIDERS } from "../providers.js";
-import { ClientStream, type FailedAttempt, isAIChunk, tellRetries } from "./client-stream.js";
+import { ClientStream, type FailedAttempt, tellRetries } from "./client-stream.js";
 import {
   BROKEN_REASONS,
   type BrokenReason,
@@ -36,6 +36,7 @@ import {
   faultOfText,
   finishKindOf,
   finishReasonOf,
+  type StreamedAnswer,
 } from "./verdict.js";
 
 export type Askable = Runnable<BaseLanguageModelInput, AIMessageChunk>;
@@ -133,12 +134,12 @@ interface BrokenAnswer {
   readonly cause?: unknown;
 }
 
-type WholeAnswer = (
-  | { readonly kind: "streamed"; readonly message: AIMessageChunk }
-  | { readonly kind: "whole"; readonly message: AIMessage }
-) & { readonly finish: string | undefined };
+interface WholeAnswer {
+  readonly message: AIMessage | AIMessageChunk;
+  readonly finish: string | undefined;
+}
 
-type Answer = WholeAnswer | ({ readonly kind: "broken" } & BrokenAnswer);
+type Answer = WholeAnswer | BrokenAnswer;
 
 type CallOptions = BaseChatModel["ParsedCallOptions"];
 
@@ -186,28 +187,27 @@ async function askForWhole(
     mayStream(model) && guard.wants !== "whole-text"
       ? await tellRetries(model, onRetry, () => askStreaming(model, guard, messages, options, client))
       : await ask();
-  for (let attempts = 0; answer.kind === "broken"; attempts += 1) {
+  for (let attempts = 0; "reason" in answer; attempts += 1) {
     onBroken(answer);
     if (attempts >= maxFallbackAttempts) throw noWholeAnswer(answer, attempts);
     options.signal?.throwIfAborted();
     answer = await ask();
   }
   if (onWithheld === undefined || finishKindOf(answer.finish) !== "withheld") return answer;
-  onWithheld({ usage: usageOf(answer.message) });
+  onWithheld({ usage: answer.message.usage_metadata });
   throw new ModelError(`The provider's filter ended the model's response (\`${answer.finish}\`).`);
 }
 
 /** The response as the client has it in the end. */
 async function shownForm(
-  answer: WholeAnswer,
+  { message }: WholeAnswer,
   guard: StreamGuardOptions,
   client: ClientStream,
   run: CallbackManagerForLLMRun | undefined,
 ): Promise<AIMessageChunk> {
   const { settle } = guard;
-  if (settle === undefined)
-    return answer.kind === "streamed" ? answer.message : client.replaceBy(answer.message);
-  const stored = coerceMessage(answer.message);
+  if (settle === undefined) return message === client.sent ? client.sent : client.replaceBy(message);
+  const stored = coerceMessage(message);
   if (stored === undefined || !isAIMessage(stored))
     throw new ModelError("Expected the model's response to be an AI message.");
   return new ClientStream(run, guard).replaceBy(await settle(stored));
@@ -215,7 +215,7 @@ async function shownForm(
 
 async function askStreaming(
   model: BaseChatModel,
-  { habit }: StreamGuardOptions,
+  guard: StreamGuardOptions,
   messages: BaseMessage[],
   options: CallOptions,
   client: ClientStream,
@@ -234,56 +234,49 @@ async function askStreaming(
     // OpenAI's Responses API refuses a request that is too long after its stream has begun with status 200.
     const isRefused = isRefusal(error) || readOverflow(error) !== undefined;
     if (options.signal?.aborted || isAbortError(error) || isRefused || !isLost) throw error;
-    return { kind: "broken", reason: "transport-error", usage: usageOf(client.sent?.message), cause: error };
+    return { reason: "transport-error", usage: client.sent?.usage_metadata, cause: error };
   }
-  const message = client.sent?.message;
-  if (message === undefined || !isAIChunk(message))
-    return { kind: "broken", reason: "empty", usage: undefined };
-  const streamed = { chunks, omitsFinishReason: habit.omits };
-  const fault = faultOf(message, streamed);
-  if (fault !== undefined) return { kind: "broken", reason: fault, usage: usageOf(message) };
-  const reason = finishReasonOf(message, streamed);
-  habit.note(reason, false);
+  const { sent } = client;
+  const answer = judge(sent, guard, { chunks, omitsFinishReason: guard.habit.omits });
   // Joined chunks can read "nullnullstop".
-  if (message.response_metadata["finish_reason"] !== undefined)
-    message.response_metadata = { ...message.response_metadata, finish_reason: reason };
-  return { kind: "streamed", message, finish: reason };
+  if ("finish" in answer && sent?.response_metadata["finish_reason"] !== undefined)
+    sent.response_metadata = { ...sent.response_metadata, finish_reason: answer.finish };
+  return answer;
 }
 
 async function askWhole(
   model: BaseChatModel,
-  { habit, wants }: StreamGuardOptions,
+  guard: StreamGuardOptions,
   messages: BaseMessage[],
   options: CallOptions,
 ): Promise<Answer> {
-  let message: AIMessage | undefined;
   try {
     const { generations, llmOutput } = await model._generate(messages, options);
-    const [generation] = generations;
+    const [{ message, generationInfo } = {}] = generations;
     options.signal?.throwIfAborted();
-    if (generation !== undefined && AIMessage.isInstance(generation.message)) {
-      message = generation.message;
-      const { generationInfo } = generation;
-      message.response_metadata = { ...llmOutput, ...generationInfo, ...message.response_metadata };
-    }
+    if (message === undefined || !AIMessage.isInstance(message)) return judge(undefined, guard);
+    message.response_metadata = { ...llmOutput, ...generationInfo, ...message.response_metadata };
+    return judge(message, guard);
   } catch (error) {
-    if (isEmptyAnswer(error)) return { kind: "broken", reason: "empty", usage: undefined };
+    if (isEmptyAnswer(error)) return judge(undefined, guard);
     const isLost = isTransportError(error) && !isRefusal(error);
     if (options.signal?.aborted || isAbortError(error) || !isLost) throw error;
-    return { kind: "broken", reason: "transport-error", usage: undefined, cause: error };
+    return { reason: "transport-error", usage: undefined, cause: error };
   }
-  if (message === undefined) return { kind: "broken", reason: "empty", usage: undefined };
-  const fault = wants === "whole-text" ? faultOfText(message) : faultOf(message);
-  if (fault !== undefined) return { kind: "broken", reason: fault, usage: usageOf(message) };
-  const finish = finishReasonOf(message);
-  habit.note(finish, true);
-  return { kind: "whole", message, finish };
 }
 
-function usageOf(message: BaseMessage | undefined): UsageMetadata | undefined {
-  return message !== undefined && "usage_metadata" in message
-    ? (message.usage_metadata as UsageMetadata | undefined)
-    : undefined;
+/** @param streamed The stream, if the response was streamed. */
+function judge(
+  message: AIMessage | AIMessageChunk | undefined,
+  { habit, wants }: StreamGuardOptions,
+  streamed?: StreamedAnswer,
+): Answer {
+  if (message === undefined) return { reason: "empty", usage: undefined };
+  const reason = wants === "whole-text" ? faultOfText(message) : faultOf(message, streamed);
+  if (reason !== undefined) return { reason, usage: message.usage_metadata };
+  const finish = finishReasonOf(message, streamed);
+  habit.note(finish, streamed === undefined);
+  return { message, finish };
 }
 
 function noWholeAnswer({ reason, cause }: BrokenAnswer, attempts: number): ModelError {

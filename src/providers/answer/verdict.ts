@@ -26,7 +26,7 @@ export const BROKEN_REASONS = {
 
 export type BrokenReason = keyof typeof BROKEN_REASONS;
 
-interface StreamedAnswer {
+export interface StreamedAnswer {
   /** The chunks as they arrived. A joined message can hold "nullnullstop". */
   readonly chunks: readonly ChatGenerationChunk[];
   /** Whether the model is known to omit the finish reason; see `FinishHabit`. */
@@ -62,7 +62,7 @@ export function faultOf(
 }
 
 /** The same for a text that is kept only if it is complete, such as a summary. It comes in one piece. */
-export function faultOfText(message: AIMessage): BrokenReason | undefined {
+export function faultOfText(message: AIMessage | AIMessageChunk): BrokenReason | undefined {
   const finish = finishKindOf(finishReasonOf(message));
   if (finish === "limit" || finish === "withheld") return "cut-off-text";
   return faultOf(message);

@@ -89,25 +89,25 @@ function isTongyiClient(model: BaseChatModel): model is BaseChatModel & TongyiCl
   return model._llmType() === "alibaba_tongyi" && "apiUrl" in model && "completionWithRetry" in model;
 }
 
+const STREAMING = { Accept: "text/event-stream", "X-DashScope-SSE": "enable" };
+
 function sendingMethods(client: TongyiClient) {
-  const sender =
-    (headers: Record<string, string>) =>
-    async (request: object, signal?: AbortSignal): Promise<Response> => {
-      const response = await fetch(client.apiUrl, {
-        method: "POST",
-        headers: {
-          ...headers,
-          Authorization: `Bearer ${client.alibabaApiKey}`,
-          "Content-Type": "application/json",
-        },
-        body: JSON.stringify(request),
-        ...(signal && { signal }),
-      });
-      if (!response.ok) throw await readRefusal(response);
-      return response;
+  const send = async (request: object, signal?: AbortSignal, headers = {}): Promise<Response> => {
+    const authorization = {
+      Authorization: `Bearer ${client.alibabaApiKey}`,
+      "Content-Type": "application/json",
     };
-  const send = sender({});
-  const sendStreaming = sender({ Accept: "text/event-stream", "X-DashScope-SSE": "enable" });
+    const response = await fetch(client.apiUrl, {
+      method: "POST",
+      headers: { ...headers, ...authorization },
+      body: JSON.stringify(request),
+      ...(signal && { signal }),
+    });
+    if (response.ok) return response;
+    const text = await response.text();
+    const { status, headers: given } = response;
+    throw Object.assign(new Error(`${status} ${text}`), { status, headers: given });
+  };
   const collectStream = client.completionWithRetry.bind(client);
   return {
     completionWithRetry: (request: object, streams: boolean, signal?: AbortSignal, ...more: never[]) =>
@@ -116,14 +116,8 @@ function sendingMethods(client: TongyiClient) {
         : client.caller.call(async () => (await send(request, signal)).json()),
     // The client calls this within its caller, and awaits it there.
     createTongyiStream: async (request: object, signal?: AbortSignal) =>
-      readEvents(await sendStreaming(request, signal)),
+      readEvents(await send(request, signal, STREAMING)),
   };
-}
-
-async function readRefusal(response: Response): Promise<Error> {
-  const text = await response.text();
-  const { status, headers } = response;
-  return Object.assign(new Error(`${status} ${text}`), { status, headers });
 }
 
 async function* readEvents({ body }: Response): AsyncGenerator<object> {

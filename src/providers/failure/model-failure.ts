@@ -205,14 +205,13 @@ const UNREACHABLE_CODES: ReadonlySet<unknown> = new Set([
 
 /** Whether the response was lost on its way, or is not valid JSON because a part is missing. */
 export function isTransportError(error: unknown): boolean {
-  return causesOf(error).some(
-    (cause) =>
-      TRANSPORT_CODES.has(cause["code"]) ||
-      MESSAGES.test(String(cause["message"])) ||
-      nameOf(cause) === "SyntaxError" ||
-      CONNECT_ERRORS.has(nameOf(cause)),
+  const isLost = ({ code, message }: Cause) => TRANSPORT_CODES.has(code) || MESSAGES.test(String(message));
+  return (
+    isConnectError(error) || causesOf(error).some((cause) => isLost(cause) || nameOf(cause) === "SyntaxError")
   );
 }
+
+type Cause = ReturnType<typeof causesOf>[number];
 
 export function isConnectError(error: unknown): boolean {
   return causesOf(error).some((cause) => CONNECT_ERRORS.has(nameOf(cause)));
@@ -220,10 +219,8 @@ export function isConnectError(error: unknown): boolean {
 
 /** Whether no server was reached at the model's address. */
 function isUnreachable(error: unknown): boolean {
-  return (
-    !isRefusal(error) &&
-    causesOf(error).some((cause) => UNREACHABLE_CODES.has(cause["code"]) || CONNECT_ERRORS.has(nameOf(cause)))
-  );
+  const hasCode = causesOf(error).some(({ code }) => UNREACHABLE_CODES.has(code));
+  return !isRefusal(error) && (hasCode || isConnectError(error));
 }
 
 const ABORTS: ReadonlySet<unknown> = new Set(["AbortError", "APIUserAbortError"]);
@@ -337,14 +334,9 @@ const NAMES = ["baseURL", "baseUrl", "anthropicApiUrl", "apiUrl", "serverURL", "
  */
 export function addressOf(model: object): string | undefined {
   const client = innermost(model);
-  for (const holder of [...HOLDERS.map((name): unknown => Reflect.get(client, name)), client]) {
-    if (!isRecord(holder)) continue;
-    for (const name of NAMES) {
-      const address = withoutCredentials(holder[name]);
-      if (address !== undefined) return address;
-    }
-  }
-  return undefined;
+  const holders = [...HOLDERS.map((name): unknown => Reflect.get(client, name)), client].filter(isRecord);
+  const addresses = holders.flatMap((holder) => NAMES.map((name) => withoutCredentials(holder[name])));
+  return addresses.find((address) => address !== undefined);
 }
 
 /** The credentials are in the part before the host, and in the query. */

@@ -37,29 +37,22 @@ interface Refusal {
  */
 export function explainRefusal({ status, text, messages, dialect }: Refusal): BrokenRule | undefined {
   if (status !== undefined && !concernsMessages(status)) return undefined;
-  const rulesOf = (name: DialectName): BrokenRule[] =>
+  const names = dialect === "strict" ? DIALECT_NAMES : new Set([dialect, ...DIALECT_NAMES]);
+  const broken = [...names].flatMap((name) =>
     validateHistory(messages, name).map(({ rule, index, message }) => ({
       dialect: name,
       rule,
       index,
       message,
-    }));
-  const own = rulesOf(dialect);
-  const ofUnknownHosts = dialect === "strict" ? own : rulesOf("strict");
-  const [possible] = own.length > 0 ? own : ofUnknownHosts;
-  const ofProviders = DIALECT_NAMES.filter((name) => name !== dialect && name !== "strict").flatMap(rulesOf);
+    })),
+  );
   const answered = comparable(text);
-  const ofDialect = dialect === "strict" ? [] : own;
-  const inItsWords = [...ofDialect, ...ofProviders, ...ofUnknownHosts].find(({ message }) =>
-    answered.includes(comparable(message)),
-  );
+  const inItsWords = broken.find(({ message }) => answered.includes(comparable(message)));
   if (inItsWords !== undefined || status === undefined) return inItsWords;
-  if (possible?.dialect !== "strict") return possible;
-  // `strict` takes its rules from the other dialects.
-  return (
-    ofProviders.find(({ message, index }) => message === possible.message && index === possible.index) ??
-    possible
-  );
+  const firstOf = (name: DialectName) => broken.find((one) => one.dialect === name);
+  const possible = firstOf(dialect) ?? firstOf("strict");
+  // `strict` takes its rules from the other dialects, which stand before it.
+  return broken.find(({ message, index }) => message === possible?.message && index === possible.index);
 }
 
 /** The same rules in the words of servers of open models. Many come from the chat template of the model. */

@@ -1,16 +1,15 @@
 /** `ChatGoogle` and `ChatGoogleGenerativeAI`, and what they get wrong put right. */
 
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
-import type { AIMessage, AIMessageChunk, BaseMessage, MessageContent } from "@langchain/core/messages";
+import type { AIMessage, AIMessageChunk, BaseMessage } from "@langchain/core/messages";
 import { isAIMessage } from "../../history/call.js";
 import { copyMessage } from "../../history/message.js";
 import { isRecord } from "../../shared/values.js";
 import { sendingAs, viewOf } from "../models/model-view.js";
 import { mapSchemas } from "../models/response-format.js";
 import { byLangChain, type ModelIdentity, type Provider } from "../provider.js";
+import type { Block } from "../rule.js";
 import { ORIGINAL_TEXT, signatureOf } from "./dialect.js";
-
-type Block = Exclude<MessageContent, string>[number];
 
 export const geminiProvider: Provider = {
   models: {
@@ -141,16 +140,12 @@ function catchResponse(model: BaseChatModel): BaseChatModel {
   if (typeof client !== "object" || client === null) return model;
   const generate: unknown = Reflect.get(client, "generateContentStream");
   if (typeof generate !== "function") return model;
-  const generateContentStream = async (...request: readonly unknown[]): Promise<Generated> => {
-    const generated: Generated = await Reflect.apply(generate, client, request);
+  const generateContentStream = async (...request: readonly unknown[]) => {
+    const generated: { readonly response: Promise<unknown> } = await Reflect.apply(generate, client, request);
     generated.response.catch(() => {});
     return generated;
   };
   return viewOf(model, { client: viewOf(client, { generateContentStream }) });
-}
-
-interface Generated {
-  readonly response: Promise<unknown>;
 }
 
 /**

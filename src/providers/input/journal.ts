@@ -277,13 +277,11 @@ function isFixed(message: BaseMessage): boolean {
 }
 
 function whyMoved(message: BaseMessage): Reason {
+  const code = "moved";
   if (!isResult(message))
-    return { code: "moved", text: "System messages and summaries are sent before the other messages." };
-  return {
-    code: "moved",
-    text: `It is sent after the message with the call ${nameOfCall(message)}, in the order of the calls.`,
-    rules: ["missing-result", "result-order"],
-  };
+    return { code, text: "System messages and summaries are sent before the other messages." };
+  const text = `It is sent after the message with the call ${nameOfCall(message)}, in the order of the calls.`;
+  return { code, text, rules: ["missing-result", "result-order"] };
 }
 
 function nameOf({ id }: BaseMessage): string {

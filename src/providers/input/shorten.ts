@@ -11,6 +11,7 @@ import { toJson } from "../../shared/json.js";
 import { beginningOf } from "../../shared/text.js";
 import { isRecord } from "../../shared/values.js";
 import { REASONING_FIELD, reasoningOf } from "../deepseek/dialect.js";
+import type { Block, Fields } from "../rule.js";
 
 /** The tokens of a message, with the reasoning that is sent back in its own field. */
 export function sizeOf(message: BaseMessage): number {
@@ -59,7 +60,7 @@ export function shortenText(message: BaseMessage, tokens: number): BaseMessage {
   const excess = sizeOf(message) - tokens;
   if (excess <= 0) return message;
   const reasoning = reasoningOf(message) ?? "";
-  const sizes = [countTextTokens(reasoning), ...blocksOf(message).map((block) => countBlock(block))];
+  const sizes = [countTextTokens(reasoning), ...[message.content].flat().map(countBlock)];
   const level = Math.max(levelFor(sizes, sum(sizes) - excess), 1);
   const shorter = copyMessage(message, {
     content: shortenContent(message, level, sum(sizes) - excess),
@@ -74,34 +75,25 @@ export function shortenText(message: BaseMessage, tokens: number): BaseMessage {
   return sizeOf(shorter) < sizeOf(message) ? shorter : message;
 }
 
-type Block = Exclude<MessageContent, string>[number];
-
-function blocksOf({ content }: BaseMessage): readonly (Block | string)[] {
-  return Array.isArray(content) ? content : [content];
-}
-
 /** Texts are cut to the level. A user's pictures and files go, the last first, if they have no room. */
 function shortenContent(message: BaseMessage, level: number, room: number): MessageContent {
-  const { content } = message;
+  const { content, type } = message;
   if (typeof content === "string") return cut(content, level);
-  const isMedia = (block: Block): boolean =>
-    message.type === "human" && isRecord(block) && textOf(block) === undefined;
-  let left =
-    room -
-    sum(blocksOf(message).map((block) => (isMedia(block as Block) ? 0 : Math.min(countBlock(block), level))));
-  const kept = (Array.isArray(content) ? content : []).flatMap((block): Block[] => {
-    const text = isRecord(block) ? textOf(block) : undefined;
+  const isMedia = (block: Block): boolean => type === "human" && textOf(block) === undefined;
+  const others = content.filter((block) => !isMedia(block));
+  let left = room - sum(others.map((block) => Math.min(countBlock(block), level)));
+  const kept = content.flatMap((block): Block[] => {
+    const text = textOf(block);
     if (text !== undefined) return [{ ...block, text: cut(text, level) }];
-    if (!isMedia(block)) return [block];
-    left -= countBlock(block);
-    return left >= 0 ? [block] : [];
+    if (isMedia(block)) left -= countBlock(block);
+    return left >= 0 || !isMedia(block) ? [block] : [];
   });
-  const gone = blocksOf(message).length - kept.length;
+  const gone = content.length - kept.length;
   if (gone === 0) return kept;
   return [...kept, { type: "text", text: `[… ${gone} pictures or files are left out …]` }];
 }
 
-function textOf(block: Readonly<Record<string, unknown>>): string | undefined {
+function textOf(block: Block): string | undefined {
   return typeof block["text"] === "string" ? block["text"] : undefined;
 }
 
@@ -114,8 +106,6 @@ function cut(text: string, tokens: number): string {
 function sum(numbers: readonly number[]): number {
   return numbers.reduce((total, number) => total + number, 0);
 }
-
-type Fields = Readonly<Record<string, unknown>>;
 
 const SHORTEST_TEXT = 16;
 const FEWEST_ENTRIES = 3;

@@ -103,10 +103,7 @@ export function prepareModelInput(
   const survey = surveyOf(history);
   const target = { dialect: dialectNamed(dialect), modelId };
   const paired = sinceCompaction(pairedHistory(history, survey, journal), target, journal);
-  const filtered =
-    maxToolCallsFromHistory === undefined
-      ? paired
-      : filteredCalls(paired, survey, maxToolCallsFromHistory, journal);
+  const filtered = filteredCalls(paired, survey, maxToolCallsFromHistory, journal);
   const input = withSystemFirst(filtered, survey, systemPrompt, journal);
   const bounds = [
     { name: "budget", tokens: budget },
@@ -162,9 +159,10 @@ function sinceCompaction(
 function filteredCalls(
   paired: readonly BaseMessage[],
   { odd }: Survey,
-  max: ToolCallsToKeep,
+  max: ToolCallsToKeep | undefined,
   journal: InputJournal | undefined,
 ): readonly BaseMessage[] {
+  if (max === undefined) return paired;
   const messages = odd === 0 ? paired : soundMessages(paired);
   journal?.changedEach(paired, messages, () => MENDED);
   const left = filterEach(messages, max);

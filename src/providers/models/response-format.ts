@@ -14,16 +14,10 @@ export interface WantedFormat {
 
 /** OpenAI's strict mode: every field is required, and there are no others. */
 export function isStrict(schema: Json): boolean {
-  return schemasIn(schema).every(({ type, properties, required, additionalProperties }) => {
+  return schemasIn(schema).every(({ type, properties, required, additionalProperties = false }) => {
     if (type !== "object" && properties === undefined) return true;
-    const names = isRecord(properties) ? Object.keys(properties) : [];
-    const isClosed = additionalProperties === undefined || additionalProperties === false;
-    return (
-      isClosed &&
-      isRecord(properties) &&
-      Array.isArray(required) &&
-      names.every((name) => required.includes(name))
-    );
+    if (additionalProperties !== false || !isRecord(properties) || !Array.isArray(required)) return false;
+    return Object.keys(properties).every((name) => required.includes(name));
   });
 }
 
@@ -41,18 +35,11 @@ const INNER = ["items", "prefixItems", "anyOf", "oneOf", "allOf", "not", "additi
 const NAMED = ["properties", "$defs", "definitions"];
 
 export function mapSchemas(schema: Json, change: (part: Json) => Json): Json {
+  const inner = (value: unknown): unknown => (isRecord(value) ? mapSchemas(value, change) : value);
   const changed = Object.entries(change(schema)).map(([keyword, value]): [string, unknown] => {
-    if (INNER.includes(keyword)) {
-      if (Array.isArray(value))
-        return [keyword, value.map((one) => (isRecord(one) ? mapSchemas(one, change) : one))];
-      return [keyword, isRecord(value) ? mapSchemas(value, change) : value];
-    }
+    if (INNER.includes(keyword)) return [keyword, Array.isArray(value) ? value.map(inner) : inner(value)];
     if (!NAMED.includes(keyword) || !isRecord(value)) return [keyword, value];
-    const named = Object.entries(value).map(([name, one]) => [
-      name,
-      isRecord(one) ? mapSchemas(one, change) : one,
-    ]);
-    return [keyword, Object.fromEntries(named)];
+    return [keyword, Object.fromEntries(Object.entries(value).map(([name, one]) => [name, inner(one)]))];
   });
   return Object.fromEntries(changed);
 }

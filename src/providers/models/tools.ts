@@ -155,11 +155,13 @@ export function promptCacheMarks(
   wanted: PromptCache,
   parts: readonly (readonly object[])[],
 ): PromptCacheMarks {
-  const marks = PROVIDERS.map(({ promptCache }) => promptCache?.[dialectOf(model)]).find(Boolean);
+  const marks = CACHE_MARKS[dialectOf(model)];
   return marks === undefined || wanted === "off" || parts.some((list) => list.some(marks.isMarked))
     ? NONE
     : marks;
 }
+
+const CACHE_MARKS = byDialect("promptCache");
 
 const CACHED_CHOICES = new Set(PROVIDERS.flatMap(({ cachesToolChoice = [] }) => cachesToolChoice));
 
@@ -172,10 +174,8 @@ export function cachesToolChoice(model: object): boolean {
  * Asks for a response in a JSON schema.
  */
 
-const FORMATS: NonNullable<Provider["formats"]> = Object.assign(
-  {},
-  ...PROVIDERS.map(({ formats }) => formats),
-);
+const FORMATS = byDialect("formats");
+const FORCED_CALLS = byDialect("forcedCall");
 
 /** The call options for one client. A client ignores the options of others, so an unknown one gets all of them. */
 export function formatOptions(model: object, wanted: WantedFormat): Readonly<Record<string, unknown>> {
@@ -186,11 +186,6 @@ export function formatOptions(model: object, wanted: WantedFormat): Readonly<Rec
   return Object.assign({}, ...all.map(({ options }) => options(wanted)));
 }
 
-const FORCED_CALLS: NonNullable<Provider["forcedCall"]> = Object.assign(
-  {},
-  ...PROVIDERS.map(({ forcedCall }) => forcedCall),
-);
-
 export function forcedCallOf(model: BaseChatModel): ForcedCall {
   return FORCED_CALLS[dialectOf(model)]?.(innermost(model)) ?? "any";
 }
@@ -200,4 +195,11 @@ export function canFormat(model: BaseChatModel, wanted: WantedFormat, hasTools: 
   const profile: unknown = Reflect.get(innermost(model), "profile");
   if (!isRecord(profile) || profile["structuredOutput"] !== true) return false;
   return FORMATS[dialectOf(model)]?.isKept?.(wanted, hasTools) === true;
+}
+
+/** What the rooms have for each dialect. */
+function byDialect<Field extends "formats" | "forcedCall" | "promptCache">(
+  field: Field,
+): NonNullable<Provider[Field]> {
+  return Object.assign({}, ...PROVIDERS.map((provider) => provider[field]));
 }

@@ -191,14 +191,11 @@ export function storedItemIds(message: BaseMessage): string[] {
   if (isResult(message)) return own.startsWith("fc_") ? [own] : [];
   if (!isAIMessage(message)) return [];
   const output = storedOutput(message);
-  if (output !== undefined) return output.map((item) => read(item, "id")).filter((id) => id !== undefined);
+  if (output !== undefined) return output.flatMap((item) => read(item, "id") ?? []);
   const functionIds = functionItemIds(message);
-  const reasoning = read(message.additional_kwargs?.["reasoning"], "id");
-  return [
-    ...(own.startsWith("msg_") ? [own] : []),
-    ...(reasoning === undefined ? [] : [reasoning]),
-    ...(message.tool_calls ?? []).flatMap(({ id }) => functionIds?.get(id ?? "") ?? []),
-  ];
+  const reasoning = read(message.additional_kwargs?.["reasoning"], "id") ?? [];
+  const calls = (message.tool_calls ?? []).flatMap(({ id }) => functionIds?.get(id) ?? []);
+  return [own.startsWith("msg_") ? own : [], reasoning, calls].flat();
 }
 
 /** The items of the stored response, which are sent in place of the message. Undefined if there are none. */
@@ -214,12 +211,10 @@ export function trailingReasoning(output: readonly unknown[] = []): string | und
 }
 
 /** The item id of each call, by the id of the call. */
-export function functionItemIds(message: BaseMessage): ReadonlyMap<string, string> | undefined {
+export function functionItemIds(message: BaseMessage): ReadonlyMap<unknown, string> | undefined {
   const ids: unknown = message.additional_kwargs?.[FUNCTION_ITEM_IDS];
   if (!isRecord(ids)) return undefined;
-  return new Map(
-    Object.entries(ids).filter((entry): entry is [string, string] => typeof entry[1] === "string"),
-  );
+  return new Map(Object.entries(ids).flatMap(([id, item]) => (typeof item === "string" ? [[id, item]] : [])));
 }
 
 /** The ids of the calls in a stored response. */

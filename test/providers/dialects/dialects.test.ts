@@ -1,22 +1,60 @@
+import { readFileSync } from "node:fs";
 import { AIMessage, HumanMessage } from "@langchain/core/messages";
 import { describe, expect, it } from "vitest";
-import { DIALECTS } from "../../../src/providers/dialects.js";
-import type { Rule } from "../../../src/providers/rule.js";
-import { validateHistory } from "../../../src/providers/validate-history.js";
+import { InvalidSettingError, toModelInput, validateHistory } from "../../../src/index.js";
+import { REASONING_FIELD } from "../../../src/providers/deepseek/dialect.js";
+import { DIALECT_NAMES, dialectNamed } from "../../../src/providers/dialects.js";
+import { RULES, type Rule } from "../../../src/providers/rule.js";
 
 /** A page on GitHub: an issue, a pull request, or a file. */
 const PAGE = /^[\w.-]+\/[\w.-]+\/(?:issues\/\d+|pull\/\d+|blob\/\S+)$/;
 
-describe.each(Object.entries(DIALECTS))("%s", (_, { rules }) => {
+describe.each(DIALECT_NAMES)("%s", (name) => {
+  const { rules, stateFields } = dialectNamed(name);
   const entries: [string, Rule][] = Object.entries(rules);
   it.each(entries)("has a source for %s unless it is inferred", (_name, { grade, source }) => {
     if (grade === "inferred") expect(source).toBeUndefined();
     else expect(source).toMatch(PAGE);
   });
+
+  it("has no state that is sent to a model whose provider is unknown", () => {
+    const kept = stateFields.filter((field) => field.name !== REASONING_FIELD);
+    expect(dialectNamed("strict").stateFields).toEqual(expect.arrayContaining(kept));
+  });
+});
+
+const CHECKS = readFileSync("src/providers/validate-history.ts", "utf8");
+
+it.each(Object.keys(RULES))("a history is checked by the rule %s", (rule) => {
+  expect(CHECKS).toContain(`"${rule}"`);
 });
 
 it.each(["anthropic", "strict"] as const)("%s sees a call that is only a block of the content", (dialect) => {
   const call = { type: "tool_use", id: "toolu_1", name: "look", input: {} };
   const history = [new HumanMessage("go"), new AIMessage({ content: [call] }), new HumanMessage("and now?")];
   expect(validateHistory(history, dialect).map(({ rule }) => rule)).toContain("missing-result");
+});
+
+describe.each([
+  ["validateHistory", (dialect: unknown) => validateHistory([], dialect as never)],
+  ["toModelInput", (dialect: unknown) => toModelInput([], { dialect: dialect as never })],
+] as const)("%s", (_name, ask) => {
+  it.each(["opnai", "OpenAI", "constructor", 7])(
+    "refuses the dialect %j and names those that there are",
+    (dialect) => {
+      expect(() => ask(dialect)).toThrow(InvalidSettingError);
+      expect(() => ask(dialect)).toThrow(
+        `Expected \`dialect\` to be one of openai, openai-responses, dashscope, dashscope-native, deepseek, anthropic, gemini, mistral, openai-compatible, anthropic-openai, gemini-openai, mistral-openai, strict, got \`${JSON.stringify(dialect)}\`.`,
+      );
+    },
+  );
+
+  it("asks whether a similar name was meant", () => {
+    expect(() => ask("antropic")).toThrow(/got `"antropic"`\. Did you mean `anthropic`\?$/);
+    expect(() => ask(7)).toThrow(/got `7`\.$/);
+  });
+
+  it("accepts a known dialect", () => {
+    expect(() => ask("mistral")).not.toThrow();
+  });
 });

@@ -1,14 +1,21 @@
 import { AIMessage, HumanMessage } from "@langchain/core/messages";
+import { MemorySaver } from "@langchain/langgraph";
 import { ChatOpenAI } from "@langchain/openai";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { InvalidModelError } from "../../../src/errors.js";
-import { dialectOf, identityOf } from "../../../src/providers/dialect-of.js";
-import { createModel } from "../../../src/providers/models/create-model.js";
+import {
+  cachedCreateModel,
+  createAgentGraph,
+  createModel,
+  dialectOf,
+  InvalidModelError,
+} from "../../../src/index.js";
+import { identityOf } from "../../../src/providers/dialect-of.js";
 import { KEY, MADE_MODELS } from "../../support/made-models.js";
 import { makeTool } from "../../support/make-tool.js";
 import { stopAtEnd } from "../../support/stop-at-end.js";
 import { ANSWER, startStrictProvider } from "../../support/strict-provider/start-strict-provider.js";
+import { pairedScript, user } from "../../support/thread.js";
 
 const strict = stopAtEnd(await startStrictProvider());
 
@@ -117,4 +124,49 @@ describe("the dialect of a model", () => {
   it("comes with the name of the model", () => {
     expect(identityOf(openAI({}))).toEqual({ dialect: "openai", modelId: "gpt-5" });
   });
+});
+
+it("Each model is made once, even if it is asked for twice at the same time.", async () => {
+  const names: string[] = [];
+  const share = cachedCreateModel((name) => {
+    names.push(name);
+    return createModel(name);
+  });
+  const [one, other] = await Promise.all([share("offline:"), share("offline:")]);
+  expect(one).toBe(other);
+  expect(await share("offline:other")).not.toBe(one);
+  expect(names).toEqual(["offline:", "offline:other"]);
+});
+
+it("A model that could not be made is tried again.", async () => {
+  let attempts = 0;
+  const share = cachedCreateModel(async (name) => {
+    attempts += 1;
+    if (attempts === 1) throw new Error("not yet");
+    return createModel(name);
+  });
+  await expect(share("offline:")).rejects.toThrow("not yet");
+  await expect(share("offline:")).resolves.toBe(await share("offline:"));
+  expect(attempts).toBe(2);
+});
+
+it("Graphs with the same function use the same models, including their summariser.", async () => {
+  const names: string[] = [];
+  const share = cachedCreateModel((name) => {
+    names.push(name);
+    return createModel(name);
+  });
+  for (const thread_id of ["1", "2"]) {
+    const graph = createAgentGraph({
+      model: "offline:",
+      models: ["offline:other"],
+      summaryModel: "offline:",
+      createModel: share,
+      checkpointer: new MemorySaver(),
+    });
+    const config = { configurable: { thread_id } };
+    expect(pairedScript(await graph.invoke(user("hello"), config))).toHaveLength(2);
+    await graph.invoke(user("hello"), { ...config, context: { model: "offline:other" } });
+  }
+  expect(names).toEqual(["offline:", "offline:other"]);
 });

@@ -71,7 +71,11 @@ function withOwnState(message: AIMessage, isOwn: boolean, { dialect }: Target): 
 
 /** The message without these fields. What tools of the provider returned in them is added to its content. */
 function withoutFields<T extends BaseMessage>(message: T, fields: readonly StateField[]): T {
-  const lost = fields.filter(({ place, name }) => isWritten(message[place]?.[name]));
+  const lost = fields.filter(({ place, name }) => {
+    const value: unknown = message[place]?.[name];
+    // An empty text holds no state.
+    return value !== undefined && value !== "";
+  });
   if (lost.length === 0) return message;
   const { additional_kwargs, response_metadata, content } = message;
   const copies = { additional_kwargs: { ...additional_kwargs }, response_metadata: { ...response_metadata } };
@@ -85,11 +89,6 @@ function withoutFields<T extends BaseMessage>(message: T, fields: readonly State
       ? [{ type: "text", text }, ...content]
       : [text, content].filter(Boolean).join("\n"),
   }) as T;
-}
-
-/** An empty text holds no state. */
-function isWritten(value: unknown): boolean {
-  return value !== undefined && value !== "";
 }
 
 function namesOfState(message: BaseMessage | undefined): string[] {
@@ -133,10 +132,12 @@ export const fitStoredItems: Step = {
 function fitsMessage(message: AIMessage): boolean {
   const calls = (message.tool_calls ?? []).map(({ id }) => id ?? "");
   const output = storedOutput(message);
-  if (output !== undefined && callIdsOfOutput(output).join("\n") !== calls.join("\n")) return false;
-  if (trailingReasoning(output) !== undefined) return false;
   const named = functionItemIds(message);
-  return named === undefined || calls.every((id) => named.has(id));
+  return (
+    (output === undefined || callIdsOfOutput(output).join("\n") === calls.join("\n")) &&
+    trailingReasoning(output) === undefined &&
+    (named === undefined || calls.every((id) => named.has(id)))
+  );
 }
 
 function withForeignId<T extends BaseMessage>(message: T): T {

@@ -12,6 +12,12 @@ const resultsOf = (messages: readonly BaseMessage[]) => messages.filter(({ type 
 /** The model input with a budget, which shortens results and arguments, and nothing else. */
 const shortenResults = (messages: readonly BaseMessage[], budget: number) =>
   prepareModelInput(messages, { budget, dialect: "openai" }).messages;
+/** A request, a call and its result. */
+const lookedUp = (content: ToolMessage["content"], request: BaseMessage = humanOf("h")) => [
+  request,
+  new AIMessage({ content: "", tool_calls: [{ id: "c", name: "look", args: {} }] }),
+  new ToolMessage({ tool_call_id: "c", content }),
+];
 /** A result keeps at least this many tokens, or all of its tokens. */
 const LEAST = 40;
 
@@ -48,28 +54,21 @@ describe("A batch that is longer than the budget", () => {
   });
 });
 
-it("Lines that mention the request stay readable, wherever they are", () => {
-  const lines = Array.from({ length: 400 }, (_, line) => `row ${line}: nothing of interest here`);
-  const content = lines.with(350, "row 350: the Lisbon flight leaves at 07:45").join("\n");
-  const call = new AIMessage({ content: "", tool_calls: [{ id: "c", name: "look", args: {} }] });
-  const input = [
-    new HumanMessage("When does my Lisbon flight leave?"),
-    call,
-    new ToolMessage({ tool_call_id: "c", content }),
-  ];
-  expect(shortenResults(input, 300).at(-1)?.text).toContain("leaves at 07:45");
-});
-
-it("Lines that mention a request in Chinese stay readable", () => {
-  const lines = Array.from({ length: 400 }, (_, line) => `第${line}行：没有内容`);
-  const content = lines.with(350, "第350行：里斯本航班七点四十五分起飞").join("\n");
-  const call = new AIMessage({ content: "", tool_calls: [{ id: "c", name: "look", args: {} }] });
-  const input = [
-    new HumanMessage("我的里斯本航班几点起飞？"),
-    call,
-    new ToolMessage({ tool_call_id: "c", content }),
-  ];
-  expect(shortenResults(input, 300).at(-1)?.text).toContain("七点四十五分");
+it.each([
+  [
+    "When does my Lisbon flight leave?",
+    (line: number) => `row ${line}: nothing of interest here`,
+    "row 350: the Lisbon flight leaves at 07:45",
+  ],
+  [
+    "我的里斯本航班几点起飞？",
+    (line: number) => `第${line}行：没有内容`,
+    "第350行：里斯本航班七点四十五分起飞",
+  ],
+])("Lines that mention the request stay readable, wherever they are: %s", (request, other, wanted) => {
+  const lines = Array.from({ length: 400 }, (_, line) => other(line)).with(350, wanted);
+  const input = lookedUp(lines.join("\n"), new HumanMessage(request));
+  expect(shortenResults(input, 300).at(-1)?.text).toContain(wanted.slice(-5));
 });
 
 it("The long result gets the room that short ones do not need", () => {
@@ -88,12 +87,7 @@ it("No character is cut in half", () => {
     fc.integer({ min: 100, max: 200 }),
     fc.integer({ min: 0, max: 3 }),
     (budget, shift) => {
-      const call = new AIMessage({ content: "", tool_calls: [{ id: "c", name: "look", args: {} }] });
-      const content = `${"x".repeat(shift)}${"😀".repeat(500)}`;
-      const shorter = shortenResults(
-        [humanOf("h"), call, new ToolMessage({ tool_call_id: "c", content })],
-        budget,
-      );
+      const shorter = shortenResults(lookedUp(`${"x".repeat(shift)}${"😀".repeat(500)}`), budget);
       expect(() => encodeURIComponent(shorter.at(-1)?.text ?? "")).not.toThrow();
     },
   );
@@ -101,9 +95,7 @@ it("No character is cut in half", () => {
 });
 
 it("A result with content blocks is shortened", () => {
-  const call = new AIMessage({ content: "", tool_calls: [{ id: "c", name: "look", args: {} }] });
-  const content = [{ type: "text", text: textOf(1000, "found") }];
-  const shorter = shortenResults([humanOf("h"), call, new ToolMessage({ tool_call_id: "c", content })], 200);
+  const shorter = shortenResults(lookedUp([{ type: "text", text: textOf(1000, "found") }]), 200);
   expect(tokensOf(shorter)).toBeLessThanOrEqual(200);
   expect(shorter.at(-1)?.text).toContain("found");
 });
