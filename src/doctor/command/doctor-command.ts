@@ -33,7 +33,9 @@ export async function runDoctor(command: Command, io: CommandIo): Promise<ExitCo
       async ({ thread, report }) => {
         countThread(counts, report);
         const { schemaVersion: _, threadId, ...fields } = report;
+        // The state of a subgraph is never written.
         const canRepair =
+          report.namespace === "" &&
           report.status !== "interrupted" &&
           report.findings.every(({ code }) => code !== "state/other-graph");
         const mend = canRepair ? [...repair, ...typedThreads([threadId])].join(" ") : null;

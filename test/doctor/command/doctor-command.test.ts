@@ -100,6 +100,25 @@ describe("doctor", () => {
     });
   });
 
+  it("names no command for the state of a subgraph, which a repair never writes", async () => {
+    const { path, jsonOver } = await makeDatabase();
+    const saver = SqliteSaver.fromConnString(path);
+    const tuple = await saver.getTuple({ configurable: { thread_id: "2-dangling" } });
+    if (tuple === undefined) throw new Error("Expected a checkpoint.");
+    const inside = { configurable: { thread_id: "2-dangling", checkpoint_ns: "inner" } };
+    await saver.put(inside, tuple.checkpoint, tuple.metadata as never, {});
+    saver.db.close();
+    const { threads } = await jsonOver(["doctor", "--thread", "2-dangling"]);
+    const commands = (namespace: string) =>
+      threads
+        .find((thread: { namespace: string }) => thread.namespace === namespace)
+        .findings.flatMap(({ fixes }: { fixes: { command: string | null }[] }) =>
+          fixes.map(({ command }) => command !== null),
+        );
+    expect(commands("")).toContain(true);
+    expect(commands("inner")).not.toContain(true);
+  });
+
   it("prints one line for each thread with findings as ndjson, between a start and a summary", async () => {
     const { over } = await makeDatabase();
     const { output } = await over(["doctor", "--format", "ndjson"]);
