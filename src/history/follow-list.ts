@@ -126,10 +126,19 @@ function readFacts(message: object, facts: unknown[]): true {
   for (const key in Object(message)) {
     if (key === "lc_serializable" || key === "lc_namespace") continue;
     facts.push(key);
-    // The values are those of the fields.
-    gather(message[key as never], facts, key === "lc_kwargs" ? DEEPEST - 1 : 0);
+    const value: unknown = message[key as never];
+    if (key !== "lc_kwargs") gather(value, facts, 0);
+    else gatherOthers(Object(value), message, facts);
   }
   return true;
+}
+
+/** What the constructor received. Most values are those of the fields. */
+function gatherOthers(kwargs: object, message: object, facts: unknown[]): void {
+  for (const key in kwargs) {
+    facts.push(key);
+    if (kwargs[key as never] !== message[key as never]) gather(kwargs[key as never], facts, 0);
+  }
 }
 
 function gather(value: unknown, facts: unknown[], depth: number): void {
