@@ -4,7 +4,7 @@ import type { BaseMessage } from "@langchain/core/messages";
 import { InvalidSettingError } from "../errors.js";
 import { callsOf, isAIMessage } from "./call.js";
 import { hasSignedReasoning, isBlankMessage, withoutCalls } from "./change-calls.js";
-import { hasFacts, messageFacts } from "./follow-list.js";
+import { createMemo } from "./follow-list.js";
 import { groupMessages } from "./group.js";
 import { joinsTurn } from "./marks.js";
 import { soundMessages } from "./read-messages.js";
@@ -201,22 +201,14 @@ function callsToKeep(message: BaseMessage, calls: number, left: number): number 
   return Math.min(calls, left);
 }
 
-interface Shorter {
-  readonly count: number;
-  readonly facts: readonly unknown[];
-  readonly rest: BaseMessage | undefined;
-}
-
 /** Kept, so that the input of the next call has the same objects, and its projection need not begin again. */
-const shorter = new WeakMap<BaseMessage, Shorter>();
+const shorter = createMemo<BaseMessage | undefined>();
 
 /** Returns undefined if nothing worth sending remains. */
 function withoutFirstCalls(head: BaseMessage, count: number): BaseMessage | undefined {
   if (!isAIMessage(head)) return head;
-  const known = shorter.get(head);
-  if (known?.count === count && hasFacts(head, known.facts)) return known.rest;
-  const left = withoutCalls(head, (index) => index < count);
-  const rest = callsOf(left).length === 0 && isBlankMessage(left) ? undefined : left;
-  shorter.set(head, { count, facts: messageFacts(head), rest });
-  return rest;
+  return shorter(head, count, () => {
+    const left = withoutCalls(head, (index) => index < count);
+    return callsOf(left).length === 0 && isBlankMessage(left) ? undefined : left;
+  });
 }

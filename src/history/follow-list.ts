@@ -1,5 +1,6 @@
 /**
- * Keeps what was computed from a list of messages, and goes on from there for the next list of the same thread.
+ * Keeps what was computed from a list of messages, and goes on from there for the next list of the same thread. And keeps
+ * what was made from one message.
  *
  * The list of a thread begins with the messages of the list before. So a follower takes only the new messages. For a list
  * that differs somewhere, a new follower takes them all: no run changes the beginning of what it sends. What a follower
@@ -68,7 +69,7 @@ function isBeginning({ list, facts }: Line<unknown>, messages: readonly BaseMess
   // Several times faster than `===`, which first asks of which types the values are.
   for (let index = 0; index < list.length; index += 1)
     if (!Object.is(messages[index], list[index])) return false;
-  return [...facts].every(([index, before]) => hasFacts(messages[index] as BaseMessage, before));
+  return [...facts].every(([index, before]) => isSame(before, factsOf(messages[index] as BaseMessage)));
 }
 
 function latestFacts(
@@ -77,8 +78,26 @@ function latestFacts(
 ): Line<unknown>["facts"] {
   const facts = new Map<number, readonly unknown[]>();
   for (let index = Math.max(messages.length - COMPARED_MESSAGES, 0); index < messages.length; index += 1)
-    facts.set(index, known.get(index) ?? messageFacts(messages[index] as BaseMessage));
+    facts.set(index, known.get(index) ?? factsOf(messages[index] as BaseMessage));
   return facts;
+}
+
+/**
+ * Contract: returns what `make` returns, and the same again as long as the message holds the same. `key` distinguishes
+ * what is made from one message. Only the latest is kept.
+ */
+type Memo<Made> = (message: BaseMessage, key: unknown, make: () => Made) => Made;
+
+export function createMemo<Made>(): Memo<Made> {
+  const known = new WeakMap<BaseMessage, { readonly facts: readonly unknown[]; readonly made: Made }>();
+  return (message, key, make) => {
+    const facts = [key, ...factsOf(message)];
+    const before = known.get(message);
+    if (before !== undefined && isSame(before.facts, facts)) return before.made;
+    const made = make();
+    known.set(message, { facts, made });
+    return made;
+  };
 }
 
 /*
@@ -92,15 +111,14 @@ const END = Symbol("end");
 const DEEPEST = 50;
 
 /** Every value that a message holds, in order. Two messages with the same facts have the same content. */
-export function messageFacts(message: BaseMessage): readonly unknown[] {
+function factsOf(message: BaseMessage): readonly unknown[] {
   const facts: unknown[] = [];
   // What throws when it is read is never the same.
   return safely(() => readFacts(message, facts), false) ? facts : [Symbol("unreadable")];
 }
 
-export function hasFacts(message: BaseMessage, expected: readonly unknown[]): boolean {
-  const facts = messageFacts(message);
-  return facts.length === expected.length && facts.every((fact, index) => Object.is(fact, expected[index]));
+function isSame(before: readonly unknown[], now: readonly unknown[]): boolean {
+  return before.length === now.length && before.every((fact, index) => Object.is(fact, now[index]));
 }
 
 function readFacts(message: object, facts: unknown[]): true {
@@ -108,10 +126,19 @@ function readFacts(message: object, facts: unknown[]): true {
   for (const key in Object(message)) {
     if (key === "lc_serializable" || key === "lc_namespace") continue;
     facts.push(key);
-    // The values are those of the fields.
-    gather(message[key as never], facts, key === "lc_kwargs" ? DEEPEST - 1 : 0);
+    const value: unknown = message[key as never];
+    if (key !== "lc_kwargs") gather(value, facts, 0);
+    else gatherOthers(Object(value), message, facts);
   }
   return true;
+}
+
+/** What the constructor received. Most values are those of the fields. */
+function gatherOthers(kwargs: object, message: object, facts: unknown[]): void {
+  for (const key in kwargs) {
+    facts.push(key);
+    if (kwargs[key as never] !== message[key as never]) gather(kwargs[key as never], facts, 0);
+  }
 }
 
 function gather(value: unknown, facts: unknown[], depth: number): void {

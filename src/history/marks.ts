@@ -59,8 +59,7 @@ export function withMarks<T extends BaseMessage>(message: T, marks: Readonly<Rec
 /** The message without marks. A message without any is returned as it is. */
 export function withoutMarks<T extends BaseMessage>(message: T): T {
   if (!hasMark(message.additional_kwargs)) return message;
-  const marks = new Set(marksOf(message).map(([name]) => name));
-  const rest = Object.entries(message.additional_kwargs).filter(([name]) => !marks.has(name));
+  const rest = Object.entries(message.additional_kwargs).filter(([name]) => !MARK_NAMES.has(name));
   return copyMessage<BaseMessage>(message, { additional_kwargs: Object.fromEntries(rest) }) as T;
 }
 

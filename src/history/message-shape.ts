@@ -220,7 +220,7 @@ function firstIssue(fields: object, others: object): ShapeIssue | undefined {
   for (const path in fields) {
     const value: unknown = fields[path as never];
     // Most values are so.
-    if (typeof value === "string" || path in others || path.startsWith("lc_")) continue;
+    if (typeof value === "string" || Object.hasOwn(others, path) || path.startsWith("lc_")) continue;
     const expectation = demandOnField(path, value);
     if (expectation !== undefined) return { path, expectation, value };
   }

@@ -2,11 +2,12 @@
 
 import type { BaseMessage, ToolMessage } from "@langchain/core/messages";
 import { filterToolCalls, findSafeCutoff, safeCuts, type ToolCallsToKeep } from "./cut.js";
+import { createMemo } from "./follow-list.js";
 import { groupMessages } from "./group.js";
 import { contentText } from "./message.js";
-import { surveyOf } from "./open-calls.js";
+import { type Survey, surveyOf } from "./open-calls.js";
 import { callIdOf, isPlaceholder } from "./result.js";
-import { sumTokens, usageOf } from "./size.js";
+import { countTokens, sumTokens, usageOf } from "./size.js";
 import { type Coverage, coverageOf, createSummaryNote, isUserMessage } from "./summary.js";
 
 export interface SummaryPolicy extends InputOverhead {
@@ -155,18 +156,18 @@ function lengthOf(
   input: readonly BaseMessage[],
   history: readonly BaseMessage[],
   compacted: BaseMessage | undefined,
-) {
-  const tokens = sumTokens(input);
+): Pick<Survey, "tokens" | "measured"> {
   // A message that has fewer calls than the history's is a copy, and its numbers are those of another input. So are
   // those of the response in which the provider has compacted what was before.
   const trusted = new Set(history.slice(lastSummarised(history) + 1));
-  if (compacted !== undefined) trusted.delete(compacted);
-  const last = input.findLastIndex((message) => usageOf(message) > 0 && trusted.has(message));
-  const answer = input[last];
-  return {
-    tokens,
-    measured: answer && { usage: usageOf(answer), tokens: tokens - sumTokens(input.slice(last + 1)) },
-  };
+  let tokens = 0;
+  let measured: Survey["measured"];
+  for (const message of input) {
+    tokens += countTokens(message);
+    const usage = message === compacted || !trusted.has(message) ? 0 : usageOf(message);
+    if (usage > 0) measured = { usage, tokens };
+  }
+  return { tokens, measured };
 }
 
 /** The position of the message that was last when the latest summary was made; -1 if there is no summary. */
@@ -296,14 +297,13 @@ export function coveringSummaries(history: readonly BaseMessage[]): ReadonlyMap<
   return covered;
 }
 
-const notes = new WeakMap<ToolMessage, BaseMessage>();
+/** Kept, so that the projection of the note need not begin again. */
+const notes = createMemo<BaseMessage>();
 
-/** Returns the same message object as long as the result stays the same, so that its projection need not begin again. */
 function tellLateResult(result: ToolMessage): BaseMessage {
-  const text = `The result of the earlier tool call ${result.name ?? ""} (${callIdOf(result)}) came after the summary:\n${contentText(result)}`;
-  const known = notes.get(result);
-  if (known?.content === text) return known;
-  const note = createSummaryNote(text);
-  notes.set(result, note);
-  return note;
+  return notes(result, undefined, () =>
+    createSummaryNote(
+      `The result of the earlier tool call ${result.name ?? ""} (${callIdOf(result)}) came after the summary:\n${contentText(result)}`,
+    ),
+  );
 }

@@ -37,33 +37,24 @@ export function readEach(
   const messages: (BaseMessage | undefined)[] = [];
   const places = new Map<string | undefined, number[]>();
   let removed = 0;
-  for (const value of values) {
+  for (const [place, value] of [...values].entries()) {
     const message = readMessage(value, report);
-    const place = messages.length;
-    if (message === undefined || RemoveMessage.isInstance(message)) messages.push(undefined);
-    else messages.push(message);
-    if (message === undefined) continue;
-    if (!RemoveMessage.isInstance(message)) {
-      addToList(places, message.id, place);
-    } else if (message.id === REMOVE_ALL_MESSAGES) {
-      removed = place;
-      places.clear();
-    } else {
-      for (const earlier of places.get(message.id) ?? []) messages[earlier] = undefined;
-      places.delete(message.id);
+    if (message === undefined || !RemoveMessage.isInstance(message)) {
+      messages.push(message);
+      if (message !== undefined) addToList(places, message.id, place);
+      continue;
     }
+    messages.push(undefined);
+    if (message.id === REMOVE_ALL_MESSAGES) removed = place;
+    for (const earlier of places.get(message.id) ?? []) messages[earlier] = undefined;
+    places.delete(message.id);
   }
   return messages.fill(undefined, 0, removed);
 }
 
 /** Whether all values are messages, and none of them is a removal. Chunks count, because the list is not stored. */
 export function isMessageList(values: readonly unknown[]): values is BaseMessage[] {
-  for (const value of values) if (!isListed(value)) return false;
-  return true;
-}
-
-function isListed(value: unknown): value is BaseMessage {
-  return isMessage(value) && value.type !== "remove";
+  return [...values].every((value) => isMessage(value) && value.type !== "remove");
 }
 
 /** The message of a value, in a sound form; undefined, and reported, for a value that is not a message. */

@@ -64,10 +64,6 @@ function countCallTokens(message: BaseMessage): number {
   if (callsOf(message).length === 0 || !isAIMessage(message)) return 0;
   const { tool_calls, invalid_tool_calls, additional_kwargs } = message;
   const raw = tool_calls?.length ? [] : (additional_kwargs?.tool_calls ?? []);
-  return countTextTokens(jsonOf(tool_calls) + jsonOf(invalid_tool_calls) + jsonOf(raw));
-}
-
-/** One of the two lists of a message is nearly always empty. */
-function jsonOf(list: unknown): string {
-  return Array.isArray(list) && list.length === 0 ? "[]" : (toJson(list) ?? "");
+  const texts = [tool_calls, invalid_tool_calls, raw].map((list) => toJson(list) ?? "");
+  return countTextTokens(texts.join(""));
 }

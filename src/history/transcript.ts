@@ -60,12 +60,9 @@ export function renderTranscript(messages: readonly BaseMessage[], tokensPerPiec
 function splitText(text: string, tokens: number): string[] {
   const parts: string[] = [];
   for (let start = 0; ; ) {
-    // One character for each token always fits; four fit in Latin text, and more never do.
-    const left = text.slice(start, start + tokens * 4 + 1);
+    const left = text.slice(start, start + tokens * LATIN_CHARACTERS_PER_TOKEN + 1);
     if (countTextTokens(left) <= tokens) return [...parts, left];
-    const length =
-      [tokens * 4, tokens].find((count) => countTextTokens(left.slice(0, count)) <= tokens) ?? tokens;
-    const part = beginningOf(left, length) || left.slice(0, 1);
+    const part = takeStart(left, tokens) || left.slice(0, 1);
     parts.push(part);
     start += part.length;
   }

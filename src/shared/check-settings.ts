@@ -4,6 +4,7 @@ import { z } from "zod/v4";
 import { InvalidSettingError } from "../errors.js";
 import { parseJson } from "./json.js";
 import { didYouMean, listWithOr } from "./text.js";
+import { hasMethods, isRecord } from "./values.js";
 
 export interface Rule<Schema extends z.ZodType = z.ZodType> {
   readonly schema: Schema;
@@ -63,9 +64,11 @@ export function aFunction<Signature extends (...given: never[]) => unknown>() {
 
 /** An object that is recognised by a method, because a process can have several copies of its class. */
 export function objectWith<Type extends object>(method: string, expects: string) {
-  const hasMethod = (value: unknown) =>
-    typeof value === "object" && value !== null && typeof Reflect.get(value, method) === "function";
-  return { schema: z.custom<Type>(hasMethod), expects, hint: hintAtClass } satisfies Rule;
+  return {
+    schema: z.custom<Type>((value) => hasMethods(value, method)),
+    expects,
+    hint: hintAtClass,
+  } satisfies Rule;
 }
 
 export const abortSignal = objectWith<AbortSignal>("throwIfAborted", "an AbortSignal");
@@ -83,9 +86,7 @@ export function orFlag<Schema extends z.ZodType>(rule: Rule<Schema>) {
  * @throws InvalidSettingError for an unknown name, or a value that the setting does not take.
  */
 export function checkSettings(settings: unknown, rules: Rules, whole: string, place = ""): void {
-  if (typeof settings !== "object" || settings === null || Array.isArray(settings)) {
-    throw InvalidSettingError.expected(whole, "an object", settings);
-  }
+  if (!isRecord(settings)) throw InvalidSettingError.expected(whole, "an object", settings);
   for (const [name, value] of Object.entries(settings)) {
     const rule = Object.hasOwn(rules, name) ? rules[name] : undefined;
     if (rule === undefined) {

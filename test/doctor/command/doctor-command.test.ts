@@ -106,7 +106,7 @@ describe("doctor", () => {
     const tuple = await saver.getTuple({ configurable: { thread_id: "2-dangling" } });
     if (tuple === undefined) throw new Error("Expected a checkpoint.");
     const inside = { configurable: { thread_id: "2-dangling", checkpoint_ns: "inner" } };
-    await saver.put(inside, tuple.checkpoint, tuple.metadata as never, {});
+    await saver.put(inside, tuple.checkpoint, tuple.metadata as never);
     saver.db.close();
     const { threads } = await jsonOver(["doctor", "--thread", "2-dangling"]);
     const commands = (namespace: string) =>

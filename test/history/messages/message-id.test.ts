@@ -1,6 +1,7 @@
 import { AIMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
+import { REMOVE_ALL_MESSAGES as LANGGRAPH_REMOVE_ALL } from "@langchain/langgraph";
 import { expect, it } from "vitest";
-import { deriveId, deriveUnusedId } from "../../../src/history/message.js";
+import { deriveId, deriveUnusedId, REMOVE_ALL_MESSAGES } from "../../../src/history/message.js";
 import { toModelInput } from "../../../src/providers/input/to-model-input.js";
 import { titled } from "../../support/titled.js";
 
@@ -45,4 +46,8 @@ it("The derived ids of calls in a request do not change between versions.", () =
     return AIMessage.isInstance(sent) ? (sent.tool_calls ?? []).map(({ id }) => id) : [];
   });
   expect(ids).toEqual(["772a7a36a", "5a4cd0925", "772a7a36a", "5a4cd0925"]);
+});
+
+it("The id that removes all messages is LangGraph's.", () => {
+  expect(REMOVE_ALL_MESSAGES).toBe(LANGGRAPH_REMOVE_ALL);
 });

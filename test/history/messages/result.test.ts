@@ -16,46 +16,18 @@ const place = "a";
 
 describe("A placeholder says only what is known, to the byte", () => {
   it.each<[PlaceholderCause, string, string]>([
-    [
-      "unrecorded",
-      "Tool call search (c1): no result was recorded for it. It may or may not have taken effect.",
-      "unknown",
-    ],
-    [
-      "superseded",
-      "Tool call search (c1): a new message came before it finished. It may or may not have taken effect.",
-      "unknown",
-    ],
-    [
-      "interrupted",
-      "Tool call search (c1): the run ended before it finished. It may or may not have taken effect.",
-      "unknown",
-    ],
-    [
-      "invalid-arguments",
-      "Tool call search (c1): its arguments were not valid JSON, so it was not run.",
-      "not-started",
-    ],
-    [
-      "timed-out",
-      "Tool call search (c1): it did not finish in the time allowed. It may or may not have taken effect.",
-      "unknown",
-    ],
-    ["declined", "Tool call search (c1): it was not approved, so it was not run.", "not-started"],
-    [
-      "not-started",
-      "Tool call search (c1): its run ended before it was started, so it was not run.",
-      "not-started",
-    ],
-    [
-      "failed",
-      "Tool call search (c1): it failed before it could return a result. It may or may not have taken effect.",
-      "failed",
-    ],
+    ["unrecorded", "no result was recorded for it. It may or may not have taken effect.", "unknown"],
+    ["superseded", "a new message came before it finished. It may or may not have taken effect.", "unknown"],
+    ["interrupted", "the run ended before it finished. It may or may not have taken effect.", "unknown"],
+    ["invalid-arguments", "its arguments were not valid JSON, so it was not run.", "not-started"],
+    ["timed-out", "it did not finish in the time allowed. It may or may not have taken effect.", "unknown"],
+    ["declined", "it was not approved, so it was not run.", "not-started"],
+    ["not-started", "its run ended before it was started, so it was not run.", "not-started"],
+    ["failed", "it failed before it could return a result. It may or may not have taken effect.", "failed"],
   ])("%s", (cause, text, outcome) => {
     const message = createPlaceholder(call, cause, place);
     expect(message).toMatchObject({
-      content: text,
+      content: `Tool call search (c1): ${text}`,
       tool_call_id: "c1",
       name: "search",
       status: "error",

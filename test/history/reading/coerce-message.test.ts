@@ -1,6 +1,7 @@
 import {
   AIMessage,
   AIMessageChunk,
+  type BaseMessage,
   ChatMessage,
   ChatMessageChunk,
   FunctionMessage,
@@ -16,7 +17,7 @@ import {
 import { describe, expect, it } from "vitest";
 import { coerceMessage } from "../../../src/history/read-messages.js";
 import { snapshot } from "../../support/plain-messages.js";
-import { rowsOf, titled } from "../../support/titled.js";
+import { rowsOf } from "../../support/titled.js";
 
 const serialized = (name: string, kwargs: object) => ({
   lc: 1,
@@ -63,45 +64,18 @@ describe("A message is returned as it is", () => {
 });
 
 describe("A chunk becomes the class that is stored", () => {
-  it.each(
-    titled([
-      { title: "AI", chunk: new AIMessageChunk({ content: "hi", id: "x", name: "n" }), stored: AIMessage },
-      {
-        title: "human",
-        chunk: new HumanMessageChunk({ content: "hi", id: "x", name: "n" }),
-        stored: HumanMessage,
-      },
-      {
-        title: "system",
-        chunk: new SystemMessageChunk({ content: "hi", id: "x", name: "n" }),
-        stored: SystemMessage,
-      },
-      {
-        title: "tool",
-        chunk: new ToolMessageChunk({
-          content: "hi",
-          id: "x",
-          name: "n",
-          tool_call_id: "c",
-          status: "error",
-        }),
-        stored: ToolMessage,
-      },
-      {
-        title: "function",
-        chunk: new FunctionMessageChunk({ content: "hi", id: "x", name: "n" }),
-        stored: FunctionMessage,
-      },
-      {
-        title: "other",
-        chunk: new ChatMessageChunk({ content: "hi", id: "x", name: "n", role: "critic" }),
-        stored: ChatMessage,
-      },
-    ]),
-  )("%s", (_title, { chunk, stored }) => {
+  const fields = { content: "hi", id: "x", name: "n" };
+  it.each<[title: string, chunk: BaseMessage, stored: unknown]>([
+    ["AI", new AIMessageChunk(fields), AIMessage],
+    ["human", new HumanMessageChunk(fields), HumanMessage],
+    ["system", new SystemMessageChunk(fields), SystemMessage],
+    ["tool", new ToolMessageChunk({ ...fields, tool_call_id: "c", status: "error" }), ToolMessage],
+    ["function", new FunctionMessageChunk(fields), FunctionMessage],
+    ["other", new ChatMessageChunk({ ...fields, role: "critic" }), ChatMessage],
+  ])("%s", (_title, chunk, stored) => {
     const message = coerceMessage(chunk);
     expect(message?.constructor).toBe(stored);
-    expect(message).toMatchObject({ content: "hi", id: "x", name: "n" });
+    expect(message).toMatchObject(fields);
     for (const field of ["tool_call_id", "status", "role"]) {
       expect(Reflect.get(Object(message), field)).toBe(Reflect.get(chunk, field));
     }
@@ -133,11 +107,10 @@ describe("A chunk becomes the class that is stored", () => {
 });
 
 describe("A value that is not a message becomes undefined", () => {
-  const throwing = Object.defineProperty({}, "role", {
-    get: () => {
-      throw new Error("Not to be read");
-    },
-  });
+  const unreadable = () => {
+    throw new Error("Not to be read");
+  };
+  const throwing = Object.defineProperty({}, "role", { get: unreadable });
 
   it.each<[title: string, value: unknown]>([
     ["null", null],
@@ -150,6 +123,8 @@ describe("A value that is not a message becomes undefined", () => {
     ["a removal without an id", { type: "remove" }],
     ["an empty tuple", []],
     ["a throwing getter", throwing],
+    ["a proxy that throws on every access", new Proxy({}, { get: unreadable, has: unreadable })],
+    ["a bigint", 1n],
     ["a serialized class that is not a message", serialized("Document", {})],
     ["an object that has only one method of messages", { _getType: () => "human" }],
   ])("%s", (_title, value) => {

@@ -22,6 +22,8 @@ describe("Rule 6: a result is placed directly after its message, in call order",
         "a1(c) h a2(c) | t1:c t2:c t3:c -t2 t4:c => a1 t4 h a2 t3 ! result-replaced",
       "at the call that it names now, if it has the message id of another call's result":
         "a(c,d) t:c h | t:d => a t h",
+      "once, if it is written again for another call and a result before it moved in the same update":
+        "a(c,d,d) r:d s:d | r:c s:c => a s ! result-replaced",
       "at its call, if it has the message id of a message that is not a result, which it replaces":
         "a(c) h b(d) td:d | b:c => a b h ! result-removed",
       "nowhere, if the only call of its id is in the message that it would replace":
