@@ -43,6 +43,7 @@ interface GraphRuns<Chunk> {
 
 /** A run of the graph, and how the `next()` ends that has begun it. */
 interface BegunRun<Chunk> extends ReturnType<GraphRuns<Chunk>["start"]> {
+  readonly first: Promise<IteratorResult<Chunk>>;
   readonly end: () => void;
   readonly fail: (error: unknown) => void;
 }
@@ -66,7 +67,11 @@ export async function* runAgentMiddleware<Chunk>(
   const core = () =>
     new Promise<void>((end, fail) => {
       if (hasLeft) throw new Error(LEFT);
-      begun = { ...runs.start(), end, fail };
+      const run = runs.start();
+      // The graph begins at once, though the caller may still have a chunk that middleware wrote: `streamEvents` drops
+      // the chunks of a run that has not begun.
+      begun = { ...run, first: run.chunks.next(), end, fail };
+      begun.first.catch(() => {});
       begin();
     });
   const leaving = runOnion({ layers, core }, hook.view);
@@ -91,6 +96,7 @@ export async function* runAgentMiddleware<Chunk>(
   } finally {
     hasLeft = true;
     begun?.fail(new Error(LEFT));
+    await begun?.chunks.return(undefined).catch(() => {});
     // After an abort, a middleware that ignores the signal is abandoned.
     if (signal?.aborted !== true) await leaving;
   }
@@ -98,12 +104,12 @@ export async function* runAgentMiddleware<Chunk>(
 
 /** Yields the chunks of the run, and ends its `next()`. Returns the result that is stored in the thread. */
 async function* runInside<Chunk>(
-  { chunks, record, end, fail }: BegunRun<Chunk>,
+  { chunks, first, record, end, fail }: BegunRun<Chunk>,
   hook: Hook<AgentContext>,
   written: WrittenChunks<Chunk>,
 ): AsyncGenerator<Chunk, BaseMessage | undefined> {
   try {
-    yield* written.among(chunks);
+    yield* written.among(chunks, first);
   } catch (error) {
     fail(error);
     return undefined;
@@ -152,10 +158,10 @@ class WrittenChunks<Chunk> {
   }
 
   /** Yields the chunks, and what is written meanwhile. After an abort, the run still saves its last writes. */
-  async *among(chunks: AsyncGenerator<Chunk>): AsyncGenerator<Chunk> {
+  async *among(chunks: AsyncGenerator<Chunk>, first = chunks.next()): AsyncGenerator<Chunk> {
     try {
-      for (;;) {
-        const { done, value } = yield* this.until(chunks.next());
+      for (let next = first; ; next = chunks.next()) {
+        const { done, value } = yield* this.until(next);
         if (done) return;
         yield value;
       }
