@@ -68,6 +68,7 @@ export function guardHead(
       const write: Write = async (to) => {
         for (const each of writes) await to.putWrites(...each);
         saved = await to.put(config, checkpoint, ...rest);
+        return checkpoint.id;
       };
       if (head === undefined || head.id === checkpoint.id) await write(saver);
       else if (!(await latest.writeAfter(head.id, write))) return fail();

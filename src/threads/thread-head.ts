@@ -15,8 +15,8 @@ import { lockKey } from "./thread-lock.js";
 /** LangGraph's types say text, but some checkpointers take a number too. */
 export type ThreadId = string | number;
 
-/** Contract: calls `put` and `putWrites` of the checkpointer that it gets, and nothing else of it. */
-export type Write = (saver: BaseCheckpointSaver) => Promise<void>;
+/** Contract: calls only `put` and `putWrites` of the checkpointer that it gets. Resolves to the id of the new checkpoint. */
+export type Write = (saver: BaseCheckpointSaver) => Promise<string>;
 
 interface ThreadHead {
   /** Whether this is the latest checkpoint of the thread. Undefined: whether the thread has none. */
@@ -219,7 +219,8 @@ function inAnySaver(saver: BaseCheckpointSaver, target: object, threadId: Thread
   const storage: unknown = Reflect.get(target, "storage");
   const is = async (id: string | undefined): Promise<boolean> => {
     // Another class can have a field of this name, so the field never decides that a checkpoint is not the latest.
-    if (id !== undefined && lastAdded(storage, threadId) === id) return true;
+    const checkpoints = checkpointsIn(storage, threadId);
+    if (checkpoints !== undefined && id !== undefined && lastAdded(checkpoints) === id) return true;
     const tuple = await saver.getTuple({ configurable: { thread_id: threadId, checkpoint_ns: "" } });
     return tuple?.checkpoint.id === id;
   };
@@ -228,8 +229,12 @@ function inAnySaver(saver: BaseCheckpointSaver, target: object, threadId: Thread
     const ends = lastWrites.get(holder) ?? new Map<ThreadId, Promise<unknown>>();
     lastWrites.set(holder, ends);
     const written = (ends.get(threadId) ?? Promise.resolve()).then(async () => {
-      if (!(await is(id))) return false;
-      await write(saver);
+      const known = listings.get(checkpointsIn(storage, threadId) ?? {});
+      const isKnown = known !== undefined && known.latest === id && performance.now() < known.until;
+      if (!isKnown && !(await is(id))) return false;
+      const latest = await write(saver);
+      const listing = listings.get(checkpointsIn(storage, threadId) ?? {});
+      if (listing !== undefined) listing.latest = latest;
       return true;
     });
     const end = written.catch(() => {});
@@ -240,14 +245,39 @@ function inAnySaver(saver: BaseCheckpointSaver, target: object, threadId: Thread
   return { is, writeAfter };
 }
 
+/** The checkpoints of a thread in a `MemorySaver`, by id. */
+function checkpointsIn(storage: unknown, threadId: ThreadId): object | undefined {
+  const thread = isRecord(storage) ? storage[threadId] : undefined;
+  const checkpoints = isRecord(thread) ? thread[""] : undefined;
+  return isRecord(checkpoints) ? checkpoints : undefined;
+}
+
+/** What a listing of checkpoints found, and what this process has written since. */
+interface Listing {
+  latest: string | undefined;
+  /** In milliseconds. Before a write, it is not listed again until then. */
+  readonly until: number;
+}
+
+/** By the object that has the checkpoints of a thread. */
+const listings = new WeakMap<object, Listing>();
+
+/** At least so many checkpoints are listed in a millisecond. */
+const LISTED_IN_A_MILLISECOND = 5_000;
+
 /**
  * The id that was added last to a thread in `MemorySaver`, whose `getTuple` would read all messages. An earlier one is not
  * later than it: a run begins after the latest one, and looks before each write.
+ *
+ * A `MemorySaver` can only list all checkpoints of a thread, and a run writes several. So a listing of a long thread is
+ * used again for ten times what it took.
  */
-function lastAdded(storage: unknown, threadId: ThreadId): string | undefined {
-  const thread = isRecord(storage) ? storage[threadId] : undefined;
-  const checkpoints = isRecord(thread) ? thread[""] : undefined;
-  return isRecord(checkpoints) ? Object.keys(checkpoints).at(-1) : undefined;
+function lastAdded(checkpoints: object): string | undefined {
+  const ids = Object.keys(checkpoints);
+  const latest = ids.at(-1);
+  const until = performance.now() + 10 * Math.floor(ids.length / LISTED_IN_A_MILLISECOND);
+  listings.set(checkpoints, { latest, until });
+  return latest;
 }
 
 function idIn(row: unknown): string | undefined {

@@ -10,7 +10,7 @@ import {
 } from "@langchain/langgraph";
 import { PostgresSaver } from "@langchain/langgraph-checkpoint-postgres";
 import fc from "fast-check";
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import {
   hasNewInput,
   nodesToEnter,
@@ -60,7 +60,7 @@ describe.each(SAVERS)("With $title", ({ isThere, open }) => {
     await put(saver, "1");
     const write = async (to: BaseCheckpointSaver) => {
       await to.putWrites(at("1", "", "1"), [["messages", ["written"]]], "task");
-      await put(to, "2", "", "1", "1");
+      return put(to, "2", "", "1", "1");
     };
     expect(await headOf(saver).writeAfter("0", write)).toBe(false);
     expect((await other.getTuple(at("1")))?.checkpoint.id).toBe("1");
@@ -80,9 +80,7 @@ describe.each(SAVERS)("With $title", ({ isThere, open }) => {
     await put(connect(), "0");
     const ids = Array.from({ length: 12 }, (_, index) => String(index + 1).padStart(2, "0"));
     const written = await Promise.all(
-      ids.map((id) =>
-        headOf(connect()).writeAfter("0", async (to) => void (await put(to, id, "", "1", "0"))),
-      ),
+      ids.map((id) => headOf(connect()).writeAfter("0", (to) => put(to, id, "", "1", "0"))),
     );
     expect(written.filter(Boolean)).toHaveLength(1);
     const listed: string[] = [];
@@ -91,13 +89,48 @@ describe.each(SAVERS)("With $title", ({ isThere, open }) => {
   });
 });
 
+it("A long thread in memory is not listed for each write, and a writer that comes between is noticed", async () => {
+  const saver = new MemorySaver();
+  await put(saver, "a0");
+  const thread = saver.storage["1"] ?? {};
+  const [stored] = Object.values(thread[""] ?? {});
+  const ids = Array.from({ length: 10_000 }, (_, index) => `a${index}`);
+  let listings = 0;
+  thread[""] = new Proxy(Object.fromEntries(ids.map((id) => [id, stored])) as never, {
+    ownKeys: (checkpoints) => {
+      listings += 1;
+      return Reflect.ownKeys(checkpoints);
+    },
+  });
+  const time = vi.spyOn(performance, "now").mockReturnValue(1_000);
+  onTestFinished(() => time.mockRestore());
+  const [one, other] = [headOf(saver), headOf(saver)];
+  const write = (head: typeof one, after: string, id: string) => head.writeAfter(after, (to) => put(to, id));
+
+  expect(await one.is("a9999")).toBe(true);
+  expect(await write(one, "a9999", "b1")).toBe(true);
+  expect(await write(one, "b1", "b2")).toBe(true);
+  expect(listings).toBe(1);
+  // Of this process.
+  expect(await write(other, "b2", "b3")).toBe(true);
+  expect(await write(one, "b2", "b4")).toBe(false);
+  expect(await write(other, "b3", "b5")).toBe(true);
+  // Of a graph without this library.
+  await put(saver, "c1");
+  expect(await one.is("b5")).toBe(false);
+  expect(await write(other, "c1", "c2")).toBe(true);
+  await put(saver, "d1");
+  time.mockReturnValue(1_100);
+  expect(await write(other, "c2", "d2")).toBe(false);
+});
+
 describe.skipIf(DATABASE_URL === undefined)("A PostgresSaver", () => {
   it("writes in one transaction on one connection of its pool", async () => {
     const kind = SAVERS.find(({ title }) => title === "PostgresSaver");
     const saver = (await kind?.open())?.connect();
     if (saver === undefined) throw new Error("Expected a database.");
     const connect = vi.spyOn(Reflect.get(saver, "pool"), "connect");
-    expect(await headOf(saver).writeAfter(undefined, async (to) => void (await put(to, "1")))).toBe(true);
+    expect(await headOf(saver).writeAfter(undefined, (to) => put(to, "1"))).toBe(true);
     expect(connect).toHaveBeenCalledTimes(1);
   });
 });
@@ -114,7 +147,7 @@ it("A PostgresSaver has the fields that a conditional write needs", async () => 
   expect(await headOf(saver).is("7")).toBe(true);
   expect(texts[0]).toContain('FROM "mine".checkpoints');
   texts.length = 0;
-  expect(await headOf(saver).writeAfter("7", async (to) => void (await put(to, "8")))).toBe(true);
+  expect(await headOf(saver).writeAfter("7", (to) => put(to, "8"))).toBe(true);
   expect(texts.map((text) => text.trim().split(/\s/, 2).join(" "))).toEqual([
     "BEGIN; SET",
     "SELECT checkpoint_id",
@@ -155,7 +188,7 @@ it.each([
   });
   expect(await headOf(saver).is("7")).toBe(true);
   expect(await headOf(saver).is("9")).toBe("storage" in fields);
-  expect(await headOf(saver).writeAfter("7", async (to) => void (await put(to, "8")))).toBe(true);
+  expect(await headOf(saver).writeAfter("7", (to) => put(to, "8"))).toBe(true);
   expect((await inner.getTuple(at("1")))?.checkpoint.id).toBe("8");
 });
 
