@@ -101,23 +101,6 @@ export interface AgentContext<State extends object = StateView, Context extends 
   set result(value: BaseMessage | string | undefined);
 }
 
-/** The fields that the context of a model call and that of a tool call have. */
-interface CallContext<State extends object, Context extends object>
-  extends MiddlewareContext<State, Context> {
-  /** Which attempt this is. The first is 1. It grows when a middleware with `retry` calls `next()` again. */
-  readonly attempt: number;
-  /**
-   * Writes to the state, together with the response or the result of the call. `messages` go through the reducer. In a
-   * model call, those that are written before `next()` come before the response, the others after it. Of several values
-   * for another key, the last one is written, or all of them if the key has a reducer.
-   * If the model call fails, nothing is written.
-   *
-   * @throws InvalidSettingError for a key that the state does not have.
-   * @throws InvalidMessageError for a value in `messages` that is not a message.
-   */
-  update(changes: Readonly<Record<string, unknown>>): void;
-}
-
 /** The options of one model call that a chat middleware can change. */
 export interface ChatOptions {
   /** Whether the model may, must or must not call a tool. If it is `"none"`, tools stay off even if it is changed. */
@@ -128,7 +111,7 @@ export interface ChatOptions {
 
 /** One model call. */
 export interface ChatContext<State extends object = StateView, Context extends object = ContextView>
-  extends CallContext<State, Context> {
+  extends MiddlewareContext<State, Context> {
   /**
    * The model of this call. A middleware can set another chat model, or the name of one as `provider:model`. The input is
    * put into the form of its provider. The next call has the run's model again.
@@ -147,6 +130,8 @@ export interface ChatContext<State extends object = StateView, Context extends o
    * a provider would refuse, or two tools of one name.
    */
   tools: readonly BindToolsInput[];
+  /** Which attempt this is. The first is 1. It grows when a middleware with `retry` calls `next()` again. */
+  readonly attempt: number;
   /**
    * The model input of this call. Changes are sent to the model, but not stored in the history.
    *
@@ -167,6 +152,16 @@ export interface ChatContext<State extends object = StateView, Context extends o
    */
   get result(): AIMessage | undefined;
   set result(value: BaseMessage | string | undefined);
+  /**
+   * Writes to the state, together with the response. `messages` go through the reducer. Those that are written before
+   * `next()` come before the response, the others after it. Of several values for another key, the last one is written,
+   * or all of them if the key has a reducer.
+   * If the model call fails, nothing is written.
+   *
+   * @throws InvalidSettingError for a key that the state does not have.
+   * @throws InvalidMessageError for a value in `messages` that is not a message.
+   */
+  update(changes: Readonly<Record<string, unknown>>): void;
 }
 
 /** A tool call as the model made it. */
@@ -181,7 +176,7 @@ export interface FunctionCall {
 
 /** One tool call. */
 export interface FunctionContext<State extends object = StateView, Context extends object = ContextView>
-  extends CallContext<State, Context> {
+  extends MiddlewareContext<State, Context> {
   /** The tool call as the model made it. */
   readonly call: FunctionCall;
   /**
@@ -194,6 +189,8 @@ export interface FunctionContext<State extends object = StateView, Context exten
    * them again.
    */
   arguments: Record<string, unknown>;
+  /** Which attempt this is. The first is 1. It grows when a middleware with `retry` calls `next()` again. */
+  readonly attempt: number;
   /**
    * After `next()`: what the tool threw in the last attempt. Undefined if it returned. The error of a tool that took too
    * long has the name `ToolTimeoutError`.
@@ -207,6 +204,14 @@ export interface FunctionContext<State extends object = StateView, Context exten
    */
   get result(): ToolMessage | undefined;
   set result(value: BaseMessage | string | undefined);
+  /**
+   * Writes to the state, together with the result of the call. `messages` go through the reducer, as the messages of a
+   * tool's `Command` do.
+   *
+   * @throws InvalidSettingError for a key that the state does not have.
+   * @throws InvalidMessageError for a value in `messages` that is not a message.
+   */
+  update(changes: Readonly<Record<string, unknown>>): void;
 }
 
 /*
