@@ -225,7 +225,7 @@ function offInAnswer({ offered = [], toolChoice }: ModelAnswer, plan: AgentPlan)
 }
 
 /*
- * Decides on the complete state whether the model is called. The decision is at the beginning of the model node,
+ * Decides on the complete state whether the model is called. The decision is in the model node,
  * because an edge after parallel tasks is evaluated once for each task, and sees only that task's write.
  */
 

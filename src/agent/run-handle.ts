@@ -161,7 +161,7 @@ export class RunRecord {
   /** Events about the input, until the first node or route emits them. */
   readonly inputEvents: AgentEvent[] = [];
   /**
-   * What a function middleware threw. It ends the run. The run's caller gets it after the other calls of the batch have
+   * What ends the run, such as an error that a function middleware threw. The run's caller gets it after the other calls of the batch have
    * finished.
    */
   failure: { readonly error: unknown } | undefined;

@@ -103,7 +103,7 @@ export const fromSource = (text: string, source: string): Rule => ({ text, grade
 /** No provider has stated it. */
 const inferred = (text: string): Rule => ({ text, grade: "inferred", source: undefined });
 
-/** The rules that every dialect has, in our own words. A room replaces them by the words of its provider. */
+/** The rules that a dialect has unless its room says otherwise, in our own words. */
 export const EVERYWHERE = {
   "empty-history": inferred("There are no messages."),
   "duplicate-result": inferred("The call {id} has two results."),

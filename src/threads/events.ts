@@ -159,8 +159,9 @@ export type AgentEvent =
    */
   | ({ readonly type: "limit-near" } & NearBudget)
   /**
-   * The turn has reached a limit. Emitted before the model is asked for a final response without tools. A graph
-   * without tools does not emit it, unless the tokens of the thread are used up.
+   * The turn has reached a limit. Emitted before the model is asked for a final response without tools, or before the
+   * turn ends without a request because the tokens of the thread are used up. Otherwise a graph without tools and without a
+   * response format does not emit it.
    */
   | {
       readonly type: "limit-reached";

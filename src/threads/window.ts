@@ -21,7 +21,7 @@ import {
   readOverflow,
   windowOf,
 } from "../providers/failure/overflow.js";
-import { namesKnownRule } from "../providers/failure/refusal.js";
+import { concernsMessages, namesKnownRule } from "../providers/failure/refusal.js";
 import type { FittedInput } from "../providers/input/bounds.js";
 import {
   assertPlainModel,
@@ -56,7 +56,7 @@ interface WindowRequest<Answer> {
   readonly send: (messages: BaseMessage[], size: number) => Promise<Answer>;
 }
 
-/** Models that refused their own dialect in this process. */
+/** Models that have accepted the strict dialect in this process. */
 const strictModels = new WeakSet<object>();
 
 /** The form of a model's next input. @param given The dialect that the user names. */
@@ -120,8 +120,6 @@ export async function askWithinWindow<Answer>(
   }
 }
 
-const REFUSED: ReadonlySet<number | undefined> = new Set([400, 422]);
-
 function isRefusedBySurprise(
   error: unknown,
   messages: readonly BaseMessage[],
@@ -130,7 +128,7 @@ function isRefusedBySurprise(
   return (
     dialect !== "strict" &&
     isModelError(error) &&
-    REFUSED.has(error.status) &&
+    concernsMessages(error.status) &&
     isError(error.cause) &&
     namesRule(providerTextOf(error.cause), messages, dialect) &&
     validateHistory(messages, dialect).length === 0

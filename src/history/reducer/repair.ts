@@ -40,7 +40,7 @@ type RepairDetail =
   | { readonly kind: "removal-ignored"; readonly id: string }
   /** A message of a stored history got a new id, because it had none or its id was taken. */
   | { readonly kind: "id-derived"; readonly message: BaseMessage; readonly previousId: string | undefined }
-  /** A dangling call was closed with a placeholder. */
+  /** A call without a result was closed with a placeholder. */
   | { readonly kind: "call-closed"; readonly call: Call; readonly message: ToolMessage };
 
 /**

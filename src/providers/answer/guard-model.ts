@@ -148,8 +148,8 @@ type CallOptions = BaseChatModel["ParsedCallOptions"];
  * generator yields one chunk with the complete response. No tool has run by then, so a second request repeats no tool
  * call.
  *
- * The guard does not handle refusals of the provider (the model's client retries 429 and 5xx), failures before a
- * response began, and the abort of the run.
+ * The guard does not handle refusals of the provider (the model's client retries 429 and 5xx), a host that cannot be reached
+ * for a stream, and the abort of the run.
  *
  * @throws ModelError if all attempts give broken responses.
  */
