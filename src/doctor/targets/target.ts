@@ -134,7 +134,7 @@ export async function importPackage<Module>(
     return (await loading) as Module;
   } catch (error) {
     throw new UsageError(
-      `${why} needs the package ${name}, which cannot be loaded: ${reasonOf(error)} Install it: npm install ${name}`,
+      `${why} needs the package ${name}, which cannot be loaded. Install it: npm install ${name} (${reasonOf(error)})`,
     );
   }
 }
