@@ -9,6 +9,7 @@ import {
   inheritedCheckpointer,
   isServedRun,
   isSubgraphRun,
+  memoryNamespace,
   withInheritedCheckpointer,
 } from "../threads/langgraph/run-host.js";
 import { type LateResults, lateResultsOf } from "../threads/late-results.js";
@@ -77,10 +78,8 @@ export function watchThread<Options extends RunnableConfig>(
     /** Makes what keeps late results of the thread. Undefined for a run whose thread no other run continues. */
     lateResults: (store: BaseStore | undefined): LateResults | undefined => {
       if (!isSaver(own) || threadId === undefined || (!inherits && isSubgraphRun(options))) return undefined;
-      const { checkpoint_ns, checkpoint_id } = { ...options.configurable };
-      // A graph in a task has a namespace of its own, without the id of the task if it has a memory.
-      const namespace = inherits ? String(checkpoint_ns ?? "").replaceAll(/:[^|]*/g, "") : "";
-      const namesCheckpoint = !inherits && checkpoint_id !== undefined;
+      const namespace = inherits ? memoryNamespace(options) : "";
+      const namesCheckpoint = !inherits && options.configurable?.["checkpoint_id"] !== undefined;
       return lateResultsOf({ saver: own, threadId, namespace, store, namesCheckpoint });
     },
   };

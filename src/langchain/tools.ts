@@ -13,7 +13,7 @@ import { untilAborted } from "../shared/waiting.js";
 import { resultIn } from "../threads/commands.js";
 import { withOwnMemory } from "../threads/langgraph/own-memory.js";
 import { isSaver } from "../threads/langgraph/replace-methods.js";
-import { inheritedCheckpointer } from "../threads/langgraph/run-host.js";
+import { inheritedCheckpointer, isOutermost } from "../threads/langgraph/run-host.js";
 import { awaitLate, type LateResults, lateResultsOf, patientTool } from "../threads/late-results.js";
 import { callKeyOf } from "../threads/started-calls.js";
 import { threadIdOf, unbatched } from "../threads/stores.js";
@@ -124,11 +124,10 @@ function brandOf(error: unknown): unknown {
 
 /** Undefined for an agent inside another graph, and without a checkpointer. */
 export function lateResultsIn(config: LangGraphRunnableConfig): LateResults | undefined {
-  const { configurable, store } = config;
+  const { store } = config;
   const saver = inheritedCheckpointer(config);
   const threadId = threadIdOf(config);
-  const isInside = String(configurable?.["checkpoint_ns"] ?? "").includes("|");
-  if (!isSaver(saver) || threadId === undefined || isInside) return undefined;
+  if (!isSaver(saver) || threadId === undefined || !isOutermost(config)) return undefined;
   const inbox = store && unbatched(store);
   return lateResultsOf({ saver, threadId, namespace: "", store: inbox, namesCheckpoint: false });
 }

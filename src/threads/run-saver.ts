@@ -14,7 +14,7 @@ import type { BaseCheckpointSaver, CheckpointTuple } from "@langchain/langgraph"
 import { type GuardedThread, guardHead, isRoot } from "./guard-head.js";
 import { nodesToEnter, readDelta, saveResumeValue } from "./langgraph/read-checkpoints.js";
 import { isSaver, replaceMethods } from "./langgraph/replace-methods.js";
-import { inheritedCheckpointer } from "./langgraph/run-host.js";
+import { inheritedCheckpointer, namespaceOfGraph } from "./langgraph/run-host.js";
 import { boundedSaver } from "./thread-head.js";
 
 /** What a run can know about its thread besides the state. */
@@ -264,9 +264,6 @@ function versionsOfOneRun(
  * What a task can read of its thread's checkpoints, through the saver of its run.
  */
 
-/** Between the namespaces of a graph and of a subgraph. Not exported. */
-const SUBGRAPH = "|";
-
 /** The nodes of LangChain's agents before the model is asked. A run that waits for one has run no tool. */
 const BEFORE_MODEL = /^(?:.*\.before_(?:agent|model)|model_request)$/;
 
@@ -276,12 +273,9 @@ const BEFORE_MODEL = /^(?:.*\.before_(?:agent|model)|model_request)$/;
  * own: the id of a task in its namespace says that its checkpoints are those of one call.
  */
 export async function savedCheckpoints(config: RunnableConfig): Promise<WatchedCheckpoints | undefined> {
-  const { thread_id, checkpoint_ns: taskNamespace } = { ...config.configurable };
+  const { thread_id } = { ...config.configurable };
   const saver = inheritedCheckpointer(config);
-  const checkpoint_ns = String(taskNamespace ?? "")
-    .split(SUBGRAPH)
-    .slice(0, -1)
-    .join(SUBGRAPH);
+  const checkpoint_ns = namespaceOfGraph(config);
   if (!isSaver(saver) || thread_id === undefined || checkpoint_ns.includes(":")) return undefined;
   return checkpointsOf(saver, await saver.getTuple({ configurable: { thread_id, checkpoint_ns } }));
 }

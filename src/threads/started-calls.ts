@@ -14,6 +14,7 @@ import type { CheckpointTuple, LangGraphRunnableConfig } from "@langchain/langgr
 import { toJson } from "../shared/json.js";
 import { isRecord } from "../shared/values.js";
 import { hasInterrupt, sentTasks, type ToolTask } from "./langgraph/read-checkpoints.js";
+import { isOutermost } from "./langgraph/run-host.js";
 import { stepOf } from "./langgraph/wrappable-graph.js";
 import type { WatchedCheckpoints } from "./run-saver.js";
 
@@ -121,9 +122,4 @@ function noteTask(place: string, kind: Note, count: number): string {
 function digest(values: readonly unknown[]): string {
   const text = toJson(values.map((value) => (value === undefined ? null : String(value)))) ?? "";
   return createHash("sha256").update(text).digest("hex");
-}
-
-/** Whether no other graph runs this one. The task of a subgraph has the namespaces of its parents too. */
-function isOutermost({ configurable }: LangGraphRunnableConfig): boolean {
-  return !String(configurable?.["checkpoint_ns"] ?? "").includes("|");
 }

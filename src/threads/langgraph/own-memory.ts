@@ -1,7 +1,7 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { BaseCheckpointSaver, CheckpointTuple } from "@langchain/langgraph";
 import { isSaver, replaceMethods } from "./replace-methods.js";
-import { inheritedCheckpointer, withInheritedCheckpointer } from "./run-host.js";
+import { inheritedCheckpointer, memoryNamespace, withInheritedCheckpointer } from "./run-host.js";
 
 /**
  * A config with which graphs that a tool runs keep a memory under this name.
@@ -16,7 +16,7 @@ export function withOwnMemory<Config extends RunnableConfig>(config: Config, nam
   const saver = inheritedCheckpointer(config);
   const namespace: unknown = config.configurable?.["checkpoint_ns"];
   if (!isSaver(saver) || typeof namespace !== "string") return config;
-  const shared = namespace.replaceAll(/:[^|]*/g, "");
+  const shared = memoryNamespace(config);
   return withInheritedCheckpointer(config, withNamespace(saver, shared, `${shared}|${name}`));
 }
 

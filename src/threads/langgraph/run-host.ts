@@ -52,6 +52,33 @@ export function isSavedRun(config: RunnableConfig): boolean {
   return inheritedCheckpointer(config) !== undefined;
 }
 
+/*
+ * The namespace of a task: those of its parents and its own, each with the id of a task. Neither separator is exported.
+ */
+
+const SUBGRAPH = "|";
+const TASK_ID = /:[^|]*/g;
+
+/** Whether no other graph runs this one. */
+export function isOutermost({ configurable }: RunnableConfig): boolean {
+  return !String(configurable?.["checkpoint_ns"] ?? "").includes(SUBGRAPH);
+}
+
+/** The namespace of the graph that a task belongs to. */
+export function namespaceOfGraph({ configurable }: RunnableConfig): string {
+  const namespace = String(configurable?.["checkpoint_ns"] ?? "");
+  return namespace.slice(0, Math.max(namespace.lastIndexOf(SUBGRAPH), 0));
+}
+
+/** The namespace of a graph in a task that has a memory of its own: it has no id of a task. */
+export function memoryNamespace({ configurable }: RunnableConfig): string {
+  return String(configurable?.["checkpoint_ns"] ?? "").replaceAll(TASK_ID, "");
+}
+
+/*
+ * The checkpointer of a run.
+ */
+
 /** The checkpointer that a parent graph passes to its subgraph; undefined if there is none. */
 export function inheritedCheckpointer({ configurable }: RunnableConfig): unknown {
   return configurable?.[CHECKPOINTER];
