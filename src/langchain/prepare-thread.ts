@@ -56,17 +56,22 @@ export async function recoverThread(
   options: TetherMiddlewareOptions,
 ): Promise<Written[]> {
   await followSpans();
-  const written: Written[] = await removeReturned(history, config, options);
-  const current = () => after(history, written);
-  const leftovers = mayLackResponse(current()) ? await readLeftovers(config) : undefined;
+  const written: Written[] = [];
+  let current = history;
+  const write = (update: readonly Written[]): void => {
+    written.push(...update);
+    current = after(current, update);
+  };
+  write(await removeReturned(history, config, options));
+  const leftovers = mayLackResponse(current) ? await readLeftovers(config) : undefined;
   if (leftovers !== undefined) {
-    const lost = await recoverMessages(current(), leftoversInPlace(current(), leftovers), config);
-    written.push(...lost.map(asQuietUpdate));
+    const lost = await recoverMessages(current, leftoversInPlace(current, leftovers), config);
+    write(lost.map(asQuietUpdate));
   }
-  written.push(...(await closingResults(current(), config, options, leftovers)));
+  write(await closingResults(current, config, options, leftovers));
   const late = lateResultsIn(config);
   // Those that are written stay until the next run has found them in the thread.
-  const taken = late && (await takeLateResults(current(), late, config).catch(() => undefined));
+  const taken = late && (await takeLateResults(current, late, config).catch(() => undefined));
   return taken === undefined ? written : [...written, ...taken.messages];
 }
 

@@ -100,7 +100,8 @@ export function prepareModelInput(
   journal?: InputJournal,
 ): FittedInput {
   assertList(history);
-  const survey = surveyOf(history);
+  const { odd, summaries, paired: complete, systems } = surveyOf(history);
+  const survey: Surveyed = { odd, summaries, paired: complete, systems };
   const target = { dialect: dialectNamed(dialect), modelId };
   const paired = sinceCompaction(pairedHistory(history, survey, journal), target, journal);
   const filtered = filteredCalls(paired, survey, maxToolCallsFromHistory, journal);
@@ -115,10 +116,13 @@ export function prepareModelInput(
   return isSame ? { ...fitted, messages: history } : fitted;
 }
 
+/** What is kept of the survey, which another list of the thread would change. */
+type Surveyed = Pick<Survey, "odd" | "summaries" | "paired" | "systems">;
+
 /** The messages that the model sees, with a result after each call. The same array if these are all, and paired. */
 function pairedHistory(
   history: readonly BaseMessage[],
-  { odd, summaries, paired }: Survey,
+  { odd, summaries, paired }: Surveyed,
   journal: InputJournal | undefined,
 ): readonly BaseMessage[] {
   if (odd === 0 && summaries === 0 && paired === history.length) return history;
@@ -158,7 +162,7 @@ function sinceCompaction(
 
 function filteredCalls(
   paired: readonly BaseMessage[],
-  { odd }: Survey,
+  { odd }: Surveyed,
   max: ToolCallsToKeep | undefined,
   journal: InputJournal | undefined,
 ): readonly BaseMessage[] {
@@ -172,7 +176,7 @@ function filteredCalls(
 
 function withSystemFirst(
   messages: readonly BaseMessage[],
-  { odd, systems }: Survey,
+  { odd, systems }: Surveyed,
   systemPrompt: string | undefined,
   journal: InputJournal | undefined,
 ): Conversation {
