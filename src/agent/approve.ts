@@ -23,8 +23,8 @@ type ApproveCommand = Command<unknown, AgentUpdate, "approve" | "tools" | "model
 
 /**
  * Asks a human about the calls of one batch in one interrupt. If several interrupts were pending, LangGraph would
- * resume all of them with the one value that a client sends. Decided calls are handled at once. Calls without a decision are asked
- * about again in a new interrupt. If one decision is invalid, none is used, and all calls are asked about again.
+ * resume all of them with the one value that a client sends. Decided calls are handled at once. Calls without a decision
+ * are asked about again in a new interrupt. If one decision is invalid, none is used, and all calls are asked about again.
  */
 export function createApproveNode({ tools, settings, callPolicy: { ruleFor } }: AgentPlan) {
   return async function approve(

@@ -104,12 +104,11 @@ async function findArchived(
   readThread: ReadThread | undefined,
   archive: ThreadArchive | undefined,
 ): Promise<Returned> {
+  const none = { messages: new Set<BaseMessage>(), events: [] };
+  if (archive === undefined || readThread === undefined) return none;
   // Most clients send only new messages. The thread is not read for them.
-  const known = await Promise.all(
-    messages.map(({ id }) => readThread && archive && id && isArchived(archive, id)),
-  );
-  if (archive === undefined || readThread === undefined || !known.includes(true))
-    return { messages: new Set(), events: [] };
+  const known = await Promise.all(messages.map(({ id }) => id && isArchived(archive, id)));
+  if (!known.includes(true)) return none;
   const { values } = await readThread();
   const removals = messages.filter(({ type }) => type === "remove");
   const history = reduceMessages(values.messages, removals).messages;

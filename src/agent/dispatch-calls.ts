@@ -35,7 +35,10 @@ export interface Dispatched {
   readonly refused?: number;
   /** Whether the run ends with this. @default false */
   readonly isEnd?: boolean;
-  /** What chat middleware writes to keys that combine several values, and late results to own keys. Each is a write of its own. */
+  /**
+   * What chat middleware writes to keys that combine several values, and late results to own keys. Each is a write of its
+   * own.
+   */
   readonly combined?: readonly Readonly<Record<string, unknown>>[];
 }
 

@@ -161,8 +161,8 @@ export class RunRecord {
   /** Events about the input, until the first node or route emits them. */
   readonly inputEvents: AgentEvent[] = [];
   /**
-   * What ends the run, such as an error that a function middleware threw. The run's caller gets it after the other calls of the batch have
-   * finished.
+   * What ends the run, such as an error that a function middleware threw. The run's caller gets it after the other calls
+   * of the batch have finished.
    */
   failure: { readonly error: unknown } | undefined;
   /** The structured response of the run, if it has one. */

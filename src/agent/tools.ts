@@ -215,8 +215,8 @@ interface WantedCall extends Pick<ToolTask, "place"> {
 
 /**
  * Runs a tool once, with the runtime that LangChain's tools expect: a config with the state, store, context, writer and
- * id of the tool call, and with the key of the call. The tool's signal aborts with the run or at the timeout. A tool that ignores the timeout is
- * abandoned. After the abort of the run it is waited for, as long as it takes.
+ * id of the tool call, and with the key of the call. The tool's signal aborts with the run or at the timeout. A tool that
+ * ignores the timeout is abandoned. After the abort of the run it is waited for, as long as it takes.
  *
  * @throws LangGraph's own signals, and what the tool throws because of the abort. Anything else that it throws is returned
  * as an outcome.

@@ -103,7 +103,10 @@ export interface ThreadStore {
   readonly recent?:
     | ((selection: ThreadSelection, offset: number) => Promise<readonly ListedThread[]>)
     | undefined;
-  /** Contract: gives steps of a thread, the latest first, and none for a checkpoint that is not there. Undefined: it keeps one state. */
+  /**
+   * Contract: gives steps of a thread, the latest first, and none for a checkpoint that is not there. Undefined: it keeps
+   * one state.
+   */
   readonly steps?: ((ref: ThreadRef, wanted: StepSelection) => Promise<readonly ThreadStep[]>) | undefined;
   /** Contract: never rejects. Undefined for a run without a `context`, or one that is not known any more. */
   readonly contextOfRun?:

@@ -49,6 +49,10 @@ export interface FormFault {
 export const hasOnlyRole = ({ role, type, lc }: Fields): boolean =>
   typeof role === "string" && type === undefined && lc === undefined;
 
+/** Whether an entry has calls in the form of chat completions. */
+export const hasFunctions = ({ tool_calls }: Fields): boolean =>
+  recordsIn(tool_calls).some((call) => isRecord(call["function"]));
+
 /** What each entry is read as. Values that are not objects are left out. */
 export function readEntries(
   entries: readonly unknown[],

@@ -60,10 +60,11 @@ export function rowsOf(given: RowInput): readonly Row[] {
   const { stored, input } = given.explanation;
   const rowAt = rowMaker(given);
   const rows: Row[] = [];
+  /** How many messages of the request have their row. */
+  let passed = 0;
   const sendAlone = (end: number): void => {
     for (; passed < end; passed += 1) rows.push(rowAt(undefined, passed));
   };
-  let passed = 0;
   for (const { index, inputIndexes, reasons } of stored) {
     const [place = -1] = inputIndexes;
     // All messages keep their order, but those that were moved or joined with an earlier one: they stand on two rows.

@@ -1,8 +1,8 @@
 import { AIMessage, type BaseMessage } from "@langchain/core/messages";
 import { isRecord, recordsIn } from "../../shared/values.js";
-import { hasFunctions } from "../openai/request-forms.js";
 import {
   type Fields,
+  hasFunctions,
   hasOnlyRole,
   plainText,
   type RequestForm,

@@ -4,6 +4,7 @@ import { parseJson } from "../../shared/json.js";
 import { isRecord, recordsIn } from "../../shared/values.js";
 import {
   type Fields,
+  hasFunctions,
   hasOnlyRole,
   type PlacedMessage,
   plainText,
@@ -39,9 +40,6 @@ export const chatRequests: RequestForm = {
     ];
   },
 };
-
-export const hasFunctions = ({ tool_calls }: Fields): boolean =>
-  recordsIn(tool_calls).some((call) => isRecord(call["function"]));
 
 function readResponse({ content, tool_calls, function_call, reasoning_content }: Fields): AIMessage {
   const calls = recordsIn(tool_calls).map((call) => {
