@@ -4,50 +4,35 @@
  */
 
 import { MemorySaver } from "@langchain/langgraph";
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { type AgentGraphOptions, createAgentGraph } from "../../src/index.js";
 import { answerTo, chainWish, createLook, playChain, readPlace } from "../support/chain-script.js";
 import { clientOf } from "../support/clients.js";
 import { openThread } from "../support/open-thread.js";
+import { stopAtEnd } from "../support/stop-at-end.js";
 import { shown } from "../support/stream-faults.js";
-import type { Respond } from "../support/strict-provider/reply.js";
-import {
-  type ProviderName,
-  type StrictProvider,
-  startStrictProvider,
-} from "../support/strict-provider/start-strict-provider.js";
+import { type ProviderName, startStrictProvider } from "../support/strict-provider/start-strict-provider.js";
 import { beforeFinish, withoutReason } from "../support/strict-provider/stream-cuts.js";
 
-/** What the first provider does with the requests of the test. */
-let fault: "none" | "cut off" | "withheld" = "none";
-/** Which request of the turn fails. */
-let at: "call" | "answer" = "call";
+/** What the first provider does with a request of the test, and with which one of the turn. */
+let fault: readonly ["cut off" | "withheld", "call" | "answer"] | undefined;
 
-const respond: Respond = ({ messages, streams }) => {
-  const place = readPlace(messages).cities === undefined ? "answer" : "call";
-  if (fault === "none" || place !== at) return playChain(messages);
-  if (fault === "withheld") return { text: "The first half, and", finish: "content_filter" };
-  const broken = (events: readonly string[]) => withoutReason(beforeFinish(events));
-  return streams ? { ...playChain(messages), broken } : { text: "" };
-};
-
-let first: StrictProvider;
-let second: StrictProvider;
-let gone: StrictProvider;
-beforeAll(async () => {
-  [first, second, gone] = await Promise.all([
-    startStrictProvider(respond),
-    startStrictProvider(({ messages }) => playChain(messages)),
-    startStrictProvider(),
-  ]);
-  await gone.stop();
-});
+const broken = (events: readonly string[]) => withoutReason(beforeFinish(events));
+const first = stopAtEnd(
+  await startStrictProvider(({ messages, streams }) => {
+    const place = readPlace(messages).cities === undefined ? "answer" : "call";
+    if (fault?.[1] !== place) return playChain(messages);
+    if (fault[0] === "withheld") return { text: "The first half, and", finish: "content_filter" };
+    return streams ? { ...playChain(messages), broken } : { text: "" };
+  }),
+);
+const second = stopAtEnd(await startStrictProvider(({ messages }) => playChain(messages)));
+const gone = await startStrictProvider();
+await gone.stop();
 beforeEach(() => {
-  fault = "none";
-  at = "call";
+  fault = undefined;
   first.failNext();
 });
-afterAll(() => Promise.all([first.stop(), second.stop()]));
 
 const PAIRS = [
   ["openai", "anthropic"],
@@ -59,14 +44,12 @@ const PAIRS = [
   ["dashscope-native", "openai-responses"],
 ] as const satisfies readonly (readonly [ProviderName, ProviderName])[];
 
-interface Opened {
-  readonly from: ProviderName;
-  readonly to: ProviderName;
-  readonly server?: StrictProvider;
-  readonly options?: Partial<AgentGraphOptions>;
-}
-
-async function open({ from, to, server = first, options }: Opened) {
+async function open(
+  from: ProviderName,
+  to: ProviderName,
+  server = first,
+  options: Partial<AgentGraphOptions> = {},
+) {
   const { look, looked } = createLook();
   const graph = createAgentGraph({
     model: await clientOf(from, server),
@@ -75,15 +58,12 @@ async function open({ from, to, server = first, options }: Opened) {
     checkpointer: new MemorySaver(),
     ...options,
   });
-  const begun = { first: first.requests.length, second: second.requests.length };
-  const asked = () => ({
-    first: first.requests.length - begun.first,
-    second: second.requests.length - begun.second,
-  });
+  const [before, after] = [first.requests.length, second.requests.length];
+  /** How many requests each of the two has read. */
+  const asked = () => [first.requests.length - before, second.requests.length - after];
   return { ...openThread(graph), looked, asked };
 }
 
-const BUSY = { status: 503 };
 const FILTERED = {
   status: 400,
   body: {
@@ -97,49 +77,45 @@ const ROUNDS = [["Oslo", "Rome"], ["Bern"]];
 
 describe.each(PAIRS)("%s, then %s", (from, to) => {
   /** The turn is whole, the client has what is stored, and each provider accepted what it got. */
-  async function expectWhole(thread: Awaited<ReturnType<typeof open>>, wish = ROUNDS) {
-    const { messages, events, error } = await thread.send(chainWish(wish));
+  async function expectWhole(thread: Awaited<ReturnType<typeof open>>, ...types: string[]) {
+    const { messages, events, error } = await thread.send(chainWish(ROUNDS));
     expect(error).toBeUndefined();
     const stored = await thread.read();
-    expect(stored.at(-1)?.text).toBe(answerTo(wish));
-    expect(thread.looked.sort()).toEqual(wish.flat().sort());
+    expect(stored.at(-1)?.text).toBe(answerTo(ROUNDS));
+    expect(thread.looked.sort()).toEqual(ROUNDS.flat().sort());
     expect(shown(messages)).toEqual(shown(stored));
     expect([...first.requests, ...second.requests].flatMap(({ refusal }) => refusal ?? [])).toEqual([]);
-    return { events: events.map(({ type }) => type), all: events };
+    expect(events.map(({ type }) => type)).toEqual(types);
+    return events;
   }
 
   it("goes on after a connection that nobody accepts", async () => {
-    const thread = await open({ from, to, server: gone });
-    const { events, all } = await expectWhole(thread);
-    expect(events).toEqual(["model-switched", "run-end"]);
-    expect(all[0]).toMatchObject({ reason: expect.stringMatching(/^The model failed: /) });
-    expect(thread.asked().second).toBe(3);
+    const thread = await open(from, to, gone);
+    const [switched] = await expectWhole(thread, "model-switched", "run-end");
+    expect(switched).toMatchObject({ reason: expect.stringMatching(/^The model failed: /) });
+    expect(thread.asked()[1]).toBe(3);
   });
 
   it.each([
-    ["a 503", BUSY],
+    ["a 503", { status: 503 }],
     ["a 429", { status: 429 }],
     ["a refusal of the content", FILTERED],
   ])("goes on after %s, in the middle of a turn, until the turn ends", async (_title, failure) => {
-    const thread = await open({ from, to });
+    const thread = await open(from, to);
     first.failNext(...Array(9).fill(failure));
-    const { events } = await expectWhole(thread);
-    expect(events).toEqual(["model-switched", "run-end"]);
+    await expectWhole(thread, "model-switched", "run-end");
     // The failed request does not count: it was not read.
-    expect(thread.asked()).toEqual({ first: 0, second: 3 });
+    expect(thread.asked()).toEqual([0, 3]);
     first.failNext();
     await thread.send(chainWish([]));
-    expect(thread.asked()).toEqual({ first: 1, second: 3 });
+    expect(thread.asked()).toEqual([1, 3]);
   });
 
   it.each(["call", "answer"] as const)(
     "takes the first piece back if the %s is cut off, and again without streaming",
     async (place) => {
-      fault = "cut off";
-      at = place;
-      const thread = await open({ from, to });
-      const { events } = await expectWhole(thread, [["Oslo", "Rome"]]);
-      expect(events).toEqual([...Array(4).fill("answer-broken"), "model-switched", "run-end"]);
+      fault = ["cut off", place];
+      await expectWhole(await open(from, to), ...Array(4).fill("answer-broken"), "model-switched", "run-end");
     },
   );
 });
@@ -149,9 +125,8 @@ describe("A text that the provider's filter ended", () => {
     ["openai", "anthropic"],
     ["deepseek", "openai"],
   ] as const)("of %s is taken back, and %s is asked", async (from, to) => {
-    fault = "withheld";
-    at = "answer";
-    const thread = await open({ from, to });
+    fault = ["withheld", "answer"];
+    const thread = await open(from, to);
     const { messages, events } = await thread.send(chainWish([["Oslo"]]));
     expect(shown(messages)).toEqual(shown(await thread.read()));
     expect((await thread.read()).at(-1)?.text).toBe(answerTo([["Oslo"]]));
@@ -160,9 +135,8 @@ describe("A text that the provider's filter ended", () => {
   });
 
   it("is kept if no other model is left", async () => {
-    fault = "withheld";
-    at = "answer";
-    const thread = await open({ from: "openai", to: "openai", options: { fallbackModels: [] } });
+    fault = ["withheld", "answer"];
+    const thread = await open("openai", "openai", first, { fallbackModels: [] });
     await thread.send(chainWish([["Oslo"]]));
     expect((await thread.read()).at(-1)?.text).toBe("The first half, and");
   });
@@ -170,7 +144,7 @@ describe("A text that the provider's filter ended", () => {
 
 it("The next one is asked after two that fail, and the last error reaches the caller", async () => {
   const fallbackModels = [await clientOf("mistral", gone), await clientOf("anthropic", second)];
-  const thread = await open({ from: "openai", to: "openai", server: gone, options: { fallbackModels } });
+  const thread = await open("openai", "openai", gone, { fallbackModels });
   const { events } = await thread.send(chainWish([["Oslo"]]));
   expect(events).toMatchObject([
     { type: "model-switched", from: "gpt-5", to: "mistral-large-latest" },

@@ -1,18 +1,22 @@
 /** The ways in which the streams of each protocol break: the events that still arrive. */
 
+import type { ProviderName } from "./start-strict-provider.js";
+
 export type Break = (events: readonly string[]) => readonly string[];
 
 const FINISH = /"finish_reason":"(?!null)|"stop_reason":"|"type":"response\.completed"|"finishReason":"/;
 const ARGUMENTS = /"arguments":"(?!")|"partial_json":"|"type":"response\.function_call_arguments\.delta"/;
 
 const finishOf = (events: readonly string[]) => events.findIndex((event) => FINISH.test(event));
-const lastArguments = (events: readonly string[]) => events.findLastIndex((event) => ARGUMENTS.test(event));
-/** The piece before the last one of the last call's arguments. A stream that ends there has an incomplete call. */
-const callsCut = (events: readonly string[]) => {
-  const pieces = events.filter(
-    (event) => !/response\.(?:function_call_arguments|output_item)\.done/.test(event),
+
+/** Up to the piece before the last one of the last call's arguments. A stream that ends there has an incomplete call. */
+const inArguments: Break = (events) => {
+  const isEnd = (event: string) => /response\.(?:function_call_arguments|output_item)\.done/.test(event);
+  const pieces = events.filter((event) => !isEnd(event));
+  return pieces.slice(
+    0,
+    pieces.findLastIndex((event) => ARGUMENTS.test(event)),
   );
-  return pieces.slice(0, lastArguments(pieces));
 };
 
 export const beforeFinish: Break = (events) => events.slice(0, finishOf(events));
@@ -23,43 +27,71 @@ export const withoutReason: Break = (events) =>
     event.replace(/,"finishReason":"\w+"/, "").replace(/"finish_reason":"\w+"/, '"finish_reason":null'),
   );
 
-export const inArguments: Break = (events) => callsCut(events);
-
 /** The connection ends in the middle of an event. */
-export const inEvent: Break = (events) => {
+const inEvent: Break = (events) => {
   const next = events[finishOf(events)] ?? "";
   return [...beforeFinish(events), next.slice(0, next.length / 2)];
 };
 
-/** The arguments are cut off, and the finish reason says so. */
-export const atLimit: Break = (events) => [
-  ...callsCut(events),
-  ...events.slice(finishOf(events)).map((event) =>
+/** The finish reason says that the response was cut off. */
+const endsAtLimit: Break = (events) =>
+  events.map((event) =>
     event
       .replace(/"finish_reason":"\w+"/, '"finish_reason":"length"')
+      .replace(/"finishReason":"\w+"/, '"finishReason":"MAX_TOKENS"')
       .replace(/"stop_reason":"\w+"/, '"stop_reason":"max_tokens"')
       .replaceAll("response.completed", "response.incomplete")
       .replace(
         '"status":"completed","output"',
         '"status":"incomplete","incomplete_details":{"reason":"max_output_tokens"},"output"',
       ),
-  ),
-];
-
-/** The arguments are complete, but the finish reason says that the response was cut off. */
-export const wholeAtLimit: Break = (events) =>
-  events.map((event) =>
-    event
-      .replace(/"finish_reason":"\w+"/, '"finish_reason":"length"')
-      .replace(/"finishReason":"\w+"/, '"finishReason":"MAX_TOKENS"'),
   );
-
-/** Mistral sends complete calls, so their arguments are cut inside the event. */
-export const mistralAtLimit: Break = (events) =>
-  wholeAtLimit(events).map((event) => event.replace(/("arguments":"\{[^}]{8})[^}]*\}"/g, '$1"'));
 
 /** The last event of Gemini has a finish reason, but neither text nor a call. */
 export const malformedCall: Break = (events) => [
   ...beforeFinish(events),
   `data: ${JSON.stringify({ candidates: [{ finishReason: "MALFORMED_FUNCTION_CALL", index: 0 }] })}\n\n`,
 ];
+
+const IN_PIECES = {
+  "before the finish reason": beforeFinish,
+  "in the middle of the arguments": inArguments,
+  "within an event": inEvent,
+  "at the token limit, in a call": (events) => [
+    ...inArguments(events),
+    ...endsAtLimit(events.slice(finishOf(events))),
+  ],
+} as const satisfies Record<string, Break>;
+
+const COMPLETE = {
+  "before the finish reason": beforeFinish,
+  "without a finish reason": withoutReason,
+  "within an event": inEvent,
+  "at the token limit, after a call": endsAtLimit,
+} as const satisfies Record<string, Break>;
+
+/** How the streamed tool calls of each protocol break. */
+const CALL_BREAKS = {
+  anthropic: IN_PIECES,
+  "openai-responses": IN_PIECES,
+  deepseek: IN_PIECES,
+  "dashscope-native": IN_PIECES,
+  dashscope: IN_PIECES,
+  mistral: {
+    ...COMPLETE,
+    // The arguments of a complete call are cut inside the event.
+    "at the token limit, in a call": (events) =>
+      endsAtLimit(events).map((event) => event.replace(/("arguments":"\{[^}]{8})[^}]*\}"/g, '$1"')),
+  },
+  gemini: { ...COMPLETE, "with a malformed call": malformedCall },
+} as const satisfies Partial<Record<ProviderName, Readonly<Record<string, Break>>>>;
+
+export const BREAKING = Object.keys(CALL_BREAKS) as ProviderName[];
+
+export const BREAK_ROWS = Object.entries(CALL_BREAKS).flatMap(([provider, breaks]) =>
+  Object.entries<Break>(breaks).flatMap(([title, broken]) =>
+    (["call", "answer"] as const)
+      .filter((at) => at === "call" || broken === beforeFinish || broken === inEvent)
+      .map((at) => ({ provider: provider as ProviderName, title, broken, at })),
+  ),
+);
