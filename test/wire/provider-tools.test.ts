@@ -1,250 +1,447 @@
 /**
- * Tools that the provider runs, over HTTP through the real clients: what is sent, what of the response is sent back to the
- * same provider, and what to another one.
+ * Tools that the provider runs, in every form, over HTTP through the real clients: what is sent, what of the response is
+ * sent back to the same provider, and what to another one. The providers refuse a call without its result. LangChain's
+ * client for Anthropic leaves out some results when it sends a message, and more when it streams a response.
  */
 
-import type { BaseMessage } from "@langchain/core/messages";
+import { createServer } from "node:http";
+import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
+import { AIMessage, type BaseMessage, HumanMessage } from "@langchain/core/messages";
 import { MemorySaver } from "@langchain/langgraph";
-import { describe, expect, it } from "vitest";
-import { createAgentGraph, type ProviderTool } from "../../src/index.js";
-import { anthropicEvents } from "../support/anthropic-events.js";
-import { anthropicAt, geminiAt, openAIAt } from "../support/clients.js";
-import { type Events, startEventServer } from "../support/event-server.js";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { createAgentGraph, type ProviderTool, toModelInput, validateHistory } from "../../src/index.js";
+import { anthropicAt, clientOf, geminiAt, openAIAt } from "../support/clients.js";
+import { listen } from "../support/listen.js";
 import { createProbe } from "../support/probe-tools.js";
+import { stopAtEnd } from "../support/stop-at-end.js";
+import { checkAnthropic } from "../support/strict-provider/check-anthropic.js";
+import { checkGemini } from "../support/strict-provider/check-gemini.js";
+import { checkResponses } from "../support/strict-provider/check-responses.js";
+import type { RequestCheck } from "../support/strict-provider/refusal.js";
+import { type ProviderName, startStrictProvider } from "../support/strict-provider/start-strict-provider.js";
 import { inThread, pairedMessagesOf, user } from "../support/thread.js";
+import { rowsOf } from "../support/titled.js";
 
-const usage = { input_tokens: 5, output_tokens: 5 };
-const CITATION = {
-  type: "web_search_result_location",
-  url: "https://example.org",
-  title: "Oslo",
-  encrypted_index: "abc",
-  cited_text: "Oslo is large.",
-};
-const SEARCH = { type: "server_tool_use", id: "srvtoolu_1", name: "web_search", input: { query: "Oslo" } };
-const FOUND = {
-  type: "web_search_tool_result",
-  tool_use_id: "srvtoolu_1",
-  content: [
-    {
-      type: "web_search_result",
-      url: "https://example.org",
-      title: "Oslo",
-      encrypted_content: "xyz",
-      page_age: null,
-    },
-  ],
-};
+type Fields = Readonly<Record<string, unknown>>;
 
-function openAIEvents(output: readonly Record<string, unknown>[], text: string): Events {
-  const response = {
-    id: "resp_1",
-    object: "response",
-    model: "gpt-4o",
-    status: "completed",
-    output,
-    usage: { ...usage, total_tokens: 10 },
-  };
-  return [
-    { type: "response.created", response: { ...response, status: "in_progress", output: [] } },
-    ...output.flatMap((item, output_index) => [
-      { type: "response.output_item.added", output_index, item },
-      ...(item["type"] === "message"
-        ? [
-            {
-              type: "response.output_text.delta",
-              output_index,
-              content_index: 0,
-              item_id: item["id"],
-              delta: text,
-            },
-          ]
-        : []),
-      { type: "response.output_item.done", output_index, item },
-    ]),
-    { type: "response.completed", response },
-  ];
+/** A response, as a stream and in one piece. */
+interface Answer {
+  readonly events: readonly Fields[];
+  readonly body: object;
 }
 
-const openAIMessage = (text: string, id: string) => ({
-  type: "message",
-  id,
-  role: "assistant",
-  status: "completed",
-  content: [
-    {
-      type: "output_text",
-      text,
-      annotations: [
-        { type: "url_citation", url: "https://example.org", title: "Oslo", start_index: 0, end_index: 4 },
-      ],
-    },
+/** A provider that refuses a bad history. Each accepted request gets the next of these responses. */
+async function serve(check: RequestCheck, answers: readonly Answer[], stored = new Set<string>()) {
+  const requests: { readonly path: string; readonly body: Fields }[] = [];
+  const server = createServer(async (request, response) => {
+    const path = request.url ?? "";
+    const body = JSON.parse(Buffer.concat(await request.toArray()).toString());
+    const refusal = check(body, stored);
+    const answer = answers[requests.length];
+    const streams = body.stream === true || path.includes("streamGenerateContent");
+    if (refusal === undefined) requests.push({ path, body });
+    response.writeHead(refusal?.status ?? 200, {
+      "content-type": streams && !refusal ? "text/event-stream" : "application/json",
+    });
+    if (refusal !== undefined || !streams) response.end(JSON.stringify(refusal?.body ?? answer?.body));
+    // The name of an event is its `type`, as Anthropic and OpenAI have it.
+    for (const event of response.writableEnded ? [] : (answer?.events ?? []))
+      response.write(`event: ${event["type"] ?? "message"}\ndata: ${JSON.stringify(event)}\n\n`);
+    response.end();
+  });
+  const { url, stop } = await listen(server);
+  onTestFinished(stop);
+  return { url, requests };
+}
+
+const usage = { input_tokens: 5, output_tokens: 5 };
+const TEXT = "Oslo is large.";
+
+/** A response of Anthropic's Messages API with these blocks. */
+function anthropic(content: readonly Fields[], stop_reason = "end_turn"): Answer {
+  const head = { id: "msg_1", type: "message", role: "assistant", model: "claude-sonnet-4-5", usage };
+  const events = content.flatMap((block, index) => {
+    const start = (content_block: object) => ({ type: "content_block_start", index, content_block });
+    const delta = (value: object) => ({ type: "content_block_delta", index, delta: value });
+    const stop = { type: "content_block_stop", index };
+    if (block["type"] === "server_tool_use" || block["type"] === "mcp_tool_use") {
+      const pieces = JSON.stringify(block["input"]).match(/.{1,9}/gs) ?? [];
+      const deltas = pieces.map((partial_json) => delta({ type: "input_json_delta", partial_json }));
+      return [start({ ...block, input: {} }), ...deltas, stop];
+    }
+    if (block["type"] !== "text") return [start(block), stop];
+    const citations = Array.isArray(block["citations"]) ? block["citations"] : [];
+    return [
+      start({ type: "text", text: "" }),
+      delta({ type: "text_delta", text: block["text"] }),
+      ...citations.map((citation) => delta({ type: "citations_delta", citation })),
+      stop,
+    ];
+  });
+  return {
+    body: { ...head, content, stop_reason },
+    events: [
+      { type: "message_start", message: { ...head, content: [], stop_reason: null } },
+      ...events,
+      { type: "message_delta", delta: { stop_reason, stop_sequence: null }, usage },
+      { type: "message_stop" },
+    ],
+  };
+}
+
+/** A response of OpenAI's Responses API with these items. */
+function openAI(...output: readonly Fields[]): Answer {
+  const total = { ...usage, total_tokens: 10 };
+  const body = {
+    id: "resp_1",
+    object: "response",
+    model: "gpt-5",
+    status: "completed",
+    output,
+    usage: total,
+  };
+  return {
+    body,
+    events: [
+      { type: "response.created", response: { ...body, status: "in_progress", output: [] } },
+      ...output.flatMap((item, output_index) => {
+        const text = { output_index, content_index: 0, item_id: item["id"], delta: TEXT };
+        return [
+          { type: "response.output_item.added", output_index, item },
+          ...(item["type"] === "message" ? [{ type: "response.output_text.delta", ...text }] : []),
+          { type: "response.output_item.done", output_index, item },
+        ];
+      }),
+      { type: "response.completed", response: body },
+    ],
+  };
+}
+
+/** A response of Gemini that has searched. */
+function gemini(text: string): Answer {
+  const groundingMetadata = {
+    webSearchQueries: ["Oslo"],
+    groundingChunks: [{ web: { uri: "https://oslo.example" } }],
+  };
+  const content = { role: "model", parts: [{ text }] };
+  const body = {
+    candidates: [{ content, finishReason: "STOP", index: 0, groundingMetadata }],
+    usageMetadata: { promptTokenCount: 5, candidatesTokenCount: 5, totalTokenCount: 10 },
+  };
+  return { body, events: [body] };
+}
+
+/** Sends a message in each turn. Returns the thread, and the calls that were run. */
+async function converse(model: BaseChatModel, tools: readonly ProviderTool[], turns = 2) {
+  const { fast, runs } = createProbe();
+  // Gemini takes no other tools beside its own.
+  const own = model.getName() === "ChatGoogleGenerativeAI" ? [] : [fast];
+  const graph = createAgentGraph({ model, tools: [...own, ...tools], checkpointer: new MemorySaver() });
+  for (let turn = 1; turn < turns; turn += 1) await graph.invoke(user("How many?"), inThread("1"));
+  const messages = pairedMessagesOf(await graph.invoke(user("Sure?"), inThread("1")));
+  expect(runs).toEqual([]);
+  return messages;
+}
+
+const asked = (...responses: readonly BaseMessage[]): BaseMessage[] => [
+  new HumanMessage("How many?"),
+  ...responses,
+  new HumanMessage("Sure?"),
+];
+
+const strict = stopAtEnd(await startStrictProvider());
+
+/** What another provider gets: the text, what the tools returned, and nothing that only the author can read. */
+async function expectText(history: BaseMessage[], dialect: ProviderName | "strict", known: string) {
+  const input = toModelInput(history, { dialect });
+  const text = input.map((each) => each.text).join("\n");
+  expect(text).toContain(known);
+  expect(text).toContain(TEXT);
+  await (await clientOf(dialect === "strict" ? "openai" : dialect, strict)).invoke(input);
+  const sent = JSON.stringify(strict.lastRequest());
+  expect(sent).toContain(TEXT);
+  expect(sent).not.toMatch(/server_tool_use|c2VjcmV0|web_search_call|grounding/);
+  // Text blocks are sent to OpenAI's chat with their citations.
+  if (dialect !== "openai") expect(sent).not.toMatch(/citation|encrypted/);
+}
+
+const call = (id: string, name: string, input: object = { about: "Oslo" }) => ({
+  type: "server_tool_use",
+  id: `srvtoolu_${id}`,
+  name,
+  input,
+});
+const result = (id: string, type: string, content: unknown) => ({
+  type,
+  tool_use_id: `srvtoolu_${id}`,
+  content,
+});
+const SECRET = "c2VjcmV0c2VjcmV0";
+const found = [
+  {
+    type: "web_search_result",
+    url: "https://oslo.example",
+    title: "Oslo",
+    encrypted_content: SECRET,
+    page_age: null,
+  },
+];
+const ran = (type: string, stdout: string) => ({ type, stdout, stderr: "", return_code: 0, content: [] });
+
+/** What the model gets to know of the result, and the blocks. */
+const FORMS = rowsOf<[known: string, blocks: readonly Fields[]]>({
+  "web search": [
+    "https://oslo.example",
+    [call("1", "web_search"), result("1", "web_search_tool_result", found)],
+  ],
+  "web search inside code execution": [
+    "717,710",
+    [
+      call("1", "code_execution", { code: "await web_search('Oslo')" }),
+      { ...call("2", "web_search"), caller: { type: "code_execution_20260120", tool_id: "srvtoolu_1" } },
+      result("2", "web_search_tool_result", found),
+      result("1", "code_execution_tool_result", ran("code_execution_result", "717,710")),
+    ],
+  ],
+  "code execution": [
+    "717,710",
+    [
+      call("1", "code_execution", { code: "print(717_710)" }),
+      result("1", "code_execution_tool_result", ran("code_execution_result", "717,710")),
+    ],
+  ],
+  "a shell": [
+    "717,710",
+    [
+      call("1", "bash_code_execution", { command: "wc people" }),
+      result("1", "bash_code_execution_tool_result", ran("bash_code_execution_result", "717,710")),
+    ],
+  ],
+  "an editor": [
+    "717,710",
+    [
+      call("1", "text_editor_code_execution", { command: "view", path: "people" }),
+      result("1", "text_editor_code_execution_tool_result", {
+        type: "text_editor_code_execution_view_result",
+        file_type: "text",
+        content: "717,710",
+      }),
+    ],
+  ],
+  "web fetch": [
+    "717,710 people",
+    [
+      call("1", "web_fetch", { url: "https://oslo.example" }),
+      result("1", "web_fetch_tool_result", {
+        type: "web_fetch_result",
+        url: "https://oslo.example",
+        content: {
+          type: "document",
+          source: { type: "text", media_type: "text/plain", data: "717,710 people" },
+        },
+      }),
+    ],
+  ],
+  "an advisor": [
+    "Count them.",
+    [
+      call("1", "advisor", {}),
+      result("1", "advisor_tool_result", { type: "advisor_result", text: "Count them." }),
+    ],
+  ],
+  "an MCP server": [
+    "717,710",
+    [
+      { type: "mcp_tool_use", id: "mcptoolu_1", name: "people", server_name: "city", input: { of: "Oslo" } },
+      {
+        type: "mcp_tool_result",
+        tool_use_id: "mcptoolu_1",
+        is_error: false,
+        content: [{ type: "text", text: "717,710" }],
+      },
+    ],
+  ],
+  "a search for tools": [
+    "weather",
+    [
+      call("1", "tool_search_tool_regex", { pattern: "weather" }),
+      result("1", "tool_search_tool_result", {
+        type: "tool_search_tool_search_result",
+        tool_references: [{ type: "tool_reference", tool_name: "weather" }],
+      }),
+    ],
   ],
 });
 
-const geminiEvents = (text: string): Events => [
-  {
-    candidates: [
-      {
-        content: { role: "model", parts: [{ text }] },
-        finishReason: "STOP",
-        index: 0,
-        groundingMetadata: {
-          webSearchQueries: ["Oslo"],
-          groundingChunks: [{ web: { uri: "https://example.org" } }],
-        },
-      },
-    ],
-    usageMetadata: { promptTokenCount: 5, candidatesTokenCount: 5, totalTokenCount: 10 },
-  },
-];
-
-const WEB_SEARCH_CALL = {
-  type: "web_search_call",
-  id: "ws_1",
-  status: "completed",
-  action: { type: "search", query: "Oslo" },
+const TOOL = { type: "code_execution_20260120", name: "code_execution" };
+const CITED = {
+  type: "web_search_result_location",
+  url: "https://oslo.example",
+  cited_text: TEXT,
+  encrypted_index: "abc",
 };
+const CLOSING = { type: "text", text: TEXT, citations: [CITED] };
+const LOOKING = { type: "text", text: "I look. " };
 
-type Kind = "anthropic" | "openai" | "gemini";
-
-/** Sends a message in each turn. Returns the requests and the thread. */
-async function converse(kind: Kind, tool: ProviderTool, ...turns: Events[]) {
-  const { url, requests } = await startEventServer(...turns);
-  const model = {
-    anthropic: () => anthropicAt(url),
-    // The rules of the provider are not known by the address of this server.
-    openai: () =>
-      Object.defineProperty(openAIAt(`${url}/v1`, { model: "gpt-4o" }), "_llmType", {
-        value: () => "azure_openai",
-      }),
-    gemini: () => geminiAt(url),
-  }[kind]();
-  const probe = createProbe();
-  const tools = kind === "gemini" ? [tool] : [probe.fast, tool];
-  const graph = createAgentGraph({ model, tools, checkpointer: new MemorySaver() });
-  let messages: BaseMessage[] = [];
-  for (const [index] of turns.entries())
-    messages = pairedMessagesOf(await graph.invoke(user(`go ${index}`), inThread("1")));
-  return { requests, messages, runs: probe.runs };
+/** The content of the assistant messages that were sent last. */
+function sentBack({ requests }: Awaited<ReturnType<typeof serve>>): unknown[] {
+  const messages = requests.at(-1)?.body["messages"] as { role: string; content: unknown }[];
+  return messages.filter(({ role }) => role === "assistant").flatMap(({ content }) => content);
 }
 
-/** Goes on with the thread under another provider, and returns what that is sent. */
-async function goOnWith(kind: Kind, messages: readonly BaseMessage[], events: Events) {
-  const { url, requests } = await startEventServer(events);
-  const model = {
-    anthropic: () => anthropicAt(url),
-    openai: () => openAIAt(`${url}/v1`, { model: "gpt-4o", useResponsesApi: true }),
-    gemini: () => geminiAt(url),
-  }[kind]();
-  await createAgentGraph({ model }).invoke({ messages: [...messages, { role: "user", content: "next" }] });
-  return requests[0]?.body;
-}
+describe.each(FORMS)("The call of a tool that Anthropic runs (%s)", (_, known, blocks) => {
+  it.each([
+    ["streamed", { streaming: true }],
+    ["complete", { disableStreaming: true }],
+  ])("is sent with its result, or both as text, after a %s response.", async (_way, options) => {
+    const server = await serve(checkAnthropic, [
+      anthropic([LOOKING, ...blocks, CLOSING]),
+      anthropic([CLOSING]),
+    ]);
+    expect(await converse(anthropicAt(server.url, options), [TOOL])).toHaveLength(4);
+    expect(JSON.stringify(sentBack(server))).toContain(known);
+  });
 
-const anthropicSearch = { type: "web_search_20250305", name: "web_search", max_uses: 2 };
-const ANSWER = "Oslo is large.";
-const answered = [
-  { type: "text", text: "I look. " },
-  SEARCH,
-  FOUND,
-  { type: "text", text: ANSWER, citations: [CITATION] },
-];
+  it("is sent with its result, or both as text, if the response of a plain client is in the thread.", async () => {
+    const whole = anthropic([...blocks, CLOSING]);
+    const { url } = await serve(checkAnthropic, [whole, whole, whole, whole]);
+    const response = await anthropicAt(url).invoke("How many?");
+    const v1 = await anthropicAt(url, { outputVersion: "v1" }).invoke("How many?");
+    for (const stored of [response, v1]) {
+      const input = toModelInput(asked(stored), { dialect: "anthropic", modelId: "claude-sonnet-4-5" });
+      expect(validateHistory(input, "anthropic")).toEqual([]);
+      expect(JSON.stringify(input)).toContain(known);
+      await anthropicAt(url).invoke(input);
+    }
+  });
+
+  it.each(["openai", "openai-responses", "gemini", "strict"] as const)(
+    "leaves what it returned for %s.",
+    (dialect) => {
+      const content = [...blocks, CLOSING] as BaseMessage["content"];
+      const response = new AIMessage({ content, response_metadata: { model_provider: "anthropic" } });
+      return expectText(asked(response), dialect, known);
+    },
+  );
+});
 
 describe("A tool of Anthropic", () => {
+  const search = { type: "web_search_20250305", name: "web_search", max_uses: 2 };
+  const searched = [call("1", "web_search"), result("1", "web_search_tool_result", found)];
+
   it("is sent as it is, its call is not run, and its blocks are sent back", async () => {
-    const last = anthropicEvents([{ type: "text", text: "Bye." }]);
-    const { requests, messages, runs } = await converse(
-      "anthropic",
-      anthropicSearch,
-      anthropicEvents(answered),
-      last,
-    );
-    expect(requests[0]?.body["tools"]).toContainEqual(anthropicSearch);
+    const answers = [anthropic([LOOKING, ...searched, CLOSING]), anthropic([CLOSING])];
+    const server = await serve(checkAnthropic, answers);
+    const messages = await converse(anthropicAt(server.url), [search]);
     expect(messages.map(({ type }) => type)).toEqual(["human", "ai", "human", "ai"]);
-    expect(runs).toEqual([]);
-    const sent = requests[1]?.body["messages"] as { content: Record<string, unknown>[] }[];
-    expect(sent[1]?.content).toMatchObject([
-      { type: "text", text: "I look. " },
-      SEARCH,
-      FOUND,
-      { type: "text", text: ANSWER, citations: [CITATION] },
-    ]);
+    expect(server.requests[0]?.body["tools"]).toContainEqual(search);
+    expect(sentBack(server)).toMatchObject([LOOKING, ...searched, CLOSING]);
   });
 
   it("whose result is missing is not sent back, because Anthropic refuses its call alone", async () => {
-    const paused = anthropicEvents(
-      [{ type: "text", text: "I look. " }, { type: "text", text: ANSWER }, SEARCH],
-      "pause_turn",
-    );
-    const { requests } = await converse(
-      "anthropic",
-      anthropicSearch,
-      paused,
-      anthropicEvents([{ type: "text", text: "Bye." }]),
-    );
-    const sent = requests[1]?.body["messages"] as { content: Record<string, unknown>[] }[];
-    expect(sent[1]?.content.map(({ type }) => type)).toEqual(["text", "text"]);
-  });
-
-  it("leaves only text for another provider: the response's, and what the tool returned", async () => {
-    const { messages } = await converse("anthropic", anthropicSearch, anthropicEvents(answered));
-    const events = openAIEvents([openAIMessage("Bye.", "msg_9")], "Bye.");
-    const toOpenAI = JSON.stringify(await goOnWith("openai", messages, events));
-    const toGemini = JSON.stringify(await goOnWith("gemini", messages, geminiEvents("Bye.")));
-    for (const sent of [toOpenAI, toGemini]) {
-      expect(sent).toContain(ANSWER);
-      expect(sent).toContain("https://example.org");
-      expect(sent).not.toMatch(/server_tool_use|citations|encrypted/);
-    }
+    const paused = anthropic([LOOKING, { type: "text", text: TEXT }, call("1", "web_search")], "pause_turn");
+    const server = await serve(checkAnthropic, [paused, anthropic([CLOSING])]);
+    await converse(anthropicAt(server.url), [search]);
+    expect(sentBack(server)).toMatchObject([{ type: "text" }, { type: "text" }]);
   });
 });
 
-describe("A tool of OpenAI", () => {
+const item = (type: string, fields: object) => ({ type, id: `${type}_1`, status: "completed", ...fields });
+const reasoning = { type: "reasoning", id: "rs_9", summary: [] };
+
+/** Items of OpenAI's Responses API, with what the model gets to know of them elsewhere. */
+const ITEMS = rowsOf<[known: string, item: Fields]>({
+  "web search": ["Oslo is large.", item("web_search_call", { action: { type: "search", query: "Oslo" } })],
+  "a file search": [
+    "people.txt",
+    item("file_search_call", { queries: ["Oslo"], results: [{ filename: "people.txt", text: "717,710" }] }),
+  ],
+  code: [
+    "717,710",
+    item("code_interpreter_call", {
+      code: "print(717_710)",
+      container_id: "c",
+      outputs: [{ type: "logs", logs: "717,710" }],
+    }),
+  ],
+  "an MCP server": [
+    "717,710",
+    item("mcp_call", {
+      name: "people",
+      server_label: "city",
+      arguments: "{}",
+      output: "717,710",
+      error: null,
+    }),
+  ],
+});
+
+const openAIAtUrl = (url: string) => openAIAt(`${url}/v1`, { useResponsesApi: true });
+const annotations = [
+  { type: "url_citation", url: "https://oslo.example", title: "Oslo", start_index: 0, end_index: 4 },
+];
+const message = {
+  type: "message",
+  id: "msg_9",
+  role: "assistant",
+  status: "completed",
+  content: [{ type: "output_text", text: TEXT, annotations }],
+};
+
+describe.each(ITEMS)("The item of a tool that OpenAI runs (%s)", (_, known, called) => {
+  const output = [reasoning, called, message];
+  const stored = new Set(output.map(({ id }) => String(id)));
+  const target = { dialect: "openai-responses", modelId: "gpt-5" } as const;
+  /** It takes what is no history yet. */
+  const check: RequestCheck = (body, ids) =>
+    typeof Reflect.get(Object(body), "input") === "string" ? undefined : checkResponses(body, ids);
+
+  it("is sent back with the reasoning before it, and leaves what it returned for another provider.", async () => {
+    const { url, requests } = await serve(check, [openAI(...output), openAI(...output)], stored);
+    const response = await openAIAtUrl(url).invoke("How many?");
+    await openAIAtUrl(url).invoke(toModelInput(asked(response), target));
+    expect(requests.at(-1)?.body["input"]).toMatchObject([{ role: "user" }, ...output, { role: "user" }]);
+    for (const dialect of ["anthropic", "gemini", "strict", "openai"] as const)
+      await expectText(asked(response), dialect, known);
+  });
+
+  it("becomes text beside reasoning whose following item is missing.", async () => {
+    const { url } = await serve(check, [openAI(...output), openAI(...output)], stored);
+    const response = await openAIAtUrl(url).invoke("How many?");
+    // The response has ended at its limit, in the middle of a thought.
+    response.response_metadata["output"] = [called, message, reasoning];
+    const broken = validateHistory(asked(response), "openai-responses").map(({ rule }) => rule);
+    expect(broken).toEqual(["reasoning-alone"]);
+    const input = toModelInput(asked(response), target);
+    await openAIAtUrl(url).invoke(input);
+    expect(input[1]?.text).toContain(known);
+  });
+});
+
+it("A tool of OpenAI is sent as it is with the Responses API, and its items are sent back", async () => {
   const search = { type: "web_search_preview" };
-  const first = openAIEvents([WEB_SEARCH_CALL, openAIMessage(ANSWER, "msg_1")], ANSWER);
-
-  it("is sent as it is with the Responses API, its call is not run, and its items are sent back", async () => {
-    const last = openAIEvents([openAIMessage("Bye.", "msg_2")], "Bye.");
-    const { requests, messages, runs } = await converse("openai", search, first, last);
-    expect(requests.map(({ path }) => path)).toEqual(["/v1/responses", "/v1/responses"]);
-    expect(requests[0]?.body["tools"]).toContainEqual(search);
-    expect(messages.map(({ type }) => type)).toEqual(["human", "ai", "human", "ai"]);
-    expect(runs).toEqual([]);
-    expect(requests[1]?.body["input"]).toMatchObject([
-      { role: "user" },
-      { type: "web_search_call", id: "ws_1" },
-      { type: "message", id: "msg_1" },
-      { role: "user" },
-    ]);
-  });
-
-  it("leaves only its text for another provider", async () => {
-    const { messages } = await converse("openai", search, first);
-    const toAnthropic = JSON.stringify(
-      await goOnWith("anthropic", messages, anthropicEvents([{ type: "text", text: "Bye." }])),
-    );
-    const toGemini = JSON.stringify(await goOnWith("gemini", messages, geminiEvents("Bye.")));
-    for (const sent of [toAnthropic, toGemini]) {
-      expect(sent).toContain(ANSWER);
-      expect(sent).not.toMatch(/web_search|annotations|url_citation|ws_1/);
-    }
-  });
+  const searched = item("web_search_call", { action: { type: "search", query: "Oslo" } });
+  const stored = new Set([searched.id, message.id]);
+  const { url, requests } = await serve(checkResponses, [openAI(searched, message), openAI(message)], stored);
+  // The rules of the provider are not known by the address of this server.
+  const model = Object.defineProperty(openAIAt(`${url}/v1`), "_llmType", { value: () => "azure_openai" });
+  const messages = await converse(model, [search]);
+  expect(messages.map(({ type }) => type)).toEqual(["human", "ai", "human", "ai"]);
+  expect(requests.map(({ path }) => path)).toEqual(["/v1/responses", "/v1/responses"]);
+  expect(requests[0]?.body["tools"]).toContainEqual(search);
+  expect(requests[1]?.body["input"]).toMatchObject([
+    { role: "user" },
+    { type: "web_search_call", id: searched.id },
+    { type: "message", id: message.id },
+    { role: "user" },
+  ]);
 });
 
-describe("A tool of Gemini", () => {
-  it("is sent as it is, and its answer goes on with any provider", async () => {
-    const { requests, messages } = await converse(
-      "gemini",
-      { googleSearch: {} },
-      geminiEvents(ANSWER),
-      geminiEvents("Bye."),
-    );
-    expect(requests[0]?.body["tools"]).toEqual([{ googleSearch: {} }]);
-    expect(messages.map(({ text }) => text)).toEqual(["go 0", ANSWER, "go 1", "Bye."]);
-    const sent = JSON.stringify(
-      await goOnWith("anthropic", messages, anthropicEvents([{ type: "text", text: "Bye." }])),
-    );
-    expect(sent).toContain(ANSWER);
-    expect(sent).not.toMatch(/grounding/);
-  });
+it("A tool of Gemini is sent as it is, and its answer goes on with any provider", async () => {
+  const { url, requests } = await serve(checkGemini, [gemini(TEXT), gemini("Bye.")]);
+  const messages = await converse(geminiAt(url), [{ googleSearch: {} }]);
+  expect(requests[0]?.body["tools"]).toEqual([{ googleSearch: {} }]);
+  expect(messages.map(({ text }) => text)).toEqual(["How many?", TEXT, "Sure?", "Bye."]);
+  const history = [...messages, new HumanMessage("Sure?")];
+  for (const dialect of ["openai", "anthropic", "strict"] as const) await expectText(history, dialect, TEXT);
 });
