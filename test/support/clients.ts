@@ -9,8 +9,6 @@ import { ChatOpenAI, type ChatOpenAIFields } from "@langchain/openai";
 import { createDeepSeekModel } from "../../src/providers/deepseek/client.js";
 import type { ProviderName, StrictProvider } from "./strict-provider/start-strict-provider.js";
 
-type Client = (url: string) => BaseChatModel | Promise<BaseChatModel>;
-
 const apiKey = "test-key";
 const maxRetries = 0;
 
@@ -21,26 +19,31 @@ export const openAIAt = (baseURL: string, fields: ChatOpenAIFields = {}) =>
 export const anthropicAt = (anthropicApiUrl: string, fields: ChatAnthropicInput = {}) =>
   new ChatAnthropic({ model: "claude-sonnet-4-5", apiKey, maxRetries, anthropicApiUrl, ...fields });
 
-export const geminiAt = (baseUrl: string) =>
-  new ChatGoogleGenerativeAI({ model: "gemini-2.5-flash", apiKey, maxRetries, baseUrl });
+export const geminiAt = (baseUrl: string, key = apiKey) =>
+  new ChatGoogleGenerativeAI({ model: "gemini-2.5-flash", apiKey: key, maxRetries, baseUrl });
 
-export const tongyiAt = (apiUrl: string) =>
-  new ChatAlibabaTongyi({ model: "qwen-max", alibabaApiKey: apiKey, maxRetries, apiUrl });
+export const tongyiAt = (apiUrl: string, key = apiKey) =>
+  new ChatAlibabaTongyi({ model: "qwen-max", alibabaApiKey: key, maxRetries, apiUrl });
+
+type Client = (url: string, apiKey: string) => BaseChatModel | Promise<BaseChatModel>;
 
 const CLIENTS: Readonly<Record<ProviderName, Client>> = {
-  openai: (url) => openAIAt(`${url}/v1`),
-  "openai-responses": (url) => openAIAt(`${url}/v1`, { useResponsesApi: true }),
-  dashscope: (url) => openAIAt(`${url}/v1`, { model: "qwen-max" }),
+  openai: (url, apiKey) => openAIAt(`${url}/v1`, { apiKey }),
+  "openai-responses": (url, apiKey) => openAIAt(`${url}/v1`, { apiKey, useResponsesApi: true }),
+  dashscope: (url, apiKey) => openAIAt(`${url}/v1`, { apiKey, model: "qwen-max" }),
   "dashscope-native": tongyiAt,
-  deepseek: (url) =>
+  deepseek: (url, apiKey) =>
     createDeepSeekModel({ model: "deepseek-chat", apiKey, baseURL: `${url}/v1`, maxRetries }),
-  anthropic: (url) => anthropicAt(url),
+  anthropic: (url, apiKey) => anthropicAt(url, { apiKey }),
   gemini: geminiAt,
-  mistral: (url) => new ChatMistralAI({ model: "mistral-large-latest", apiKey, maxRetries, serverURL: url }),
+  mistral: (url, apiKey) =>
+    new ChatMistralAI({ model: "mistral-large-latest", apiKey, maxRetries, serverURL: url }),
 };
 
 export const PROVIDERS = Object.keys(CLIENTS) as ProviderName[];
 
+export const clientAt = (provider: ProviderName, url: string, key = apiKey) => CLIENTS[provider](url, key);
+
 export async function clientOf(provider: ProviderName, strict: StrictProvider): Promise<BaseChatModel> {
-  return CLIENTS[provider](strict.url(provider));
+  return clientAt(provider, strict.url(provider));
 }

@@ -1,80 +1,29 @@
-/**
- * Models that can be made by name in tests, with the variables of their key and of the address of their strict
- * provider.
- */
+/** Models that can be made by name, with the variables of their key and of the address of their strict provider. */
 
 import { createModel } from "../../src/providers/models/create-model.js";
-import type { ProviderName, StrictProvider } from "./strict-provider/start-strict-provider.js";
+import type { StrictProvider } from "./strict-provider/start-strict-provider.js";
 
 export const KEY = "sk-secret-of-the-test";
 
-export interface MadeModel {
-  readonly name: string;
-  readonly key: string;
-  readonly baseURL: string;
-  readonly path: string;
-  readonly dialect: ProviderName;
+export const MADE_MODELS = (
+  [
+    ["openai:gpt-4o", "OPENAI_API_KEY", "OPENAI_BASE_URL", "/v1", "openai"],
+    ["deepseek:deepseek-chat", "DEEPSEEK_API_KEY", "DEEPSEEK_BASE_URL", "/v1", "deepseek"],
+    ["tongyi:qwen-max", "ALIBABA_API_KEY", "DASHSCOPE_API_URL", "", "dashscope-native"],
+    ["qwen:qwen-max", "DASHSCOPE_API_KEY", "DASHSCOPE_BASE_URL", "/v1", "dashscope"],
+    ["anthropic:claude-sonnet-4-5", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "", "anthropic"],
+    ["google:gemini-2.5-flash", "GOOGLE_API_KEY", "GOOGLE_BASE_URL", "", "gemini"],
+    ["google-genai:gemini-2.5-flash", "GOOGLE_API_KEY", "GOOGLE_BASE_URL", "", "gemini"],
+    ["mistralai:mistral-large-latest", "MISTRAL_API_KEY", "MISTRAL_BASE_URL", "", "mistral"],
+  ] as const
+).map(([name, key, baseURL, path, dialect]) => ({ name, key, baseURL, path, dialect }));
+
+export type MadeModel = (typeof MADE_MODELS)[number];
+
+/** @param at The address of the provider. */
+export function makeModelAt({ name, key, baseURL, path }: MadeModel, at: string, apiKey = KEY) {
+  return createModel(name, { environment: { [key]: apiKey, [baseURL]: `${at}${path}` } });
 }
 
-export const MADE_MODELS: readonly MadeModel[] = [
-  {
-    name: "openai:gpt-4o",
-    key: "OPENAI_API_KEY",
-    baseURL: "OPENAI_BASE_URL",
-    path: "/v1",
-    dialect: "openai",
-  },
-  {
-    name: "deepseek:deepseek-chat",
-    key: "DEEPSEEK_API_KEY",
-    baseURL: "DEEPSEEK_BASE_URL",
-    path: "/v1",
-    dialect: "deepseek",
-  },
-  {
-    name: "tongyi:qwen-max",
-    key: "ALIBABA_API_KEY",
-    baseURL: "DASHSCOPE_API_URL",
-    path: "",
-    dialect: "dashscope-native",
-  },
-  {
-    name: "qwen:qwen-max",
-    key: "DASHSCOPE_API_KEY",
-    baseURL: "DASHSCOPE_BASE_URL",
-    path: "/v1",
-    dialect: "dashscope",
-  },
-  {
-    name: "anthropic:claude-sonnet-4-5",
-    key: "ANTHROPIC_API_KEY",
-    baseURL: "ANTHROPIC_BASE_URL",
-    path: "",
-    dialect: "anthropic",
-  },
-  {
-    name: "google:gemini-2.5-flash",
-    key: "GOOGLE_API_KEY",
-    baseURL: "GOOGLE_BASE_URL",
-    path: "",
-    dialect: "gemini",
-  },
-  {
-    name: "google-genai:gemini-2.5-flash",
-    key: "GOOGLE_API_KEY",
-    baseURL: "GOOGLE_BASE_URL",
-    path: "",
-    dialect: "gemini",
-  },
-  {
-    name: "mistralai:mistral-large-latest",
-    key: "MISTRAL_API_KEY",
-    baseURL: "MISTRAL_BASE_URL",
-    path: "",
-    dialect: "mistral",
-  },
-];
-
-export function makeModel({ name, key, baseURL, path, dialect }: MadeModel, strict: StrictProvider) {
-  return createModel(name, { environment: { [key]: KEY, [baseURL]: `${strict.url(dialect)}${path}` } });
-}
+export const makeModel = (made: MadeModel, strict: StrictProvider) =>
+  makeModelAt(made, strict.url(made.dialect));
