@@ -18,7 +18,7 @@ export const MADE_MODELS = (
   ] as const
 ).map(([name, key, baseURL, path, dialect]) => ({ name, key, baseURL, path, dialect }));
 
-export type MadeModel = (typeof MADE_MODELS)[number];
+export type MadeModel = Omit<(typeof MADE_MODELS)[number], "path"> & { readonly path: string };
 
 /** @param at The address of the provider. */
 export function makeModelAt({ name, key, baseURL, path }: MadeModel, at: string, apiKey = KEY) {

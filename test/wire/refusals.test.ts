@@ -2,6 +2,7 @@
 
 import { createServer } from "node:http";
 import { inspect } from "node:util";
+import type { CallbackHandlerMethods } from "@langchain/core/callbacks/base";
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import { AIMessage, type BaseMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
 import { ChatDeepSeek } from "@langchain/deepseek";
@@ -209,10 +210,8 @@ async function runOnce(model: BaseChatModel) {
     vi.spyOn(console, method).mockImplementation((...values) => void output.push(values)),
   );
   const record = (...values: unknown[]) => void traces.push(values);
-  const recorder = {
-    awaitHandlers: true,
-    ...Object.fromEntries(HANDLERS.map((name) => [`handle${name}`, record])),
-  };
+  const handlers = Object.fromEntries(HANDLERS.map((name) => [`handle${name}`, record]));
+  const recorder = { ...handlers, awaitHandlers: true } as object as CallbackHandlerMethods;
   const checkpointer = new MemorySaver();
   const graph = createAgentGraph({ model, checkpointer });
   const configurable = { thread_id: "1" };

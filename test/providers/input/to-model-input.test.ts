@@ -2,13 +2,15 @@ import { AIMessage, type BaseMessage, HumanMessage, ToolMessage } from "@langcha
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { countTextTokens, sumTokens } from "../../../src/history/size.js";
+import { explainInput, toModelInput } from "../../../src/index.js";
 import { reasoningOf } from "../../../src/providers/deepseek/dialect.js";
 import { DIALECTS, type DialectName } from "../../../src/providers/dialects.js";
-import { toModelInput } from "../../../src/providers/input/to-model-input.js";
+import { namesKnownRule } from "../../../src/providers/failure/refusal.js";
 import { validateHistory } from "../../../src/providers/validate-history.js";
 import { buildForeign, foreignHistories } from "../../support/dialect-arbitraries.js";
 import { expectWarnings, OLD_PACKAGES } from "../../support/expect-warnings.js";
 import { runs } from "../../support/law-runs.js";
+import { snapshot } from "../../support/plain-messages.js";
 
 expectWarnings(OLD_PACKAGES);
 
@@ -66,4 +68,77 @@ it.each([-1, Number.NaN, "5", null])("A `maxTokens` of %j is refused", (maxToken
   expect(() => toModelInput([new HumanMessage("hello")], { maxTokens: maxTokens as never })).toThrow(
     "Expected `maxTokens` to be a number of 0 or more",
   );
+});
+
+// Half a surrogate pair, as a text has it that was cut in the middle of an emoji. Providers refuse the request.
+
+const HIGH = "\ud83d";
+const LOW = "\ude00";
+const UNPAIRED = /\p{Surrogate}/u;
+
+const history = (high = HIGH, low = LOW): BaseMessage[] => [
+  new HumanMessage(`Look ${high}`),
+  new AIMessage({
+    content: [{ type: "text", text: `${low} I look.` }],
+    tool_calls: [{ id: "call_1", name: `look${high}`, args: { [`city${high}`]: [`Oslo ${low}`] } }],
+  }),
+  new ToolMessage({ tool_call_id: "call_1", name: `look${high}`, content: `Sunny ${high}` }),
+  new HumanMessage({ content: [{ type: "text", text: `Thanks ${low}` }], name: `Ada${high}` }),
+];
+
+describe.each(NAMES)("half a surrogate pair, for %s", (dialect) => {
+  it("a model input has U+FFFD in place of it, and the history is not changed", () => {
+    const stored = history();
+    const before = snapshot(stored);
+    const input = toModelInput(stored, { dialect, systemPrompt: `Be brief ${HIGH}.` });
+    expect(snapshot(stored)).toEqual(before);
+    // JSON writes half a pair as an escape.
+    expect(JSON.stringify(input.map((message) => message.toDict().data))).not.toMatch(/\\ud[89a-f]/i);
+    expect(input.find(({ type }) => type === "tool")?.text).toBe("Sunny \ufffd");
+    expect(input[0]?.text).toContain("Be brief \ufffd.");
+    expect(validateHistory(input, dialect)).toEqual([]);
+  });
+
+  it("an emoji stays", () => {
+    const emoji = history("😀", "😀").filter(({ type }) => type === "human");
+    const texts = toModelInput(emoji, { dialect }).map(({ text }) => text);
+    expect(texts.join()).toContain("Look 😀");
+    expect(texts.join()).not.toMatch(UNPAIRED);
+  });
+
+  it("validation names each message with one", () => {
+    const found = validateHistory(history(), dialect).filter(({ rule }) => rule === "unpaired-surrogate");
+    expect(found.map(({ index }) => index)).toEqual([0, 1, 2, 3]);
+  });
+
+  it("the explanation says so, and does not repeat the text", () => {
+    const { stored } = explainInput(history(), { dialect });
+    for (const { reasons } of stored) {
+      expect(reasons.map(({ code }) => code)).toContain("characters-replaced");
+      expect(reasons.map(({ text }) => text).join()).not.toMatch(UNPAIRED);
+    }
+  });
+});
+
+it("a shortened argument is not cut in the middle of an emoji", () => {
+  const args = { text: `x${"😀".repeat(600)}` };
+  const long = [
+    new HumanMessage("go"),
+    new AIMessage({ content: "", tool_calls: [{ id: "call_1", name: "say", args }] }),
+    new ToolMessage({ tool_call_id: "call_1", name: "say", content: "ok" }),
+    new HumanMessage("more"),
+  ];
+  const [, response] = toModelInput(long, { dialect: "openai", maxTokens: 900 });
+  const sent = JSON.stringify((response as AIMessage).tool_calls?.[0]?.args);
+  expect(sent).toContain("shortened from");
+  expect(sent).not.toMatch(/\\ud[89a-f]/i);
+  expect(sent).not.toContain("\ufffd");
+});
+
+it.each([
+  "400 The request body is not valid JSON: no low surrogate in string: line 1 column 195621 (char 195620)",
+  "Failed to parse the request body as JSON: messages[319].content: lone leading surrogate in hex escape at line 1",
+  "'utf-8' codec can't encode character '\\ud83d' in position 15: surrogates not allowed",
+])("a provider that says %j names a known rule", (text) => {
+  expect(namesKnownRule(text)).toBe(true);
 });

@@ -11,7 +11,7 @@ import {
   InvalidModelError,
 } from "../../../src/index.js";
 import { identityOf } from "../../../src/providers/dialect-of.js";
-import { KEY, MADE_MODELS } from "../../support/made-models.js";
+import { KEY, MADE_MODELS, makeModel, makeModelAt } from "../../support/made-models.js";
 import { makeTool } from "../../support/make-tool.js";
 import { stopAtEnd } from "../../support/stop-at-end.js";
 import { ANSWER, startStrictProvider } from "../../support/strict-provider/start-strict-provider.js";
@@ -21,11 +21,12 @@ const strict = stopAtEnd(await startStrictProvider());
 
 const echo = makeTool("echo", ({ text }) => text, z.object({ text: z.string() }));
 
-describe.each(MADE_MODELS)("the model $name", ({ name, key, baseURL, path, dialect }) => {
+const errorOf = (model: Promise<unknown>) => model.then(String, (reason: unknown) => reason);
+
+describe.each(MADE_MODELS)("the model $name", (made) => {
+  const { name, key, baseURL, dialect } = made;
   it("is made from its environment variables, and responds with tools", async () => {
-    const environment = { [key]: KEY, [baseURL]: `${strict.url(dialect)}${path}` };
-    const model = await createModel(name, { environment });
-    const withTools = model.bindTools?.([echo]);
+    const withTools = (await makeModel(made, strict)).bindTools?.([echo]);
     let text = "";
     for await (const chunk of (await withTools?.stream([new HumanMessage("hello")])) ?? [])
       text += chunk.text;
@@ -34,30 +35,26 @@ describe.each(MADE_MODELS)("the model $name", ({ name, key, baseURL, path, diale
   });
 
   it("has its provider's dialect", async () => {
-    const model = await createModel(name, { environment: { [key]: KEY } });
-    expect(dialectOf(model)).toBe(dialect);
+    expect(dialectOf(await createModel(name, { environment: { [key]: KEY } }))).toBe(dialect);
   });
 
   it("names the variable of a missing key", async () => {
-    const error = await createModel(name, { environment: {} }).catch((reason: unknown) => reason);
+    const error = await errorOf(createModel(name, { environment: {} }));
     expect(error).toBeInstanceOf(InvalidModelError);
     expect(String(error)).toContain(key);
   });
 
   it("refuses an invalid base URL without telling the key", async () => {
-    const environment = { [key]: KEY, [baseURL]: "not a url" };
-    const error = await createModel(name, { environment }).catch((reason: unknown) => reason);
-    expect(String(error)).toContain(baseURL);
-    expect(String(error)).not.toContain(KEY);
+    const error = String(await errorOf(makeModelAt({ ...made, path: "" }, "not a url")));
+    expect(error).toContain(baseURL);
+    expect(error).not.toContain(KEY);
   });
 });
 
 it("A missing package is named with the command that installs it.", async () => {
-  const error = await createModel("groq:llama", { environment: { GROQ_API_KEY: KEY } }).catch(
-    (reason: unknown) => reason,
-  );
-  expect(String(error)).toContain("npm install langchain @langchain/groq");
-  expect(String(error)).not.toContain(KEY);
+  const error = String(await errorOf(createModel("groq:llama", { environment: { GROQ_API_KEY: KEY } })));
+  expect(error).toContain("npm install langchain @langchain/groq");
+  expect(error).not.toContain(KEY);
 });
 
 describe("the dialect of a model", () => {
@@ -126,12 +123,18 @@ describe("the dialect of a model", () => {
   });
 });
 
-it("Each model is made once, even if it is asked for twice at the same time.", async () => {
+/** Models that are made once, and the names that were asked for. */
+function counted() {
   const names: string[] = [];
   const share = cachedCreateModel((name) => {
     names.push(name);
     return createModel(name);
   });
+  return { names, share };
+}
+
+it("Each model is made once, even if it is asked for twice at the same time.", async () => {
+  const { names, share } = counted();
   const [one, other] = await Promise.all([share("offline:"), share("offline:")]);
   expect(one).toBe(other);
   expect(await share("offline:other")).not.toBe(one);
@@ -151,11 +154,7 @@ it("A model that could not be made is tried again.", async () => {
 });
 
 it("Graphs with the same function use the same models, including their summariser.", async () => {
-  const names: string[] = [];
-  const share = cachedCreateModel((name) => {
-    names.push(name);
-    return createModel(name);
-  });
+  const { names, share } = counted();
   for (const thread_id of ["1", "2"]) {
     const graph = createAgentGraph({
       model: "offline:",

@@ -1,8 +1,12 @@
 import { AIMessage, AIMessageChunk } from "@langchain/core/messages";
 import { ChatGenerationChunk } from "@langchain/core/outputs";
 import { describe, expect, it } from "vitest";
-import { type BrokenReason, faultOf, finishReasonOf } from "../../../src/providers/answer/verdict.js";
-
+import {
+  type BrokenReason,
+  faultOf,
+  finishReasonOf,
+  hasLeakedMarkup,
+} from "../../../src/providers/answer/verdict.js";
 import { rowsOf } from "../../support/titled.js";
 
 type Piece = Partial<ConstructorParameters<typeof AIMessageChunk>[0] & object> & { readonly info?: object };
@@ -108,31 +112,53 @@ describe("the finish reason of a stream is read from", () => {
 });
 
 describe("a response in one piece", () => {
-  const rows: readonly (readonly [title: string, message: AIMessage, verdict: BrokenReason | "complete"])[] =
-    [
-      [
-        "needs no finish reason",
-        new AIMessage({ content: "Hi", response_metadata: { model_provider: "openai" } }),
-        "complete",
+  const called = [{ name: "pay", args: {}, id: "1" }];
+  const unread = [{ name: "pay", args: '{"a', id: "1" }];
+  it.each(
+    rowsOf<[fields: object, verdict: BrokenReason | undefined]>({
+      "needs no finish reason": [
+        { content: "Hi", response_metadata: { model_provider: "openai" } },
+        undefined,
       ],
-      ["is empty", new AIMessage({ content: "" }), "empty"],
-      [
-        "has a call with invalid JSON, which is never run",
-        new AIMessage({ content: "", invalid_tool_calls: [{ name: "pay", args: '{"a', id: "1" }] }),
-        "complete",
-      ],
-      [
-        "has a call and was cut off",
-        new AIMessage({
-          content: "",
-          tool_calls: [{ name: "pay", args: {}, id: "1" }],
-          response_metadata: { finish_reason: "length" },
-        }),
+      "is empty": [{}, "empty"],
+      "has a call with invalid JSON, which is never run": [{ invalid_tool_calls: unread }, undefined],
+      "has a call and was cut off": [
+        { tool_calls: called, response_metadata: { finish_reason: "length" } },
         "cut-off-calls",
       ],
-    ];
-  it.each(rows)("%s", (_, message, verdict) => {
-    const found = faultOf(message);
-    expect(found ?? "complete").toBe(verdict);
+    }),
+  )("%s", (_title, fields, verdict) => {
+    expect(faultOf(new AIMessage({ content: "", ...fields }))).toBe(verdict);
+  });
+});
+
+describe("leaked markup is found in", () => {
+  it.each([
+    "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>pay",
+    "Let me see.<｜tool▁call▁begin｜>pay",
+    "<|tool_calls_begin|><|tool_call_begin|>pay",
+    "<|tool_calls_section_begin|><|tool_call_begin|>functions.pay:0",
+    '<｜DSML｜tool_calls>\n<｜DSML｜invoke name="pay">',
+    "<｜DSML｜function_calls>",
+    "<｜｜DSML｜｜tool_calls>",
+    "<‖DSML‖tool_calls>",
+    "< | DSML | tool_calls>",
+    '<tool_call>\n{"name": "pay"}',
+    "```js\ncode\n```\n<｜tool▁calls▁begin｜>",
+  ])("%j", (text) => {
+    expect(hasLeakedMarkup(text)).toBe(true);
+  });
+});
+
+describe("no leaked markup is found in", () => {
+  it.each([
+    "",
+    "I will call the tool.",
+    "DeepSeek writes `<｜tool▁calls▁begin｜>` before a call.",
+    "```\n<｜tool▁calls▁begin｜>\n```",
+    "The tag <tool_call> wraps a call.",
+    "a < b | c | DSML",
+  ])("%j", (text) => {
+    expect(hasLeakedMarkup(text)).toBe(false);
   });
 });
