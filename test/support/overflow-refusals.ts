@@ -7,58 +7,50 @@ export interface OverflowRefusal {
   readonly code?: string;
 }
 
+type Words = OverflowRefusal["message"];
+const says = (message: Words) => ({ status: 400, message });
+const exceeds = (message: Words) => ({ status: 400, code: "context_length_exceeded", message });
+
 export const OVERFLOW_REFUSALS = {
-  openai: {
-    status: 400,
-    code: "context_length_exceeded",
-    message: (sent, limit) =>
+  openai: exceeds(
+    (sent, limit) =>
       `This model's maximum context length is ${limit} tokens. However, your messages resulted in ${sent} tokens. Please reduce the length of the messages.`,
-  },
-  "openai-responses": {
-    status: 400,
-    code: "context_length_exceeded",
-    message: () =>
-      "Your input exceeds the context window of this model. Please adjust your input and try again.",
-  },
-  anthropic: {
-    status: 400,
-    message: (sent, limit) => `prompt is too long: ${sent} tokens > ${limit} maximum`,
-  },
-  gemini: {
-    status: 400,
-    message: (sent, limit) =>
+  ),
+  // https://github.com/dyad-sh/dyad/issues/1672
+  "openai-responses": exceeds(
+    () => "Your input exceeds the context window of this model. Please adjust your input and try again.",
+  ),
+  // https://github.com/anthropics/claude-code/issues/12186
+  anthropic: says((sent, limit) => `prompt is too long: ${sent} tokens > ${limit} maximum`),
+  // https://github.com/google-gemini/gemini-cli/issues/4231
+  gemini: says(
+    (sent, limit) =>
       `The input token count (${sent}) exceeds the maximum number of tokens allowed (${limit}).`,
-  },
-  dashscope: {
-    status: 400,
-    message: (_, limit) =>
-      `<400> InternalError.Algo.InvalidParameter: Range of input length should be [1, ${limit}]`,
-  },
-  deepseek: {
-    status: 400,
-    message: (sent, limit) =>
+  ),
+  // https://github.com/agentscope-ai/QwenPaw/issues/6255. It names only the window.
+  dashscope: says(
+    (_, limit) => `<400> InternalError.Algo.InvalidParameter: Range of input length should be [1, ${limit}]`,
+  ),
+  // https://github.com/evalstate/fast-agent/issues/621
+  deepseek: says(
+    (sent, limit) =>
       `This model's maximum context length is ${limit + 4096} tokens. However, you requested ${sent + 4096} tokens (${sent} in the messages, 4096 in the completion). Please reduce the length of the messages or completion.`,
-  },
-  mistral: {
-    status: 400,
-    message: (sent, limit) =>
+  ),
+  // https://github.com/badlogic/pi-mono/blob/main/packages/ai/src/utils/overflow.ts
+  mistral: says(
+    (sent, limit) =>
       `Prompt contains ${sent} tokens and 0 draft tokens, too large for model with ${limit} maximum context length`,
-  },
-  vllm: {
-    status: 400,
-    message: (sent, limit) =>
+  ),
+  // https://github.com/vllm-project/vllm/issues/20409
+  vllm: says(
+    (sent, limit) =>
       `You passed ${sent} input tokens and requested 512 output tokens. However, the model's context length is only ${limit + 512} tokens, resulting in a maximum input length of ${limit} tokens. Please reduce the length of the input prompt.`,
-  },
-  groq: {
-    status: 400,
-    code: "context_length_exceeded",
-    message: () => "Please reduce the length of the messages or completion.",
-  },
-  "llama.cpp": {
-    status: 400,
-    message: (sent, limit) =>
+  ),
+  groq: exceeds(() => "Please reduce the length of the messages or completion."),
+  "llama.cpp": says(
+    (sent, limit) =>
       `request (${sent} tokens) exceeds the available context size (${limit} tokens), try increasing it`,
-  },
+  ),
   proxy: { status: 413, message: () => "Request Entity Too Large" },
 } as const satisfies Readonly<Record<string, OverflowRefusal>>;
 

@@ -35,9 +35,14 @@ describe("A refusal of a request that is too long is recognised", () => {
         "This model's maximum context length is 4097 tokens, however you requested 4226 tokens (3970 in your prompt; 256 for the completion). Please reduce your prompt; or completion length.",
         { limit: 3_841, sent: 3_970 },
       ],
+      // https://github.com/cline/cline/issues/5474
       "OpenAI, with a limit of its own": [
         "Input tokens exceed the configured limit of 272000 tokens. Your messages resulted in 477469 tokens. Please reduce the length of the messages.",
         { limit: 272_000, sent: 477_469 },
+      ],
+      "Mistral, without draft tokens": [
+        "Prompt contains 40000 tokens, too large for model with 32768 maximum context length",
+        { limit: 32_768, sent: 40_000 },
       ],
       "OpenAI, for one message": [
         "Invalid 'messages[1].content': string too long. Expected a string with maximum length 1048576, but got a string with length 1056035 instead.",
