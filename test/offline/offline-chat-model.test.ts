@@ -1,25 +1,55 @@
 import {
   AIMessage,
+  type AIMessageChunk,
   type BaseMessage,
   HumanMessage,
   SystemMessage,
   ToolMessage,
 } from "@langchain/core/messages";
+import { tool } from "@langchain/core/tools";
+import { concat } from "@langchain/core/utils/stream";
 import { describe, expect, it } from "vitest";
-import { type OfflineCallOptions, OfflineChatModel } from "../../src/offline/offline-chat-model.js";
-import { answer, bindOffline, callNames, collect, NAMES, PARALLEL } from "../support/offline-model.js";
+import { z } from "zod";
+import { QUESTIONS } from "../../server/offline/questions.js";
+import {
+  OfflineBadRequestError,
+  type OfflineCallOptions,
+  OfflineChatModel,
+} from "../../src/offline/offline-chat-model.js";
+import { allOf } from "../support/all-of.js";
+
+const NAMES = ["calculator", "current_time", "weather", "save_note", "search_notes", "look"];
+const tools = NAMES.map((name) => tool(() => "", { name, description: name, schema: z.object({}) }));
+const PARALLEL = "What is 12*(3+4), what time is it in Tokyo, and what's the weather in Paris?";
+
+const bindOffline = (options: Partial<OfflineCallOptions> = {}) =>
+  new OfflineChatModel({ language: QUESTIONS }).bindTools(tools, options);
+const ask = (...messages: BaseMessage[]) => bindOffline().invoke(messages);
+const collect = (...messages: BaseMessage[]) => allOf<AIMessageChunk>(bindOffline().stream(messages));
+const joined = (chunks: AIMessageChunk[]) => chunks.reduce((left, right) => concat(left, right));
+const namesOf = (message: AIMessage) => (message.tool_calls ?? []).map(({ name }) => name);
+
+const human = (content = "hello") => new HumanMessage(content);
+const ai = (...ids: string[]) =>
+  new AIMessage({ content: "", tool_calls: ids.map((id) => ({ id, name: "look", args: {} })) });
+const result = (tool_call_id: string, content = "done", status?: "error") =>
+  new ToolMessage({ content, tool_call_id, ...(status && { status }) });
+
+/** A result for each of the calls. */
+const answer = (message: AIMessage, contents: string[], status?: "error") =>
+  (message.tool_calls ?? []).map(({ id = "" }, index) => result(id, contents[index], status));
 
 /** The messages of a request whose batches of calls get these results, with the last response. */
 async function play(
   request: string,
   ...batches: [contents: string[], status?: "error"][]
 ): Promise<BaseMessage[]> {
-  const messages: BaseMessage[] = [new HumanMessage(request)];
+  const messages: BaseMessage[] = [human(request)];
   for (const [contents, status] of batches) {
-    const message = await bindOffline().invoke(messages);
+    const message = await ask(...messages);
     messages.push(message, ...answer(message, contents, status));
   }
-  return [...messages, await bindOffline().invoke(messages)];
+  return [...messages, await ask(...messages)];
 }
 
 describe("OfflineChatModel", () => {
@@ -64,20 +94,20 @@ describe("OfflineChatModel", () => {
   it("makes the steps of a request one after the other", async () => {
     const request = "calculate 6*7 then save a note: the answer is 42 then call look then call look";
     const messages = await play(request, [["42"]], [["42"]], [["42"]], [["42"]]);
-    const rounds = messages.filter(AIMessage.isInstance).map(callNames);
+    const rounds = messages.filter(AIMessage.isInstance).map(namesOf);
     expect(rounds).toEqual([["calculator"], ["save_note"], ["look"], ["look"], []]);
   });
 
   it("states the results of earlier turns when asked what the tools returned", async () => {
-    const question = new HumanMessage("What did the tools return?");
-    expect((await bindOffline().invoke([question])).text).toContain("offline model");
+    const question = human("What did the tools return?");
+    expect((await ask(question)).text).toContain("offline model");
     const history = [...(await play("calculate 6*7", [["42"]])), question];
     const { text, tool_calls } = await bindOffline().invoke(history);
     expect({ text, tool_calls }).toEqual({ text: "6*7 = 42", tool_calls: [] });
   });
 
   it("finds its step when a summary has replaced the first ones", async () => {
-    const request = new HumanMessage("calculate 1+1 then calculate 2+2 then calculate 3+3");
+    const request = human("calculate 1+1 then calculate 2+2 then calculate 3+3");
     const summary = new HumanMessage({
       content: "Calculated 1+1.",
       additional_kwargs: { lc_source: "summarization" },
@@ -86,13 +116,13 @@ describe("OfflineChatModel", () => {
       content: "",
       tool_calls: [{ id: "call_1", name: "calculator", args: { input: "2+2" } }],
     });
-    const { tool_calls } = await bindOffline().invoke([request, summary, call, ...answer(call, ["4"])]);
+    const { tool_calls } = await ask(request, summary, call, ...answer(call, ["4"]));
     expect(tool_calls).toMatchObject([{ args: { input: "3+3" } }]);
   });
 
   it("responds only to the last request", async () => {
-    const messages = [new HumanMessage("calculate 6*7"), new AIMessage("No."), new HumanMessage("thanks")];
-    expect(callNames(await bindOffline().invoke(messages))).toEqual([]);
+    const messages = [human("calculate 6*7"), new AIMessage("No."), human("thanks")];
+    expect(namesOf(await ask(...messages))).toEqual([]);
   });
 
   it.each<{ choice: OfflineCallOptions["tool_choice"]; text: string; names: string[] }>([
@@ -106,7 +136,7 @@ describe("OfflineChatModel", () => {
     { choice: { type: "tool", name: "weather" }, text: PARALLEL, names: ["weather"] },
     { choice: { type: "any" }, text: "hello", names: ["calculator"] },
   ])("heeds the tool choice $choice for: $text", async ({ choice = "auto", text, names }) => {
-    expect(callNames(await bindOffline({ tool_choice: choice }).invoke(text))).toEqual(names);
+    expect(namesOf(await bindOffline({ tool_choice: choice }).invoke(text))).toEqual(names);
   });
 
   it.each<[title: string, model: ReturnType<typeof bindOffline>]>([
@@ -122,25 +152,25 @@ describe("OfflineChatModel", () => {
       { type: "function", function: { name: "open", parameters: {} } },
       { name: "close", input_schema: { type: "object" } },
     ]);
-    expect(callNames(await model.invoke("call open and call close"))).toEqual(["open", "close"]);
+    expect(namesOf(await model.invoke("call open and call close"))).toEqual(["open", "close"]);
   });
 
   it("refuses a bad history, invoked and streamed", async () => {
-    const bad = [new HumanMessage("hi"), new ToolMessage({ content: "42", tool_call_id: "a" })];
+    const bad = [human("hi"), new ToolMessage({ content: "42", tool_call_id: "a" })];
     const refusal = { name: "OfflineBadRequestError", status: 400, code: "invalid_request_error" };
-    await expect(bindOffline().invoke(bad)).rejects.toMatchObject(refusal);
-    await expect(collect(bad)).rejects.toMatchObject(refusal);
-    await expect(bindOffline().invoke([])).rejects.toMatchObject(refusal);
+    await expect(ask(...bad)).rejects.toMatchObject(refusal);
+    await expect(collect(...bad)).rejects.toMatchObject(refusal);
+    await expect(ask()).rejects.toMatchObject(refusal);
   });
 
   it("gives the same response to the same messages, and different ids at another place", async () => {
-    const request = new HumanMessage(PARALLEL);
-    const first = await bindOffline().invoke([request]);
-    const again = await bindOffline().invoke([request]);
+    const request = human(PARALLEL);
+    const first = await ask(request);
+    const again = await ask(request);
     expect(again.tool_calls).toEqual(first.tool_calls);
 
     const history = [request, first, ...answer(first, ["84", "noon", "rain"])];
-    const second = await bindOffline().invoke([...history, request]);
+    const second = await ask(...history, request);
     const ids = [first, second].flatMap((message) => message.tool_calls?.map((call) => call.id) ?? []);
     expect(new Set(ids).size).toBe(6);
     for (const id of ids) expect(id).toMatch(/^call_[A-Za-z0-9_-]{1,35}$/);
@@ -148,7 +178,7 @@ describe("OfflineChatModel", () => {
 
   it("gives different ids to a request that differs from an earlier one only by its message id", async () => {
     const [first, second] = await Promise.all(
-      ["1", "2"].map((id) => bindOffline().invoke([new HumanMessage({ id, content: "call look" })])),
+      ["1", "2"].map((id) => ask(new HumanMessage({ id, content: "call look" }))),
     );
     expect(first?.tool_calls?.[0]?.id).not.toBe(second?.tool_calls?.[0]?.id);
   });
@@ -157,7 +187,7 @@ describe("OfflineChatModel", () => {
     const lines = Array.from({ length: 10 }, (_, index) => `user: line ${index}`);
     const { text } = await new OfflineChatModel().invoke([
       new SystemMessage("Summarize the conversation."),
-      new HumanMessage(`<messages>\n${lines.join("\n")}\n</messages>`),
+      human(`<messages>\n${lines.join("\n")}\n</messages>`),
     ]);
     expect(text.split("\n")).toEqual([
       "Summary of the conversation so far:",
@@ -169,10 +199,145 @@ describe("OfflineChatModel", () => {
 
   it("also summarises the messages before the prompt", async () => {
     const { text } = await new OfflineChatModel().invoke([
-      new HumanMessage("I like tea"),
+      human("I like tea"),
       new AIMessage("Noted."),
-      new HumanMessage("Write a short summary of the above."),
+      human("Write a short summary of the above."),
     ]);
     expect(text).toContain("I like tea\nNoted.");
+  });
+});
+
+describe("OfflineChatModel, streaming", () => {
+  it.each([["Hello!"], [PARALLEL], ['call look {"emoji": "🍵🍵🍵🍵🍵🍵🍵🍵🍵", "n": [1, 2]}']])(
+    "gives the same response as without streaming: %s",
+    async (text) => {
+      const whole = await ask(human(text));
+      const streamed = joined(await collect(human(text)));
+      expect(streamed.content).toBe(whole.content);
+      expect(streamed.tool_calls).toEqual(whole.tool_calls);
+      expect(streamed.invalid_tool_calls).toEqual([]);
+      expect(streamed.response_metadata).toMatchObject(whole.response_metadata);
+      expect(streamed.usage_metadata).toMatchObject(whole.usage_metadata ?? {});
+    },
+  );
+
+  it("streams text word by word", async () => {
+    const chunks = await collect(human("Hello!"));
+    expect(chunks.slice(0, 3).map((chunk) => chunk.content)).toEqual(["I ", "am ", "the "]);
+  });
+
+  it("streams the arguments of each call in several pieces under its index", async () => {
+    const pieces = (await collect(human(PARALLEL))).flatMap((chunk) => chunk.tool_call_chunks ?? []);
+    const first = pieces.filter((piece) => piece.index === 0);
+    expect(first[0]).toMatchObject({ name: "calculator", args: "" });
+    expect(first.slice(1).map((piece) => piece.args)).toEqual(['{"input"', ':"12*(3+', '4)"}']);
+    expect(new Set(pieces.map((piece) => piece.index))).toEqual(new Set([0, 1, 2]));
+  });
+
+  it("streams a long call in a bounded number of pieces, because each takes time on its way", async () => {
+    const text = "🍵 ".repeat(50_000);
+    const chunks = await collect(human(`call look {"text": "${text}"}`));
+    expect(chunks.length).toBeLessThan(110);
+    expect(joined(chunks).tool_calls).toMatchObject([{ name: "look", args: { text } }]);
+  });
+
+  it("ends with one chunk that holds the finish reason and the usage", async () => {
+    const chunks = await collect(human(PARALLEL));
+    const withReason = chunks.filter((chunk) => "finish_reason" in chunk.response_metadata);
+    expect(withReason).toEqual(chunks.slice(-1));
+    expect(withReason).toMatchObject([
+      { usage_metadata: { input_tokens: 19, output_tokens: 64, total_tokens: 83 } },
+    ]);
+  });
+
+  it("reports each token to the callbacks, even when invoked without streaming", async () => {
+    const tokens: string[] = [];
+    const handler = {
+      lc_prefer_streaming: true,
+      handleLLMNewToken: (token: string) => {
+        tokens.push(token);
+      },
+    };
+    const message = await bindOffline().invoke("Hello!", { callbacks: [handler] });
+    expect(tokens.join("")).toBe(message.content);
+    expect(tokens.length).toBeGreaterThan(10);
+  });
+
+  it("stops between two chunks when it is aborted", async () => {
+    const controller = new AbortController();
+    let count = 0;
+    const consume = async () => {
+      for await (const _ of await new OfflineChatModel().stream("Hello!", { signal: controller.signal })) {
+        count += 1;
+        controller.abort();
+      }
+    };
+    await expect(consume()).rejects.toThrow(/abort/i);
+    expect(count).toBe(1);
+  });
+
+  it("gives no response if it was aborted before", async () => {
+    await expect(bindOffline().invoke("Hello!", { signal: AbortSignal.abort() })).rejects.toThrow(/abort/i);
+  });
+});
+
+const invalid = new AIMessage({
+  content: "",
+  tool_calls: [{ id: "a", name: "look", args: {} }],
+  invalid_tool_calls: [{ id: "b", name: "look", args: '{"cut' }],
+});
+
+const missing = (ids: string) =>
+  "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. " +
+  `The following tool_call_ids did not have response messages: ${ids}`;
+const orphan =
+  "Invalid parameter: messages with role 'tool' must be a response to a preceeding message with 'tool_calls'.";
+
+describe("the offline model", () => {
+  it.each<[title: string, messages: BaseMessage[]]>([
+    ["a message without calls", [human()]],
+    ["a history that begins with the assistant", [new AIMessage("hi"), human()]],
+    ["several system messages", [new SystemMessage("a"), human(), new SystemMessage("b")]],
+    ["a batch with its results in call order", [human(), ai("a", "b"), result("a"), result("b")]],
+    ["an id that a later batch repeats", [human(), ai("a"), result("a"), ai("a"), result("a")]],
+    ["one id for two calls of a batch, with two results", [human(), ai("a", "a"), result("a"), result("a")]],
+    ["an invalid call without a result", [human(), invalid, result("a")]],
+  ])("accepts %s", async (_title, messages) => {
+    expect((await ask(...messages)).text).toMatch(/offline model|look returned/);
+  });
+
+  it.each<[title: string, messages: BaseMessage[], message: string]>([
+    ["an empty list", [], "Invalid 'messages': empty array. Expected an array with minimum length 1"],
+    ["a call without a result at the end", [human(), ai("a")], missing("a")],
+    ["all missing results by their ids", [human(), ai("a", "b", "c"), result("b")], missing("a, c")],
+    ["a result missing before a new message", [human(), ai("a", "b"), result("a"), human()], missing("b")],
+    ["a message between call and result", [ai("a"), human(), result("a")], missing("a")],
+    ["two batches before their results", [ai("a"), ai("b"), result("a"), result("b")], missing("a")],
+    ["one result for two calls of one id", [ai("a", "a"), result("a")], missing("a")],
+    ["a result of an invalid call", [human(), invalid, result("a"), result("b")], orphan],
+    ["an orphan result at the start", [result("a"), human()], orphan],
+    ["an orphan result after text", [human(), new AIMessage("hi"), result("a")], orphan],
+    ["an orphan result within a batch", [human(), ai("a"), result("a"), result("b")], orphan],
+    [
+      "a result that comes after its batch has ended",
+      [human(), ai("a"), result("a"), human(), result("a")],
+      orphan,
+    ],
+    [
+      "a second result for one call",
+      [human(), ai("a"), result("a"), result("a")],
+      "Invalid parameter: Duplicate value for 'tool_call_id' of 'a', in messages[2] and messages[3].",
+    ],
+    [
+      "results out of call order",
+      [human(), ai("a", "b"), result("b"), result("a")],
+      "The results must be in the order of their calls.",
+    ],
+    ["a result without an id", [human(), ai("a"), result("")], missing("a")],
+    ["a call without an id", [human(), ai("")], missing("")],
+  ])("refuses %s", async (_title, messages, message) => {
+    const refusal = { message, status: 400, code: "invalid_request_error" };
+    await expect(ask(...messages)).rejects.toMatchObject(refusal);
+    await expect(ask(...messages)).rejects.toThrow(OfflineBadRequestError);
   });
 });

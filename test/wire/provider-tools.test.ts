@@ -44,9 +44,11 @@ async function serve(check: RequestCheck, answers: readonly Answer[], stored = n
       "content-type": streams && !refusal ? "text/event-stream" : "application/json",
     });
     if (refusal !== undefined || !streams) response.end(JSON.stringify(refusal?.body ?? answer?.body));
-    // The name of an event is its `type`, as Anthropic and OpenAI have it.
-    for (const event of response.writableEnded ? [] : (answer?.events ?? []))
-      response.write(`event: ${event["type"] ?? "message"}\ndata: ${JSON.stringify(event)}\n\n`);
+    for (const event of response.writableEnded ? [] : (answer?.events ?? [])) {
+      // Anthropic and OpenAI name their events.
+      const name = event["type"] === undefined ? "" : `event: ${event["type"]}\n`;
+      response.write(`${name}data: ${JSON.stringify(event)}\n\n`);
+    }
     response.end();
   });
   const { url, stop } = await listen(server);

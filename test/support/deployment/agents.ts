@@ -43,8 +43,8 @@ const ReactState = Annotation.Root({
   counter: Annotation<number>({ reducer: (_, next) => next, default: () => 0 }),
 });
 
-function createReact(saver: Saver, options: object) {
-  return createReactAgent({
+const createReact = (saver: Saver, options: object = {}) =>
+  createReactAgent({
     llm: new StrictWorker(),
     tools: [...TOOLS, COUNT],
     stateSchema: ReactState,
@@ -52,26 +52,20 @@ function createReact(saver: Saver, options: object) {
     ...(saver && { checkpointSaver: saver }),
     ...options,
   } as never);
-}
+
+const createLangChain = (stateSchema: unknown, checkpointer: Saver) =>
+  createAgent({
+    model: new StrictWorker(),
+    tools: [...TOOLS, COUNT],
+    stateSchema,
+    middleware: [todoListMiddleware(), approvals()],
+    ...(checkpointer && { checkpointer }),
+  } as never).graph;
 
 const MAKERS: Readonly<Record<AgentName, (saver: Saver) => unknown>> = {
-  langchain: (checkpointer) =>
-    createAgent({
-      model: new StrictWorker(),
-      tools: [...TOOLS, COUNT],
-      stateSchema: z.object(counted),
-      middleware: [todoListMiddleware(), approvals()],
-      ...(checkpointer && { checkpointer }),
-    } as never).graph,
-  delta: (checkpointer) =>
-    createAgent({
-      model: new StrictWorker(),
-      tools: [...TOOLS, COUNT],
-      stateSchema: new StateSchema({ messages: MessagesDeltaValue, ...counted }),
-      middleware: [todoListMiddleware(), approvals()],
-      ...(checkpointer && { checkpointer }),
-    } as never).graph,
-  react: (saver) => createReact(saver, {}),
+  langchain: (saver) => createLangChain(z.object(counted), saver),
+  delta: (saver) => createLangChain(new StateSchema({ messages: MessagesDeltaValue, ...counted }), saver),
+  react: createReact,
   gated: (saver) => createReact(saver, { interruptBefore: ["tools"] }),
   deep: (checkpointer) =>
     (

@@ -37,76 +37,65 @@ interface Story {
   readonly make: (driver: Driver, prefix: string) => Promise<Made>;
 }
 
-const nothing: Made = { findings: [] };
+/** A story for each of these agents, in which nothing is found. */
+const quiet = (
+  agents: readonly AgentName[],
+  kind: Story["kind"],
+  story: string,
+  tell: (driver: Driver, prefix: string) => Promise<unknown> = async () => {},
+): Story[] =>
+  agents.map((agent) => ({
+    agent,
+    kind,
+    story,
+    make: async (driver, prefix) => {
+      await tell(driver, prefix);
+      return { findings: [] };
+    },
+  }));
 
 /** Each way in which an agent waits for a human. */
 const WAITING: readonly Story[] = [
-  ...(["langchain", "delta", "deep", "ours"] as const).map((agent) => ({
-    agent,
-    kind: "waiting" as const,
-    story: "a call waits for an approval",
-    make: async (driver: Driver, prefix: string) => {
-      await driver.work([{ id: `${prefix}p`, name: "pay" }]);
-      return nothing;
-    },
-  })),
-  ...(["langchain", "react", "ours"] as const).map((agent) => ({
-    agent,
-    kind: "waiting" as const,
-    story: "a tool asks a human, and a call beside it has finished",
-    make: async (driver: Driver, prefix: string) => {
-      await driver.work([
+  ...quiet(
+    ["langchain", "delta", "deep", "ours"],
+    "waiting",
+    "a call waits for an approval",
+    (driver, prefix) => driver.work([{ id: `${prefix}p`, name: "pay" }]),
+  ),
+  ...quiet(
+    ["langchain", "react", "ours"],
+    "waiting",
+    "a tool asks a human, and a call beside it has finished",
+    (driver, prefix) =>
+      driver.work([
         { id: `${prefix}l`, name: "look" },
         { id: `${prefix}q`, name: "ask" },
-      ]);
-      return nothing;
-    },
-  })),
-  {
-    agent: "gated",
-    kind: "waiting",
-    story: "the agent stopped before its tools",
-    make: async (driver, prefix) => {
-      await driver.work([{ id: `${prefix}l`, name: "look" }]);
-      return nothing;
-    },
-  },
+      ]),
+  ),
+  ...quiet(["gated"], "waiting", "the agent stopped before its tools", (driver, prefix) =>
+    driver.work([{ id: `${prefix}l`, name: "look" }]),
+  ),
 ];
 
-const BUSY: readonly Story[] = (["langchain", "react", "deep", "ours"] as const).map((agent) => ({
-  agent,
-  kind: "busy",
-  story: "a run goes on",
-  make: async (driver, prefix) => {
-    await driver.leaveBusy?.([
-      { id: `${prefix}l`, name: "look" },
-      { id: `${prefix}h`, name: "hold" },
-    ]);
-    return nothing;
-  },
-}));
+const BUSY = quiet(["langchain", "react", "deep", "ours"], "busy", "a run goes on", async (driver, prefix) =>
+  driver.leaveBusy?.([
+    { id: `${prefix}l`, name: "look" },
+    { id: `${prefix}h`, name: "hold" },
+  ]),
+);
 
 const SOUND: readonly Story[] = [
-  {
-    agent: "ours",
-    kind: "sound",
-    story: "the agent itself has answered a call whose arguments were cut off",
-    make: async (driver, prefix) => {
-      await driver.work([{ id: `${prefix}cut`, name: "store", isCut: true }]);
-      return nothing;
-    },
-  },
-  ...AGENT_NAMES.flatMap((agent): Story[] => [
-    { agent, kind: "sound", story: "turns", make: async () => nothing },
-    {
-      agent,
-      kind: "sound",
-      story: "nobody has written to it since it was edited",
-      make: async (driver) => {
-        await driver.edit([{ role: "user", content: "A note." }]);
-        return nothing;
-      },
-    },
+  ...quiet(
+    ["ours"],
+    "sound",
+    "the agent itself has answered a call whose arguments were cut off",
+    (driver, prefix) => driver.work([{ id: `${prefix}cut`, name: "store", isCut: true }]),
+  ),
+  ...AGENT_NAMES.flatMap((agent) => [
+    ...quiet([agent], "sound", "turns"),
+    ...quiet([agent], "sound", "nobody has written to it since it was edited", (driver) =>
+      driver.edit([{ role: "user", content: "A note." }]),
+    ),
   ]),
 ];
 
@@ -125,10 +114,7 @@ export async function deploy(options: DeployOptions): Promise<DeployedThread[]> 
   const { threads, broken, waiting, busy = 0, open, agents = AGENT_NAMES, concurrency } = options;
   const take = (stories: readonly Story[], count: number): Story[] => {
     const own = stories.filter(({ agent }) => agents.includes(agent));
-    return Array.from(
-      { length: own.length === 0 ? 0 : count },
-      (_, index) => own[index % own.length] as Story,
-    );
+    return Array.from({ length: count }, (_, index) => own[index % own.length] ?? []).flat();
   };
   const sound = threads - broken - waiting - busy;
   // A busy thread takes a worker of its server, so it comes last.

@@ -13,6 +13,7 @@ import {
 } from "@langchain/core/messages";
 import { REMOVE_ALL_MESSAGES } from "@langchain/langgraph";
 import type { FindingCode } from "../../../src/doctor/finding.js";
+import { nested } from "../foreign-values.js";
 import type { AgentName } from "./agents.js";
 import type { Driver } from "./driver.js";
 
@@ -54,279 +55,232 @@ const finished = (callId: string): Expected => ({ ...dangling(callId), isFinishe
 const orphan = (callId: string): Expected => ({ code: "pairing/orphan-result", callId });
 const misplaced = (callId: string): Expected => ({ code: "pairing/misplaced-result", callId });
 const duplicate = (callId: string): Expected => ({ code: "pairing/duplicate-result", callId });
+const bricked: Expected = { code: "thread/bricked" };
 
-const ai = (id: string, ...calls: readonly (readonly [id: string, name: string, args?: object])[]) =>
-  new AIMessage({
-    id,
-    content: "",
-    tool_calls: calls.map(([callId, name, args = {}]) => ({
-      id: callId,
-      name,
-      args: { ...args },
-      type: "tool_call",
-    })),
-  });
+const ai = (id: string, ...calls: readonly (readonly [id: string, name: string])[]) => {
+  const tool_calls = calls.map(([callId, name]) => ({ id: callId, name, args: {} }));
+  return new AIMessage({ id, content: "", tool_calls });
+};
+const said = (id: string, content: string) => new AIMessage({ id, content });
 const result = (id: string, callId: string, content: string, name = "look") =>
   new ToolMessage({ id, tool_call_id: callId, content, name });
 const human = (id: string, content = "And then?") => new HumanMessage({ id, content });
 
-/** Replaces the whole list, as middleware that trims or summarises does. */
-async function rewrite(
-  driver: Driver,
-  change: (messages: readonly BaseMessage[]) => readonly BaseMessage[],
-): Promise<void> {
-  const messages = change(await driver.read());
-  await driver.edit([new RemoveMessage({ id: REMOVE_ALL_MESSAGES }), ...messages]);
+/** Removes what stands before the results of the last calls, as middleware that trims or summarises does. */
+async function cutBeforeResults(driver: Driver, ...summary: readonly BaseMessage[]): Promise<void> {
+  const messages = await driver.read();
+  const cut = messages.findLastIndex(
+    (message) => AIMessage.isInstance(message) && message.tool_calls?.length,
+  );
+  const left = [...summary, ...messages.slice(cut + 1)];
+  await driver.edit([new RemoveMessage({ id: REMOVE_ALL_MESSAGES }), ...left]);
 }
+
+/** A call of the tool `look`. @param p The prefix of the ids. */
+const look = (p: string) => ({ id: `${p}l`, name: "look", args: { label: p } });
+
+/** A recipe that writes messages to the thread. */
+const edited = (
+  name: string,
+  messages: (p: string) => readonly BaseMessage[],
+  made: (p: string) => Made,
+): Recipe => ({
+  name,
+  agents: PLAIN,
+  make: async (driver, prefix) => {
+    await driver.edit(messages(prefix));
+    return made(prefix);
+  },
+});
 
 export const RECIPES: readonly Recipe[] = [
   {
     name: "a run was cancelled in the middle of a tool",
     agents: ALL,
-    make: async (driver, prefix) => {
-      await driver.cancel([{ id: `${prefix}h`, name: "hold" }], 0);
-      return { findings: [dangling(`${prefix}h`)] };
+    make: async (driver, p) => {
+      await driver.cancel([{ id: `${p}h`, name: "hold" }], 0);
+      return { findings: [dangling(`${p}h`)] };
     },
   },
   {
     name: "a run was cancelled, and the user wrote again",
     agents: FRAIL,
-    make: async (driver, prefix) => {
-      await driver.cancel([{ id: `${prefix}h`, name: "hold" }], 0);
+    make: async (driver, p) => {
+      await driver.cancel([{ id: `${p}h`, name: "hold" }], 0);
       await driver.say("Are you there?");
-      return { findings: [dangling(`${prefix}h`)], kept: ["Are you there?"] };
+      return { findings: [dangling(`${p}h`)], kept: ["Are you there?"] };
     },
   },
   {
     name: "one call of a batch finished before its run was cancelled",
     agents: ALL,
-    make: async (driver, prefix) => {
-      const look = { id: `${prefix}l`, name: "look", args: { label: prefix } };
-      await driver.cancel([look, { id: `${prefix}h`, name: "hold" }], 1);
-      return { findings: [finished(`${prefix}l`), dangling(`${prefix}h`)], kept: [`look done ${prefix}`] };
+    make: async (driver, p) => {
+      await driver.cancel([look(p), { id: `${p}h`, name: "hold" }], 1);
+      return { findings: [finished(`${p}l`), dangling(`${p}h`)], kept: [`look done ${p}`] };
     },
   },
   {
     name: "the same, and the user wrote twice since",
     agents: ["langchain", "react"],
-    make: async (driver, prefix) => {
-      const look = { id: `${prefix}l`, name: "look", args: { label: prefix } };
-      await driver.cancel([{ id: `${prefix}h`, name: "hold" }, look], 1);
+    make: async (driver, p) => {
+      await driver.cancel([{ id: `${p}h`, name: "hold" }, look(p)], 1);
       await driver.say("Hello?");
       await driver.say("Hello??");
       return {
-        findings: [dangling(`${prefix}h`), dangling(`${prefix}l`)],
-        kept: [`look done ${prefix}`, "Hello?", "Hello??"],
+        findings: [dangling(`${p}h`), dangling(`${p}l`)],
+        kept: [`look done ${p}`, "Hello?", "Hello??"],
       };
     },
   },
   {
     name: "the process died in the middle of a batch",
     agents: COUNTED,
-    make: async (driver, prefix) => {
-      const look = { id: `${prefix}l`, name: "look", args: { label: prefix } };
-      const count = { id: `${prefix}c`, name: "count", args: { value: 77 } };
-      await driver.die([look, { id: `${prefix}h`, name: "hold" }, count], 2);
-      return {
-        findings: [finished(`${prefix}l`), dangling(`${prefix}h`), finished(`${prefix}c`)],
-        kept: [`look done ${prefix}`, "counted 77"],
-        values: { counter: 77 },
-      };
+    make: async (driver, p) => {
+      const count = { id: `${p}c`, name: "count", args: { value: 77 } };
+      await driver.die([look(p), { id: `${p}h`, name: "hold" }, count], 2);
+      const findings = [finished(`${p}l`), dangling(`${p}h`), finished(`${p}c`)];
+      return { findings, kept: [`look done ${p}`, "counted 77"], values: { counter: 77 } };
     },
   },
   {
     name: "a removal of an unknown message makes every read throw",
     agents: FULL,
-    make: async (driver, prefix) => {
-      await driver.work([{ id: `${prefix}f`, name: "forget" }]);
-      return { findings: [{ code: "thread/bricked" }, dangling(`${prefix}f`)], kept: ["forgotten"] };
+    make: async (driver, p) => {
+      await driver.work([{ id: `${p}f`, name: "forget" }]);
+      return { findings: [bricked, dangling(`${p}f`)], kept: ["forgotten"] };
     },
   },
   {
     name: "the same, and a call beside it wrote another key of the state",
     agents: ["langchain", "react"],
-    make: async (driver, prefix) => {
-      const count = { id: `${prefix}c`, name: "count", args: { value: 55 } };
-      await driver.work([count, { id: `${prefix}f`, name: "forget" }]);
-      return {
-        findings: [{ code: "thread/bricked" }, dangling(`${prefix}c`), dangling(`${prefix}f`)],
-        kept: ["counted 55", "forgotten"],
-        values: { counter: 55 },
-      };
+    make: async (driver, p) => {
+      const count = { id: `${p}c`, name: "count", args: { value: 55 } };
+      await driver.work([count, { id: `${p}f`, name: "forget" }]);
+      const findings = [bricked, dangling(`${p}c`), dangling(`${p}f`)];
+      return { findings, kept: ["counted 55", "forgotten"], values: { counter: 55 } };
     },
   },
   {
     name: "a summariser cut between calls and their results",
     agents: PLAIN,
-    make: async (driver, prefix) => {
-      await driver.work([
-        { id: `${prefix}a`, name: "look" },
-        { id: `${prefix}b`, name: "look" },
-      ]);
-      await rewrite(driver, (messages) => {
-        const cut = messages.findLastIndex((message) => message.type === "ai" && hasCalls(message));
-        return [new SystemMessage({ id: `${prefix}s`, content: "Summary." }), ...messages.slice(cut + 1)];
-      });
-      return { findings: [orphan(`${prefix}a`), orphan(`${prefix}b`)] };
+    make: async (driver, p) => {
+      await driver.work(["a", "b"].map((id) => ({ id: `${p}${id}`, name: "look" })));
+      await cutBeforeResults(driver, new SystemMessage({ id: `${p}s`, content: "Summary." }));
+      return { findings: [orphan(`${p}a`), orphan(`${p}b`)] };
     },
   },
   {
     name: "a trimmed list begins with a result",
     agents: PLAIN,
-    make: async (driver, prefix) => {
-      await driver.work([{ id: `${prefix}a`, name: "look" }]);
+    make: async (driver, p) => {
+      await driver.work([look(p)]);
       await driver.say("Thank you.");
-      await rewrite(driver, (messages) => {
-        const cut = messages.findLastIndex((message) => message.type === "ai" && hasCalls(message));
-        return messages.slice(cut + 1);
-      });
-      return { findings: [orphan(`${prefix}a`)], kept: ["Thank you."] };
+      await cutBeforeResults(driver);
+      return { findings: [orphan(`${p}l`)], kept: ["Thank you."] };
     },
   },
   {
     name: "an approval flow ran a tool twice",
     agents: PLAIN,
-    make: async (driver, prefix) => {
-      await driver.work([{ id: `${prefix}a`, name: "look", args: { label: prefix } }]);
-      await driver.edit([result(`${prefix}again`, `${prefix}a`, `look done twice ${prefix}`)]);
-      return { findings: [duplicate(`${prefix}a`)] };
+    make: async (driver, p) => {
+      await driver.work([look(p)]);
+      await driver.edit([result(`${p}again`, `${p}l`, `look done twice ${p}`)]);
+      return { findings: [duplicate(`${p}l`)] };
     },
   },
-  {
-    name: "the result came twice, directly after its call",
-    agents: PLAIN,
-    make: async (driver, prefix) => {
-      await driver.edit([
-        ai(`${prefix}ai`, [`${prefix}a`, "look"]),
-        result(`${prefix}1`, `${prefix}a`, "once"),
-        result(`${prefix}2`, `${prefix}a`, "twice"),
-        new AIMessage({ id: `${prefix}end`, content: "Done." }),
-      ]);
-      return { findings: [duplicate(`${prefix}a`)], kept: ["Done."] };
-    },
-  },
-  {
-    name: "a queued message of the user landed between call and result",
-    agents: PLAIN,
-    make: async (driver, prefix) => {
-      await driver.edit([
-        ai(`${prefix}ai`, [`${prefix}a`, "look"]),
-        human(`${prefix}steer`, "Be quick."),
-        result(`${prefix}1`, `${prefix}a`, `late ${prefix}`),
-        new AIMessage({ id: `${prefix}end`, content: "Done." }),
-      ]);
-      return { findings: [misplaced(`${prefix}a`)], kept: [`late ${prefix}`, "Be quick.", "Done."] };
-    },
-  },
-  {
-    name: "one of two results came late",
-    agents: PLAIN,
-    make: async (driver, prefix) => {
-      await driver.edit([
-        ai(`${prefix}ai`, [`${prefix}a`, "look"], [`${prefix}b`, "look"]),
-        result(`${prefix}2`, `${prefix}b`, `second ${prefix}`),
-        human(`${prefix}h`, "And the first?"),
-        new AIMessage({ id: `${prefix}end`, content: "It comes." }),
-        result(`${prefix}1`, `${prefix}a`, `first ${prefix}`),
-      ]);
-      return {
-        findings: [misplaced(`${prefix}a`)],
-        kept: [`first ${prefix}`, `second ${prefix}`, "And the first?"],
-      };
-    },
-  },
+  edited(
+    "the result came twice, directly after its call",
+    (p) => [
+      ai(`${p}ai`, [`${p}a`, "look"]),
+      result(`${p}1`, `${p}a`, "once"),
+      result(`${p}2`, `${p}a`, "twice"),
+      said(`${p}end`, "Done."),
+    ],
+    (p) => ({ findings: [duplicate(`${p}a`)], kept: ["Done."] }),
+  ),
+  edited(
+    "a queued message of the user landed between call and result",
+    (p) => [
+      ai(`${p}ai`, [`${p}a`, "look"]),
+      human(`${p}steer`, "Be quick."),
+      result(`${p}1`, `${p}a`, `late ${p}`),
+      said(`${p}end`, "Done."),
+    ],
+    (p) => ({ findings: [misplaced(`${p}a`)], kept: [`late ${p}`, "Be quick.", "Done."] }),
+  ),
+  edited(
+    "one of two results came late",
+    (p) => [
+      ai(`${p}ai`, [`${p}a`, "look"], [`${p}b`, "look"]),
+      result(`${p}2`, `${p}b`, `second ${p}`),
+      human(`${p}h`, "And the first?"),
+      said(`${p}end`, "It comes."),
+      result(`${p}1`, `${p}a`, `first ${p}`),
+    ],
+    (p) => ({ findings: [misplaced(`${p}a`)], kept: [`first ${p}`, `second ${p}`, "And the first?"] }),
+  ),
   {
     name: "an id was used again, and the second call has no result",
     agents: PLAIN,
-    make: async (driver, prefix) => {
-      await driver.work([{ id: `${prefix}x`, name: "look", args: { label: `one ${prefix}` } }]);
-      await driver.edit([
-        human(`${prefix}h`),
-        ai(`${prefix}ai`, [`${prefix}x`, "read"]),
-        human(`${prefix}i`, "Well?"),
-      ]);
-      return { findings: [dangling(`${prefix}x`)], kept: [`look done one ${prefix}`, "Well?"] };
+    make: async (driver, p) => {
+      await driver.work([look(p)]);
+      await driver.edit([human(`${p}h`), ai(`${p}ai`, [`${p}l`, "read"]), human(`${p}i`, "Well?")]);
+      return { findings: [dangling(`${p}l`)], kept: [`look done ${p}`, "Well?"] };
     },
   },
-  {
-    name: "only the result of a hand-off survived",
-    agents: PLAIN,
-    make: async (driver, prefix) => {
-      await driver.edit([
-        ai(`${prefix}ai`, [`${prefix}add`, "look"], [`${prefix}t`, "transfer_to_bob"]),
-        result(`${prefix}1`, `${prefix}t`, "Transferred.", "transfer_to_bob"),
-        new AIMessage({ id: `${prefix}end`, content: "I am Bob." }),
-      ]);
-      return { findings: [dangling(`${prefix}add`)], kept: ["Transferred.", "I am Bob."] };
-    },
-  },
-  {
-    name: "a declined call has its result, and a free call of its batch has none",
-    agents: PLAIN,
-    make: async (driver, prefix) => {
-      await driver.edit([
-        ai(`${prefix}ai`, [`${prefix}i`, "pay"], [`${prefix}free`, "look"]),
-        result(`${prefix}1`, `${prefix}i`, "The user declined.", "pay"),
-        human(`${prefix}h`),
-      ]);
-      return { findings: [dangling(`${prefix}free`)], kept: ["The user declined."] };
-    },
-  },
+  edited(
+    "only the result of a hand-off survived",
+    (p) => [
+      ai(`${p}ai`, [`${p}add`, "look"], [`${p}t`, "transfer_to_bob"]),
+      result(`${p}1`, `${p}t`, "Transferred.", "transfer_to_bob"),
+      said(`${p}end`, "I am Bob."),
+    ],
+    (p) => ({ findings: [dangling(`${p}add`)], kept: ["Transferred.", "I am Bob."] }),
+  ),
+  edited(
+    "a declined call has its result, and a free call of its batch has none",
+    (p) => [
+      ai(`${p}ai`, [`${p}i`, "pay"], [`${p}free`, "look"]),
+      result(`${p}1`, `${p}i`, "The user declined.", "pay"),
+      human(`${p}h`),
+    ],
+    (p) => ({ findings: [dangling(`${p}free`)], kept: ["The user declined."] }),
+  ),
   {
     name: "a stream ended in the middle of the arguments",
     agents: FRAIL,
-    make: async (driver, prefix) => {
-      await driver.work([{ id: `${prefix}cut`, name: "store", isCut: true }]);
+    make: async (driver, p) => {
+      await driver.work([{ id: `${p}cut`, name: "store", isCut: true }]);
       await driver.say("Well?");
-      return { findings: [dangling(`${prefix}cut`)], kept: ["Well?"] };
+      return { findings: [dangling(`${p}cut`)], kept: ["Well?"] };
     },
   },
-  {
-    name: "the arguments were cut off, and the call has an error result",
-    agents: PLAIN,
-    make: async (driver, prefix) => {
-      const cut = {
-        id: `${prefix}cut`,
-        name: "store",
-        args: '{"value": "# Read',
-        type: "invalid_tool_call",
-      } as const;
-      await driver.edit([
-        new AIMessage({ id: `${prefix}ai`, content: "", invalid_tool_calls: [cut] }),
-        result(`${prefix}1`, `${prefix}cut`, `cut ${prefix}`, "store"),
-        human(`${prefix}h`),
-      ]);
-      return {
-        findings: [{ code: "content/arguments", callId: `${prefix}cut` }],
-        kept: [`cut ${prefix}`],
-      };
-    },
-  },
-  {
-    name: "a structured response left its call without a result",
-    agents: PLAIN,
-    make: async (driver, prefix) => {
-      await driver.edit([ai(`${prefix}ai`, [`${prefix}s`, "extract", { answer: 42 }]), human(`${prefix}h`)]);
-      return { findings: [dangling(`${prefix}s`)] };
-    },
-  },
+  edited(
+    "the arguments were cut off, and the call has an error result",
+    (p) => [
+      new AIMessage({
+        id: `${p}ai`,
+        content: "",
+        invalid_tool_calls: [
+          { id: `${p}cut`, name: "store", args: '{"value": "# Read', type: "invalid_tool_call" },
+        ],
+      }),
+      result(`${p}1`, `${p}cut`, `cut ${p}`, "store"),
+      human(`${p}h`),
+    ],
+    (p) => ({ findings: [{ code: "content/arguments", callId: `${p}cut` }], kept: [`cut ${p}`] }),
+  ),
+  edited(
+    "a structured response left its call without a result",
+    (p) => [ai(`${p}ai`, [`${p}s`, "extract"]), human(`${p}h`)],
+    (p) => ({ findings: [dangling(`${p}s`)] }),
+  ),
   {
     name: "a value is nested too deep to be read again",
     agents: FULL,
-    make: async (driver, prefix) => {
-      await driver.work([{ id: `${prefix}deep`, name: "store", args: { value: nested(70) } }]);
-      return { findings: [{ code: "thread/bricked" }, { code: "content/too-deep" }], kept: ["store done"] };
+    make: async (driver, p) => {
+      await driver.work([{ id: `${p}deep`, name: "store", args: { value: nested(70) } }]);
+      return { findings: [bricked, { code: "content/too-deep" }], kept: ["store done"] };
     },
   },
 ];
-
-function hasCalls(message: BaseMessage): boolean {
-  const calls: unknown = Reflect.get(message, "tool_calls");
-  return Array.isArray(calls) && calls.length > 0;
-}
-
-function nested(depth: number): object {
-  let value: object = { end: true };
-  for (let level = 0; level < depth; level += 1) value = { next: value };
-  return value;
-}

@@ -4,7 +4,10 @@ import {
   type Fields,
   firstRepeated,
   isFields,
+  listIn,
   listOf,
+  merged,
+  NAME,
   type Refusal,
   type RequestCheck,
   textOf,
@@ -29,7 +32,7 @@ interface Turn {
 }
 
 export const checkAnthropic: RequestCheck = (body) => {
-  const raw = listOf(typeof body === "object" && body !== null ? Reflect.get(body, "messages") : undefined);
+  const raw = listIn(body, "messages");
   if (raw.length === 0) return refuse("messages: at least one message is required");
   const foreign = raw.find(({ role }) => role !== "user" && role !== "assistant");
   if (foreign !== undefined) return refuse(`messages: Unexpected role "${textOf(foreign["role"])}".`);
@@ -37,7 +40,9 @@ export const checkAnthropic: RequestCheck = (body) => {
     const fault = checkMessage(toTurn(message), index);
     if (fault !== undefined) return refuse(fault);
   }
-  const turns = merge(raw.map(toTurn));
+  const turns = merged(raw.map(toTurn), (one, next) =>
+    one.role === next.role ? { ...one, blocks: [...one.blocks, ...next.blocks] } : undefined,
+  );
   if (turns[0]?.role !== "user") return refuse('messages: first message must use the "user" role');
   for (const [index, turn] of turns.entries()) {
     const fault =
@@ -70,7 +75,7 @@ function checkMessage({ role, blocks }: Turn, index: number): string | undefined
       if (role !== "assistant") return "`tool_use` blocks can only be in `assistant` messages";
       if (!/^[a-zA-Z0-9_-]+$/.test(textOf(block["id"])))
         return `${at}.tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'`;
-      if (!/^[a-zA-Z0-9_-]{1,64}$/.test(textOf(block["name"])))
+      if (!NAME.test(textOf(block["name"])))
         return `${at}.tool_use.name: String should match pattern '^[a-zA-Z0-9_-]{1,64}$'`;
       if (!isFields(block["input"])) return `${at}.tool_use.input: Input should be a valid dictionary`;
     }
@@ -152,17 +157,6 @@ function isBlank(content: unknown): boolean {
 function toTurn({ role, content }: Fields): Turn {
   const blocks = typeof content === "string" ? [{ type: "text", text: content }] : listOf(content);
   return { role: textOf(role), blocks };
-}
-
-function merge(turns: readonly Turn[]): Turn[] {
-  const merged: Turn[] = [];
-  for (const turn of turns) {
-    const before = merged.at(-1);
-    if (before?.role === turn.role)
-      merged[merged.length - 1] = { ...before, blocks: [...before.blocks, ...turn.blocks] };
-    else merged.push(turn);
-  }
-  return merged;
 }
 
 function refuse(message: string): Refusal {

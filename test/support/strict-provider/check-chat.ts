@@ -1,6 +1,17 @@
 /** Chat Completions as OpenAI, DashScope and DeepSeek check them. */
 
-import { type Fields, isJsonObject, listOf, type Refusal, type RequestCheck, textOf } from "./refusal.js";
+import {
+  type Fields,
+  functionIn,
+  isFields,
+  isJsonObject,
+  listIn,
+  listOf,
+  NAME,
+  type Refusal,
+  type RequestCheck,
+  textOf,
+} from "./refusal.js";
 
 interface ChatProvider {
   readonly missing: (ids: readonly string[], index: number) => string;
@@ -12,8 +23,8 @@ interface ChatProvider {
   readonly answer: (message: string, param: string | null) => object;
 }
 
-const openAIAnswer = (message: string, param: string | null) => ({
-  error: { message, type: "invalid_request_error", param, code: null },
+const coded = (code: string | null) => (message: string, param: string | null) => ({
+  error: { message, type: "invalid_request_error", param: code === null ? param : null, code },
 });
 
 const MISSING = `An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'.`;
@@ -27,14 +38,14 @@ const OPENAI: ChatProvider = {
     `Invalid parameter: Duplicate value for 'tool_call_id' of '${id}', in messages[${first}] and messages[${second}].`,
   emptyCalls: (index) =>
     `Invalid 'messages[${index}].tool_calls': empty array. Expected an array with minimum length 1, but got an empty array instead.`,
-  answer: openAIAnswer,
+  answer: coded(null),
   further: (message, index) => {
     for (const { id } of listOf(message["tool_calls"])) {
       if (textOf(id).length > 40)
         return `Invalid 'messages[${index}].tool_calls[0].id': string too long. Expected a string with maximum length 40, but got a string with length ${textOf(id).length} instead.`;
     }
     const name = message["name"];
-    if (name !== undefined && !/^[a-zA-Z0-9_-]{1,64}$/.test(textOf(name)))
+    if (name !== undefined && !NAME.test(textOf(name)))
       return `Invalid 'messages[${index}].name': string does not match pattern.`;
     return undefined;
   },
@@ -49,15 +60,13 @@ const DASHSCOPE: ChatProvider = {
   duplicate: () =>
     `${DASHSCOPE_PREFIX} messages with role "tool" must be a response to a preceeding message with "tool_calls".`,
   emptyCalls: () => "Empty tool_calls is not supported in message",
-  answer: (message) => ({
-    error: { message, type: "invalid_request_error", param: null, code: "invalid_parameter_error" },
-  }),
+  answer: coded("invalid_parameter_error"),
   further: (message, index) => {
     const role = textOf(message["role"]);
     if (!["system", "assistant", "user", "tool", "function"].includes(role))
       return `${role} is not one of ['system', 'assistant', 'user', 'tool', 'function'] - 'messages.['${index}].role'`;
     if (!("content" in message)) return `Input error. Field required: input.messages.${index}.content`;
-    if (listOf(message["tool_calls"]).some((call) => !isJsonObject(argumentsOf(call))))
+    if (listOf(message["tool_calls"]).some((call) => !isJsonObject(functionIn(call)["arguments"])))
       return `${DASHSCOPE_PREFIX} The "function.arguments" parameter of the code model must be in JSON format.`;
     return undefined;
   },
@@ -68,9 +77,7 @@ const DEEPSEEK: ChatProvider = {
   orphan: "Messages with role 'tool' must be a response to a preceding message with 'tool_calls'",
   duplicate: () => "Duplicate value for 'tool_call_id'",
   emptyCalls: (index) => `Invalid 'messages[${index}].tool_calls': empty array.`,
-  answer: (message) => ({
-    error: { message, type: "invalid_request_error", param: null, code: "invalid_request_error" },
-  }),
+  answer: coded("invalid_request_error"),
   further: (message, index) => {
     if (listOf(message["content"]).some(({ type }) => type !== "text"))
       return `Failed to deserialize the JSON body into the target type: messages[${index}]: unknown variant \`image_url\`, expected \`text\``;
@@ -99,17 +106,14 @@ export const checkDeepSeek: RequestCheck = (body) => checkMessages(body, DEEPSEE
 
 /** DashScope's own protocol has the messages one level deeper. Its errors have only `code` and `message`. */
 export const checkDashScopeNative: RequestCheck = (body) => {
-  const input: unknown = typeof body === "object" && body !== null ? Reflect.get(body, "input") : undefined;
-  return checkMessages(input, {
+  return checkMessages(isFields(body) ? body["input"] : undefined, {
     ...DASHSCOPE,
     answer: (message) => ({ code: "InvalidParameter", message, request_id: "strict" }),
   });
 };
 
 function checkMessages(body: unknown, provider: ChatProvider): Refusal | undefined {
-  const messages = listOf(
-    typeof body === "object" && body !== null ? Reflect.get(body, "messages") : undefined,
-  );
+  const messages = listIn(body, "messages");
   const refuse = (message: string, param: string | null = null): Refusal => ({
     status: 400,
     body: provider.answer(message, param),
@@ -149,37 +153,31 @@ function checkCommon(message: Fields, index: number): string | undefined {
   const { content } = message;
   const mayBeNull = message["role"] === "assistant" && calls.length > 0;
   if (content === null && !mayBeNull) return "Invalid value for 'content': expected a string, got null.";
-  if (message["role"] === "assistant" && Array.isArray(content)) {
-    const foreign = listOf(content).find(({ type }) => type !== "text" && type !== "refusal");
-    if (foreign !== undefined)
-      return `Invalid value: '${textOf(foreign["type"])}'. Supported values are: 'text' and 'refusal'.`;
-  }
-  if (message["role"] === "user" && Array.isArray(content)) {
-    const foreign = listOf(content).find((part) => !isUserPart(part));
-    if (foreign !== undefined)
-      return `Invalid value: '${textOf(foreign["type"])}'. Supported values are: 'text', 'image_url', 'input_audio', 'refusal', 'audio', and 'file'.`;
-  }
+  const parts = PARTS[textOf(message["role"])];
+  const foreign = parts && listOf(content).find((part) => !parts.takes(part));
+  if (foreign) return `Invalid value: '${textOf(foreign["type"])}'. Supported values are: ${parts.names}.`;
   if (message["role"] === "tool" && listOf(content).some(({ type }) => type !== "text"))
     return "Invalid value. Supported values are: 'text'.";
   for (const call of calls) {
-    const name = textOf(functionOf(call)?.["name"]);
-    if (!/^[a-zA-Z0-9_-]{1,64}$/.test(name))
+    const name = textOf(functionIn(call)["name"]);
+    if (!NAME.test(name))
       return `Invalid 'messages[${index}].tool_calls[0].function.name': string does not match pattern. Expected a string that matches the pattern '^[a-zA-Z0-9_-]+$'.`;
   }
   return undefined;
 }
 
-function isUserPart({ type, text, image_url, input_audio, file }: Fields): boolean {
-  if (type === "text") return typeof text === "string";
-  if (type === "image_url") return textOf(listOf([image_url])[0]?.["url"]) !== "";
-  if (type === "input_audio") return ["wav", "mp3"].includes(textOf(listOf([input_audio])[0]?.["format"]));
-  return type === "file" && listOf([file]).length > 0;
-}
-
-function functionOf(call: Fields): Fields | undefined {
-  return listOf([call["function"]])[0];
-}
-
-function argumentsOf(call: Fields): unknown {
-  return functionOf(call)?.["arguments"];
-}
+/** The parts that a message of each role can have. */
+const PARTS: Readonly<Record<string, { readonly names: string; readonly takes: (part: Fields) => boolean }>> =
+  {
+    assistant: { names: "'text' and 'refusal'", takes: ({ type }) => type === "text" || type === "refusal" },
+    user: {
+      names: "'text', 'image_url', 'input_audio', 'refusal', 'audio', and 'file'",
+      takes: ({ type, text, image_url, input_audio, file }) => {
+        if (type === "text") return typeof text === "string";
+        if (type === "image_url") return textOf(listOf([image_url])[0]?.["url"]) !== "";
+        if (type === "input_audio")
+          return ["wav", "mp3"].includes(textOf(listOf([input_audio])[0]?.["format"]));
+        return type === "file" && listOf([file]).length > 0;
+      },
+    },
+  };

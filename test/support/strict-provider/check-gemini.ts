@@ -1,6 +1,6 @@
 /** Gemini's `generateContent`. The client sends each result as a separate turn, but adjacent ones count as one. */
 
-import { type Fields, listOf, type Refusal, type RequestCheck, textOf } from "./refusal.js";
+import { type Fields, listIn, listOf, merged, type Refusal, type RequestCheck, textOf } from "./refusal.js";
 
 interface Turn {
   readonly role: string;
@@ -8,11 +8,12 @@ interface Turn {
 }
 
 export const checkGemini: RequestCheck = (body) => {
-  const contents = listOf(
-    typeof body === "object" && body !== null ? Reflect.get(body, "contents") : undefined,
-  );
+  const contents = listIn(body, "contents");
   if (contents.length === 0) return refuse("contents is not specified");
-  const turns = merge(contents.map(({ role, parts }) => ({ role: textOf(role), parts: listOf(parts) })));
+  const given: Turn[] = contents.map(({ role, parts }) => ({ role: textOf(role), parts: listOf(parts) }));
+  const turns = merged(given, (one, next) =>
+    isResponses(one) && isResponses(next) ? { ...one, parts: [...one.parts, ...next.parts] } : undefined,
+  );
   for (const [index, turn] of turns.entries()) {
     const fault = checkTurn(turns[index - 1], turn, turns[index + 1]);
     if (fault !== undefined) return refuse(fault);
@@ -57,17 +58,6 @@ function named(turn: Turn | undefined, kind: "functionCall" | "functionResponse"
 
 function isResponses({ parts }: Turn): boolean {
   return parts.length > 0 && parts.every((part) => part["functionResponse"] !== undefined);
-}
-
-function merge(turns: readonly Turn[]): Turn[] {
-  const merged: Turn[] = [];
-  for (const turn of turns) {
-    const before = merged.at(-1);
-    if (before !== undefined && isResponses(before) && isResponses(turn))
-      merged[merged.length - 1] = { ...before, parts: [...before.parts, ...turn.parts] };
-    else merged.push(turn);
-  }
-  return merged;
 }
 
 function refuse(message: string): Refusal {

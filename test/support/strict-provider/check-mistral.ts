@@ -1,6 +1,16 @@
 /** Mistral's validator (mistral-common, `instruct/validator.py`), on the wire format of its API. */
 
-import { firstRepeated, isJsonObject, listOf, type Refusal, type RequestCheck, textOf } from "./refusal.js";
+import {
+  firstRepeated,
+  functionIn,
+  isJsonObject,
+  listIn,
+  listOf,
+  NAME,
+  type Refusal,
+  type RequestCheck,
+  textOf,
+} from "./refusal.js";
 
 const NEXT_ROLES: Readonly<Record<string, readonly string[]>> = {
   system: ["user", "assistant", "system"],
@@ -10,9 +20,7 @@ const NEXT_ROLES: Readonly<Record<string, readonly string[]>> = {
 };
 
 export const checkMistral: RequestCheck = (body) => {
-  const messages = listOf(
-    typeof body === "object" && body !== null ? Reflect.get(body, "messages") : undefined,
-  );
+  const messages = listIn(body, "messages");
   if (messages.length === 0) return refuse("Conversation must have at least one message", "3230");
   let expected: string[] = [];
   for (const [index, message] of messages.entries()) {
@@ -44,9 +52,7 @@ export const checkMistral: RequestCheck = (body) => {
     const repeated = firstRepeated(expected);
     if (repeated !== undefined)
       return refuse(`Duplicate tool call id ${repeated} in assistant message`, "3230");
-    const name = calls
-      .map((call) => textOf(listOf([call["function"]])[0]?.["name"]))
-      .find((one) => !isName(one));
+    const name = calls.map((call) => textOf(functionIn(call)["name"])).find((one) => !NAME.test(one));
     if (name !== undefined)
       return refuse(
         `Function name was ${name} but must be a-z, A-Z, 0-9, or contain underscores and dashes, with a maximum length of 64.`,
@@ -92,26 +98,12 @@ export function asMistralEvents(events: readonly string[]): string[] {
   });
 }
 
-function isId(id: string): boolean {
-  return /^[a-zA-Z0-9]{9}$/.test(id);
-}
+const isId = (id: string) => /^[a-zA-Z0-9]{9}$/.test(id);
 
-function isName(name: string): boolean {
-  return /^[a-zA-Z0-9_-]{1,64}$/.test(name);
-}
+const badId = (id: string) => `Tool call id was ${id} but must be a-z, A-Z, 0-9, with a length of 9.`;
 
-function badId(id: string): string {
-  return `Tool call id was ${id} but must be a-z, A-Z, 0-9, with a length of 9.`;
-}
-
-function isEmpty(content: unknown): boolean {
-  return (
-    content === undefined ||
-    content === null ||
-    content === "" ||
-    (Array.isArray(content) && content.length === 0)
-  );
-}
+const isEmpty = (content: unknown) =>
+  (content ?? "") === "" || (Array.isArray(content) && content.length === 0);
 
 function refuse(message: string, code: string): Refusal {
   return { status: 400, body: { object: "error", message, type: "invalid_request_message_order", code } };

@@ -1,31 +1,38 @@
 /** The Responses API. It remembers the items that it has stored. */
 
-import { type Fields, firstRepeated, listOf, type Refusal, type RequestCheck, textOf } from "./refusal.js";
+import {
+  type Fields,
+  firstRepeated,
+  listIn,
+  listOf,
+  NAME,
+  type Refusal,
+  type RequestCheck,
+  textOf,
+} from "./refusal.js";
 
 /** The items of `dialect-arbitraries.ts` that OpenAI's models made. */
 const STORED = new Set(["rs_1", "fc_1", "msg_2"]);
 
 export const checkResponses: RequestCheck = (body, stored) => {
-  const items = listOf(typeof body === "object" && body !== null ? Reflect.get(body, "input") : undefined);
+  const items = listIn(body, "input");
   const calls = items.filter(({ type }) => type === "function_call").map(({ call_id }) => textOf(call_id));
   const outputs: string[] = [];
+  const open = [...calls];
   for (const [index, item] of items.entries()) {
     const fault = checkItem(item, index, items[index + 1], stored);
     if (fault !== undefined) return refuse(fault);
-    if (item["type"] === "function_call_output") {
-      const id = textOf(item["call_id"]);
-      const before = items
-        .slice(0, index)
-        .filter(({ type, call_id }) => type === "function_call" && call_id === id);
-      if (before.length <= outputs.filter((output) => output === id).length)
-        return refuse(`No tool call found for function call output with call_id ${id}.`);
-      outputs.push(id);
-    }
+    if (item["type"] !== "function_call_output") continue;
+    const id = textOf(item["call_id"]);
+    const before = items
+      .slice(0, index)
+      .filter((one) => one["type"] === "function_call" && one["call_id"] === id);
+    if (before.length <= outputs.filter((output) => output === id).length)
+      return refuse(`No tool call found for function call output with call_id ${id}.`);
+    outputs.push(id);
+    open.splice(open.indexOf(id), 1);
   }
-  const open = calls.find(
-    (id) => calls.filter((call) => call === id).length > outputs.filter((output) => output === id).length,
-  );
-  if (open !== undefined) return refuse(`No tool output found for function call ${open}.`);
+  if (open.length > 0) return refuse(`No tool output found for function call ${open[0]}.`);
   const ids = items.map(({ id }) => textOf(id)).filter((id) => id !== "");
   const repeated = firstRepeated(ids);
   if (repeated !== undefined)
@@ -51,7 +58,7 @@ function checkItem(
   if ("call_id" in item && textOf(item["call_id"]) === "")
     return `Invalid 'input[${index}].call_id': empty string.`;
   if (id !== "" && !STORED.has(id) && !stored.has(id)) return `Item with id '${id}' not found.`;
-  if (item["type"] === "function_call" && !/^[a-zA-Z0-9_-]{1,64}$/.test(textOf(item["name"])))
+  if (item["type"] === "function_call" && !NAME.test(textOf(item["name"])))
     return `Invalid 'input[${index}].name': string does not match pattern.`;
   const parts = item["role"] === "user" ? listOf(item["content"]) : [];
   const foreign = parts.find(

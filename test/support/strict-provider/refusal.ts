@@ -24,6 +24,31 @@ export function listOf(value: unknown): readonly Fields[] {
   return Array.isArray(value) ? value.filter(isFields) : [];
 }
 
+/** The list in a field of a request. */
+export function listIn(body: unknown, name: string): readonly Fields[] {
+  return isFields(body) ? listOf(body[name]) : [];
+}
+
+/** The name of the function that a call of OpenAI's protocol names. */
+export const functionIn = (call: Fields): Fields => listOf([call["function"]])[0] ?? {};
+
+export const NAME = /^[a-zA-Z0-9_-]{1,64}$/;
+
+/** Joins each item with the one before it, where they count as one. */
+export function merged<Item>(
+  items: readonly Item[],
+  join: (one: Item, next: Item) => Item | undefined,
+): Item[] {
+  const list: Item[] = [];
+  for (const item of items) {
+    const last = list.at(-1);
+    const both = last === undefined ? undefined : join(last, item);
+    if (both === undefined) list.push(item);
+    else list[list.length - 1] = both;
+  }
+  return list;
+}
+
 export function textOf(value: unknown): string {
   return typeof value === "string" ? value : "";
 }

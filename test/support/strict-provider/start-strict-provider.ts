@@ -5,15 +5,15 @@
  */
 
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
 import { LLMock } from "@copilotkit/aimock";
+import { listen } from "../listen.js";
 import { checkAnthropic } from "./check-anthropic.js";
 import { checkDashScope, checkDashScopeNative, checkDeepSeek, checkGroq, checkOpenAI } from "./check-chat.js";
 import { checkGemini } from "./check-gemini.js";
 import { asMistralEvents, checkMistral, checkVllm } from "./check-mistral.js";
 import { checkResponses } from "./check-responses.js";
 import { checkWindow, type Window } from "./check-window.js";
-import { checkText, listOf, type RequestCheck } from "./refusal.js";
+import { checkText, isFields, listIn, type RequestCheck } from "./refusal.js";
 import type { Reply, Respond, SentMessage } from "./reply.js";
 
 let count = 0;
@@ -75,6 +75,7 @@ const CHECKS = {
 
 /** The hosts. Groq and vLLM have no dialect of their own: they are examples of unknown hosts. */
 export type HostName = keyof typeof CHECKS;
+const isHost = (name: string): name is HostName => Object.hasOwn(CHECKS, name);
 export type ProviderName = Exclude<HostName, "groq" | "vllm">;
 
 export interface Requested {
@@ -176,7 +177,8 @@ export async function startStrictProvider(
       return;
     }
     if (host === "dashscope-native") {
-      reply = respond({ model: modelOf(body), messages: sentMessagesOf(body), streams });
+      const { model, input } = Object(body);
+      reply = respond({ model: String(model), messages: listIn(input, "messages") as never, streams });
       if (streams) sendEvents(response, nativeEvents(reply), reply);
       else sendJson(response, bodyOf(reply) ?? nativeBody(reply));
       return;
@@ -194,10 +196,9 @@ export async function startStrictProvider(
     else sendJson(response, bodyOf(reply) ?? written, answered.status);
   }
 
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
+  const { url, stop } = await listen(server);
   return {
-    url: (host) => `http://127.0.0.1:${port}/${host}`,
+    url: (host) => `${url}/${host}`,
     requests,
     lastRequest: () => requests.at(-1)?.body,
     statuses,
@@ -206,29 +207,18 @@ export async function startStrictProvider(
       statuses.length = 0;
     },
     stop: async () => {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
+      await stop();
       await mock.stop();
     },
   };
 }
 
-function isHost(name: string): name is HostName {
-  return Object.hasOwn(CHECKS, name);
-}
-
 function isStreaming({ headers, url = "" }: IncomingMessage, body: unknown): boolean {
-  const asks = typeof body === "object" && body !== null && Reflect.get(body, "stream") === true;
-  return asks || headers.accept === "text/event-stream" || url.includes(":streamGenerateContent");
-}
-
-function sentMessagesOf(body: unknown): SentMessage[] {
-  const input: unknown = typeof body === "object" && body !== null ? Reflect.get(body, "input") : undefined;
-  return listOf(listOf([input])[0]?.["messages"]) as unknown as SentMessage[];
-}
-
-function modelOf(body: unknown): string {
-  return String(listOf([body])[0]?.["model"]);
+  return (
+    (isFields(body) && body["stream"] === true) ||
+    headers.accept === "text/event-stream" ||
+    url.includes(":streamGenerateContent")
+  );
 }
 
 function bodyOf({ body }: Reply): string | undefined {
