@@ -4,8 +4,7 @@
  */
 
 import { AIMessage, type BaseMessage } from "@langchain/core/messages";
-import type { PlaceholderCause } from "../../src/history/result.js";
-import { ai, human, messagesIn, placeholder, result, system } from "./make-messages.js";
+import { ai, human, messagesIn, result } from "./make-messages.js";
 
 export interface BrokenHistory {
   readonly title: string;
@@ -15,148 +14,89 @@ export interface BrokenHistory {
   readonly repaired: readonly string[];
 }
 
-const added = (callId: string, cause: PlaceholderCause) => `${callId}: ${cause}`;
+/** By title: the page of the report, `history => ids`. `c=cause` is a placeholder that is added for the call `c`. */
+const IN_LINES: Readonly<Record<string, string>> = {
+  "The sandbox was lost while a tool ran, and the user wrote again":
+    "langchain-ai/open-swe/pull/1604, h1 a(c) h2 => h1 a c=superseded h2",
+  "The process died while a tool ran, and nothing came after it":
+    "synthetic-lab/octofriend/pull/233, h1 a(c) => h1 a c=unrecorded",
+  "The run was cancelled when one of two parallel calls had finished":
+    "EvoScientist/EvoScientist/issues/489, h1 a(c1,c2) t1:c1 h2 => h1 a t1 c2=superseded h2",
+  "A human rejected one call, and its sibling without approval never ran":
+    "langchain-ai/deepagentsjs/issues/150, h1 a(asked,free) rejected:asked a2() => h1 a rejected free=unrecorded a2",
+  "The approval flow ran the tool twice":
+    "langchain-ai/langgraph/issues/4397, h1 a(c) t:c t-again:c => h1 a t",
+  "A second approval sent the first output again":
+    "openai/openai-agents-js/issues/1435, a(c1) t1:c1 b(c2) t1-again:c1 t2:c2 => a t1 b t2",
+  "A summary removed the calls and left their results":
+    "langchain-ai/langchainjs/pull/9740, summary t5:c5 t6:c6 a() => summary a",
+  "The trimmed list began with a result": "langchain-ai/langchain/issues/33245, t1:c1 h1 a() h2 => h1 a h2",
+  "A tool ran beside a handoff, and only the result of the handoff was kept":
+    "langchain-ai/langgraph-swarm-py/issues/69, h1 a(add,transfer) t:transfer bob() => h1 a add=unrecorded t bob",
+  "A handoff is before the result of its sibling":
+    "langchain-ai/langgraph-swarm-py/issues/26, h1 a(add,transfer) t:transfer sum:add bob() => h1 a sum t bob",
+  "A user message arrived between call and result":
+    "osaurus-ai/osaurus/pull/2653, h1 a(c) steer t:c => h1 a t steer",
+  "A reminder was inserted before the results":
+    "NousResearch/hermes-agent/pull/65369, a(c1,c2) reminder! t1:c1 t2:c2 b() => a t1 t2 reminder b",
+  "An id repeats in a later turn, and the second call has no result":
+    "NousResearch/hermes-agent/pull/11722, a(x) t:x h b(x) h2 => a t h b x=superseded h2",
+  "The counter in the ids restarted, and the second call has no result":
+    "can1357/oh-my-pi/issues/2055, a(functions.eval:301) t:functions.eval:301 b(functions.eval:301) => a t b functions.eval:301=unrecorded",
+  "Two calls of one message have the same id":
+    "openclaw/openclaw/pull/47136, h a(x,x) t1:x t2:x b() => h a t1 t2 b",
+  "A structured response was given as a call, which has no result":
+    "langchain-ai/langchain-aws/issues/505, h1 a(answer) h2 => h1 a answer=superseded h2",
+  "A call was marked as cancelled before its result came":
+    "EvoScientist/EvoScientist/issues/489, a(c) cancelled?c h t:c => a t h",
+};
 
-const cutOff = (id: string, callId: string) =>
+const cutOff = (content: AIMessage["content"] = "") =>
   new AIMessage({
-    content: "",
-    id,
-    invalid_tool_calls: [{ id: callId, name: "write_file", args: '{"contents": "# Read' }],
+    content,
+    id: "a",
+    invalid_tool_calls: [{ id: "c", name: "write_file", args: '{"contents": "# Read' }],
   });
+const VLLM = "vllm-project/vllm/issues/47761";
+
+/** Those with calls that cannot be read, and with ids that no line can write. */
+const OTHERS: readonly (readonly [title: string, page: string, messages: BaseMessage[], repaired: string])[] =
+  [
+    [
+      "The arguments were cut off at the token limit, and the call has no result",
+      VLLM,
+      [human("h1"), cutOff(), human("h2")],
+      "h1 a c=invalid-arguments h2",
+    ],
+    [
+      "The arguments were cut off, and the call has an error result",
+      VLLM,
+      [human("h1"), cutOff(), result("error", "c"), human("h2")],
+      "h1 a error h2",
+    ],
+    [
+      "A call that could not be parsed was replayed with the text beside it",
+      "langchain-ai/langchain/pull/39803",
+      [human("h1"), cutOff([{ type: "text", text: "I write it." }]), ai("b")],
+      "h1 a c=invalid-arguments b",
+    ],
+    [
+      "The calls of a message have no ids, and one has no result",
+      "anomalyco/opencode/issues/1279",
+      [human("h"), ai("a", "", ""), result("t1", ""), human("h2")],
+      "h a t1 =superseded h2",
+    ],
+  ];
 
 export const BROKEN_HISTORIES: readonly BrokenHistory[] = [
-  {
-    title: "The sandbox was lost while a tool ran, and the user wrote again",
-    source: "https://github.com/langchain-ai/open-swe/pull/1604",
-    messages: [human("h1"), ai("a", "c"), human("h2")],
-    repaired: ["h1", "a", added("c", "superseded"), "h2"],
-  },
-  {
-    title: "The process died while a tool ran, and nothing came after it",
-    source: "https://github.com/synthetic-lab/octofriend/pull/233",
-    messages: [human("h1"), ai("a", "c")],
-    repaired: ["h1", "a", added("c", "unrecorded")],
-  },
-  {
-    title: "The run was cancelled when one of two parallel calls had finished",
-    source: "https://github.com/EvoScientist/EvoScientist/issues/489",
-    messages: [human("h1"), ai("a", "c1", "c2"), result("t1", "c1"), human("h2")],
-    repaired: ["h1", "a", "t1", added("c2", "superseded"), "h2"],
-  },
-  {
-    title: "A human rejected one call, and its sibling without approval never ran",
-    source: "https://github.com/langchain-ai/deepagentsjs/issues/150",
-    messages: [human("h1"), ai("a", "asked", "free"), result("rejected", "asked"), ai("a2")],
-    repaired: ["h1", "a", "rejected", added("free", "unrecorded"), "a2"],
-  },
-  {
-    title: "The approval flow ran the tool twice",
-    source: "https://github.com/langchain-ai/langgraph/issues/4397",
-    messages: [human("h1"), ai("a", "c"), result("t", "c"), result("t-again", "c")],
-    repaired: ["h1", "a", "t"],
-  },
-  {
-    title: "A second approval sent the first output again",
-    source: "https://github.com/openai/openai-agents-js/issues/1435",
-    messages: messagesIn("a(c1) t1:c1 b(c2) t1-again:c1 t2:c2"),
-    repaired: ["a", "t1", "b", "t2"],
-  },
-  {
-    title: "A summary removed the calls and left their results",
-    source: "https://github.com/langchain-ai/langchainjs/pull/9740",
-    messages: [human("summary"), result("t5", "c5"), result("t6", "c6"), ai("a")],
-    repaired: ["summary", "a"],
-  },
-  {
-    title: "The trimmed list began with a result",
-    source: "https://github.com/langchain-ai/langchain/issues/33245",
-    messages: [result("t1", "c1"), human("h1"), ai("a"), human("h2")],
-    repaired: ["h1", "a", "h2"],
-  },
-  {
-    title: "The arguments were cut off at the token limit, and the call has no result",
-    source: "https://github.com/vllm-project/vllm/issues/47761",
-    messages: [human("h1"), cutOff("a", "c"), human("h2")],
-    repaired: ["h1", "a", added("c", "invalid-arguments"), "h2"],
-  },
-  {
-    title: "The arguments were cut off, and the call has an error result",
-    source: "https://github.com/vllm-project/vllm/issues/47761",
-    messages: [human("h1"), cutOff("a", "c"), result("error", "c"), human("h2")],
-    repaired: ["h1", "a", "error", "h2"],
-  },
-  {
-    title: "A call that could not be parsed was replayed with the text beside it",
-    source: "https://github.com/langchain-ai/langchain/pull/39803",
-    messages: [
-      human("h1"),
-      Object.assign(cutOff("a", "c"), { content: [{ type: "text", text: "I write it." }] }),
-      ai("b"),
-    ],
-    repaired: ["h1", "a", added("c", "invalid-arguments"), "b"],
-  },
-  {
-    title: "A tool ran beside a handoff, and only the result of the handoff was kept",
-    source: "https://github.com/langchain-ai/langgraph-swarm-py/issues/69",
-    messages: [human("h1"), ai("a", "add", "transfer"), result("t", "transfer"), ai("bob")],
-    repaired: ["h1", "a", added("add", "unrecorded"), "t", "bob"],
-  },
-  {
-    title: "A handoff is before the result of its sibling",
-    source: "https://github.com/langchain-ai/langgraph-swarm-py/issues/26",
-    messages: messagesIn("h1 a(add,transfer) t:transfer sum:add bob()"),
-    repaired: ["h1", "a", "sum", "t", "bob"],
-  },
-  {
-    title: "A user message arrived between call and result",
-    source: "https://github.com/osaurus-ai/osaurus/pull/2653",
-    messages: [human("h1"), ai("a", "c"), human("steer"), result("t", "c")],
-    repaired: ["h1", "a", "t", "steer"],
-  },
-  {
-    title: "A reminder was inserted before the results",
-    source: "https://github.com/NousResearch/hermes-agent/pull/65369",
-    messages: [ai("a", "c1", "c2"), system("reminder"), result("t1", "c1"), result("t2", "c2"), ai("b")],
-    repaired: ["a", "t1", "t2", "reminder", "b"],
-  },
-  {
-    title: "An id repeats in a later turn, and the second call has no result",
-    source: "https://github.com/NousResearch/hermes-agent/pull/11722",
-    messages: [ai("a", "x"), result("t", "x"), human("h"), ai("b", "x"), human("h2")],
-    repaired: ["a", "t", "h", "b", added("x", "superseded"), "h2"],
-  },
-  {
-    title: "The counter in the ids restarted, and the second call has no result",
-    source: "https://github.com/can1357/oh-my-pi/issues/2055",
-    messages: [
-      ai("a", "functions.eval:301"),
-      result("t", "functions.eval:301"),
-      ai("b", "functions.eval:301"),
-    ],
-    repaired: ["a", "t", "b", added("functions.eval:301", "unrecorded")],
-  },
-  {
-    title: "Two calls of one message have the same id",
-    source: "https://github.com/openclaw/openclaw/pull/47136",
-    messages: [human("h"), ai("a", "x", "x"), result("t1", "x"), result("t2", "x"), ai("b")],
-    repaired: ["h", "a", "t1", "t2", "b"],
-  },
-  {
-    title: "The calls of a message have no ids, and one has no result",
-    source: "https://github.com/anomalyco/opencode/issues/1279",
-    messages: [human("h"), ai("a", "", ""), result("t1", ""), human("h2")],
-    repaired: ["h", "a", "t1", added("", "superseded"), "h2"],
-  },
-  {
-    title: "A structured response was given as a call, which has no result",
-    source: "https://github.com/langchain-ai/langchain-aws/issues/505",
-    messages: [human("h1"), ai("a", "answer"), human("h2")],
-    repaired: ["h1", "a", added("answer", "superseded"), "h2"],
-  },
-  {
-    title: "A call was marked as cancelled before its result came",
-    source: "https://github.com/EvoScientist/EvoScientist/issues/489",
-    messages: [ai("a", "c"), placeholder("cancelled", "c"), human("h"), result("t", "c")],
-    repaired: ["a", "t", "h"],
-  },
-];
+  ...Object.entries(IN_LINES).map(([title, text]) => {
+    const [page = "", history = "", repaired = ""] = text.split(/, | => /);
+    return [title, page, messagesIn(history), repaired] as const;
+  }),
+  ...OTHERS,
+].map(([title, page, messages, repaired]) => ({
+  title,
+  source: `https://github.com/${page}`,
+  messages,
+  repaired: repaired.split(" ").map((id) => id.replace("=", ": ")),
+}));

@@ -1,10 +1,6 @@
-/** A thread of an agent of LangChain, as seen by a client that reads only the stream. */
-
 import type { BaseMessage } from "@langchain/core/messages";
 import type { ReactAgent } from "langchain";
-import type { AgentEvent } from "../../src/index.js";
-import type { ClientRun } from "./open-thread.js";
-import { PlainClient } from "./stream-faults.js";
+import { type ClientRun, clientRun } from "./open-thread.js";
 import { messagesOf, pairedMessagesOf, user } from "./thread.js";
 
 // biome-ignore lint/suspicious/noExplicitAny: the types of an agent name all its options, which no test reads.
@@ -15,7 +11,7 @@ export interface AgentRunOptions {
   readonly durability?: "sync" | "async" | "exit";
 }
 
-/** @param agent An agent with a checkpointer. */
+/** The same of an agent of LangChain. @param agent An agent with a checkpointer. */
 export function openAgentThread(agent: AnyAgent, threadId = "1") {
   const config = { configurable: { thread_id: threadId } };
   const values = async () => (await agent.graph.getState(config)).values;
@@ -25,27 +21,9 @@ export function openAgentThread(agent: AnyAgent, threadId = "1") {
     read: async (): Promise<BaseMessage[]> => pairedMessagesOf(await values()),
     /** The same for one in which a call can wait. */
     readOpen: async (): Promise<BaseMessage[]> => messagesOf(await values()),
-    /** One run. It does not reject if the run fails. */
-    run: async (input: unknown, options: AgentRunOptions = {}): Promise<ClientRun> => {
-      const client = new PlainClient();
-      const events: AgentEvent[] = [];
-      const parts: BaseMessage[] = [];
-      let error: unknown;
-      try {
-        const streamed = { ...config, ...options, streamMode: ["messages", "custom"] as const };
-        const stream = await agent.stream(input as never, streamed as never);
-        for await (const [mode, data] of stream as unknown as AsyncIterable<[string, unknown]>) {
-          if (mode === "custom") events.push(data as AgentEvent);
-          else {
-            const [message] = data as [BaseMessage];
-            parts.push(message);
-            client.add(message);
-          }
-        }
-      } catch (reason) {
-        error = reason;
-      }
-      return { messages: client.messages, events, parts, error };
+    run: (input: unknown, options: AgentRunOptions = {}): Promise<ClientRun> => {
+      const streamed = { ...config, ...options, streamMode: ["messages", "custom"] };
+      return clientRun(() => agent.stream(input as never, streamed as never) as never);
     },
     /** One run that must not fail. */
     send: async (text: string): Promise<BaseMessage[]> => {

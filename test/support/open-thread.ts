@@ -16,6 +16,27 @@ export interface ClientRun {
   readonly error: unknown;
 }
 
+/** One run, whose stream has the modes `messages` and `custom`. It does not reject if the run fails. */
+export async function clientRun(start: () => Promise<AsyncIterable<unknown>>): Promise<ClientRun> {
+  const client = new PlainClient();
+  const events: AgentEvent[] = [];
+  const parts: BaseMessage[] = [];
+  let error: unknown;
+  try {
+    for await (const [mode, data] of (await start()) as AsyncIterable<[string, unknown]>) {
+      if (mode === "custom") events.push(data as AgentEvent);
+      else {
+        const [message] = data as [BaseMessage];
+        parts.push(message);
+        client.add(message);
+      }
+    }
+  } catch (reason) {
+    error = reason;
+  }
+  return { messages: client.messages, events, parts, error };
+}
+
 /**
  * @param graph A graph with a checkpointer.
  * @param more Further fields of the config of each run.
@@ -29,30 +50,11 @@ export function openThread(
   return {
     graph,
     read: async (): Promise<BaseMessage[]> => pairedMessagesOf((await graph.getState(config)).values),
-    /** One run. It does not reject if the run fails. */
-    send: async (text: string, signal?: AbortSignal): Promise<ClientRun> => {
-      const client = new PlainClient();
-      const events: AgentEvent[] = [];
-      const parts: BaseMessage[] = [];
-      let error: unknown;
-      try {
-        const stream = await graph.stream(user(text), {
-          ...config,
-          streamMode: ["messages", "custom"],
-          ...(signal && { signal }),
-        });
-        for await (const [mode, data] of stream) {
-          if (mode === "custom") events.push(data as AgentEvent);
-          else {
-            const [message] = data as unknown as [BaseMessage];
-            parts.push(message);
-            client.add(message);
-          }
-        }
-      } catch (reason) {
-        error = reason;
-      }
-      return { messages: client.messages, events, parts, error };
+    /** One run. A text is a message of the user. It does not reject if the run fails. */
+    send: (input: unknown, signal?: AbortSignal): Promise<ClientRun> => {
+      const given = typeof input === "string" ? user(input) : (input as null);
+      const streamMode: ["messages", "custom"] = ["messages", "custom"];
+      return clientRun(() => graph.stream(given, { ...config, streamMode, ...(signal && { signal }) }));
     },
   };
 }

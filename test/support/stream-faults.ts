@@ -32,35 +32,26 @@ export const FAULT_CASES: readonly FaultCase[] = (Object.keys(FAULTS) as Fault[]
 /** A first and a later turn of one thread. */
 export type FaultThread = readonly [FaultCase, FaultCase];
 
-/** All cases. In each, the later turn breaks in the same way as the first. */
-export const FAULT_THREADS = FAULT_CASES.filter(({ turn }) => turn === "first").map((first) => {
-  const wanted = { ...first, calls: first.cities.length };
-  return threadOf(wanted, wanted);
-});
-
-/** A sample with each fault, and with each place in both turns, for one call and for parallel calls. */
-export const FAULT_SAMPLE = (Object.keys(FAULTS) as Fault[]).map((fault, index) => {
-  const calls = index % 4 < 2 ? 1 : 2;
-  const places = index % 2 === 0 ? (["call", "answer"] as const) : (["answer", "call"] as const);
-  const [first, later] = CALL_FAULTS.has(fault) ? (["call", "call"] as const) : places;
-  return threadOf({ fault, at: first, calls }, { fault, at: later, calls: 3 - calls });
-});
-
-interface WantedCase extends Pick<FaultCase, "fault" | "at"> {
-  readonly calls: number;
-}
-
-function threadOf(first: WantedCase, later: WantedCase): FaultThread {
-  return [find(first, "first"), find(later, "later")];
-}
-
-function find({ fault, at, calls }: WantedCase, turn: FaultCase["turn"]): FaultCase {
+function find(fault: Fault, at: FaultCase["at"], calls: number, turn: FaultCase["turn"]): FaultCase {
   const found = FAULT_CASES.find(
     (one) => one.fault === fault && one.at === at && one.cities.length === calls && one.turn === turn,
   );
   if (found === undefined) throw new Error(`There is no case in which the ${turn} ${at} breaks ${fault}.`);
   return found;
 }
+
+/** All cases. In each, the later turn breaks in the same way as the first. */
+export const FAULT_THREADS = FAULT_CASES.filter(({ turn }) => turn === "first").map(
+  (first): FaultThread => [first, find(first.fault, first.at, first.cities.length, "later")],
+);
+
+/** A sample with each fault, and with each place in both turns, for one call and for parallel calls. */
+export const FAULT_SAMPLE = (Object.keys(FAULTS) as Fault[]).map((fault, index): FaultThread => {
+  const calls = index % 4 < 2 ? 1 : 2;
+  const places = index % 2 === 0 ? (["call", "answer"] as const) : (["answer", "call"] as const);
+  const [first, later] = CALL_FAULTS.has(fault) ? (["call", "call"] as const) : places;
+  return [find(fault, first, calls, "first"), find(fault, later, 3 - calls, "later")];
+});
 
 /** The message of the user that leads to this turn. */
 export function wish({ cities, fault, at }: Pick<FaultCase, "cities"> & Partial<FaultCase>): string {
