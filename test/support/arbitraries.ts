@@ -3,17 +3,8 @@
  * entries into the values that a graph gets. The alphabets of ids are small, so that ids collide.
  */
 
-import {
-  AIMessage,
-  AIMessageChunk,
-  HumanMessage,
-  HumanMessageChunk,
-  RemoveMessage,
-  SystemMessage,
-  SystemMessageChunk,
-  ToolMessage,
-  ToolMessageChunk,
-} from "@langchain/core/messages";
+import * as first from "@langchain/core/messages";
+import { AIMessage, HumanMessage, RemoveMessage, ToolMessage } from "@langchain/core/messages";
 import { REMOVE_ALL_MESSAGES } from "@langchain/langgraph";
 import fc from "fast-check";
 import { markRecovered, PLACEHOLDER_KEY } from "../../src/history/result.js";
@@ -45,31 +36,18 @@ type Id = string | undefined;
  */
 type Form = "message" | "frozen" | "chunk" | "second-message" | "second-chunk" | "role" | "type";
 
+interface WithText {
+  readonly id: Id;
+  readonly text: string;
+}
+
 export type Entry =
-  | { readonly kind: "human" | "system"; readonly id: Id; readonly text: string; readonly form: Form }
-  | {
-      readonly kind: "recovered";
-      readonly id: Id;
-      readonly text: string;
-      readonly after: string;
-      readonly calls: readonly CallEntry[];
-    }
-  | {
-      readonly kind: "ai";
-      readonly id: Id;
-      readonly text: string;
-      readonly form: Form;
-      readonly calls: readonly CallEntry[];
-    }
-  | {
-      readonly kind: "result";
-      readonly id: Id;
-      readonly text: string;
-      readonly form: Form;
-      readonly call: string;
-    }
-  | { readonly kind: "placeholder"; readonly id: Id; readonly text: string; readonly call: string }
-  | { readonly kind: "summary"; readonly id: Id; readonly text: string; readonly coverage: Coverage }
+  | (WithText & { readonly kind: "human" | "system"; readonly form: Form })
+  | (WithText & { readonly kind: "recovered"; readonly after: string; readonly calls: readonly CallEntry[] })
+  | (WithText & { readonly kind: "ai"; readonly form: Form; readonly calls: readonly CallEntry[] })
+  | (WithText & { readonly kind: "result"; readonly form: Form; readonly call: string })
+  | (WithText & { readonly kind: "placeholder"; readonly call: string })
+  | (WithText & { readonly kind: "summary"; readonly coverage: Coverage })
   | { readonly kind: "like"; readonly value: unknown }
   | { readonly kind: "removal"; readonly id: string }
   | { readonly kind: "remove-all" }
@@ -82,31 +60,28 @@ export function isGivenId(id: string | undefined): boolean {
   return MESSAGE_IDS.some((given) => given === id);
 }
 
+/** One of these values, each with its weight. */
+export function weighted<Value>(
+  ...choices: readonly (readonly [number, fc.Arbitrary<Value>])[]
+): fc.Arbitrary<Value> {
+  return fc.oneof(...choices.map(([weight, arbitrary]) => ({ weight, arbitrary })));
+}
+
+const kindOf = <Kind extends Entry["kind"]>(
+  kind: Kind,
+  fields: Readonly<Record<string, fc.Arbitrary<unknown>>>,
+) => fc.record({ kind: fc.constant(kind), ...fields }) as unknown as fc.Arbitrary<Entry>;
+
 const messageId = fc.constantFrom(...MESSAGE_IDS);
-const id: fc.Arbitrary<Id> = fc.oneof(
-  { weight: 5, arbitrary: messageId },
-  { weight: 2, arbitrary: fc.constant(undefined) },
-  { weight: 1, arbitrary: fc.constant("") },
-);
-const callId = fc.oneof(
-  { weight: 12, arbitrary: fc.constantFrom(...CALL_IDS) },
-  { weight: 1, arbitrary: fc.constant("") },
-);
+const id = weighted<Id>([5, messageId], [2, fc.constant(undefined)], [1, fc.constant("")]);
+const callId = weighted<string>([12, fc.constantFrom(...CALL_IDS)], [1, fc.constant("")]);
 const text = fc.constantFrom("", "x", "y");
-const form = fc.oneof(
-  { weight: 6, arbitrary: fc.constant<Form>("message") },
-  {
-    weight: 1,
-    arbitrary: fc.constantFrom<Form>("frozen", "chunk", "second-message", "second-chunk", "role", "type"),
-  },
+const form = weighted<Form>(
+  [6, fc.constant("message")],
+  [1, fc.constantFrom("frozen", "chunk", "second-message", "second-chunk", "role", "type")],
 );
-const call = fc.record({
-  id: callId,
-  place: fc.oneof(
-    { weight: 4, arbitrary: fc.constant("listed" as const) },
-    { weight: 2, arbitrary: fc.constantFrom(...CALL_PLACES) },
-  ),
-});
+const place = weighted<CallEntry["place"]>([4, fc.constant("listed")], [2, fc.constantFrom(...CALL_PLACES)]);
+const calls = (maxLength: number) => fc.array(fc.record({ id: callId, place }), { maxLength });
 const coverage: fc.Arbitrary<Coverage> = fc.oneof(
   fc.record({ kind: fc.constant("keep" as const), messages: fc.uniqueArray(messageId, { maxLength: 4 }) }),
   fc.record({
@@ -117,40 +92,20 @@ const coverage: fc.Arbitrary<Coverage> = fc.oneof(
   }),
 );
 
-const entry: fc.Arbitrary<Entry> = fc.oneof(
-  { weight: 4, arbitrary: fc.record({ kind: fc.constantFrom("human", "system"), id, text, form }) },
-  {
-    weight: 8,
-    arbitrary: fc.record({
-      kind: fc.constant("ai" as const),
-      id,
-      text,
-      form,
-      calls: fc.array(call, { maxLength: 4 }),
-    }),
-  },
-  {
-    weight: 10,
-    arbitrary: fc.record({ kind: fc.constant("result" as const), id, text, form, call: callId }),
-  },
-  {
-    weight: 2,
-    arbitrary: fc.record({
-      kind: fc.constant("recovered" as const),
-      id,
-      text,
-      after: fc.constantFrom(...MESSAGE_IDS, ""),
-      calls: fc.array(call, { maxLength: 2 }),
-    }),
-  },
-  { weight: 3, arbitrary: fc.record({ kind: fc.constant("placeholder" as const), id, text, call: callId }) },
-  { weight: 2, arbitrary: fc.record({ kind: fc.constant("summary" as const), id, text, coverage }) },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant("like" as const), value: messageLike }) },
-  { weight: 3, arbitrary: fc.record({ kind: fc.constant("removal" as const), id: messageId }) },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant("removal" as const), id: fc.constant("unknown") }) },
-  { weight: 1, arbitrary: fc.constant<Entry>({ kind: "remove-all" }) },
-  { weight: 2, arbitrary: fc.record({ kind: fc.constant("again" as const), back: fc.nat({ max: 5 }) }) },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant("no-message" as const), value: noMessage }) },
+const entry = weighted<Entry>(
+  [2, kindOf("human", { id, text, form })],
+  [2, kindOf("system", { id, text, form })],
+  [8, kindOf("ai", { id, text, form, calls: calls(4) })],
+  [10, kindOf("result", { id, text, form, call: callId })],
+  [2, kindOf("recovered", { id, text, after: fc.constantFrom(...MESSAGE_IDS, ""), calls: calls(2) })],
+  [3, kindOf("placeholder", { id, text, call: callId })],
+  [2, kindOf("summary", { id, text, coverage })],
+  [1, kindOf("like", { value: messageLike })],
+  [3, kindOf("removal", { id: messageId })],
+  [1, kindOf("removal", { id: fc.constant("unknown") })],
+  [1, kindOf("remove-all", {})],
+  [2, kindOf("again", { back: fc.nat({ max: 5 }) })],
+  [1, kindOf("no-message", { value: noMessage })],
 );
 
 /** The updates of one thread over time. */
@@ -183,9 +138,8 @@ export function buildDistinct(list: readonly Entry[]): unknown[] {
 function buildOne(one: Exclude<Entry, { kind: "again" }>): unknown {
   switch (one.kind) {
     case "human":
-      return inForm(one.form, "human", fieldsOf(one));
     case "system":
-      return inForm(one.form, "system", fieldsOf(one));
+      return inForm(one.form, one.kind, fieldsOf(one));
     case "ai":
       return inForm(one.form, "ai", { ...fieldsOf(one), ...callFields(one.text, one.calls) }, one.calls);
     case "recovered": {
@@ -203,11 +157,7 @@ function buildOne(one: Exclude<Entry, { kind: "again" }>): unknown {
       });
     case "summary": {
       const { additional_kwargs, content } = createSummary(one.text, one.coverage);
-      return new HumanMessage({
-        content,
-        additional_kwargs,
-        ...(one.id === undefined ? {} : { id: one.id }),
-      });
+      return new HumanMessage({ ...fieldsOf(one), content, additional_kwargs });
     }
     case "removal":
       return new RemoveMessage({ id: one.id });
@@ -219,40 +169,13 @@ function buildOne(one: Exclude<Entry, { kind: "again" }>): unknown {
   }
 }
 
-interface Fields {
-  readonly content: string;
-  readonly id?: string;
-}
-
-function fieldsOf({ id, text }: { readonly id: Id; readonly text: string }): Fields {
-  return id === undefined ? { content: text } : { content: text, id };
-}
+const fieldsOf = ({ id, text }: WithText) => ({ content: text, ...(id !== undefined && { id }) });
 
 const CLASSES = {
-  human: {
-    message: HumanMessage,
-    chunk: HumanMessageChunk,
-    "second-message": second.messages.HumanMessage,
-    "second-chunk": second.messages.HumanMessageChunk,
-  },
-  system: {
-    message: SystemMessage,
-    chunk: SystemMessageChunk,
-    "second-message": second.messages.SystemMessage,
-    "second-chunk": second.messages.SystemMessageChunk,
-  },
-  ai: {
-    message: AIMessage,
-    chunk: AIMessageChunk,
-    "second-message": second.messages.AIMessage,
-    "second-chunk": second.messages.AIMessageChunk,
-  },
-  tool: {
-    message: ToolMessage,
-    chunk: ToolMessageChunk,
-    "second-message": second.messages.ToolMessage,
-    "second-chunk": second.messages.ToolMessageChunk,
-  },
+  human: "HumanMessage",
+  system: "SystemMessage",
+  ai: "AIMessage",
+  tool: "ToolMessage",
 } as const;
 
 function inForm(
@@ -262,10 +185,10 @@ function inForm(
   calls: readonly CallEntry[] = [],
 ): unknown {
   if (form === "role" || form === "type") return { [form]: type, ...fields };
-  if (form === "message") return withRawCalls(new CLASSES[type].message(fields as never), calls);
-  if (form === "frozen")
-    return Object.freeze(withRawCalls(new CLASSES[type].message(fields as never), calls));
-  return new CLASSES[type][form](fields as never);
+  const name = `${CLASSES[type]}${form.endsWith("chunk") ? "Chunk" : ""}` as const;
+  const message = new (form.startsWith("second") ? second.messages : first)[name](fields as never);
+  if (form !== "message" && form !== "frozen") return message;
+  return form === "frozen" ? Object.freeze(withRawCalls(message, calls)) : withRawCalls(message, calls);
 }
 
 /** Set after the construction, because LangChain's constructor warns of calls that are only there. */

@@ -14,7 +14,7 @@ import {
 import fc from "fast-check";
 import { copyMessage } from "../../src/history/message.js";
 import { coerceMessage } from "../../src/history/read-messages.js";
-import { build, type Entry, messageEntries } from "./arbitraries.js";
+import { build, type Entry, messageEntries, weighted } from "./arbitraries.js";
 
 const ID_STYLES = [
   "c",
@@ -27,46 +27,27 @@ const ID_STYLES = [
 const TOOL_NAMES = ["tool", "my tool.v2", "", "n".repeat(70), "9lives", "tool\ud83d"] as const;
 const ARGUMENTS = [{}, { city: "Oslo" }, { "key\ud83d": ["\ude00 half"] }, [1], "text", null, 5] as const;
 
+const saying = (text: string) => ({ type: "text", text });
+const SAID = saying("said");
+
 const CONTENTS: readonly unknown[] = [
   null,
   undefined,
   "",
   "  ",
   [],
-  [{ type: "text", text: "" }],
-  [{ type: "text", text: "said" }],
+  [saying("")],
+  [SAID],
   "said \ud83d",
-  [{ type: "text", text: "\ude00 said 😀" }],
-  [
-    { type: "text", text: "one" },
-    { type: "text", text: " " },
-  ],
-  [
-    { type: "thinking", thinking: "hm", signature: "c2lnbmVk" },
-    { type: "text", text: "said" },
-  ],
-  [
-    { type: "thinking", thinking: "hm \ud83d", signature: "c2lnbmVk" },
-    { type: "text", text: "said" },
-  ],
+  [saying("\ude00 said 😀")],
+  [saying("one"), saying(" ")],
+  [{ type: "thinking", thinking: "hm", signature: "c2lnbmVk" }, SAID],
+  [{ type: "thinking", thinking: "hm \ud83d", signature: "c2lnbmVk" }, SAID],
   [{ type: "redacted_thinking", data: "c2VjcmV0" }],
-  [
-    { type: "reasoning", reasoning: "hm" },
-    { type: "text", text: "said" },
-  ],
-  [
-    { type: "functionCall", functionCall: { name: "tool", args: {} } },
-    { type: "text", text: "said" },
-  ],
-  [
-    { type: "text", text: "a" },
-    { type: "tool_use", id: "toolu_x", name: "tool", input: {} },
-    { type: "text", text: "b" },
-  ],
-  [
-    { type: "invalid_tool_call", name: "tool", args: "{", id: "c9" },
-    { type: "text", text: "said" },
-  ],
+  [{ type: "reasoning", reasoning: "hm" }, SAID],
+  [{ type: "functionCall", functionCall: { name: "tool", args: {} } }, SAID],
+  [saying("a"), { type: "tool_use", id: "toolu_x", name: "tool", input: {} }, saying("b")],
+  [{ type: "invalid_tool_call", name: "tool", args: "{", id: "c9" }, SAID],
 ];
 
 /** Pictures and files of a user, in the format of each provider and of LangChain. */
@@ -139,30 +120,17 @@ interface Twist {
 
 const twist: fc.Arbitrary<Twist> = fc.record({
   at: fc.nat({ max: 20 }),
-  change: fc.oneof(
-    {
-      weight: 4,
-      arbitrary: fc
-        .constantFrom(...CONTENTS, ...SHOWN)
-        .map((content) => ({ kind: "content" as const, content })),
-    },
-    { weight: 4, arbitrary: fc.constantFrom(...STATES).map((state) => ({ kind: "state" as const, state })) },
-    {
-      weight: 2,
-      arbitrary: fc.constantFrom(...ARGUMENTS).map((args) => ({ kind: "arguments" as const, args })),
-    },
-    {
-      weight: 1,
-      arbitrary: fc
-        .constantFrom("agent_1", "agent one!", "")
-        .map((name) => ({ kind: "name" as const, name })),
-    },
-    {
-      weight: 1,
-      arbitrary: fc
+  change: weighted<Twist["change"]>(
+    [4, fc.constantFrom(...CONTENTS, ...SHOWN).map((content) => ({ kind: "content", content }))],
+    [4, fc.constantFrom(...STATES).map((state) => ({ kind: "state", state }))],
+    [2, fc.constantFrom(...ARGUMENTS).map((args) => ({ kind: "arguments", args }))],
+    [1, fc.constantFrom("agent_1", "agent one!", "").map((name) => ({ kind: "name", name }))],
+    [
+      1,
+      fc
         .constantFrom("developer", "assistant", "user", "critic", "function")
-        .map((role) => ({ kind: "role" as const, role })),
-    },
+        .map((role) => ({ kind: "role", role })),
+    ],
   ),
 });
 
@@ -177,13 +145,14 @@ export const foreignHistories = (maxLength = 14): fc.Arbitrary<ForeignHistory> =
   fc.record({
     entries: messageEntries(maxLength),
     twists: fc.array(twist, { maxLength: 6 }),
-    ids: fc
-      .tuple(
-        ...["c1", "c2", "c3"].map((id) =>
-          fc.constantFrom(...ID_STYLES).map((style) => [id, `${style}${id.slice(1)}`] as const),
-        ),
-      )
-      .map((pairs) => Object.fromEntries(pairs)),
+    ids: fc.record(
+      Object.fromEntries(
+        ["c1", "c2", "c3"].map((id) => [
+          id,
+          fc.constantFrom(...ID_STYLES).map((style) => `${style}${id.slice(1)}`),
+        ]),
+      ),
+    ),
     toolName: fc.oneof({ weight: 3, arbitrary: fc.constant("tool") }, fc.constantFrom(...TOOL_NAMES)),
   });
 
