@@ -3,27 +3,18 @@
  * stored, and only a host that has refused it gets the strict form.
  */
 
-import { createServer, type Server } from "node:http";
+import { createServer } from "node:http";
 import { setTimeout as delay } from "node:timers/promises";
-import {
-  AIMessage,
-  AIMessageChunk,
-  type BaseMessage,
-  HumanMessage,
-  ToolMessage,
-} from "@langchain/core/messages";
-import { concat } from "@langchain/core/utils/stream";
+import { AIMessage, type BaseMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
 import { MemorySaver } from "@langchain/langgraph";
 import type { ChatOpenAI } from "@langchain/openai";
 import { createAgent } from "langchain";
 import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
-import { z } from "zod";
 import { createAgentGraph, createModel, type DialectName } from "../../src/index.js";
 import { tetherMiddleware } from "../../src/langchain.js";
 import { createLook } from "../support/chain-script.js";
 import { openAIAt } from "../support/clients.js";
 import { listen } from "../support/listen.js";
-import { makeTool } from "../support/make-tool.js";
 import { stopAtEnd } from "../support/stop-at-end.js";
 import {
   ANSWER,
@@ -181,51 +172,7 @@ it("A fallback model keeps its own dialect", async () => {
   expect(strict.statuses).toEqual([500, 200]);
 });
 
-// Tongyi over DashScope's native protocol: the client sends tools and joins streamed chunks.
-
-/** DashScope sends the id and the name only with the first chunk, and empty ones after it. */
-const PIECES = [
-  { index: 0, id: "call_7", type: "function", function: { name: "weather", arguments: "" } },
-  { index: 0, id: "", type: "function", function: { arguments: '{"city":' } },
-  { index: 0, id: "", type: "function", function: { arguments: '"Oslo"}' } },
-];
-
-async function tongyiOf(server: Server) {
-  const { url, stop } = await listen(server);
-  onTestFinished(stop);
-  const environment = { ALIBABA_API_KEY: "test-key", DASHSCOPE_API_URL: `${url}/generation` };
-  return createModel("tongyi:qwen-max", { environment });
-}
-
-it("Tongyi calls a tool over DashScope's native protocol.", async () => {
-  let request = "";
-  const server = createServer(async (incoming, response) => {
-    for await (const chunk of incoming) request += chunk;
-    response.writeHead(200, { "content-type": "text/event-stream" });
-    for (const [index, piece] of PIECES.entries()) {
-      const finish_reason = index === PIECES.length - 1 ? "tool_calls" : "null";
-      const message = { role: "assistant", content: "", tool_calls: [piece] };
-      response.write(
-        `data:${JSON.stringify({ request_id: "r", output: { choices: [{ finish_reason, message }] } })}\n\n`,
-      );
-    }
-    response.end();
-  });
-  const model = await tongyiOf(server);
-  const weather = makeTool("weather", () => "sunny", z.object({ city: z.string() }));
-  let whole = new AIMessageChunk("");
-  for await (const chunk of (await model.bindTools?.([weather]).stream([new HumanMessage("Oslo?")])) ?? [])
-    whole = concat(whole, chunk);
-  expect(whole.tool_calls).toEqual([
-    { type: "tool_call", id: "call_7", name: "weather", args: { city: "Oslo" } },
-  ]);
-  expect(JSON.parse(request).parameters).toMatchObject({
-    incremental_output: true,
-    result_format: "message",
-  });
-});
-
-it("A character that the network splits arrives intact.", async () => {
+it("A character that the network splits arrives intact, over DashScope's native protocol", async () => {
   const data = {
     request_id: "r",
     output: { choices: [{ finish_reason: "stop", message: { content: "天气" } }] },
@@ -238,7 +185,10 @@ it("A character that the network splits arrives intact.", async () => {
     await delay(20);
     response.end(bytes.subarray(middle));
   });
-  const model = await tongyiOf(server);
+  const { url, stop } = await listen(server);
+  onTestFinished(stop);
+  const environment = { ALIBABA_API_KEY: "test-key", DASHSCOPE_API_URL: `${url}/generation` };
+  const model = await createModel("tongyi:qwen-max", { environment });
   let text = "";
   for await (const chunk of await model.stream("x")) text += chunk.text;
   expect(text).toBe("天气");

@@ -4,134 +4,29 @@
  * client for Anthropic leaves out some results when it sends a message, and more when it streams a response.
  */
 
-import { createServer } from "node:http";
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import { AIMessage, type BaseMessage, HumanMessage } from "@langchain/core/messages";
 import { MemorySaver } from "@langchain/langgraph";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import { createAgentGraph, type ProviderTool, toModelInput, validateHistory } from "../../src/index.js";
 import { anthropicAt, clientOf, geminiAt, openAIAt } from "../support/clients.js";
-import { listen } from "../support/listen.js";
 import { createProbe } from "../support/probe-tools.js";
 import { stopAtEnd } from "../support/stop-at-end.js";
 import { checkAnthropic } from "../support/strict-provider/check-anthropic.js";
 import { checkGemini } from "../support/strict-provider/check-gemini.js";
 import { checkResponses } from "../support/strict-provider/check-responses.js";
 import type { RequestCheck } from "../support/strict-provider/refusal.js";
+import {
+  anthropic,
+  type Fields,
+  gemini,
+  openAI,
+  serve,
+  TEXT,
+} from "../support/strict-provider/serve-responses.js";
 import { type ProviderName, startStrictProvider } from "../support/strict-provider/start-strict-provider.js";
 import { inThread, pairedMessagesOf, user } from "../support/thread.js";
 import { rowsOf } from "../support/titled.js";
-
-type Fields = Readonly<Record<string, unknown>>;
-
-/** A response, as a stream and in one piece. */
-interface Answer {
-  readonly events: readonly Fields[];
-  readonly body: object;
-}
-
-/** A provider that refuses a bad history. Each accepted request gets the next of these responses. */
-async function serve(check: RequestCheck, answers: readonly Answer[], stored = new Set<string>()) {
-  const requests: { readonly path: string; readonly body: Fields }[] = [];
-  const server = createServer(async (request, response) => {
-    const path = request.url ?? "";
-    const body = JSON.parse(Buffer.concat(await request.toArray()).toString());
-    const refusal = check(body, stored);
-    const answer = answers[requests.length];
-    const streams = body.stream === true || path.includes("streamGenerateContent");
-    if (refusal === undefined) requests.push({ path, body });
-    response.writeHead(refusal?.status ?? 200, {
-      "content-type": streams && !refusal ? "text/event-stream" : "application/json",
-    });
-    if (refusal !== undefined || !streams) response.end(JSON.stringify(refusal?.body ?? answer?.body));
-    for (const event of response.writableEnded ? [] : (answer?.events ?? [])) {
-      // Anthropic and OpenAI name their events.
-      const name = event["type"] === undefined ? "" : `event: ${event["type"]}\n`;
-      response.write(`${name}data: ${JSON.stringify(event)}\n\n`);
-    }
-    response.end();
-  });
-  const { url, stop } = await listen(server);
-  onTestFinished(stop);
-  return { url, requests };
-}
-
-const usage = { input_tokens: 5, output_tokens: 5 };
-const TEXT = "Oslo is large.";
-
-/** A response of Anthropic's Messages API with these blocks. */
-function anthropic(content: readonly Fields[], stop_reason = "end_turn"): Answer {
-  const head = { id: "msg_1", type: "message", role: "assistant", model: "claude-sonnet-4-5", usage };
-  const events = content.flatMap((block, index) => {
-    const start = (content_block: object) => ({ type: "content_block_start", index, content_block });
-    const delta = (value: object) => ({ type: "content_block_delta", index, delta: value });
-    const stop = { type: "content_block_stop", index };
-    if (block["type"] === "server_tool_use" || block["type"] === "mcp_tool_use") {
-      const pieces = JSON.stringify(block["input"]).match(/.{1,9}/gs) ?? [];
-      const deltas = pieces.map((partial_json) => delta({ type: "input_json_delta", partial_json }));
-      return [start({ ...block, input: {} }), ...deltas, stop];
-    }
-    if (block["type"] !== "text") return [start(block), stop];
-    const citations = Array.isArray(block["citations"]) ? block["citations"] : [];
-    return [
-      start({ type: "text", text: "" }),
-      delta({ type: "text_delta", text: block["text"] }),
-      ...citations.map((citation) => delta({ type: "citations_delta", citation })),
-      stop,
-    ];
-  });
-  return {
-    body: { ...head, content, stop_reason },
-    events: [
-      { type: "message_start", message: { ...head, content: [], stop_reason: null } },
-      ...events,
-      { type: "message_delta", delta: { stop_reason, stop_sequence: null }, usage },
-      { type: "message_stop" },
-    ],
-  };
-}
-
-/** A response of OpenAI's Responses API with these items. */
-function openAI(...output: readonly Fields[]): Answer {
-  const total = { ...usage, total_tokens: 10 };
-  const body = {
-    id: "resp_1",
-    object: "response",
-    model: "gpt-5",
-    status: "completed",
-    output,
-    usage: total,
-  };
-  return {
-    body,
-    events: [
-      { type: "response.created", response: { ...body, status: "in_progress", output: [] } },
-      ...output.flatMap((item, output_index) => {
-        const text = { output_index, content_index: 0, item_id: item["id"], delta: TEXT };
-        return [
-          { type: "response.output_item.added", output_index, item },
-          ...(item["type"] === "message" ? [{ type: "response.output_text.delta", ...text }] : []),
-          { type: "response.output_item.done", output_index, item },
-        ];
-      }),
-      { type: "response.completed", response: body },
-    ],
-  };
-}
-
-/** A response of Gemini that has searched. */
-function gemini(text: string): Answer {
-  const groundingMetadata = {
-    webSearchQueries: ["Oslo"],
-    groundingChunks: [{ web: { uri: "https://oslo.example" } }],
-  };
-  const content = { role: "model", parts: [{ text }] };
-  const body = {
-    candidates: [{ content, finishReason: "STOP", index: 0, groundingMetadata }],
-    usageMetadata: { promptTokenCount: 5, candidatesTokenCount: 5, totalTokenCount: 10 },
-  };
-  return { body, events: [body] };
-}
 
 /** Sends a message in each turn. Returns the thread, and the calls that were run. */
 async function converse(model: BaseChatModel, tools: readonly ProviderTool[], turns = 2) {
@@ -439,8 +334,18 @@ it("A tool of OpenAI is sent as it is with the Responses API, and its items are 
   ]);
 });
 
+const grounding = {
+  groundingMetadata: {
+    webSearchQueries: ["Oslo"],
+    groundingChunks: [{ web: { uri: "https://oslo.example" } }],
+  },
+};
+
 it("A tool of Gemini is sent as it is, and its answer goes on with any provider", async () => {
-  const { url, requests } = await serve(checkGemini, [gemini(TEXT), gemini("Bye.")]);
+  const { url, requests } = await serve(checkGemini, [
+    gemini([{ text: TEXT }], grounding),
+    gemini([{ text: "Bye." }]),
+  ]);
   const messages = await converse(geminiAt(url), [{ googleSearch: {} }]);
   expect(requests[0]?.body["tools"]).toEqual([{ googleSearch: {} }]);
   expect(messages.map(({ text }) => text)).toEqual(["How many?", TEXT, "Sure?", "Bye."]);

@@ -3,7 +3,6 @@
  * rejects it.
  */
 
-import { createServer } from "node:http";
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import {
   AIMessage,
@@ -16,7 +15,7 @@ import { tool } from "@langchain/core/tools";
 import { ChatDeepSeek } from "@langchain/deepseek";
 import { ChatGoogle } from "@langchain/google/node";
 import { MemorySaver } from "@langchain/langgraph";
-import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { createAgentGraph, createModel, toModelInput } from "../../src/index.js";
 import {
@@ -31,11 +30,12 @@ import {
   reasoningOfRound,
 } from "../support/chain-script.js";
 import { clientOf, openAIAt, PROVIDERS, tongyiAt } from "../support/clients.js";
-import { listen } from "../support/listen.js";
 import { openThread } from "../support/open-thread.js";
 import { stopAtEnd } from "../support/stop-at-end.js";
 import { shown } from "../support/stream-faults.js";
 import { checkGemini } from "../support/strict-provider/check-gemini.js";
+import type { RequestCheck } from "../support/strict-provider/refusal.js";
+import { gemini, serve } from "../support/strict-provider/serve-responses.js";
 import {
   type HostName,
   type ProviderName,
@@ -233,6 +233,8 @@ it("The client gets a call's arguments in pieces, and the tool gets them complet
     expect(own.join("")).toBe(JSON.stringify({ city }));
   }
   expect(looked).toEqual(["Ouagadougou", "Antananarivo"]);
+  const parameters = { incremental_output: true, result_format: "message" };
+  expect(strict.lastRequest()).toMatchObject({ parameters });
 });
 
 // Thought signatures through `ChatGoogle`, over HTTP. Gemini 3 refuses a turn whose first call has none. The client sends
@@ -250,8 +252,6 @@ interface Part {
   readonly functionCall?: { readonly name: string; readonly args: object };
 }
 
-type Contents = readonly { readonly role: string; readonly parts: readonly Part[] }[];
-
 const callOf = (city: string, signature?: string): Part => ({
   functionCall: { name: "weather", args: { city } },
   ...(signature !== undefined && { thoughtSignature: signature }),
@@ -259,47 +259,34 @@ const callOf = (city: string, signature?: string): Part => ({
 
 /** Gemini 3, which gives these responses in turn. */
 async function startGemini(...responses: (readonly Part[])[]) {
-  const requests: Contents[] = [];
-  const server = createServer(async (request, response) => {
-    const body = JSON.parse(Buffer.concat(await request.toArray()).toString());
-    const contents: Contents = body.contents;
-    const first = contents.map(({ parts }) => parts.find(({ functionCall }) => functionCall !== undefined));
-    const isUnsigned = first.some((part) => part !== undefined && part.thoughtSignature === undefined);
-    const refusal =
-      checkGemini(body, new Set()) ??
-      (isUnsigned && { status: 400, body: { error: { code: 400, message: MISSING } } });
-    if (refusal !== false && refusal !== undefined) {
-      response.writeHead(refusal.status, { "content-type": "application/json" });
-      response.end(JSON.stringify(refusal.body));
-      return;
-    }
-    const parts = responses[requests.length] ?? [];
-    requests.push(contents);
-    const event = {
-      candidates: [{ content: { role: "model", parts }, finishReason: "STOP", index: 0 }],
-      usageMetadata: { promptTokenCount: 5, candidatesTokenCount: 5, totalTokenCount: 10 },
-    };
-    const isStream = request.url?.includes("streamGenerateContent") === true;
-    response.writeHead(200, { "content-type": isStream ? "text/event-stream" : "application/json" });
-    response.end(isStream ? `data: ${JSON.stringify(event)}\n\n` : JSON.stringify(event));
-  });
-  const { url, stop } = await listen(server);
-  onTestFinished(() => stop());
+  const check: RequestCheck = (body, stored) => {
+    const calls = contentsOf(body).map(({ parts }) => parts.find(({ functionCall }) => functionCall));
+    const isUnsigned = calls.some((part) => part !== undefined && part.thoughtSignature === undefined);
+    const unsigned = { status: 400, body: { error: { code: 400, message: MISSING } } };
+    return checkGemini(body, stored) ?? (isUnsigned ? unsigned : undefined);
+  };
+  const { url, requests } = await serve(
+    check,
+    responses.map((parts) => gemini(parts)),
+  );
   const clientFor = (options: object = {}) =>
     new ChatGoogle({ model: "gemini-3-pro-preview", apiKey: "x", maxRetries: 0, endpoint: url, ...options });
   return { requests, clientFor };
 }
+
+const contentsOf = (body: unknown): readonly { readonly parts: readonly Part[] }[] => Object(body).contents;
+const partsOf = (request: { readonly body: unknown } | undefined) =>
+  contentsOf(request?.body).flatMap(({ parts }) => parts);
 
 const weather = tool(({ city }) => `18 °C in ${city}`, {
   name: "weather",
   schema: z.object({ city: z.string() }),
 });
 
-const callsIn = (contents: Contents | undefined) =>
-  (contents ?? []).flatMap(({ parts }) =>
-    parts.flatMap(({ functionCall, thoughtSignature }) =>
-      functionCall === undefined ? [] : [[Object.values(functionCall.args)[0], thoughtSignature]],
-    ),
+/** The place of each call, and its signature. */
+const signaturesIn = (parts: readonly Part[]) =>
+  parts.flatMap(({ functionCall, thoughtSignature }) =>
+    functionCall === undefined ? [] : [[Object.values(functionCall.args)[0], thoughtSignature]],
   );
 
 describe.each([
@@ -324,15 +311,9 @@ describe.each([
     await graph.invoke(user("The weather?"), inThread("1"));
     const messages = pairedMessagesOf(await graph.invoke(user("Thanks."), inThread("1")));
     expect(messages.at(-1)?.text).toBe("Bye.");
-    const sent = parts.flatMap(({ functionCall, thoughtSignature }: Part) =>
-      functionCall === undefined ? [] : [[Object.values(functionCall.args)[0], thoughtSignature]],
-    );
-    expect(callsIn(requests[1])).toEqual(sent);
-    expect(callsIn(requests[2])).toEqual(sent);
-    expect(requests[2]?.flatMap((content) => content.parts)).toContainEqual({
-      text: "Warm.",
-      thoughtSignature: "ZW5k",
-    });
+    for (const request of requests.slice(1, 3))
+      expect(signaturesIn(partsOf(request))).toEqual(signaturesIn(parts));
+    expect(partsOf(requests[2])).toContainEqual({ text: "Warm.", thoughtSignature: "ZW5k" });
   });
 
   it("and thoughts are not sent to another provider.", async () => {
@@ -364,7 +345,7 @@ it("A call of another model gets the documented sentinel, and other models of Ge
   ];
   const { requests, clientFor } = await startGemini([{ text: "Warm." }]);
   await createAgentGraph({ model: clientFor(), tools: [weather] }).invoke({ messages: history });
-  expect(callsIn(requests[0])).toEqual([
+  expect(signaturesIn(partsOf(requests[0]))).toEqual([
     ["Oslo", SENTINEL],
     ["Rome", undefined],
   ]);

@@ -21,21 +21,23 @@ import { inThread, user } from "../support/thread.js";
 const strict = stopAtEnd(await startStrictProvider());
 const PICTURE = "cGljdHVyZQ==";
 const PDF = "cGRm";
+const PDF_URL = `data:application/pdf;base64,${PDF}`;
 const DATA_URL = `data:image/png;base64,${PICTURE}`;
 const CAPTION = { type: "text", text: "What is this?" };
 const shown = (block: object): HumanMessage => new HumanMessage({ content: [CAPTION, block] as never });
 
+const image = { mimeType: "image/png", data: PICTURE };
+const base64 = (media_type: string, data: string) => ({ type: "base64", media_type, data });
+
 /** An image, in LangChain's form and in the form of each provider. */
 const PICTURES: Readonly<Record<string, HumanMessage>> = {
-  "LangChain's standard form": shown({ type: "image", mimeType: "image/png", data: PICTURE }),
+  "LangChain's standard form": shown({ type: "image", ...image }),
   "the standard form in bytes": shown({
     type: "image",
-    mimeType: "image/png",
+    ...image,
     data: new Uint8Array(Buffer.from(PICTURE, "base64")),
   }),
-  "`contentBlocks`": new HumanMessage({
-    contentBlocks: [CAPTION, { type: "image", mimeType: "image/png", data: PICTURE }] as never,
-  }),
+  "`contentBlocks`": new HumanMessage({ contentBlocks: [CAPTION, { type: "image", ...image }] as never }),
   "LangChain's older form": shown({
     type: "image",
     source_type: "base64",
@@ -45,9 +47,9 @@ const PICTURES: Readonly<Record<string, HumanMessage>> = {
   "OpenAI's": shown({ type: "image_url", image_url: { url: DATA_URL } }),
   "OpenAI's, with a bare URL": shown({ type: "image_url", image_url: DATA_URL }),
   "the Responses API's": shown({ type: "input_image", image_url: DATA_URL }),
-  "Anthropic's": shown({ type: "image", source: { type: "base64", media_type: "image/png", data: PICTURE } }),
-  "Gemini's": shown({ type: "media", mimeType: "image/png", data: PICTURE }),
-  "Gemini's own": shown({ type: "inlineData", inlineData: { mimeType: "image/png", data: PICTURE } }),
+  "Anthropic's": shown({ type: "image", source: base64("image/png", PICTURE) }),
+  "Gemini's": shown({ type: "media", ...image }),
+  "Gemini's own": shown({ type: "inlineData", inlineData: image }),
 };
 
 const chatPicture = { type: "image_url", image_url: { url: DATA_URL } };
@@ -59,8 +61,8 @@ const SENT_PICTURES: Readonly<Record<ProviderName, object | string>> = {
   dashscope: chatPicture,
   mistral: chatPicture,
   "openai-responses": { type: "input_image", image_url: DATA_URL },
-  anthropic: { type: "image", source: { type: "base64", media_type: "image/png", data: PICTURE } },
-  gemini: { inlineData: { mimeType: "image/png", data: PICTURE } },
+  anthropic: { type: "image", source: base64("image/png", PICTURE) },
+  gemini: { inlineData: image },
   deepseek: WORDS,
   "dashscope-native": WORDS,
 };
@@ -107,21 +109,15 @@ describe.each(Object.entries(PICTURES))("An image in %s", (_, message) => {
 
 const PDFS: Readonly<Record<string, HumanMessage>> = {
   "LangChain's standard form": shown({ type: "file", mimeType: "application/pdf", data: PDF }),
-  "OpenAI's": shown({
-    type: "file",
-    file: { filename: "a.pdf", file_data: `data:application/pdf;base64,${PDF}` },
-  }),
-  "Anthropic's": shown({
-    type: "document",
-    source: { type: "base64", media_type: "application/pdf", data: PDF },
-  }),
+  "OpenAI's": shown({ type: "file", file: { filename: "a.pdf", file_data: PDF_URL } }),
+  "Anthropic's": shown({ type: "document", source: base64("application/pdf", PDF) }),
   "Gemini's": shown({ type: "media", mimeType: "application/pdf", data: PDF }),
 };
 
 const SENT_PDFS: Readonly<Record<ProviderName, object | string>> = {
   openai: { type: "file" },
-  "openai-responses": { type: "input_file", file_data: `data:application/pdf;base64,${PDF}` },
-  anthropic: { type: "document", source: { type: "base64", media_type: "application/pdf", data: PDF } },
+  "openai-responses": { type: "input_file", file_data: PDF_URL },
+  anthropic: { type: "document", source: base64("application/pdf", PDF) },
   gemini: { inlineData: { mimeType: "application/pdf", data: PDF } },
   dashscope: WORDS,
   mistral: WORDS,
@@ -161,37 +157,27 @@ it("A provider gets media in its own form unchanged.", () => {
 });
 
 it("An image stored by Anthropic is sent by its id.", async () => {
-  for (const block of [
-    { type: "image", source: { type: "file", file_id: "file_1" } },
-    { type: "image", fileId: "file_1" },
-  ])
-    expectSent(
-      await send("anthropic", "anthropic", shown(block)),
-      { type: "image", source: { type: "file", file_id: "file_1" } },
-      "file_1",
-    );
+  const stored = { type: "image", source: { type: "file", file_id: "file_1" } };
+  for (const block of [stored, { type: "image", fileId: "file_1" }])
+    expectSent(await send("anthropic", "anthropic", shown(block)), stored, "file_1");
 });
 
 // The marks of Anthropic's prompt cache, over HTTP through LangChain's client.
 
 const MARK = { cache_control: { type: "ephemeral" } };
-const provider = stopAtEnd(await startStrictProvider(() => ({ text: "Done." })));
-
-const look = (name: string) =>
-  tool(() => "Seen.", { name, description: "Looks.", schema: z.object({ place: z.string() }) });
-
-const anthropic = () => anthropicAt(provider.url("anthropic"));
+const look = (name: string, schema = z.object({ place: z.string() }), extras = {}) =>
+  tool(() => "Seen.", { name, description: "Looks.", schema, extras });
 
 async function ask(options: Partial<Parameters<typeof createAgentGraph>[0]>): Promise<unknown> {
   const graph = createAgentGraph({
-    model: anthropic(),
+    model: anthropicAt(strict.url("anthropic")),
     tools: [look("first"), look("last")],
     systemPrompt: "Be brief.",
     checkpointer: new MemorySaver(),
     ...options,
   });
   await graph.invoke(user("Hello"), inThread("prompt-cache"));
-  return provider.lastRequest();
+  return strict.lastRequest();
 }
 
 describe("promptCache: auto", () => {
@@ -212,7 +198,7 @@ describe("promptCache: auto", () => {
   });
 
   it("marks nothing for another provider", async () => {
-    const model = openAIAt(`${provider.url("openai")}/v1`, { model: "gpt-4.1-mini" });
+    const model = openAIAt(`${strict.url("openai")}/v1`, { model: "gpt-4.1-mini" });
     expect(JSON.stringify(await ask({ model, promptCache: "auto" }))).not.toContain("cache_control");
   });
 });
@@ -222,12 +208,7 @@ it("marks by default", async () => {
 });
 
 it("marks nothing beside the marks of a user, because a request takes four", async () => {
-  const marked = tool(() => "Seen.", {
-    name: "marked",
-    description: "Looks.",
-    schema: z.object({}),
-    extras: { ...MARK },
-  });
+  const marked = look("marked", z.object({}) as never, MARK);
   const sent = JSON.stringify(await ask({ tools: [look("first"), marked] }));
   expect(sent.match(/cache_control/g)).toHaveLength(1);
 });
