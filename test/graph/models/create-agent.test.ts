@@ -1,18 +1,21 @@
 import { HumanMessage, RemoveMessage, ToolMessage } from "@langchain/core/messages";
 import { MemorySaver, StateSchema } from "@langchain/langgraph";
 import { createAgent } from "langchain";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import {
   createAgentGraph,
   createModel,
   PairedMessagesDeltaValue,
   PairedMessagesValue,
 } from "../../../src/index.js";
+import { abortRun } from "../../support/abort-run.js";
 import { FunctionModel } from "../../support/function-model.js";
+import { lines } from "../../support/lines.js";
 import { createProbe } from "../../support/probe-tools.js";
 import { calls } from "../../support/scripted-model.js";
 import { inThread, messagesOf, pairedScript, script, user } from "../../support/thread.js";
 
+const config = inThread("1");
 const FIELDS = [
   ["PairedMessagesValue", PairedMessagesValue],
   ["PairedMessagesDeltaValue", PairedMessagesDeltaValue],
@@ -27,11 +30,10 @@ it.each(FIELDS)(
       stateSchema: new StateSchema({ messages: field as typeof PairedMessagesValue }),
       checkpointer: new MemorySaver(),
     });
-    const thread = inThread("1");
-    const send = (content: string) => agent.invoke({ messages: [new HumanMessage(content)] }, thread);
-    const read = async () => messagesOf((await agent.graph.getState(thread)).values);
+    const send = (content: string) => agent.invoke({ messages: [new HumanMessage(content)] }, config);
+    const read = async () => messagesOf((await agent.graph.getState(config)).values);
     const update = (message: RemoveMessage | ToolMessage) =>
-      agent.graph.updateState(thread, { messages: [message] });
+      agent.graph.updateState(config, { messages: [message] });
     const [human, answer] = [expect.stringMatching(/^human/), expect.stringMatching(/^ai: ./)];
 
     await send('call fast {"label": "1"} and call fast {"label": "2"}');
@@ -56,8 +58,6 @@ it.each(FIELDS)(
 
 // Threads of a LangChain agent that this library's agent takes over in the middle of a batch.
 
-const config = inThread("1");
-
 /** A thread of `createAgent` whose run was cancelled when one of two tools had returned. */
 async function cancelledThread() {
   const checkpointer = new MemorySaver();
@@ -65,41 +65,29 @@ async function cancelledThread() {
   const tools = [probe.fast, probe.heedful];
   const asking = new FunctionModel(() => calls(["fast", { label: "1" }, "a"], ["heedful", {}, "b"]));
   const agent = createAgent({ model: asking, tools, checkpointer });
-  const abort = new AbortController();
-  const run = agent.invoke(user("go"), { ...config, signal: abort.signal });
-  await probe.hasBegun(2);
-  await expect.poll(async () => (await agent.graph.getState(config)).next.length).toBe(1);
-  abort.abort();
-  await expect(run).rejects.toThrow(/abort/i);
+  await abortRun(
+    (signal) => agent.invoke(user("go"), { ...config, signal }),
+    async () => {
+      await probe.hasBegun(2);
+      await expect.poll(async () => (await agent.graph.getState(config)).next.length).toBe(1);
+    },
+  );
   const model = new FunctionModel(() => "taken over");
   const graph = createAgentGraph({ model, tools, checkpointer });
   return { graph, probe, model };
 }
 
-describe("a thread of createAgent that was cancelled in the middle of a batch", () => {
-  it("goes on with the next message, with the result of the finished tool", async () => {
-    const { graph, model } = await cancelledThread();
-    expect(pairedScript(await graph.invoke(user("next"), config))).toEqual([
-      "human: go",
-      "ai> fast heedful",
-      "tool: fast done 1",
-      expect.stringMatching(/^tool! Tool call heedful/),
-      "human: next",
-      "ai: taken over",
-    ]);
-    expect(model.refused).toEqual([]);
-  });
-
-  it("goes on with null", async () => {
-    const { graph, model, probe } = await cancelledThread();
-    expect(pairedScript(await graph.invoke(null, config))).toEqual([
-      "human: go",
-      "ai> fast heedful",
-      "tool: fast done 1",
-      expect.stringMatching(/^tool! Tool call heedful/),
-      "ai: taken over",
-    ]);
+it.each([
+  ["the next message", user("next"), "human: next | ai: taken over"],
+  ["null", null, "ai: taken over"],
+])(
+  "A thread of createAgent that was cancelled in the middle of a batch goes on with %s, and has the finished result",
+  async (_title, input, end) => {
+    const { graph, probe, model } = await cancelledThread();
+    expect(pairedScript(await graph.invoke(input, config))).toEqual(
+      lines("human: go | ai> fast heedful | tool: fast done 1 | tool! Tool call heedful…", end),
+    );
     expect(model.refused).toEqual([]);
     expect(probe.runs).toHaveLength(2);
-  });
-});
+  },
+);

@@ -1,14 +1,21 @@
 import { getEventListeners } from "node:events";
-import { Command, MemorySaver } from "@langchain/langgraph";
+import { Command, GraphDrained, MemorySaver, RunControl } from "@langchain/langgraph";
 import { describe, expect, it, vi } from "vitest";
-import { type AgentEvent, createAgentGraph } from "../../../src/index.js";
+import { z } from "zod";
+import { type AgentEvent, type AgentGraph, createAgentGraph } from "../../../src/index.js";
+import { abortRun } from "../../support/abort-run.js";
+import { allOf } from "../../support/all-of.js";
+import { createLook } from "../../support/chain-script.js";
+import { DURABILITIES, type Durability } from "../../support/crashing-thread.js";
+import { FunctionModel } from "../../support/function-model.js";
+import { lines } from "../../support/lines.js";
+import { makeTool } from "../../support/make-tool.js";
 import { createProbe } from "../../support/probe-tools.js";
-import { messagesOf, pairedScript, script, user } from "../../support/thread.js";
+import { calls } from "../../support/scripted-model.js";
+import { inThread, messagesOf, pairedScript, script, user } from "../../support/thread.js";
 import { turns } from "../../support/turns.js";
 
-const DURABILITIES = ["async", "sync", "exit"] as const;
-
-type Durability = (typeof DURABILITIES)[number];
+const config = inThread("1");
 
 /** A graph over the offline model, and one thread of it. */
 function createThread() {
@@ -18,148 +25,114 @@ function createThread() {
     tools: [probe.fast, probe.heedful, probe.deaf, probe.failing],
     checkpointer: new MemorySaver(),
   });
-  const config = { configurable: { thread_id: "1" } };
   const send = async (text: string, options: object = {}): Promise<AgentEvent[]> => {
-    const events: AgentEvent[] = [];
-    const stream = await graph.stream(user(text), { ...config, streamMode: "custom", ...options });
-    for await (const event of stream) events.push(event as unknown as AgentEvent);
-    return events.filter(({ type }) => type !== "run-end");
+    const stream = graph.stream(user(text), { ...config, ...options, streamMode: "custom" });
+    return (await allOf<AgentEvent>(stream)).filter(({ type }) => type !== "run-end");
   };
-  /** Sends a message, and aborts the run when this many calls have begun and this many have ended. */
-  const abort = async (
-    text: string,
-    { begun, ended }: Record<string, number>,
-    durability: Durability = "async",
-  ) => {
-    const controller = new AbortController();
-    const begins = probe.runs.length + (begun ?? 0);
-    const ends = probe.ends.length + (ended ?? 0);
-    const run = send(text, { signal: controller.signal, durability });
-    await probe.hasBegun(begins);
-    await expect.poll(() => probe.ends.length).toBe(ends);
-    // A tool's end is not yet the end of its task.
-    await turns();
-    controller.abort();
-    await expect(run).rejects.toThrow(/abort/i);
-  };
-  const read = async () => (await graph.getState(config)).values;
-  return { probe, graph, config, send, abort, read };
+  /** Sends a message, and aborts the run when this many calls have begun and one has ended. */
+  const abort = (text: string, begun = 2, durability: Durability = "async") =>
+    abortRun(
+      (signal) => send(text, { signal, durability }),
+      async () => {
+        await probe.hasBegun(begun);
+        await expect.poll(() => probe.ends.length, { interval: 5 }).toBe(1);
+        // A tool's end is not yet the end of its task.
+        await turns();
+      },
+    );
+  const read = async () => messagesOf((await graph.getState(config)).values);
+  return { probe, graph, send, abort, read };
 }
 
 const SUPERSEDED = "a new message came before it finished. It may or may not have taken effect.";
 
-describe.each(DURABILITIES)(
-  "a run that is aborted in the middle of a batch, with durability %s",
-  (durability) => {
-    it.each(["heedful", "deaf"])(
-      "has the result of the finished tool after the next message (%s)",
-      async (slow) => {
-        const { probe, send, abort, read } = createThread();
-        await abort(`call ${slow} and call fast {"label": "x"}`, { begun: 2, ended: 1 }, durability);
-        const events = await send("hello");
-
-        const messages = messagesOf(await read());
-        expect(script(messages).slice(0, 5)).toEqual([
-          `human: call ${slow} and call fast {"label": "x"}`,
-          `ai> ${slow} fast`,
-          expect.stringMatching(new RegExp(`^tool! Tool call ${slow} \\(call_\\w+\\): ${SUPERSEDED}$`)),
-          "tool: fast done x",
-          "human: hello",
-        ]);
-        expect(pairedScript({ messages })).toHaveLength(6);
-        expect(probe.runs.toSorted()).toEqual([`${slow}:-`, "fast:x"].toSorted());
-        expect(events.map((event) => [event.type, "tool" in event && event.tool])).toEqual([
-          ["call-closed", slow],
-          ["result-recovered", "fast"],
-        ]);
-        probe.release();
-      },
+it.each(DURABILITIES.flatMap((durability) => ["heedful", "deaf"].map((slow) => [durability, slow] as const)))(
+  "A run that is aborted in the middle of a batch has the result of its finished tool after the next message (%s, %s)",
+  async (durability, slow) => {
+    const { probe, send, abort, read } = createThread();
+    const request = `call ${slow} and call fast {"label": "x"}`;
+    await abort(request, 2, durability);
+    const events = await send("hello");
+    expect(pairedScript({ messages: await read() })).toEqual(
+      lines(
+        `human: ${request} | ai> ${slow} fast`,
+        `tool! Tool call ${slow} (call_…): ${SUPERSEDED} | tool: fast done x | human: hello | ai: …`,
+      ),
     );
+    expect(probe.runs.toSorted()).toEqual([`${slow}:-`, "fast:x"].toSorted());
+    expect(events.map((event) => [event.type, "tool" in event && event.tool])).toEqual([
+      ["call-closed", slow],
+      ["result-recovered", "fast"],
+    ]);
+    probe.release();
   },
 );
 
 describe("a run that is aborted", () => {
   it("keeps the result of a tool that failed", async () => {
     const { send, abort, read, probe } = createThread();
-    await abort("call heedful and call failing and call fast", { begun: 3, ended: 1 });
+    await abort("call heedful and call failing and call fast", 3);
     await send("hello");
-    expect(pairedScript(await read()).slice(3, 5)).toEqual([
-      "tool! Error: `failing` failed.",
-      "tool: fast done -",
-    ]);
+    expect(script(await read()).slice(3, 5)).toEqual(
+      lines("tool! Error: `failing` failed. | tool: fast done -"),
+    );
     expect(probe.runs).toHaveLength(3);
   });
 
   it("has a late result put in the place of its placeholder", async () => {
-    const { graph, config, send, abort, read } = createThread();
-    await abort("call heedful and call fast", { begun: 2, ended: 1 });
+    const { graph, send, abort, read } = createThread();
+    await abort("call heedful and call fast");
     await send("hello");
-    const [, placeholder] = messagesOf(await read()).slice(1);
-    const id = Reflect.get(placeholder ?? {}, "tool_call_id");
+    const id = Reflect.get((await read())[2] ?? {}, "tool_call_id");
     await graph.updateState(config, { messages: [{ role: "tool", content: "late", tool_call_id: id }] });
-    expect(pairedScript(await read()).slice(1, 5)).toEqual([
-      "ai> heedful fast",
-      "tool: late",
-      "tool: fast done -",
-      "human: hello",
-    ]);
+    expect(pairedScript({ messages: await read() }).slice(1, 5)).toEqual(
+      lines("ai> heedful fast | tool: late | tool: fast done - | human: hello"),
+    );
     expect(await send("and now?")).toEqual([]);
   });
 
   it("keeps a tool's result even if only a state update follows", async () => {
-    const { graph, config, send, abort, read } = createThread();
-    await abort("call heedful and call fast", { begun: 2, ended: 1 });
-    await graph.updateState(config, { messages: [{ role: "user", content: "by update" }] });
+    const { graph, send, abort, read } = createThread();
+    await abort("call heedful and call fast");
+    await graph.updateState(config, user("by update"));
     await send("hello");
-    expect(pairedScript(await read())).toContain("tool: fast done -");
+    expect(pairedScript({ messages: await read() })).toContain("tool: fast done -");
   });
 
   it("runs no tool again when a Command updates it", async () => {
-    const { graph, config, abort, probe } = createThread();
-    await abort("call deaf and call fast", { begun: 2, ended: 1 });
+    const { graph, abort, probe } = createThread();
+    await abort("call deaf and call fast");
     probe.release();
     const command = new Command({ update: user("hello") });
-    const lines = pairedScript(await graph.invoke(command as unknown as null, config));
-    expect(lines).toContain("tool: fast done -");
-    expect(lines.at(-1)).toBe("human: hello");
+    const after = pairedScript(await graph.invoke(command as unknown as null, config));
+    expect(after).toContain("tool: fast done -");
+    expect(after.at(-1)).toBe("human: hello");
     expect(probe.runs).toHaveLength(2);
   });
 
   it("while the model speaks leaves the user's message, and the next run answers", async () => {
-    const { graph, config, send, read } = createThread();
+    const { graph, send, read } = createThread();
     const controller = new AbortController();
-    const stream = await graph.stream(user("hello"), {
-      ...config,
-      signal: controller.signal,
-      streamMode: "messages",
-    });
+    const options = { ...config, signal: controller.signal, streamMode: "messages" as const };
     const consume = async () => {
-      for await (const _chunk of stream) controller.abort();
+      for await (const _ of await graph.stream(user("hello"), options)) controller.abort();
     };
     await expect(consume()).rejects.toThrow(/abort/i);
     await send("again");
-    expect(pairedScript(await read()).map((line) => line.split(" ")[0])).toEqual(["human:", "human:", "ai:"]);
+    expect(script(await read())).toEqual(lines("human: hello | human: again | ai: …"));
   });
 
-  it.each(["invoke", "stream", "streamEvents"] as const)(
-    "listens to the signal that is bound to its graph (%s)",
-    async (method) => {
-      const { graph, config, probe } = createThread();
-      const controller = new AbortController();
-      const bound = graph.withConfig({ signal: controller.signal });
-      const run = (async () => {
-        if (method === "invoke") return void (await bound.invoke(user("call heedful"), config));
-        const chunks =
-          method === "stream"
-            ? await bound.stream(user("call heedful"), config)
-            : bound.streamEvents(user("call heedful"), { ...config, version: "v2" });
-        for await (const _chunk of chunks);
-      })();
-      await probe.hasBegun(1);
-      controller.abort();
-      await expect(run).rejects.toThrow(/abort/i);
-    },
-  );
+  it.each<[method: string, run: (graph: AgentGraph, input: ReturnType<typeof user>) => Promise<unknown>]>([
+    ["invoke", (graph, input) => graph.invoke(input, config)],
+    ["stream", (graph, input) => allOf(graph.stream(input, config))],
+    ["streamEvents", (graph, input) => allOf(graph.streamEvents(input, { ...config, version: "v2" }))],
+  ])("listens to the signal that is bound to its graph (%s)", async (_method, run) => {
+    const { graph, probe } = createThread();
+    await abortRun(
+      (signal) => run(graph.withConfig({ signal }), user("call heedful")),
+      () => probe.hasBegun(1),
+    );
+  });
 
   it("warns of no listeners, however many runs have one signal", async () => {
     const { graph } = createThread();
@@ -167,22 +140,14 @@ describe("a run that is aborted", () => {
     const note = ({ name }: Error) => warnings.push(name);
     process.on("warning", note);
     const { signal } = new AbortController();
-    const inThread = (index: number) => ({ configurable: { thread_id: `${index % 3}` }, signal });
-    const consume = async (index: number) => {
-      const options = inThread(index);
-      const chunks =
-        index % 4 === 0
-          ? await graph.stream(user("hello"), options)
-          : graph.streamEvents(user("hello"), { ...options, version: "v2" });
-      for await (const _chunk of chunks);
-    };
-    await Promise.all(
-      Array.from({ length: 24 }, (_, index) =>
-        index % 2 === 0
-          ? consume(index)
-          : graph.withConfig({ signal }).invoke(user("hello"), inThread(index)),
-      ),
-    );
+    const hello = user("hello");
+    const ways = [
+      (thread: object) => allOf(graph.stream(hello, { ...thread, signal })),
+      (thread: object) => graph.withConfig({ signal }).invoke(hello, thread),
+      (thread: object) => allOf(graph.streamEvents(hello, { ...thread, signal, version: "v2" })),
+    ];
+    const runs = Array.from({ length: 24 }, (_, index) => ways[index % 3]?.(inThread(`${index % 4}`)));
+    await Promise.all(runs);
     await turns();
     process.off("warning", note);
     expect(warnings).toEqual([]);
@@ -190,7 +155,7 @@ describe("a run that is aborted", () => {
   });
 
   it("leaves no timer behind if it could not begin", async () => {
-    const { graph, config } = createThread();
+    const { graph } = createThread();
     vi.useFakeTimers();
     try {
       const controller = new AbortController();
@@ -203,5 +168,47 @@ describe("a run that is aborted", () => {
     } finally {
       vi.useRealTimers();
     }
+  });
+});
+
+describe("a run that is told to drain", () => {
+  function setUp() {
+    const control = new RunControl();
+    const { look, looked } = createLook();
+    const draining = makeTool(
+      "look",
+      async (args: { city: string }) => {
+        control.requestDrain("SIGTERM");
+        return look.invoke(args);
+      },
+      z.object({ city: z.string() }),
+    );
+    const model = new FunctionModel(({ messages }) =>
+      messages.at(-1)?.type === "tool"
+        ? "It is clear."
+        : calls(["look", { city: "Rome" }], ["look", { city: "Oslo" }]),
+    );
+    const graph = createAgentGraph({ model, tools: [draining], checkpointer: new MemorySaver() });
+    return { graph, model, control, looked };
+  }
+
+  it("ends after the tools that run, and the next run goes on with their results", async () => {
+    const { graph, model, control, looked } = setUp();
+    await expect(graph.invoke(user("go"), { ...config, control })).rejects.toThrow(GraphDrained);
+    const { values } = await graph.getState(config);
+    const found = "human: go | ai> look look | tool: Rome: clear | tool: Oslo: clear";
+    expect(script(messagesOf(values))).toEqual(lines(found));
+    expect(model.requests).toHaveLength(1);
+    expect(pairedScript(await graph.invoke({ messages: [] }, config))).toEqual(
+      lines(found, "ai: It is clear."),
+    );
+    expect(looked).toEqual(["Rome", "Oslo"]);
+  });
+
+  it("begins nothing if it is told before", async () => {
+    const { graph, model, control } = setUp();
+    control.requestDrain("SIGTERM");
+    await expect(graph.invoke(user("go"), { ...config, control })).rejects.toThrow(GraphDrained);
+    expect(model.requests).toEqual([]);
   });
 });
