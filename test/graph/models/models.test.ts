@@ -1,10 +1,11 @@
 import { ChatAnthropic } from "@langchain/anthropic";
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
-import { AIMessage, HumanMessage } from "@langchain/core/messages";
+import { AIMessage, HumanMessage, RemoveMessage, ToolMessage } from "@langchain/core/messages";
 import { FakeListChatModel } from "@langchain/core/utils/testing";
 import { END, MemorySaver, START, StateGraph, StateSchema } from "@langchain/langgraph";
 import { createReactAgent } from "@langchain/langgraph/prebuilt";
 import { ChatOpenAI } from "@langchain/openai";
+import { createAgent } from "langchain";
 import { initChatModel } from "langchain/chat_models/universal";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { z } from "zod";
@@ -18,6 +19,7 @@ import {
   PairedMessagesValue,
 } from "../../../src/index.js";
 import { OfflineChatModel } from "../../../src/offline/offline-chat-model.js";
+import { abortRun } from "../../support/abort-run.js";
 import { openAIAt } from "../../support/clients.js";
 import { type Answer, FunctionModel } from "../../support/function-model.js";
 import { lines } from "../../support/lines.js";
@@ -26,7 +28,7 @@ import { type ModelServer, startModelServer } from "../../support/model-server.j
 import { openThread } from "../../support/open-thread.js";
 import { createProbe } from "../../support/probe-tools.js";
 import { calls, type ScriptedModel, scripted } from "../../support/scripted-model.js";
-import { inThread, pairedScript, user } from "../../support/thread.js";
+import { inThread, messagesOf, pairedScript, script, user } from "../../support/thread.js";
 
 const config = inThread("1");
 
@@ -161,6 +163,77 @@ it("Every message of the `updates` stream has the id that the state has", async 
   expect(shown).toEqual(messages.slice(1).map(({ id }: { id?: string }) => id));
   expect(shown).toHaveLength(3);
 });
+
+it.each(FIELDS)(
+  "LangChain's createAgent with %s keeps its history in form, whatever updates it",
+  async (_, field) => {
+    const agent = createAgent({
+      model: await createModel("offline:"),
+      tools: [createProbe().fast],
+      stateSchema: new StateSchema({ messages: field as typeof PairedMessagesValue }),
+      checkpointer: new MemorySaver(),
+    });
+    const send = (content: string) => agent.invoke({ messages: [new HumanMessage(content)] }, config);
+    const read = async () => messagesOf((await agent.graph.getState(config)).values);
+    const update = (message: RemoveMessage | ToolMessage) =>
+      agent.graph.updateState(config, { messages: [message] });
+    const [human, answer] = [expect.stringMatching(/^human/), expect.stringMatching(/^ai: ./)];
+
+    await send('call fast {"label": "1"} and call fast {"label": "2"}');
+    const results = ["tool: fast done 1", "tool: fast done 2"];
+    expect(pairedScript({ messages: await read() })).toEqual([human, "ai> fast fast", ...results, answer]);
+    await update(new RemoveMessage({ id: "no-such-id" }));
+
+    const [, calling, first] = await read();
+    await update(new RemoveMessage({ id: first?.id ?? "" }));
+    expect(script(await read())).toEqual([human, "ai> fast fast", "tool: fast done 2", answer]);
+    await update(new ToolMessage({ content: "late", tool_call_id: (first as ToolMessage).tool_call_id }));
+    await send("hello");
+    const lines = [human, "ai> fast fast", "tool: late", "tool: fast done 2", answer, "human: hello", answer];
+    expect(pairedScript({ messages: await read() })).toEqual(lines);
+
+    await update(new RemoveMessage({ id: calling?.id ?? "" }));
+    expect(pairedScript({ messages: await read() })).toEqual([human, answer, "human: hello", answer]);
+    await send("hello again");
+    expect(pairedScript({ messages: await read() })).toHaveLength(6);
+  },
+);
+
+// Threads of a LangChain agent that this library's agent takes over in the middle of a batch.
+
+/** A thread of `createAgent` whose run was cancelled when one of two tools had returned. */
+async function cancelledThread() {
+  const checkpointer = new MemorySaver();
+  const probe = createProbe();
+  const tools = [probe.fast, probe.heedful];
+  const asking = new FunctionModel(() => calls(["fast", { label: "1" }, "a"], ["heedful", {}, "b"]));
+  const agent = createAgent({ model: asking, tools, checkpointer });
+  await abortRun(
+    (signal) => agent.invoke(user("go"), { ...config, signal }),
+    async () => {
+      await probe.hasBegun(2);
+      await expect.poll(async () => (await agent.graph.getState(config)).next.length).toBe(1);
+    },
+  );
+  const model = new FunctionModel(() => "taken over");
+  const graph = createAgentGraph({ model, tools, checkpointer });
+  return { graph, probe, model };
+}
+
+it.each([
+  ["the next message", user("next"), "human: next | ai: taken over"],
+  ["null", null, "ai: taken over"],
+])(
+  "A thread of createAgent that was cancelled in the middle of a batch goes on with %s, and has the finished result",
+  async (_title, input, end) => {
+    const { graph, probe, model } = await cancelledThread();
+    expect(pairedScript(await graph.invoke(input, config))).toEqual(
+      lines("human: go | ai> fast heedful | tool: fast done 1 | tool! Tool call heedful…", end),
+    );
+    expect(model.refused).toEqual([]);
+    expect(probe.runs).toHaveLength(2);
+  },
+);
 
 // A model that refuses its own dialect by a rule of some provider gets the strict dialect, once.
 
