@@ -11,44 +11,43 @@ import {
   InvalidSettingError,
   ModelError,
 } from "../../../src/index.js";
-import { type Answer, FunctionModel } from "../../support/function-model.js";
+import { FunctionModel } from "../../support/function-model.js";
+import { lines } from "../../support/lines.js";
 import { makeTool } from "../../support/make-tool.js";
 import { openThread } from "../../support/open-thread.js";
 import { createProbe } from "../../support/probe-tools.js";
 import { calls, type ScriptedModel, scripted } from "../../support/scripted-model.js";
-import { pairedScript, user } from "../../support/thread.js";
+import { inThread, pairedScript, user } from "../../support/thread.js";
 import { WindowModel } from "../../support/window-model.js";
 
-const config = { configurable: { thread_id: "1" } };
-const down = () => Object.assign(new Error("down"), { status: 503 });
+const config = inThread("1");
+const failure = (text: string, fields: object) => Object.assign(new Error(text), fields);
+const down = () => failure("down", { status: 503 });
 
 function agent(models: readonly ScriptedModel[], options: Partial<AgentGraphOptions> = {}) {
   const [model = scripted(), ...fallbackModels] = models;
-  return createAgentGraph({
-    model,
-    fallbackModels,
-    tools: [createProbe().fast],
-    checkpointer: new MemorySaver(),
-    ...options,
-  });
+  const tools = [createProbe().fast];
+  return createAgentGraph({ model, fallbackModels, tools, checkpointer: new MemorySaver(), ...options });
 }
 
 describe("another model is asked", () => {
-  it.each<[title: string, error: () => Error]>([
-    ["a status of 500 and more", down],
-    ["a status of 429", () => Object.assign(new Error("slow down"), { status: 429 })],
-    ["a status of 401", () => Object.assign(new Error("no key"), { status: 401 })],
-    ["an error without a status", () => new Error("blocked: SAFETY")],
-    [
-      "a connection that `fetch` cannot make",
-      () =>
-        new TypeError("fetch failed", {
-          cause: Object.assign(new Error("refused"), { code: "ECONNREFUSED" }),
-        }),
-    ],
-  ])("after %s", async (_title, error) => {
-    const graph = agent([scripted(error()), scripted("here")]);
-    expect(pairedScript(await graph.invoke(user("go"), config))).toEqual(["human: go", "ai: here"]);
+  const refused = failure("refused", { code: "ECONNREFUSED" });
+
+  it.each<[title: string, error: Error]>([
+    ["a status of 500 and more", down()],
+    ["a status of 429", failure("slow down", { status: 429 })],
+    ["a status of 401", failure("no key", { status: 401 })],
+    ["an error without a status", new Error("blocked: SAFETY")],
+    ["a connection that `fetch` cannot make", new TypeError("fetch failed", { cause: refused })],
+  ])("after %s, and a chat middleware sees its response", async (_title, error) => {
+    const seen: (string | undefined)[] = [];
+    const watch = chatMiddleware(async (context, next) => {
+      await next();
+      seen.push(context.result?.text);
+    });
+    const graph = agent([scripted(error), scripted("here")], { middleware: [watch] });
+    expect(pairedScript(await graph.invoke(user("go"), config))).toEqual(lines("human: go | ai: here"));
+    expect(seen).toEqual(["here"]);
   });
 
   it("if the input does not fit into the window of the first one, however it is shortened", async () => {
@@ -61,13 +60,24 @@ describe("another model is asked", () => {
 });
 
 describe("no other model is asked", () => {
-  it.each<[title: string, error: () => Error]>([
-    ["a fault of the program", () => new TypeError("Cannot read properties of undefined (reading 'x')")],
-    ["an error within the client's code", () => new Error("broken", { cause: new RangeError("stack") })],
-    ["an abort", () => Object.assign(new Error("stopped"), { name: "AbortError" })],
-  ])("after %s", async (_title, error) => {
-    const graph = agent([scripted(error()), scripted()]);
-    await expect(graph.invoke(user("go"), config)).rejects.toThrow();
+  const untooled = () => Object.defineProperty(scripted(), "bindTools", { value: undefined });
+
+  it.each<[title: string, first: () => ScriptedModel, says: string]>([
+    [
+      "after a fault of the program",
+      () => scripted(new TypeError("Cannot read 'x' of undefined")),
+      "Cannot read",
+    ],
+    [
+      "after an error within the client's code",
+      () => scripted(new Error("broken", { cause: new RangeError("stack") })),
+      "broken",
+    ],
+    ["after an abort", () => scripted(failure("stopped", { name: "AbortError" })), "stopped"],
+    ["if the model cannot be given tools", untooled, "`bindTools`"],
+  ])("%s", async (_title, first, says) => {
+    const graph = agent([first(), scripted()]);
+    await expect(graph.invoke(user("go"), config)).rejects.toThrow(says);
   });
 
   it("after the run was aborted", async () => {
@@ -88,12 +98,6 @@ describe("no other model is asked", () => {
     const graph = agent([scripted("one"), scripted()], { middleware: [refuse] });
     await expect(graph.invoke(user("go"), config)).rejects.toThrow("I do not like it.");
   });
-
-  it("if tools are off the table: the model cannot call any", async () => {
-    const model = scripted();
-    Object.defineProperty(model, "bindTools", { value: undefined });
-    await expect(agent([model, scripted()]).invoke(user("go"), config)).rejects.toThrow("`bindTools`");
-  });
 });
 
 describe("the switch", () => {
@@ -106,14 +110,9 @@ describe("the switch", () => {
     const build = () => agent([first, second], { tools: [ask], checkpointer });
     await build().invoke(user("go"), config);
     await build().invoke(new Command({ resume: "yes" }), config);
-    expect(pairedScript(await build().invoke(user("and?"), config))).toEqual([
-      "human: go",
-      "ai> ask",
-      "tool: answered yes",
-      "ai: done",
-      "human: and?",
-      "ai: back again",
-    ]);
+    expect(pairedScript(await build().invoke(user("and?"), config))).toEqual(
+      lines("human: go | ai> ask | tool: answered yes | ai: done", "human: and? | ai: back again"),
+    );
   });
 
   it("does not concern a run of the turn that names another model, and is not part of the state", async () => {
@@ -132,11 +131,9 @@ describe("the switch", () => {
 
   it("begins again with the first model if all have failed", async () => {
     const graph = agent([scripted(down(), "one"), scripted(down())]);
-    await expect(graph.invoke(user("go"), config)).rejects.toMatchObject({
-      code: "MODEL_FAILED",
-      status: 503,
-    });
-    expect(pairedScript(await graph.invoke(null, config))).toEqual(["human: go", "ai: one"]);
+    const failed = { code: "MODEL_FAILED", status: 503 };
+    await expect(graph.invoke(user("go"), config)).rejects.toMatchObject(failed);
+    expect(pairedScript(await graph.invoke(null, config))).toEqual(lines("human: go | ai: one"));
   });
 });
 
@@ -162,8 +159,8 @@ describe("what clients see", () => {
     const usage = (total: number) => ({ input_tokens: total - 1, output_tokens: 1, total_tokens: total });
     const paid = (content: string, total: number) =>
       Object.assign(new AIMessage(content), { usage_metadata: usage(total) });
-    const [empty, whole] = [paid("", 10), paid("here", 5)];
-    const failing = new FunctionModel(() => empty);
+    const [blank, whole] = [paid("", 10), paid("here", 5)];
+    const failing = new FunctionModel(() => blank);
     const graph = agent([], {
       model: "offline:first",
       fallbackModels: [new FunctionModel(() => down()), "offline:third"],
@@ -171,78 +168,56 @@ describe("what clients see", () => {
       maxStreamFallbackAttempts: 1,
     });
     const { events } = await openThread(graph).send("go");
+    const empty = { type: "answer-broken", reason: "empty" };
+    const switched = (from: string, to: string, why: string) => ({
+      type: "model-switched",
+      from,
+      to,
+      reason: expect.stringContaining(why),
+    });
+    const total = expect.objectContaining({ input_tokens: 22, output_tokens: 3, total_tokens: 25 });
     expect(events).toEqual([
-      { type: "answer-broken", reason: "empty" },
-      { type: "answer-broken", reason: "empty" },
-      {
-        type: "model-switched",
-        from: "offline:first",
-        to: "played",
-        reason: expect.stringContaining("empty"),
-      },
-      { type: "model-switched", from: "played", to: "offline:third", reason: expect.stringContaining("503") },
-      {
-        type: "run-end",
-        calls: 0,
-        results: 0,
-        usedFallback: true,
-        usage: expect.objectContaining({ input_tokens: 22, output_tokens: 3, total_tokens: 25 }),
-      },
+      empty,
+      empty,
+      switched("offline:first", "played", "empty"),
+      switched("played", "offline:third", "503"),
+      { type: "run-end", calls: 0, results: 0, usedFallback: true, usage: total },
     ]);
   });
 });
 
-describe("beside the switch", () => {
-  it("a chat middleware around the call sees the response of the model that gave it", async () => {
-    const seen: (string | undefined)[] = [];
-    const watch = chatMiddleware(async (context, next) => {
-      await next();
-      seen.push(context.result?.text);
+it.each([undefined, new FunctionModel(() => "own summary")])(
+  "summaries are written by the model that the turn has come to, or by the summary model",
+  async (summaryModel) => {
+    const second = new FunctionModel(({ messages, text }) => {
+      if (text.includes("fast done") && messages.length === 2) return "the second's summary";
+      return messages.filter(({ type }) => type === "tool").length < 3 && !text.startsWith("done")
+        ? calls(["fast", { label: "long ".repeat(3_000) }])
+        : "the end";
     });
-    const graph = agent([scripted(down()), scripted("here")], { middleware: [watch] });
-    await graph.invoke(user("go"), config);
-    expect(seen).toEqual(["here"]);
-  });
+    const graph = agent([], {
+      model: new FunctionModel(down),
+      fallbackModels: [second],
+      summaryModel,
+      maxIterations: 3,
+      maxTokensBeforeSummary: 9_000,
+      messagesToKeep: 1,
+    });
+    const { events, error } = await openThread(graph).send("go");
+    expect(error).toBeUndefined();
+    expect(events.map(({ type }) => type)).toContain("summary-made");
+    expect(events.filter(({ type }) => type === "model-switched")).toHaveLength(1);
+    if (summaryModel !== undefined) expect(summaryModel.requests.length).toBeGreaterThan(0);
+  },
+);
 
-  const LONG = "long ".repeat(3_000);
-  const turnsOf = (answer: Answer) => new FunctionModel(answer);
-
-  it("summaries are written by the model that the turn has come to, or by the summary model", async () => {
-    const isSummary = (text: string) => text.includes("fast done");
-    for (const summaryModel of [undefined, turnsOf(() => "own summary")]) {
-      const second = turnsOf(({ messages, text }) => {
-        if (isSummary(text) && messages.length === 2) return "the second's summary";
-        return messages.filter(({ type }) => type === "tool").length < 3 && !text.startsWith("done")
-          ? calls(["fast", { label: LONG }])
-          : "the end";
-      });
-      const graph = agent([], {
-        model: turnsOf(() => down()),
-        fallbackModels: [second],
-        summaryModel,
-        maxIterations: 3,
-        maxTokensBeforeSummary: 9_000,
-        messagesToKeep: 1,
-      });
-      const { events, error } = await openThread(graph).send("go");
-      expect(error).toBeUndefined();
-      expect(events.map(({ type }) => type)).toContain("summary-made");
-      expect(events.filter(({ type }) => type === "model-switched")).toHaveLength(1);
-      if (summaryModel !== undefined) expect(summaryModel.requests.length).toBeGreaterThan(0);
-    }
-  });
-});
-
-describe("when the graph is built", () => {
-  it("a name that cannot be resolved, a missing key and a value that is no model are refused", () => {
-    const build = (...fallbackModels: unknown[]) =>
-      createAgentGraph({ model: "offline:", fallbackModels: fallbackModels as never });
-    expect(() => build("gpt-5")).toThrow(InvalidModelError);
-    expect(() => build("xai:grok-4")).toThrow("set `XAI_API_KEY`");
-    expect(() => build(scripted(), 5)).toThrow(InvalidSettingError);
-    expect(() => build(scripted(), 5)).toThrow("Expected `fallbackModels[1]` to be a chat model");
-    expect(() => createAgentGraph({ model: "offline:", fallbackModels: "offline:" as never })).toThrow(
-      "Expected `fallbackModels` to be a list of models",
-    );
-  });
+it.each([
+  [["gpt-5"], InvalidModelError, "gpt-5"],
+  [["xai:grok-4"], InvalidModelError, "set `XAI_API_KEY`"],
+  [[new FunctionModel(down), 5], InvalidSettingError, "Expected `fallbackModels[1]` to be a chat model"],
+  ["offline:", InvalidSettingError, "Expected `fallbackModels` to be a list of models"],
+])("%j are refused as fallback models when the graph is built", (fallbackModels, type, says) => {
+  const build = () => createAgentGraph({ model: "offline:", fallbackModels: fallbackModels as never });
+  expect(build).toThrow(type);
+  expect(build).toThrow(says);
 });

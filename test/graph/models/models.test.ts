@@ -1,10 +1,11 @@
 import { ChatAnthropic } from "@langchain/anthropic";
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
-import { AIMessage, type BaseMessage, HumanMessage } from "@langchain/core/messages";
+import { AIMessage, HumanMessage, RemoveMessage, ToolMessage } from "@langchain/core/messages";
 import { FakeListChatModel } from "@langchain/core/utils/testing";
 import { END, MemorySaver, START, StateGraph, StateSchema } from "@langchain/langgraph";
 import { createReactAgent } from "@langchain/langgraph/prebuilt";
 import { ChatOpenAI } from "@langchain/openai";
+import { createAgent } from "langchain";
 import { initChatModel } from "langchain/chat_models/universal";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { z } from "zod";
@@ -18,48 +19,42 @@ import {
   PairedMessagesValue,
 } from "../../../src/index.js";
 import { OfflineChatModel } from "../../../src/offline/offline-chat-model.js";
+import { abortRun } from "../../support/abort-run.js";
+import { openAIAt } from "../../support/clients.js";
 import { type Answer, FunctionModel } from "../../support/function-model.js";
+import { lines } from "../../support/lines.js";
 import { makeTool } from "../../support/make-tool.js";
 import { type ModelServer, startModelServer } from "../../support/model-server.js";
 import { openThread } from "../../support/open-thread.js";
 import { createProbe } from "../../support/probe-tools.js";
 import { calls, type ScriptedModel, scripted } from "../../support/scripted-model.js";
-import { pairedScript, user } from "../../support/thread.js";
+import { inThread, messagesOf, pairedScript, script, user } from "../../support/thread.js";
 
-const config = { configurable: { thread_id: "1" } };
+const config = inThread("1");
 
-function createThread({ model }: { model: ScriptedModel }) {
-  const graph = createAgentGraph({ model, tools: [createProbe().fast], checkpointer: new MemorySaver() });
-  const read = async () => (await graph.getState(config)).values;
-  const send = (...messages: BaseMessage[]) => graph.invoke({ messages }, config);
-  return { graph, read, send };
-}
+/** A graph with one tool, and a checkpointer. */
+const graphOf = (model: FunctionModel | ScriptedModel | FakeListChatModel) =>
+  createAgentGraph({ model, tools: [createProbe().fast], checkpointer: new MemorySaver() });
 
 describe("a model that", () => {
   it("fails reaches the caller with its own error, and the results of its turn stay", async () => {
-    const model = scripted(calls(["fast", { label: "1" }]), new Error("503 overloaded"), "better");
-    const { send } = createThread({ model });
-    await expect(send(new HumanMessage("x"))).rejects.toThrow("503 overloaded");
-    expect(pairedScript(await send(new HumanMessage("y")))).toEqual([
-      "human: x",
-      "ai> fast",
-      "tool: fast done 1",
-      "human: y",
-      "ai: better",
-    ]);
+    const graph = graphOf(scripted(calls(["fast", { label: "1" }]), new Error("503 overloaded"), "better"));
+    await expect(graph.invoke(user("x"), config)).rejects.toThrow("503 overloaded");
+    expect(pairedScript(await graph.invoke(user("y"), config))).toEqual(
+      lines("human: x | ai> fast | tool: fast done 1", "human: y | ai: better"),
+    );
   });
 
   it("has nothing to respond to is not called", async () => {
-    const { graph } = createThread({ model: scripted() });
+    const graph = graphOf(scripted());
     expect(await graph.invoke({ messages: [] }, config)).toEqual({ messages: [] });
     const said = { messages: [new HumanMessage("x"), new AIMessage("y")] };
-    expect(pairedScript(await graph.invoke(said, config))).toEqual(["human: x", "ai: y"]);
+    expect(pairedScript(await graph.invoke(said, config))).toEqual(lines("human: x | ai: y"));
   });
 });
 
 it("A `createModel` that makes something else is named in the error", async () => {
-  const createModel = async () => 5 as never;
-  const graph = createAgentGraph({ model: "offline:", createModel });
+  const graph = createAgentGraph({ model: "offline:", createModel: async () => 5 as never });
   await expect(graph.invoke({ messages: "hello" })).rejects.toThrow(
     "Expected `createModel` to be a function that resolves to a chat model, got `5`.",
   );
@@ -78,40 +73,31 @@ afterEach(() => {
 const NEEDS_KEY =
   "The model `openai:gpt-5` needs a key: set `OPENAI_API_KEY` in the environment. It also needs its package: npm install @langchain/openai";
 
-describe("A graph is not built without the key of", () => {
-  it.each([
-    ["its model", { model: "openai:gpt-5" }],
-    ["its summary model", { model: "offline:", summaryModel: "openai:gpt-5" }],
-    ["its model that is shared", { model: "openai:gpt-5", createModel: cachedCreateModel() }],
-    ["its model that our function makes", { model: "openai:gpt-5", createModel }],
-  ])("%s", (_title, options) => {
-    expect(() => createAgentGraph(options)).toThrow(InvalidModelError);
-    expect(() => createAgentGraph(options)).toThrow(NEEDS_KEY);
-  });
+const own = (name: string) => createModel(name, { environment: { OPENAI_API_KEY: "sk-own" } });
+const keyless = ["ollama:llama", "google-vertexai:gemini"];
+
+it.each([
+  ["its model", { model: "openai:gpt-5" }],
+  ["its summary model", { model: "offline:", summaryModel: "openai:gpt-5" }],
+  ["its model that is shared", { model: "openai:gpt-5", createModel: cachedCreateModel() }],
+  ["its model that our function makes", { model: "openai:gpt-5", createModel }],
+])("A graph is not built without the key of %s", (_title, options) => {
+  expect(() => createAgentGraph(options)).toThrow(InvalidModelError);
+  expect(() => createAgentGraph(options)).toThrow(NEEDS_KEY);
+  vi.stubEnv("OPENAI_API_KEY", "sk-of-the-test");
+  createAgentGraph(options);
 });
 
-describe("A graph is built", () => {
-  const own = (name: string) => createModel(name, { environment: { OPENAI_API_KEY: "sk-own" } });
-
-  it.each([
-    [
-      "with a function of the caller's own, which may have the key",
-      { model: "openai:gpt-5", createModel: own },
-    ],
-    ["with such a function that is shared", { model: "openai:gpt-5", createModel: cachedCreateModel(own) }],
-    ["if only a run may choose the model", { model: "offline:", models: ["openai:gpt-5"] }],
-    [
-      "if the client finds its credentials",
-      { model: "bedrock:nova", models: ["ollama:llama", "google-vertexai:gemini"] },
-    ],
-  ])("%s", (_title, options) => {
-    createAgentGraph(options);
-  });
-
-  it("with the key", () => {
-    vi.stubEnv("OPENAI_API_KEY", "sk-of-the-test");
-    createAgentGraph({ model: "openai:gpt-5" });
-  });
+it.each([
+  [
+    "with a function of the caller's own, which may have the key",
+    { model: "openai:gpt-5", createModel: own },
+  ],
+  ["with such a function that is shared", { model: "openai:gpt-5", createModel: cachedCreateModel(own) }],
+  ["if only a run may choose the model", { model: "offline:", models: ["openai:gpt-5"] }],
+  ["if the client finds its credentials", { model: "bedrock:nova", models: keyless }],
+])("A graph is built %s", (_title, options) => {
+  createAgentGraph(options);
 });
 
 // Fake models and nodes give one message object again and again. LangGraph's own tests count on what becomes of it.
@@ -122,27 +108,24 @@ const FIELDS = [
 ] as const;
 
 describe("FakeListChatModel", () => {
-  it("answers each turn of an agent graph", async () => {
-    const model = new FakeListChatModel({ responses: ["one", "two"] });
-    const graph = createAgentGraph({ model, checkpointer: new MemorySaver() });
-    await graph.invoke(user("first"), config);
-    const lines = pairedScript(await graph.invoke(user("second"), config));
-    expect(lines).toEqual(["human: first", "ai: one", "human: second", "ai: two"]);
-  });
+  const fake = () => new FakeListChatModel({ responses: ["one", "two"] });
+  /** The types of LangGraph's agent know no schema of this kind. */
+  const reactAgent = (field: unknown) => {
+    const stateSchema = new StateSchema({ messages: field as typeof PairedMessagesValue }) as never;
+    return createReactAgent({ llm: fake(), tools: [], stateSchema, checkpointer: new MemorySaver() });
+  };
 
-  it.each(FIELDS)("answers each turn of LangGraph's agent with %s", async (_name, field) => {
-    const agent = createReactAgent({
-      llm: new FakeListChatModel({ responses: ["one", "two"] }),
-      tools: [],
-      stateSchema: new StateSchema({ messages: field as typeof PairedMessagesValue }) as never,
-      checkpointer: new MemorySaver(),
-    });
-    // The types of LangGraph's agent know no schema of this kind.
+  it.each([
+    ["an agent graph", () => graphOf(fake())],
+    ...FIELDS.map(([name, field]) => [`LangGraph's agent with ${name}`, () => reactAgent(field)] as const),
+  ] as const)("answers each turn of %s", async (_title, make) => {
+    const agent = make() as ReturnType<typeof reactAgent>;
     const send = (content: string) =>
       agent.invoke({ messages: [new HumanMessage(content)] } as never, config);
     await send("first");
-    const lines = pairedScript(await send("second"));
-    expect(lines).toEqual(["human: first", "ai: one", "human: second", "ai: two"]);
+    expect(pairedScript(await send("second"))).toEqual(
+      lines("human: first | ai: one", "human: second | ai: two"),
+    );
   });
 });
 
@@ -157,14 +140,13 @@ describe("One message object", () => {
       .addEdge("two", END)
       .compile({ checkpointer: new MemorySaver() });
     const result = await graph.invoke(user("hi"), config);
-    expect(pairedScript(result)).toEqual(["human: hi", "ai: the same"]);
+    expect(pairedScript(result)).toEqual(lines("human: hi | ai: the same"));
     expect(result.messages[1]?.id).toBe(same.id);
   });
 
   it("with a call from each request of a model is a new message of an agent graph, so its turn ends", async () => {
     const same = new AIMessage({ content: "", tool_calls: [{ id: "c", name: "fast", args: {} }] });
-    const model = new FunctionModel(({ index }) => (index < 3 ? same : "done"));
-    const graph = createAgentGraph({ model, tools: [createProbe().fast], checkpointer: new MemorySaver() });
+    const graph = graphOf(new FunctionModel(({ index }) => (index < 3 ? same : "done")));
     const lines = pairedScript(await graph.invoke(user("hi"), config));
     expect(lines.filter((line) => line === "ai> fast")).toHaveLength(3);
     expect(lines.at(-1)).toBe("ai: done");
@@ -172,8 +154,7 @@ describe("One message object", () => {
 });
 
 it("Every message of the `updates` stream has the id that the state has", async () => {
-  const model = new FunctionModel(({ index }) => (index === 0 ? calls(["fast"]) : "done"));
-  const graph = createAgentGraph({ model, tools: [createProbe().fast], checkpointer: new MemorySaver() });
+  const graph = graphOf(new FunctionModel(({ index }) => (index === 0 ? calls(["fast"]) : "done")));
   const shown: unknown[] = [];
   for await (const update of await graph.stream(user("go"), { ...config, streamMode: "updates" }))
     for (const { messages = [] } of [update.model ?? {}, update.tools ?? {}])
@@ -182,6 +163,77 @@ it("Every message of the `updates` stream has the id that the state has", async 
   expect(shown).toEqual(messages.slice(1).map(({ id }: { id?: string }) => id));
   expect(shown).toHaveLength(3);
 });
+
+it.each(FIELDS)(
+  "LangChain's createAgent with %s keeps its history in form, whatever updates it",
+  async (_, field) => {
+    const agent = createAgent({
+      model: await createModel("offline:"),
+      tools: [createProbe().fast],
+      stateSchema: new StateSchema({ messages: field as typeof PairedMessagesValue }),
+      checkpointer: new MemorySaver(),
+    });
+    const send = (content: string) => agent.invoke({ messages: [new HumanMessage(content)] }, config);
+    const read = async () => messagesOf((await agent.graph.getState(config)).values);
+    const update = (message: RemoveMessage | ToolMessage) =>
+      agent.graph.updateState(config, { messages: [message] });
+    const [human, answer] = [expect.stringMatching(/^human/), expect.stringMatching(/^ai: ./)];
+
+    await send('call fast {"label": "1"} and call fast {"label": "2"}');
+    const results = ["tool: fast done 1", "tool: fast done 2"];
+    expect(pairedScript({ messages: await read() })).toEqual([human, "ai> fast fast", ...results, answer]);
+    await update(new RemoveMessage({ id: "no-such-id" }));
+
+    const [, calling, first] = await read();
+    await update(new RemoveMessage({ id: first?.id ?? "" }));
+    expect(script(await read())).toEqual([human, "ai> fast fast", "tool: fast done 2", answer]);
+    await update(new ToolMessage({ content: "late", tool_call_id: (first as ToolMessage).tool_call_id }));
+    await send("hello");
+    const lines = [human, "ai> fast fast", "tool: late", "tool: fast done 2", answer, "human: hello", answer];
+    expect(pairedScript({ messages: await read() })).toEqual(lines);
+
+    await update(new RemoveMessage({ id: calling?.id ?? "" }));
+    expect(pairedScript({ messages: await read() })).toEqual([human, answer, "human: hello", answer]);
+    await send("hello again");
+    expect(pairedScript({ messages: await read() })).toHaveLength(6);
+  },
+);
+
+// Threads of a LangChain agent that this library's agent takes over in the middle of a batch.
+
+/** A thread of `createAgent` whose run was cancelled when one of two tools had returned. */
+async function cancelledThread() {
+  const checkpointer = new MemorySaver();
+  const probe = createProbe();
+  const tools = [probe.fast, probe.heedful];
+  const asking = new FunctionModel(() => calls(["fast", { label: "1" }, "a"], ["heedful", {}, "b"]));
+  const agent = createAgent({ model: asking, tools, checkpointer });
+  await abortRun(
+    (signal) => agent.invoke(user("go"), { ...config, signal }),
+    async () => {
+      await probe.hasBegun(2);
+      await expect.poll(async () => (await agent.graph.getState(config)).next.length).toBe(1);
+    },
+  );
+  const model = new FunctionModel(() => "taken over");
+  const graph = createAgentGraph({ model, tools, checkpointer });
+  return { graph, probe, model };
+}
+
+it.each([
+  ["the next message", user("next"), "human: next | ai: taken over"],
+  ["null", null, "ai: taken over"],
+])(
+  "A thread of createAgent that was cancelled in the middle of a batch goes on with %s, and has the finished result",
+  async (_title, input, end) => {
+    const { graph, probe, model } = await cancelledThread();
+    expect(pairedScript(await graph.invoke(input, config))).toEqual(
+      lines("human: go | ai> fast heedful | tool: fast done 1 | tool! Tool call heedful…", end),
+    );
+    expect(model.refused).toEqual([]);
+    expect(probe.runs).toHaveLength(2);
+  },
+);
 
 // A model that refuses its own dialect by a rule of some provider gets the strict dialect, once.
 
@@ -203,69 +255,48 @@ const alternating: Answer = ({ messages }) =>
     ? refusal(400, ALTERNATE)
     : "done";
 
-const history = [
-  new HumanMessage("one"),
-  new AIMessage("two"),
-  new AIMessage("three"),
-  new HumanMessage("four"),
-];
+const history = ["one", "two", "three", "four"].map((text, index) =>
+  index % 3 === 0 ? new HumanMessage(text) : new AIMessage(text),
+);
 
 async function open(answer: Answer) {
   const model = new OpenAILike(answer);
-  const graph = createAgentGraph({ model, checkpointer: new MemorySaver() });
-  await graph.updateState({ configurable: { thread_id: "1" } }, { messages: history });
+  const graph = graphOf(model);
+  await graph.updateState(config, { messages: history });
   return { model, thread: openThread(graph) };
 }
 
 describe("A history that the check found sound, and the provider refused", () => {
-  it("is sent again in the strict dialect, with an event", async () => {
+  it("is sent again in the strict dialect, with an event, and at once in later turns", async () => {
     const { model, thread } = await open(alternating);
     const { error, events } = await thread.send("five");
     expect(error).toBeUndefined();
     expect(model.requests).toHaveLength(2);
-    expect(events).toContainEqual({
-      type: "dialect-changed",
-      from: "openai",
-      to: "strict",
-      reason: expect.stringContaining("must alternate"),
-    });
-  });
-
-  it("is sent in the strict dialect at once in later turns", async () => {
-    const { model, thread } = await open(alternating);
-    await thread.send("five");
-    const { events } = await thread.send("six");
+    const reason = expect.stringContaining("must alternate");
+    expect(events).toContainEqual({ type: "dialect-changed", from: "openai", to: "strict", reason });
+    const later = await thread.send("six");
     expect(model.requests).toHaveLength(3);
-    expect(events.filter(({ type }) => type === "dialect-changed")).toEqual([]);
-  });
-
-  it("is sent once more only, if the provider refuses that too", async () => {
-    const { model, thread } = await open(() => refusal(400, ALTERNATE));
-    const { error } = await thread.send("five");
-    expect(error).toMatchObject({ code: "MODEL_FAILED", status: 400 });
-    expect(model.requests).toHaveLength(2);
+    expect(later.events.filter(({ type }) => type === "dialect-changed")).toEqual([]);
   });
 
   it.each([
-    ["a text that is no rule", refusal(400, "400 Unknown model.")],
-    ["another status", refusal(403, ALTERNATE)],
-  ])("is not sent again for %s", async (_title, error) => {
-    const { model, thread } = await open(() => error);
-    expect((await thread.send("five")).error).toMatchObject({ code: "MODEL_FAILED" });
-    expect(model.requests).toHaveLength(1);
+    ["once more only, if the provider refuses that too", refusal(400, ALTERNATE), 2],
+    ["once only for a text that is no rule", refusal(400, "400 Unknown model."), 1],
+    ["once only for another status", refusal(403, ALTERNATE), 1],
+  ])("is sent %s", async (_title, refused, times) => {
+    const { model, thread } = await open(() => refused);
+    const { status } = refused;
+    expect((await thread.send("five")).error).toMatchObject({ code: "MODEL_FAILED", status });
+    expect(model.requests).toHaveLength(times);
   });
 });
 
 // Models are passed without bound options: tools, fallbacks and response formats are set on the graph.
 
-const openAI = new ChatOpenAI({ model: "gpt-5", apiKey: "sk-secret-of-the-test" });
-const anthropic = new ChatAnthropic({ model: "claude-sonnet-4-5", apiKey: "sk-secret-of-the-test" });
-
-const configurable = await initChatModel("gpt-5", {
-  modelProvider: "openai",
-  apiKey: "sk-secret-of-the-test",
-});
-
+const apiKey = "sk-secret-of-the-test";
+const openAI = new ChatOpenAI({ model: "gpt-5", apiKey });
+const anthropic = new ChatAnthropic({ model: "claude-sonnet-4-5", apiKey });
+const configurable = await initChatModel("gpt-5", { modelProvider: "openai", apiKey });
 const offline = new OfflineChatModel();
 
 const tools = [
@@ -313,11 +344,7 @@ describe.each(["model", "summaryModel", "fallbackModels[0]"] as const)("As `%s`"
 });
 
 describe("A model with a config is asked with the tools of the graph:", () => {
-  const look = makeTool(
-    "look",
-    async ({ city }: { city: string }) => `${city}: clear`,
-    z.object({ city: z.string() }),
-  );
+  const look = makeTool("look", ({ city }) => `${city}: clear`, z.object({ city: z.string() }));
   let server: ModelServer;
   beforeAll(async () => {
     server = await startModelServer(({ messages, tools }) =>
@@ -327,34 +354,25 @@ describe("A model with a config is asked with the tools of the graph:", () => {
     );
   });
   afterAll(() => server.stop());
-  const fields = () => ({
-    model: "gpt-4o",
-    apiKey: "test-key",
-    maxRetries: 0,
-    configuration: { baseURL: server.url },
-  });
 
-  it.each<[title: string, make: () => unknown]>([
-    ["tags", () => new ChatOpenAI(fields()).withConfig({ tags: ["a"] })],
+  it.each<[title: string, change: (model: ChatOpenAI) => unknown, sent?: object]>([
+    ["tags", (model) => model.withConfig({ tags: ["a"] })],
     [
       "a config around a config",
-      () => new ChatOpenAI(fields()).withConfig({ tags: ["a"] }).withConfig({ metadata: { a: 1 } }),
+      (model) => model.withConfig({ tags: ["a"] }).withConfig({ metadata: { a: 1 } }),
     ],
-    ["an option of the request", () => new ChatOpenAI(fields()).withConfig({ stop: ["END"] })],
-    ["retries", () => new ChatOpenAI(fields()).withRetry({ stopAfterAttempt: 1 })],
-  ])("%s", async (_title, make) => {
-    const graph = createAgentGraph({ model: asModel(make()), tools: [look] });
-    expect(pairedScript(await graph.invoke(user("How is Rome?")))).toEqual([
-      "human: How is Rome?",
-      "ai> look",
-      "tool: Rome: clear",
-      "ai: Done.",
-    ]);
-  });
-
-  it("its options reach the provider", async () => {
-    const model = new ChatOpenAI(fields()).withConfig({ stop: ["END"] }).withConfig({ tags: ["a"] });
-    await createAgentGraph({ model: asModel(model), tools: [look] }).invoke(user("How is Rome?"));
-    expect(server.bodies.at(-1)).toMatchObject({ stop: ["END"], tools: [{ function: { name: "look" } }] });
+    [
+      "an option of the request, which reaches the provider",
+      (model) => model.withConfig({ stop: ["END"] }).withConfig({ tags: ["a"] }),
+      { stop: ["END"] },
+    ],
+    ["retries", (model) => model.withRetry({ stopAfterAttempt: 1 })],
+  ])("%s", async (_title, change, sent = {}) => {
+    const model = change(openAIAt(server.url, { model: "gpt-4o" }));
+    const graph = createAgentGraph({ model: asModel(model), tools: [look] });
+    expect(pairedScript(await graph.invoke(user("How is Rome?")))).toEqual(
+      lines("human: How is Rome? | ai> look | tool: Rome: clear | ai: Done."),
+    );
+    expect(server.bodies.at(-1)).toMatchObject({ ...sent, tools: [{ function: { name: "look" } }] });
   });
 });

@@ -1,31 +1,158 @@
-/** Values that a caller can easily get wrong, and what was bound to a graph before its run. */
+/** Agent graphs as runnables, values that a caller can easily get wrong, and what was bound to a graph before its run. */
 
-import { AIMessage } from "@langchain/core/messages";
-import { tool } from "@langchain/core/tools";
-import { Command, InMemoryStore, interrupt, MemorySaver } from "@langchain/langgraph";
+import { AIMessage, type BaseMessage } from "@langchain/core/messages";
+import { InMemoryStore, MemorySaver, START, StateGraph, StateSchema } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { createAgentGraph, readFullHistory, restoreCovered, toModelInput } from "../../../src/index.js";
+import {
+  type AgentGraphOptions,
+  agentMiddleware,
+  createAgentGraph,
+  PairedMessagesValue,
+  readFullHistory,
+  restoreCovered,
+  toModelInput,
+} from "../../../src/index.js";
+import { abortRun } from "../../support/abort-run.js";
 import { allOf } from "../../support/all-of.js";
 import { approvalThread, asInput } from "../../support/approval-graph.js";
+import { lines } from "../../support/lines.js";
 import { makeTool } from "../../support/make-tool.js";
 import { createProbe } from "../../support/probe-tools.js";
 import { calls, scripted } from "../../support/scripted-model.js";
-import { messagesOf, pairedScript, script, user } from "../../support/thread.js";
+import { inThread, messagesOf, pairedScript, script, user } from "../../support/thread.js";
 import { turns } from "../../support/turns.js";
 
-const thread = { configurable: { thread_id: "1" } };
+const config = inThread("1");
+const ANSWER = "human: call fast | ai> fast | tool: fast done - | ai: fast returned: fast done -";
+const input = () => user("call fast");
+const around = [agentMiddleware((_context, next) => next())];
 
-describe("what withConfig binds holds for each run:", () => {
-  const failing = tool(async () => "ran", { name: "bad", description: "bad", schema: z.object({}) });
+function createThread(options: Partial<AgentGraphOptions> = {}) {
+  const probe = createProbe();
+  const tools = [probe.fast, probe.heedful];
+  const graph = createAgentGraph({ model: "offline:", tools, checkpointer: new MemorySaver(), ...options });
+  const read = async () => messagesOf((await graph.getState(config)).values);
+  return { graph, probe, read };
+}
 
-  it("the context, unless the run has its own", async () => {
-    const graph = createAgentGraph({ model: scripted("no", calls(["bad"]), "yes"), tools: [failing] });
+type Runs = { invoke(input: never, config: object): Promise<unknown> };
+
+/** Cancels a run in the middle of a batch, and sends the next message. */
+async function cancelled(graph: Runs, probe: ReturnType<typeof createProbe>) {
+  const send = (text: string, more: object = {}) => graph.invoke(user(text) as never, { ...config, ...more });
+  await abortRun(
+    (signal) => send("call heedful and call fast", { signal }),
+    async () => {
+      await probe.hasBegun(2);
+      await turns();
+    },
+  );
+  return send("hello");
+}
+
+describe("an agent graph is run through", () => {
+  it("withConfig, even twice, and keeps its checks and its limits", async () => {
+    const copy = createThread()
+      .graph.withConfig({ tags: ["a"] })
+      .withConfig({ recursionLimit: 3 });
+    expect(pairedScript(await copy.invoke(user("call fast, then call fast"), config))).toHaveLength(2);
+    const refused = copy.invoke(input(), { ...config, context: { maxIteration: 1 } as never });
+    await expect(refused).rejects.toThrow("`maxIteration`");
+  });
+
+  it("withConfig, whose context holds unless the run has its own", async () => {
+    const model = scripted("no", calls(["fast"]), "yes");
+    const { graph } = createThread({ model, checkpointer: undefined });
     const bound = graph.withConfig({ context: { toolChoice: "none" } });
     expect((await bound.invoke(user("go"))).messages).toHaveLength(2);
     expect((await bound.invoke(user("go"), { context: { toolChoice: "auto" } })).messages).toHaveLength(4);
     const misspelt = graph.withConfig({ context: { maxIteration: 1 } as never });
     await expect(misspelt.invoke(user("go"))).rejects.toThrow("Did you mean `maxIterations`?");
+  });
+
+  it("withConfig, and repairs what a cancelled run left", async () => {
+    const { graph, probe } = createThread();
+    const after = await cancelled(graph.withConfig({ tags: ["a"] }) as Runs, probe);
+    expect(pairedScript(after)).toContain("tool: fast done -");
+  });
+
+  it("pipe", async () => {
+    const last = createThread().graph.pipe(
+      ({ messages }: { messages: BaseMessage[] }) => messages.at(-1)?.text,
+    );
+    expect(await last.invoke(input(), config)).toBe("fast returned: fast done -");
+  });
+
+  it("no thread at all", async () => {
+    const { graph } = createThread({ checkpointer: undefined });
+    for (const given of [input(), input()])
+      expect(pairedScript(await graph.invoke(given))).toEqual(lines(ANSWER));
+  });
+});
+
+describe("an agent graph as a node of another graph", () => {
+  function nest(compiled: { checkpointer?: MemorySaver } = {}) {
+    const { graph: child, probe } = createThread({ checkpointer: undefined });
+    const graph = new StateGraph(new StateSchema({ messages: PairedMessagesValue }))
+      .addNode("child", child)
+      .addEdge(START, "child")
+      .compile(compiled);
+    return { probe, graph };
+  }
+
+  it("streams from within", async () => {
+    const updates = nest().graph.stream(input(), { streamMode: "updates", subgraphs: true });
+    const nodes = (await allOf<[unknown, object]>(updates)).flatMap(([, update]) => Object.keys(update));
+    expect(nodes).toEqual(["model", "tools", "model", "child"]);
+  });
+
+  it("leaves the history of the parent graph paired when it is aborted", async () => {
+    const { graph, probe } = nest({ checkpointer: new MemorySaver() });
+    pairedScript(await cancelled(graph as Runs, probe));
+    expect(pairedScript(await graph.invoke(input(), config)).slice(-4)).toEqual(lines(ANSWER));
+  });
+});
+
+describe("an input that is refused by name, and the thread stays as it was:", () => {
+  it.each<[input: unknown, hint?: string]>([
+    ["hi"],
+    [5],
+    [[]],
+    [[["user", "hi"]]],
+    [{ message: "hi" }, " Did you mean `messages`?"],
+    [{ Messages: [] }, " Did you mean `messages`?"],
+    [{ input: "hi" }],
+    [{ messages: undefined }],
+    [{}],
+  ])("%j", async (given, hint = "") => {
+    for (const middleware of [[], around]) {
+      const { graph } = createThread({ middleware });
+      await graph.invoke(user("hello"), config);
+      const before = await graph.getState(config);
+      const message = `Expected \`input\` to be an object with \`messages\`, a \`Command\` or null, got \`${JSON.stringify(given)}\`.${hint}`;
+      const refused = { name: "InvalidMessageError", message };
+      await expect(graph.invoke(given as never, config)).rejects.toMatchObject(refused);
+      await expect(graph.batch([given as never], [config])).rejects.toMatchObject(refused);
+      expect(await graph.getState(config)).toEqual(before);
+    }
+  });
+});
+
+describe("an input without messages", () => {
+  it("continues the thread if it is an empty list, null or nothing", async () => {
+    const { graph } = createThread();
+    for (const given of [input(), { messages: [] }, null, undefined])
+      expect(pairedScript(await graph.invoke(given as never, config))).toEqual(lines(ANSWER));
+  });
+
+  it("is taken from a parent graph whose state has none yet", async () => {
+    const graph = createAgentGraph({ model: "offline:" });
+    const parent = new StateGraph(z.object({ messages: z.array(z.any()).optional(), plan: z.string() }))
+      .addNode("child", graph as never)
+      .addEdge(START, "child")
+      .compile();
+    expect(await parent.invoke({ plan: "p" })).toEqual({ plan: "p" });
   });
 });
 
@@ -36,18 +163,15 @@ describe("an update that is not an object with messages is refused, and the ques
     ["text", "Expected `update` to be an object with `messages`"],
     [{ message: [] }, "Did you mean `messages`?"],
   ])("%j", async (update, message) => {
-    const { graph, config, ...waiting } = approvalThread([calls(["risky", { label: "1" }])]);
-    await graph.invoke(user("go"), config);
-    await expect(graph.invoke(asInput({ update } as never), config)).rejects.toThrow(message);
-    const { tasks } = await graph.getState(config);
-    expect(tasks.flatMap(({ interrupts }) => interrupts)).toHaveLength(1);
-    expect(waiting).toBeDefined();
+    const thread = approvalThread([calls(["risky", { label: "1" }])]);
+    await thread.say("go");
+    await expect(thread.run(asInput({ update } as never))).rejects.toThrow(message);
+    expect(await thread.waiting()).toBe(1);
   });
 
   it("also in updateState", async () => {
-    const graph = createAgentGraph({ model: "offline:", checkpointer: new MemorySaver() });
-    await expect(graph.updateState(thread, { message: [] })).rejects.toThrow("Did you mean `messages`?");
-    expect(() => new Command({ update: { messages: [] } })).not.toThrow();
+    const { graph } = createThread();
+    await expect(graph.updateState(config, { message: [] })).rejects.toThrow("Did you mean `messages`?");
   });
 });
 
@@ -68,15 +192,11 @@ describe("the snapshot of a thread in the place of its values", () => {
 
 it("A tool's error without a message tells the model its code", async () => {
   const refused = Object.assign(new AggregateError([], ""), { code: "ECONNREFUSED" });
-  const down = makeTool("down", async () => {
-    throw refused;
-  });
-  const graph = createAgentGraph({
-    model: scripted(calls(["down"]), "end"),
-    tools: [down],
-    includeDetailedErrors: true,
-  });
-  const { messages } = await graph.invoke(user("go"));
+  const tools = [makeTool("down", () => Promise.reject(refused))];
+  const model = scripted(calls(["down"]), "end");
+  const { messages } = await createAgentGraph({ model, tools, includeDetailedErrors: true }).invoke(
+    user("go"),
+  );
   expect(messages.at(2)?.text).toBe("Error: `down` failed: ECONNREFUSED");
 });
 
@@ -85,31 +205,12 @@ it("A message id that is not a string breaks no model input", () => {
   expect(toModelInput([message], { dialect: "openai-responses" }).at(0)?.text).toBe("hello");
 });
 
-const config = { configurable: { thread_id: "1" } };
-
-function createThread() {
-  const probe = createProbe();
-  const ask = makeTool(
-    "ask",
-    async ({ question }) => `a human said ${interrupt(question)}`,
-    z.object({ question: z.string().default("?") }),
-  );
-  const graph = createAgentGraph({
-    model: "offline:",
-    tools: [ask, probe.fast],
-    checkpointer: new MemorySaver(),
-  });
-  const resume = (value: unknown) => graph.invoke(new Command({ resume: value }) as unknown as null, config);
-  const read = async () => messagesOf((await graph.getState(config)).values);
-  return { graph, probe, resume, read };
-}
-
 describe("a run that its caller halts before the tools", () => {
   const halted = async () => {
     const thread = createThread();
     await thread.graph.invoke(user("call fast and call fast"), { ...config, interruptBefore: ["tools"] });
     expect(thread.probe.runs).toEqual([]);
-    expect(script(await thread.read())).toEqual(["human: call fast and call fast", "ai> fast fast"]);
+    expect(script(await thread.read())).toEqual(lines("human: call fast and call fast | ai> fast fast"));
     return thread;
   };
 
@@ -130,11 +231,10 @@ describe("a run that its caller halts before the tools", () => {
       ...ids.map((callId) => ({ type: "call-closed", tool: "fast", callId, cause: "not-started" })),
       expect.objectContaining({ type: "run-end" }),
     ]);
-    expect(pairedScript(await graph.invoke(user("never mind"), config)).slice(1, 4)).toEqual([
-      "ai> fast fast",
-      expect.stringMatching(/^tool! Tool call fast .*: its run ended before it was started/),
-      expect.stringMatching(/^tool! Tool call fast .*: its run ended before it was started/),
-    ]);
+    const closed = "tool! Tool call fast …: its run ended before it was started…";
+    expect(pairedScript(await graph.invoke(user("never mind"), config)).slice(1, 4)).toEqual(
+      lines("ai> fast fast", closed, closed),
+    );
     expect(probe.runs).toEqual([]);
   });
 });
@@ -155,36 +255,30 @@ describe("maxConcurrency of a run", () => {
       return "done";
     });
     const model = scripted(calls(["slow"], ["slow"], ["slow"], ["slow"]), "the end");
-    const graph = createAgentGraph({ model, tools: [slow] });
+    const { graph } = createThread({ model, tools: [slow], checkpointer: undefined });
     const limit = maxConcurrency === undefined ? {} : { maxConcurrency };
     expect(pairedScript(await graph.invoke(user("go"), limit))).toHaveLength(7);
     expect(most).toBe(expected);
   });
 
   it.each([0, -1, 1.5, "2"])("refuses %j", async (maxConcurrency) => {
-    const graph = createAgentGraph({ model: "offline:" });
-    const run = graph.invoke(user("go"), { maxConcurrency: maxConcurrency as number });
+    const run = createThread().graph.invoke(user("go"), { maxConcurrency: maxConcurrency as number });
     await expect(run).rejects.toThrow("`maxConcurrency`");
   });
 
   it("begins no call when the run has been aborted", async () => {
-    const probe = createProbe();
     const model = scripted(calls(["heedful"], ["heedful"], ["heedful"]));
-    const graph = createAgentGraph({ model, tools: [probe.heedful] });
-    const abort = new AbortController();
-    const run = graph.invoke(user("go"), { maxConcurrency: 1, signal: abort.signal });
-    await probe.hasBegun(1);
-    abort.abort();
-    await expect(run).rejects.toMatchObject({ name: "AbortError" });
+    const { graph, probe } = createThread({ model, checkpointer: undefined });
+    await abortRun(
+      (signal) => graph.invoke(user("go"), { maxConcurrency: 1, signal }),
+      () => probe.hasBegun(1),
+    );
     await turns();
     expect(probe.runs).toHaveLength(1);
   });
 });
-it.each(["invoke", "stream"] as const)(
-  "a signal that is not an AbortSignal: %s refuses it by name",
-  async (method) => {
-    const graph = createAgentGraph({ model: "offline:" });
-    const run = graph[method](user("go"), { signal: "x" as never });
-    await expect(run).rejects.toThrow('Expected `signal` to be an AbortSignal, got `"x"`.');
-  },
-);
+
+it.each(["invoke", "stream"] as const)("a signal that is not one: %s refuses it by name", async (method) => {
+  const run = createThread().graph[method](user("go"), { signal: "x" as never });
+  await expect(run).rejects.toThrow('Expected `signal` to be an AbortSignal, got `"x"`.');
+});

@@ -3,23 +3,19 @@
 import { AIMessage, type AIMessageChunk, type BaseMessage } from "@langchain/core/messages";
 import { MemorySaver } from "@langchain/langgraph";
 import { expect, it, vi } from "vitest";
-import { z } from "zod";
 import { createAgentGraph, messageSerializer } from "../../../src/index.js";
-import { look, lookUp } from "../../support/create-look-graph.js";
+import { look } from "../../support/create-look-graph.js";
 import { FunctionModel } from "../../support/function-model.js";
 import { turnsOf } from "../../support/long-histories.js";
-import { makeTool } from "../../support/make-tool.js";
 import { PlayedModel, wholeChunk } from "../../support/played-model.js";
 import { calls } from "../../support/scripted-model.js";
+import { inThread } from "../../support/thread.js";
 
 /** Calls its tool once in each turn. It reads the last message only. */
 class CallingModel extends PlayedModel {
-  #calls = 0;
-
   protected override async play(messages: readonly BaseMessage[]): Promise<readonly AIMessageChunk[]> {
-    this.#calls += 1;
     const isAnswered = messages.at(-1)?.type === "tool";
-    return [wholeChunk(isAnswered ? new AIMessage("found") : lookUp("it", 5, `look-${this.#calls}`))];
+    return [wholeChunk(isAnswered ? new AIMessage("found") : calls(["look", { at: "it", tokens: 5 }]))];
   }
 }
 
@@ -81,7 +77,7 @@ async function countTurn(turns: number, messagesChannel: "delta" | "full"): Prom
     // The input is measured, and no summary is due.
     maxTokensBeforeSummary: 1e6,
   });
-  const thread = { configurable: { thread_id: "1" } };
+  const thread = inThread("1");
   await graph.updateState(thread, { messages: turnsOf(turns) });
   const input = { messages: [{ role: "user", content: "Look." }] };
   await graph.invoke(input, thread);
@@ -109,17 +105,13 @@ it.each(READS)(
   },
 );
 
-const lookTool = makeTool("look", async () => "found", z.object({ place: z.string() }));
-
 function createGraph() {
-  const model = new FunctionModel(({ messages }) =>
-    messages.at(-1)?.text === "tool" ? calls(["look", { place: "here" }]) : "Done.",
+  const model = new FunctionModel(({ text }) =>
+    text === "tool" ? calls(["look", { at: "here", tokens: 5 }]) : "Done.",
   );
   const checkpointer = new MemorySaver();
-  return { model, checkpointer, graph: createAgentGraph({ model, tools: [lookTool], checkpointer }) };
+  return { model, checkpointer, graph: createAgentGraph({ model, tools: [look], checkpointer }) };
 }
-
-const thread = (thread_id: string) => ({ configurable: { thread_id } });
 
 it.each([
   ["text", 3],
@@ -130,7 +122,7 @@ it.each([
     const { checkpointer, graph } = createGraph();
     const read = vi.spyOn(checkpointer, "getTuple");
     const put = vi.spyOn(checkpointer, "put");
-    await graph.invoke({ messages: text }, thread("one"));
+    await graph.invoke({ messages: text }, inThread("one"));
     expect(put).toHaveBeenCalledTimes(checkpoints);
     // As it begins, and at its end, to see whether another process has written to it.
     expect(read).toHaveBeenCalledTimes(2);
@@ -140,6 +132,6 @@ it.each([
 it("The schemas of tools are given to a model once, however many runs there are", async () => {
   const { model, graph } = createGraph();
   const bind = vi.spyOn(model, "bindTools");
-  for (const id of ["one", "two", "three"]) await graph.invoke({ messages: "tool" }, thread(id));
+  for (const id of ["one", "two", "three"]) await graph.invoke({ messages: "tool" }, inThread(id));
   expect(bind).toHaveBeenCalledTimes(1);
 });

@@ -1,36 +1,40 @@
-import type { BaseMessage } from "@langchain/core/messages";
 import { MemorySaver } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
 import { type AgentEvent, type AgentGraphOptions, createAgentGraph } from "../../../src/index.js";
+import { allOf } from "../../support/all-of.js";
+import { lines } from "../../support/lines.js";
 import { createProbe } from "../../support/probe-tools.js";
 import { calls, scripted } from "../../support/scripted-model.js";
-import { pairedMessagesOf, pairedScript, script, user } from "../../support/thread.js";
+import { inThread, pairedMessagesOf, script, user } from "../../support/thread.js";
 
-/** A graph over the offline model with the probe's tools, one run of it, and what it ran. */
-async function run(request: string, options: Partial<AgentGraphOptions> = {}, config: object = {}) {
-  const probe = createProbe();
-  const graph = createAgentGraph({ model: "offline:", tools: [probe.fast, probe.failing], ...options });
-  const events: AgentEvent[] = [];
-  let last: unknown;
-  const stream = await graph.stream(user(request), { ...config, streamMode: ["custom", "values"] });
-  for await (const [mode, data] of stream as AsyncIterable<[string, unknown]>) {
-    if (mode === "custom" && (data as AgentEvent).type !== "run-end") events.push(data as AgentEvent);
-    else last = data;
-  }
-  return { messages: pairedMessagesOf(last), runs: probe.runs, events };
-}
-
-/** A thread of such a graph. */
+/** A thread of a graph over the offline model with the probe's tools. */
 function thread(options: Partial<AgentGraphOptions> = {}) {
   const probe = createProbe();
   const graph = createAgentGraph({
     model: "offline:",
-    tools: [probe.fast],
+    tools: [probe.fast, probe.failing],
     checkpointer: new MemorySaver(),
     ...options,
   });
-  return { probe, graph, config: { configurable: { thread_id: "1" } } };
+  /** One run, which ends with a text. */
+  const send = async (request: string, more: object = {}) => {
+    const config = { ...inThread("1"), ...more, streamMode: ["custom", "values"] as const };
+    const chunks = await allOf<[string, AgentEvent]>(graph.stream(user(request), config as object));
+    const events = chunks.flatMap(([mode, data]) => (mode === "custom" ? [data] : []));
+    const messages = pairedMessagesOf(chunks.findLast(([mode]) => mode === "values")?.[1]);
+    expect(messages.at(-1)).toMatchObject({ type: "ai", text: expect.stringMatching(/./) });
+    return { messages, events: events.filter(({ type }) => type !== "run-end") };
+  };
+  return { graph, send, runs: probe.runs };
 }
+
+/** One run of such a graph, and what it ran. */
+async function run(request: string, options: Partial<AgentGraphOptions> = {}, more: object = {}) {
+  const { send, runs } = thread(options);
+  return { ...(await send(request, more)), runs };
+}
+
+const reached = (limit: string) => [{ type: "limit-reached", limit }];
 
 /** This many rounds in sequence, with calls of the given tools. */
 const rounds = (count: number, ...names: string[]) =>
@@ -38,36 +42,25 @@ const rounds = (count: number, ...names: string[]) =>
     names.map((name) => `call ${name} {"label": "${round}"}`).join(" and "),
   ).join(", then ");
 
-function expectText(messages: readonly BaseMessage[]): void {
-  const last = messages.at(-1);
-  expect(last?.type).toBe("ai");
-  expect(last?.text).not.toBe("");
-}
-
 describe("maxIterations", () => {
   it.each([1, 2, 3])(
     "%i lets the model be called so often with tools, and once more without",
     async (limit) => {
       const { messages, runs, events } = await run(rounds(6, "fast"), { maxIterations: limit });
       expect(runs).toHaveLength(limit);
-      expect(script(messages)).toHaveLength(2 + 2 * limit);
-      expectText(messages);
-      expect(events).toEqual([{ type: "limit-reached", limit: "max-iterations" }]);
+      expect(messages).toHaveLength(2 + 2 * limit);
+      expect(events).toEqual(reached("max-iterations"));
     },
   );
 
   it("is 40 by default", async () => {
-    const { runs, messages } = await run(rounds(45, "fast"));
-    expect(runs).toHaveLength(40);
-    expectText(messages);
+    expect((await run(rounds(45, "fast"))).runs).toHaveLength(40);
   });
 
   it("begins anew with each turn of a thread", async () => {
-    const { probe, graph, config } = thread({ maxIterations: 2 });
-    await graph.invoke(user(rounds(3, "fast")), config);
-    const result = await graph.invoke(user(rounds(3, "fast")), config);
-    expect(probe.runs).toHaveLength(4);
-    expectText(pairedMessagesOf(result));
+    const { send, runs } = thread({ maxIterations: 2 });
+    for (const request of [rounds(3, "fast"), rounds(3, "fast")]) await send(request);
+    expect(runs).toHaveLength(4);
   });
 
   it("allows a turn that needs exactly this many", async () => {
@@ -78,26 +71,17 @@ describe("maxIterations", () => {
   });
 });
 
-describe("the closing call", () => {
-  it("declares the tools, forbids their use, and drops a call that the model makes anyway", async () => {
-    const probe = createProbe();
-    const model = scripted(calls(["fast"]), calls(["fast"], ["failing"]));
-    const graph = createAgentGraph({ model, tools: [probe.fast, probe.failing], maxIterations: 1 });
-    const messages = pairedMessagesOf(await graph.invoke(user("go")));
-    expect(probe.runs).toEqual(["fast:-"]);
-    expect(script(messages).slice(0, 3)).toEqual(["human: go", "ai> fast", "tool: fast done -"]);
-    expectText(messages);
-    expect(messages).toHaveLength(4);
-    expect(model.requests.map(({ toolChoice }) => toolChoice)).toEqual([undefined, "none"]);
-    expect(model.requests.map(({ toolNames }) => toolNames)).toEqual([
-      ["fast", "failing"],
-      ["fast", "failing"],
-    ]);
-  });
+it("The closing call declares the tools, forbids their use, and drops a call that the model makes anyway", async () => {
+  const model = scripted(calls(["fast"]), calls(["fast"], ["failing"]));
+  const { messages, runs } = await run("go", { model, maxIterations: 1 });
+  expect(runs).toEqual(["fast:-"]);
+  expect(script(messages)).toEqual(lines("human: go | ai> fast | tool: fast done - | ai: …"));
+  expect(model.requests.map(({ toolChoice }) => toolChoice)).toEqual([undefined, "none"]);
+  expect(model.requests.map(({ toolNames }) => toolNames)).toEqual(Array(2).fill(["fast", "failing"]));
 });
 
 describe("maxToolCalls", () => {
-  const cases: readonly (readonly [limit: number, batch: number, ran: number])[] = [
+  it.each([
     [0, 1, 0],
     [1, 1, 1],
     [2, 1, 2],
@@ -105,15 +89,11 @@ describe("maxToolCalls", () => {
     [3, 2, 2],
     [1, 2, 0],
     [5, 3, 3],
-  ];
-
-  it.each(cases)("%i with batches of %i runs %i calls, and ends in text", async (limit, batch, ran) => {
-    const { messages, runs, events } = await run(rounds(5, ...Array(batch).fill("fast")), {
-      maxToolCalls: limit,
-    });
+  ])("%i with batches of %i runs %i calls, and ends in text", async (limit, batch, ran) => {
+    const request = rounds(5, ...Array(batch).fill("fast"));
+    const { runs, events } = await run(request, { maxToolCalls: limit });
     expect(runs).toHaveLength(ran);
-    expectText(messages);
-    expect(events).toEqual([{ type: "limit-reached", limit: "max-tool-calls" }]);
+    expect(events).toEqual(reached("max-tool-calls"));
   });
 
   it("gives a result to each call of the batch that it does not run", async () => {
@@ -124,18 +104,17 @@ describe("maxToolCalls", () => {
   });
 
   it("begins anew with each turn of a thread", async () => {
-    const { probe, graph, config } = thread({ maxToolCalls: 1 });
-    for (const label of ["a", "b"]) await graph.invoke(user(`call fast {"label": "${label}"}`), config);
-    expect(probe.runs).toEqual(["fast:a", "fast:b"]);
+    const { send, runs } = thread({ maxToolCalls: 1 });
+    for (const label of ["a", "b"]) await send(`call fast {"label": "${label}"}`);
+    expect(runs).toEqual(["fast:a", "fast:b"]);
   });
 });
 
 describe("maxConsecutiveErrors", () => {
   it.each([1, 2, 3])("%i rounds of failures are followed by a text", async (limit) => {
-    const { messages, runs, events } = await run(rounds(6, "failing"), { maxConsecutiveErrors: limit });
+    const { runs, events } = await run(rounds(6, "failing"), { maxConsecutiveErrors: limit });
     expect(runs).toHaveLength(limit);
-    expectText(messages);
-    expect(events).toEqual([{ type: "limit-reached", limit: "max-consecutive-errors" }]);
+    expect(events).toEqual(reached("max-consecutive-errors"));
   });
 
   it("is 3 by default", async () => {
@@ -149,10 +128,8 @@ describe("maxConsecutiveErrors", () => {
   });
 
   it("counts from the start again after a success", async () => {
-    const request = [rounds(1, "failing"), rounds(1, "fast"), rounds(1, "failing"), rounds(1, "fast")].join(
-      ", then ",
-    );
-    const { runs, events } = await run(request, { maxConsecutiveErrors: 2 });
+    const twice = `${rounds(1, "failing")}, then ${rounds(1, "fast")}`;
+    const { runs, events } = await run(`${twice}, then ${twice}`, { maxConsecutiveErrors: 2 });
     expect(runs).toHaveLength(4);
     expect(events).toEqual([]);
   });
@@ -162,43 +139,40 @@ describe("the recursion limit", () => {
   it.each([2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12])(
     "of %i ends a task of many rounds with a text, and every call answered",
     async (recursionLimit) => {
-      const { messages, events, runs } = await run(rounds(20, "fast", "failing"), {}, { recursionLimit });
-      expectText(messages);
-      expect(events).toEqual([{ type: "limit-reached", limit: "recursion-limit" }]);
+      const { events, runs } = await run(rounds(20, "fast", "failing"), {}, { recursionLimit });
+      expect(events).toEqual(reached("recursion-limit"));
       // Superstep by superstep: the model, its tools, the model, …, and one is LangGraph's own.
       expect(runs).toHaveLength(2 * Math.max(0, Math.floor((recursionLimit - 2) / 2)));
     },
   );
 
-  async function brokenThread() {
-    const { graph, config } = thread();
-    await graph.updateState(config, { messages: [{ role: "user", content: "x" }, calls(["fast"])] });
-    return { graph, config };
-  }
+  const brokenThread = async () => {
+    const { graph, send } = thread();
+    const messages = [{ role: "user", content: "x" }, calls(["fast"])];
+    await graph.updateState(inThread("1"), { messages });
+    return send;
+  };
 
   it.each([3, 4, 5, 6])("of %i also limits a turn that begins with a repair", async (recursionLimit) => {
-    const { graph, config } = await brokenThread();
-    const result = await graph.invoke(user(rounds(20, "fast")), { ...config, recursionLimit });
-    expectText(pairedMessagesOf(result));
+    const send = await brokenThread();
+    await send(rounds(20, "fast"), { recursionLimit });
   });
 
   it("of 2 leaves no room for a repair and an answer, and the next run goes on", async () => {
-    const { graph, config } = await brokenThread();
-    const run = graph.invoke(user("hello"), { ...config, recursionLimit: 2 });
-    await expect(run).rejects.toThrow("Recursion limit of 2 reached");
-    expectText(pairedMessagesOf(await graph.invoke(user("hello again"), config)));
+    const send = await brokenThread();
+    await expect(send("hello", { recursionLimit: 2 })).rejects.toThrow("Recursion limit of 2 reached");
+    await send("hello again");
   });
 
   it("suffices for maxIterations if the caller sets none", async () => {
-    const { runs } = await run(rounds(30, "fast"), { maxIterations: 30 });
-    expect(runs).toHaveLength(30);
+    expect((await run(rounds(30, "fast"), { maxIterations: 30 })).runs).toHaveLength(30);
   });
 
   it("counts from the beginning of the run, not of the thread", async () => {
-    const { graph, config } = thread();
-    for (let turn = 0; turn < 5; turn += 1) {
-      const result = await graph.invoke(user(rounds(2, "fast")), { ...config, recursionLimit: 8 });
-      expect(pairedScript(result)).toHaveLength(6 * (turn + 1));
+    const { send } = thread();
+    for (let turn = 1; turn <= 5; turn += 1) {
+      const { messages } = await send(rounds(2, "fast"), { recursionLimit: 8 });
+      expect(messages).toHaveLength(6 * turn);
     }
   });
 });

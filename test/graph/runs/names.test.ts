@@ -9,8 +9,11 @@ import {
 } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { type AgentGraph, agentMiddleware, createAgentGraph } from "../../../src/index.js";
+import { type AgentEvent, type AgentGraph, agentMiddleware, createAgentGraph } from "../../../src/index.js";
 import { EVENT_CHANNEL } from "../../../src/threads/events.js";
+import { abortRun } from "../../support/abort-run.js";
+import { allOf } from "../../support/all-of.js";
+import { lines } from "../../support/lines.js";
 import { makeTool } from "../../support/make-tool.js";
 import { createProbe } from "../../support/probe-tools.js";
 import { calls, scripted } from "../../support/scripted-model.js";
@@ -42,12 +45,10 @@ describe("the name of an agent", () => {
   });
 
   it("is on a response that a middleware set", async () => {
-    const middleware = [
-      agentMiddleware(async (context) => {
-        context.result = "no";
-      }),
-    ];
-    const agent = createAgentGraph({ model: scripted(), middleware, name: "alice" });
+    const refuse = agentMiddleware(async (context) => {
+      context.result = "no";
+    });
+    const agent = createAgentGraph({ model: scripted(), middleware: [refuse], name: "alice" });
     expect((await agent.invoke(user("hi"))).messages.at(-1)).toMatchObject({ text: "no", name: "alice" });
   });
 
@@ -65,65 +66,51 @@ describe("the name of an agent", () => {
 });
 
 describe("the memory of an agent inside another graph", () => {
-  const steps = ["one", "two"] as const;
   const twice = async (checkpointer: boolean | undefined) => {
-    const model = scripted(...steps);
+    const model = scripted("one", "two");
     const parent = parentOf(createAgentGraph({ model, checkpointer }), new MemorySaver());
-    await parent.invoke(user("a"), inThread("1"));
-    await parent.invoke(user("b"), inThread("1"));
+    for (const text of ["a", "b"]) await parent.invoke(user(text), inThread("1"));
     return model.requests.map(({ messages }) => messages.map(({ text }) => text));
   };
 
-  it("is its own with `checkpointer: true`", async () => {
-    expect(await twice(true)).toEqual([["hi"], ["hi", "one", "hi"]]);
-  });
-
-  it.each([false, undefined])("does not outlast a run with `checkpointer: %j`", async (checkpointer) => {
-    expect(await twice(checkpointer)).toEqual([["hi"], ["hi"]]);
+  it.each([
+    ["is its own", true, [["hi"], ["hi", "one", "hi"]]],
+    ["does not outlast a run", false, [["hi"], ["hi"]]],
+    ["does not outlast a run", undefined, [["hi"], ["hi"]]],
+  ])("%s with `checkpointer: %j`", async (_title, checkpointer, requests) => {
+    expect(await twice(checkpointer)).toEqual(requests);
   });
 
   it("keeps the result of a tool that had finished when its run was cancelled", async () => {
     const probe = createProbe();
-    const child = createAgentGraph({
-      model: scripted(calls(["fast", { label: "1" }], ["heedful"]), "done"),
-      tools: [probe.fast, probe.heedful],
-      checkpointer: true,
-    });
+    const model = scripted(calls(["fast", { label: "1" }], ["heedful"]), "done");
+    const child = createAgentGraph({ model, tools: [probe.fast, probe.heedful], checkpointer: true });
     const parent = parentOf(child, new MemorySaver());
-    const abort = new AbortController();
-    const run = parent.invoke(user("a"), { ...inThread("1"), signal: abort.signal });
-    await probe.hasBegun(2);
-    abort.abort();
-    await expect(run).rejects.toThrow();
-    const seen: BaseMessage[][] = [];
-    for await (const [, chunk] of await parent.stream(user("b"), {
-      ...inThread("1"),
-      streamMode: "values",
-      subgraphs: true,
-    }))
-      seen.push((chunk as { messages: BaseMessage[] }).messages);
-    const longest = seen.toSorted((one, other) => other.length - one.length)[0];
-    expect(pairedScript({ messages: longest })).toEqual([
-      "human: hi",
-      "ai> fast heedful",
-      "tool: fast done 1",
-      expect.stringMatching(/^tool! Tool call heedful/),
-      "human: hi",
-      "ai: done",
-    ]);
+    await abortRun(
+      (signal) => parent.invoke(user("a"), { ...inThread("1"), signal }),
+      () => probe.hasBegun(2),
+    );
+    const options = { ...inThread("1"), streamMode: "values", subgraphs: true } as const;
+    const seen = await allOf<[unknown, { messages: BaseMessage[] }]>(parent.stream(user("b"), options));
+    const longest = seen
+      .map(([, values]) => values)
+      .toSorted((a, b) => b.messages.length - a.messages.length)[0];
+    expect(pairedScript(longest)).toEqual(
+      lines(
+        "human: hi | ai> fast heedful | tool: fast done 1 | tool! Tool call heedful… | human: hi | ai: done",
+      ),
+    );
   });
 
   it("that is missing is told by the first run of each graph, with the remedy", async () => {
     const missing = async (checkpointer: boolean | undefined, saver?: MemorySaver) => {
       const parent = parentOf(createAgentGraph({ model: scripted("1", "2"), checkpointer }), saver);
-      const found: unknown[] = [];
+      const found: AgentEvent[] = [];
       for (const text of ["a", "b"])
-        for await (const event of await parent.stream(user(text), {
-          ...inThread("1"),
-          streamMode: "custom",
-        }))
-          if (Reflect.get(Object(event), "type") === "memory-missing") found.push(event);
-      return found;
+        found.push(
+          ...(await allOf<AgentEvent>(parent.stream(user(text), { ...inThread("1"), streamMode: "custom" }))),
+        );
+      return found.filter(({ type }) => type === "memory-missing");
     };
     expect(await missing(undefined, new MemorySaver())).toEqual([
       { type: "memory-missing", remedy: "checkpointer: true" },

@@ -1,4 +1,4 @@
-import { StructuredTool, tool } from "@langchain/core/tools";
+import { StructuredTool } from "@langchain/core/tools";
 import { END, InMemoryStore, MemorySaver, MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
 import { ChatOpenAI } from "@langchain/openai";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -10,18 +10,30 @@ import {
   InvalidToolError,
   TetherError,
 } from "../../../src/index.js";
+import { allOf } from "../../support/all-of.js";
+import { makeTool } from "../../support/make-tool.js";
 import { createProbe } from "../../support/probe-tools.js";
 import { calls, scripted } from "../../support/scripted-model.js";
-import { pairedScript, user } from "../../support/thread.js";
+import { inThread, pairedScript, user } from "../../support/thread.js";
 
-const make = (options: Record<string, unknown>) =>
-  createAgentGraph({ model: "offline:", ...options } as Parameters<typeof createAgentGraph>[0]);
+const make = (options: unknown) => createAgentGraph(options as Parameters<typeof createAgentGraph>[0]);
 
-const named = (name: string) => tool(async () => "", { name, description: name, schema: z.object({}) });
+const named = (name: string) => makeTool(name, async () => "");
+const manyTools = (count: number) => Array.from({ length: count }, (_, index) => named(`t${index}`));
 
-function thrownBy(action: () => unknown): unknown {
+class Weather extends StructuredTool {
+  name = "weather";
+  description = "";
+  schema = z.object({});
+  async _call() {
+    return "";
+  }
+}
+
+/** The error of a graph with this option, beside the model. */
+function refusalOf(options: object): unknown {
   try {
-    action();
+    make({ model: "offline:", ...options });
   } catch (error) {
     return error;
   }
@@ -29,69 +41,62 @@ function thrownBy(action: () => unknown): unknown {
 }
 
 describe("createAgentGraph refuses", () => {
-  const badSettings: readonly (readonly [setting: string, value: unknown])[] = [
-    ["__proto", 1],
-    ["constructor", 1],
-    ["systemPrompt", 7],
-    ["systemPrompt", null],
-    ["maxIterations", 0],
-    ["maxIterations", 1.5],
-    ["maxIterations", "3"],
-    ["maxIterations", Number.NaN],
-    ["maxIterations", Number.POSITIVE_INFINITY],
-    ["maxToolCalls", -1],
-    ["maxToolCalls", "0"],
-    ["maxConsecutiveErrors", 0],
-    ["maxConsecutiveErrors", true],
-    ["maxToolCallsFromHistory", -1],
-    ["maxToolCallsFromHistory", 0.5],
-    ["includeDetailedErrors", "yes"],
-    ["includeDetailedErrors", 1],
-    ["toolTimeoutMs", 0],
-    ["toolTimeoutMs", "5s"],
-    ["maxStreamFallbackAttempts", -1],
-    ["maxStreamFallbackAttempts", 1.5],
-    ["tools", named("a")],
-    ["tools", "weather"],
-    ["models", "offline:"],
-    ["models", [1]],
-    ["model", undefined],
-    ["model", 7],
-    ["model", {}],
-    ["checkpointer", "memory"],
-    ["store", "memory"],
-  ];
+  const BAD_VALUES: Readonly<Record<string, readonly unknown[]>> = {
+    ["__proto"]: [1],
+    ["constructor"]: [1],
+    systemPrompt: [7, null],
+    maxIterations: [0, 1.5, "3", Number.NaN, Number.POSITIVE_INFINITY],
+    maxToolCalls: [-1, "0"],
+    maxConsecutiveErrors: [0, true],
+    maxToolCallsFromHistory: [-1, 0.5],
+    includeDetailedErrors: ["yes", 1],
+    toolTimeoutMs: [0, "5s"],
+    maxStreamFallbackAttempts: [-1, 1.5],
+    tools: [named("a"), "weather"],
+    models: ["offline:", [1]],
+    model: [undefined, 7, {}],
+    checkpointer: ["memory"],
+    store: ["memory"],
+  };
 
-  it.each(badSettings)("the option %s = %j, and names it", (setting, value) => {
-    const error = thrownBy(() => make({ [setting]: value }));
-    expect(error).toBeInstanceOf(InvalidSettingError);
-    expect(error).toMatchObject({ code: "INVALID_SETTING", setting });
-    expect(String(error)).toContain(`\`${setting}\``);
+  it.each(Object.entries(BAD_VALUES).flatMap(([setting, values]) => values.map((value) => [setting, value])))(
+    "the option %s = %j, and names it",
+    (setting, value) => {
+      const error = refusalOf({ [String(setting)]: value });
+      expect(error).toBeInstanceOf(InvalidSettingError);
+      expect(error).toMatchObject({ code: "INVALID_SETTING", setting });
+      expect(String(error)).toContain(`\`${setting}\``);
+    },
+  );
+
+  it.each([
+    ["maxIteration", "maxIterations"],
+    ["max_iterations", "maxIterations"],
+    ["tool", "tools"],
+    ["prompt", "systemPrompt"],
+    ["stateModifier", "systemPrompt"],
+    ["messageModifier", "systemPrompt"],
+    ["llm", "model"],
+    ["checkpointSaver", "checkpointer"],
+    ["interruptOn", "requireApproval"],
+    ["recursionLimit", "maxIterations"],
+  ])("the option %s, and says what was meant", (setting, meant) => {
+    const message = `Unknown setting \`${setting}\`. Did you mean \`${meant}\`?`;
+    expect(refusalOf({ [setting]: 3 })).toMatchObject({ setting, message });
   });
 
-  const suggestions: readonly (readonly [setting: string, options: object, meant: string])[] = [
-    ["maxIteration", { maxIteration: 3 }, "maxIterations"],
-    ["max_iterations", { max_iterations: 3 }, "maxIterations"],
-    ["tool", { tool: [] }, "tools"],
-    ["prompt", { prompt: "x" }, "systemPrompt"],
-    ["stateModifier", { stateModifier: "x" }, "systemPrompt"],
-    ["messageModifier", { messageModifier: "x" }, "systemPrompt"],
-    ["llm", { llm: "offline:" }, "model"],
-    ["checkpointSaver", { checkpointSaver: new MemorySaver() }, "checkpointer"],
-    ["interruptOn", { interruptOn: {} }, "requireApproval"],
-    ["recursionLimit", { recursionLimit: 25 }, "maxIterations"],
-  ];
-
-  it.each(suggestions)("the option %s, and says what was meant", (setting, options, meant) => {
-    const error = thrownBy(() => make({ ...options }));
-    expect(error).toMatchObject({
-      setting,
-      message: `Unknown setting \`${setting}\`. Did you mean \`${meant}\`?`,
-    });
+  it.each([
+    ["toolChoice", "requred", "required"],
+    ["dialect", "opnai", "openai"],
+    ["messagesChannel", "delt", "delta"],
+  ])("the option %s = %s, and says what was meant", (setting, value, meant) => {
+    const error = refusalOf({ [setting]: value });
+    expect(error).toMatchObject({ setting });
+    expect(String(error)).toContain(`got \`"${value}"\`. Did you mean \`${meant}\`?`);
   });
 
   it("an unknown option without a near match, and lists all options", () => {
-    expect(String(thrownBy(() => make({ weather: 1 })))).toMatch(
+    expect(String(refusalOf({ weather: 1 }))).toMatch(
       /Unknown setting `weather`\. Known settings are: model, .*, store\.$/,
     );
   });
@@ -102,38 +107,24 @@ describe("createAgentGraph refuses", () => {
     ["model", ChatOpenAI, "new ChatOpenAI()"],
     ["summaryModel", ChatOpenAI, "new ChatOpenAI()"],
   ])("a class in the place of a %s", (setting, Class, meant) => {
-    const error = thrownBy(() => make({ [setting]: Class }));
+    const error = refusalOf({ [setting]: Class });
     expect(error).toMatchObject({ code: "INVALID_SETTING", setting });
     expect(String(error)).toMatch(new RegExp(`^InvalidSettingError: Expected \`${setting}\` to be .*, got `));
     expect(String(error)).toContain(`Did you mean \`${meant}\`?`);
   });
 
-  it("a class in the place of a tool", () => {
-    class Weather extends StructuredTool {
-      name = "weather";
-      description = "";
-      schema = z.object({});
-      async _call() {
-        return "";
-      }
-    }
-    expect(String(thrownBy(() => make({ tools: [Weather] })))).toContain("Did you mean `new Weather()`?");
-    make({ tools: [new Weather()] });
-  });
-
   it("a function in the place of a checkpointer, and guesses nothing", () => {
-    const error = thrownBy(() => make({ checkpointer: () => new MemorySaver() }));
+    const error = refusalOf({ checkpointer: () => new MemorySaver() });
     expect(String(error)).toMatch(
       /Expected `checkpointer` to be a checkpointer, true or false, got `a function`\.$/,
     );
   });
 
   it.each([undefined, null, "offline:", []])("%j in the place of the options", (options) => {
-    const error = thrownBy(() => createAgentGraph(options as never));
-    expect(error).toMatchObject({ code: "INVALID_SETTING" });
+    expect(() => make(options)).toThrow(expect.objectContaining({ code: "INVALID_SETTING" }));
   });
 
-  const badTools: readonly (readonly [what: string, tools: unknown[], text: string])[] = [
+  it.each<[what: string, tools: unknown[], text: string]>([
     ["a name with a space", [named("my tool")], "my tool"],
     ["a name with a dot", [named("a.b")], "a.b"],
     ["a name in another script", [named("天气")], "天气"],
@@ -142,32 +133,31 @@ describe("createAgentGraph refuses", () => {
     ["two tools of one name", [named("twin"), named("single"), named("twin")], "twin"],
     ["something that is no tool", [named("fine"), { name: "half" }], "tools[1]"],
     ["null among the tools", [null], "tools[0]"],
-    ["129 tools", Array.from({ length: 129 }, (_, index) => named(`t${index}`)), "129"],
+    ["129 tools", manyTools(129), "129"],
     [
       "a misspelt `replay`",
       [Object.assign(named("pay"), { metadata: { replay: "Safe" } })],
       '"safe" or "unsafe"',
     ],
-  ];
-
-  it.each(badTools)("%s", (_what, tools, text) => {
-    const error = thrownBy(() => make({ tools }));
+    ["a class in the place of a tool", [Weather], "Did you mean `new Weather()`?"],
+  ])("%s", (_what, tools, text) => {
+    const error = refusalOf({ tools });
     expect(error).toBeInstanceOf(InvalidToolError);
     expect(error).toMatchObject({ code: "INVALID_TOOL" });
     expect(String(error)).toContain(text);
   });
 
-  it.each(["nobody:model", "offline", "gpt-4o-mini", "openai:", "", "constructor:x", "toString:"])(
-    "the model name %j",
-    (model) => {
-      const error = thrownBy(() => make({ model }));
-      expect(error).toBeInstanceOf(InvalidModelError);
-      expect(error).toMatchObject({ code: "INVALID_MODEL", model });
-      expect(String(error)).toContain(`\`${model}\``);
-    },
-  );
+  it("neither 128 tools nor names of 64 letters", () => {
+    for (const tools of [manyTools(128), [named("a".repeat(64)), named("_b-2"), new Weather()]])
+      make({ model: "offline:", tools });
+  });
 
   it.each([
+    ["nobody:model"],
+    ["openai:"],
+    [""],
+    ["constructor:x"],
+    ["toString:"],
     ["opnai:gpt-4o", "openai:gpt-4o"],
     ["OpenAI:gpt-4o", "openai:gpt-4o"],
     ["google-gena:gemini-2.5-flash", "google-genai:gemini-2.5-flash"],
@@ -176,14 +166,17 @@ describe("createAgentGraph refuses", () => {
     ["gpt-4o-mini", "openai:gpt-4o-mini"],
     ["claude-sonnet-4-5", "anthropic:claude-sonnet-4-5"],
     ["offline", "offline:"],
-  ])("the model name %s, and says what was meant", (model, meant) => {
-    expect(thrownBy(() => make({ model }))).toMatchObject({
-      message: `Expected \`model\` to be a model as \`provider:model\`, got \`${model}\`. Did you mean \`${meant}\`?`,
-    });
+  ])("the model name %j, and says what was meant", (model, meant?) => {
+    const error = refusalOf({ model });
+    const message = `Expected \`model\` to be a model as \`provider:model\`, got \`${model}\`.`;
+    expect(error).toBeInstanceOf(InvalidModelError);
+    expect(error).toMatchObject({ code: "INVALID_MODEL", model });
+    if (meant === undefined) expect(String(error)).toContain(`\`${model}\``);
+    else expect(error).toMatchObject({ message: `${message} Did you mean \`${meant}\`?` });
   });
 
   it("a model name without a near match, and lists the providers", () => {
-    expect(String(thrownBy(() => make({ model: "nobody:x" })))).toContain("offline, openai, deepseek");
+    expect(String(refusalOf({ model: "nobody:x" }))).toContain("offline, openai, deepseek");
   });
 
   it.each([
@@ -191,80 +184,48 @@ describe("createAgentGraph refuses", () => {
     ["fallbackModels[0]", { fallbackModels: ["nobody:x"] }],
     ["summaryModel", { summaryModel: "nobody:x" }],
   ])("a name for `%s` that cannot be resolved, and names the option", (option, options) => {
-    expect(thrownBy(() => make(options))).toMatchObject({
-      model: "nobody:x",
-      message: expect.stringContaining(`Expected \`${option}\` to be a model as`),
-    });
-  });
-
-  it.each([
-    ["toolChoice", "requred", "required"],
-    ["dialect", "opnai", "openai"],
-    ["messagesChannel", "delt", "delta"],
-  ])("the option %s = %s, and says what was meant", (setting, value, meant) => {
-    const error = thrownBy(() => make({ [setting]: value }));
-    expect(error).toMatchObject({ setting });
-    expect(String(error)).toContain(`got \`"${value}"\`. Did you mean \`${meant}\`?`);
+    const message = expect.stringContaining(`Expected \`${option}\` to be a model as`);
+    expect(refusalOf(options)).toMatchObject({ model: "nobody:x", message });
   });
 });
 
-describe("createAgentGraph takes", () => {
-  it("128 tools, and names of 64 letters", () => {
-    make({ tools: Array.from({ length: 128 }, (_, index) => named(`t${index}`)) });
-    make({ tools: [named("a".repeat(64)), named("_b-2")] });
-  });
-});
+const thread = inThread("1");
 
 describe("a run refuses", () => {
-  const badContexts: readonly (readonly [setting: string, context: unknown])[] = [
-    ["maxToken", { maxToken: 3 }],
-    ["maxIterations", { maxIteration: 3 }],
-    ["systemPrompt", { prompt: "x" }],
-    ["tools", { tools: [] }],
-    ["includeDetailedErrors", { includeDetailedErrors: true }],
-    ["toolTimeoutMs", { toolTimeoutMs: 10 }],
-    ["maxStreamFallbackAttempts", { maxStreamFallbackAttempts: 0 }],
-    ["maxIterations", { maxIterations: 0 }],
-    ["maxIterations", { maxIterations: "2" }],
-    ["maxIterations", { maxIterations: 6 }],
-    ["maxToolCalls", { maxToolCalls: 9 }],
-    ["maxConsecutiveErrors", { maxConsecutiveErrors: 3 }],
-    ["maxToolCallsFromHistory", { maxToolCallsFromHistory: -1 }],
-    ["systemPrompt", { systemPrompt: 5 }],
-    ["model", { model: "openai:gpt-4o" }],
-    ["model", { model: 7 }],
-    ["context", "maxIterations"],
-  ];
+  const limits = { maxIterations: 5, maxToolCalls: 8, maxConsecutiveErrors: 2 };
+  const BAD_CONTEXTS: Readonly<Record<string, readonly unknown[]>> = {
+    maxToken: [{ maxToken: 3 }],
+    maxIterations: [{ maxIteration: 3 }, { maxIterations: 0 }, { maxIterations: "2" }, { maxIterations: 6 }],
+    systemPrompt: [{ prompt: "x" }, { systemPrompt: 5 }],
+    tools: [{ tools: [] }],
+    includeDetailedErrors: [{ includeDetailedErrors: true }],
+    toolTimeoutMs: [{ toolTimeoutMs: 10 }],
+    maxStreamFallbackAttempts: [{ maxStreamFallbackAttempts: 0 }],
+    maxToolCalls: [{ maxToolCalls: 9 }],
+    maxConsecutiveErrors: [{ maxConsecutiveErrors: 3 }],
+    maxToolCallsFromHistory: [{ maxToolCallsFromHistory: -1 }],
+    model: [{ model: "openai:gpt-4o" }, { model: 7 }],
+    context: ["maxIterations"],
+  };
 
-  it.each(badContexts)(
-    "the context field %s of %j, names it, and leaves the thread as it was",
+  it.each(Object.entries(BAD_CONTEXTS).flatMap(([setting, all]) => all.map((context) => [setting, context])))(
+    "by the name of %s the context %j, and leaves the thread as it was",
     async (setting, context) => {
-      const graph = make({
-        models: ["openai:gpt-4o-mini"],
-        maxIterations: 5,
-        maxToolCalls: 8,
-        maxConsecutiveErrors: 2,
-        checkpointer: new MemorySaver(),
-      });
-      const config = { configurable: { thread_id: "1" } };
-      await graph.invoke(user("hello"), config);
-      const before = await graph.getState(config);
-
-      const error = await graph.invoke(user("more"), { ...config, context: context as never }).then(
-        () => "no error",
-        (reason: unknown) => reason,
-      );
+      const checkpointer = new MemorySaver();
+      const graph = make({ model: "offline:", models: ["openai:gpt-4o-mini"], ...limits, checkpointer });
+      await graph.invoke(user("hello"), thread);
+      const before = await graph.getState(thread);
+      const run = graph.invoke(user("more"), { ...thread, context: context as never });
+      const error = await run.catch((reason: unknown) => reason);
       expect(TetherError.isInstance(error), String(error)).toBe(true);
       expect(String(error)).toContain(`\`${setting}\``);
-      expect((await graph.getState(config)).config).toEqual(before.config);
-      expect((await graph.getState(config)).values).toEqual(before.values);
-
-      expect(pairedScript(await graph.invoke(user("hello"), config))).toHaveLength(4);
+      expect(await graph.getState(thread)).toEqual(before);
+      expect(pairedScript(await graph.invoke(user("hello"), thread))).toHaveLength(4);
     },
   );
 
   it("no limit up to the graph's, and lowers it for this run only", async () => {
-    const graph = make({ maxIterations: 5, maxToolCalls: 8, tools: [named("ping")] });
+    const graph = make({ model: "offline:", ...limits, tools: [named("ping")] });
     const ping = user("call ping {} then call ping {} then call ping {}");
     const ofOne = await graph.invoke(ping, { context: { maxIterations: 1, maxToolCalls: 8 } });
     const ofAll = await graph.invoke(ping, { context: { maxIterations: 5 } });
@@ -274,8 +235,6 @@ describe("a run refuses", () => {
 
 // A graph can be built without store and checkpointer, because a server or a parent graph supplies them. A run needs
 // them.
-
-const thread = { configurable: { thread_id: "1" } };
 
 describe("Archived messages without a store", () => {
   const refused = {
@@ -290,7 +249,7 @@ describe("Archived messages without a store", () => {
     const model = scripted();
     const graph = createAgentGraph({ model, coveredMessages: "archive", checkpointer });
     await expect(graph.invoke(user("hello"), thread)).rejects.toMatchObject(refused);
-    await expect(graph.stream(user("hello"), thread).then(drain)).rejects.toMatchObject(refused);
+    await expect(graph.stream(user("hello"), thread).then(allOf)).rejects.toMatchObject(refused);
     expect((await graph.getState(thread)).values).toEqual({ messages: [] });
   });
 
@@ -369,8 +328,4 @@ function nest(graph: ReturnType<typeof createAgentGraph>) {
     .addNode("agent", graph)
     .addEdge(START, "agent")
     .addEdge("agent", END);
-}
-
-async function drain(chunks: AsyncIterable<unknown>): Promise<void> {
-  for await (const _ of chunks);
 }

@@ -1,47 +1,54 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { v6 } from "@langchain/core/utils/uuid";
-import { type BaseCheckpointSaver, type BaseStore, InMemoryStore, MemorySaver } from "@langchain/langgraph";
+import { type BaseCheckpointSaver, InMemoryStore, MemorySaver } from "@langchain/langgraph";
 import { SqliteSaver } from "@langchain/langgraph-checkpoint-sqlite";
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
-import { createAgentGraph, REPAIR_CHANNEL, type Repair, ThreadConflictError } from "../../../src/index.js";
+import {
+  type AgentGraph,
+  createAgentGraph,
+  REPAIR_CHANNEL,
+  type Repair,
+  ThreadConflictError,
+} from "../../../src/index.js";
 import { replaceMethods } from "../../../src/threads/langgraph/replace-methods.js";
 import { FunctionModel } from "../../support/function-model.js";
-import { makeTool } from "../../support/make-tool.js";
+import { lines } from "../../support/lines.js";
 import { createProbe } from "../../support/probe-tools.js";
 import { calls } from "../../support/scripted-model.js";
 import { inThread, messagesOf, script, user } from "../../support/thread.js";
 import { turns } from "../../support/turns.js";
 
 const config = inThread("1");
+const BOTH = "human: call deaf and call fast";
+const FINISHED = `${BOTH} | ai> deaf fast | tool: deaf done - | tool: fast done -`;
+
+const linesOf = async (graph: AgentGraph, thread: object = config) =>
+  script(messagesOf((await graph.getState(thread)).values));
+const humansOf = async (graph: AgentGraph, thread: object = config) =>
+  (await linesOf(graph, thread)).filter((line) => line.startsWith("human"));
 
 /** Two graphs with different checkpointers over the same threads, as two processes have them. */
 function createProcesses(store?: InMemoryStore) {
-  const saver = new MemorySaver();
-  const view = () =>
-    new Proxy(saver, {
-      get(target, name) {
-        const value: unknown = Reflect.get(target, name, target);
-        return typeof value === "function" ? value.bind(target) : value;
-      },
-    });
+  const { storage, writes } = new MemorySaver();
   const probe = createProbe();
-  const later: string[] = [];
-  const record = makeTool("record", async () => void later.push("record"));
-  const shared = store === undefined ? {} : { store };
-  const other = createAgentGraph({ model: "offline:", checkpointer: view(), ...shared });
-  const graph = createAgentGraph({
-    model: "offline:",
-    tools: [probe.fast, probe.deaf, record],
-    checkpointer: view(),
-    ...shared,
-  });
-  const read = async () => script(messagesOf((await other.getState(config)).values));
+  const make = () =>
+    createAgentGraph({
+      model: "offline:",
+      tools: [probe.fast, probe.deaf],
+      checkpointer: Object.assign(new MemorySaver(), { storage, writes }),
+      ...(store && { store }),
+    });
+  const [graph, other] = [make(), make()];
+  const send = (text: string) => other.invoke(user(text), config);
+  const update = (text: string) => other.updateState(config, user(text), "model");
+  const read = () => linesOf(other);
   /** Starts a run, lets the other process write while two tools run, and returns the error of the run. */
   const collide = async (
     write: () => Promise<unknown>,
     options: object = {},
-  ): Promise<ThreadConflictError> => {
-    const run = graph.invoke(user("call deaf and call fast"), { ...config, ...options });
+    input: object | null = user("call deaf and call fast"),
+  ) => {
+    const run = graph.invoke(input as null, { ...config, ...options });
     const failure = run.catch((error: unknown) => error);
     await probe.hasBegun(2);
     await write();
@@ -50,74 +57,57 @@ function createProcesses(store?: InMemoryStore) {
     if (!(error instanceof ThreadConflictError)) throw error;
     return error;
   };
-  return { graph, other, probe, later, read, collide };
+  return { graph, other, send, update, read, collide };
 }
 
 describe.each(["sync", "async", "exit"] as const)("A run with durability %s", (durability) => {
-  it("fails if another process has finished a run of its thread", async () => {
-    const { graph, other, read, collide } = createProcesses();
+  it.each([
+    ["finished a run of", "send", -2],
+    ["updated the state of", "update", -1],
+  ] as const)("fails if another process has %s its thread", async (_what, way, place) => {
+    const processes = createProcesses();
+    const { graph, read, collide } = processes;
     await graph.invoke(user("hello"), config);
     const before = await read();
-    const error = await collide(() => other.invoke(user("from the other"), config), { durability });
+    const error = await collide(() => processes[way]("from the other"), { durability });
     expect(error).toMatchObject({ name: "ThreadConflictError", code: "THREAD_MOVED", threadId: "1" });
     const after = await read();
     expect(after.slice(0, before.length)).toEqual(before);
-    expect(after.at(-2)).toBe("human: from the other");
+    expect(after.at(place)).toBe("human: from the other");
     await graph.invoke(user("again"), config);
     expect((await read()).at(-2)).toBe("human: again");
-  });
-
-  it("fails if another process has updated the state of its thread", async () => {
-    const { graph, other, read, collide } = createProcesses();
-    await graph.invoke(user("hello"), config);
-    const error = await collide(() => other.updateState(config, user("an edit"), "model"), { durability });
-    expect(error.code).toBe("THREAD_MOVED");
-    expect((await read()).at(-1)).toBe("human: an edit");
   });
 });
 
 describe("The error of a run whose thread has moved on", () => {
   it("names the checkpoint that has the results of its tools", async () => {
-    const { graph, other, collide } = createProcesses();
+    const { graph, update, collide } = createProcesses();
     await graph.invoke(user("hello"), config);
-    const { checkpointId, message } = await collide(() => other.updateState(config, user("edit"), "model"));
+    const { checkpointId, message } = await collide(() => update("edit"));
     expect(message).toContain(`\`${checkpointId}\``);
     const state = await graph.getState({ configurable: { thread_id: "1", checkpoint_id: checkpointId } });
-    expect(script(messagesOf(state.values)).slice(2)).toEqual([
-      "human: call deaf and call fast",
-      "ai> deaf fast",
-    ]);
     const results = state.tasks.flatMap(({ result }) => script(Object(result).messages ?? []));
-    expect(results).toEqual(["tool: deaf done -", "tool: fast done -"]);
+    expect([...script(messagesOf(state.values)).slice(2), ...results]).toEqual(lines(FINISHED));
   });
 
   it("says that the thread has nothing of the run if nothing was saved", async () => {
-    const { other, read, collide } = createProcesses();
-    const error = await collide(() => other.invoke(user("first"), config), { durability: "exit" });
-    expect(error).toMatchObject({
-      checkpointId: undefined,
-      isInThread: false,
-      message: expect.stringMatching(
-        /The thread has nothing of this run, so send its input \(`.+`\) again\.$/,
-      ),
-    });
-    expect(await read()).not.toContain("human: call deaf and call fast");
+    const { send, read, collide } = createProcesses();
+    const error = await collide(() => send("first"), { durability: "exit" });
+    const says = /The thread has nothing of this run, so send its input \(`.+`\) again\.$/;
+    expect(error).toMatchObject({ checkpointId: undefined, isInThread: false });
+    expect(error.message).toMatch(says);
+    expect(await read()).not.toContain(BOTH);
   });
 
   it("says that the thread has the input if the other run continues from it", async () => {
-    const { graph, other, read, collide } = createProcesses();
+    const { graph, other, send, collide } = createProcesses();
     await graph.invoke(user("hello"), config);
-    const error = await collide(() => other.invoke(user("from the other"), config), { durability: "sync" });
-    expect(error).toMatchObject({
-      isInThread: true,
-      message: expect.stringContaining("Do not send the input again"),
-    });
-    const script = await read();
-    expect(script.filter((line) => line === "human: call deaf and call fast")).toHaveLength(1);
-    const { id } = messagesOf((await other.getState(config)).values).find(({ text }) =>
-      text.startsWith("call deaf"),
-    ) ?? { id: "none" };
-    expect(error.message).toContain(`\`${id}\``);
+    const error = await collide(() => send("from the other"), { durability: "sync" });
+    expect(error.isInThread).toBe(true);
+    expect(error.message).toContain("Do not send the input again");
+    expect(await humansOf(other)).toEqual(lines(`human: hello | ${BOTH} | human: from the other`));
+    const messages = messagesOf((await other.getState(config)).values);
+    expect(error.message).toContain(`\`${messages.find(({ text }) => text.startsWith("call deaf"))?.id}\``);
   });
 });
 
@@ -132,77 +122,51 @@ describe("What the tools of a run return after its thread has moved on", () => {
   const late = () =>
     repairs.flatMap((repair) => (repair.kind === "result-late" ? [repair.message.text] : []));
 
-  it.each(["sync", "async"] as const)("is in the thread with the next run (%s)", async (durability) => {
-    const { other, read, collide } = createProcesses(new InMemoryStore());
-    const error = await collide(() => other.invoke(user("from the other"), config), { durability });
+  it.each([
+    ["sync", { durability: "sync" }],
+    ["async", { durability: "async" }],
+    ["if the run has continued a turn, and has saved nothing before", {}, null],
+  ])("is in the thread with the next run (%s)", async (_title, options, input?) => {
+    const { graph, send, read, collide } = createProcesses(new InMemoryStore());
+    if (input === null)
+      await graph.invoke(user("call deaf and call fast"), { ...config, interruptBefore: ["tools"] });
+    const error = await collide(() => send("from the other"), options, input);
     expect(error.isInThread).toBe(true);
+    if (input === null) expect(error.message).toContain("continue it with the input `null`");
     expect(late()).toContain("deaf done -");
-    await other.invoke(user("again"), config);
-    expect((await read()).slice(0, 5)).toEqual([
-      "human: call deaf and call fast",
-      "ai> deaf fast",
-      "tool: deaf done -",
-      "tool: fast done -",
-      "human: from the other",
-    ]);
-  });
-
-  it("is in the thread too if the run has continued a turn, and has saved nothing before", async () => {
-    const { graph, other, probe, read } = createProcesses(new InMemoryStore());
-    await graph.invoke(user("call deaf and call fast"), { ...config, interruptBefore: ["tools"] });
-    const failed = expect(graph.invoke(null, config)).rejects.toMatchObject({
-      code: "THREAD_MOVED",
-      isInThread: true,
-      message: expect.stringContaining("continue it with the input `null`"),
-    });
-    await probe.hasBegun(2);
-    await other.invoke(user("from the other"), config);
-    probe.release();
-    await failed;
-    expect(late()).toContain("deaf done -");
-    await other.invoke(user("again"), config);
-    expect((await read()).slice(0, 4)).toEqual([
-      "human: call deaf and call fast",
-      "ai> deaf fast",
-      "tool: deaf done -",
-      "tool: fast done -",
-    ]);
+    await send("again");
+    expect((await read()).slice(0, 5)).toEqual(lines(`${FINISHED} | human: from the other`));
   });
 
   it("is only told if the thread does not have their calls", async () => {
-    const { other, read, collide } = createProcesses(new InMemoryStore());
-    await other.invoke(user("hello"), config);
-    const write = () => other.updateState(config, user("edit"), "model");
-    const error = await collide(write, { durability: "exit" });
+    const { send, update, read, collide } = createProcesses(new InMemoryStore());
+    await send("hello");
+    const error = await collide(() => update("edit"), { durability: "exit" });
     expect(error.isInThread).toBe(false);
     expect(late()).toEqual(["deaf done -", "fast done -"]);
-    await other.invoke(user("again"), config);
+    await send("again");
     expect((await read()).filter((line) => line.startsWith("tool"))).toEqual([]);
   });
 });
 
-/** The id of a checkpoint that a machine has written whose clock is ahead by this many milliseconds. */
-const idAhead = (milliseconds: number) =>
-  v6({ msecs: Date.now() + milliseconds, nsecs: 0, clockseq: 1, node: new Uint8Array(6) });
-
 describe("A run on a machine whose clock is behind", () => {
+  /** A thread whose last checkpoint was written by a machine whose clock is ahead by this many milliseconds. */
   const threadAhead = async (milliseconds: number) => {
     const saver = new MemorySaver();
     const graph = createAgentGraph({ model: "offline:", checkpointer: saver });
     await graph.invoke(user("hello"), config);
     const head = await saver.getTuple(config);
-    if (head === undefined) throw new Error("Expected a checkpoint.");
-    const checkpoint = { ...head.checkpoint, id: idAhead(milliseconds) };
-    await saver.put(head.config, checkpoint, head.metadata ?? { source: "loop", step: 1, parents: {} });
+    if (head?.metadata === undefined) throw new Error("Expected a checkpoint.");
+    const msecs = Date.now() + milliseconds;
+    const id = v6({ msecs, nsecs: 0, clockseq: 1, node: new Uint8Array(6) });
+    await saver.put(head.config, { ...head.checkpoint, id }, head.metadata);
     return graph;
   };
 
   it("is part of the thread", async () => {
     const graph = await threadAhead(300);
     await graph.invoke(user("from the slower clock"), config);
-    expect(script(messagesOf((await graph.getState(config)).values)).at(-2)).toBe(
-      "human: from the slower clock",
-    );
+    expect((await linesOf(graph)).at(-2)).toBe("human: from the slower clock");
   });
 
   it("is refused if the clock is too far behind", async () => {
@@ -218,8 +182,7 @@ it("Runs at once on a thread whose id is a number wait for one another", async (
   const thread = { configurable: { thread_id: 42 } };
   const texts = Array.from({ length: 6 }, (_, index) => `message ${index}`);
   await Promise.all(texts.map((text) => graph.invoke(user(text), thread)));
-  const lines = script(messagesOf((await graph.getState(thread)).values));
-  expect(lines.filter((line) => line.startsWith("human"))).toEqual(texts.map((text) => `human: ${text}`));
+  expect(await humansOf(graph, thread)).toEqual(texts.map((text) => `human: ${text}`));
 });
 
 // A database that fails or is silent in the middle of a run, and what the next run finds.
@@ -257,14 +220,11 @@ function failingSaver(saver: BaseCheckpointSaver) {
 }
 
 describe.each(channels)("With the channel %s, a run whose write fails", (messagesChannel) => {
-  it.each([
-    { method: "putWrites", at: 1 },
-    { method: "putWrites", at: 2 },
-    { method: "putWrites", at: 3 },
-    { method: "put", at: 1 },
-    { method: "put", at: 2 },
-    { method: "put", at: 3 },
-  ] as const)("writes nothing more once its caller has the error ($method $at)", async ({ method, at }) => {
+  const writes = (["putWrites", "put"] as const).flatMap((method) =>
+    [1, 2, 3].map((at) => [method, at] as const),
+  );
+
+  it.each(writes)("writes nothing more once its caller has the error (%s %i)", async (method, at) => {
     const { view, counted, arm } = failingSaver(new MemorySaver());
     const { fast } = createProbe();
     const graph = createAgentGraph({ model: "offline:", tools: [fast], checkpointer: view, messagesChannel });
@@ -275,7 +235,7 @@ describe.each(channels)("With the channel %s, a run whose write fails", (message
     for (let turn = 0; turn < 40; turn += 1) await turns();
     expect(counted).toEqual(atError);
     await graph.invoke(user("again"), config);
-    expect(script(messagesOf((await graph.getState(config)).values)).at(-2)).toBe("human: again");
+    expect((await linesOf(graph)).at(-2)).toBe("human: again");
   });
 });
 
@@ -287,10 +247,7 @@ it.each(channels)("An input that its run had not read is in the thread (%s)", as
   arm("putWrites", 1);
   await expect(graph.invoke(user("not read"), config)).rejects.toThrow("connection lost");
   await graph.invoke(user("again"), config);
-  const humans = script(messagesOf((await graph.getState(config)).values)).filter((line) =>
-    line.startsWith("human"),
-  );
-  expect(humans).toEqual(["human: hello", "human: not read", "human: again"]);
+  expect(await humansOf(graph)).toEqual(["human: hello", "human: not read", "human: again"]);
 });
 
 it("Many writes that wait for a slow database warn of no leak", async () => {
@@ -323,47 +280,46 @@ it("Many writes that wait for a slow database warn of no leak", async () => {
   warn.mockRestore();
 });
 
-/** Each operation of a database that can be silent. */
-const SILENT: Readonly<Record<string, (saver: BaseCheckpointSaver, store: BaseStore) => object>> = {
-  "a read": (saver) => ({ checkpointer: replaceMethods(saver, { getTuple: never }) }),
-  "a checkpoint": (saver) => ({ checkpointer: replaceMethods(saver, { put: never }) }),
-  "the writes of a task": (saver) => ({ checkpointer: replaceMethods(saver, { putWrites: never }) }),
-  "the store": (_, store) => ({ store: replaceMethods(store, { batch: never, search: never }) }),
+const database = () => ({
+  checkpointer: new MemorySaver() as BaseCheckpointSaver,
+  store: new InMemoryStore(),
+});
+type Database = ReturnType<typeof database>;
+
+/** The same database, of which one operation is silent. */
+const SILENT: Readonly<Record<string, (database: Database) => Partial<Database>>> = {
+  "a read": ({ checkpointer }) => ({ checkpointer: replaceMethods(checkpointer, { getTuple: never }) }),
+  "a checkpoint": ({ checkpointer }) => ({ checkpointer: replaceMethods(checkpointer, { put: never }) }),
+  "the writes of a task": ({ checkpointer }) => ({
+    checkpointer: replaceMethods(checkpointer, { putWrites: never }),
+  }),
+  "the store": ({ store }) => ({ store: replaceMethods(store, { batch: never, search: never }) }),
 };
 
-describe.each(Object.keys(SILENT))("A run that waits for %s, which never comes,", (name) => {
+describe.each(Object.entries(SILENT))("A run that waits for %s, which never comes,", (name, silence) => {
   const open = () => {
-    const saver = new MemorySaver();
-    const store = new InMemoryStore();
-    let isSilent = true;
-    const silent = SILENT[name]?.(saver, store) ?? {};
-    const own: Record<string, object> = { checkpointer: saver, store, ...silent };
-    const switched = <Target extends object>(key: string, sound: Target): Target =>
-      new Proxy(sound, {
-        get: (target, property) => {
-          const from = isSilent ? (own[key] ?? target) : target;
-          const value: unknown = Reflect.get(from, property);
-          return typeof value === "function" ? value.bind(from) : value;
+    const sound = database();
+    let now: Database = { ...sound, ...silence(sound) };
+    const switched = <Key extends keyof Database>(key: Key): Database[Key] =>
+      new Proxy(sound[key], {
+        get: (_, property) => {
+          const value: unknown = Reflect.get(now[key], property);
+          return typeof value === "function" ? value.bind(now[key]) : value;
         },
       });
-    const graph = createAgentGraph({
-      model: "offline:",
-      checkpointer: switched("checkpointer", saver),
-      store: switched("store", store),
-    });
+    const [checkpointer, store] = [switched("checkpointer"), switched("store")];
     const answer = () => {
-      isSilent = false;
+      now = sound;
     };
-    return { graph, answer };
+    return { graph: createAgentGraph({ model: "offline:", checkpointer, store }), answer };
   };
 
   it.each(["abort", "time"])("gives its thread back (%s)", async (why) => {
     const { graph, answer } = open();
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     const run = new AbortController();
-    const first = graph
-      .invoke(user("first"), { ...config, ...(why === "abort" && { signal: run.signal }) })
-      .catch((error: unknown) => error);
+    const options = { ...config, ...(why === "abort" && { signal: run.signal }) };
+    const first = graph.invoke(user("first"), options).catch((error: unknown) => error);
     await vi.advanceTimersByTimeAsync(100);
     const second = graph.invoke(user("second"), config);
     run.abort();
@@ -371,9 +327,9 @@ describe.each(Object.keys(SILENT))("A run that waits for %s, which never comes,"
     answer();
     await vi.advanceTimersByTimeAsync(why === "abort" ? 16_000 : 95_000);
     vi.useRealTimers();
-    const { messages } = await second;
-    expect(script(messages).at(-2)).toBe("human: second");
-    const error = await first;
-    if (why === "time" && name !== "the store") expect(String(error)).toContain("has not answered in time");
+    expect(script((await second).messages).at(-2)).toBe("human: second");
+    if (why === "time" && name !== "the store")
+      expect(String(await first)).toContain("has not answered in time");
+    await first;
   });
 });
