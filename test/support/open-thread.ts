@@ -29,14 +29,15 @@ export function openThread(
   return {
     graph,
     read: async (): Promise<BaseMessage[]> => pairedMessagesOf((await graph.getState(config)).values),
-    /** One run. It does not reject if the run fails. */
-    send: async (text: string, signal?: AbortSignal): Promise<ClientRun> => {
+    /** One run. A text is a message of the user. It does not reject if the run fails. */
+    send: async (input: unknown, signal?: AbortSignal): Promise<ClientRun> => {
       const client = new PlainClient();
       const events: AgentEvent[] = [];
       const parts: BaseMessage[] = [];
       let error: unknown;
       try {
-        const stream = await graph.stream(user(text), {
+        const given = typeof input === "string" ? user(input) : (input as null);
+        const stream = await graph.stream(given, {
           ...config,
           streamMode: ["messages", "custom"],
           ...(signal && { signal }),
