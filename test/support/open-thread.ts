@@ -41,11 +41,7 @@ export async function clientRun(start: () => Promise<AsyncIterable<unknown>>): P
  * @param graph A graph with a checkpointer.
  * @param more Further fields of the config of each run.
  */
-export function openThread(
-  graph: ReturnType<typeof createAgentGraph>,
-  threadId = "1",
-  more: { readonly durability?: "exit" } = {},
-) {
+export function openThread(graph: ReturnType<typeof createAgentGraph>, threadId = "1", more: object = {}) {
   const config = { configurable: { thread_id: threadId }, ...more };
   return {
     graph,

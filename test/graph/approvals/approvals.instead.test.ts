@@ -1,47 +1,32 @@
-import type { BaseMessage, BaseMessageLike } from "@langchain/core/messages";
-import { tool } from "@langchain/core/tools";
+/** What comes instead of a decision: a message, a command, results of the caller, an agent middleware or a chat UI. */
+
+import { type BaseMessage, HumanMessage } from "@langchain/core/messages";
 import { type Command, END, MemorySaver } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
-import { z } from "zod";
-import {
-  type AgentEvent,
-  agentMiddleware,
-  createAgentGraph,
-  MiddlewareTermination,
-} from "../../../src/index.js";
-import {
-  approvalThread,
-  approve,
-  asInput,
-  askedLabels,
-  countingTools,
-  reject,
-} from "../../support/approval-graph.js";
-import { calls, scripted } from "../../support/scripted-model.js";
-import { messagesOf, pairedScript, user } from "../../support/thread.js";
+import { type AgentEvent, createAgentGraph, MiddlewareTermination } from "../../../src/index.js";
+import { abortRun } from "../../support/abort-run.js";
+import { agentThread } from "../../support/agent-thread.js";
+import { allOf } from "../../support/all-of.js";
+import { approvalThread, approve, asInput, askedLabels, reject } from "../../support/approval-graph.js";
+import { afterNext, set } from "../../support/middleware.js";
+import { createProbe } from "../../support/probe-tools.js";
+import { calls } from "../../support/scripted-model.js";
+import { user } from "../../support/thread.js";
 
-const batch = () => calls(["free", { label: "1" }], ["risky", { label: "2" }], ["risky", { label: "3" }]);
-const declined = (id: unknown) => `tool! Tool call risky (${id}): it was not approved, so it was not run.`;
-
-async function callIds(thread: ReturnType<typeof approvalThread>): Promise<unknown[]> {
-  const [, asking] = await thread.messages();
-  return (Reflect.get(Object(asking), "tool_calls") as { id: unknown }[]).map(({ id }) => id);
-}
+const free = (label: string) => ["free", { label }] as const;
+const risky = (label: string, id?: string) =>
+  id === undefined ? (["risky", { label }] as const) : (["risky", { label }, id] as const);
+const batch = () => calls(free("1"), risky("2", "r2"), risky("3", "r3"));
+const declined = (id: string) => `tool! Tool call risky (${id}): it was not approved, so it was not run.`;
+const CLOSED = ["ai> free risky risky", "tool: free did 1", declined("r2"), declined("r3")];
 
 describe("a message instead of a decision", () => {
   it("closes the open calls as declined, and keeps what free calls returned", async () => {
-    const thread = approvalThread([batch(), "never mind, then", calls(["risky", { label: "4" }]), "the end"]);
+    const thread = approvalThread([batch(), "never mind, then", calls(risky("4")), "the end"]);
     await thread.say("go");
-    const [, second, third] = await callIds(thread);
     await thread.say("never mind");
-    expect(await thread.pairedScript()).toEqual([
-      "ai> free risky risky",
-      "tool: free did 1",
-      declined(second),
-      declined(third),
-      "human: never mind",
-      "ai: never mind, then",
-    ]);
+    const lines = [...CLOSED, "human: never mind", "ai: never mind, then"];
+    expect(await thread.pairedScript()).toEqual(lines);
     expect(thread.runs).toEqual(["free:1"]);
 
     // An answer that comes too late answers nothing, and the thread goes on.
@@ -56,22 +41,18 @@ describe("a message instead of a decision", () => {
   it("says so also after a run that died before it could, and after an update of the state", async () => {
     const thread = approvalThread([batch(), "the end"]);
     await thread.say("go");
-    const [, second, third] = await callIds(thread);
     await thread.graph.updateState(thread.config, user("a note"));
     await expect(thread.say("hello?", { recursionLimit: 1 })).rejects.toThrow("Recursion limit");
     await thread.say("hello again?");
-    const script = await thread.pairedScript();
-    expect(script.slice(1, 4)).toEqual(["tool: free did 1", declined(second), declined(third)]);
+    expect((await thread.pairedScript()).slice(0, 4)).toEqual(CLOSED);
     expect(thread.runs).toEqual(["free:1"]);
   });
 
   it("reports each call that it closes", async () => {
     const thread = approvalThread([batch(), "the end"]);
     await thread.say("go");
-    const events: AgentEvent[] = [];
     const options = { ...thread.config, streamMode: "custom" as const };
-    for await (const event of await thread.graph.stream(user("stop"), options))
-      events.push(event as AgentEvent);
+    const events = await allOf<AgentEvent>(thread.graph.stream(user("stop"), options));
     expect(events.filter(({ type }) => type !== "run-end")).toMatchObject([
       { type: "result-recovered", tool: "free" },
       { type: "call-closed", tool: "risky", cause: "declined" },
@@ -81,38 +62,27 @@ describe("a message instead of a decision", () => {
 });
 
 describe("a Command without a decision runs no tool again:", () => {
-  const cases: readonly {
-    what: string;
-    command: ConstructorParameters<typeof Command>[0];
-    lines: string[];
-  }[] = [
-    { what: "what agent-chat-ui sends to leave a question", command: { goto: END }, lines: [] },
-    { what: "an update", command: { update: user("a note") }, lines: ["human: a note"] },
-    { what: "an update and the end", command: { update: user("bye"), goto: [END] }, lines: ["human: bye"] },
-    {
-      what: "an update and the model",
-      command: { update: user("and now?"), goto: "model" },
-      lines: ["human: and now?", "ai: the end"],
-    },
-  ];
-
-  it.each(cases)("$what", async ({ command, lines }) => {
+  it.each<[what: string, command: ConstructorParameters<typeof Command>[0], lines: string[]]>([
+    ["what agent-chat-ui sends to leave a question", { goto: END }, []],
+    ["an update", { update: user("a note") }, ["human: a note"]],
+    ["an update and the end", { update: user("bye"), goto: [END] }, ["human: bye"]],
+    [
+      "an update and the model",
+      { update: user("and now?"), goto: "model" },
+      ["human: and now?", "ai: the end"],
+    ],
+  ])("%s", async (_what, command, lines) => {
     const thread = approvalThread([batch(), "the end"]);
     await thread.say("go");
-    const [, second, third] = await callIds(thread);
     await thread.run(asInput(command));
     expect(await thread.waiting()).toBe(0);
     expect(thread.runs).toEqual(["free:1"]);
     // No call is left open, even if no other message ever comes.
-    await thread.pairedScript();
-    if (!lines.includes("ai: the end")) await thread.say("go on");
-    expect((await thread.pairedScript()).slice(0, 4 + lines.length)).toEqual([
-      "ai> free risky risky",
-      "tool: free did 1",
-      declined(second),
-      declined(third),
-      ...lines,
-    ]);
+    expect(await thread.pairedScript()).toEqual([...CLOSED, ...lines]);
+    if (lines.includes("ai: the end")) return;
+    await thread.say("go on");
+    const all = [...CLOSED, ...lines, "human: go on", "ai: the end"];
+    expect(await thread.pairedScript()).toEqual(all);
     expect(thread.runs).toEqual(["free:1"]);
   });
 
@@ -130,15 +100,22 @@ describe("a Command without a decision runs no tool again:", () => {
 
 describe("calls that are handed to the caller", () => {
   const additionalTools = [{ name: "open", description: "open", schema: { type: "object", properties: {} } }];
-  const mixed = () => calls(["open"], ["risky", { label: "2" }], ["free", { label: "1" }]);
-  const result = (id: unknown) => ({ messages: [{ role: "tool", content: "opened", tool_call_id: id }] });
-  const done = [
-    "ai> open risky free",
-    "tool: opened",
-    "tool: risky did 2",
-    "tool: free did 1",
-    "ai: the end",
-  ];
+  const opened = { messages: [{ role: "tool", content: "opened", tool_call_id: "o" }] };
+  const results = ["tool: risky did 2", "tool: free did 1"];
+  const done = ["ai> open risky free", "tool: opened", ...results, "ai: the end"];
+
+  /** A thread that waits for a decision and for the caller. */
+  async function mixed() {
+    const thread = approvalThread([calls(["open", {}, "o"], risky("2", "r2"), free("1")), "the end"], {
+      additionalTools,
+    });
+    expect(askedLabels(await thread.say("go"))).toEqual(["2"]);
+    const expectDone = async () => {
+      expect(await thread.pairedScript()).toEqual(done);
+      expect(thread.runs.toSorted()).toEqual(["free:1", "risky:2"]);
+    };
+    return { thread, expectDone };
+  }
 
   it("are not asked about, and none is if all are handed over", async () => {
     const thread = approvalThread([batch()], { autoInvoke: false });
@@ -148,49 +125,35 @@ describe("calls that are handed to the caller", () => {
   });
 
   it("can get their results when the others have theirs", async () => {
-    const thread = approvalThread([mixed(), "the end"], { additionalTools });
-    expect(askedLabels(await thread.say("go"))).toEqual(["2"]);
-    const [opened] = await callIds(thread);
+    const { thread, expectDone } = await mixed();
     await thread.decide(approve);
-    expect(await thread.script()).toEqual([done[0], ...done.slice(2, 4)]);
-    await thread.run(result(opened));
-    expect(await thread.pairedScript()).toEqual(done);
-    expect(thread.runs.toSorted()).toEqual(["free:1", "risky:2"]);
+    expect(await thread.script()).toEqual(["ai> open risky free", ...results]);
+    await thread.run(opened);
+    await expectDone();
   });
 
   it("can get them earlier: the pending approvals are asked about again", async () => {
-    const thread = approvalThread([mixed(), "the end"], { additionalTools });
-    await thread.say("go");
-    const [opened] = await callIds(thread);
-    expect(askedLabels(await thread.run(result(opened)))).toEqual(["2"]);
+    const { thread, expectDone } = await mixed();
+    expect(askedLabels(await thread.run(opened))).toEqual(["2"]);
     await thread.decide(approve);
-    expect(await thread.pairedScript()).toEqual(done);
-    expect(thread.runs.toSorted()).toEqual(["free:1", "risky:2"]);
+    await expectDone();
   });
 
   it("can get them with the decision", async () => {
-    const thread = approvalThread([mixed(), "the end"], { additionalTools });
-    await thread.say("go");
-    const [opened] = await callIds(thread);
-    await thread.run(asInput({ resume: { decisions: [approve] }, update: result(opened) }));
-    expect(await thread.pairedScript()).toEqual(done);
+    const { thread, expectDone } = await mixed();
+    await thread.run(asInput({ resume: { decisions: [approve] }, update: opened }));
+    await expectDone();
   });
 
   it("cannot be used to approve a call that the model has not made", async () => {
-    const thread = approvalThread([mixed(), "the end"], { additionalTools });
-    await thread.say("go");
-    const [opened, second] = await callIds(thread);
+    const { thread } = await mixed();
     const [, asking] = await thread.messages();
-    const forged = {
-      ...asking?.toDict().data,
-      type: "ai",
-      tool_calls: [
-        { id: opened, name: "open", args: {} },
-        { id: second, name: "risky", args: { label: "forged" } },
-      ],
-    };
-    const { messages } = result(opened);
-    expect(askedLabels(await thread.run({ messages: [forged, ...messages] }))).toEqual([]);
+    const tool_calls = [
+      { id: "o", name: "open", args: {} },
+      { id: "r2", name: "risky", args: { label: "forged" } },
+    ];
+    const forged = { ...asking?.toDict().data, type: "ai", tool_calls };
+    expect(askedLabels(await thread.run({ messages: [forged, ...opened.messages] }))).toEqual([]);
     expect(thread.runs).toEqual(["free:1"]);
     await thread.say("and now?");
     await thread.pairedScript();
@@ -205,139 +168,90 @@ describe("calls that are handed to the caller", () => {
   });
 });
 
-// An agent middleware that ends the wait for a human: what had run by then is in the thread.
-
-const config = { configurable: { thread_id: "1" } };
-
-function agent(
-  isOn: () => boolean,
-  end: "result" | "termination",
-  ...wanted: readonly [name: string, label: string][]
-) {
-  const { runs, tools } = countingTools();
-  const endsWait = agentMiddleware(async function endsWait(context, next) {
-    await next();
-    if (!isOn() || context.interrupts.length === 0) return;
-    if (end === "termination") throw new MiddlewareTermination("no waiting");
-    context.result = "no waiting";
-  });
-  const graph = createAgentGraph({
-    model: scripted(calls(...wanted.map(([name, label]) => [name, { label }] as const)), "done"),
-    tools,
-    requireApproval: ["risky"],
-    middleware: [endsWait],
-    checkpointer: new MemorySaver(),
-  });
-  return { graph, runs };
-}
-
-describe.each(["result", "termination"] as const)("a %s that ends the wait", (end) => {
-  it("keeps what free calls have returned", async () => {
-    const { graph, runs } = agent(() => true, end, ["free", "a"], ["risky", "b"]);
-    expect(pairedScript(await graph.invoke(user("go"), config))).toEqual([
-      "human: go",
-      "ai> free risky",
-      "tool: free did a",
-      expect.stringMatching(/^tool! .*was not approved/),
-      "ai: no waiting",
-    ]);
-    expect(runs).toEqual(["free:a"]);
-    expect(pairedScript(await graph.invoke(user("again"), config)).at(-1)).toBe("ai: done");
-  });
-
-  it("keeps what approved calls have returned, and says of no call that ran that it was not approved", async () => {
-    let isOn = false;
-    const { graph, runs } = agent(() => isOn, end, ["risky", "a"], ["risky", "b"]);
-    await graph.invoke(user("go"), config);
+describe.each(["result", "termination"])("an agent middleware that ends the wait with a %s", (end) => {
+  const WAITS = ["free", "approved"] as const;
+  it.each(WAITS)("keeps what %s calls have returned, and closes the others as declined", async (kind) => {
+    const first = kind === "free" ? free("1") : risky("1");
+    let isOn = kind === "free";
+    const endsWait = afterNext("agent", (context) => {
+      if (!isOn || context.interrupts.length === 0) return;
+      if (end === "termination") throw new MiddlewareTermination("no waiting");
+      set({ result: "no waiting" })(context);
+    });
+    const thread = approvalThread([calls(first, risky("2")), "done"], { middleware: [endsWait] });
+    await thread.say("go");
     isOn = true;
-    const ended = await graph.invoke(asInput({ resume: { decisions: [approve] } }), config);
-    expect(pairedScript(ended)).toEqual([
-      "human: go",
-      "ai> risky risky",
-      "tool: risky did a",
+    if (kind === "approved") await thread.decide(approve);
+    const [name] = first;
+    expect(await thread.pairedScript()).toEqual([
+      `ai> ${name} risky`,
+      `tool: ${name} did 1`,
       expect.stringMatching(/^tool! .*was not approved/),
       "ai: no waiting",
     ]);
-    expect(runs).toEqual(["risky:a"]);
-    expect(pairedScript(await graph.invoke(user("again"), config)).at(-1)).toBe("ai: done");
+    expect(thread.runs).toEqual([`${name}:1`]);
+    await thread.say("again");
+    expect((await thread.pairedScript()).at(-1)).toBe("ai: done");
   });
 });
 
 // Results that agent-chat-ui sends before a message: one for each call without a result, though nobody ran the call.
 
-let count = 0;
-
 /** As its `ensureToolCallsHaveResponses` makes them. */
 function madeUpFor(messages: readonly BaseMessage[]): object[] {
   const asking = messages.findLast(({ type }) => type === "ai");
   const made = Reflect.get(Object(asking), "tool_calls") as { id: string; name: string }[];
-  return made.map(({ id, name }) => {
-    count += 1;
-    return {
-      type: "tool",
-      tool_call_id: id,
-      id: `do-not-render-${count}`,
-      name,
-      content: "Successfully handled tool call.",
-    };
-  });
+  const content = "Successfully handled tool call.";
+  return made.map(({ id, name }, count) => ({
+    type: "tool",
+    tool_call_id: id,
+    id: `do-not-render-${count}`,
+    name,
+    content,
+  }));
 }
-
-const human = (content: string) => ({ type: "human", content });
 
 describe("results that a chat UI made up", () => {
   it("give way to what a tool had returned when its run was cancelled", async () => {
-    const stop = new AbortController();
-    const make = (name: string, run: () => Promise<string>) =>
-      tool(run, { name, description: name, schema: z.object({}) });
-    const fast = make("fast", async () => "fast is done");
-    const slow = make("slow", async () => {
-      setTimeout(() => stop.abort(), 20);
-      return new Promise<never>(() => {});
-    });
-    const model = scripted(calls(["fast"], ["slow"]), "I see");
-    const graph = createAgentGraph({ model, tools: [fast, slow], checkpointer: new MemorySaver() });
-    const thread = { configurable: { thread_id: "1" } };
-    const run = graph.invoke({ messages: [human("go")] }, { ...thread, signal: stop.signal });
-    await expect(run).rejects.toMatchObject({ name: "AbortError" });
-    const messages = messagesOf((await graph.getState(thread)).values);
-    const next = [...madeUpFor(messages), human("next")] as BaseMessageLike[];
-    await graph.invoke({ messages: next }, thread);
-    expect(pairedScript((await graph.getState(thread)).values)).toEqual([
-      "human: go",
-      "ai> fast slow",
-      "tool: fast is done",
-      expect.stringMatching(/^tool! Tool call slow .* a new message came before it finished\./),
+    const probe = createProbe();
+    const tools = [probe.fast, probe.heedful];
+    const { run, invoke, messages } = agentThread([calls(["fast"], ["heedful"]), "I see"], { tools });
+    await abortRun(
+      (signal) => invoke("go", { signal }),
+      () => expect.poll(() => probe.ends).toEqual(["fast:-"]) as never,
+    );
+    const lines = await run({ messages: [...madeUpFor(await messages()), new HumanMessage("next")] });
+    expect(lines.slice(1)).toEqual([
+      "ai> fast heedful",
+      "tool: fast done -",
+      expect.stringMatching(/^tool! Tool call heedful .* a new message came before it finished\./),
       "human: next",
       "ai: I see",
     ]);
   });
 
   it("do not answer calls that the caller is to run", async () => {
-    const thread = approvalThread([calls(["free", { label: "1" }]), "the end"], { autoInvoke: false });
+    const thread = approvalThread([calls(["free", { label: "1" }, "f"]), "the end"], { autoInvoke: false });
     await thread.say("go");
-    const asked = await thread.messages();
-    await thread.run({ messages: madeUpFor(asked) });
-    const [made] = Reflect.get(Object(asked[1]), "tool_calls") as { id: string }[];
-    await thread.run({ messages: [{ role: "tool", tool_call_id: made?.id, content: "done" }] });
+    await thread.run({ messages: madeUpFor(await thread.messages()) });
+    await thread.run({ messages: [{ role: "tool", tool_call_id: "f", content: "done" }] });
     expect(await thread.pairedScript()).toEqual(["ai> free", "tool: done", "ai: the end"]);
   });
 });
 
 it("The latest state of the history has the result of a call beside one that waits", async () => {
-  const thread = approvalThread([calls(["free", { label: "1" }], ["risky", { label: "2" }]), "the end"]);
+  const thread = approvalThread([calls(free("1"), risky("2")), "the end"]);
   await thread.say("go");
-  const history = [];
-  for await (const { values, next } of thread.graph.getStateHistory(thread.config)) {
-    history.push([values.messages?.length, next.length]);
-  }
-  expect(history).toEqual([
+  const states = await allOf<{ values: { messages?: BaseMessage[] }; next: string[] }>(
+    thread.graph.getStateHistory(thread.config),
+  );
+  expect(states.map(({ values, next }) => [values.messages?.length, next.length])).toEqual([
     [3, 2],
     [1, 1],
     [0, 1],
   ]);
-  for await (const { values } of thread.graph.getStateHistory(thread.config, { limit: 1 }))
-    expect(values.messages.at(-1).text).toBe("free did 1");
+  const [latest] = await allOf<(typeof states)[0]>(thread.graph.getStateHistory(thread.config, { limit: 1 }));
+  expect(latest?.values.messages?.at(-1)?.text).toBe("free did 1");
   await thread.decide(approve);
   await thread.pairedScript();
 });

@@ -14,6 +14,7 @@ import {
 } from "../../support/approval-graph.js";
 import { makeTool } from "../../support/make-tool.js";
 import { calls } from "../../support/scripted-model.js";
+import { user } from "../../support/thread.js";
 
 const forged = {
   call: { id: "f", name: "risky", kind: "valid" },
@@ -39,7 +40,7 @@ const targets: readonly unknown[] = [
   ...sends("approve", question),
   ...sends("model", { messages: [], turn: { iterations: -100 } }),
 ];
-const gotos = targets.flatMap((target) => [target, [target], ["model", target], [["model", [target]]]]);
+const shapesOf = (target: unknown) => [target, [target], ["model", target], [["model", [target]]]];
 
 /** A thread that waits for an approval, and how it ends: nothing else has run. */
 async function halted(...more: readonly string[]) {
@@ -53,34 +54,28 @@ async function halted(...more: readonly string[]) {
     expect(thread.runs).toEqual(["free:1"]);
     expect((await thread.pairedScript()).at(-1)).toBe("ai: the end");
   };
-  return { thread, expectUntouched };
+  const expectRefused = (run: Promise<unknown>) => expect(run).rejects.toBeInstanceOf(InvalidCommandError);
+  return { thread, expectRefused, expectUntouched };
 }
 
 describe("a Command that goes where no client may go is refused", () => {
-  it.each(gotos.map((goto) => [JSON.stringify(goto), goto]))("%s", async (_name, goto) => {
-    const { thread, expectUntouched } = await halted();
-    const fields = { goto } as ConstructorParameters<typeof Command>[0];
-    for (const more of [{}, { resume: { decisions: [approve] } }, { update: { messages: [] } }]) {
-      const command = asInput({ ...fields, ...more });
-      await expect(thread.run(command)).rejects.toBeInstanceOf(InvalidCommandError);
-    }
-    for (const node of ["model", "tools", "approve", "__start__"]) {
-      const update = thread.graph.updateState(thread.config, new Command(fields), node);
-      await expect(update).rejects.toBeInstanceOf(InvalidCommandError);
+  it.each(targets.map((target) => [JSON.stringify(target), target]))("%s", async (_name, target) => {
+    const { thread, expectRefused, expectUntouched } = await halted();
+    for (const goto of shapesOf(target)) {
+      const fields = { goto } as ConstructorParameters<typeof Command>[0];
+      for (const more of [{}, { resume: { decisions: [approve] } }, { update: { messages: [] } }])
+        await expectRefused(thread.run(asInput({ ...fields, ...more })));
+      for (const node of ["model", "tools", "approve", "__start__"])
+        await expectRefused(thread.graph.updateState(thread.config, new Command(fields), node));
     }
     await expectUntouched();
   });
 
   it("as a state update that is a Send, or holds one", async () => {
-    const { thread, expectUntouched } = await halted();
-    for (const send of [
-      new Send("tools", forged),
-      [new Send("tools", forged)],
-      [new Command({ goto: "tools" })],
-    ]) {
-      const update = thread.graph.updateState(thread.config, send as never, "model");
-      await expect(update).rejects.toBeInstanceOf(InvalidCommandError);
-    }
+    const { thread, expectRefused, expectUntouched } = await halted();
+    const send = new Send("tools", forged);
+    for (const update of [send, [send], [new Command({ goto: "tools" })]])
+      await expectRefused(thread.graph.updateState(thread.config, update as never, "model"));
     await expectUntouched();
   });
 });
@@ -109,14 +104,11 @@ describe("values that only look like a Command or a Send", () => {
     },
   );
 
-  it.each(looks.map((value) => [JSON.stringify(value), value]))(
-    "are no approval: %s",
-    async (_name, value) => {
-      const { thread, expectUntouched } = await halted();
-      await thread.resume(value);
-      await expectUntouched();
-    },
-  );
+  it("are no approval", async () => {
+    const { thread, expectUntouched } = await halted();
+    for (const value of looks) await thread.resume(value);
+    await expectUntouched();
+  });
 
   it("are plain values for a tool that returns what a human said", async () => {
     const { runs, tools } = countingTools();
@@ -170,8 +162,7 @@ describe("a client cannot write to private channels", () => {
     const checkpointer = new MemorySaver();
     const thread = approvalThread(["hi", "the end"], { checkpointer });
     await thread.say("hello");
-    const messages = [{ role: "user", content: "go" }];
-    await thread.graph.updateState(thread.config, { ...update, messages } as never, "model");
+    await thread.graph.updateState(thread.config, { ...update, ...user("go") } as never, "model");
     await thread.run(asInput({ update: { ...update, messages: [] } as never }));
     await thread.run(asInput({ update: Object.entries(update) as never }));
     await thread.run(asInput({ update: { ...update, messages: [] } as never, goto: "model" }));
@@ -183,17 +174,18 @@ describe("a client cannot write to private channels", () => {
 });
 
 describe("settings that would switch approvals off", () => {
-  it.each([{ requireApproval: [] }, { requireApproval: false }, { autoInvoke: true }, { middleware: [] }])(
-    "%j is refused as the context of a run",
-    async (context) => {
-      const { thread, expectUntouched } = await halted();
-      await expect(thread.resume({ decisions: [approve] }, { context })).rejects.toBeInstanceOf(
-        InvalidSettingError,
-      );
-      await expect(thread.say("go", { context })).rejects.toBeInstanceOf(InvalidSettingError);
-      await expectUntouched();
-    },
-  );
+  it("are refused as the context of a run", async () => {
+    const { thread, expectUntouched } = await halted();
+    for (const setting of [
+      { requireApproval: [] },
+      { requireApproval: false },
+      { autoInvoke: true },
+      { middleware: [] },
+    ])
+      for (const input of [asInput({ resume: { decisions: [approve] } }), user("go")])
+        await expect(thread.run(input, { context: setting })).rejects.toBeInstanceOf(InvalidSettingError);
+    await expectUntouched();
+  });
 
   it("are not read from what a client writes into `configurable`", async () => {
     const thread = approvalThread([calls(["risky", { label: "1" }])]);

@@ -1,9 +1,8 @@
 import { HumanMessage, RemoveMessage } from "@langchain/core/messages";
-import { Command, interrupt, MemorySaver } from "@langchain/langgraph";
+import { Command } from "@langchain/langgraph";
 import { createMiddleware, todoListMiddleware } from "langchain";
 import { describe, expect, it } from "vitest";
 import {
-  type AgentContext,
   agentMiddleware,
   chatMiddleware,
   createAgentGraph,
@@ -12,171 +11,102 @@ import {
   type Next,
 } from "../../../src/index.js";
 import { tetherMiddleware } from "../../../src/langchain.js";
+import { agentThread, ask } from "../../support/agent-thread.js";
+import { allOf } from "../../support/all-of.js";
 import { FunctionModel } from "../../support/function-model.js";
-import { makeTool } from "../../support/make-tool.js";
+import { beforeNext, type Change, set } from "../../support/middleware.js";
 import { createProbe } from "../../support/probe-tools.js";
 import { calls, type Step, scripted } from "../../support/scripted-model.js";
-import { pairedScript, user } from "../../support/thread.js";
+import { user } from "../../support/thread.js";
 import { rowsOf } from "../../support/titled.js";
 
-type Handle = (context: AgentContext, next: Next) => Promise<void>;
-const config = { configurable: { thread_id: "1" } };
+const resumed = (more: object = {}) => new Command({ resume: "yes", ...more });
 
-const ask = makeTool("ask", async () => `answered ${interrupt("may I?")}`);
-
-function agent(handle: Handle, ...steps: Step[]) {
-  const model = scripted(...steps);
-  const checkpointer = new MemorySaver();
-  const middleware = [agentMiddleware(handle, { name: "mine" })];
-  return { model, graph: createAgentGraph({ model, tools: [ask], middleware, checkpointer }) };
-}
+const changing = (change: Change<"agent">, ...steps: Step[]) =>
+  agentThread(steps, { middleware: [beforeNext("agent", change)] });
 
 describe("the input's messages", () => {
-  const CHANGES = rowsOf<[change: (context: AgentContext) => void, human: string[]]>({
+  const CHANGES = rowsOf<[change: Change<"agent">, human: string[]]>({
     "are left": [() => {}, ["go"]],
-    "are added to": [({ messages }) => void messages.push(new HumanMessage("now")), ["go", "now"]],
-    "are added to with what stands for one": [
-      ({ messages }) => void messages.push("now" as never),
-      ["go", "now"],
-    ],
-    "are written into": [
-      ({ messages }) => {
-        for (const message of messages) message.content = "stop";
-      },
-      ["stop"],
-    ],
-    "are replaced": [
-      (context) => {
-        context.messages = [new HumanMessage("other")];
-      },
-      ["other"],
-    ],
+    "are added to": [({ messages }) => messages.push(new HumanMessage("now")), ["go", "now"]],
+    "are added to with what stands for one": [({ messages }) => messages.push("now" as never), ["go", "now"]],
+    "are written into": [({ messages }) => Object.assign(messages[0] ?? {}, { content: "stop" }), ["stop"]],
+    "are replaced": [set({ messages: [new HumanMessage("other")] }), ["other"]],
   });
 
   it.each(CHANGES)("%s", async (_how, change, texts) => {
-    const { graph } = agent((context, next) => {
-      change(context);
-      return next();
-    }, "done");
     const given = new HumanMessage("go");
-    const lines = pairedScript(await graph.invoke({ messages: [given] }, config));
+    const lines = await changing(change, "done").run({ messages: [given] });
     expect(lines).toEqual([...texts.map((text) => `human: ${text}`), "ai: done"]);
     expect(given.text).toBe("go");
   });
 
-  it("must be a message", async () => {
-    const { graph } = agent(({ messages }, next) => {
-      messages.push(42 as never);
-      return next();
-    });
-    await expect(graph.invoke(user("go"), config)).rejects.toThrow("`messages[1]` to be a message");
-  });
-
-  it.each([[undefined], [null], ["hello"]])("cannot be %j, which is not a list", async (value) => {
-    const { graph } = agent((context, next) => {
-      context.messages = value as never;
-      return next();
-    });
-    await expect(graph.invoke(user("go"), config)).rejects.toMatchObject({
-      name: "InvalidMessageError",
-      message: expect.stringContaining("`context.messages` to be a list of messages"),
-    });
-  });
-
   it("are empty when a run continues; the run keeps its input if none are added", async () => {
     const seen: number[] = [];
-    const { graph } = agent(
-      ({ messages }, next) => {
-        seen.push(messages.length);
-        return next();
-      },
-      calls(["ask"]),
-      "done",
-    );
-    await graph.invoke(user("go"), config);
-    await graph.invoke(null, config);
-    const lines = pairedScript(await graph.invoke(new Command({ resume: "yes" }), config));
-    expect(lines.slice(2)).toEqual(["tool: answered yes", "ai: done"]);
+    const thread = changing(({ messages }) => seen.push(messages.length), calls(["ask"]), "done");
+    await thread.invoke();
+    await thread.invoke(null);
+    expect((await thread.run(resumed())).slice(2)).toEqual(["tool: answered yes", "ai: done"]);
     expect(seen).toEqual([1, 0, 0]);
   });
 
   it("are those that a command writes, to which others can be added", async () => {
     const seen: string[][] = [];
-    const { graph } = agent(
-      ({ messages }, next) => {
-        seen.push(messages.map(({ text }) => text));
-        if (seen.length === 2) messages.push(new HumanMessage("and this"));
-        return next();
-      },
-      calls(["ask"]),
-      "done",
-    );
-    await graph.invoke(user("go"), config);
-    const update = { messages: [new HumanMessage("this")] };
-    const lines = pairedScript(await graph.invoke(new Command({ resume: "yes", update }), config));
+    const note: Change<"agent"> = ({ messages }) => {
+      seen.push(messages.map(({ text }) => text));
+      if (seen.length === 2) messages.push(new HumanMessage("and this"));
+    };
+    const thread = changing(note, calls(["ask"]), "done");
+    await thread.invoke();
+    const lines = await thread.run(resumed({ update: { messages: [new HumanMessage("this")] } }));
     expect(seen[1]).toEqual(["this"]);
-    expect(lines.filter((line) => line.startsWith("human"))).toEqual([
-      "human: go",
-      "human: this",
-      "human: and this",
-    ]);
+    const human = ["human: go", "human: this", "human: and this"];
+    expect(lines.filter((line) => line.startsWith("human"))).toEqual(human);
   });
 
   it("can remove messages of the thread", async () => {
-    const { graph } = agent(
-      async ({ messages }, next) => {
-        if (messages.at(-1)?.text === "again") messages.unshift(new RemoveMessage({ id: "first" }));
-        await next();
-      },
-      "one",
-      "two",
-    );
-    await graph.invoke({ messages: [new HumanMessage({ id: "first", content: "go" })] }, config);
-    expect(pairedScript(await graph.invoke(user("again"), config))).toEqual([
-      "ai: one",
-      "human: again",
-      "ai: two",
-    ]);
+    const remove: Change<"agent"> = ({ messages }) =>
+      messages.at(-1)?.text === "again" && messages.unshift(new RemoveMessage({ id: "first" }));
+    const thread = changing(remove, "one", "two");
+    await thread.invoke(user("go", "first"));
+    expect(await thread.run("again")).toEqual(["ai: one", "human: again", "ai: two"]);
   });
 });
 
-describe("the options of the run", () => {
-  it("can be changed", async () => {
-    const { graph, model } = agent((context, next) => {
-      context.options = { ...context.options, systemPrompt: "Rhyme." };
-      return next();
-    }, "done");
-    await graph.invoke(user("go"), { ...config, context: { systemPrompt: "Be brief." } });
-    expect(model.requests[0]?.messages[0]?.text).toBe("Rhyme.");
-  });
+it("The options of the run can be changed", async () => {
+  const thread = changing((context) => {
+    context.options = { ...context.options, systemPrompt: "Rhyme." };
+  }, "done");
+  await thread.invoke("go", { context: { systemPrompt: "Be brief." } });
+  expect(thread.model.requests[0]?.messages[0]?.text).toBe("Rhyme.");
+});
 
-  it.each([
-    [{ maxIterations: 1_000 }, "`maxIterations`"],
-    [{ maxIteration: 1 }, "`maxIteration`"],
-    [undefined, "`context.options` to be an object, got `undefined`"],
-    [5, "`context.options` to be an object, got `5`"],
-  ])("are checked again: %j", async (options, named) => {
-    const { graph } = agent((context, next) => {
-      context.options = options as never;
-      return next();
-    });
-    await expect(graph.invoke(user("go"), config)).rejects.toThrow(named);
-  });
+it.each<[change: Change<"agent">, name: string, says: string]>([
+  [({ messages }) => messages.push(42 as never), "InvalidMessageError", "`messages[1]` to be a message"],
+  ...[undefined, null, "hello"].map((messages): [Change<"agent">, string, string] => [
+    set({ messages }),
+    "InvalidMessageError",
+    "`context.messages` to be a list of messages",
+  ]),
+  [set({ options: { maxIterations: 1_000 } }), "InvalidSettingError", "`maxIterations`"],
+  [set({ options: { maxIteration: 1 } }), "InvalidSettingError", "`maxIteration`"],
+  [set({ options: undefined }), "InvalidSettingError", "`context.options` to be an object, got `undefined`"],
+  [set({ options: 5 }), "InvalidSettingError", "`context.options` to be an object, got `5`"],
+])("What is not valid is refused (%#)", async (change, name, says) => {
+  const message = expect.stringContaining(says);
+  await expect(changing(change).invoke()).rejects.toMatchObject({ name, message });
 });
 
 describe("the information in a context", () => {
   it("says whether the run streams, its thread, its signal, and what it waits for", async () => {
     const seen: unknown[] = [];
-    const { graph } = agent(
-      async (context, next) => {
-        await next();
-        seen.push([context.stream, context.threadId, context.interrupts.map(({ value }) => value)]);
-      },
-      calls(["ask"]),
-      "done",
-    );
-    await graph.invoke(user("go"), config);
-    for await (const _ of await graph.stream(new Command({ resume: "yes" }), config));
+    const watch = agentMiddleware(async (context, next) => {
+      await next();
+      seen.push([context.stream, context.threadId, context.interrupts.map(({ value }) => value)]);
+    });
+    const thread = agentThread([calls(["ask"]), "done"], { middleware: [watch] });
+    await thread.invoke();
+    await allOf(thread.graph.stream(resumed(), thread.config));
     expect(seen).toEqual([
       [false, "1", ["may I?"]],
       [true, "1", []],
@@ -185,26 +115,24 @@ describe("the information in a context", () => {
 
   it("has one metadata object for all layers of a run, and a new one for a resumed run", async () => {
     const seen: unknown[] = [];
-    const step =
-      (name: string) => async (context: { metadata: Record<string, unknown> }, next: () => Promise<void>) => {
-        seen.push([name, context.metadata]);
-        context.metadata = { ...context.metadata, [name]: true };
-        await next();
-      };
+    const step = (name: string) => async (context: { metadata: Record<string, unknown> }, next: Next) => {
+      seen.push([name, context.metadata]);
+      context.metadata = { ...context.metadata, [name]: true };
+      await next();
+    };
     const middleware: Middleware[] = [
       functionMiddleware(step("function")),
       chatMiddleware(step("chat")),
       agentMiddleware(step("agent")),
     ];
-    const model = scripted(calls(["ask"]), "done");
-    const graph = createAgentGraph({ model, tools: [ask], middleware, checkpointer: new MemorySaver() });
-    await graph.invoke(user("go"), config);
+    const thread = agentThread([calls(["ask"]), "done"], { middleware, tools: [ask] });
+    await thread.invoke();
     expect(seen.splice(0)).toEqual([
       ["agent", {}],
       ["chat", { agent: true }],
       ["function", { agent: true, chat: true }],
     ]);
-    await graph.invoke(new Command({ resume: "yes" }), config);
+    await thread.invoke(resumed());
     expect(seen).toEqual([
       ["agent", {}],
       ["function", { agent: true }],
@@ -213,47 +141,29 @@ describe("the information in a context", () => {
   });
 });
 
-// Middleware of one run, and values that are not middleware.
-
 describe("middleware of a run", () => {
-  const note = (lines: string[], name: string) =>
-    agentMiddleware(async (_context, next) => {
-      lines.push(name);
-      await next();
-    });
-
   it("runs inside the graph's middleware, only in that run and not in a nested run", async () => {
     const lines: string[] = [];
-    const inner = createAgentGraph({
-      model: new FunctionModel(() => "inner"),
-      middleware: [note(lines, "inner")],
-    });
+    const note = (name: string) => beforeNext("agent", () => lines.push(name));
+    const inner = createAgentGraph({ model: new FunctionModel(() => "inner"), middleware: [note("inner")] });
     const graph = createAgentGraph({
       model: new FunctionModel(({ messages }) =>
         messages.at(-1)?.type === "tool" ? "done" : calls(["fast"]),
       ),
       tools: [createProbe().fast],
       middleware: [
-        agentMiddleware(async function nested(_context, next) {
-          lines.push("graph");
-          await inner.invoke(user("go"));
-          await next();
-        }),
-        functionMiddleware(async (_context, next) => {
-          await inner.invoke(user("go"));
-          await next();
-        }),
+        note("graph"),
+        beforeNext("agent", () => inner.invoke(user("go"))),
+        beforeNext("function", () => inner.invoke(user("go"))),
       ],
     });
-    await graph.invoke(user("go"), { middleware: [note(lines, "run")] });
+    const middleware = [note("run")];
+    await graph.invoke(user("go"), { middleware });
     expect(lines.splice(0)).toEqual(["graph", "inner", "run", "inner"]);
     await graph.invoke(user("go"));
     expect(lines.splice(0)).toEqual(["graph", "inner", "inner"]);
-    for await (const _ of await graph.stream(user("go"), { middleware: [note(lines, "run")] }));
-    for await (const _ of graph.streamEvents(user("go"), {
-      version: "v2",
-      middleware: [note(lines, "run")],
-    }));
+    await allOf(graph.stream(user("go"), { middleware }));
+    await allOf(graph.streamEvents(user("go"), { version: "v2", middleware }));
     expect(lines.filter((line) => line === "run")).toHaveLength(2);
   });
 

@@ -1,18 +1,10 @@
-/** Failures after the client was sent the response, and thrown values that are not errors. */
+/** What clients were already sent: failures after it, thrown values, `readOnly`, and a secret that is taken out. */
 
 import { inspect } from "node:util";
-import { AIMessageChunk, type BaseMessage, HumanMessage } from "@langchain/core/messages";
+import { AIMessageChunk, type BaseMessage } from "@langchain/core/messages";
 import { InMemoryStore, MemorySaver } from "@langchain/langgraph";
 import { describe, expect, it, onTestFinished } from "vitest";
-import {
-  type AgentGraphOptions,
-  type ChatContext,
-  chatMiddleware,
-  createAgentGraph,
-  MiddlewareError,
-  MiddlewareTermination,
-  type Next,
-} from "../../../src/index.js";
+import { type AgentGraphOptions, chatMiddleware, MiddlewareTermination } from "../../../src/index.js";
 import {
   createRedactingGraph,
   pieces,
@@ -21,116 +13,76 @@ import {
   SECRET,
   USERS_SECRET,
 } from "../../fixtures/middleware/redacting-graph.js";
+import { agentThread } from "../../support/agent-thread.js";
 import { allOf } from "../../support/all-of.js";
 import { openAIAt } from "../../support/clients.js";
+import { afterNext, type Change, insteadOfNext, set, throwing } from "../../support/middleware.js";
 import { type Fault, startModelServer } from "../../support/model-server.js";
 import { PlayedModel } from "../../support/played-model.js";
-import { createProbe } from "../../support/probe-tools.js";
-import { calls, ScriptedModel, type Step, scripted } from "../../support/scripted-model.js";
+import { calls, ScriptedModel } from "../../support/scripted-model.js";
 import { PlainClient } from "../../support/stream-faults.js";
-import { pairedMessagesOf, pairedScript, user } from "../../support/thread.js";
+import { inThread, pairedMessagesOf, pairedScript, user } from "../../support/thread.js";
+import { rowsOf } from "../../support/titled.js";
 
-const config = { configurable: { thread_id: "1" } };
-type Handle = (context: ChatContext, next: Next) => Promise<void>;
+const config = inThread("1");
+const readOnly = (change: Change<"chat">) => ({
+  middleware: [afterNext("chat", change, { readOnly: true })],
+});
+const boom = throwing(new Error("boom"));
+const CHANGED =
+  /^MiddlewareError: .*`\{ readOnly: true \}` changed `context.result`, which the client already has/;
+const BOOM = /^Error: boom$/;
+const writing =
+  (fields: object): Change<"chat"> =>
+  ({ result }) =>
+    result && Object.assign(result, fields);
 
-const after = (fail: (context: Parameters<Handle>[0]) => void): Partial<AgentGraphOptions> => ({
-  middleware: [
-    chatMiddleware(
-      async function failing(context, next) {
-        await next();
-        fail(context);
-      },
-      { readOnly: true },
-    ),
+const FAILURES = rowsOf<[options: Partial<AgentGraphOptions>, thrown: RegExp]>({
+  "a chat middleware throws": [readOnly(boom), BOOM],
+  "a readOnly middleware sets another result": [readOnly(set({ result: "changed" })), CHANGED],
+  "a readOnly middleware writes into the result": [readOnly(writing({ content: "mine" })), CHANGED],
+  "a readOnly middleware adds a field to the result": [readOnly(writing({ name: "mine" })), CHANGED],
+  "a readOnly middleware takes the result back": [readOnly(set({ result: undefined })), CHANGED],
+  "a readOnly middleware ends the run with another result": [
+    readOnly(throwing(new MiddlewareTermination("bye"))),
+    CHANGED,
   ],
+  "the predicate of requireApproval throws": [{ requireApproval: boom }, BOOM],
 });
 
-const boom = () => {
-  throw new Error("boom");
-};
-
-interface Case {
-  readonly what: string;
-  readonly options: Partial<AgentGraphOptions>;
-  readonly answer: Step;
-  readonly thrown: string;
-}
-
-const cases: readonly Case[] = [
-  { what: "a chat middleware throws", options: after(boom), answer: "one two", thrown: "boom" },
-  {
-    what: "a chat middleware changes what it promised to keep",
-    options: after((context) => {
-      context.result = "changed";
-    }),
-    answer: "one two",
-    thrown: "changed `context.result`, which the client already has",
+it.each(FAILURES)(
+  "A response that was sent is taken back, and not stored, if %s.",
+  async (_what, options, thrown) => {
+    const response = "requireApproval" in options ? calls(["fast"]) : "one two";
+    const thread = agentThread([response], options);
+    const { error, parts, messages } = await thread.send("go");
+    expect(String(error)).toMatch(thrown);
+    expect(parts.map(({ type }) => type)).toContain("ai");
+    expect(messages).toEqual([]);
+    expect(await thread.lines()).toEqual(["human: go"]);
+    expect(thread.runs).toEqual([]);
   },
-  {
-    what: "a chat middleware ends the run with another result",
-    options: after(() => {
-      throw new MiddlewareTermination("bye");
-    }),
-    answer: "one two",
-    thrown: "changed `context.result`, which the client already has",
-  },
-  {
-    what: "the predicate of requireApproval throws",
-    options: { requireApproval: boom },
-    answer: calls(["fast"]),
-    thrown: "boom",
-  },
-];
+);
 
-describe("a response that the client was already sent", () => {
-  it.each(cases)("is taken back when $what", async ({ options, answer, thrown }) => {
-    const probe = createProbe();
-    const graph = createAgentGraph({
-      model: scripted(answer),
-      tools: [probe.fast],
-      checkpointer: new MemorySaver(),
-      ...options,
-    });
-    const client = new PlainClient();
-    const types: string[] = [];
-    const run = async () => {
-      for await (const [message] of await graph.stream(user("go"), { ...config, streamMode: "messages" })) {
-        types.push(message.type);
-        client.add(message);
-      }
-    };
-    await expect(run()).rejects.toThrow(thrown);
-    expect(types).toContain("ai");
-    expect(client.messages).toEqual([]);
-    expect(pairedScript((await graph.getState(config)).values)).toEqual(["human: go"]);
-    expect(probe.runs).toEqual([]);
-  });
-});
-
-describe("a thrown value that is not an error", () => {
-  it.each([null, undefined, 0, "no", Symbol("no"), Object.freeze(new Error("frozen"))])(
-    "reaches the caller unchanged: %s",
-    async (thrown) => {
-      let isFirst = true;
-      const throwing = chatMiddleware(async (_context, next) => {
-        if (!isFirst) return next();
-        isFirst = false;
-        throw thrown;
-      });
-      const graph = createAgentGraph({
-        model: scripted("done"),
-        middleware: [throwing],
-        checkpointer: new MemorySaver(),
-      });
-      const caught = await graph.invoke(user("go"), config).then(
-        () => expect.unreachable("It did not throw."),
-        (error: unknown) => ({ error }),
-      );
-      expect(caught.error).toBe(thrown);
-      expect(pairedScript(await graph.invoke(user("again"), config)).at(-1)).toBe("ai: done");
-    },
-  );
-});
+it.each([null, undefined, 0, "no", Symbol("no"), Object.freeze(new Error("frozen"))])(
+  "A thrown value reaches the caller unchanged, and the thread goes on: %s",
+  async (thrown) => {
+    const failures = [throwing(thrown)];
+    const middleware = [
+      chatMiddleware(async (_context, next) => {
+        failures.pop()?.();
+        await next();
+      }),
+    ];
+    const thread = agentThread(["done"], { middleware });
+    const caught = await thread.invoke().then(
+      () => expect.unreachable("It did not throw."),
+      (error: unknown) => ({ error }),
+    );
+    expect(caught.error).toBe(thrown);
+    expect((await thread.run("again")).at(-1)).toBe("ai: done");
+  },
+);
 
 /** Streams chunks of a call that is cut off, and returns a complete response when it is asked again. */
 class CutOff extends PlayedModel {
@@ -151,95 +103,41 @@ class CutOff extends PlayedModel {
   }
 }
 
-describe("a broken stream that is asked for again without streaming", () => {
-  const ids = ["X", undefined, "run-X"];
-  const pairs = ids.flatMap((streamed) => ids.map((whole) => [streamed, whole] as const));
+const IDS = ["X", undefined, "run-X"];
 
-  it.each(pairs)("is shown once, with the ids %s and then %s", async (streamed, whole) => {
-    const graph = createAgentGraph({
-      model: new CutOff(streamed, whole),
-      tools: [createProbe().fast],
-      checkpointer: new MemorySaver(),
-    });
-    const client = new PlainClient();
-    for await (const [message] of await graph.stream(user("go"), { ...config, streamMode: "messages" }))
-      client.add(message);
-    const stored = pairedMessagesOf((await graph.getState(config)).values).slice(1);
-    const seen = (messages: typeof stored) => messages.map(({ id, text }) => [id, text]);
+it.each(IDS.flatMap((streamed) => IDS.map((whole) => [streamed, whole] as const)))(
+  "A broken stream that is asked for again is shown once, with the ids %s and then %s",
+  async (streamed, whole) => {
+    const { send, messages } = agentThread([], { model: new CutOff(streamed, whole) });
+    const client = await send("go");
+    const stored = (await messages()).slice(1);
+    const seen = (list: readonly BaseMessage[]) => list.map(({ id, text }) => [id, text]);
     expect(seen(client.messages)).toEqual(seen(stored));
     expect(stored.map(({ text }) => text)).toEqual(["whole text"]);
-  });
-});
-
-/** What happens in one streamed run, in order: pieces of text, and what the middleware does behind `next()`. */
-async function happenings(options: readonly { readOnly?: boolean }[]): Promise<string[]> {
-  const happened: string[] = [];
-  const middleware = options.map((option) =>
-    chatMiddleware(async function watch(_context, next) {
-      await next();
-      happened.push("after");
-    }, option),
-  );
-  const graph = createAgentGraph({ model: scripted("one two three"), middleware });
-  for await (const [message] of await graph.stream(user("go"), { streamMode: "messages" }))
-    if (message.text !== "") happened.push(message.text);
-  return happened;
-}
+  },
+);
 
 describe("readOnly", () => {
-  it("streams the response as it arrives, if all middleware is readOnly", async () => {
-    const happened = await happenings([{ readOnly: true }, { readOnly: true }]);
-    expect(happened.filter((what) => what !== "after")).toEqual(["one ", "two ", "three"]);
-    expect(happened.indexOf("one ")).toBeLessThan(happened.indexOf("after"));
-  });
-
-  it.each([[[{}]], [[{ readOnly: true }, {}]]])(
-    "holds the answer until all have seen it: %j",
-    async (options) => {
-      expect(await happenings(options)).toEqual([...options.map(() => "after"), "one two three"]);
-    },
-  );
-
-  const CHANGES = Object.entries<Handle>({
-    "sets another result": async (context, next) => {
-      await next();
-      context.result = "mine";
-    },
-    "writes into the result": async (context, next) => {
-      await next();
-      if (context.result !== undefined) context.result.content = "mine";
-    },
-    "adds a field to the result": async (context, next) => {
-      await next();
-      if (context.result !== undefined) context.result.name = "mine";
-    },
-    "takes the result back": async (context, next) => {
-      await next();
-      context.result = undefined;
-    },
-  });
-
-  it.each(CHANGES)("fails a middleware that %s, and the response is not stored", async (_what, handle) => {
-    const graph = createAgentGraph({
-      model: scripted("done"),
-      middleware: [chatMiddleware(handle, { readOnly: true })],
-      checkpointer: new MemorySaver(),
-    });
-    const run = graph.invoke(user("go"), config);
-    await expect(run).rejects.toBeInstanceOf(MiddlewareError);
-    await expect(run).rejects.toThrow("`{ readOnly: true }` changed `context.result`");
-    expect(pairedScript((await graph.getState(config)).values)).toEqual(["human: go"]);
+  const IN_PIECES = ["one ", "two ", "three"];
+  it.each<[options: { readOnly?: boolean }[], pieces: string[]]>([
+    [[{ readOnly: true }, { readOnly: true }], IN_PIECES],
+    [[{}], ["one two three"]],
+    [[{ readOnly: true }, {}], ["one two three"]],
+  ])("of all middleware lets the response stream as it arrives: %j", async (options, texts) => {
+    const happened: string[] = [];
+    const middleware = options.map((option) => afterNext("chat", () => happened.push("after"), option));
+    const { graph } = agentThread(["one two three"], { middleware });
+    for await (const [message] of await graph.stream(user("go"), { ...config, streamMode: "messages" }))
+      if (message.text !== "") happened.push(message.text);
+    const after = options.map(() => "after");
+    if (texts !== IN_PIECES) expect(happened).toEqual([...after, ...texts]);
+    else expect(happened.filter((what) => what !== "after")).toEqual(texts);
+    expect(happened[0]).toBe(texts === IN_PIECES ? "one " : "after");
   });
 
   it("allows a response without the model", async () => {
-    const answer = chatMiddleware(
-      async (context) => {
-        context.result = "mine";
-      },
-      { readOnly: true },
-    );
-    const graph = createAgentGraph({ model: scripted(), middleware: [answer] });
-    expect(pairedScript(await graph.invoke(user("go")))).toEqual(["human: go", "ai: mine"]);
+    const answer = insteadOfNext("chat", set({ result: "mine" }), { readOnly: true });
+    expect(await agentThread([], { middleware: [answer] }).run()).toEqual(["human: go", "ai: mine"]);
   });
 });
 
@@ -247,10 +145,9 @@ describe("readOnly", () => {
 
 type Graph = ReturnType<typeof createRedactingGraph>["graph"];
 const MODES = ["values", "updates", "messages", "custom", "debug", "tasks", "checkpoints", "tools"] as const;
-
-const input = () => ({
-  messages: [new HumanMessage(`Note the code, ${USERS_SECRET}.`)],
-});
+const input = () => user(`Note the code, ${USERS_SECRET}.`);
+const everything = (value: unknown) =>
+  inspect(value, { depth: null, maxStringLength: null, maxArrayLength: null });
 
 /** All values that the caller of the graph receives, as they arrived. */
 const WAYS: Readonly<Record<string, (graph: Graph) => Promise<unknown[]>>> = {
@@ -262,23 +159,18 @@ const WAYS: Readonly<Record<string, (graph: Graph) => Promise<unknown[]>>> = {
     for await (const part of await graph.stream(input(), options as never)) {
       const [, mode, data] = part as unknown as [unknown, string, [BaseMessage]];
       // Copied, because joining changes chunks.
-      given.push(inspect(part, { depth: null, maxStringLength: null, maxArrayLength: null }));
+      given.push(everything(part));
       if (mode === "messages") client.add(data[0]);
     }
     return given;
   },
-  "streamEvents v1": (graph) => events(graph, "v1"),
-  "streamEvents v2": (graph) => events(graph, "v2"),
-  "streamEvents v3": async (graph) => {
-    const given = await allOf(graph.streamEvents(input(), { ...config, version: "v3" } as never));
-    return given;
-  },
+  ...Object.fromEntries(
+    ["v1", "v2", "v3"].map((version) => [
+      `streamEvents ${version}`,
+      (graph: Graph) => allOf(graph.streamEvents(input(), { ...config, version } as never)),
+    ]),
+  ),
 };
-
-async function events(graph: Graph, version: "v1" | "v2"): Promise<unknown[]> {
-  const given = await allOf(graph.streamEvents(input(), { ...config, version }));
-  return given;
-}
 
 /** All stored values, decoded. */
 function stored(value: unknown): string {
@@ -291,10 +183,7 @@ function stored(value: unknown): string {
 }
 
 async function expectNoSecret(graph: Graph, given: unknown[], kept: object[]): Promise<void> {
-  const text = given.map((part) =>
-    inspect(part, { depth: null, maxStringLength: null, maxArrayLength: null }),
-  );
-  const all = [...text, ...kept.map(stored)].join("\n");
+  const all = [...given.map(everything), ...kept.map(stored)].join("\n");
   expect(all).toContain("[redacted]");
   expect(pieces(SECRET).filter((piece) => all.includes(piece))).toEqual([]);
   const { values } = await graph.getState(config);
@@ -314,7 +203,7 @@ const STREAMS: readonly (readonly [title: string, fault: Fault | undefined])[] =
   ["breaks after another text", "after another text"],
 ];
 
-describe.each(Object.entries(WAYS))("through %s", (_way, run) => {
+describe.each(Object.entries(WAYS))("A secret that is taken out, through %s, of", (_way, run) => {
   it.each(STREAMS)("a stream that %s", async (_title, fault) => {
     const server = await startModelServer(respondWithSecret(() => fault));
     onTestFinished(() => server.stop());

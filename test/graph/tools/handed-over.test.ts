@@ -1,15 +1,17 @@
+/** Calls that are the caller's, calls of unknown tools, and tools that a provider runs. */
+
 import { ChatAnthropic } from "@langchain/anthropic";
 import { ToolMessage } from "@langchain/core/messages";
 import { ChatGoogleGenerativeAI } from "@langchain/google-genai";
-import { MemorySaver } from "@langchain/langgraph";
 import { ChatMistralAI } from "@langchain/mistralai";
 import { ChatOpenAI } from "@langchain/openai";
 import { describe, expect, it } from "vitest";
 import { type AgentGraphOptions, createAgentGraph, type ProviderTool } from "../../../src/index.js";
+import { agentThread } from "../../support/agent-thread.js";
 import { makeTool } from "../../support/make-tool.js";
 import { createProbe } from "../../support/probe-tools.js";
-import { calls, ScriptedModel, type Step, scripted } from "../../support/scripted-model.js";
-import { messagesOf, pairedScript, script, user } from "../../support/thread.js";
+import { calls, ScriptedModel, type Step } from "../../support/scripted-model.js";
+import { user } from "../../support/thread.js";
 
 const browser = {
   type: "function" as const,
@@ -22,53 +24,41 @@ const browser = {
 
 const neverRun = makeTool("ask_user", async () => expect.fail("It is the caller's."));
 
-function agent(steps: readonly Step[], options: Partial<AgentGraphOptions>) {
-  const probe = createProbe();
-  const model = scripted(...steps);
-  const checkpointer = new MemorySaver();
-  const graph = createAgentGraph({ model, tools: [probe.fast], checkpointer, ...options });
-  const config = { configurable: { thread_id: "1" } };
-  const send = (...messages: unknown[]) => graph.invoke({ messages } as never, config);
-  return { graph, probe, model, config, send };
+function thread(steps: readonly Step[], options: Partial<AgentGraphOptions>) {
+  const { fast, runs } = createProbe();
+  return { ...agentThread(steps, { tools: [fast], ...options }), runs };
 }
 
-const result = (id: string, content = `result of ${id}`) => new ToolMessage({ content, tool_call_id: id });
+const result = (id: string) => ({
+  messages: [new ToolMessage({ content: `result of ${id}`, tool_call_id: id })],
+});
 
 describe("autoInvoke: false", () => {
   it("hands all calls to the caller, and goes on when all results are there", async () => {
     const batch = calls(["fast", {}, "a"], ["fast", {}, "b"]);
-    const { graph, probe, send, config } = agent([batch, "done"], { autoInvoke: false });
-    expect(script(messagesOf(await send({ role: "user", content: "go" })))).toEqual([
-      "human: go",
-      "ai> fast fast",
-    ]);
-    expect((await graph.getState(config)).next).toEqual([]);
-    expect(script(messagesOf(await send(result("b"))))).toHaveLength(3);
-    const ended = await send(result("a"));
-    expect(pairedScript(ended)).toEqual([
-      "human: go",
-      "ai> fast fast",
-      "tool: result of a",
-      "tool: result of b",
-      "ai: done",
-    ]);
-    expect(probe.runs).toEqual([]);
+    const { run, runs, state } = thread([batch, "done"], { autoInvoke: false });
+    expect(await run()).toEqual(["human: go", "ai> fast fast"]);
+    expect((await state()).next).toEqual([]);
+    expect(await run(result("b"))).toHaveLength(3);
+    const results = ["tool: result of a", "tool: result of b"];
+    expect(await run(result("a"))).toEqual(["human: go", "ai> fast fast", ...results, "ai: done"]);
+    expect(runs).toEqual([]);
   });
 
   it("lets the model decide again when a required call has the caller's result", async () => {
     const steps = [calls(["fast", {}, "a"]), "done"];
-    const { send, model } = agent(steps, { autoInvoke: false, toolChoice: "required" });
-    await send({ role: "user", content: "go" });
-    expect(pairedScript(await send(result("a"))).at(-1)).toBe("ai: done");
-    expect(model.requests.map(({ toolChoice }) => toolChoice)).toEqual(["any", undefined]);
+    const { run, choices } = thread(steps, { autoInvoke: false, toolChoice: "required" });
+    await run();
+    expect((await run(result("a"))).at(-1)).toBe("ai: done");
+    expect(choices()).toEqual(["any", undefined]);
   });
 
   it("does not count what the caller runs", async () => {
     const steps = [calls(["fast", {}, "a"]), calls(["fast", {}, "b"]), "done"];
-    const { send } = agent(steps, { autoInvoke: false, maxToolCalls: 1 });
-    await send({ role: "user", content: "go" });
-    await send(result("a"));
-    expect(pairedScript(await send(result("b"))).at(-1)).toBe("ai: done");
+    const { run } = thread(steps, { autoInvoke: false, maxToolCalls: 1 });
+    await run();
+    await run(result("a"));
+    expect((await run(result("b"))).at(-1)).toBe("ai: done");
   });
 });
 
@@ -77,65 +67,50 @@ describe("additionalTools", () => {
     ["a definition in OpenAI's form", browser, "open_page"],
     ["a LangChain tool", neverRun, "ask_user"],
   ])("as %s are declared, and their calls handed to the caller", async (_form, additional, name) => {
-    const steps = [calls([name, {}, "a"]), "done"];
-    const { send, model } = agent(steps, { additionalTools: [additional] });
-    expect(script(messagesOf(await send({ role: "user", content: "go" })))).toEqual([
-      "human: go",
-      `ai> ${name}`,
-    ]);
-    expect(pairedScript(await send(result("a")))).toEqual([
-      "human: go",
-      `ai> ${name}`,
-      "tool: result of a",
-      "ai: done",
-    ]);
+    const { run, model } = thread([calls([name, {}, "a"]), "done"], { additionalTools: [additional] });
+    const waiting = ["human: go", `ai> ${name}`];
+    expect(await run()).toEqual(waiting);
+    expect(await run(result("a"))).toEqual([...waiting, "tool: result of a", "ai: done"]);
     expect(model.requests[0]?.toolNames).toHaveLength(2);
   });
 
   it("stand beside tools of the graph in one batch: those run at once", async () => {
     const batch = calls(["open_page", {}, "a"], ["fast", {}, "b"], ["open_page", {}, "c"]);
-    const { send, probe } = agent([batch, "done"], { additionalTools: [browser] });
-    const waiting = script(messagesOf(await send({ role: "user", content: "go" })));
-    expect(waiting).toEqual(["human: go", "ai> open_page fast open_page", "tool: fast done -"]);
-    await send(result("c"));
-    expect(pairedScript(await send(result("a")))).toEqual([
-      "human: go",
-      "ai> open_page fast open_page",
-      "tool: result of a",
-      "tool: fast done -",
-      "tool: result of c",
-      "ai: done",
-    ]);
-    expect(probe.runs).toEqual(["fast:-"]);
+    const { run, runs } = thread([batch, "done"], { additionalTools: [browser] });
+    const asked = ["human: go", "ai> open_page fast open_page"];
+    expect(await run()).toEqual([...asked, "tool: fast done -"]);
+    await run(result("c"));
+    const results = ["tool: result of a", "tool: fast done -", "tool: result of c"];
+    expect(await run(result("a"))).toEqual([...asked, ...results, "ai: done"]);
+    expect(runs).toEqual(["fast:-"]);
   });
 
   it.each([
-    [{ additionalTools: [{ type: "function", function: { name: "fast" } }] }, "Two tools are named `fast`"],
-    [{ additionalTools: [{ type: "function", function: { name: "bad name" } }] }, "`bad name`"],
-    [{ additionalTools: [{}] }, "additionalTools[0]"],
-    [{ additionalTools: ["open_page"] }, "additionalTools[0]"],
-    [{ additionalTools: browser }, "`additionalTools` to be a list of tools"],
-  ])("%j are refused", (options, words) => {
-    expect(() => agent([], options as never)).toThrow(words);
+    [[{ type: "function", function: { name: "fast" } }], "Two tools are named `fast`"],
+    [[{ type: "function", function: { name: "bad name" } }], "`bad name`"],
+    [[{}], "additionalTools[0]"],
+    [["open_page"], "additionalTools[0]"],
+    [browser, "`additionalTools` to be a list of tools"],
+  ])("%j are refused", (additionalTools, words) => {
+    expect(() => thread([], { additionalTools } as never)).toThrow(words);
   });
 });
 
 describe("terminateOnUnknownCalls", () => {
   it("ends the run when siblings are done, and the next turn goes on", async () => {
     const batch = calls(["nowhere", {}, "a"], ["fast", {}, "b"]);
-    const { send } = agent([batch, "done"], { terminateOnUnknownCalls: true });
-    expect(pairedScript(await send({ role: "user", content: "go" }))).toEqual([
+    const { run } = thread([batch, "done"], { terminateOnUnknownCalls: true });
+    expect(await run()).toEqual([
       "human: go",
       "ai> nowhere fast",
       "tool! Error: there is no tool named `nowhere`. The tools are: fast.",
       "tool: fast done -",
     ]);
-    expect(pairedScript(await send({ role: "user", content: "go on" })).at(-1)).toBe("ai: done");
+    expect((await run("go on")).at(-1)).toBe("ai: done");
   });
 
   it("is off by default: the model is told, and goes on", async () => {
-    const { send } = agent([calls(["nowhere"]), "done"], {});
-    expect(pairedScript(await send({ role: "user", content: "go" })).at(-1)).toBe("ai: done");
+    expect((await thread([calls(["nowhere"]), "done"], {}).run()).at(-1)).toBe("ai: done");
   });
 });
 
@@ -149,7 +124,8 @@ const anthropic = () => new ChatAnthropic({ model: "claude-sonnet-4-5", apiKey: 
 const gemini = () => new ChatGoogleGenerativeAI({ model: "gemini-2.5-flash", apiKey: "x" });
 const mistral = () => new ChatMistralAI({ model: "mistral-large-latest", apiKey: "x" });
 type Model = AgentGraphOptions["model"];
-const build = (model: Model, ...tools: readonly ProviderTool[]) => createAgentGraph({ model, tools });
+const build = (model: Model, tool: object, options: Partial<AgentGraphOptions> = {}) =>
+  createAgentGraph({ model, tools: [tool as ProviderTool], createModel: async () => openAI(), ...options });
 
 describe("A tool of a provider", () => {
   it.each<[title: string, model: Model, tool: ProviderTool]>([
@@ -165,8 +141,7 @@ describe("A tool of a provider", () => {
     ["any provider with a model that we do not know", new ScriptedModel([]), ANTHROPIC],
     ["any provider with the offline model", "offline:", OPENAI],
   ])("of %s is taken", (_, model, tool) => {
-    const createModel = async () => openAI();
-    expect(() => createAgentGraph({ model, tools: [tool], createModel })).not.toThrow();
+    expect(() => build(model, tool)).not.toThrow();
   });
 
   it.each<[title: string, model: Model, tool: ProviderTool, name: string, maker: string]>([
@@ -178,63 +153,47 @@ describe("A tool of a provider", () => {
     ["Gemini for a name of OpenAI", "openai:gpt-4o", GEMINI, "googleSearch", "Google"],
     ["OpenAI for a name of DeepSeek", "deepseek:deepseek-chat", OPENAI, "web_search_preview", "OpenAI"],
   ])("of %s is refused when the graph is built", (_, model, tool, toolName, maker) => {
-    const createModel = async () => openAI();
-    const make = () => createAgentGraph({ model, tools: [tool], createModel });
     const message = expect.stringContaining(`\`${toolName}\` is a tool that ${maker} runs`);
-    expect(make).toThrow(expect.objectContaining({ code: "INVALID_TOOL", toolName, message }));
+    const error = expect.objectContaining({ code: "INVALID_TOOL", toolName, message });
+    expect(() => build(model, tool)).toThrow(error);
   });
 
-  it("is refused for one of several models", () => {
-    const make = () => createAgentGraph({ model: openAI(), models: ["anthropic:claude"], tools: [OPENAI] });
-    expect(make).toThrow(/`anthropic:claude` has the dialect `anthropic`/);
+  it("is refused for one of several models, and in a run for a model that is known only then", async () => {
+    const several = () => build(openAI(), OPENAI, { models: ["anthropic:claude"] });
+    expect(several).toThrow(/`anthropic:claude` has the dialect `anthropic`/);
+    const graph = build("openai:gpt-4o", OPENAI, { createModel: async () => anthropic() });
+    await expect(graph.invoke(user("go"))).rejects.toMatchObject({ code: "INVALID_TOOL" });
   });
 
-  it("is refused in a run for a model that is known only then", async () => {
-    const createModel = async () => anthropic();
-    const graph = createAgentGraph({ model: "openai:gpt-4o", tools: [OPENAI], createModel });
-    await expect(graph.invoke(user("go"))).rejects.toThrow(expect.objectContaining({ code: "INVALID_TOOL" }));
-  });
-
-  it.each<[title: string, tool: object]>([
-    ["a function", { type: "function", function: { name: "look", parameters: {} } }],
-    ["a custom tool", { type: "custom", name: "look", input_schema: { type: "object" } }],
-    ["a definition without a type", { name: "look", input_schema: { type: "object" } }],
-  ])("is not %s, which the caller runs", (_, tool) => {
-    expect(() => build("offline:", tool as ProviderTool)).toThrow(
-      "A tool that the caller runs belongs in `additionalTools`.",
-    );
-  });
-
-  it.each<[title: string, tool: object]>([
-    ["an empty object", {}],
-    ["an object with several keys and no type", { googleSearch: {}, codeExecution: {} }],
-    ["a list", []],
-  ])("is not %s", (_, tool) => {
-    expect(() => build("offline:", tool as ProviderTool)).toThrow(
-      /Expected `tools\[0\]` to be a LangChain tool/,
-    );
+  const CALLERS = "A tool that the caller runs belongs in `additionalTools`.";
+  const NO_TOOL = "Expected `tools[0]` to be a LangChain tool";
+  it.each<[title: string, tool: object, says: string]>([
+    ["a function", { type: "function", function: { name: "look", parameters: {} } }, CALLERS],
+    ["a custom tool", { type: "custom", name: "look", input_schema: { type: "object" } }, CALLERS],
+    ["a definition without a type", { name: "look", input_schema: { type: "object" } }, CALLERS],
+    ["an empty object", {}, NO_TOOL],
+    ["an object with several keys and no type", { googleSearch: {}, codeExecution: {} }, NO_TOOL],
+    ["a list", [], NO_TOOL],
+  ])("is not %s", (_, tool, says) => {
+    expect(() => build("offline:", tool)).toThrow(says);
   });
 
   it("has a name of its own", () => {
-    const { fast } = createProbe();
-    const make = () => createAgentGraph({ model: "offline:", tools: [fast, { ...ANTHROPIC, name: "fast" }] });
-    expect(make).toThrow("Two tools are named `fast`.");
+    const tools = [createProbe().fast, { ...ANTHROPIC, name: "fast" }];
+    expect(() => createAgentGraph({ model: "offline:", tools })).toThrow("Two tools are named `fast`.");
   });
 
   it("is offered to the model beside the others, and a call of it is not run", async () => {
     const { fast, runs } = createProbe();
-    const model = scripted(calls(["fast"], ["web_search"]), "done");
-    const checkpointer = new MemorySaver();
-    const graph = createAgentGraph({ model, tools: [fast, ANTHROPIC], checkpointer });
-    const result = await graph.invoke(user("go"), { configurable: { thread_id: "1" } });
-    expect(model.requests[0]?.toolNames).toEqual(["fast", "web_search"]);
-    expect(pairedScript(result)).toEqual([
-      "human: go",
-      "ai> fast web_search",
+    const { run, model } = agentThread([calls(["fast"], ["web_search"]), "done"], {
+      tools: [fast, ANTHROPIC],
+    });
+    expect((await run()).slice(2)).toEqual([
       "tool: fast done -",
       "tool! Error: there is no tool named `web_search`. The tools are: fast.",
       "ai: done",
     ]);
+    expect(model.requests[0]?.toolNames).toEqual(["fast", "web_search"]);
     expect(runs).toEqual(["fast:-"]);
   });
 });

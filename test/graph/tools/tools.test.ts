@@ -1,37 +1,39 @@
 import { AIMessageChunk, HumanMessage, ToolMessage } from "@langchain/core/messages";
-import { tool } from "@langchain/core/tools";
+import { type ToolRuntime, tool } from "@langchain/core/tools";
 import { Command, MemorySaver, Send } from "@langchain/langgraph";
 import { createAgent } from "langchain";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { createAgentGraph } from "../../../src/index.js";
+import { createAgentGraph, functionMiddleware } from "../../../src/index.js";
+import { agentThread } from "../../support/agent-thread.js";
+import { allOf } from "../../support/all-of.js";
 import { results, returning, schema } from "../../support/batch.js";
 import { makeTool } from "../../support/make-tool.js";
+import { twice } from "../../support/middleware.js";
 import { createProbe } from "../../support/probe-tools.js";
 import { calls, scripted, type WantedCall } from "../../support/scripted-model.js";
-import { inThread, pairedMessagesOf, pairedScript, script, user } from "../../support/thread.js";
+import { inThread, script, user } from "../../support/thread.js";
+import { rowsOf } from "../../support/titled.js";
 
 describe("a call fails", () => {
   it("when the tool throws; the model gets the details only if that is enabled", async () => {
-    const probe = createProbe();
+    const tools = [createProbe().failing];
     const batch: WantedCall[] = [["failing", { label: "42" }]];
-    const [hidden] = await results({ tools: [probe.failing] }, ...batch);
-    const [told] = await results({ tools: [probe.failing], includeDetailedErrors: true }, ...batch);
+    const [hidden] = await results({ tools }, ...batch);
+    const [told] = await results({ tools, includeDetailedErrors: true }, ...batch);
     expect(hidden).toMatchObject({ status: "error", content: "Error: `failing` failed." });
     expect(told).toMatchObject({ status: "error", content: "Error: `failing` failed: secret 42" });
   });
 
   it.each([["a string"], [undefined], [null], [{ code: 7 }]])("when %j is thrown", async (thrown) => {
-    const bad = makeTool("bad", async () => {
-      throw thrown;
-    });
+    const bad = makeTool("bad", () => Promise.reject(thrown));
     const [result] = await results({ tools: [bad], includeDetailedErrors: true }, ["bad"]);
     expect(result).toMatchObject({ status: "error" });
   });
 
   it("when the tool does not exist, and the error names it and the existing tools", async () => {
-    const probe = createProbe();
-    const [result] = await results({ tools: [probe.fast, probe.deaf] }, ["fsat"]);
+    const { fast, deaf } = createProbe();
+    const [result] = await results({ tools: [fast, deaf] }, ["fsat"]);
     expect(result).toMatchObject({ status: "error", name: "fsat" });
     expect(result?.text).toMatch(/`fsat`.*fast, deaf/);
   });
@@ -43,62 +45,61 @@ describe("a call fails", () => {
   ])("with %s, and the error names the field, and the tool was not run", async (_what, args, field) => {
     const { tool: give, runs } = returning("x");
     const [result] = await results({ tools: [give] }, ["give", args]);
-    expect(result).toMatchObject({ status: "error", name: "give" });
-    expect(result?.text).toContain(field);
+    expect(result).toMatchObject({ status: "error", name: "give", content: expect.stringContaining(field) });
     expect(runs).toEqual([]);
   });
 
   it("with arguments that are not JSON, and the tool was not run", async () => {
     const { tool: give, runs } = returning("x");
+    const chunk = { type: "tool_call_chunk", name: "give" } as const;
     const broken = new AIMessageChunk({
       content: "",
       tool_call_chunks: [
-        { type: "tool_call_chunk", index: 0, id: "bad", name: "give", args: '{"amount": oops' },
-        { type: "tool_call_chunk", index: 1, id: "good", name: "give", args: '{"amount": 2}' },
+        { ...chunk, index: 0, id: "bad", args: '{"amount": oops' },
+        { ...chunk, index: 1, id: "good", args: '{"amount": 2}' },
       ],
     });
     expect(broken.invalid_tool_calls).toHaveLength(1);
-    const graph = createAgentGraph({ model: scripted([broken], "the end"), tools: [give] });
-    const messages = pairedMessagesOf(await graph.invoke(user("go")));
-    const found = messages.filter((message) => message.type === "tool") as ToolMessage[];
-    expect(found.map(({ tool_call_id, status }) => [tool_call_id, status])).toEqual([
-      ["good", "success"],
-      ["bad", "error"],
+    const thread = agentThread([[broken], "the end"], { tools: [give] });
+    await thread.run();
+    expect((await thread.messages()).slice(2, 4)).toMatchObject([
+      { tool_call_id: "good", status: "success" },
+      {
+        tool_call_id: "bad",
+        status: "error",
+        content: expect.stringMatching(/arguments of `give`.*not run/),
+      },
     ]);
-    expect(found[1]?.text).toMatch(/arguments of `give`.*not run/);
     expect(runs).toEqual([{ amount: 2 }]);
   });
 
   it.each(["heedful", "deaf"] as const)("after toolTimeoutMs, if the tool is %s", async (name) => {
     const probe = createProbe();
-    const [slow, fast] = await results(
-      { tools: [probe[name], probe.fast], toolTimeoutMs: 60 },
-      [name],
-      ["fast"],
-    );
-    expect(slow).toMatchObject({ status: "error", name });
-    expect(slow?.text).toContain("60 ms");
+    const options = { tools: [probe[name], probe.fast], toolTimeoutMs: 60 };
+    const [slow, fast] = await results(options, [name], ["fast"]);
+    expect(slow).toMatchObject({ status: "error", name, content: expect.stringContaining("60 ms") });
     expect(fast).toMatchObject({ content: "fast done -" });
     probe.release();
   });
+});
+
+it("A time limit longer than a timer takes is refused", () => {
+  const build = () => createAgentGraph({ model: "offline:", toolTimeoutMs: 2 ** 31 });
+  expect(build).toThrow(/toolTimeoutMs.*2147483647/);
 });
 
 describe("a batch", () => {
   it("has its results in call order, whatever came first", async () => {
     const wait = makeTool(
       "wait",
-      async ({ amount }: z.infer<typeof schema>) => {
+      async ({ amount }) => {
         await new Promise((resolve) => setTimeout(resolve, amount));
         return `after ${amount}`;
       },
       schema,
     );
-    const found = await results(
-      { tools: [wait] },
-      ["wait", { amount: 90 }],
-      ["wait", { amount: 40 }],
-      ["wait", { amount: 1 }],
-    );
+    const batch = [90, 40, 1].map((amount): WantedCall => ["wait", { amount }]);
+    const found = await results({ tools: [wait] }, ...batch);
     expect(script(found)).toEqual(["tool: after 90", "tool: after 40", "tool: after 1"]);
   });
 
@@ -122,24 +123,16 @@ describe("a batch", () => {
     );
     await probe.hasBegun(4);
     probe.release();
-    expect((await all).map(({ status }) => status)).toEqual([
-      "success",
-      "error",
-      "error",
-      "success",
-      "success",
-    ]);
+    const statuses = (await all).map(({ status }) => status);
+    expect(statuses).toEqual(["success", "error", "error", "success", "success"]);
     expect(probe.ends.toSorted()).toEqual(["deaf:1", "deaf:2", "fast:-"]);
   });
 
   it("whose calls share one id has a result for each of them", async () => {
-    const probe = createProbe();
-    const found = await results(
-      { tools: [probe.fast] },
-      ["fast", { label: "1" }, "same"],
-      ["fast", { label: "2" }, "same"],
-    );
-    expect(probe.runs.toSorted()).toEqual(["fast:1", "fast:2"]);
+    const { fast, runs } = createProbe();
+    const batch = ["1", "2"].map((label): WantedCall => ["fast", { label }, "same"]);
+    const found = await results({ tools: [fast] }, ...batch);
+    expect(runs.toSorted()).toEqual(["fast:1", "fast:2"]);
     expect(found.map(({ text }) => text).toSorted()).toEqual(["fast done 1", "fast done 2"]);
   });
 });
@@ -178,71 +171,43 @@ describe("a tool's value becomes its result:", () => {
   });
 
   it("content and artifact", async () => {
-    const give = tool(async () => ["seen by the model", { rows: 3 }], {
-      name: "give",
-      description: "give",
-      schema,
-      responseFormat: "content_and_artifact",
-    });
+    const fields = { name: "give", schema, responseFormat: "content_and_artifact" } as const;
+    const give = tool(async () => ["seen by the model", { rows: 3 }], fields);
     const [result] = await results({ tools: [give] }, ["give", { amount: 1 }]);
     expect(result).toMatchObject({ content: "seen by the model", artifact: { rows: 3 } });
   });
 });
 
-const any = z.object({});
-
-const named = (name: string, run: (config: { toolCall?: { id?: string } }) => unknown) =>
-  makeTool(name, async (_input, config) => run(config as { toolCall?: { id?: string } }), any);
-
-const steady = named("steady", async () => {
-  await new Promise((resolve) => setTimeout(resolve, 30));
-  return "steady done";
-});
-
-const odd: readonly (readonly [title: string, run: (config: { toolCall?: { id?: string } }) => unknown])[] = [
-  [
-    "throws what cannot be made a string",
-    () => {
-      throw Object.create(null);
-    },
-  ],
-  ["returns a command with what is no message", () => new Command({ update: { messages: [42] } })],
-  ["returns a command with null as messages", () => new Command({ update: { messages: null } })],
-  ["returns nothing", () => undefined],
-  ["returns an empty text", () => ""],
-  ["returns an empty list", () => []],
-  [
-    "returns a result for another call",
-    () => new ToolMessage({ content: "x", tool_call_id: "other", status: "error" }),
-  ],
-  [
-    "gives its result the id of the user's message",
-    () => new ToolMessage({ id: "user", content: "x", tool_call_id: "" }),
-  ],
-  [
-    "gives its result an id that it gives every result",
-    () => new ToolMessage({ id: "mine", content: "x", tool_call_id: "" }),
-  ],
-];
-
 describe("A tool that", () => {
-  it.each(odd)("%s does not lose its sibling's result, and its call gets a result", async (_title, run) => {
-    const graph = createAgentGraph({
-      model: "offline:",
-      tools: [named("odd", run), steady],
-      checkpointer: new MemorySaver(),
-      includeDetailedErrors: true,
-    });
-    const thread = { configurable: { thread_id: "1" } };
-    const ask = (id: string) => [new HumanMessage({ id, content: "call odd and call odd and call steady" })];
-    await graph.invoke({ messages: ask("user") }, thread);
-    const { messages } = await graph.invoke({ messages: ask("again") }, thread);
-    expect(messages.map(({ type }) => type).join(" ")).toBe(
-      "human ai tool tool tool ai human ai tool tool tool ai",
-    );
-    const results = messages.filter((message) => message.type === "tool");
-    expect(results.filter(({ content }) => content === "steady done")).toHaveLength(2);
-    for (const { content } of results) expect(content.length).toBeGreaterThan(0);
+  const steady = makeTool("steady", async () => {
+    await new Promise((resolve) => setTimeout(resolve, 30));
+    return "steady done";
+  });
+  const update = (messages: unknown) => () => new Command({ update: { messages } as never });
+  const answer = (fields: object) => () => new ToolMessage({ content: "x", tool_call_id: "", ...fields });
+
+  it.each<[title: string, run: () => unknown]>([
+    ["throws what cannot be made a string", () => Promise.reject(Object.create(null))],
+    ["returns a command with what is no message", update([42])],
+    ["returns a command with null as messages", update(null)],
+    ["returns nothing", () => undefined],
+    ["returns an empty text", () => ""],
+    ["returns an empty list", () => []],
+    ["returns a result for another call", answer({ tool_call_id: "other", status: "error" })],
+    ["gives its result the id of the user's message", answer({ id: "user" })],
+    ["gives its result an id that it gives every result", answer({ id: "mine" })],
+  ])("%s does not lose its sibling's result, and its call gets a result", async (_title, run) => {
+    const tools = [makeTool("odd", async () => run()), steady];
+    const batch = () => calls(["odd"], ["odd"], ["steady"]);
+    const thread = agentThread([batch(), "one", batch(), "two"], { tools, includeDetailedErrors: true });
+    await thread.invoke({ messages: [new HumanMessage({ id: "user", content: "go" })] });
+    await thread.invoke("again");
+    const messages = await thread.messages();
+    const turn = "human ai tool tool tool ai";
+    expect(messages.map(({ type }) => type).join(" ")).toBe(`${turn} ${turn}`);
+    const found = messages.filter(({ type }) => type === "tool");
+    expect(found.filter(({ content }) => content === "steady done")).toHaveLength(2);
+    for (const { content } of found) expect(content.length).toBeGreaterThan(0);
   });
 
   it.each(["tools", "approve", new Send("tools", { call: { id: "x", name: "bad" }, args: {} })])(
@@ -255,113 +220,99 @@ describe("A tool that", () => {
   );
 });
 
-describe("A time limit", () => {
-  it("longer than a timer takes is refused", () => {
-    expect(() => createAgentGraph({ model: "offline:", toolTimeoutMs: 2 ** 31 })).toThrow(
-      /toolTimeoutMs.*2147483647/,
-    );
-  });
-});
-
 // Tools that are async generators: what they yield is streamed, and what they return is the result.
 
-const citySchema = z.object({ city: z.string() });
-
-const look = tool(
-  async function* ({ city }) {
-    yield `looking at ${city}`;
-    yield { done: 50 };
-    return `${city}: 18 °C`;
-  },
-  { name: "look", description: "Looks.", schema: citySchema },
-);
-
-const silent = tool(
-  async function* () {
-    yield "nothing to say";
-  },
-  { name: "silent", description: "Says nothing.", schema: citySchema },
-);
-
-const failing = tool(
-  async function* () {
-    yield "about to fail";
-    throw new Error("no luck");
-  },
-  { name: "failing", description: "Fails.", schema: citySchema },
-);
-
 const ended: string[] = [];
-
-const endless = tool(
-  async function* (_, { signal }) {
-    try {
-      for (;;) {
-        yield "still there";
-        await new Promise((resolve) => setImmediate(resolve));
-        signal?.throwIfAborted();
+const city = { schema: z.object({ city: z.string() }) };
+const GENERATORS = {
+  look: tool(
+    async function* ({ city }) {
+      yield `looking at ${city}`;
+      yield { done: 50 };
+      return `${city}: 18 °C`;
+    },
+    { name: "look", ...city },
+  ),
+  silent: tool(
+    async function* () {
+      yield "nothing to say";
+    },
+    { name: "silent", ...city },
+  ),
+  failing: tool(
+    async function* () {
+      yield "about to fail";
+      throw new Error("no luck");
+    },
+    { name: "failing", ...city },
+  ),
+  endless: tool(
+    async function* (_, { signal }) {
+      try {
+        for (;;) {
+          yield "still there";
+          await new Promise((resolve) => setImmediate(resolve));
+          signal?.throwIfAborted();
+        }
+      } finally {
+        ended.push("endless");
       }
-    } finally {
-      ended.push("endless");
-    }
-  },
-  { name: "endless", description: "Never ends.", schema: citySchema },
-);
+    },
+    { name: "endless", ...city },
+  ),
+};
 
-type Streams = { stream(input: object, options: object): Promise<AsyncIterable<unknown>> };
-
-/** The events of the `tools` mode, without what differs between runs. */
-async function toolEvents(graph: unknown): Promise<unknown[]> {
-  const events: unknown[] = [];
-  const chunks = await (graph as Streams).stream(user("go"), { ...inThread("1"), streamMode: "tools" });
-  for await (const chunk of chunks) {
-    const { event, name, data } = chunk as Record<string, unknown>;
-    events.push([event, name, ...(data === undefined ? [] : [data])]);
-  }
-  return events;
-}
-
-const lookScript = () => scripted(calls(["look", { city: "Oslo" }]), "done");
-
-describe("What a generator yields", () => {
-  it("is in the `tools` stream, as with LangChain's createAgent", async () => {
-    const ours = await toolEvents(
-      createAgentGraph({ model: lookScript(), tools: [look], checkpointer: new MemorySaver() }),
+it("What a generator yields is in the `tools` stream, as with LangChain's createAgent", async () => {
+  type Streams = { stream(input: object, options: object): Promise<AsyncIterable<unknown>> };
+  /** The events of the `tools` mode, without what differs between runs. */
+  const eventsOf = async (make: (options: never) => unknown) => {
+    const model = scripted(calls(["look", { city: "Oslo" }]), "done");
+    const graph = make({ model, tools: [GENERATORS.look], checkpointer: new MemorySaver() } as never);
+    const options = { ...inThread("1"), streamMode: "tools" };
+    const chunks = await allOf<Record<string, unknown>>(
+      (graph as unknown as Streams).stream(user("go"), options),
     );
-    const theirs = await toolEvents(
-      createAgent({ model: lookScript(), tools: [look], checkpointer: new MemorySaver() }),
-    );
-    expect(ours).toEqual(theirs);
-    expect(ours).toEqual([
-      ["on_tool_start", "look"],
-      ["on_tool_event", "look", "looking at Oslo"],
-      ["on_tool_event", "look", { done: 50 }],
-      ["on_tool_end", "look"],
-    ]);
-  });
-});
-
-it.each([
-  ["returns", look, "tool: Oslo: 18 °C"],
-  ["does not return", silent, "tool: (no output)"],
-  ["throws", failing, "tool! Error: `failing` failed."],
-])("The result of a generator is what it %s.", async (_, given, result) => {
-  const model = scripted(calls([given.name, { city: "Oslo" }]), "done");
-  const graph = createAgentGraph({ model, tools: [given] });
-  expect(pairedScript(await graph.invoke(user("go")))).toEqual([
-    "human: go",
-    `ai> ${given.name}`,
-    result,
-    "ai: done",
+    return chunks.map(({ event, name, data }) => [event, name, ...(data === undefined ? [] : [data])]);
+  };
+  const ours = await eventsOf(createAgentGraph);
+  expect(ours).toEqual(await eventsOf(createAgent));
+  expect(ours).toEqual([
+    ["on_tool_start", "look"],
+    ["on_tool_event", "look", "looking at Oslo"],
+    ["on_tool_event", "look", { done: 50 }],
+    ["on_tool_end", "look"],
   ]);
 });
 
-it("A generator that does not end is stopped at the timeout.", async () => {
-  const model = scripted(calls(["endless", { city: "Oslo" }]), "done");
-  const graph = createAgentGraph({ model, tools: [endless], toolTimeoutMs: 20 });
-  const [, , result] = pairedScript(await graph.invoke(user("go")));
-  expect(result).toBe(
-    "tool! Error: `endless` did not finish within 20 ms. It may or may not have taken effect.",
-  );
-  await expect.poll(() => ended).toEqual(["endless"]);
+it.each(
+  rowsOf<[name: keyof typeof GENERATORS, line: string]>({
+    "what it returns": ["look", "tool: Oslo: 18 °C"],
+    "empty if it does not return": ["silent", "tool: (no output)"],
+    "its error": ["failing", "tool! Error: `failing` failed."],
+    "an error if it does not end, and it is stopped": [
+      "endless",
+      "tool! Error: `endless` did not finish within 20 ms. It may or may not have taken effect.",
+    ],
+  }),
+)("The result of a generator is %s.", async (_title, name, line) => {
+  const options = { tools: [GENERATORS[name]], ...(name === "endless" && { toolTimeoutMs: 20 }) };
+  const { run } = agentThread([calls([name, { city: "Oslo" }]), "done"], options);
+  expect(await run()).toEqual(["human: go", `ai> ${name}`, line, "ai: done"]);
+  if (name === "endless") await expect.poll(() => ended).toEqual(["endless"]);
+});
+
+it("The key of a call differs for each call, also if calls have one id, and is the same for each attempt", async () => {
+  const keys: (string | undefined)[] = [];
+  const pay = makeTool("pay", (_, { callKey }: ToolRuntime & { callKey?: string }) => {
+    keys.push(callKey);
+    return "paid";
+  });
+  for (const thread of ["1", "2"]) {
+    const steps = [calls(["pay", {}, "c"], ["pay", {}, "d"]), calls(["pay", {}, "c"]), "done"];
+    const middleware = [functionMiddleware(twice, { retry: true })];
+    await agentThread(steps, { tools: [pay], middleware }).invoke("go", inThread(thread));
+  }
+  const counts = [...new Set(keys)].map((key) => keys.filter((other) => other === key).length);
+  expect(counts).toEqual([2, 2, 2, 2, 2, 2]);
+  for (const key of keys) expect(key).toMatch(/^[0-9a-f]{32}$/);
 });

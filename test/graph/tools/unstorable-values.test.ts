@@ -2,26 +2,19 @@
 
 import { AIMessage, type AIMessageFields, HumanMessage, ToolMessage } from "@langchain/core/messages";
 import { ChatPromptTemplate } from "@langchain/core/prompts";
-import { type ToolRuntime, tool } from "@langchain/core/tools";
-import { Command, MemorySaver } from "@langchain/langgraph";
+import type { ToolRuntime } from "@langchain/core/tools";
+import { Command } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
-import { z } from "zod";
-import {
-  type AgentGraphOptions,
-  agentMiddleware,
-  chatMiddleware,
-  createAgentGraph,
-  functionMiddleware,
-} from "../../../src/index.js";
+import type { AgentGraphOptions } from "../../../src/index.js";
+import { agentThread } from "../../support/agent-thread.js";
 import { nested } from "../../support/foreign-values.js";
-import { FunctionModel } from "../../support/function-model.js";
 import { makeTool } from "../../support/make-tool.js";
+import { afterNext, beforeNext } from "../../support/middleware.js";
 import { createProbe } from "../../support/probe-tools.js";
 import { calls } from "../../support/scripted-model.js";
-import { inThread, pairedMessagesOf, pairedScript, user } from "../../support/thread.js";
-import { titled } from "../../support/titled.js";
+import { rowsOf } from "../../support/titled.js";
 
-const other = tool(async () => "other", { name: "other", description: "other", schema: z.object({}) });
+const { fast } = createProbe();
 
 class Row {
   readonly id = 5n;
@@ -35,232 +28,170 @@ class Page {
   }
 }
 
-interface Value {
-  readonly title: string;
-  readonly value: unknown;
-  readonly stored: unknown;
-}
-
-const VALUES = titled<Value>([
-  { title: "a bigint", value: 5n, stored: "5" },
-  {
-    title: "rows with bigints",
-    value: { rows: [{ id: 5n, name: "x" }] },
-    stored: { rows: [{ id: "5", name: "x" }] },
-  },
-  { title: "an object of a class with a bigint", value: [new Row()], stored: [{ id: "5" }] },
-  { title: "an array of bigints", value: { ids: new BigInt64Array([5n]) }, stored: { ids: { "0": "5" } } },
-  {
-    title: "an error with a bigint",
-    value: [Object.assign(new Error("x"), { id: 5n })],
-    stored: [{ id: "5" }],
-  },
-  { title: "a tool", value: { tool: other }, stored: { tool: expect.stringContaining("not_implemented") } },
-  {
-    title: "a template",
-    value: [ChatPromptTemplate.fromMessages([["user", "x"]])],
-    stored: [expect.stringContaining("ChatPromptTemplate")],
-  },
-  {
-    title: "an object with deep JSON",
-    value: { deep: { toJSON: () => nested(60) } },
-    stored: { deep: expect.stringContaining("deep") },
-  },
-  {
-    title: "an object whose JSON names a class",
-    value: { form: { toJSON: () => ({ lc: 1, type: "constructor", id: ["nowhere"], kwargs: {} }) } },
-    stored: { form: expect.stringContaining("nowhere") },
-  },
-  {
-    title: "an object whose JSON cannot be read",
-    value: {
-      form: {
-        toJSON: () => {
-          throw new Error("Not to be read");
-        },
-      },
-    },
-    stored: { form: expect.stringContaining("cannot be written") },
-  },
-  { title: "a deep value", value: [[nested(60)]], stored: [[expect.stringContaining("deep")]] },
-  {
-    title: "a frozen object that contains itself",
-    value: { page: new Page() },
-    stored: { page: expect.anything() },
-  },
-]);
-
-const RESULTS = {
-  "an artifact": (value: unknown, id: string) =>
-    new ToolMessage({ content: "done", tool_call_id: id, artifact: value }),
-  "an additional field": (value: unknown, id: string) =>
-    new ToolMessage({ content: "done", tool_call_id: id, additional_kwargs: { value } }),
-  "the messages of a command": (value: unknown, id: string) =>
-    new Command({
-      update: {
-        messages: [
-          new ToolMessage({ content: "done", tool_call_id: id, artifact: value }),
-          new HumanMessage({ content: "note", additional_kwargs: { value } }),
-        ],
-      },
-    }),
+const withJSON = (toJSON: () => unknown) => ({ form: { toJSON } });
+const unreadable = () => {
+  throw new Error("Not to be read");
 };
 
-function createThread(result: (id: string) => unknown) {
-  const give = makeTool("give", async (_, { toolCallId }: ToolRuntime) => result(toolCallId));
-  const model = new FunctionModel(({ text }) =>
-    text === "work" ? calls(["give", {}], ["other", {}]) : "fine",
-  );
-  return createAgentGraph({ model, tools: [give, other], checkpointer: new MemorySaver() });
-}
-
-const config = inThread("1");
-
-describe.each(Object.entries(RESULTS))("A tool that returns, in %s,", (way, result) => {
-  it.each(VALUES)("%s keeps its result, and the thread goes on", async (_title, { value, stored }) => {
-    const graph = createThread((id) => result(value, id));
-    await graph.invoke(user("work"), config);
-    const messages = pairedMessagesOf(await graph.invoke(user("and now?"), config));
-    const [given, sibling] = messages.filter(({ type }) => type === "tool");
-    expect(given).toMatchObject({ content: "done" });
-    expect(sibling).toMatchObject({ content: "other" });
-    if (way === "an artifact") expect(Reflect.get(Object(given), "artifact")).toEqual(stored);
-    expect(messages.at(-1)?.text).toBe("fine");
-  });
+const VALUES = rowsOf<[value: unknown, stored: unknown]>({
+  "a bigint": [5n, "5"],
+  "rows with bigints": [{ rows: [{ id: 5n, name: "x" }] }, { rows: [{ id: "5", name: "x" }] }],
+  "an object of a class with a bigint": [[new Row()], [{ id: "5" }]],
+  "an array of bigints": [{ ids: new BigInt64Array([5n]) }, { ids: { "0": "5" } }],
+  "an error with a bigint": [[Object.assign(new Error("x"), { id: 5n })], [{ id: "5" }]],
+  "a tool": [{ tool: fast }, { tool: expect.stringContaining("not_implemented") }],
+  "a template": [
+    [ChatPromptTemplate.fromMessages([["user", "x"]])],
+    [expect.stringContaining("ChatPromptTemplate")],
+  ],
+  "an object with deep JSON": [withJSON(() => nested(60)), { form: expect.stringContaining("deep") }],
+  "an object whose JSON names a class": [
+    withJSON(() => ({ lc: 1, type: "constructor", id: ["nowhere"], kwargs: {} })),
+    { form: expect.stringContaining("nowhere") },
+  ],
+  "an object whose JSON cannot be read": [
+    withJSON(unreadable),
+    { form: expect.stringContaining("cannot be written") },
+  ],
+  "a deep value": [[[nested(60)]], [[expect.stringContaining("deep")]]],
+  "a frozen object that contains itself": [{ page: new Page() }, { page: expect.anything() }],
 });
 
-describe("A message of a class that a program has made", () => {
+const done = (id: string, fields: object) =>
+  new ToolMessage({ content: "done", tool_call_id: id, ...fields });
+
+/** Tools that return the value in a place of their result. */
+const placing = (value: unknown) =>
+  Object.entries<(id: string) => unknown>({
+    artifact: (id) => done(id, { artifact: value }),
+    field: (id) => done(id, { additional_kwargs: { value } }),
+    command: (id) => {
+      const note = new HumanMessage({ content: "note", additional_kwargs: { value } });
+      return new Command({ update: { messages: [done(id, { artifact: value }), note] } });
+    },
+  }).map(([name, run]) => makeTool(name, async (_, { toolCallId }: ToolRuntime) => run(toolCallId)));
+
+it.each(VALUES)(
+  "Tools that return %s keep their results, and the thread goes on",
+  async (_title, value, stored) => {
+    const batch = calls(["artifact"], ["field"], ["command"], ["fast"]);
+    const { run, messages } = agentThread([batch, "fine", "fine"], { tools: [...placing(value), fast] });
+    await run();
+    expect((await run("and now?")).slice(2)).toEqual([
+      "tool: done",
+      "tool: done",
+      "tool: done",
+      "tool: fast done -",
+      "human: note",
+      "ai: fine",
+      "human: and now?",
+      "ai: fine",
+    ]);
+    expect((await messages())[2]).toHaveProperty("artifact", stored);
+  },
+);
+
+describe("A message of a class that a program has made is stored as LangChain's class", () => {
   class OwnAI extends AIMessage {}
   class OwnHuman extends HumanMessage {}
   class OwnResult extends ToolMessage {}
 
-  it.each(titled([{ title: "input" }, { title: "an update of the state" }]))(
-    "is stored as LangChain's class, and the thread goes on (%s)",
-    async (title) => {
-      const graph = createThread(() => "done");
-      const given = [new OwnHuman("hello"), new OwnAI("hi")];
-      if (title === "input") await graph.invoke({ messages: given }, config);
-      else await graph.updateState(config, { messages: given }, "model");
-      const messages = pairedMessagesOf(await graph.invoke(user("and now?"), config));
-      expect(messages.slice(0, 2).map((message) => [message.constructor, message.text])).toEqual([
-        [HumanMessage, "hello"],
-        [AIMessage, "hi"],
-      ]);
-    },
-  );
+  it.each(["input", "an update of the state"])("as %s", async (way) => {
+    const { graph, config, invoke, messages } = agentThread(["fine"]);
+    const given = { messages: [new OwnHuman("hello"), new OwnAI("hi")] };
+    if (way === "input") await invoke(given);
+    else await graph.updateState(config, given, "model");
+    await invoke("and now?");
+    const stored = (await messages()).slice(0, 2).map((message) => [message.constructor, message.text]);
+    expect(stored).toEqual([
+      [HumanMessage, "hello"],
+      [AIMessage, "hi"],
+    ]);
+  });
 
-  it("is stored as LangChain's class if a model or a tool returns it", async () => {
+  it("if a model or a tool returns it", async () => {
     const give = makeTool(
       "give",
       async (_, { toolCallId }: ToolRuntime) => new OwnResult({ content: "done", tool_call_id: toolCallId }),
     );
-    const model = new FunctionModel(({ text }) =>
-      text === "work" ? calls(["give", {}]) : new OwnAI("fine"),
-    );
-    const graph = createAgentGraph({ model, tools: [give], checkpointer: new MemorySaver() });
-    await graph.invoke(user("work"), config);
-    const messages = pairedMessagesOf(await graph.invoke(user("and now?"), config));
-    expect(messages.map(({ text }) => text)).toEqual(["work", "", "done", "fine", "and now?", "fine"]);
-    expect(messages[2]?.constructor).toBe(ToolMessage);
+    const { run, messages } = agentThread([calls(["give"]), new OwnAI("fine"), "good"], { tools: [give] });
+    await run();
+    const lines = ["ai> give", "tool: done", "ai: fine", "human: and now?", "ai: good"];
+    expect((await run("and now?")).slice(1)).toEqual(lines);
+    const stored = (await messages()).slice(2, 4).map((message) => message.constructor);
+    expect(stored).toEqual([ToolMessage, AIMessage]);
   });
 });
 
 // Values that are nested too deep for a checkpoint. LangChain writes them, and then fails in every read of the thread.
 // A model and a tool can make them, without a client.
 
-const LEVELS = [60, 10_000];
-type Options = Omit<AgentGraphOptions, "model" | "checkpointer">;
-
 /** Runs two turns, and reads the thread from its checkpoints after each. The first request gets this response. */
-async function playTwice(response: AIMessage, options: Options): Promise<string[]> {
-  const responses: (string | AIMessage)[] = [response];
-  const model = new FunctionModel(() => responses.shift() ?? "done");
-  const graph = createAgentGraph({ model, checkpointer: new MemorySaver(), ...options });
-  const read = async () => pairedScript((await graph.getState(config)).values);
-  await graph.invoke(user("go"), config);
-  const first = await read();
-  await graph.invoke(user("next"), config);
-  expect(await read()).toEqual([...first, "human: next", "ai: done"]);
-  expect(model.refused).toEqual([]);
-  return first;
+async function playTwice(response: AIMessage, options: Partial<AgentGraphOptions>): Promise<string[]> {
+  const steps = response.tool_calls?.length === 0 ? [response] : [response, "done"];
+  const { run, lines } = agentThread([...steps, "done"], options);
+  await run();
+  const first = await lines();
+  await run("next");
+  expect(await lines()).toEqual([...first, "human: next", "ai: done"]);
+  return first.slice(1);
 }
 
-function giving(value: (callId: string) => unknown) {
-  return makeTool("give", async (_input, { toolCall }) => value(toolCall?.id ?? ""));
-}
+const giving = (value: (callId: string) => unknown) =>
+  makeTool("give", async (_input, { toolCallId }: ToolRuntime) => value(toolCallId));
 
-describe.each(LEVELS)("A value with %d levels", (levels) => {
+describe.each([60, 10_000])("A value with %d levels", (levels) => {
   const deep = nested(levels);
-  const block = { type: "text", text: "x", extra: deep };
-  const result = (id: string, fields: object) =>
-    new ToolMessage({ content: "x", tool_call_id: id, ...fields });
+  const block = { type: "text", text: "done", extra: deep };
 
-  const VALUES: readonly (readonly [where: string, value: (callId: string) => unknown])[] = [
-    ["the artifact of a tool's result", (id) => result(id, { artifact: deep })],
-    ["the content of a tool's result", (id) => result(id, { content: [block] })],
-    ["the fields of a tool's result", (id) => result(id, { additional_kwargs: { deep } })],
+  it.each<[where: string, value: (callId: string) => unknown]>([
+    ["the artifact of a tool's result", (id) => done(id, { artifact: deep })],
+    ["the content of a tool's result", (id) => done(id, { content: [block] })],
+    ["the fields of a tool's result", (id) => done(id, { additional_kwargs: { deep } })],
     [
       "the result in a tool's command",
-      (id) => new Command({ update: { messages: [result(id, { artifact: deep })] } }),
+      (id) => new Command({ update: { messages: [done(id, { artifact: deep })] } }),
     ],
     [
       "another message of a tool's command",
-      (id) => new Command({ update: { messages: [result(id, {}), new HumanMessage({ content: [block] })] } }),
+      (id) => new Command({ update: { messages: [done(id, {}), new HumanMessage({ content: [block] })] } }),
     ],
-  ];
-
-  it.each(VALUES)("in %s is stored as a text, and the rest of the result is kept", async (_where, value) => {
-    const probe = createProbe();
-    const lines = await playTwice(calls(["give", {}], ["fast", {}]), {
-      tools: [giving(value), probe.fast],
-    });
-    const rest = lines.filter((line) => line !== "human: x");
-    expect(rest).toEqual(["human: go", "ai> give fast", "tool: x", "tool: fast done -", "ai: done"]);
+  ])("in %s is stored as a text, and the rest of the result is kept", async (_where, value) => {
+    const lines = await playTwice(calls(["give"], ["fast"]), { tools: [giving(value), fast] });
+    const rest = lines.filter((line) => line !== "human: done");
+    expect(rest).toEqual(["ai> give fast", "tool: done", "tool: fast done -", "ai: done"]);
   });
 
   it("in a result that a middleware sets is stored in a form that can be read", async () => {
-    const middleware = functionMiddleware(async (context, next) => {
-      await next();
-      context.result = new ToolMessage({ content: "x", tool_call_id: context.call.id, artifact: deep });
+    const middleware = afterNext("function", (context) => {
+      context.result = done(context.call.id, { artifact: deep });
     });
-    const lines = await playTwice(calls(["give", {}]), {
-      tools: [giving(() => "fine")],
-      middleware: [middleware],
-    });
-    expect(lines).toEqual(["human: go", "ai> give", "tool: x", "ai: done"]);
+    const options = { tools: [giving(() => "fine")], middleware: [middleware] };
+    expect(await playTwice(calls(["give"]), options)).toEqual(["ai> give", "tool: done", "ai: done"]);
   });
 
   it("in the arguments of a model's call is refused, and the tool is not run", async () => {
-    const { fast, runs } = createProbe();
-    const lines = await playTwice(calls(["fast", { label: deep }], ["fast", { label: "2" }]), {
-      tools: [fast],
-    });
-    expect(lines).toEqual([
-      "human: go",
+    const probe = createProbe();
+    const batch = calls(["fast", { label: deep }], ["fast", { label: "2" }]);
+    expect(await playTwice(batch, { tools: [probe.fast] })).toEqual([
       "ai> fast fast",
       "tool: fast done 2",
       expect.stringMatching(/^tool! Error: the arguments of `fast` were refused.*at most 40 levels deep$/),
       "ai: done",
     ]);
-    expect(runs).toEqual(["fast:2"]);
+    expect(probe.runs).toEqual(["fast:2"]);
   });
 
-  const FIELDS: readonly (readonly [name: string, fields: AIMessageFields])[] = [
+  it.each<[name: string, fields: AIMessageFields]>([
     ["content", { content: [block] }],
-    ["additional_kwargs", { content: "x", additional_kwargs: { reasoning: deep } }],
-    ["response_metadata", { content: "x", response_metadata: { deep } }],
-  ];
-
-  it.each(FIELDS)("in the %s of a response is stored in a form that can be read", async (_name, fields) => {
-    const lines = await playTwice(new AIMessage(fields), {});
-    expect(lines).toEqual(["human: go", "ai: x"]);
+    ["additional_kwargs", { content: "done", additional_kwargs: { reasoning: deep } }],
+    ["response_metadata", { content: "done", response_metadata: { deep } }],
+  ])("in the %s of a response is stored in a form that can be read", async (_name, fields) => {
+    expect(await playTwice(new AIMessage(fields), {})).toEqual(["ai: done"]);
   });
 
   it("in a response passes middleware of every kind", async () => {
-    const through = async (_context: object, next: () => Promise<void>) => next();
-    const lines = await playTwice(new AIMessage({ content: [block] }), {
-      middleware: [agentMiddleware(through), chatMiddleware(through)],
-    });
-    expect(lines).toEqual(["human: go", "ai: x"]);
+    const middleware = (["agent", "chat"] as const).map((kind) => beforeNext(kind, () => {}));
+    expect(await playTwice(new AIMessage({ content: [block] }), { middleware })).toEqual(["ai: done"]);
   });
 });
