@@ -38,6 +38,10 @@ export function serve() {
     },
     /** What the tools of the fixture did, as `begin name:label` and `end name:label`. */
     log: () => readLog(get().shared.toolLog),
+    hasLogged: (...lines: readonly string[]) => {
+      const log = readLog(get().shared.toolLog);
+      return lines.every((line) => log.includes(line));
+    },
     /** A new thread of a graph. */
     thread: async (graph: string) => {
       const { client } = get();
