@@ -42,11 +42,7 @@ export function serve() {
       const log = readLog(get().shared.toolLog);
       return lines.every((line) => log.includes(line));
     },
-    /** A new thread of a graph. */
-    thread: async (graph: string) => {
-      const { client } = get();
-      return new Thread(client, graph, (await client.threads.create()).thread_id);
-    },
+    thread: (graph: string) => newThread(get().client, graph),
   };
 }
 
@@ -61,6 +57,10 @@ export function readLog(file: string): string[] {
 /** Resolves when the check holds, which is asked every few milliseconds until the test is given up. */
 export async function until(check: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await check())) await delay(20);
+}
+
+export async function newThread(client: Client, graph: string): Promise<Thread> {
+  return new Thread(client, graph, (await client.threads.create()).thread_id);
 }
 
 export type RunOptions = Omit<RunsInvokePayload, "input">;
@@ -78,8 +78,36 @@ export class Thread {
 
   /** Sends a message and waits for the end of the run. */
   async send(text: string, options: RunOptions = {}): Promise<string[]> {
-    const values = await this.client.runs.wait(this.id, this.graph, { ...options, input: user(text) });
-    return script(pairedMessagesOf(values));
+    return script(pairedMessagesOf(await this.invoke(user(text).messages, options)));
+  }
+
+  /** The values at the end of a run with these messages. */
+  async invoke(messages: readonly unknown[], options: RunOptions = {}): Promise<unknown> {
+    return this.client.runs.wait(this.id, this.graph, { ...options, input: { messages } });
+  }
+
+  /** Answers a question. */
+  async resume(...decisions: readonly object[]): Promise<unknown> {
+    return this.client.runs.wait(this.id, this.graph, { command: { resume: { decisions } } });
+  }
+
+  async update(...messages: readonly object[]): Promise<unknown> {
+    return this.client.threads.updateState(this.id, { values: { messages } });
+  }
+
+  async isBusy(): Promise<boolean> {
+    return (await this.client.threads.get(this.id)).status === "busy";
+  }
+
+  /** What a run streams in one mode, but its metadata. It throws if the run fails. */
+  async stream(input: object, streamMode: string, options: object = {}): Promise<unknown[]> {
+    const found: unknown[] = [];
+    const payload = { ...options, input, streamMode: streamMode as "values" };
+    for await (const { event, data } of this.client.runs.stream(this.id, this.graph, payload)) {
+      if (event === "error") throw new Error(JSON.stringify(data));
+      if (event !== "metadata") found.push(data);
+    }
+    return found;
   }
 
   /** Sends a message, and returns the id of the run that it began. */

@@ -267,7 +267,7 @@ describe("every route of the server", () => {
         method === "POST" && /RunCreate|RunBatchCreate|CronCreate|handleCommand/.test(code),
     );
     expect(starting.map(({ path }) => shape(path)).sort()).toEqual(limited.toSorted());
-    // `server-damage.test.ts` tries those of threads, runs and assistants while a run goes on.
+    // `restart.test.ts` tries those of threads, runs and assistants while a run goes on.
     expect(
       routes
         .filter(({ method }) => method === "DELETE")
