@@ -5,10 +5,10 @@ import { coerceMessageLikeToMessage } from "@langchain/core/messages";
 import { build } from "esbuild";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type Listening, listen } from "../../support/listen.js";
-import { BROWSER, NEEDS_BROWSER, openBrowser } from "../../support/open-browser.js";
-import { script } from "../../support/thread.js";
-import { serve, until } from "../served.js";
+import { type Listening, listen } from "../support/listen.js";
+import { BROWSER, NEEDS_BROWSER, openBrowser } from "../support/open-browser.js";
+import { script } from "../support/thread.js";
+import { serve, until } from "./served.js";
 
 const served = serve();
 
