@@ -100,7 +100,7 @@ export class Thread {
   }
 
   /** What a run streams in one mode, but its metadata. It throws if the run fails. */
-  async stream(input: object, streamMode: string, options: object = {}): Promise<unknown[]> {
+  async stream(input: Record<string, unknown>, streamMode: string, options: object = {}): Promise<unknown[]> {
     const found: unknown[] = [];
     const payload = { ...options, input, streamMode: streamMode as "values" };
     for await (const { event, data } of this.client.runs.stream(this.id, this.graph, payload)) {
