@@ -10,7 +10,7 @@ import { AGENTS } from "../test/e2e/shared-server.js";
 import { libraryHost } from "../test/soak/library-host.js";
 import { runSoak, type Soak } from "../test/soak/run-soak.js";
 import { servedHost } from "../test/soak/served-host.js";
-import type { SoakHost } from "../test/soak/soak-thread.js";
+import type { SoakHost } from "../test/soak/run-soak.js";
 import { startDevServer } from "./dev-server.js";
 
 const turns = Number(process.env["SOAK_TURNS"] ?? 1_000);
