@@ -1,7 +1,7 @@
-/** A server for all tests that starts when the first of them asks for it. */
+/** Servers for all tests, each of which starts when the first of them asks for it, so that a run without any has none. */
 
 import { createServer } from "node:http";
-import { type Listening, listen } from "../support/listen.js";
+import { listen } from "../support/listen.js";
 
 export interface StartedServer {
   /** What the tests, which run in other processes, are told of it. JSON. */
