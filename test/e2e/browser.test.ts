@@ -62,14 +62,14 @@ describe.skipIf(BROWSER === undefined)(`useStream in a browser${NEEDS_BROWSER}`,
     };
     await load();
     await submit(`call heedful {"label": "${label}", "ms": 600000}`);
-    await until(() => served.log().includes(`begin heedful:${label}`));
+    await until(() => served.hasLogged(`begin heedful:${label}`));
     return {
       thread,
       page,
       cancels,
       load,
       submit,
-      isBusy: async () => (await thread.client.threads.get(thread.id)).status === "busy",
+      isBusy: () => thread.isBusy(),
       shown: async () => {
         const messages = (await page.evaluate("window.chat.messages")) as object[];
         return script(messages.map((message) => coerceMessageLikeToMessage(message as never)));

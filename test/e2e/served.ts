@@ -8,41 +8,46 @@ import { beforeAll, expect, inject } from "vitest";
 import { messagesOf, pairedMessagesOf, script, user } from "../support/thread.js";
 import type { SharedServer } from "./shared-server.js";
 
+/** What the tests of one file are told of a server, which starts when the first of them asks for it. */
+export function told<Server>(name: "sharedServer" | "usersServer"): () => Server {
+  let known: Server | undefined;
+  beforeAll(async () => {
+    const answer = await fetch(inject(name));
+    if (!answer.ok) throw new Error(await answer.text());
+    known = (await answer.json()) as Server;
+  });
+  return () => {
+    if (known === undefined) throw new Error("The server runs only while tests do.");
+    return known;
+  };
+}
+
 /**
  * The server of the product's graph and the fixture's, which other files use at the same time: a test that counts
  * calls or requests names them as no other test does.
  */
 export function serve() {
-  let known: { readonly shared: SharedServer; readonly client: Client } | undefined;
-  const get = () => {
-    if (known === undefined) throw new Error("The server runs only while tests do.");
-    return known;
-  };
-  beforeAll(async () => {
-    const answer = await fetch(inject("sharedServer"));
-    if (!answer.ok) throw new Error(await answer.text());
-    const shared = (await answer.json()) as SharedServer;
-    known = { shared, client: new Client({ apiUrl: shared.url, apiKey: null }) };
-  });
+  const get = told<SharedServer>("sharedServer");
+  const client = () => new Client({ apiUrl: get().url, apiKey: null });
   return {
     /** Without a slash at the end. */
     get url() {
-      return get().shared.url;
+      return get().url;
     },
     get client() {
-      return get().client;
+      return client();
     },
     /** The cities whose weather was asked for, in order. */
     get cities() {
-      return readLog(get().shared.cityLog);
+      return readLog(get().cityLog);
     },
     /** What the tools of the fixture did, as `begin name:label` and `end name:label`. */
-    log: () => readLog(get().shared.toolLog),
+    log: () => readLog(get().toolLog),
     hasLogged: (...lines: readonly string[]) => {
-      const log = readLog(get().shared.toolLog);
+      const log = readLog(get().toolLog);
       return lines.every((line) => log.includes(line));
     },
-    thread: (graph: string) => newThread(get().client, graph),
+    thread: (graph: string) => newThread(client(), graph),
   };
 }
 
