@@ -12,7 +12,7 @@ import {
   startStrictProvider,
 } from "../support/strict-provider/start-strict-provider.js";
 import { type RunOptions, readLog, serve, Thread, until } from "./served.js";
-import { AGENTS } from "./shared-server.js";
+import { AGENTS } from "./shared-servers.js";
 
 const served = serve();
 

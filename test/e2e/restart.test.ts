@@ -10,15 +10,16 @@ import { type DevServer, startDevServer } from "../../scripts/dev-server.js";
 import { makeApiKey } from "../../server/access/authenticate.js";
 import { approve, edit, reject } from "../support/approval-graph.js";
 import { nested } from "../support/foreign-values.js";
+import type { Listening } from "../support/listen.js";
 import { user as say } from "../support/thread.js";
 import { newThread, readLog, Thread, until } from "./served.js";
-import { AGENTS } from "./shared-server.js";
-import { startWeatherService, type WeatherService } from "./weather-service.js";
+import { AGENTS } from "./shared-servers.js";
+import { startWeatherService } from "./weather-service.js";
 
 const keys = { ann: makeApiKey("ann"), bob: makeApiKey("bob") };
 const folder = await mkdtemp(join(tmpdir(), "tether-restart-"));
 const TOOL_LOG = join(folder, "tools.log");
-let weather: WeatherService;
+let weather: Listening;
 let server: DevServer;
 
 const start = () =>

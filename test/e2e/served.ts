@@ -6,7 +6,7 @@ import type { BaseMessage } from "@langchain/core/messages";
 import { Client, type RunsInvokePayload } from "@langchain/langgraph-sdk";
 import { beforeAll, expect, inject } from "vitest";
 import { messagesOf, pairedMessagesOf, script, user } from "../support/thread.js";
-import type { SharedServer } from "./shared-server.js";
+import type { SharedServer } from "./shared-servers.js";
 
 /** What the tests of one file are told of a server, which starts when the first of them asks for it. */
 export function told<Server>(name: "sharedServer" | "usersServer"): () => Server {

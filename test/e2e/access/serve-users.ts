@@ -4,7 +4,7 @@ import { Client } from "@langchain/langgraph-sdk";
 import { importPKCS8, SignJWT } from "jose";
 import { inject } from "vitest";
 import { told } from "../served.js";
-import { AUDIENCE, ISSUER, type UsersServer } from "./users-server.js";
+import { AUDIENCE, ISSUER, type UsersServer } from "../shared-servers.js";
 
 export type User = "ann@example.com" | "bob" | "limited";
 

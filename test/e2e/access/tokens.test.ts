@@ -6,8 +6,8 @@ import { describe, expect, it } from "vitest";
 import { readMetrics } from "../../support/read-metrics.js";
 import { user as say } from "../../support/thread.js";
 import { newThread, serve, Thread, until } from "../served.js";
+import { AUDIENCE, ISSUER, MOST_RUNS } from "../shared-servers.js";
 import { serveUsers } from "./serve-users.js";
-import { AUDIENCE, ISSUER, MOST_RUNS } from "./users-server.js";
 
 const served = serveUsers();
 
