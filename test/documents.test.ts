@@ -115,7 +115,7 @@ const ofExports = exported.flatMap(({ name, declaration }) =>
     }),
 );
 
-const examples = [...ofDocuments, ...ofExports].map((example, index) => ({ ...example, index }));
+const examples = [...ofDocuments, ...ofExports].map((example, index) => ({ ...example, index: index + 1 }));
 
 /** As the comments of the examples write it. */
 function asShown(value: unknown): string {
