@@ -32,7 +32,7 @@ export default defineConfig({
   },
   test: {
     include: ["test/**/*.test.ts"],
-    globalSetup: ["test/e2e/shared-server.ts", "test/e2e/access/users-server.ts"],
+    globalSetup: ["test/e2e/shared-servers.ts"],
     // Only what hangs may take so long, also where other work takes most of the machine.
     testTimeout: 180_000 * lawRuns,
     hookTimeout: 180_000,

@@ -6,11 +6,11 @@
  * and prints what was found.
  */
 
-import { AGENTS } from "../test/e2e/shared-server.js";
+import { AGENTS } from "../test/e2e/shared-servers.js";
 import { libraryHost } from "../test/soak/library-host.js";
+import type { SoakHost } from "../test/soak/run-soak.js";
 import { runSoak, type Soak } from "../test/soak/run-soak.js";
 import { servedHost } from "../test/soak/served-host.js";
-import type { SoakHost } from "../test/soak/soak-thread.js";
 import { startDevServer } from "./dev-server.js";
 
 const turns = Number(process.env["SOAK_TURNS"] ?? 1_000);

@@ -25,14 +25,7 @@ const FOR_ALL: readonly string[] = ["shared", "errors"];
 type Layer = keyof typeof MAY_IMPORT;
 
 /** The doors of the package. They stand above what they export, and nobody inside imports them. */
-const ENTRIES: readonly string[] = [
-  "index.ts",
-  "history.ts",
-  "langchain.ts",
-  "doctor.ts",
-  "inspector.ts",
-  "cli.ts",
-];
+const ENTRIES = ["index", "history", "langchain", "doctor", "inspector", "cli"].map((name) => `${name}.ts`);
 
 /** Below these, only what is named may be imported from outside: pure code takes no I/O, clock or runtime. */
 const PURE_IMPORTS = {
@@ -108,6 +101,10 @@ function pathOf(importer: string, target: string): string {
   return relative(SOURCE, resolve(SOURCE, dirname(importer), target)).replace(/\.js$/, ".ts");
 }
 
+/** The files of this repository that a file imports. */
+const filesBelow = ({ path, imports }: SourceFile): string[] =>
+  imports.filter((name) => name.startsWith(".")).map((name) => pathOf(path, name));
+
 /** A file and all that is loaded with it. */
 function closureOf(entry: string): readonly SourceFile[] {
   const found = new Map<string, SourceFile>();
@@ -173,20 +170,14 @@ describe("ARCHITECTURE.md", () => {
 });
 
 describe("the source", () => {
-  it.each(files)("$path imports what the picture shows", ({ path, imports }) => {
-    const own = layerOf(path);
+  it.each(files)("$path imports what the picture shows", (file) => {
+    const own = layerOf(file.path);
     const allowed: readonly string[] = [own, ...FOR_ALL, ...MAY_IMPORT[own]];
-    const targets = imports.filter((name) => name.startsWith(".")).map((name) => pathOf(path, name));
-    expect(targets.filter((target) => !allowed.includes(layerOf(target)))).toEqual([]);
+    expect(filesBelow(file).filter((target) => !allowed.includes(layerOf(target)))).toEqual([]);
   });
 
   it("imports downwards: no file imports itself, however many files are between", () => {
-    const below = new Map(
-      files.map(({ path, imports }) => [
-        path,
-        imports.filter((name) => name.startsWith(".")).map((name) => pathOf(path, name)),
-      ]),
-    );
+    const below = new Map(files.map((file) => [file.path, filesBelow(file)]));
     const settled = new Set<string>();
     const open: string[] = [];
     const visit = (path: string): void => {
@@ -224,9 +215,7 @@ describe("the source", () => {
   });
 
   it("is not imported through its public doors from inside", () => {
-    const inside = files.filter(({ path, imports }) =>
-      imports.some((name) => name.startsWith(".") && ENTRIES.includes(pathOf(path, name))),
-    );
+    const inside = files.filter((file) => filesBelow(file).some((target) => ENTRIES.includes(target)));
     expect(inside.map(({ path }) => path)).toEqual([]);
   });
 
@@ -261,12 +250,7 @@ describe("the source", () => {
       .filter(({ path }) => layerOf(path) !== "server")
       .flatMap(({ imports }) => imports)
       .filter((name) => !name.startsWith(".") && !name.startsWith("node:"))
-      .map((name) =>
-        name
-          .split("/")
-          .slice(0, name.startsWith("@") ? 2 : 1)
-          .join("/"),
-      );
+      .map((name) => /^(?:@[^/]+\/)?[^/]+/.exec(name)?.[0] ?? "");
     expect([...new Set(packages)].filter((name) => !declared.includes(name))).toEqual([]);
     expect(peerDependenciesMeta["@langchain/openai"]).toEqual({ optional: true });
   });

@@ -4,7 +4,9 @@ import { readFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import ts from "typescript";
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { readExports } from "../scripts/api-docs/read-exports.js";
+import { API_PAGE, renderApiPage } from "../scripts/api-docs/render-api-page.js";
 import { HELP } from "../scripts/write-settings-table/settings-documents.js";
 import { SETTINGS } from "../src/agent/settings/settings.js";
 import type { Setting } from "../src/shared/check-settings.js";
@@ -17,43 +19,7 @@ const COMPILER_OPTIONS: ts.CompilerOptions = {
   noCheck: true,
   types: [],
 };
-const parse = (path: string) =>
-  ts.createSourceFile(path, readFileSync(path, "utf8"), ts.ScriptTarget.Latest, true);
-
-interface Exported {
-  readonly name: string;
-  readonly declaration: ts.Node;
-}
-
-const exported: readonly Exported[] = parse(DOOR).statements.flatMap((statement) => {
-  if (!ts.isExportDeclaration(statement) || !statement.exportClause) return [];
-  if (!ts.isNamedExports(statement.exportClause) || !statement.moduleSpecifier) return [];
-  const path = resolve(
-    dirname(DOOR),
-    statement.moduleSpecifier.getText().slice(1, -1).replace(/\.js$/, ".ts"),
-  );
-  const declarations = declarationsOf(parse(path));
-  return statement.exportClause.elements.map(({ name, propertyName }) => {
-    const declaration = declarations.get((propertyName ?? name).text);
-    if (declaration === undefined) throw new Error(`${path} does not declare ${name.text}.`);
-    return { name: name.text, declaration };
-  });
-});
-
-/** Overloads and a constant beside its type are one name: the first one is what is documented. */
-function declarationsOf(file: ts.SourceFile): ReadonlyMap<string, ts.Node> {
-  const found = new Map<string, ts.Node>();
-  for (const statement of file.statements) {
-    const named = ts.isVariableStatement(statement) ? statement.declarationList.declarations : [statement];
-    for (const node of named) {
-      const name: unknown = "name" in node ? node.name : undefined;
-      if (typeof name !== "object" || name === null || !ts.isIdentifier(name as ts.Node)) continue;
-      const { text } = name as ts.Identifier;
-      if (!found.has(text)) found.set(text, node);
-    }
-  }
-  return found;
-}
+const exported = readExports(DOOR);
 
 function commentOf(node: ts.Node): string {
   return ts
@@ -132,4 +98,30 @@ const options = Object.entries<Setting>(SETTINGS).flatMap(([name, { perRun }]) =
 
 it.each(options)("$name shows the help of its setting.", ({ name, help }) => {
   expect(members.find((member) => member.name === name)?.comment).toBe(help);
+});
+
+describe("docs/api.md", () => {
+  const page = readFileSync(API_PAGE, "utf8");
+
+  it("is what `npx tsx scripts/write-api-docs.ts` writes", () => {
+    // Compared as a whole, as a diff of two pages says less than the command above.
+    expect(page === renderApiPage()).toBe(true);
+  });
+
+  it("has a function with its signature and its errors", () => {
+    expect(page).toMatch(
+      /### createModel\n\n[^#]+function createModel\(name: string, [^#]+Throws:\n\n- `InvalidModelError` for /,
+    );
+  });
+
+  it("shows a class without bodies and private members", () => {
+    const [shown = ""] = /class AgentGraph\b[\s\S]*?```/.exec(page) ?? [];
+    expect(shown).toContain("): Promise<AgentResult<Own>>;");
+    expect(shown).not.toMatch(/#|return |constructor/);
+  });
+
+  it("marks what the entry for browsers exports as well", () => {
+    expect(page).toMatch(/### repairHistory\n\n\*\*history\*\* · /);
+    expect(page).not.toMatch(/### createAgentGraph\n\n\*\*history\*\*/);
+  });
 });

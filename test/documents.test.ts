@@ -1,11 +1,16 @@
-/** The examples of the documents run, and print what they say. */
+/**
+ * The documents, and what an editor shows on hover: their examples compile, run, and print what they say, their links
+ * lead somewhere, and their tables are complete.
+ */
 
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterAll, beforeEach, describe, expect, it, vi } from "vitest";
+import ts from "typescript";
+import { afterAll, afterEach, describe, expect, it, vi } from "vitest";
+import { type Exported, readExports } from "../scripts/api-docs/read-exports.js";
 import { refusals } from "../scripts/write-settings-table/refusals.js";
-import type { AgentEvent, TetherErrorCode } from "../src/index.js";
+import * as library from "../src/index.js";
 import { DIALECTS } from "../src/providers/dialects.js";
 import { MODEL_SOURCES } from "../src/providers/models/create-model.js";
 import type { Dialect } from "../src/providers/rule.js";
@@ -17,20 +22,21 @@ const ROOT = resolve(fileURLToPath(import.meta.url), "../..");
 /** Inside the repository, so that the examples find the packages. */
 const directory = mkdtempSync(join(ROOT, "test/.documents-"));
 afterAll(() => rmSync(directory, { recursive: true }));
+afterEach(() => vi.restoreAllMocks());
 
-const DOCUMENTS = [
-  { path: "README.md", count: 2 },
-  { path: "docs/agents-as-tools.md", count: 1 },
-  { path: "docs/approvals.md", count: 2 },
-  { path: "docs/long-threads.md", count: 2 },
-  { path: "docs/middleware.md", count: 14 },
-  { path: "docs/providers.md", count: 2 },
-  { path: "docs/serving.md", count: 4 },
-  { path: "docs/state-and-context.md", count: 1 },
-  { path: "docs/structured-output.md", count: 1 },
-  { path: "docs/troubleshooting.md", count: 9 },
-  { path: "docs/existing-agents.md", count: 5 },
-] as const;
+const DOCUMENTS: { readonly [path: string]: number } = {
+  "README.md": 2,
+  "docs/agents-as-tools.md": 1,
+  "docs/approvals.md": 2,
+  "docs/long-threads.md": 2,
+  "docs/middleware.md": 14,
+  "docs/providers.md": 2,
+  "docs/serving.md": 4,
+  "docs/state-and-context.md": 1,
+  "docs/structured-output.md": 1,
+  "docs/troubleshooting.md": 9,
+  "docs/existing-agents.md": 5,
+};
 
 /** The lines of `docs/existing-agents.md` that close calls under agents of LangChain. */
 const CLOSING_LINES = [
@@ -53,9 +59,9 @@ const FRAMEWORKS = [
   "you must specify the interrupt id when resuming",
 ];
 
-type FieldsOf<Type> = Record<Exclude<keyof Extract<AgentEvent, { type: Type }>, "type">, true>;
+type FieldsOf<Type> = Record<Exclude<keyof Extract<library.AgentEvent, { type: Type }>, "type">, true>;
 
-const EVENT_FIELDS: { readonly [Type in AgentEvent["type"]]: FieldsOf<Type> } = {
+const EVENT_FIELDS: { readonly [Type in library.AgentEvent["type"]]: FieldsOf<Type> } = {
   "result-recovered": { tool: true, callId: true },
   "result-late": { tool: true, callId: true, threadId: true, message: true },
   "response-recovered": { messageId: true },
@@ -85,44 +91,81 @@ const EVENT_FIELDS: { readonly [Type in AgentEvent["type"]]: FieldsOf<Type> } = 
 
 const read = (path: string) => readFileSync(join(ROOT, path), "utf8");
 
-const documents = DOCUMENTS.map(({ path, count }) => {
-  const examples = [...read(path).matchAll(/```ts run\n([\s\S]*?)```/g)].map((match) => match[1] ?? "");
-  return { path, count, examples };
-});
+interface Example {
+  readonly path: string;
+  readonly code: string;
+}
 
-describe.each(documents)("$path", ({ path, count, examples }) => {
-  const print = vi.spyOn(console, "log").mockImplementation(() => {});
-  beforeEach(() => print.mockClear());
+const examplesIn = (path: string, fence: RegExp): Example[] =>
+  [...read(path).matchAll(fence)].map((match) => ({ path, code: match[1] ?? "" }));
 
-  it("has its examples", () => {
-    expect(examples).toHaveLength(count);
+const ofDocuments = Object.keys(DOCUMENTS).flatMap((path) => examplesIn(path, /```ts run\n([\s\S]*?)```/g));
+
+const exported = ["src/index.ts", "src/langchain.ts", "src/doctor.ts", "src/inspector.ts"].flatMap((entry) =>
+  readExports(join(ROOT, entry)),
+);
+
+const ofExports = exported.flatMap(({ name, declaration }) =>
+  ts
+    .getJSDocTags(declaration)
+    .filter(({ tagName }) => tagName.text === "example")
+    .map(({ comment }) => {
+      const [, code = ""] = /```ts\n([\s\S]*?)```/.exec(ts.getTextOfJSDocComment(comment) ?? "") ?? [];
+      return { path: name, code };
+    }),
+);
+
+const examples = [...ofDocuments, ...ofExports].map((example, index) => ({ ...example, index: index + 1 }));
+
+/** As the comments of the examples write it. */
+function asShown(value: unknown): string {
+  return Array.isArray(value) ? `[ ${value.map((item) => `'${item}'`).join(", ")} ]` : String(value);
+}
+
+function write(name: string, code: string): string {
+  const file = join(directory, `${name}.ts`);
+  writeFileSync(file, code);
+  return file;
+}
+
+describe("The examples", () => {
+  it.each(Object.entries(DOCUMENTS))("of %s are %i", (path, count) => {
+    expect(ofDocuments.filter((example) => example.path === path)).toHaveLength(count);
   });
 
-  it.each(examples.map((code, index) => [index, code] as const))(
-    "prints what its example %i says",
-    async (index, code) => {
-      const expected = [...code.matchAll(/console\.log\(.*\/\/ (.*)/g)].map((match) => match[1]);
-      const file = join(directory, `${path.replaceAll(/\W/g, "-")}-${index}.ts`);
-      writeFileSync(file, code);
-      await import(/* @vite-ignore */ file);
-      const printed = print.mock.calls.map((line) => line.map(format).join(" "));
-      expect(printed).toEqual(expected);
-      expect(expected.length).toBeGreaterThan(0);
-    },
-  );
-});
-
-it("the examples compile under `strict`", () => {
-  const examplesOf = documents.flatMap(({ path, examples }) =>
-    examples.map((code, index) => ({ path, code, index })),
-  );
-  const files = examplesOf.map(({ path, code, index }) => {
-    const file = join(directory, `compiled-${path.replaceAll(/\W/g, "-")}-${index}.ts`);
-    writeFileSync(file, code);
-    return file;
+  it.each(examples)("of $path print what they say ($index)", async ({ code, index }) => {
+    const expected = [...code.matchAll(/console\.log\(.*\/\/ (.*)/g)].map((match) => match[1]);
+    const print = vi.spyOn(console, "log").mockImplementation(() => {});
+    await import(/* @vite-ignore */ write(`run-${index}`, code));
+    expect(print.mock.calls.map((values) => values.map(asShown).join(" "))).toEqual(expected);
+    expect(expected).not.toEqual([]);
   });
-  expect(typeErrorsOf(files)).toEqual([]);
-}, 600_000);
+
+  it("compile under `strict`", () => {
+    const files = examples.map(({ path, code, index }) =>
+      write(`${path.replaceAll(/\W/g, "-")}-${index}`, code),
+    );
+    expect(typeErrorsOf(files)).toEqual([]);
+  }, 600_000);
+
+  it.each(ofExports)("of the export $path import this package", ({ code }) => {
+    expect(code).toMatch(/from "langgraph-tether(?:\/history|\/langchain|\/doctor|\/inspector)?";/);
+  });
+
+  /** The example of `TetherError` is also the example of its subclasses. */
+  const needsExample = ({ name, declaration }: Exported) =>
+    ts.isFunctionDeclaration(declaration) ||
+    (ts.isClassDeclaration(declaration) &&
+      Object.hasOwn(library, name) &&
+      !declaration.heritageClauses?.some((clause) => clause.getText() === "extends TetherError"));
+
+  it("are there for every exported function and class", () => {
+    const names = exported.filter(needsExample).map(({ name }) => name);
+    expect(names).toEqual(expect.arrayContaining(["repairHistory", "createModel", "MiddlewareTermination"]));
+    const shown = new Set(ofExports.map(({ path }) => path));
+    expect(names.filter((name) => !shown.has(name))).toEqual([]);
+  });
+});
 
 describe("the README", () => {
   it("leads to the other documents", () => {
@@ -131,6 +174,54 @@ describe("the README", () => {
     expect(pages.filter((name) => !readme.includes(`(docs/${name})`))).toEqual([]);
     const index = read("docs/README.md");
     expect(pages.filter((name) => !index.includes(`(${name})`))).toEqual([]);
+  });
+});
+
+const PAGES = [
+  ...["README.md", "ARCHITECTURE.md", "CHANGELOG.md"],
+  ...readdirSync(join(ROOT, "docs"))
+    .filter((name) => name.endsWith(".md"))
+    .map((name) => `docs/${name}`),
+];
+
+/** Code is not read for links and headings. */
+const withoutCode = (text: string) => text.replaceAll(/^```[\s\S]*?^```/gm, "");
+
+function linksOf(path: string): string[] {
+  const links = withoutCode(read(path)).matchAll(/\]\(([^)\s]+)\)/g);
+  return [...links].map((match) => match[1] ?? "").filter((link) => !/^https?:/.test(link));
+}
+
+/** The anchors that GitHub gives to headings; it numbers those that would be the same. */
+function anchorsOf(path: string): string[] {
+  const headings = [...withoutCode(read(path)).matchAll(/^#{1,6} (.+)$/gm)];
+  const anchors = headings.map((match) =>
+    (match[1] ?? "")
+      .toLowerCase()
+      .replaceAll(/[^\p{Letter}\p{Number}_ -]/gu, "")
+      .replaceAll(" ", "-"),
+  );
+  return anchors.map((anchor, index) => {
+    const earlier = anchors.slice(0, index).filter((other) => other === anchor).length;
+    return earlier === 0 ? anchor : `${anchor}-${earlier}`;
+  });
+}
+
+function leadsSomewhere(page: string, link: string): boolean {
+  const [file = "", anchor] = link.split("#");
+  const target = file === "" ? page : relative(ROOT, resolve(ROOT, dirname(page), file));
+  if (!existsSync(join(ROOT, target))) return false;
+  return anchor === undefined || anchorsOf(target).includes(anchor);
+}
+
+describe("The links", () => {
+  it.each(PAGES)("of %s lead somewhere", (page) => {
+    expect(linksOf(page).filter((link) => !leadsSomewhere(page, link))).toEqual([]);
+  });
+
+  it("are found", () => {
+    expect(linksOf("README.md").length).toBeGreaterThan(8);
+    expect(anchorsOf("docs/troubleshooting.md")).toContain("maximum-recursion-depth-50-exceeded");
   });
 });
 
@@ -153,7 +244,7 @@ describe("docs/providers.md", () => {
 
 describe("docs/troubleshooting.md", () => {
   /** Each key is a code: the compiler asks for those that are added. */
-  const CODES: Readonly<Record<TetherErrorCode, true>> = {
+  const CODES: Readonly<Record<library.TetherErrorCode, true>> = {
     INVALID_SETTING: true,
     INVALID_TOOL: true,
     INVALID_MODEL: true,
@@ -194,14 +285,11 @@ describe("docs/troubleshooting.md", () => {
 });
 
 describe("docs/existing-agents.md", () => {
-  const { examples } = documents.find(({ path }) => path === "docs/existing-agents.md") ?? {};
-
   it.each(CLOSING_LINES)(
     "shows a line for %s without which the provider refuses the thread",
     async (name, line) => {
-      const example = examples?.find((code) => code.includes(`= ${name}({`) && code.includes(line));
-      const file = join(directory, `without-line-${name}.ts`);
-      writeFileSync(file, example?.replace(line, "") ?? "");
+      const example = ofDocuments.find(({ code }) => code.includes(`= ${name}({`) && code.includes(line));
+      const file = write(`without-line-${name}`, example?.code.replace(line, "") ?? "");
       await expect(import(/* @vite-ignore */ file)).rejects.toMatchObject({
         status: 400,
         message: expect.stringMatching(
@@ -211,7 +299,3 @@ describe("docs/existing-agents.md", () => {
     },
   );
 });
-
-function format(value: unknown): string {
-  return Array.isArray(value) ? `[ ${value.map((item) => `'${item}'`).join(", ")} ]` : String(value);
-}

@@ -192,39 +192,31 @@ const passOn = chatMiddleware(async function passOn(_context, next) {
 });
 
 describe.each(MODELS)("%s", (_title, make) => {
-  describe.each([
+  // A response whose calls were lost would be requested again.
+  it.each([
     ["alone", []],
     ["with a chat middleware", [passOn]],
-  ])("%s", (_with, middleware) => {
-    // A response whose calls were lost would be requested again.
-    const build = () =>
-      createAgentGraph({ model: make(), tools: [look], middleware, maxStreamFallbackAttempts: 0 });
+  ])(
+    "%s keeps its calls, however it runs, and shows the client the same messages",
+    async (_with, middleware) => {
+      const build = () =>
+        createAgentGraph({ model: make(), tools: [look], middleware, maxStreamFallbackAttempts: 0 });
+      const found: unknown[] = [await build().invoke(user(QUESTION))];
 
-    it("keeps its calls in `invoke`", async () => {
-      expect(pairedScript(await build().invoke(user(QUESTION)))).toEqual(EXPECTED);
-    });
-
-    it("keeps its calls in `stream`, and shows the client the same messages", async () => {
       const client = new PlainClient();
-      let last: unknown;
       const stream = await build().stream(user(QUESTION), { streamMode: ["messages", "values"] });
       for await (const [mode, data] of stream) {
-        if (mode === "values") last = data;
+        if (mode === "values") found[1] = data;
         else client.add((data as unknown as [BaseMessage])[0]);
       }
-      expect(pairedScript(last)).toEqual(EXPECTED);
-      expect(script(client.messages).filter((line) => line.startsWith("ai"))).toEqual(
-        EXPECTED.filter((line) => line.startsWith("ai")),
-      );
-    });
+      const responses = (lines: readonly string[]) => lines.filter((line) => line.startsWith("ai"));
+      expect(responses(script(client.messages))).toEqual(responses(EXPECTED));
 
-    it("keeps its calls in `streamEvents`", async () => {
-      let last: unknown;
       for await (const { event, name, data } of build().streamEvents(user(QUESTION), { version: "v2" }))
-        if (event === "on_chain_end" && name === "agent") last = data.output;
-      expect(pairedScript(last)).toEqual(EXPECTED);
-    });
-  });
+        if (event === "on_chain_end" && name === "agent") found[2] = data.output;
+      expect(found.map(pairedScript)).toEqual(Array(3).fill(EXPECTED));
+    },
+  );
 
   it("writes a summary", async () => {
     const graph = createAgentGraph({
@@ -238,9 +230,8 @@ describe.each(MODELS)("%s", (_title, make) => {
     const { messages } = await graph.invoke({
       messages: roles.map((role, index) => ({ role, content: `text ${index}` })),
     });
-    expect(messages.map(({ additional_kwargs }) => additional_kwargs["lc_source"])).toContain(
-      "summarization",
-    );
+    const sources = messages.map(({ additional_kwargs }) => additional_kwargs["lc_source"]);
+    expect(sources).toContain("summarization");
   });
 });
 
@@ -251,80 +242,69 @@ const schema = z.object({ city: z.string() });
 function secondTool(run: (city: string, callId: string) => unknown) {
   return second.tools.tool(
     async ({ city }: { city: string }, config) => run(city, String(config.toolCall?.id)),
-    {
-      name: "look",
-      description: "Looks at the sky.",
-      schema,
-    },
+    { name: "look", description: "Looks at the sky.", schema },
   );
 }
 
 const asked = (args: object = { city: "Rome" }) => scripted(calls(["look", args, "c1"]), "Done.");
 
+const graphOf = (
+  run: (city: string, callId: string) => unknown,
+  model: "offline:" | ReturnType<typeof scripted> = asked(),
+) => createAgentGraph({ model, tools: [secondTool(run)], checkpointer: new MemorySaver() });
+
+async function resultOf(run: (city: string, callId: string) => unknown, args?: object) {
+  const values = await graphOf(run, asked(args)).invoke(user("look"), inThread("1"));
+  return pairedMessagesOf(values).find(({ type }) => type === "tool");
+}
+
+/** The model is not asked again. */
+const askedOnce = () => scripted(calls(["look", { city: "Rome" }]));
+const { Command: SecondCommand, GraphInterrupt, interrupt, Send } = second.langGraph;
+const ask = (city: string) => `${city}: ${interrupt("Which day?")}`;
+const waiting = [{ value: "Which day?" }];
+const sunny = (id: string) =>
+  new second.messages.ToolMessage({ content: "sunny", tool_call_id: id, artifact: { page: 3 } });
+
 describe("A tool of a second copy", () => {
-  it("is run", async () => {
-    const graph = createAgentGraph({ model: asked(), tools: [secondTool((city) => `${city}: sunny`)] });
-    expect(pairedScript(await graph.invoke(user("look")))).toContain("tool: Rome: sunny");
+  it.each<[what: string, run: (city: string, id: string) => unknown, result: object]>([
+    ["is run", (city) => `${city}: sunny`, { content: "Rome: sunny" }],
+    [
+      "can return a result",
+      (_, id) => sunny(id),
+      { content: "sunny", tool_call_id: "c1", artifact: { page: 3 } },
+    ],
+    [
+      "can return a command with its result",
+      (_, id) => new SecondCommand({ update: { messages: [sunny(id)] } }),
+      { content: "sunny", tool_call_id: "c1", artifact: { page: 3 } },
+    ],
+    [
+      "keeps its own error, though that has an output",
+      () => {
+        throw Object.assign(new Error("exit code 1"), { output: "two lines" });
+      },
+      { status: "error", content: "Error: `look` failed." },
+    ],
+  ])("%s", async (_what, run, result) => {
+    expect(await resultOf(run)).toMatchObject(result);
   });
 
   it("tells the model which field does not match its schema", async () => {
-    const graph = createAgentGraph({ model: asked({ city: 7 }), tools: [secondTool(() => "not run")] });
-    const result = pairedMessagesOf(await graph.invoke(user("look"))).find(({ type }) => type === "tool");
+    const result = await resultOf(() => "not run", { city: 7 });
     expect(result?.text).toContain("the arguments of `look` were refused, so it was not run");
     expect(result?.text).toMatch(/expected string, received number[\s\S]*city/);
   });
 
-  it("whose own error has an output keeps that error", async () => {
-    const failing = secondTool(() => {
-      throw Object.assign(new Error("exit code 1"), { output: "two lines" });
-    });
-    const graph = createAgentGraph({ model: asked(), tools: [failing] });
-    expect(pairedScript(await graph.invoke(user("look")))).toContain("tool! Error: `look` failed.");
-  });
-
-  it.each([
-    [
-      "a result",
-      (id: string) =>
-        new second.messages.ToolMessage({ content: "sunny", tool_call_id: id, artifact: { page: 3 } }),
-    ],
-    [
-      "a command with its result",
-      (id: string) =>
-        new second.langGraph.Command({
-          update: {
-            messages: [
-              new second.messages.ToolMessage({ content: "sunny", tool_call_id: id, artifact: { page: 3 } }),
-            ],
-          },
-        }),
-    ],
-  ])("can return %s", async (_what, make) => {
-    const graph = createAgentGraph({ model: asked(), tools: [secondTool((_city, id) => make(id))] });
-    const result = pairedMessagesOf(await graph.invoke(user("look"))).find(({ type }) => type === "tool");
-    expect(result).toMatchObject({ content: "sunny", tool_call_id: "c1", artifact: { page: 3 } });
-  });
-
   it("can send work to a node of a parent graph", async () => {
-    const handOff = secondTool(
-      (city) =>
-        new second.langGraph.Command({
-          graph: second.langGraph.Command.PARENT,
-          goto: [new second.langGraph.Send("worker", { city })],
-        }),
-    );
+    const goto = (city: string) =>
+      new SecondCommand({ graph: SecondCommand.PARENT, goto: [new Send("worker", { city })] });
     const State = Annotation.Root({
       messages: Annotation<unknown[]>({ reducer: (_old, next) => next, default: () => [] }),
       seen: Annotation<string>(),
     });
     const parent = new StateGraph(State)
-      .addNode(
-        "agent",
-        createAgentGraph({ model: scripted(calls(["look", { city: "Rome" }])), tools: [handOff] }),
-        {
-          ends: ["worker"],
-        },
-      )
+      .addNode("agent", graphOf(goto, askedOnce()), { ends: ["worker"] })
       .addNode("worker", ({ city }: { city: string }) => ({ seen: city }), {
         input: Annotation.Root({ city: Annotation<string>() }),
       } as never)
@@ -333,59 +313,33 @@ describe("A tool of a second copy", () => {
     expect(await parent.invoke(user("look"))).toMatchObject({ seen: "Rome" });
   });
 
-  it("can ask a human, and goes on with the decision", async () => {
-    const ask = secondTool((city) => `${city}: ${second.langGraph.interrupt("Which day?")}`);
-    const graph = createAgentGraph({ model: asked(), tools: [ask], checkpointer: new MemorySaver() });
-    const waiting = await graph.invoke(user("look"), inThread("1"));
-    expect(messagesOf(waiting).at(-1)?.type).toBe("ai");
-    expect(waiting).toMatchObject({ __interrupt__: [{ value: "Which day?" }] });
-    const done = await graph.invoke(new Command({ resume: "Monday" }), inThread("1"));
-    expect(pairedScript(done)).toContain("tool: Rome: Monday");
+  it.each([
+    ["", new Command({ resume: "Monday" })],
+    [" in a command of its copy", new SecondCommand({ resume: "Monday" })],
+  ])("can ask a human, and goes on with the decision%s", async (_, decision) => {
+    const graph = graphOf(ask);
+    const asked = await graph.invoke(user("look"), inThread("1"));
+    expect(messagesOf(asked).at(-1)?.type).toBe("ai");
+    expect(asked).toMatchObject({ __interrupt__: waiting });
+    expect(pairedScript(await graph.invoke(decision, inThread("1")))).toContain("tool: Rome: Monday");
   });
 
   it("lets LangGraph's own signals through", async () => {
-    const signal = secondTool(() => {
-      throw new second.langGraph.GraphInterrupt([{ id: "i1", value: "Which day?" }]);
-    });
-    const graph = createAgentGraph({
-      model: scripted(calls(["look", { city: "Rome" }])),
-      tools: [signal],
-      checkpointer: new MemorySaver(),
-    });
+    const graph = graphOf(() => {
+      throw new GraphInterrupt([{ id: "i1", value: "Which day?" }]);
+    }, askedOnce());
     await graph.invoke(user("look"), inThread("1"));
     const { tasks } = await graph.getState(inThread("1"));
-    expect(tasks.flatMap(({ interrupts }) => interrupts)).toMatchObject([{ value: "Which day?" }]);
+    expect(tasks.flatMap(({ interrupts }) => interrupts)).toMatchObject(waiting);
   });
 });
 
-describe("A client's command of a second copy", () => {
-  it("resumes a run", async () => {
-    const ask = secondTool((city) => `${city}: ${second.langGraph.interrupt("Which day?")}`);
-    const graph = createAgentGraph({ model: asked(), tools: [ask], checkpointer: new MemorySaver() });
-    await graph.invoke(user("look"), inThread("1"));
-    const done = await graph.invoke(new second.langGraph.Command({ resume: "Monday" }), inThread("1"));
-    expect(pairedScript(done)).toContain("tool: Rome: Monday");
-  });
-
-  it("cannot send work to the tools", async () => {
-    const graph = createAgentGraph({ model: "offline:", tools: [secondTool(() => "not run")] });
-    const send = new second.langGraph.Send("tools", { call: { id: "c1", name: "look" }, args: {} });
-    await expect(graph.invoke(new second.langGraph.Command({ goto: send }))).rejects.toThrow(
-      "only calls that the model makes are run",
-    );
-  });
-
-  it("cannot write a `Send` into the state", async () => {
-    const graph = createAgentGraph({
-      model: "offline:",
-      tools: [secondTool(() => "not run")],
-      checkpointer: new MemorySaver(),
-    });
-    const send = new second.langGraph.Send("tools", { call: { id: "c1", name: "look" }, args: {} });
-    await expect(graph.updateState(inThread("1"), send as never)).rejects.toThrow(
-      "only calls that the model makes are run",
-    );
-  });
+it("A client's command of a second copy cannot send work to the tools, nor an update with its `Send`", async () => {
+  const graph = graphOf(() => "not run", "offline:");
+  const send = new Send("tools", { call: { id: "c1", name: "look" }, args: {} });
+  const refused = "only calls that the model makes are run";
+  await expect(graph.invoke(new SecondCommand({ goto: send }), inThread("1"))).rejects.toThrow(refused);
+  await expect(graph.updateState(inThread("1"), send as never)).rejects.toThrow(refused);
 });
 
 // The serializer beside a second copy of LangChain and LangGraph.

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { expect, it } from "vitest";
-import { AGENTS } from "./shared-server.js";
+import { AGENTS } from "./shared-servers.js";
 
 const repository = fileURLToPath(new URL("../..", import.meta.url));
 const read = (path: string) => readFile(join(repository, path), "utf8");

@@ -6,43 +6,48 @@ import type { BaseMessage } from "@langchain/core/messages";
 import { Client, type RunsInvokePayload } from "@langchain/langgraph-sdk";
 import { beforeAll, expect, inject } from "vitest";
 import { messagesOf, pairedMessagesOf, script, user } from "../support/thread.js";
-import type { SharedServer } from "./shared-server.js";
+import type { SharedServer } from "./shared-servers.js";
+
+/** What the tests of one file are told of a server, which starts when the first of them asks for it. */
+export function told<Server>(name: "sharedServer" | "usersServer"): () => Server {
+  let known: Server | undefined;
+  beforeAll(async () => {
+    const answer = await fetch(inject(name));
+    if (!answer.ok) throw new Error(await answer.text());
+    known = (await answer.json()) as Server;
+  });
+  return () => {
+    if (known === undefined) throw new Error("The server runs only while tests do.");
+    return known;
+  };
+}
 
 /**
  * The server of the product's graph and the fixture's, which other files use at the same time: a test that counts
  * calls or requests names them as no other test does.
  */
 export function serve() {
-  let known: { readonly shared: SharedServer; readonly client: Client } | undefined;
-  const get = () => {
-    if (known === undefined) throw new Error("The server runs only while tests do.");
-    return known;
-  };
-  beforeAll(async () => {
-    const answer = await fetch(inject("sharedServer"));
-    if (!answer.ok) throw new Error(await answer.text());
-    const shared = (await answer.json()) as SharedServer;
-    known = { shared, client: new Client({ apiUrl: shared.url, apiKey: null }) };
-  });
+  const get = told<SharedServer>("sharedServer");
+  const client = () => new Client({ apiUrl: get().url, apiKey: null });
   return {
     /** Without a slash at the end. */
     get url() {
-      return get().shared.url;
+      return get().url;
     },
     get client() {
-      return get().client;
+      return client();
     },
     /** The cities whose weather was asked for, in order. */
     get cities() {
-      return readLog(get().shared.cityLog);
+      return readLog(get().cityLog);
     },
     /** What the tools of the fixture did, as `begin name:label` and `end name:label`. */
-    log: () => readLog(get().shared.toolLog),
-    /** A new thread of a graph. */
-    thread: async (graph: string) => {
-      const { client } = get();
-      return new Thread(client, graph, (await client.threads.create()).thread_id);
+    log: () => readLog(get().toolLog),
+    hasLogged: (...lines: readonly string[]) => {
+      const log = readLog(get().toolLog);
+      return lines.every((line) => log.includes(line));
     },
+    thread: (graph: string) => newThread(client(), graph),
   };
 }
 
@@ -57,6 +62,10 @@ export function readLog(file: string): string[] {
 /** Resolves when the check holds, which is asked every few milliseconds until the test is given up. */
 export async function until(check: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await check())) await delay(20);
+}
+
+export async function newThread(client: Client, graph: string): Promise<Thread> {
+  return new Thread(client, graph, (await client.threads.create()).thread_id);
 }
 
 export type RunOptions = Omit<RunsInvokePayload, "input">;
@@ -74,8 +83,36 @@ export class Thread {
 
   /** Sends a message and waits for the end of the run. */
   async send(text: string, options: RunOptions = {}): Promise<string[]> {
-    const values = await this.client.runs.wait(this.id, this.graph, { ...options, input: user(text) });
-    return script(pairedMessagesOf(values));
+    return script(pairedMessagesOf(await this.invoke(user(text).messages, options)));
+  }
+
+  /** The values at the end of a run with these messages. */
+  async invoke(messages: readonly unknown[], options: RunOptions = {}): Promise<unknown> {
+    return this.client.runs.wait(this.id, this.graph, { ...options, input: { messages } });
+  }
+
+  /** Answers a question. */
+  async resume(...decisions: readonly object[]): Promise<unknown> {
+    return this.client.runs.wait(this.id, this.graph, { command: { resume: { decisions } } });
+  }
+
+  async update(...messages: readonly object[]): Promise<unknown> {
+    return this.client.threads.updateState(this.id, { values: { messages } });
+  }
+
+  async isBusy(): Promise<boolean> {
+    return (await this.client.threads.get(this.id)).status === "busy";
+  }
+
+  /** What a run streams in one mode, but its metadata. It throws if the run fails. */
+  async stream(input: Record<string, unknown>, streamMode: string, options: object = {}): Promise<unknown[]> {
+    const found: unknown[] = [];
+    const payload = { ...options, input, streamMode: streamMode as "values" };
+    for await (const { event, data } of this.client.runs.stream(this.id, this.graph, payload)) {
+      if (event === "error") throw new Error(JSON.stringify(data));
+      if (event !== "metadata") found.push(data);
+    }
+    return found;
   }
 
   /** Sends a message, and returns the id of the run that it began. */

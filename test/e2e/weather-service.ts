@@ -3,16 +3,8 @@
 import { createServer } from "node:http";
 import { type Listening, listen } from "../support/listen.js";
 
-export interface WeatherService extends Listening {
-  /** The cities that were asked for, in order. One that begins with `Slow` is never answered. */
-  readonly cities: readonly string[];
-}
-
-/** @param onCity Contract: called with each city that is asked for; must not throw. */
-export async function startWeatherService(
-  onCity: (city: string) => void = () => {},
-): Promise<WeatherService> {
-  const cities: string[] = [];
+/** @param onCity Contract: called with each city that is asked for; must not throw. One that begins with `Slow` is never answered. */
+export async function startWeatherService(onCity: (city: string) => void = () => {}): Promise<Listening> {
   const server = createServer((request, response) => {
     const { pathname, searchParams } = new URL(request.url ?? "/", "http://localhost");
     const answer = (body: object) =>
@@ -22,9 +14,8 @@ export async function startWeatherService(
       return;
     }
     const name = searchParams.get("name") ?? "";
-    cities.push(name);
     onCity(name);
     if (!name.startsWith("Slow")) answer({ results: [{ name, country: "X", latitude: 1, longitude: 2 }] });
   });
-  return { cities, ...(await listen(server)) };
+  return listen(server);
 }

@@ -5,19 +5,9 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type RunningScript, runScript } from "../scripts/run-script.js";
 
 /** Why the native part of the SQLite checkpointer cannot be loaded here. Undefined if it can. */
-const problem = await import("@langchain/langgraph-checkpoint-sqlite").then(
-  ({ SqliteSaver }) => loadDatabase(() => SqliteSaver.fromConnString(":memory:")),
-  (error: unknown) => String(error),
-);
-
-function loadDatabase(open: () => unknown): string | undefined {
-  try {
-    open();
-    return undefined;
-  } catch (error) {
-    return String(error);
-  }
-}
+const problem = await import("@langchain/langgraph-checkpoint-sqlite")
+  .then(({ SqliteSaver }) => void SqliteSaver.fromConnString(":memory:"))
+  .catch(String);
 
 interface ServerEvent {
   readonly event: string;
@@ -31,27 +21,21 @@ async function send(
   isLast = ({ event }: ServerEvent) => event === "end",
 ): Promise<ServerEvent[]> {
   const hangUp = new AbortController();
-  const response = await fetch(thread, {
-    method: "POST",
-    body: content,
-    signal: hangUp.signal,
-  });
+  const response = await fetch(thread, { method: "POST", body: content, signal: hangUp.signal });
   const events: ServerEvent[] = [];
   let received = "";
   for await (const piece of (response.body ?? new ReadableStream()).pipeThrough(new TextDecoderStream())) {
     received += piece;
     const parts = received.split("\n\n");
     received = parts.pop() ?? "";
-    events.push(...parts.map(readEvent));
+    for (const part of parts) {
+      const [, event = "", data = ""] = /^event: (.*)\ndata: (.*)$/.exec(part) ?? [];
+      events.push({ event, data: JSON.parse(data) });
+    }
     if (events.some(isLast)) break;
   }
   hangUp.abort();
   return events;
-}
-
-function readEvent(text: string): ServerEvent {
-  const [, event = "", data = ""] = /^event: (.*)\ndata: (.*)$/.exec(text) ?? [];
-  return { event, data: JSON.parse(data) };
 }
 
 const wordsOf = (events: readonly ServerEvent[]) =>
@@ -63,57 +47,53 @@ const SIGNALS =
 
 const BATCH = 'call sky {"city": "Paris"} and call wait {"seconds": 600}';
 const hasSky = ({ event, data }: ServerEvent) => event === "tool" && data["name"] === "sky";
+const skyOf = (city: string) => ({
+  id: expect.any(String),
+  name: "sky",
+  text: `${city}: clear sky`,
+  status: "success",
+});
 /** The first events of a message after a run that was abandoned in the batch. */
 const RECOVERY = [
   { event: "result-recovered", data: expect.objectContaining({ tool: "sky" }) },
   { event: "call-closed", data: expect.objectContaining({ tool: "wait", cause: "superseded" }) },
-  {
-    event: "tool",
-    data: { id: expect.any(String), name: "sky", text: "Paris: clear sky", status: "success" },
-  },
+  { event: "tool", data: skyOf("Paris") },
   { event: "tool", data: expect.objectContaining({ name: "wait", status: "error" }) },
 ];
 
 describe.skipIf(problem !== undefined)(
-  problem === undefined
-    ? "the example of an HTTP server"
-    : `the example of an HTTP server, skipped under Node ${process.version}: better-sqlite3 cannot be loaded`,
-  { timeout: 60_000 },
+  `the example of an HTTP server${problem === undefined ? "" : `, skipped: better-sqlite3 cannot be loaded`}`,
   () => {
     let directory: string;
+    let server: RunningScript;
     let url: string;
-    const servers: RunningScript[] = [];
 
-    /** Starts a server on a file. */
-    async function start(file: string): Promise<{ server: RunningScript; url: string }> {
-      const env = { PORT: "0", DATABASE: join(directory, file) };
-      const server = runScript("../examples/http-server.ts", [], env);
-      servers.push(server);
+    async function start(): Promise<void> {
+      server = runScript("../examples/http-server.ts", [], {
+        PORT: "0",
+        DATABASE: join(directory, "threads.sqlite"),
+      });
       await server.hasPrinted("\n");
-      return { server, url: server.output().trim() };
+      url = server.output().trim();
     }
 
     beforeAll(async () => {
       directory = await mkdtemp(join(tmpdir(), "tether-http-"));
-      ({ url } = await start("shared.sqlite"));
-    }, 60_000);
+      await start();
+    });
 
     afterAll(async () => {
-      for (const { child } of servers) child.kill("SIGKILL");
-      await Promise.all(servers.map(({ ended }) => ended));
+      server.child.kill("SIGKILL");
+      await server.ended;
       await rm(directory, { recursive: true, force: true });
     });
 
     it("streams tokens, tool results and the end of a run", async () => {
       const events = await send(`${url}/threads/rome`, 'call sky {"city": "Rome"}');
       expect(wordsOf(events)).toEqual(["sky ", "returned: ", "Rome: ", "clear ", "sky"]);
-      expect(events.flatMap(({ event }) => (event === "ai" ? [] : event))).toEqual([
-        "tool",
-        "run-end",
-        "end",
-      ]);
-      const data = { id: expect.any(String), name: "sky", text: "Rome: clear sky", status: "success" };
-      expect(events.find(hasSky)?.data).toEqual(data);
+      const others = events.flatMap(({ event }) => (event === "ai" ? [] : event));
+      expect(others).toEqual(["tool", "run-end", "end"]);
+      expect(events.find(hasSky)?.data).toEqual(skyOf("Rome"));
     });
 
     it("ends the run of a client that hangs up, and recovers the finished result with the next message", async () => {
@@ -126,27 +106,10 @@ describe.skipIf(problem !== undefined)(
       expect(second.at(-1)?.event).toBe("end");
     });
 
-    it.each(SIGNALS)("continues a thread after a %s in the middle of a batch", async (signal) => {
-      const first = await start(`${signal}.sqlite`);
-      let isKilled = false;
-      // A server that stops tells its client that the run has ended.
-      await send(`${first.url}/threads/1`, BATCH, (event) => {
-        if (hasSky(event) && !isKilled) isKilled = first.server.child.kill(signal);
-        return signal === "SIGKILL" ? isKilled : event.event === "error";
-      });
-      expect(await first.server.ended).toBe(signal === "SIGKILL" ? null : 0);
-      const second = await start(`${signal}.sqlite`);
-      const events = await send(`${second.url}/threads/1`, "are you back?");
-      expect(events.slice(0, 4)).toEqual(RECOVERY);
-      expect(events.at(-1)?.event).toBe("end");
-    });
-
     it("runs the messages of one thread one after the other", async () => {
       const thread = `${url}/threads/two-at-once`;
-      await Promise.all([
-        send(thread, 'call wait {"seconds": 0.2}'),
-        send(thread, 'call sky {"city": "Oslo"}'),
-      ]);
+      const both = ['call wait {"seconds": 0.2}', 'call sky {"city": "Oslo"}'];
+      await Promise.all(both.map((message) => send(thread, message)));
       const words = wordsOf(await send(thread, "what did the tools return?")).join("");
       expect(words).toContain("waited 0.2 s");
       expect(words).toContain("Oslo: clear sky");
@@ -155,8 +118,22 @@ describe.skipIf(problem !== undefined)(
     it.each([
       ["another path", "/", "POST"],
       ["another method", "/threads/1", "GET"],
-    ] as const)("answers 404 to %s", async (_, path, method) => {
+    ])("answers 404 to %s", async (_, path, method) => {
       expect((await fetch(`${url}${path}`, { method })).status).toBe(404);
+    });
+
+    it.each(SIGNALS)("continues a thread after a %s in the middle of a batch", async (signal) => {
+      let isKilled = false;
+      // A server that stops tells its client that the run has ended.
+      await send(`${url}/threads/${signal}`, BATCH, (event) => {
+        if (hasSky(event) && !isKilled) isKilled = server.child.kill(signal);
+        return signal === "SIGKILL" ? isKilled : event.event === "error";
+      });
+      expect(await server.ended).toBe(signal === "SIGKILL" ? null : 0);
+      await start();
+      const events = await send(`${url}/threads/${signal}`, "are you back?");
+      expect(events.slice(0, 4)).toEqual(RECOVERY);
+      expect(events.at(-1)?.event).toBe("end");
     });
   },
 );

@@ -1,4 +1,4 @@
-/** The table of the README, the page and the chart are those of the last run of the measurements. */
+/** The tables of the README, the page and the pictures are those of the last run of the measurements and of the conformance kit. */
 
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
@@ -7,6 +7,10 @@ import { chartOf } from "../../bench/report/chart.js";
 import { pageOf } from "../../bench/report/page.js";
 import type { Results } from "../../bench/report/results.js";
 import { tableOf, withTable } from "../../bench/report/table.js";
+import { pictureOf } from "../../conformance/report/picture.js";
+import type { Results as Scores } from "../../conformance/report/results.js";
+import { MARKS, tableOf as scoresOf } from "../../conformance/report/table.js";
+import { withBlock } from "../../scripts/generated/with-block.js";
 
 const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), "utf8");
 const results: Results = JSON.parse(read("bench/results.json"));
@@ -16,6 +20,13 @@ it("The README, the page and the chart show the last run.", () => {
   expect(withTable(readme, tableOf(results))).toBe(readme);
   expect(pageOf(results)).toBe(read("bench/results.md"));
   expect(chartOf(results)).toBe(read("docs/pictures/measurements.svg"));
+});
+
+it("The README and the picture show the last run of the conformance kit.", () => {
+  const scores: Scores = JSON.parse(read("conformance/results.json"));
+  const readme = read("README.md");
+  expect(withBlock(readme, MARKS, scoresOf(scores))).toBe(readme);
+  expect(pictureOf(scores)).toBe(read("conformance/results.svg"));
 });
 
 it("Each suite is listed once, with its day, its versions and its kind of machine.", () => {

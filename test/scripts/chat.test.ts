@@ -1,3 +1,4 @@
+import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type ChatOptions, readChatOptions, UsageError } from "../../scripts/chat/options.js";
 import { startWeatherStandIn, type WeatherStandIn } from "../../scripts/demo/weather-stand-in.js";
@@ -32,10 +33,30 @@ function chat(...args: string[]): RunningScript {
 
 describe.concurrent("npm run chat", () => {
   it("starts its own server, handles the lines of a pipe one after the other, and leaves no process", async () => {
+    const notes = ["one", "two", "three", "four"];
+    // The environment of its own server says that notes need approval.
     const script = chat();
-    script.child.stdin.end("what is 3*4 and 5+5\n\nweather in Atlantis\n/quit\nwhat is 1+1\n");
+    script.child.stdin.end(
+      [
+        "what is 3*4 and 5+5\n\nweather in Atlantis",
+        notes.map((text) => `call save_note {"text": "${text}"}`).join(" and "),
+        "/edit two",
+        "/respond",
+        "/approve",
+        '/edit {"text": ""}',
+        '/edit {"text": "2"}',
+        "/reject not this one",
+        "/respond is there already",
+        "/approve",
+        "/quit\nwhat is 1+1\n",
+      ].join("\n"),
+    );
     expect(await script.ended).toBe(0);
     expect(script.errors()).toBe("");
+    const waits = (text: string, more: string) => [
+      `  ? save_note(text: "${text}") waits for your approval${more}`,
+      "  ? /approve, /reject, /edit or /respond; /help explains them",
+    ];
     expect(script.output().split("\n")).toEqual([
       '  → calculator(input: "3*4")',
       '  → calculator(input: "5+5")',
@@ -47,71 +68,6 @@ describe.concurrent("npm run chat", () => {
       '  → weather(city: "Atlantis")',
       expect.stringMatching(/^ {2}✗ weather: .*no city named "Atlantis"/),
       expect.stringMatching(/^Error: .*no city named "Atlantis"/),
-      "",
-    ]);
-    expect(await script.findProcesses()).toEqual([]);
-  });
-
-  it("continues a thread, shows it, and begins a new one", async () => {
-    const { thread_id } = await server.client.threads.create();
-    const input = { messages: [{ role: "user", content: "what is 6*7" }] };
-    await server.client.runs.wait(thread_id, "agent", { input });
-
-    const script = chat("--url", server.url, "--thread", thread_id);
-    script.child.stdin.end("/history all\n/new one\n/new\n/history\n/what now\n/quit it\n/help\n");
-    expect(await script.ended).toBe(0);
-    expect(script.output()).toMatch(
-      /^ {2}1 {2}human {2}what is 6\*7\n {2}2 {2}ai {5}→ calculator\(input: "6\*7"\)\n {2}3 {2}tool {5}calculator: 42 +ok\n {2}4 {2}ai {5}6\*7 = 42\n\/new takes no text\. .*\nThread [\w-]+\nThe thread is empty\.\nThere is no command \/what\. .*\n$/,
-    );
-  });
-
-  it("cancels a run on Ctrl-C and continues; a second Ctrl-C ends the chat", async () => {
-    const script = chat("--url", server.url);
-    script.child.stdin.write("what is 6*7 and the weather in Slowborough\n");
-    await Promise.all([
-      until(() => server.cities.includes("Slowborough")),
-      script.hasPrinted("← calculator: 42"),
-    ]);
-    script.child.kill("SIGINT");
-    await script.hasPrinted("✗ cancelled");
-
-    script.child.stdin.write("what is 5+5\n/help\n");
-    await script.hasPrinted("/quit");
-    const [, afterwards = ""] = script.output().split("✗ cancelled\n");
-    expect(afterwards.split("\n").slice(0, 5)).toEqual([
-      "  · calculator: its result was recovered from the earlier run",
-      "  · weather: closed without a result, because a new message came before it finished",
-      '  → calculator(input: "5+5")',
-      "  ← calculator: 10",
-      "5+5 = 10",
-    ]);
-    script.child.kill("SIGINT");
-    expect(await script.ended).toBe(0);
-  });
-
-  it("shows one call at a time that waits for approval, and takes the decisions", async () => {
-    const notes = ["one", "two", "three", "four"];
-    // The environment of its own server says that notes need approval.
-    const script = chat();
-    script.child.stdin.end(
-      [
-        notes.map((text) => `call save_note {"text": "${text}"}`).join(" and "),
-        "/edit two",
-        "/respond",
-        "/approve",
-        '/edit {"text": ""}',
-        '/edit {"text": "2"}',
-        "/reject not this one",
-        "/respond is there already",
-        "/approve",
-      ].join("\n"),
-    );
-    expect(await script.ended).toBe(0);
-    const waits = (text: string, more: string) => [
-      `  ? save_note(text: "${text}") waits for your approval${more}`,
-      "  ? /approve, /reject, /edit or /respond; /help explains them",
-    ];
-    expect(script.output().split("\n")).toEqual([
       ...notes.map((text) => `  → save_note(text: "${text}")`),
       ...waits("one", ", and 3 more"),
       "/edit needs the arguments as a JSON object.",
@@ -134,27 +90,64 @@ describe.concurrent("npm run chat", () => {
       "No tool call waits for your approval.",
       "",
     ]);
+    expect(await script.findProcesses()).toEqual([]);
   });
 
-  it("says at once if no server responds", async () => {
-    const script = chat("--url", "http://127.0.0.1:1");
-    expect(await script.ended).toBe(1);
-    expect(script.errors()).toBe("No LangGraph server responds at http://127.0.0.1:1.\n");
+  it("continues a thread, shows it, and begins a new one", async () => {
+    const thread = await server.thread("agent");
+    await thread.send("what is 6*7");
+    const script = chat("--url", server.url, "--thread", thread.id);
+    script.child.stdin.end("/history all\n/new one\n/new\n/history\n/what now\n/quit it\n/help\n");
+    expect(await script.ended).toBe(0);
+    expect(script.output()).toMatch(
+      /^ {2}1 {2}human {2}what is 6\*7\n {2}2 {2}ai {5}→ calculator\(input: "6\*7"\)\n {2}3 {2}tool {5}calculator: 42 +ok\n {2}4 {2}ai {5}6\*7 = 42\n\/new takes no text\. .*\nThread [\w-]+\nThe thread is empty\.\nThere is no command \/what\. .*\n$/,
+    );
   });
 
-  it("reports an invalid setting in one line", async () => {
-    env["MAX_ITERATIONS"] = "zero";
-    const script = chat();
-    delete env["MAX_ITERATIONS"];
-    expect(await script.ended).toBe(1);
-    expect(script.errors()).toBe('Expected `MAX_ITERATIONS` to be an integer of 1 or more, got `"zero"`.\n');
-    expect(script.output()).toBe("");
+  it("cancels a run on Ctrl-C and continues; a second Ctrl-C ends the chat", async () => {
+    const script = chat("--url", server.url);
+    script.child.stdin.write("what is 6*7 and the weather in Slowborough\n");
+    await until(() => server.cities.includes("Slowborough"));
+    await script.hasPrinted("← calculator: 42");
+    script.child.kill("SIGINT");
+    await script.hasPrinted("✗ cancelled");
+
+    script.child.stdin.write("what is 5+5\n/help\n");
+    await script.hasPrinted("/quit");
+    const [, afterwards = ""] = script.output().split("✗ cancelled\n");
+    expect(afterwards.split("\n").slice(0, 5)).toEqual([
+      "  · calculator: its result was recovered from the earlier run",
+      "  · weather: closed without a result, because a new message came before it finished",
+      '  → calculator(input: "5+5")',
+      "  ← calculator: 10",
+      "5+5 = 10",
+    ]);
+    script.child.kill("SIGINT");
+    expect(await script.ended).toBe(0);
   });
 
-  it("names an unknown option, and shows the usage", async () => {
-    const script = chat("--loud");
-    expect(await script.ended).toBe(2);
-    expect(script.errors()).toMatch(/^Unknown option '--loud'\.\n\nUsage: npm run chat/);
+  const NOWHERE = "http://127.0.0.1:1";
+  it.each<[what: string, args: string[], env: Record<string, string>, code: number, says: RegExp]>([
+    ["that no server responds", ["--url", NOWHERE], {}, 1, /^No LangGraph server responds at http:\S+\.\n$/],
+    [
+      "which setting is invalid, in one line",
+      [],
+      { MCP_SERVERS: fileURLToPath(new URL("../../package.json", import.meta.url)) },
+      1,
+      /^The file of `MCP_SERVERS` \(\S+package\.json\) cannot be used\. Expected an object with `mcpServers`\.\n$/,
+    ],
+    [
+      "that an option is unknown, with the usage",
+      ["--loud"],
+      {},
+      2,
+      /^Unknown option '--loud'\.\n\nUsage: npm run chat/,
+    ],
+  ])("says %s", async (_what, args, more, code, says) => {
+    const script = runScript("chat.ts", args, { ...env, ...more });
+    scripts.push(script);
+    expect(await script.ended).toBe(code);
+    expect(script.errors()).toMatch(says);
     expect(script.output()).toBe("");
   });
 });

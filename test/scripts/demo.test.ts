@@ -95,22 +95,15 @@ describe.concurrent("npm run demo", () => {
 });
 
 describe("checkPairs", () => {
-  it("counts the groups and calls of a paired thread", () => {
-    const messages = [
-      human("hi"),
-      ai("a", "b"),
-      result("a"),
-      result("b"),
-      ai(),
-      human("and"),
-      ai("a"),
-      result("a"),
-    ];
-    expect(checkPairs(messages)).toEqual({ groups: 2, calls: 3 });
-  });
-
-  it("lets the group at the end lack results", () => {
-    expect(checkPairs([human("hi"), ai("a", "b"), result("b")])).toEqual({ groups: 1, calls: 2 });
+  it.each<[title: string, messages: Message[], found: object]>([
+    [
+      "a paired thread",
+      [human("hi"), ai("a", "b"), result("a"), result("b"), ai(), human("and"), ai("a"), result("a")],
+      { groups: 2, calls: 3 },
+    ],
+    ["one whose last group lacks results", [human("hi"), ai("a", "b"), result("b")], { groups: 1, calls: 2 }],
+  ])("counts the groups and calls of %s", (_title, messages, found) => {
+    expect(checkPairs(messages)).toEqual(found);
   });
 
   it.each<[title: string, messages: Message[]]>([

@@ -4,6 +4,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { Client } from "@langchain/langgraph-sdk";
 import { afterEach, describe, expect, it } from "vitest";
 import { type DevServer, type DevServerOptions, startDevServer } from "../../scripts/dev-server.js";
 import { user } from "../support/thread.js";
@@ -25,8 +26,8 @@ async function makeDirectory(): Promise<string> {
   return directory;
 }
 
-async function contents(server: DevServer, threadId: string): Promise<unknown[]> {
-  const { values } = await server.client.threads.getState<{ messages: { content: unknown }[] }>(threadId);
+async function contents(client: Client, threadId: string): Promise<unknown[]> {
+  const { values } = await client.threads.getState<{ messages: { content: unknown }[] }>(threadId);
   return values.messages.map((message) => message.content);
 }
 
@@ -36,50 +37,37 @@ afterEach(async () => {
 });
 
 describe("startDevServer", () => {
-  it("serves the graphs of a config until it is stopped; another server continues its threads", async () => {
+  it("serves the graphs of a config until it is stopped; another server continues its threads, and ends with the process that started it", async () => {
     const stateDirectory = await makeDirectory();
     const first = await start({ stateDirectory, env: { ECHO_PREFIX: "you said " } });
     const { thread_id } = await first.client.threads.create();
     await first.client.runs.wait(thread_id, "echo", { input: user("one") });
     // The variables of the caller win over those of the config.
-    expect(await contents(first, thread_id)).toEqual(["one", "you said one"]);
+    expect(await contents(first.client, thread_id)).toEqual(["one", "you said one"]);
     expect(first.output()).toContain("Server running at 127.0.0.1");
 
     await first.stop();
     await expect(fetch(`${first.url}/ok`)).rejects.toThrow("fetch failed");
     expect(() => process.kill(first.processId, 0)).toThrow("ESRCH");
 
-    const second = await start({ stateDirectory });
-    await second.client.runs.wait(thread_id, "echo", { input: user("two") });
-    expect(await contents(second, thread_id)).toEqual(["one", "you said one", "two", "echo: two"]);
-  });
-
-  it("ends with the process that started it, even if that process is killed", async () => {
-    const starter = spawn(
-      process.execPath,
-      [
-        "--import",
-        "tsx",
-        "--input-type=module",
-        "-e",
-        `const { startDevServer } = await import(${JSON.stringify(new URL("../../scripts/dev-server.ts", import.meta.url))});
-         console.log((await startDevServer({ config: ${JSON.stringify(config)} })).url);`,
-      ],
-      { stdio: ["ignore", "pipe", "inherit"] },
-    );
+    const options = JSON.stringify({ config, stateDirectory });
+    const code = `const { startDevServer } = await import(${JSON.stringify(new URL("../../scripts/dev-server.ts", import.meta.url))});
+      console.log((await startDevServer(${options})).url);`;
+    const starter = spawn(process.execPath, ["--import", "tsx", "--input-type=module", "-e", code], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
     const [line] = await once(starter.stdout, "data");
-    const url = String(line).trim();
-    expect((await fetch(`${url}/ok`)).ok).toBe(true);
+    const client = new Client({ apiUrl: String(line).trim(), apiKey: null });
+    await client.runs.wait(thread_id, "echo", { input: user("two") });
+    expect(await contents(client, thread_id)).toEqual(["one", "you said one", "two", "echo: two"]);
 
     starter.kill("SIGKILL");
-    await expect
-      .poll(() =>
-        fetch(`${url}/ok`).then(
-          () => "up",
-          () => "down",
-        ),
-      )
-      .toBe("down");
+    const isUp = () =>
+      fetch(`${String(line).trim()}/ok`).then(
+        () => true,
+        () => false,
+      );
+    await expect.poll(isUp).toBe(false);
   });
 
   it("reports the server's output if a graph cannot be loaded", async () => {

@@ -2,16 +2,17 @@ import { describe, expect, it } from "vitest";
 import { type RunPart, RunPrinter } from "../../scripts/terminal/run-printer.js";
 import { rowsOf } from "../support/titled.js";
 
-function printed(...parts: RunPart[]): string {
+/** What is written of a run. */
+function printed(parts: readonly RunPart[], tellsUsage = false): string {
   let output = "";
-  const printer = new RunPrinter({
-    write: (text) => {
-      output += text;
-    },
-    style: (_format, text) => text,
-  });
+  const write = (text: string) => {
+    output += text;
+  };
+  const printer = new RunPrinter({ write, style: (_format, text) => text, tellsUsage });
   for (const part of parts) printer.print(part);
-  printer.endLine();
+  printer.endRun();
+  // The second end of a run says nothing.
+  printer.endRun();
   return output;
 }
 
@@ -32,11 +33,16 @@ const tool = (fields: object) => ({
   ...fields,
 });
 
+const custom = (data: object): RunPart => ({ event: "custom", data });
+const HELLO_YOU = [streamed(ai("a", "Hello ")), streamed(ai("a", "you"))];
+const REMOVED = { type: "remove", id: "a" };
+const RUN_END = { type: "run-end", calls: 0, results: 0, usedFallback: false };
+
 describe("RunPrinter", () => {
   it.each(
     rowsOf<[parts: RunPart[], output: string]>({
       "a streamed text once, though the node returns it too": [
-        [streamed(ai("a", "Hello ")), streamed(ai("a", "you")), returned(ai("a", "Hello you"))],
+        [...HELLO_YOU, returned(ai("a", "Hello you"))],
         "Hello you\n",
       ],
       "a text that was not streamed": [
@@ -45,12 +51,7 @@ describe("RunPrinter", () => {
       ],
       "a text that only the update has": [[returned(ai("a", "Hello"))], "Hello\n"],
       "a text once that the node returns under another id": [
-        [
-          streamed(ai("a", "Hello ")),
-          streamed(ai("a", "you")),
-          streamed(ai("b", "Hello you")),
-          returned(ai("b", "Hello you")),
-        ],
+        [...HELLO_YOU, streamed(ai("b", "Hello you")), returned(ai("b", "Hello you"))],
         "Hello you\n",
       ],
       "the same text twice if two tasks write it": [
@@ -66,28 +67,20 @@ describe("RunPrinter", () => {
         "Hello \nStopped.\n",
       ],
       "a retracted text, and the new one": [
-        [
-          streamed(ai("a", "Hel")),
-          streamed({ type: "remove", id: "a" }),
-          streamed(ai("b", "Hello")),
-          returned(ai("b", "Hello")),
-        ],
+        [streamed(ai("a", "Hel")), streamed(REMOVED), streamed(ai("b", "Hello")), returned(ai("b", "Hello"))],
         "Hel\n  (the text so far was retracted)\nHello\n",
       ],
       "the same text again, if it was retracted and returned with tool calls": [
         [
           streamed(ai("a", "Hello")),
-          streamed({ type: "remove", id: "a" }),
+          streamed(REMOVED),
           streamed(ai("b", "Hello")),
           returned(ai("b", "Hello")),
         ],
         "Hello\n  (the text so far was retracted)\nHello\n",
       ],
       "why a response is requested again, and nothing about the end of a run": [
-        [
-          { event: "custom", data: { type: "answer-broken", reason: "empty" } },
-          { event: "custom", data: { type: "run-end", calls: 0, results: 0, usedFallback: true } },
-        ],
+        [custom({ type: "answer-broken", reason: "empty" }), custom(RUN_END)],
         "  · the model's response is empty: it has neither text nor a tool call. It is requested again without streaming\n",
       ],
       "tool calls with their arguments, and invalid arguments unchanged": [
@@ -110,7 +103,7 @@ describe("RunPrinter", () => {
       ],
       "the description of an event, without the placeholder": [
         [
-          { event: "custom", data: { type: "call-closed", tool: "look", callId: "c1", cause: "superseded" } },
+          custom({ type: "call-closed", tool: "look", callId: "c1", cause: "superseded" }),
           streamed(tool({ status: "error", additional_kwargs: { tether_placeholder: "superseded" } })),
         ],
         "  · look: closed without a result, because a new message came before it finished\n",
@@ -124,24 +117,15 @@ describe("RunPrinter", () => {
       ],
     }),
   )("prints %s", (_title, parts, output) => {
-    expect(printed(...parts)).toBe(output);
+    expect(printed(parts)).toBe(output);
   });
 
   it.each([
     [true, "Hello\n  30 tokens: 20 in, 10 out\n"],
     [false, "Hello\n"],
   ])("tells the tokens at the end of a run, after the answer, if it should: %j", (tellsUsage, output) => {
-    let written = "";
-    const write = (text: string) => {
-      written += text;
-    };
-    const printer = new RunPrinter({ write, style: (_format, text) => text, tellsUsage });
     const usage = { input_tokens: 20, output_tokens: 10, total_tokens: 30 };
-    const runEnd = { type: "run-end", calls: 0, results: 0, usedFallback: false, usage };
-    for (const part of [{ event: "custom", data: runEnd }, returned(ai("a", "Hello"))]) printer.print(part);
-    printer.endRun();
-    printer.endRun();
-    expect(written).toBe(output);
+    expect(printed([custom({ ...RUN_END, usage }), returned(ai("a", "Hello"))], tellsUsage)).toBe(output);
   });
 
   it("gives the error of a run to its caller", () => {

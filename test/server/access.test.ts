@@ -94,15 +94,10 @@ describe("readAccess", () => {
     const path = file("keys", `# Ann\n  ${other.entry}\n\n`);
     const access = open({ AUTH_API_KEYS: entry, AUTH_API_KEYS_FILE: path });
     if (access.kind !== "users") throw new Error("Expected users.");
-    expect([key, other.key, `${key}x`, ""].map((given) => userOfKey(access.keys, given))).toEqual([
-      "ann",
-      "ann",
-      undefined,
-      undefined,
-    ]);
-    expect(open({ ...rsa, AUTH_JWT_KEY: pem("rsa", "publicKey").replaceAll("\n", "\\n") }).kind).toBe(
-      "users",
-    );
+    const users = [key, other.key, `${key}x`, ""].map((given) => userOfKey(access.keys, given));
+    expect(users).toEqual(["ann", "ann", undefined, undefined]);
+    const AUTH_JWT_KEY = pem("rsa", "publicKey").replaceAll("\n", "\\n");
+    expect(open({ ...rsa, AUTH_JWT_KEY }).kind).toBe("users");
     expect(open({}).kind).toBe("open");
     expect(() => makeApiKey("a,b")).toThrow(InvalidSettingError);
     expect(readApiKeys(entry, "x")[0]?.digest.toString("hex")).not.toContain(key);
@@ -111,18 +106,10 @@ describe("readAccess", () => {
 
 describe("readServerSettings", () => {
   it.each([
-    [
-      "ALLOWED_ORIGINS",
-      "https://a.example,http://b.example:8080",
-      ["https://a.example", "http://b.example:8080"],
-    ],
-    [
-      "ALLOWED_WEBHOOKS",
-      "a.example, b.example:8080,127.0.0.1:1",
-      ["a.example", "b.example:8080", "127.0.0.1:1"],
-    ],
-  ] as const)("reads %s", (name, text, expected) => {
-    expect(readServerSettings({ [name]: text })[name]).toEqual(expected);
+    ["ALLOWED_ORIGINS", ["https://a.example", "http://b.example:8080"]],
+    ["ALLOWED_WEBHOOKS", ["a.example", "b.example:8080", "127.0.0.1:1"]],
+  ] as const)("reads %s", (name, expected) => {
+    expect(readServerSettings({ [name]: expected.join(", ") })[name]).toEqual(expected);
   });
 
   // Each of them would be compared with a part of a URL, and never be equal to it.
@@ -148,13 +135,7 @@ describe("an open server", () => {
     const settings = readServerSettings(environment);
     const isLocal = listensToThisMachine({ LANGGRAPH_API_URL: address });
     const warn = (text: string) => void said.push(text);
-    return createAuth({
-      access: readAccess(settings),
-      settings,
-      runOwners: createRunOwners(),
-      isLocal,
-      warn,
-    });
+    createAuth({ access: readAccess(settings), settings, runOwners: createRunOwners(), isLocal, warn });
   };
 
   it("starts for this machine, and says once in one line that it is open", () => {
@@ -167,12 +148,8 @@ describe("an open server", () => {
   });
 
   it("does not start where other machines reach it, unless the operator allows it or there are users", () => {
-    for (const address of [
-      "http://0.0.0.0:2024",
-      "http://192.168.1.2:1",
-      "http://localhost.example",
-      undefined,
-    ]) {
+    for (const host of ["0.0.0.0:2024", "192.168.1.2:1", "localhost.example", undefined]) {
+      const address = host && `http://${host}`;
       expect(() => start({}, address)).toThrow(/Set `AUTH_API_KEYS`.* or allow it with `OPEN_ACCESS=true`/);
       const said: string[] = [];
       start({ AUTH_API_KEYS: entry }, address, said);

@@ -89,22 +89,14 @@ describe("the inspector", () => {
     const odd = { toString: 1, valueOf: 1 };
     const long = "long ".repeat(2_000);
     const call = { id: `${long}\u202e`, name: long, args: {}, type: "tool_call" };
+    const tool = (id: string, tool_call_id: string, tether_placeholder: unknown) => {
+      const additional_kwargs = { tether_placeholder };
+      return { type: "tool", id, tool_call_id, content: "", additional_kwargs };
+    };
     const messages = [
       { type: "ai", id: "a", content: "", tool_calls: [call] },
-      {
-        type: "tool",
-        id: "b",
-        tool_call_id: call.id,
-        content: "",
-        additional_kwargs: { tether_placeholder: odd },
-      },
-      {
-        type: "tool",
-        id: "c",
-        tool_call_id: "x",
-        content: "",
-        additional_kwargs: { tether_placeholder: long },
-      },
+      tool("b", call.id, odd),
+      tool("c", "x", long),
     ];
     const state = { ...STATE, values: { messages } };
     const { get } = inspect(false, {

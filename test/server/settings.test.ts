@@ -12,36 +12,21 @@ interface Variable {
 }
 
 const LONGEST = 2_147_483_647;
-const count = (least: number, name: string): Variable => ({
+const variable = (name: string, text: string, value: unknown, refused?: Variable["refused"]): Variable => ({
   name,
-  text: " 7 ",
-  value: 7,
-  refused: [`${least - 1}`, `an integer of ${least} or more`],
-});
-const milliseconds = (name: string): Variable => ({
-  name,
-  text: "250",
-  value: 250,
-  refused: ["5s", `an integer from 1 to ${LONGEST}`],
-});
-const names = (name: string): Variable => ({ name, text: " one, two,,", value: ["one", "two"] });
-const text = (name: string): Variable => ({
-  name,
-  text: `the text of ${name}`,
-  value: `the text of ${name}`,
-});
-const flag = (name: string, value: boolean): Variable => ({
-  name,
-  text: `${value}`,
+  text,
   value,
-  refused: ["perhaps", "true or false"],
+  ...(refused && { refused }),
 });
-const oneOf = (name: string, value: string, expects: string): Variable => ({
-  name,
-  text: value,
-  value,
-  refused: ["maybe", expects],
-});
+const count = (least: number, name: string) =>
+  variable(name, " 7 ", 7, [`${least - 1}`, `an integer of ${least} or more`]);
+const milliseconds = (name: string) => variable(name, "250", 250, ["5s", `an integer from 1 to ${LONGEST}`]);
+const names = (name: string) => variable(name, " one, two,,", ["one", "two"]);
+const text = (name: string) => variable(name, `the text of ${name}`, `the text of ${name}`);
+const flag = (name: string, value: boolean) =>
+  variable(name, `${value}`, value, ["perhaps", "true or false"]);
+const oneOf = (name: string, value: string, expects: string) =>
+  variable(name, value, value, ["maybe", expects]);
 
 const VARIABLES: { readonly [Option in NamesWith<{ readonly env: true | object }>]: Variable } = {
   model: text("MODEL"),
@@ -68,12 +53,12 @@ const VARIABLES: { readonly [Option in NamesWith<{ readonly env: true | object }
   maxTokensPerTurn: count(1, "MAX_TOKENS_PER_TURN"),
   maxTokensPerThread: count(1, "MAX_TOKENS_PER_THREAD"),
   maxConsecutiveErrors: count(1, "MAX_CONSECUTIVE_ERRORS"),
-  maxToolCallsFromHistory: {
-    name: "MAX_TOOL_CALLS_FROM_HISTORY",
-    text: '{"max":12,"clearAtLeast":6}',
-    value: { max: 12, clearAtLeast: 6 },
-    refused: ["-1", 'an integer of 0 or more, or JSON such as {"max":12,"clearAtLeast":6}'],
-  },
+  maxToolCallsFromHistory: variable(
+    "MAX_TOOL_CALLS_FROM_HISTORY",
+    '{"max":12,"clearAtLeast":6}',
+    { max: 12, clearAtLeast: 6 },
+    ["-1", 'an integer of 0 or more, or JSON such as {"max":12,"clearAtLeast":6}'],
+  ),
   maxTokensBeforeSummary: count(0, "MAX_TOKENS_BEFORE_SUMMARY"),
   maxMessagesBeforeSummary: count(0, "MAX_MESSAGES_BEFORE_SUMMARY"),
   messagesToKeep: count(1, "MESSAGES_TO_KEEP"),
@@ -83,11 +68,7 @@ const VARIABLES: { readonly [Option in NamesWith<{ readonly env: true | object }
   summaryPrompt: text("SUMMARY_PROMPT"),
   summaryHeading: text("SUMMARY_HEADING"),
   summaryTimeoutMs: milliseconds("SUMMARY_TIMEOUT_MS"),
-  allowedSettings: {
-    name: "ALLOWED_SETTINGS",
-    text: "model, maxIterations",
-    value: ["model", "maxIterations"],
-  },
+  allowedSettings: variable("ALLOWED_SETTINGS", "model, maxIterations", ["model", "maxIterations"]),
   steering: flag("STEERING", false),
   messagesChannel: oneOf("MESSAGES_CHANNEL", "delta", "full or delta"),
   coveredMessages: oneOf("COVERED_MESSAGES", "archive", "keep or archive"),
@@ -114,8 +95,11 @@ describe("readSettings", () => {
     expect(read).toThrow(`Expected \`${name}\` to be ${expects}, got \`"${text}"\`.`);
   });
 
-  it.each(["auto", "none", "required"])("takes %s as TOOL_CHOICE", (TOOL_CHOICE) => {
-    expect(readSettings({ TOOL_CHOICE }).options).toMatchObject({ toolChoice: TOOL_CHOICE });
+  it.each([
+    ...["auto", "none", "required"].map((toolChoice) => ["TOOL_CHOICE", toolChoice, { toolChoice }] as const),
+    ["MAX_TOOL_CALLS_FROM_HISTORY", "3", { maxToolCallsFromHistory: 3 }] as const,
+  ])("takes as %s also %s", (name, text, options) => {
+    expect(readSettings({ [name]: text }).options).toMatchObject(options);
   });
 
   it.each([
@@ -132,12 +116,6 @@ describe("readSettings", () => {
     expect(read).toThrow(
       /^Expected `ALLOWED_SETTINGS` to be names of settings .* Did you mean `maxIterations`\?$/,
     );
-  });
-
-  it("takes a number as MAX_TOOL_CALLS_FROM_HISTORY", () => {
-    expect(readSettings({ MAX_TOOL_CALLS_FROM_HISTORY: "3" }).options).toMatchObject({
-      maxToolCallsFromHistory: 3,
-    });
   });
 
   it("serves the offline model, and takes no system messages, no endless message and no endless list of tool calls", () => {

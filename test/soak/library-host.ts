@@ -3,7 +3,7 @@ import { readFullHistory } from "../../src/index.js";
 import { createSoakGraph } from "../fixtures/soak/graph.js";
 import { heapInMegabytes } from "../support/heap.js";
 import { inThread, messagesOf } from "../support/thread.js";
-import { failForMissing, type SoakHost, type SoakThread } from "./soak-thread.js";
+import { failForMissing, type SoakHost, type SoakThread } from "./run-soak.js";
 
 /** The graph in this process, with one checkpointer for all threads. */
 export function libraryHost(): SoakHost {

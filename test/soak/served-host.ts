@@ -4,7 +4,7 @@ import { type ArchiveReader, readFullHistory } from "../../src/index.js";
 import { archiveNamespace } from "../../src/threads/archive.js";
 import { ASK_FOR_MEMORY } from "../fixtures/soak/graph.js";
 import { messagesOf, user } from "../support/thread.js";
-import { failForMissing, type SoakHost, type SoakThread } from "./soak-thread.js";
+import { failForMissing, type SoakHost, type SoakThread } from "./run-soak.js";
 
 const GRAPH = "soak";
 /** How many items of an archive are removed at once. */

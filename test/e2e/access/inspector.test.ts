@@ -1,15 +1,14 @@
 /** The inspector of a server with users: the same keys, and each user's own threads only. */
 
 import { describe, expect, it } from "vitest";
-import { Thread } from "../served.js";
+import { newThread, type Thread } from "../served.js";
 import { serveUsers } from "./serve-users.js";
 
 const served = serveUsers();
 const ANN = "ann@example.com";
 
 async function threadOfAnn(): Promise<Thread> {
-  const client = served.client(ANN);
-  const thread = new Thread(client, "agent", (await client.threads.create()).thread_id);
+  const thread = await newThread(served.client(ANN), "agent");
   await thread.send("what is 20+22");
   return thread;
 }
@@ -21,26 +20,16 @@ const typed = (name: string, password: string) => ({
 describe("the inspector of a server with users", () => {
   it("shows a user his threads, and nobody those of another", async () => {
     const { id } = await threadOfAnn();
-    const pages = [
-      `/tether/threads/${id}`,
-      `/tether/threads/${id}.json`,
-      "/tether",
-      "/tether.json",
-      `/tether?q=${id}`,
-    ];
-    for (const path of pages) expect((await served.send(ANN, "GET", path)).text).toContain(id);
-    for (const path of pages.slice(0, 2)) {
+    const pages = [`/tether/threads/${id}`, `/tether/threads/${id}.json`];
+    for (const path of [...pages, "/tether", "/tether.json", `/tether?q=${id}`])
+      expect((await served.send(ANN, "GET", path)).text).toContain(id);
+    for (const path of pages) {
       const { status, text } = await served.send("bob", "GET", path);
       expect(status).toBe(404);
       expect(text).not.toMatch(/20\+22|ann/);
     }
-    for (const path of [
-      "/tether",
-      "/tether.json",
-      `/tether.json?q=${id}`,
-      `/tether.json?q=owner=${encodeURIComponent(ANN)}`,
-    ])
-      expect((await served.send("bob", "GET", path)).text).not.toContain(`/threads/${id}`);
+    for (const query of ["", ".json", `.json?q=${id}`, `.json?q=owner=${encodeURIComponent(ANN)}`])
+      expect((await served.send("bob", "GET", `/tether${query}`)).text).not.toContain(`/threads/${id}`);
     const { threads } = JSON.parse((await served.send("bob", "GET", `/tether.json?q=${id}`)).text);
     expect(threads).toEqual([]);
   });
@@ -59,8 +48,10 @@ describe("the inspector of a server with users", () => {
       ["GET", "/store/items"],
     ] as const)
       expect(
-        (await served.send(typed("ann", key), method, path, method === "POST" ? {} : undefined)).status,
-      ).toBe(401);
+        await served.send(typed("ann", key), method, path, method === "POST" ? {} : undefined),
+      ).toMatchObject({
+        status: 401,
+      });
   });
 
   it.each([

@@ -2,22 +2,14 @@
 
 import { Client } from "@langchain/langgraph-sdk";
 import { importPKCS8, SignJWT } from "jose";
-import { beforeAll, inject } from "vitest";
-import { AUDIENCE, ISSUER, type UsersServer } from "./users-server.js";
+import { inject } from "vitest";
+import { told } from "../served.js";
+import { AUDIENCE, ISSUER, type UsersServer } from "../shared-servers.js";
 
 export type User = "ann@example.com" | "bob" | "limited";
 
 export function serveUsers() {
-  let known: UsersServer | undefined;
-  const get = () => {
-    if (known === undefined) throw new Error("The server runs only while tests do.");
-    return known;
-  };
-  beforeAll(async () => {
-    const answer = await fetch(inject("usersServer"));
-    if (!answer.ok) throw new Error(await answer.text());
-    known = (await answer.json()) as UsersServer;
-  });
+  const get = told<UsersServer>("usersServer");
   const keyOf = (user: User) => get().keys[user] ?? "";
   return {
     get shared() {

@@ -5,9 +5,9 @@ import { importPKCS8, SignJWT } from "jose";
 import { describe, expect, it } from "vitest";
 import { readMetrics } from "../../support/read-metrics.js";
 import { user as say } from "../../support/thread.js";
-import { serve, Thread, until } from "../served.js";
+import { newThread, serve, Thread, until } from "../served.js";
+import { AUDIENCE, ISSUER, MOST_RUNS } from "../shared-servers.js";
 import { serveUsers } from "./serve-users.js";
-import { AUDIENCE, ISSUER, MOST_RUNS } from "./users-server.js";
 
 const served = serveUsers();
 
@@ -73,19 +73,16 @@ describe("a server with users", () => {
   });
 
   it.each(refused)("refuses a token %s", async (_what, make) => {
-    const { status, text } = await served.send(
-      { authorization: `Bearer ${await make()}` },
-      "POST",
-      "/threads",
-      {},
-    );
+    const headers = { authorization: `Bearer ${await make()}` };
+    const { status, text } = await served.send(headers, "POST", "/threads", {});
     expect(text).toMatch(/^The token (?:is not valid|has expired)\.$|reserved/);
     expect(status).toBe(401);
   });
 
   it("refuses clients without a key, with a wrong one, and with the header of Studio", async () => {
     const key = served.shared.keys["bob"] ?? "";
-    const wrong = [
+    const search = (headers: Record<string, string>) => served.send(headers, "POST", "/threads/search", {});
+    const wrong: Record<string, string>[] = [
       {},
       { "x-api-key": "" },
       { "x-api-key": "tether_wrong" },
@@ -99,18 +96,11 @@ describe("a server with users", () => {
       { langgraph_auth_user_id: "bob" },
     ];
     for (const headers of wrong) {
-      const { status, text } = await served.send(
-        headers as Record<string, string>,
-        "POST",
-        "/threads/search",
-        {},
-      );
+      const { status, text } = await search(headers);
       expect([headers, status]).toEqual([headers, 401]);
       expect(text).not.toContain(key.slice(0, 12));
     }
-    expect(
-      (await served.send({ authorization: `Bearer ${key}` }, "POST", "/threads/search", {})).status,
-    ).toBe(200);
+    expect((await search({ authorization: `Bearer ${key}` })).status).toBe(200);
   });
 
   it("lets everybody ask for its health, and nothing else", async () => {
@@ -144,8 +134,7 @@ it("refuses a run beside as many as a user may have, and takes it when one has e
       expect.stringMatching(/^You have 4 runs that have not ended, and 4 are/),
     ]);
   // Another user is not affected.
-  const bob = served.client("bob");
-  await new Thread(bob, "agent", (await bob.threads.create()).thread_id).send("hello");
+  await (await newThread(served.client("bob"), "agent")).send("hello");
 
   const runs = accepted.map(({ text }) => JSON.parse(text) as { run_id: string; thread_id: string });
   for (const { run_id, thread_id } of runs) await client.runs.cancel(thread_id, run_id);
@@ -187,7 +176,7 @@ it("calls no webhook that the operator has not named", async () => {
 
 it("logs each run as JSON with its ids, and no text of a message, no key and no token", async () => {
   const client = await served.tokenClient("logged");
-  const thread = new Thread(client, "agent", (await client.threads.create()).thread_id);
+  const thread = await newThread(client, "agent");
   await thread.send("my password is hunter2");
   await thread.send("note: the code is hunter3");
   const run = await client.runs.create(thread.id, "agent", {
@@ -209,19 +198,17 @@ it("logs each run as JSON with its ids, and no text of a message, no key and no 
 // `/tether/metrics` of a served graph: what it counts, and who may read it.
 
 const open = serve();
-const users = serveUsers();
 const METRICS = "/tether/metrics";
 
 it("counts the runs and the repairs of a server", async () => {
   const read = async () => readMetrics(await (await fetch(`${open.url}${METRICS}`)).text());
   const before = await read();
-  const { client, id } = await open.thread("agent");
-  const messages = [
+  const thread = await open.thread("agent");
+  await thread.invoke([
     { role: "user", content: "hello" },
     { type: "ai", content: "", tool_calls: [{ id: "c1", name: "calculator", args: {}, type: "tool_call" }] },
     { role: "user", content: "hello again" },
-  ];
-  await client.runs.wait(id, "agent", { input: { messages } });
+  ]);
   const after = await read();
   // Other tests use the server at the same time.
   for (const name of [
@@ -232,20 +219,14 @@ it("counts the runs and the repairs of a server", async () => {
 });
 
 it("shows the same numbers to every user, and to nobody else", async () => {
-  const { status } = await users.send({}, "GET", METRICS);
+  const { status } = await served.send({}, "GET", METRICS);
   expect(status).toBe(401);
-  const client = users.client("ann@example.com");
-  const { thread_id } = await client.threads.create();
-  await client.runs.wait(thread_id, "agent", {
-    input: { messages: [{ role: "user", content: "secretword" }] },
-  });
-  const [ann, bob] = [
-    await users.send("ann@example.com", "GET", METRICS),
-    await users.send("bob", "GET", METRICS),
-  ];
-  for (const { status, text } of [ann, bob]) {
+  const thread = await newThread(served.client("ann@example.com"), "agent");
+  await thread.send("secretword");
+  for (const user of ["ann@example.com", "bob"] as const) {
+    const { status, text } = await served.send(user, "GET", METRICS);
     expect(status).toBe(200);
     expect(readMetrics(text)["tether_runs_total{outcome=completed}"]).toBeGreaterThan(0);
-    expect(text).not.toMatch(new RegExp(`ann|bob|secretword|${thread_id}`));
+    expect(text).not.toMatch(new RegExp(`ann|bob|secretword|${thread.id}`));
   }
 });

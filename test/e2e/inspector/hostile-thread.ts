@@ -9,35 +9,33 @@ export const HOSTILE_TEXT = breakOut("text");
 
 export const hostileMetadata = { title: breakOut("title"), [`key ${breakOut("key")}`]: breakOut("value") };
 
+/** Fields whose texts say where they are. */
+const broken = (...names: readonly string[]) =>
+  Object.fromEntries(names.map((name) => [name.split(" ").at(-1) ?? "", breakOut(name)]));
+
 /** The list of messages. The graph that stores it takes messages as they are. */
 export function hostileMessages(): object[] {
-  const called = breakOut("call id");
+  const id = breakOut("call id");
+  const covered = { kind: "keep", messages: [breakOut("human id")] };
   return [
-    { type: "human", id: breakOut("human id"), name: breakOut("human name"), content: HOSTILE_TEXT },
+    { type: "human", ...broken("human id", "human name"), content: HOSTILE_TEXT },
     {
       type: "ai",
-      id: breakOut("ai id"),
-      name: breakOut("ai name"),
+      ...broken("ai id", "ai name"),
       content: [
         { type: "text", text: breakOut("block") },
-        { type: breakOut("block type"), name: breakOut("block name"), title: breakOut("block title") },
-        { type: "thinking", thinking: breakOut("thinking"), signature: breakOut("signature") },
+        broken("block type", "block name", "block title"),
+        { type: "thinking", ...broken("thinking", "signature") },
         { type: "image_url", image_url: { url: "javascript:ran('image')" } },
       ],
       tool_calls: [
-        {
-          id: called,
-          name: breakOut("tool"),
-          args: { [breakOut("key")]: breakOut("argument") },
-          type: "tool_call",
-        },
+        { id, name: breakOut("tool"), args: { [breakOut("key")]: breakOut("argument") }, type: "tool_call" },
       ],
       invalid_tool_calls: [
         {
-          id: breakOut("invalid id"),
+          ...broken("invalid id", "error"),
           name: breakOut("invalid"),
           args: breakOut("arguments"),
-          error: breakOut("error"),
           type: "invalid_tool_call",
         },
       ],
@@ -45,31 +43,24 @@ export function hostileMessages(): object[] {
     },
     {
       type: "tool",
-      id: breakOut("tool id"),
-      name: breakOut("tool name"),
-      tool_call_id: called,
+      ...broken("tool id", "tool name"),
+      tool_call_id: id,
       content: `${breakOut("result")}${"<b>".repeat(3_000)}`,
       status: "error",
-      additional_kwargs: {
-        tether_placeholder: breakOut("cause"),
-        tether_recovered: { after: breakOut("after") },
-      },
+      additional_kwargs: { tether_placeholder: breakOut("cause"), tether_recovered: broken("after") },
     },
     {
       type: "tool",
-      id: breakOut("orphan"),
+      ...broken("orphan id"),
       tool_call_id: breakOut("nobody"),
       content: "\u202E\u2066\u0000\u001b[31m",
     },
     {
       type: "human",
-      id: breakOut("summary id"),
+      ...broken("summary id"),
       content: breakOut("summary"),
-      additional_kwargs: {
-        lc_source: "summarization",
-        tether_coverage: { kind: "keep", messages: [breakOut("human id")] },
-      },
+      additional_kwargs: { lc_source: "summarization", tether_coverage: covered },
     },
-    { type: "system", id: breakOut("system id"), content: breakOut("system") },
+    { type: "system", ...broken("system id"), content: breakOut("system") },
   ];
 }

@@ -1,26 +1,16 @@
 /** The pages of the inspector in a real browser, over the shared server, which has no users. */
 
+import { once } from "node:events";
 import { request } from "node:http";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { BATCH, TOLD } from "../../inspector/told.js";
 import { accessibilityFaults, BROWSER, NEEDS_BROWSER, openBrowser } from "../../support/open-browser.js";
 import { user } from "../../support/thread.js";
-import { serve, until } from "../served.js";
+import { serve, Thread, until } from "../served.js";
 import { HOSTILE_TEXT, hostileMessages, hostileMetadata } from "./hostile-thread.js";
 
 const served = serve();
-
-/** A thread of a graph that stores messages as they are. */
-async function storedThread(
-  messages: readonly object[],
-  metadata: Record<string, unknown> = {},
-): Promise<string> {
-  const { thread_id } = await served.client.threads.create({ metadata });
-  await served.client.runs.wait(thread_id, "unpaired", { input: user("Where is it warm?", "first") });
-  await served.client.threads.updateState(thread_id, { values: { messages } });
-  return thread_id;
-}
 
 /** The fields of both kinds of JSON that tests read. */
 interface Inspected {
@@ -29,7 +19,6 @@ interface Inspected {
     readonly checkpointId: string;
     readonly asksModel: boolean;
     readonly branch: number;
-    readonly messages: number;
   }[];
   readonly input: readonly object[];
   readonly added: readonly object[];
@@ -47,12 +36,8 @@ const get = (path: string, headers: Record<string, string> = {}) =>
 
 /** Node's `fetch` does not set `host`. */
 async function statusFor(path: string, headers: Record<string, string>): Promise<number | undefined> {
-  return new Promise((resolve, reject) => {
-    const sent = request(`${served.url}${path}`, { headers }, (response) =>
-      resolve(response.resume().statusCode),
-    );
-    sent.on("error", reject).end();
-  });
+  const [response] = await once(request(`${served.url}${path}`, { headers }).end(), "response");
+  return response.resume().statusCode;
 }
 
 describe("the routes of the inspector", () => {
@@ -64,16 +49,11 @@ describe("the routes of the inspector", () => {
     expect(await page.text()).toContain("20+22 = 42");
 
     const found = await getJson(`/tether/threads/${thread.id}.json`);
-    expect(found).toMatchObject({
-      schemaVersion: 1,
-      threadId: thread.id,
-      outcome: "sound",
-      messages: 4,
-      findings: [],
-    });
+    const sound = { threadId: thread.id, outcome: "sound", messages: 4 };
+    expect(found).toMatchObject({ schemaVersion: 1, ...sound, findings: [] });
     expect(found.stored.map(({ fate }) => fate)).toEqual(["sent", "sent", "sent", "sent"]);
     const asked = found.steps.filter(({ asksModel }) => asksModel);
-    expect(asked.map(({ messages }) => messages)).toEqual([3, 1]);
+    expect(asked).toMatchObject([{ messages: 3 }, { messages: 1 }]);
 
     const query = `step=${asked[0]?.checkpointId}&dialect=mistral`;
     const step = await getJson(`/tether/threads/${thread.id}.json?${query}`);
@@ -91,10 +71,7 @@ describe("the routes of the inspector", () => {
     });
 
     const list = await getJson(`/tether.json?q=${thread.id}`);
-    expect(list.threads).toMatchObject([
-      { threadId: thread.id, outcome: "sound", messages: 4, lastRepair: null },
-    ]);
-    expect(list.threads[0]?.outcome).toBe("sound");
+    expect(list.threads).toMatchObject([{ ...sound, lastRepair: null }]);
     for (const method of ["POST", "PUT", "PATCH", "DELETE"])
       for (const path of ["/tether", "/tether.json", `/tether/threads/${thread.id}`])
         expect((await fetch(`${served.url}${path}`, { method })).status).toBe(405);
@@ -104,9 +81,8 @@ describe("the routes of the inspector", () => {
   it("show the settings of a run: its own system prompt", async () => {
     const thread = await served.thread("agent");
     await thread.send("hello", { context: { systemPrompt: "Say the unit." } });
-    const step = (await getJson(`/tether/threads/${thread.id}.json`)).steps.find(
-      ({ asksModel }) => asksModel,
-    );
+    const { steps } = await getJson(`/tether/threads/${thread.id}.json`);
+    const step = steps.find(({ asksModel }) => asksModel);
     const { input, added } = await getJson(`/tether/threads/${thread.id}.json?step=${step?.checkpointId}`);
     expect(input[0]).toMatchObject({ type: "system", content: "Say the unit." });
     expect(added).toMatchObject([{ inputIndex: 0, reasons: [{ code: "system-prompt" }] }]);
@@ -150,14 +126,9 @@ describe("a thread in trouble on the server", () => {
     const thread = await served.thread("probe");
     const label = `inspected-${thread.id}`;
     const run = await thread.begin(BATCH.replaceAll("ended", label).replaceAll("hangs", label));
-    await until(
-      () => served.log().includes(`end deaf:${label}`) && served.log().includes(`begin heedful:${label}`),
-    );
-    await until(async () =>
-      JSON.stringify(await thread.client.threads.getHistory(thread.id, { limit: 1 })).includes(
-        `deaf done ${label}`,
-      ),
-    );
+    await until(() => served.hasLogged(`end deaf:${label}`, `begin heedful:${label}`));
+    const latest = () => thread.client.threads.getHistory(thread.id, { limit: 1 });
+    await until(async () => JSON.stringify(await latest()).includes(`deaf done ${label}`));
     expect(await told(thread.id)).toMatchObject(TOLD.busy);
     const page = await get(`/tether/threads/${thread.id}`);
     expect(page.headers.get("refresh")).toBe("5");
@@ -173,7 +144,7 @@ describe("a thread in trouble on the server", () => {
     const thread = await served.thread("queued");
     const label = `queued-${thread.id}`;
     const run = await thread.begin(BATCH.replaceAll("hangs", label));
-    await until(() => served.log().includes(`begin heedful:${label}`));
+    await until(() => served.hasLogged(`begin heedful:${label}`));
     await thread.client.runs.cancel(thread.id, run, true);
     expect(await told(thread.id)).toMatchObject(TOLD["queued on a server"]);
     const page = await (await get(`/tether/threads/${thread.id}`)).text();
@@ -184,8 +155,7 @@ describe("a thread in trouble on the server", () => {
 
   it("shows what is asked while it waits for a human", async () => {
     const thread = await served.thread("paying");
-    const input = user('call pay {"amount": 30}');
-    await thread.client.runs.wait(thread.id, thread.graph, { input });
+    await thread.invoke(user('call pay {"amount": 30}').messages);
     expect(await told(thread.id)).toMatchObject(TOLD.waiting);
   });
 
@@ -244,27 +214,31 @@ describe.skipIf(BROWSER === undefined)(`the pages in a browser${NEEDS_BROWSER}`,
   }
 
   it("show what is in a hostile thread as text, and run nothing of it", async () => {
-    const id = await storedThread(hostileMessages(), hostileMetadata);
-    const hostileQuery = encodeURIComponent(HOSTILE_TEXT);
+    const { thread_id: id } = await served.client.threads.create({ metadata: hostileMetadata });
+    const thread = new Thread(served.client, "unpaired", id);
+    await thread.invoke(user("Where is it warm?", "first").messages);
+    await thread.update(...hostileMessages());
+    const hostile = encodeURIComponent(HOSTILE_TEXT);
+    const ofThread = `threads/${id}`;
+    const unfold = "for (const folded of document.querySelectorAll('details')) folded.open = true";
     for (const path of [
-      `/tether/threads/${id}`,
-      `/tether?q=${id}`,
-      `/tether?q=${hostileQuery}`,
-      `/tether/threads/${hostileQuery}`,
-      `/tether/threads/${id}?dialect=${hostileQuery}`,
+      ofThread,
+      `threads/${hostile}`,
+      `${ofThread}?dialect=${hostile}`,
+      `?q=${id}`,
+      `?q=${hostile}`,
     ]) {
-      const { page, ran } = await openPage(path);
-      await page.evaluate("for (const folded of document.querySelectorAll('details')) folded.open = true");
-      expect(
-        await page.locator("script, img, textarea, iframe, [onerror], a[href^='javascript']").count(),
-      ).toBe(0);
+      const { page, ran } = await openPage(`/tether${path.startsWith("?") ? "" : "/"}${path}`);
+      await page.evaluate(unfold);
+      const active = page.locator("script, img, textarea, iframe, [onerror], a[href^='javascript']");
+      expect(await active.count()).toBe(0);
       if (path.includes(id) && !path.includes("dialect"))
         expect(await page.locator("body").innerText()).toContain(`<script>ran("title")</script>`);
       expect(ran).toEqual([]);
       await page.context().close();
     }
-    const { page } = await openPage(`/tether/threads/${id}`);
-    await page.evaluate("for (const folded of document.querySelectorAll('details')) folded.open = true");
+    const { page } = await openPage(`/tether/${ofThread}`);
+    await page.evaluate(unfold);
     const text = await page.locator("main").innerText();
     for (const place of ["text", "human name", "block", "tool", "result", "provider", "call id", "summary"])
       expect(text).toContain(`ran("${place}")`);

@@ -45,7 +45,7 @@ async function troubledThread(): Promise<{ readonly thread: Thread; readonly bef
       response_metadata: { model_provider: "openai", model_name: "gpt-4o-mini" },
     },
   ];
-  await thread.client.threads.updateState(thread.id, { values: { messages } });
+  await thread.update(...messages);
   const { checkpoint } = await thread.client.threads.getState(thread.id);
   const context = { maxMessagesBeforeSummary: 10, messagesToKeep: 6 };
   await thread.send("what is 3*9?", { context });
@@ -61,17 +61,13 @@ describe.skipIf(!IS_SLOW || BROWSER === undefined)(`how the pages look${NEEDS_BR
     const path = `/tether/threads/${thread.id}`;
     const broken = await served.thread("unpaired");
     await broken.send("Is it warm in Rome?");
+    const tool_calls = [{ id: "c1", name: "weather", args: { city: "Rome" }, type: "tool_call" }];
     const messages = [
-      {
-        type: "ai",
-        id: "a",
-        content: "",
-        tool_calls: [{ id: "c1", name: "weather", args: { city: "Rome" }, type: "tool_call" }],
-      },
+      { type: "ai", id: "a", content: "", tool_calls },
       { type: "human", id: "b", content: "Are you there? ".repeat(120) },
       { type: "tool", id: "t", tool_call_id: "c1", name: "weather", content: "18 °C" },
     ];
-    await broken.client.threads.updateState(broken.id, { values: { messages } });
+    await broken.update(...messages);
     pages = [
       ["threads", "/tether"],
       ["summary", path],
@@ -93,16 +89,10 @@ describe.skipIf(!IS_SLOW || BROWSER === undefined)(`how the pages look${NEEDS_BR
     const page = await context.newPage();
     for (const [name, path] of pages) {
       await page.goto(`${served.url}${path}`);
-      if (PICTURES !== undefined)
-        await page.screenshot({
-          path: join(PICTURES, `${name}-${colorScheme}-${width}.png`),
-          fullPage: true,
-        });
+      const picture = join(PICTURES ?? "", `${name}-${colorScheme}-${width}.png`);
+      if (PICTURES !== undefined) await page.screenshot({ path: picture, fullPage: true });
       expect([name, await accessibilityFaults(page)]).toEqual([name, []]);
-      expect([name, await page.evaluate("document.documentElement.scrollWidth > innerWidth")]).toEqual([
-        name,
-        false,
-      ]);
+      expect(await page.evaluate("document.documentElement.scrollWidth > innerWidth"), name).toBe(false);
     }
     await context.close();
   });
@@ -114,27 +104,18 @@ describe.skipIf(!IS_SLOW || BROWSER === undefined)(`how the pages look${NEEDS_BR
       await page.evaluate("for (const folded of document.querySelectorAll('details')) folded.open = true");
       return await page.locator("main").innerText();
     };
-    const summary = await textOf("summary");
-    for (const words of [
-      "recovered",
-      "placeholder: superseded",
-      "covered",
-      "summary of 10 messages",
-      "state removed",
-    ])
-      expect(summary).toContain(words);
-    expect(summary).toContain("The next request has");
-    for (const words of [
-      "call id renamed",
-      "bridge",
-      "anthropic · claude-sonnet-4-5",
-      "openai · gpt-4o-mini",
-    ])
-      expect(await textOf("switch")).toContain(words);
-    for (const words of ["left out", "too long", "gap note"]) expect(await textOf("limit")).toContain(words);
-    for (const words of ["pairing/misplaced-result", "moved"])
-      expect(await textOf("broken")).toContain(words);
-    expect(await textOf("threads")).toContain("recovered");
+    const wanted = {
+      summary: ["recovered", "placeholder: superseded", "covered", "summary of 10 messages", "state removed"],
+      switch: ["call id renamed", "bridge", "anthropic · claude-sonnet-4-5", "openai · gpt-4o-mini"],
+      limit: ["left out", "too long", "gap note"],
+      broken: ["pairing/misplaced-result", "moved"],
+      threads: ["recovered"],
+    };
+    for (const [name, all] of Object.entries(wanted)) {
+      const text = await textOf(name);
+      for (const words of all) expect(text).toContain(words);
+    }
+    expect(await textOf("summary")).toContain("The next request has");
     await page.close();
   });
 
@@ -179,19 +160,17 @@ describe.skipIf(!IS_SLOW || BROWSER === undefined)(`how the pages look${NEEDS_BR
 
   it("opens a thread of 10,000 messages, one page at a time", async () => {
     const thread = await served.thread("unpaired");
-    await thread.client.runs.wait(thread.id, "unpaired", { input: user("begin") });
+    await thread.invoke(user("begin").messages);
+    const calls = (turn: number) => ({
+      tool_calls: [{ id: `c${turn}`, name: "add", args: { turn }, type: "tool_call" }],
+    });
     const messages = Array.from({ length: 2_500 }, (_, turn) => [
       { type: "human", id: `h${turn}`, content: `Question ${turn}` },
-      {
-        type: "ai",
-        id: `a${turn}`,
-        content: "",
-        tool_calls: [{ id: `c${turn}`, name: "add", args: { turn }, type: "tool_call" }],
-      },
+      { ...calls(turn), type: "ai", id: `a${turn}`, content: "" },
       { type: "tool", id: `t${turn}`, tool_call_id: `c${turn}`, name: "add", content: "x".repeat(300) },
       { type: "ai", id: `b${turn}`, content: `Answer ${turn}` },
     ]).flat();
-    await thread.client.threads.updateState(thread.id, { values: { messages } });
+    await thread.update(...messages);
     const page = await browser.newPage();
     const response = await page.goto(`${served.url}/tether/threads/${thread.id}?dialect=openai`, {
       timeout: 150_000,

@@ -25,14 +25,25 @@ function mcpOf(mcpServers: object, clock: Clock = { time: 0 }) {
   return {
     ...mcp,
     names: async (own: readonly string[] = []) => (await mcp.load(own)).tools.map(({ tool }) => tool.name),
-    /** Runs a turn of a new graph, as each run of a server does. */
-    agent: async (...steps: readonly (AIMessage | string)[]) =>
-      createAgentGraph({
+    /** A new graph, as each run of a server has it. Returns its lines after a message, or the results. */
+    agent: async (...steps: readonly (AIMessage | string)[]) => {
+      const graph = createAgentGraph({
         model: scripted(...steps),
         tools: (await mcp.load([])).tools.map(({ tool }) => tool),
         includeDetailedErrors: true,
         checkpointer: new MemorySaver(),
-      }),
+      });
+      const invoke = (options: object = {}) => graph.invoke(user("go"), { ...inThread("1"), ...options });
+      return {
+        graph,
+        invoke,
+        lines: async () => pairedScript(await invoke()),
+        results: async () =>
+          pairedMessagesOf(await invoke()).filter(
+            (message): message is ToolMessage => message.type === "tool",
+          ),
+      };
+    },
   };
 }
 
@@ -44,20 +55,8 @@ async function freePort(): Promise<string> {
   return String(typeof address === "object" ? address?.port : address);
 }
 
-const SERVED_TOOLS = [
-  "add",
-  "calculator",
-  "find_in_files",
-  "picture",
-  "resource",
-  "structured",
-  "broken",
-  "wait",
-  "who",
-];
-
-const resultsOf = (values: unknown) =>
-  pairedMessagesOf(values).filter((message): message is ToolMessage => message.type === "tool");
+const SERVED_TOOLS = "add calculator find_in_files picture resource structured broken wait who".split(" ");
+const ADD = calls(["add", { a: 2, b: 2 }]);
 
 const TRANSPORTS = [
   ["stdio", async () => stdioServer()],
@@ -74,18 +73,19 @@ describe.each(TRANSPORTS)("an MCP server over %s", (_, start) => {
     expect(await mcp.names()).toEqual(SERVED_TOOLS);
     const agent = await mcp.agent(
       calls(
-        ["add", { a: 20, b: 22 }],
-        ["find_in_files"],
-        ["picture"],
-        ["resource"],
-        ["structured"],
-        ["broken"],
-        ["add", { a: "x" }],
+        ...([
+          ["add", { a: 20, b: 22 }],
+          ["find_in_files"],
+          ["picture"],
+          ["resource"],
+          ["structured"],
+        ] as const),
+        ...([["broken"], ["add", { a: "x" }]] as const),
       ),
       "done",
     );
-    const result = await agent.invoke(user("go"), inThread("1"));
-    const [add, find, picture, resource, structured, broken, invalid] = resultsOf(result);
+    const results = await agent.results();
+    const [add, find, picture, resource, structured, broken, invalid] = results;
     expect(add).toMatchObject({ content: "42", status: "success", name: "add" });
     expect(find?.content).toBe("found");
     expect(picture?.content).toEqual([
@@ -97,9 +97,10 @@ describe.each(TRANSPORTS)("an MCP server over %s", (_, start) => {
     expect(broken).toMatchObject({ status: "error", content: expect.stringContaining("the disk is full") });
     expect(invalid).toMatchObject({ status: "error", content: expect.stringContaining("schema") });
 
-    const forAnthropic = toModelInput(result.messages, { dialect: "anthropic" });
+    const { messages = [] } = (await agent.graph.getState(inThread("1"))).values;
+    const forAnthropic = toModelInput(messages, { dialect: "anthropic" });
     expect(JSON.stringify(forAnthropic)).toContain("data:image/png;base64,");
-    const forOthers = JSON.stringify(toModelInput(result.messages, { dialect: "deepseek" }));
+    const forOthers = JSON.stringify(toModelInput(messages, { dialect: "deepseek" }));
     expect(forOthers).toContain("here it is");
     expect(forOthers).not.toContain("base64");
   });
@@ -116,51 +117,38 @@ describe("a server that is killed in the middle of a call", () => {
       const address = http === undefined ? stdioServer({ MCP_LOG: log }) : remote(http.url);
       // Longer than any test. The call must not wait for it.
       const mcp = mcpOf({ test: { ...address, defaultToolTimeout: 2_000_000_000 } });
-      const agent = await mcp.agent(
-        calls(["who"]),
-        calls(["wait"]),
-        "it was lost",
-        calls(["add", { a: 2, b: 2 }]),
-        "it works",
-      );
-      const run = agent.invoke(user("go"), inThread("1"));
+      const agent = await mcp.agent(calls(["who"]), calls(["wait"]), "it was lost", ADD, "it works");
+      const run = agent.lines();
       await until(() => readLog(log).includes("wait"));
-      const pid = Number((await agent.getState(inThread("1"))).values.messages?.[2]?.text.split(" ")[0]);
+      const pid = Number(
+        (await agent.graph.getState(inThread("1"))).values.messages?.[2]?.text.split(" ")[0],
+      );
       if (http === undefined) process.kill(pid, "SIGKILL");
       else await http.kill();
-      const script = pairedScript(await run);
-      expect(script.slice(4)).toEqual([
+      expect((await run).slice(4)).toEqual([
         "tool! Error: `wait` failed: The connection to the MCP server `test` was lost during the call. It may or may not have taken effect.",
         "ai: it was lost",
       ]);
       if (http !== undefined) await startHttpServer(http.port);
-      const next = pairedScript(await agent.invoke(user("again"), inThread("1")));
-      expect(next.slice(-2)).toEqual(["tool: 4", "ai: it works"]);
+      expect((await agent.lines()).slice(-2)).toEqual(["tool: 4", "ai: it works"]);
     },
   );
 
   it("is connected again before a call if it was restarted between two calls", async () => {
     const http = await startHttpServer();
     const mcp = mcpOf({ test: { url: http.url } });
-    const agent = await mcp.agent(calls(["add", { a: 1, b: 1 }]), "it works");
+    const agent = await mcp.agent(ADD, "it works");
     await http.kill();
     await startHttpServer(http.port);
-    expect(pairedScript(await agent.invoke(user("go"), inThread("1"))).slice(-2)).toEqual([
-      "tool: 2",
-      "ai: it works",
-    ]);
+    expect((await agent.lines()).slice(-2)).toEqual(["tool: 4", "ai: it works"]);
   });
 
   it("leaves an error for each later call as long as it is away", async () => {
     const http = await startHttpServer();
     const mcp = mcpOf({ test: { url: http.url } });
-    const agent = await mcp.agent(
-      calls(["add", { a: 1, b: 1 }]),
-      calls(["add", { a: 1, b: 1 }]),
-      "it is away",
-    );
+    const agent = await mcp.agent(ADD, ADD, "it is away");
     await http.kill();
-    const [first, second] = resultsOf(await agent.invoke(user("go"), inThread("1")));
+    const [first, second] = await agent.results();
     expect(first?.text).toMatch(/MCP server `test`/);
     expect(second?.text).toMatch(/^Error: `add` failed: The MCP server `test` cannot be used: /);
   });
@@ -170,14 +158,13 @@ describe("a run that is aborted in the middle of a call", () => {
   it("leaves the connection as it is", async () => {
     const log = join(testFolder(), "log");
     const mcp = mcpOf({ test: stdioServer({ MCP_LOG: log }) });
-    const agent = await mcp.agent(calls(["wait"]), calls(["add", { a: 2, b: 2 }]), "it works");
+    const agent = await mcp.agent(calls(["wait"]), ADD, "it works");
     const abort = new AbortController();
-    const run = agent.invoke(user("go"), { ...inThread("1"), signal: abort.signal });
+    const run = agent.invoke({ signal: abort.signal });
     await until(() => readLog(log).includes("wait"));
     abort.abort();
     await expect(run).rejects.toThrow();
-    const script = pairedScript(await agent.invoke(user("again"), inThread("1")));
-    expect(script.slice(-2)).toEqual(["tool: 4", "ai: it works"]);
+    expect((await agent.lines()).slice(-2)).toEqual(["tool: 4", "ai: it works"]);
     expect(readLog(log)).toEqual(["start", "wait"]);
   });
 });
@@ -234,7 +221,7 @@ describe("connections", () => {
     await Promise.all([mcp.load([]), mcp.load([]), mcp.load([])]);
     expect(readLog(log)).toEqual(["start"]);
     const agent = await mcp.agent(calls(["who"], ["remote__who"]), "done");
-    const [local, remote] = resultsOf(await agent.invoke(user("go"), inThread("1")));
+    const [local, remote] = await agent.results();
     expect(local?.text).toContain("from env");
     expect(remote?.text).toContain("from headers");
     expect(readLog(log)).toEqual(["start"]);

@@ -25,25 +25,16 @@ describe("readMcpServers", () => {
         old: { type: "sse", url: "http://127.0.0.1:1/sse" },
       },
     });
+    const stdio = { command: "node", args: ["server.js"], env: { A: "1" }, cwd: "/tmp" };
+    const defaultToolTimeout = undefined;
     expect(servers).toEqual([
-      {
-        name: "local",
-        connection: { command: "node", args: ["server.js"], env: { A: "1" }, cwd: "/tmp" },
-        defaultToolTimeout: 5,
-      },
+      { name: "local", connection: stdio, defaultToolTimeout: 5 },
       {
         name: "remote",
-        connection: {
-          url: "https://example.com/mcp",
-          headers: { a: "b" },
-        },
-        defaultToolTimeout: undefined,
+        connection: { url: "https://example.com/mcp", headers: { a: "b" } },
+        defaultToolTimeout,
       },
-      {
-        name: "old",
-        connection: { url: "http://127.0.0.1:1/sse", type: "sse" },
-        defaultToolTimeout: undefined,
-      },
+      { name: "old", connection: { url: "http://127.0.0.1:1/sse", type: "sse" }, defaultToolTimeout },
     ]);
   });
 
@@ -75,43 +66,32 @@ describe("readMcpServers", () => {
 });
 
 describe("a bad file", () => {
+  const one = (server: unknown) => ({ mcpServers: { one: server } });
   const REFUSED = rowsOf<[content: unknown, reason: string]>({
     "is not JSON": ["{ mcpServers", "JSON"],
     "has no servers": [{}, "Expected an object with `mcpServers`."],
     "misspells `mcpServers`": [{ mcpserver: {} }, "Did you mean `mcpServers`?"],
     "has a list": [{ mcpServers: [] }, "Expected an object with `mcpServers`."],
-    "has a server that is a text": [
-      { mcpServers: { one: "x" } },
-      "Expected `mcpServers.one` to be an object.",
-    ],
-    "has a server without an address": [{ mcpServers: { one: {} } }, "either a `command` or a `url`"],
+    "has a server that is a text": [one("x"), "Expected `mcpServers.one` to be an object."],
+    "has a server without an address": [one({}), "either a `command` or a `url`"],
     "has a server with two addresses": [
-      { mcpServers: { one: { command: "a", url: "https://b" } } },
+      one({ command: "a", url: "https://b" }),
       "either a `command` or a `url`",
     ],
-    "misspells a field": [{ mcpServers: { one: { comand: "node" } } }, "Did you mean `command`?"],
+    "misspells a field": [one({ comand: "node" }), "Did you mean `command`?"],
     "misspells a field that can be left out": [
-      { mcpServers: { one: { url: "https://a", header: {} } } },
+      one({ url: "https://a", header: {} }),
       "Did you mean `headers`?",
     ],
-    "has a command of a wrong type": [
-      { mcpServers: { one: { command: 7 } } },
-      "`mcpServers.one.command` is not",
-    ],
+    "has a command of a wrong type": [one({ command: 7 }), "`mcpServers.one.command` is not"],
     "has an argument of a wrong type": [
-      { mcpServers: { one: { command: "a", args: ["b", 7] } } },
+      one({ command: "a", args: ["b", 7] }),
       "`mcpServers.one.args.1` is not",
     ],
-    "has a URL of another protocol": [
-      { mcpServers: { one: { url: "ftp://a" } } },
-      "`mcpServers.one.url` is not",
-    ],
-    "has an unknown type": [
-      { mcpServers: { one: { type: "websocket", url: "https://a" } } },
-      "`mcpServers.one.type` is not",
-    ],
+    "has a URL of another protocol": [one({ url: "ftp://a" }), "`mcpServers.one.url` is not"],
+    "has an unknown type": [one({ type: "websocket", url: "https://a" }), "`mcpServers.one.type` is not"],
     "names a variable that is not set": [
-      { mcpServers: { one: { url: "https://a", headers: { key: variable("NOT_SET") } } } },
+      one({ url: "https://a", headers: { key: variable("NOT_SET") } }),
       "`mcpServers.one.headers.key` needs the environment variable `NOT_SET`, which is not set.",
     ],
   });

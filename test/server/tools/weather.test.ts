@@ -1,92 +1,72 @@
-import { createServer, type RequestListener, type Server } from "node:http";
-import { afterEach, expect, it } from "vitest";
+import { createServer, type RequestListener } from "node:http";
+import { expect, it, onTestFinished } from "vitest";
 import { createWeatherTool, describeWeatherCode } from "../../../server/tools/weather.js";
+import { listen } from "../../support/listen.js";
 
 const PARIS = { name: "Paris", country: "France", latitude: 48.85, longitude: 2.35 };
 const CURRENT = { temperature_2m: 12.3, wind_speed_10m: 14, weather_code: 61 };
 
-const servers: Server[] = [];
-
-afterEach(() => {
-  for (const server of servers.splice(0)) {
-    server.closeAllConnections();
-    server.close();
-  }
-});
-
-async function serve(listener: RequestListener): Promise<string> {
-  const server = createServer(listener);
-  servers.push(server);
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const address = server.address();
-  if (address === null || typeof address === "string") throw new Error("Expected a port.");
-  return `http://127.0.0.1:${address.port}`;
+async function serve(listener: RequestListener, timeoutMs?: number) {
+  const { url, stop } = await listen(createServer(listener));
+  onTestFinished(stop);
+  const timeout = timeoutMs === undefined ? {} : { timeoutMs };
+  return { stop, weather: createWeatherTool({ geocodingBaseUrl: url, forecastBaseUrl: url, ...timeout }) };
 }
 
 /** Responds to the geocoding and the forecast path with these bodies, and records the requested URLs. */
-async function serveWeather({ places, forecast }: { places: unknown; forecast: unknown }) {
+async function serveWeather(places: unknown, forecast: unknown = { current: CURRENT }) {
   const urls: URL[] = [];
-  const base = await serve((request, response) => {
+  const { weather } = await serve((request, response) => {
     const url = new URL(request.url ?? "/", "http://localhost");
     urls.push(url);
     response.end(JSON.stringify(url.pathname === "/v1/search" ? places : forecast));
   });
-  return { urls, weather: createWeatherTool({ geocodingBaseUrl: base, forecastBaseUrl: base }) };
+  return { urls, weather };
 }
 
 it("tells the current weather of the city that it looked up", async () => {
-  const { urls, weather } = await serveWeather({
-    places: { results: [PARIS] },
-    forecast: { current: CURRENT },
-  });
+  const { urls, weather } = await serveWeather({ results: [PARIS] });
   expect(await weather.invoke({ city: "Paris & around" })).toBe(
     "Paris, France: slight rain, 12.3 °C, wind 14 km/h",
   );
+  const current = "temperature_2m,wind_speed_10m,weather_code";
   expect(urls.map((url) => [url.pathname, Object.fromEntries(url.searchParams)])).toEqual([
     ["/v1/search", { name: "Paris & around", count: "1" }],
-    [
-      "/v1/forecast",
-      { latitude: "48.85", longitude: "2.35", current: "temperature_2m,wind_speed_10m,weather_code" },
-    ],
+    ["/v1/forecast", { latitude: "48.85", longitude: "2.35", current }],
   ]);
 });
 
-it("says that it does not know a city", async () => {
-  const { weather } = await serveWeather({ places: { generationtime_ms: 1 }, forecast: {} });
-  await expect(weather.invoke({ city: "Gotham" })).rejects.toThrow(
-    'The weather service knows no city named "Gotham".',
-  );
-});
-
 it.each([
-  { title: "places", places: { results: [{ name: "Paris" }] }, forecast: { current: CURRENT } },
-  { title: "a forecast", places: { results: [PARIS] }, forecast: { current: {} } },
-])("says that it could not understand $title of another shape", async ({ places, forecast }) => {
-  const { weather } = await serveWeather({ places, forecast });
-  await expect(weather.invoke({ city: "Paris" })).rejects.toThrow("could not be understood");
+  ["that it does not know a city", { time: 1 }, {}, 'The weather service knows no city named "Paris".'],
+  [
+    "that places have another shape",
+    { results: [{ name: "Paris" }] },
+    { current: CURRENT },
+    "could not be understood",
+  ],
+  ["that a forecast has another shape", { results: [PARIS] }, { current: {} }, "could not be understood"],
+])("says %s", async (_what, places, forecast, says) => {
+  const { weather } = await serveWeather(places, forecast);
+  await expect(weather.invoke({ city: "Paris" })).rejects.toThrow(says);
 });
 
 it("names the HTTP status of a failed request", async () => {
-  const base = await serve((_, response) => {
-    response.statusCode = 503;
-    response.end("busy");
-  });
-  await expect(createWeatherTool({ geocodingBaseUrl: base }).invoke({ city: "Paris" })).rejects.toThrow(
+  const { weather } = await serve((_, response) => response.writeHead(503).end("busy"));
+  await expect(weather.invoke({ city: "Paris" })).rejects.toThrow(
     "The weather service answered with HTTP status 503.",
   );
 });
 
 it("says why the service could not be reached", async () => {
-  const base = await serve(() => {});
-  for (const server of servers.splice(0)) server.close();
-  await expect(createWeatherTool({ geocodingBaseUrl: base }).invoke({ city: "Paris" })).rejects.toThrow(
+  const { weather, stop } = await serve(() => {});
+  await stop();
+  await expect(weather.invoke({ city: "Paris" })).rejects.toThrow(
     /^The weather service could not be reached: .*ECONNREFUSED.*\.$/,
   );
 });
 
 it("gives up after its timeout", async () => {
-  const base = await serve(() => {});
-  const weather = createWeatherTool({ geocodingBaseUrl: base, timeoutMs: 50 });
+  const { weather } = await serve(() => {}, 50);
   await expect(weather.invoke({ city: "Paris" })).rejects.toThrow(
     "The weather service could not be reached: no response within 50 ms.",
   );
@@ -94,14 +74,12 @@ it("gives up after its timeout", async () => {
 
 it("stops when the caller aborts", async () => {
   const controller = new AbortController();
-  const base = await serve(() => controller.abort());
-  const weather = createWeatherTool({ geocodingBaseUrl: base });
+  const { weather } = await serve(() => controller.abort());
   await expect(weather.invoke({ city: "Paris" }, { signal: controller.signal })).rejects.toThrow(/abort/i);
 });
 
 it("names a city without its country, if the service knows none", async () => {
-  const places = { results: [{ ...PARIS, country: undefined }] };
-  const { weather } = await serveWeather({ places, forecast: { current: CURRENT } });
+  const { weather } = await serveWeather({ results: [{ ...PARIS, country: undefined }] });
   expect(await weather.invoke({ city: "Paris" })).toBe("Paris: slight rain, 12.3 °C, wind 14 km/h");
 });
 

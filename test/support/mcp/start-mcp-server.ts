@@ -4,18 +4,29 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { buildSync } from "esbuild";
 import { onTestFinished } from "vitest";
 
-const SERVER = fileURLToPath(new URL("./server.ts", import.meta.url));
-// Absolute, because a server can be started in any folder.
-const TSX = import.meta.resolve("tsx");
+/** The program of a server as one file, which starts in a quarter of the time of the module with its packages. */
+const PROGRAM = join(mkdtempSync(join(tmpdir(), "tether-mcp-")), "server.mjs");
+process.once("exit", () => rmSync(dirname(PROGRAM), { recursive: true, force: true }));
+buildSync({
+  entryPoints: [fileURLToPath(new URL("./server.ts", import.meta.url))],
+  outfile: PROGRAM,
+  bundle: true,
+  platform: "node",
+  format: "esm",
+  banner: {
+    js: 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);',
+  },
+});
 
 /** The entry of a server over stdio. */
 export const stdioServer = (env: Record<string, string> = {}) => ({
   command: process.execPath,
-  args: ["--import", TSX, SERVER, "stdio"],
+  args: [PROGRAM, "stdio"],
   env,
 });
 
@@ -27,7 +38,7 @@ export interface HttpServer {
 
 /** A server over HTTP, which is killed at the end of the test. */
 export async function startHttpServer(port = "0", env: Record<string, string> = {}): Promise<HttpServer> {
-  const child = spawn(process.execPath, ["--import", TSX, SERVER, "http", port], {
+  const child = spawn(process.execPath, [PROGRAM, "http", port], {
     env: { ...process.env, ...env },
     stdio: ["ignore", "pipe", "inherit"],
   });

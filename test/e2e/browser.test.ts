@@ -5,10 +5,10 @@ import { coerceMessageLikeToMessage } from "@langchain/core/messages";
 import { build } from "esbuild";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type Listening, listen } from "../../support/listen.js";
-import { BROWSER, NEEDS_BROWSER, openBrowser } from "../../support/open-browser.js";
-import { script } from "../../support/thread.js";
-import { serve, until } from "../served.js";
+import { type Listening, listen } from "../support/listen.js";
+import { BROWSER, NEEDS_BROWSER, openBrowser } from "../support/open-browser.js";
+import { script } from "../support/thread.js";
+import { serve, until } from "./served.js";
 
 const served = serve();
 
@@ -62,14 +62,14 @@ describe.skipIf(BROWSER === undefined)(`useStream in a browser${NEEDS_BROWSER}`,
     };
     await load();
     await submit(`call heedful {"label": "${label}", "ms": 600000}`);
-    await until(() => served.log().includes(`begin heedful:${label}`));
+    await until(() => served.hasLogged(`begin heedful:${label}`));
     return {
       thread,
       page,
       cancels,
       load,
       submit,
-      isBusy: async () => (await thread.client.threads.get(thread.id)).status === "busy",
+      isBusy: () => thread.isBusy(),
       shown: async () => {
         const messages = (await page.evaluate("window.chat.messages")) as object[];
         return script(messages.map((message) => coerceMessageLikeToMessage(message as never)));

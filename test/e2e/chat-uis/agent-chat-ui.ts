@@ -6,7 +6,7 @@
 import { randomUUID } from "node:crypto";
 import { type BaseMessage, coerceMessageLikeToMessage } from "@langchain/core/messages";
 import type { Message, ThreadState } from "@langchain/langgraph-sdk";
-import type { ApprovalRequest } from "../../src/index.js";
+import type { ApprovalRequest } from "../../../src/index.js";
 
 type State = ThreadState<{ messages?: Message[] }>;
 
