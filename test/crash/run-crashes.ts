@@ -95,19 +95,9 @@ async function crashThread(
 }
 
 function sum(all: readonly Crashes[]): Crashes {
-  const total = (count: (crashes: Crashes) => number) =>
-    all.reduce((before, each) => before + count(each), 0);
-  return {
-    kills: total(({ kills }) => kills),
-    mostInARow: Math.max(0, ...all.map(({ mostInARow }) => mostInARow)),
-    archived: total(({ archived }) => archived),
-    finishedRuns: total(({ finishedRuns }) => finishedRuns),
-    finishedTools: total(({ finishedTools }) => finishedTools),
-    unsavedResults: total(({ unsavedResults }) => unsavedResults),
-    resultsWithoutCall: total(({ resultsWithoutCall }) => resultsWithoutCall),
-    resultsBesideCheckpoint: total(({ resultsBesideCheckpoint }) => resultsBesideCheckpoint),
-    lost: total(({ lost }) => lost),
-    runTwice: total(({ runTwice }) => runTwice),
-    faults: all.flatMap(({ faults }) => faults),
-  };
+  const counts = Object.keys(checkLedger([])).map((name) => {
+    const each = all.map((crashes) => Number(crashes[name as keyof Crashes]));
+    return [name, name === "mostInARow" ? Math.max(0, ...each) : each.reduce((one, other) => one + other, 0)];
+  });
+  return { ...Object.fromEntries(counts), faults: all.flatMap(({ faults }) => faults) };
 }
