@@ -3,6 +3,7 @@ import type { BaseCheckpointSaver } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
 import { createAgentGraph } from "../../src/index.js";
 import { replaceMethods } from "../../src/threads/langgraph/replace-methods.js";
+import { deferred } from "../support/deferred.js";
 import { FunctionModel } from "../support/function-model.js";
 import { createProbe } from "../support/probe-tools.js";
 import { SAVERS } from "../support/savers.js";
@@ -51,40 +52,36 @@ describe.each(SAVERS)("With $title", ({ isThere, open }) => {
     async () => {
       const saver = (await open()).connect();
       let finishLate: () => Promise<unknown> = never;
-      let die = () => {};
-      const dead = new Promise<void>((resolve) => {
-        die = resolve;
-      });
+      const death = deferred();
       const killed = createProcess("a", saver, {
         put: (...given) => {
           if (!hasCalls(given[1])) return saver.put(...given);
           finishLate = () => saver.put(...given);
-          die();
+          death.resolve();
           return never();
         },
         putWrites: (...given) => (writesCalls(given[1]) ? never() : saver.putWrites(...given)),
       });
       // In this process, nobody hears of what the killed ones wait for.
       void killed.invoke(user("go"), { ...config, durability: "sync" }).catch(() => {});
-      await dead;
+      await death.promise;
 
       let written = 0;
-      const bothWritten = new Promise<void>((resolve) => {
-        const second = createProcess("b", saver, {
-          put: async (...given) => {
-            if (!hasCalls(given[1])) return never();
-            await finishLate();
-            return saver.put(...given);
-          },
-          putWrites: async (...given) => {
-            await saver.putWrites(...given);
-            if (given[1].some(([, value]) => JSON.stringify(value)?.includes("fast done"))) written += 1;
-            if (written === 2) resolve();
-          },
-        });
-        void second.invoke(null, { ...config, durability: "sync" }).catch(() => {});
+      const bothWritten = deferred();
+      const second = createProcess("b", saver, {
+        put: async (...given) => {
+          if (!hasCalls(given[1])) return never();
+          await finishLate();
+          return saver.put(...given);
+        },
+        putWrites: async (...given) => {
+          await saver.putWrites(...given);
+          if (given[1].some(([, value]) => JSON.stringify(value)?.includes("fast done"))) written += 1;
+          if (written === 2) bothWritten.resolve();
+        },
       });
-      await bothWritten;
+      void second.invoke(null, { ...config, durability: "sync" }).catch(() => {});
+      await bothWritten.promise;
 
       const third = createProcess("c", saver);
       const lines = ["human: go", "ai> fast fast", "tool: fast done -", "tool: fast done -", "ai: done"];
