@@ -12,6 +12,7 @@ import {
   checkGoingOn,
   checkRepair,
   checkUndo,
+  databaseOf,
   diagnoseAll,
   type Kept,
   keepAll,
@@ -53,11 +54,7 @@ export async function openWard(
     ...size,
     waiting: 1,
     agents,
-    open: (agent, threadId) => {
-      const database = databases.get(agent);
-      if (database === undefined) throw new Error(`Expected a database of ${agent}.`);
-      return driveLocally(agent, database.saver)(threadId);
-    },
+    open: (agent, threadId) => driveLocally(agent, databaseOf({ databases }, agent).saver)(threadId),
   });
   const before = await keepAll({ threads, databases });
   await closeAll({ threads, databases });

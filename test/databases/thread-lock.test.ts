@@ -197,6 +197,13 @@ describe.skipIf(DATABASE_URL === undefined)("The lock of PostgreSQL", () => {
       WHERE application_name = '${application_name}' AND pid <> pg_backend_pid()`,
     );
 
+  const countWaiting = async (pool: pg.Pool) => {
+    const { rows } = await pool.query(
+      `SELECT 1 FROM pg_stat_activity WHERE application_name = '${application_name}' AND wait_event_type = 'Lock'`,
+    );
+    return rows.length;
+  };
+
   it("lets no run of two processes be refused", async () => {
     const id = nextThread();
     const graphs = await openProcesses();
@@ -209,19 +216,22 @@ describe.skipIf(DATABASE_URL === undefined)("The lock of PostgreSQL", () => {
   });
 
   it("gives it in the order of the requests, and to other threads at once", async () => {
-    const lock = postgresThreadLock(poolOf(10));
+    const pool = poolOf(10);
+    const lock = postgresThreadLock(pool);
     const id = nextThread();
     const first = await lock.acquire(id, never);
     const order: number[] = [];
-    const waiting = numbers(3).map(async (index) => {
-      await new Promise((resolve) => setTimeout(resolve, index * 100));
-      const release = await lock.acquire(id, never);
-      order.push(index);
-      await release();
-    });
+    const waiting: Promise<void>[] = [];
+    for (const index of numbers(3)) {
+      const taken = async (release: Awaited<ReturnType<typeof lock.acquire>>) => {
+        order.push(index);
+        await release();
+      };
+      waiting.push(lock.acquire(id, never).then(taken));
+      await expect.poll(() => countWaiting(pool)).toBe(index + 1);
+    }
     await (await lock.acquire(nextThread(), never))();
     expect(order).toEqual([]);
-    await new Promise((resolve) => setTimeout(resolve, 500));
     await first();
     await Promise.all(waiting);
     expect(order).toEqual([0, 1, 2]);
