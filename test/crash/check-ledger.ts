@@ -1,25 +1,28 @@
 import type { Entry, Noted } from "./job.js";
 
-export interface Crashes {
-  readonly kills: number;
+export const NO_CRASHES = {
+  kills: 0,
   /** The longest series of processes of one thread that were killed one after another. */
-  readonly mostInARow: number;
-  readonly archived: number;
-  readonly finishedRuns: number;
-  readonly finishedTools: number;
+  mostInARow: 0,
+  archived: 0,
+  finishedRuns: 0,
+  finishedTools: 0,
   /** Results that LangGraph had not saved when the process was killed. They are lost, and it is not our loss. */
-  readonly unsavedResults: number;
+  unsavedResults: 0,
   /** Those of them that LangGraph had saved without the message that has their calls. */
-  readonly resultsWithoutCall: number;
+  resultsWithoutCall: 0,
   /** Results that were saved only beside a checkpoint, because their run was killed before the next checkpoint. */
-  readonly resultsBesideCheckpoint: number;
+  resultsBesideCheckpoint: 0,
   /** Messages that were saved or shown, and are lost. They are among the faults. */
-  readonly lost: number;
+  lost: 0,
   /** Tools that ran again although their result was saved. They are among the faults. */
-  readonly runTwice: number;
+  runTwice: 0,
+};
+
+export type Crashes = Readonly<typeof NO_CRASHES> & {
   /** What must never be. Empty if all is well. */
   readonly faults: readonly string[];
-}
+};
 
 /** Errors that a run may end with: there is nothing to go on with. */
 const ALLOWED_ERRORS = ["InvalidMessageError"];

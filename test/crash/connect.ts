@@ -39,8 +39,8 @@ export async function connect(database: Database, threadId: string): Promise<Con
   }
 }
 
-/** Creates the tables of a PostgreSQL database, in a schema of its own. */
-export async function createTables(url: string, schema: string): Promise<Database> {
+/** Creates the tables of a PostgreSQL database. */
+export async function createTables(url: string, schema = "public"): Promise<Database> {
   const saver = PostgresSaver.fromConnString(url, { schema });
   const store = PostgresStore.fromConnString(url, { schema });
   await saver.setup();

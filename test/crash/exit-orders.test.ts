@@ -162,6 +162,8 @@ describe.each(CASES)("Of the $turn turn of a $kind thread", ({ turn: which, kind
     if (which === "second") await turn({ saver: base, boot: 0, rounds: 1, entries: before, store });
     const writes = await killedTurn({ saver: base, boot: 1, rounds: ROUNDS, entries: before, store });
     for (let part = 0; part < 2 ** writes.length; part += 1) {
+      // Any write is in about half of these sets, beside others and without them.
+      if (!isSlow && part % 3 !== 1) continue;
       const saved = writes.filter((_, index) => (part >> index) % 2 === 1);
       const { keys, told, shown, entries } = await nextTurn({ base, saved, before, store });
       const where = `of ${writes.length} writes these were saved: ${part.toString(2)}`;

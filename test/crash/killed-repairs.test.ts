@@ -18,7 +18,8 @@ it("A repair that is killed at a write loses nothing, and a second one completes
     expect(ward.writes).toBeGreaterThan(8);
     const all = Array.from({ length: ward.writes }, (_, index) => index + 1);
     const told: string[] = [];
-    for (const write of IS_SLOW ? all : [2, 4, 6])
+    // When the receipt has the thread, and when the thread is written, but the receipt does not say so.
+    for (const write of IS_SLOW ? all : [2, 4])
       for (const fault of await ward.kill({ write }))
         told.push(`killed at ${write} of ${ward.writes}: ${fault}`);
     expect(told).toEqual([]);

@@ -3,7 +3,6 @@
 import { appendFileSync, mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { build } from "esbuild";
 import { readReceipt } from "../../src/doctor.js";
 import type { AgentName } from "../support/deployment/agents.js";
 import { type DeployedThread, deploy } from "../support/deployment/deploy.js";
@@ -13,6 +12,7 @@ import {
   checkGoingOn,
   checkRepair,
   checkUndo,
+  databaseOf,
   diagnoseAll,
   type Kept,
   keepAll,
@@ -20,7 +20,7 @@ import {
   undoAll,
 } from "../support/deployment/prove.js";
 import { copySqlite, openSqlite } from "../support/deployment/stored-deployment.js";
-import { Children, makeFolder } from "./children.js";
+import { bundleProgram, Children, makeFolder } from "./children.js";
 import type { RepairJob } from "./doctor-child.js";
 
 const CHILD = fileURLToPath(new URL("doctor-child.ts", import.meta.url));
@@ -43,9 +43,7 @@ export async function openWard(
   size: { threads: number; broken: number },
 ): Promise<Ward> {
   const folder = makeFolder();
-  const bundle = join(folder, "doctor-child.mjs");
-  const how = { bundle: true, packages: "external", format: "esm", platform: "node" } as const;
-  await build({ ...how, entryPoints: [CHILD], outfile: bundle });
+  const bundle = await bundleProgram(folder, CHILD);
   const origin = mkdtempSync(join(folder, "origin-"));
   const open = (place: string, threads: readonly DeployedThread[]): Clinic => ({
     threads,
@@ -56,17 +54,13 @@ export async function openWard(
     ...size,
     waiting: 1,
     agents,
-    open: (agent, threadId) => {
-      const database = databases.get(agent);
-      if (database === undefined) throw new Error(`Expected a database of ${agent}.`);
-      return driveLocally(agent, database.saver)(threadId);
-    },
+    open: (agent, threadId) => driveLocally(agent, databaseOf({ databases }, agent).saver)(threadId),
   });
   const before = await keepAll({ threads, databases });
   await closeAll({ threads, databases });
 
-  const children = new Children({ file: bundle });
-  const run = (job: RepairJob, killAfterMs?: number): Promise<unknown> => children.run(job, killAfterMs);
+  const children = new Children(bundle);
+  const run = (job: RepairJob, killAfterMs?: number) => children.run(job, killAfterMs);
   const copy = (): { place: string; receipt: string } => {
     const place = mkdtempSync(join(folder, "copy-"));
     copySqlite(origin, place, agents);

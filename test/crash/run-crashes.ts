@@ -1,7 +1,7 @@
 /** Runs turns of one agent in child processes that are killed, and checks what the thread keeps. */
 
 import { join } from "node:path";
-import { type Crashes, checkLedger } from "./check-ledger.js";
+import { type Crashes, checkLedger, NO_CRASHES } from "./check-ledger.js";
 import { type Children, readLedger, withChildren } from "./children.js";
 import {
   type Channel,
@@ -95,19 +95,9 @@ async function crashThread(
 }
 
 function sum(all: readonly Crashes[]): Crashes {
-  const total = (count: (crashes: Crashes) => number) =>
-    all.reduce((before, each) => before + count(each), 0);
-  return {
-    kills: total(({ kills }) => kills),
-    mostInARow: Math.max(0, ...all.map(({ mostInARow }) => mostInARow)),
-    archived: total(({ archived }) => archived),
-    finishedRuns: total(({ finishedRuns }) => finishedRuns),
-    finishedTools: total(({ finishedTools }) => finishedTools),
-    unsavedResults: total(({ unsavedResults }) => unsavedResults),
-    resultsWithoutCall: total(({ resultsWithoutCall }) => resultsWithoutCall),
-    resultsBesideCheckpoint: total(({ resultsBesideCheckpoint }) => resultsBesideCheckpoint),
-    lost: total(({ lost }) => lost),
-    runTwice: total(({ runTwice }) => runTwice),
-    faults: all.flatMap(({ faults }) => faults),
-  };
+  const sums = { ...NO_CRASHES };
+  for (const crashes of all)
+    for (const name of Object.keys(sums) as (keyof typeof sums)[]) sums[name] += crashes[name];
+  const mostInARow = Math.max(0, ...all.map(({ mostInARow }) => mostInARow));
+  return { ...sums, mostInARow, faults: all.flatMap(({ faults }) => faults) };
 }

@@ -5,6 +5,7 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { agentMiddleware, createAgentGraph } from "../../src/index.js";
 import { replaceMethods } from "../../src/threads/langgraph/replace-methods.js";
 import { DURABILITIES, type Durability } from "../support/crashing-thread.js";
+import { deferred } from "../support/deferred.js";
 import { FunctionModel } from "../support/function-model.js";
 import { createProbe } from "../support/probe-tools.js";
 import { SAVERS, type SaverKind } from "../support/savers.js";
@@ -16,14 +17,14 @@ const config = inThread("1");
 
 /** A database whose writes wait while it is closed. */
 function slowSaver(saver: BaseCheckpointSaver) {
-  let open = () => {};
-  let opened = Promise.resolve();
+  let gate = deferred();
+  gate.resolve();
   const writes = { begun: 0, ended: 0 };
   const slowly =
     <Given extends unknown[], Result>(write: (...given: Given) => Promise<Result>) =>
     async (...given: Given): Promise<Result> => {
       writes.begun += 1;
-      await opened;
+      await gate.promise;
       const result = await write(...given);
       writes.ended += 1;
       return result;
@@ -33,11 +34,9 @@ function slowSaver(saver: BaseCheckpointSaver) {
     putWrites: slowly<Parameters<typeof saver.putWrites>, void>(saver.putWrites.bind(saver)),
   });
   const close = (): void => {
-    opened = new Promise<void>((resolve) => {
-      open = resolve;
-    });
+    gate = deferred();
   };
-  return { slow, writes, close, open: () => open() };
+  return { slow, writes, close, open: () => gate.resolve() };
 }
 
 type Graph = ReturnType<typeof createAgentGraph>;

@@ -11,6 +11,7 @@
 
 import { spawnSync } from "node:child_process";
 import { Console } from "node:console";
+import { once } from "node:events";
 import { mkdtempSync, rmSync, statfsSync, writeFileSync, writeSync } from "node:fs";
 import { connect as connectTo, createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
@@ -21,6 +22,7 @@ import { AIMessage } from "@langchain/core/messages";
 import type { BaseCheckpointSaver } from "@langchain/langgraph";
 import { PostgresSaver } from "@langchain/langgraph-checkpoint-postgres";
 import { SqliteSaver } from "@langchain/langgraph-checkpoint-sqlite";
+import type pg from "pg";
 import { afterAll, describe, expect, it, onTestFinished } from "vitest";
 import { z } from "zod";
 import { openPostgresServer } from "../../scripts/with-postgres.js";
@@ -99,7 +101,7 @@ async function openProxy(target: string, random: () => number) {
     pipe(client, database);
     pipe(database, client);
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  await once(server.listen(0, "127.0.0.1"), "listening");
   const url = new URL(target);
   url.host = `127.0.0.1:${(server.address() as { port: number }).port}`;
   return {
@@ -130,6 +132,8 @@ async function openProxy(target: string, random: () => number) {
   };
 }
 
+type Proxy = Awaited<ReturnType<typeof openProxy>>;
+
 /** What a database has confirmed. */
 interface Confirmed {
   /** Texts in values of saved checkpoints. */
@@ -138,41 +142,29 @@ interface Confirmed {
   readonly besideCheckpoints: [text: string, checkpointId: string][];
 }
 
-interface Client {
-  query(...given: unknown[]): unknown;
-  on(event: "error", listener: () => void): unknown;
-}
-
-interface Pool {
-  readonly options: object;
-  on(event: "error", listener: () => void): unknown;
-  on(event: "connect", listener: (client: Client) => void): unknown;
-  end(): Promise<void>;
-}
-
 /** Notes what is confirmed at the connection itself, as the library writes past the methods of the checkpointer. */
-function noteConfirmed(client: Client, { inCheckpoints, besideCheckpoints }: Confirmed): void {
-  const query = client.query.bind(client);
+function noteConfirmed(client: pg.PoolClient, { inCheckpoints, besideCheckpoints }: Confirmed): void {
+  const query: (...given: unknown[]) => unknown = client.query.bind(client);
   let written: (readonly unknown[])[] = [];
-  client.query = (...given) => {
+  client.query = (...given: unknown[]): never => {
     const [text, values] = given;
     if (String(text).startsWith("BEGIN")) written = [];
     if (Array.isArray(values)) written.push(values);
     const answer = query(...given);
-    if (text !== "COMMIT") return answer;
+    if (text !== "COMMIT") return answer as never;
     const rows = written;
     return (answer as Promise<unknown>).then((result) => {
       for (const row of rows) {
-        const bytes = row.find((value) => value instanceof Uint8Array);
+        const bytes = row.find((value) => value instanceof Uint8Array) as Uint8Array | undefined;
         // The rows of writes have a checkpoint, and those of values a version.
-        for (const [found] of Buffer.from((bytes as Uint8Array) ?? [])
+        for (const [found] of Buffer.from(bytes ?? [])
           .toString()
           .matchAll(TEXTS))
           if (row.length === 8) besideCheckpoints.push([found, String(row[2])]);
           else inCheckpoints.add(found);
       }
       return result;
-    });
+    }) as never;
   };
 }
 
@@ -188,13 +180,9 @@ async function openSaver(direct: string, through: string) {
   const confirmed: Confirmed = { inCheckpoints: new Set(), besideCheckpoints: [] };
   const open = (address: string, notes: Confirmed) => {
     const saver = PostgresSaver.fromConnString(address, options);
-    const pool = Reflect.get(saver, "pool") as unknown as Pool;
-    Object.assign(pool.options, {
-      connectionTimeoutMillis: 10_000,
-      query_timeout: 30_000,
-      keepAlive: true,
-      max: 4,
-    });
+    const pool: pg.Pool = Reflect.get(saver, "pool");
+    const bounds = { connectionTimeoutMillis: 10_000, query_timeout: 30_000, keepAlive: true, max: 4 };
+    Object.assign(pool.options, bounds);
     pool.on("error", () => {});
     pool.on("connect", (client) => {
       client.on("error", () => {});
@@ -239,26 +227,28 @@ function createAgent(
   return { graph, model, finished };
 }
 
-interface Row {
-  fault: string;
-  durability: Durability;
-  channel: string;
-  /** Faults that began during a turn, the runs of their turns, and how many of these ended with an error. */
-  faults: number;
-  runs: number;
-  failed: number;
-  tools: number;
-  confirmed: number;
-  /** Confirmed results that are not in the thread, because LangGraph had not saved the checkpoint they were written at. */
-  noCheckpoint: number;
-  /** The same, because LangGraph had not saved the message with their calls. */
-  noCall: number;
-  /** Confirmed results that are not in the thread, for no such reason. */
-  lost: number;
-  /** The longest run, and the longest time from an abort to its end, in seconds. */
-  longest: number;
-  longestAbort: number;
+interface Kind {
+  readonly fault: string;
+  readonly durability: Durability;
+  readonly channel: (typeof CHANNELS)[number];
 }
+
+const emptyRow = ({ fault, durability, channel }: Kind) => ({
+  ...{ fault, durability, channel },
+  /** Faults that began during a turn, the runs of their turns, and how many of these ended with an error. */
+  ...{ faults: 0, runs: 0, failed: 0 },
+  tools: 0,
+  confirmed: 0,
+  /** Confirmed results that are not in the thread, because LangGraph had not saved the checkpoint they were written at. */
+  noCheckpoint: 0,
+  /** The same, because LangGraph had not saved the message with their calls. */
+  noCall: 0,
+  /** Confirmed results that are not in the thread, for no such reason. */
+  lost: 0,
+  /** The longest run, and the longest time from an abort to its end, in seconds. */
+  ...{ longest: 0, longestAbort: 0 },
+});
+type Row = ReturnType<typeof emptyRow>;
 
 /** Counts the results that the database has confirmed, and those that the threads do not have. */
 async function count(row: Row, { graph, threads, finished, confirmed, saver }: Counted): Promise<void> {
@@ -290,19 +280,14 @@ interface Counted extends Pick<ReturnType<typeof createAgent>, "graph" | "finish
   readonly saver: BaseCheckpointSaver;
 }
 
-const emptyRow = ({ fault, durability, channel }: Pick<Row, "fault" | "durability" | "channel">): Row => ({
-  ...{ fault, durability, channel, faults: 0, runs: 0, failed: 0, tools: 0, confirmed: 0 },
-  ...{ noCheckpoint: 0, noCall: 0, lost: 0, longest: 0, longestAbort: 0 },
-});
-
 const rows: Row[] = [];
 
 /** Turns during which a fault begins and ends, and what the threads have then. */
 async function play(
-  kind: { fault: string; durability: Durability; channel: (typeof CHANNELS)[number]; seed: number },
+  kind: Kind & { readonly seed: number },
   database: string,
-  begin: (proxy: Awaited<ReturnType<typeof openProxy>>) => void,
-  heal: (proxy: Awaited<ReturnType<typeof openProxy>>) => void | Promise<void>,
+  begin: (proxy: Proxy) => void,
+  heal: (proxy: Proxy) => void | Promise<void>,
 ): Promise<Row> {
   const { fault, durability, channel, seed } = kind;
   const random = randomFrom(SEED * 1_000 + seed);
@@ -323,12 +308,12 @@ async function play(
       },
       () => {},
     );
-    const error = await Promise.race([
+    const error: unknown = await Promise.race([
       run.then(
         () => undefined,
         (reason: unknown) => reason,
       ),
-      stuck.then(() => undefined),
+      stuck,
     ]);
     over.abort();
     row.longest = Math.max(row.longest, (Date.now() - start) / 1_000);

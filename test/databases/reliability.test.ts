@@ -68,6 +68,37 @@ async function openThread({ open, durability, messagesChannel }: Case) {
   return { connect, connectStore, options, agent, soak, turn, read, update };
 }
 
+/** PostgreSQL takes part whenever there is one. */
+const SHARED = SAVERS.filter(
+  ({ isThere, title }) => isThere && (isSlow || /^(?:Memory|Postgres)/.test(title)),
+);
+/** The kinds of the turns of each thread, with their number of messages. */
+const TURNS: Readonly<Partial<Record<TurnKind, number>>> = {
+  ...(isSlow && { tools: 6, "broken-text": 2 }),
+  throws: 5,
+};
+
+it.each(SHARED)(
+  "With $title, fifty threads at once each have their own messages, and nothing else",
+  async ({ open }) => {
+    const { connect, connectStore } = await open();
+    const graph = createSoakGraph({ checkpointer: connect(), store: await connectStore() });
+    const threads = Array.from({ length: 50 }, (_, thread) => ({
+      at: inThread(`${thread}`),
+      texts: Object.keys(TURNS).map((kind, turn) => turnText(kind as TurnKind, 100 * thread + turn)),
+    }));
+    const run = async ({ at, texts }: (typeof threads)[number]) => {
+      for (const text of texts) await graph.invoke(user(text), at);
+    };
+    await Promise.all(threads.map(run));
+    for (const { at, texts } of threads) {
+      const lines = pairedScript((await graph.getState(at)).values);
+      expect(lines.filter((line) => line.startsWith("human"))).toEqual(texts.map((text) => `human: ${text}`));
+      expect(lines).toHaveLength(Object.values(TURNS).reduce((sum, count) => sum + count, 0));
+    }
+  },
+);
+
 const firstLine = (kind: TurnKind, number: number) => `human: ${turnText(kind, number)}`;
 
 describe.each(CASES)("With $title, $durability and the $messagesChannel channel, a thread", (kind) => {
@@ -109,17 +140,13 @@ describe.each(CASES)("With $title, $durability and the $messagesChannel channel,
     await expect(agent({ model: doomed }, mortal).invoke(user("go"), options)).rejects.toThrow("died");
     const dead = mortalSaver(connect());
     dead.die();
-    await expect(agent({ model: "offline:" }, dead.mortal).invoke(user("lost"), options)).rejects.toThrow(
-      "died",
-    );
+    const lost = agent({ model: "offline:" }, dead.mortal).invoke(user("lost"), options);
+    await expect(lost).rejects.toThrow("died");
     const lines = ["human: go", "ai: the answer"];
     expect(script(await read())).toEqual(lines);
     const next = agent({ model: new FunctionModel(() => "fine") });
-    expect(pairedScript(await next.invoke(user("next"), options))).toEqual([
-      ...lines,
-      "human: next",
-      "ai: fine",
-    ]);
+    const after = [...lines, "human: next", "ai: fine"];
+    expect(pairedScript(await next.invoke(user("next"), options))).toEqual(after);
   });
 
   it("goes on after a run with the durability exit was killed, of which LangGraph saved nothing", async () => {
@@ -129,11 +156,8 @@ describe.each(CASES)("With $title, $durability and the $messagesChannel channel,
     die();
     const doomed = agent({ model: "offline:" }, mortal);
     await expect(doomed.invoke(user("lost"), { ...config, durability: "exit" })).rejects.toThrow("died");
-    expect(script(await turn("plain", 2))).toEqual([
-      ...before,
-      firstLine("plain", 2),
-      "ai: the answer to plain",
-    ]);
+    const after = [...before, firstLine("plain", 2), "ai: the answer to plain"];
+    expect(script(await turn("plain", 2))).toEqual(after);
   });
 
   // LangGraph saves such a run as writes beside the checkpoint before it, and then the checkpoint.
@@ -161,14 +185,8 @@ describe.each(CASES)("With $title, $durability and the $messagesChannel channel,
       const doomed = agent({ model: answer(), tools: [fast] }, killed);
       await expect(doomed.invoke(user("b"), options)).rejects.toThrow("died");
       const next = agent({ model: answer(), tools: [fast] });
-      const lines = (text: string) => [
-        `human: ${text}`,
-        "ai> fast fast",
-        "tool: fast done -",
-        "tool: fast done -",
-        "ai: done",
-      ];
-      const expected = [...before, ...lines("b"), ...lines("c")];
+      const rest = ["ai> fast fast", "tool: fast done -", "tool: fast done -", "ai: done"];
+      const expected = [...before, "human: b", ...rest, "human: c", ...rest];
       expect(pairedScript(await next.invoke(user("c"), options))).toEqual(expected);
       expect(script(await read())).toEqual(expected);
       const tuple = await connect().getTuple(config);
@@ -218,7 +236,7 @@ describe.each(CASES)("With $title, $durability and the $messagesChannel channel,
   });
 
   it("keeps updates: a late result, an edit, a removed response, and a new start", async () => {
-    const { soak, turn, read, update } = await openThread(kind);
+    const { turn, read, update } = await openThread(kind);
     await turn("plain", 1);
     await update(
       { type: "human", content: "by hand", id: "by-hand" },
@@ -230,9 +248,7 @@ describe.each(CASES)("With $title, $durability and the $messagesChannel channel,
     expect(script(await read()).slice(2, 5)).toEqual(["human: edited", "ai> fast", "tool: late news"]);
     await update({ type: "remove", id: "made" });
     expect(script(await read()).slice(2, 4)).toEqual(["human: edited", firstLine("plain", 2)]);
-    await (await soak()).updateState(config, {
-      messages: [{ type: "remove", id: "__remove_all__" }] as never,
-    });
+    await update({ type: "remove", id: "__remove_all__" });
     expect(script(await turn("plain", 3))).toEqual([firstLine("plain", 3), "ai: the answer to plain"]);
   });
 
@@ -258,7 +274,7 @@ describe.each(CASES)("With $title, $durability and the $messagesChannel channel,
     const { connectStore, turn, read, update } = await openThread(kind);
     const kinds = Array.from(
       { length: 10 },
-      (_, number) => (number % 2 === 0 ? "tools" : "plain") as TurnKind,
+      (_, number) => (["tools", "plain"] as const)[number % 2] ?? "plain",
     );
     for (const [number, each] of kinds.entries()) await turn(each, number);
     const state = await read();

@@ -11,6 +11,7 @@ import {
   postgresThreadLock,
   type ThreadLock,
 } from "../../src/index.js";
+import { deferred } from "../support/deferred.js";
 import { FunctionModel } from "../support/function-model.js";
 import { createProbe } from "../support/probe-tools.js";
 import { DATABASE_URL } from "../support/savers.js";
@@ -21,6 +22,9 @@ import { turns } from "../support/turns.js";
 const numbers = (count: number) => Array.from({ length: count }, (_, index) => index);
 
 describe("A run with a lock", () => {
+  const lockedBy = (acquire: ThreadLock["acquire"]) =>
+    createAgentGraph({ model: "offline:", checkpointer: new MemorySaver(), concurrentRuns: { acquire } });
+
   /** Says what happens to the lock and to the thread, in order. */
   function recorded({ fail }: { readonly fail?: Error } = {}) {
     const steps: string[] = [];
@@ -86,45 +90,31 @@ describe("A run with a lock", () => {
 
   it("does not wait for a lock that ignores the abort, and gives it back if it comes", async () => {
     const controller = new AbortController();
-    let give = (_release: () => void): void => {};
-    const coming = new Promise<() => void>((resolve) => {
-      give = resolve;
-    });
-    const acquire = () => {
+    const lock = deferred<() => void>();
+    const released = deferred();
+    const graph = lockedBy(() => {
       setTimeout(() => controller.abort(new Error("stopped")), 0);
-      return coming;
-    };
-    const graph = createAgentGraph({
-      model: "offline:",
-      checkpointer: new MemorySaver(),
-      concurrentRuns: { acquire },
+      return lock.promise;
     });
     const run = graph.invoke(user("one"), { ...inThread("1"), signal: controller.signal });
     await expect(run).rejects.toThrow("stopped");
-    const released = new Promise<string>((resolve) => give(() => resolve("released")));
-    expect(await released).toBe("released");
+    lock.resolve(() => released.resolve());
+    await released.promise;
   });
 
   it("gives up a lock that does not answer when it is given back", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     onTestFinished(() => void vi.useRealTimers());
-    let isAsked = (): void => {};
-    const asked = new Promise<void>((resolve) => {
-      isAsked = resolve;
-    });
-    const release = (): Promise<void> => {
-      isAsked();
-      return new Promise(() => {});
+    const asked = deferred();
+    const release = () => {
+      asked.resolve();
+      return new Promise<void>(() => {});
     };
-    const graph = createAgentGraph({
-      model: "offline:",
-      checkpointer: new MemorySaver(),
-      concurrentRuns: { acquire: async () => release },
-    });
+    const graph = lockedBy(async () => release);
     const given = expect(graph.invoke(user("one"), inThread("1"))).rejects.toThrow(
       "The lock of the thread has not answered in time.",
     );
-    await asked;
+    await asked.promise;
     await vi.advanceTimersByTimeAsync(30_000);
     await given;
     expect((await graph.getState(inThread("1"))).values.messages).toHaveLength(2);
@@ -207,6 +197,13 @@ describe.skipIf(DATABASE_URL === undefined)("The lock of PostgreSQL", () => {
       WHERE application_name = '${application_name}' AND pid <> pg_backend_pid()`,
     );
 
+  const countWaiting = async (pool: pg.Pool) => {
+    const { rows } = await pool.query(
+      `SELECT 1 FROM pg_stat_activity WHERE application_name = '${application_name}' AND wait_event_type = 'Lock'`,
+    );
+    return rows.length;
+  };
+
   it("lets no run of two processes be refused", async () => {
     const id = nextThread();
     const graphs = await openProcesses();
@@ -219,19 +216,22 @@ describe.skipIf(DATABASE_URL === undefined)("The lock of PostgreSQL", () => {
   });
 
   it("gives it in the order of the requests, and to other threads at once", async () => {
-    const lock = postgresThreadLock(poolOf(10));
+    const pool = poolOf(10);
+    const lock = postgresThreadLock(pool);
     const id = nextThread();
     const first = await lock.acquire(id, never);
     const order: number[] = [];
-    const waiting = numbers(3).map(async (index) => {
-      await new Promise((resolve) => setTimeout(resolve, index * 100));
-      const release = await lock.acquire(id, never);
-      order.push(index);
-      await release();
-    });
+    const waiting: Promise<void>[] = [];
+    for (const index of numbers(3)) {
+      const taken = async (release: Awaited<ReturnType<typeof lock.acquire>>) => {
+        order.push(index);
+        await release();
+      };
+      waiting.push(lock.acquire(id, never).then(taken));
+      await expect.poll(() => countWaiting(pool)).toBe(index + 1);
+    }
     await (await lock.acquire(nextThread(), never))();
     expect(order).toEqual([]);
-    await new Promise((resolve) => setTimeout(resolve, 500));
     await first();
     await Promise.all(waiting);
     expect(order).toEqual([0, 1, 2]);

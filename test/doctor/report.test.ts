@@ -1,17 +1,14 @@
-import { AIMessage, HumanMessage, SystemMessage, ToolMessage } from "@langchain/core/messages";
+import { AIMessage, coerceMessageLikeToMessage, ToolMessage } from "@langchain/core/messages";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { errorText } from "../../src/doctor/thread-store.js";
 import { diagnoseThread, explain, planRepair, type StoredThread, threadOfList } from "../../src/doctor.js";
 import { repairHistory } from "../../src/index.js";
-import { DIALECTS } from "../../src/providers/dialects.js";
+import { DIALECT_NAMES } from "../../src/providers/dialects.js";
+import { ai, human, messagesIn, result } from "../support/make-messages.js";
+import { codesOf } from "./mend.js";
 
-const human = (id: string) => new HumanMessage({ id, content: `secret ${id}` });
-const calling = (id: string, ...ids: string[]) =>
-  new AIMessage({ id, content: "", tool_calls: ids.map((call) => ({ id: call, name: "look", args: {} })) });
-const result = (call: string) =>
-  new ToolMessage({ id: `r-${call}`, tool_call_id: call, name: "look", content: "secret" });
-
-const sound = [human("u"), calling("a", "c"), result("c"), new AIMessage({ id: "b", content: "Fine." })];
+const sound = messagesIn("u a(c) r:c b()");
 
 function stored(messages: readonly unknown[], fields: Partial<StoredThread> = {}): StoredThread {
   return { ...threadOfList(messages), checkpointId: "1", openTasks: [], ...fields };
@@ -19,27 +16,23 @@ function stored(messages: readonly unknown[], fields: Partial<StoredThread> = {}
 
 describe("a report", () => {
   it("quotes for each call the error about this call", () => {
-    const thread = stored([human("u"), calling("a", "c1"), human("v"), calling("b", "c2"), human("w")]);
-    const words = "blocks immediately after:";
+    const thread = stored(messagesIn("u a(c1) v b(c2) w"));
+    const says = (call: string) => expect.stringContaining(`blocks immediately after: ${call}.`);
     expect(diagnoseThread(thread, { dialect: "anthropic" }).findings).toMatchObject([
-      { index: 1, providerSays: expect.stringContaining(`${words} c1.`) },
-      { index: 3, providerSays: expect.stringContaining(`${words} c2.`) },
+      { index: 1, providerSays: says("c1") },
+      { index: 3, providerSays: says("c2") },
     ]);
     expect(diagnoseThread(thread, { dialect: "gemini" }).findings[0]?.providerSays).toContain(
       "number of function response parts is equal",
     );
   });
 
-  it.each(Object.keys(DIALECTS))(
-    "finds nothing in a sound thread, whatever message comes next: %s",
-    (dialect) => {
-      const report = diagnoseThread(stored(sound), { dialect: dialect as never });
-      // Mistral's models write ids of another form. A request has them.
-      const codes = report.findings.map(({ code }) => code);
-      expect(codes.filter((code) => code !== "content/call-id")).toEqual([]);
-      expect(diagnoseThread(stored(sound))).toMatchObject({ outcome: "sound", findings: [] });
-    },
-  );
+  it.each(DIALECT_NAMES)("finds nothing in a sound thread, whatever message comes next: %s", (dialect) => {
+    const codes = codesOf(diagnoseThread(stored(sound), { dialect }));
+    // Mistral's models write ids of another form. A request has them.
+    expect(codes.filter((code) => code !== "content/call-id")).toEqual([]);
+    expect(diagnoseThread(stored(sound))).toMatchObject({ outcome: "sound", findings: [] });
+  });
 
   it("has a fault of form as an error for a named dialect, and as a warning for the provider that wrote the thread", () => {
     const made = new AIMessage({ id: "a", content: " ", response_metadata: { model_provider: "anthropic" } });
@@ -48,13 +41,9 @@ describe("a report", () => {
       { code: "content/empty-assistant", severity: "error", messageId: "a", fixes: [{ kind: "at-request" }] },
     ]);
     expect(diagnoseThread(thread).findings).toMatchObject([{ severity: "warning" }]);
-    expect(diagnoseThread(thread, { dialect: "openai" }).findings.map(({ code }) => code)).not.toContain(
-      "content/blank-text",
-    );
-    const late = stored([human("u"), new SystemMessage({ id: "s", content: "Be kind." }), human("v")]);
-    expect(diagnoseThread(late, { dialect: "strict" }).findings.map(({ code }) => code)).toContain(
-      "order/system-position",
-    );
+    expect(codesOf(diagnoseThread(thread, { dialect: "openai" }))).not.toContain("content/blank-text");
+    const late = stored(messagesIn("u s! v"));
+    expect(codesOf(diagnoseThread(late, { dialect: "strict" }))).toContain("order/system-position");
   });
 
   it("has the window of the model", () => {
@@ -65,20 +54,33 @@ describe("a report", () => {
   });
 
   it("is the same twice, has no text of messages, and does not judge what it could not read", () => {
-    const thread = stored([human("u"), result("x"), calling("a", "c"), human("v")]);
-    expect(JSON.stringify(diagnoseThread(thread))).toBe(JSON.stringify(diagnoseThread(thread)));
-    expect(JSON.stringify(diagnoseThread(thread))).not.toContain("secret");
+    const thread = stored(messagesIn("u r:x a(c) v"));
+    const text = JSON.stringify(diagnoseThread(thread));
+    expect(JSON.stringify(diagnoseThread(thread))).toBe(text);
+    expect(text).not.toContain("text of");
     const reason = "no such table";
     expect(diagnoseThread({ ...thread, content: { kind: "unreadable", reason } })).toMatchObject({
       outcome: "unreadable",
       messages: null,
       findings: [{ code: "thread/unreadable" }],
     });
-    expect(diagnoseThread({ ...thread, status: "busy" })).toMatchObject({
-      outcome: "skipped",
-      findings: [{ code: "state/busy" }],
-    });
-    expect(planRepair({ ...thread, status: "busy" })).toMatchObject({ kind: "skip", reason: "busy" });
+    const busy = { ...thread, status: "busy" } as const;
+    expect(diagnoseThread(busy)).toMatchObject({ outcome: "skipped", findings: [{ code: "state/busy" }] });
+    expect(planRepair(busy)).toMatchObject({ kind: "skip", reason: "busy" });
+  });
+
+  it.each<[string, () => unknown]>([
+    ["JSON.parse", () => JSON.parse(`{"content": secret`)],
+    ["LangChain", () => coerceMessageLikeToMessage({ text: "secret", role: "nobody" } as never)],
+    ["LangChain, of a list,", () => coerceMessageLikeToMessage(["secret", "secret"] as never)],
+  ])("does not have the stored value that %s quotes in an error", (_, read) => {
+    let thrown: unknown;
+    try {
+      read();
+    } catch (error) {
+      thrown = error;
+    }
+    expect(errorText(thrown)).toMatch(/^(?!.*secret).*\w{6}/s);
   });
 
   it("refuses an unknown dialect by name", () => {
@@ -90,56 +92,42 @@ describe("a report", () => {
 
 describe("a plan", () => {
   it("prefers a real result to one that deepagents wrote in its place, and names what has no place", () => {
-    const madeUp = new ToolMessage({
-      id: "made-up",
-      name: "look",
-      tool_call_id: "c",
-      content:
-        "Tool call look with id c was cancelled - another message came in before it could be completed.",
-    });
-    const thread = stored([human("u"), calling("a", "c"), madeUp, human("v")], {
-      endedRuns: [
-        {
-          checkpointId: "0",
-          fate: "discarded",
-          history: [human("u"), calling("a", "c")],
-          written: [result("c"), result("unknown")],
-          interrupts: [],
-          removed: new Set(),
-          nodes: [],
-          unstarted: [],
-          otherChannels: ["files"],
-        },
-      ],
-    });
+    const content =
+      "Tool call look with id c was cancelled - another message came in before it could be completed.";
+    const madeUp = new ToolMessage({ id: "made-up", name: "look", tool_call_id: "c", content });
+    const ended = {
+      checkpointId: "0",
+      fate: "discarded",
+      history: messagesIn("u a(c)"),
+      written: messagesIn("r:c s:unknown"),
+      interrupts: [],
+      removed: new Set<string>(),
+      nodes: [],
+      unstarted: [],
+      otherChannels: ["files"],
+    } as const;
+    const thread = stored([...messagesIn("u a(c)"), madeUp, human("v")], { endedRuns: [ended] });
     const plan = planRepair(thread);
     expect(plan).toMatchObject({
       kind: "write",
       steps: [{ kind: "replace", callId: "c" }],
-      unplaced: [{ messageId: "made-up" }, { messageId: "r-unknown" }],
+      unplaced: [{ messageId: "made-up" }, { messageId: "s" }],
+      after: ["u", "a", "r", "v"].map((id) => ({ id })),
     });
-    expect(plan.kind === "write" && plan.after.map((message) => (message as HumanMessage).id)).toEqual([
-      "u",
-      "a",
-      "r-c",
-      "v",
-    ]);
     expect(planRepair(thread, { harvest: false })).toMatchObject({ kind: "nothing" });
   });
 
   it("closes the calls of a structured response, and those that a run was about to make", () => {
-    const list = [human("u"), calling("a", "c")];
+    const list = messagesIn("u a(c)");
     const open = { id: "t", node: "tools", error: undefined, interrupts: [] };
-    expect(planRepair(stored(list, { otherChannels: ["structuredResponse"] }))).toMatchObject({
-      kind: "write",
-    });
-    expect(planRepair(stored(list, { openTasks: [open] }))).toMatchObject({ steps: [{ kind: "close" }] });
-    expect(planRepair(threadOfList(list))).toMatchObject({ steps: [{ kind: "close" }] });
+    const responded = stored(list, { otherChannels: ["structuredResponse"] });
+    for (const thread of [responded, stored(list, { openTasks: [open] }), threadOfList(list)])
+      expect(planRepair(thread)).toMatchObject({ kind: "write", steps: [{ kind: "close" }] });
   });
 });
 
 describe("an explanation", () => {
-  const broken = [human("u"), calling("a", "c1", "c2"), result("c2"), human("v")];
+  const broken = messagesIn("u a(c1,c2) r:c2 v");
 
   it.each(["openai", "anthropic", "deepseek", "mistral", "gemini"] as const)(
     "says what %s answers, and what mends it",
@@ -149,21 +137,14 @@ describe("an explanation", () => {
       expect(reasons[0]).toMatchObject({ code: "pairing/dangling-call", rule: "missing-result", index: 1 });
       expect(text).toContain(reasons[0]?.providerSays ?? "nothing");
       expect(text).toContain("repairHistory");
-      expect(text).not.toContain("secret");
+      expect(text).not.toContain("text of");
       const mended = explain(repairHistory(broken).messages, { dialect });
       expect(mended.reasons.map(({ rule }) => rule)).not.toContain("missing-result");
     },
   );
 
   it("names only the calls that a reason is about", () => {
-    const list = [
-      human("u"),
-      calling("a", "c1", "c2", "c3"),
-      result("c2"),
-      human("v"),
-      calling("b", "c2", "c4", "c5", "c5"),
-      ...["c2", "c4", "c5", "c5"].map(result),
-    ];
+    const list = messagesIn("u a(c1,c2,c3) r:c2 v b(c2,c4,c5,c5) s:c2 t:c4 w:c5 x:c5");
     const named = explain(list, { dialect: "anthropic" }).reasons.map(({ rule, callIds }) => [rule, callIds]);
     expect(named).toEqual([
       ["missing-result", ["c1", "c3"]],
@@ -176,8 +157,8 @@ describe("an explanation", () => {
     const ids = fc.constantFrom("c1", "c2", "c3");
     const message = fc.oneof(
       fc.constant(human("u")),
-      ids.map(result),
-      fc.array(ids, { minLength: 1, maxLength: 4 }).map((calls) => calling("a", ...calls)),
+      ids.map((id) => result(`r-${id}`, id)),
+      fc.array(ids, { minLength: 1, maxLength: 4 }).map((calls) => ai("a", ...calls)),
     );
     fc.assert(
       fc.property(fc.array(message, { maxLength: 9 }), (list) => {
@@ -221,11 +202,9 @@ describe("an explanation", () => {
 
   it("reads plain objects, and says that a sound list is accepted", () => {
     const plain = [{ role: "user", content: "Hello!" }, { type: "nothing" }];
-    expect(explain(plain, { dialect: "openai" }).reasons).toMatchObject([
-      { code: "content/not-a-message", index: 1 },
-    ]);
-    expect(explain(plain.slice(0, 1), { dialect: "openai" }).text).toBe(
-      "openai: no known rule refuses this 1 message.",
-    );
+    const { reasons } = explain(plain, { dialect: "openai" });
+    expect(reasons).toMatchObject([{ code: "content/not-a-message", index: 1 }]);
+    const { text } = explain(plain.slice(0, 1), { dialect: "openai" });
+    expect(text).toBe("openai: no known rule refuses this 1 message.");
   });
 });

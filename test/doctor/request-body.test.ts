@@ -132,24 +132,17 @@ const GEMINI: readonly Pasted[] = [
 const LONG = "a".repeat(41);
 const inChat = (messages: unknown, model = "gpt-5") => ({ model, messages });
 const inResponses = (input: unknown) => ({ model: "gpt-5", input });
-const inAnthropic = (messages: unknown) => ({
-  model: "claude-opus-4-5",
-  max_tokens: 100,
-  system: "Be brief.",
-  messages,
-});
+const inGemini = (contents: unknown) => ({ contents });
+const CLAUDE = { model: "claude-opus-4-5", max_tokens: 100, system: "Be brief." };
+const inAnthropic = (messages: unknown) => ({ ...CLAUDE, messages });
 
 /** The host of our wire tests checks a request. */
-const FORMS: readonly [
-  dialect: string,
-  bodyOf: (list: readonly unknown[]) => object,
-  check: RequestCheck,
-  pasted: readonly Pasted[],
-][] = [
+type Form = [string, (list: readonly unknown[]) => object, RequestCheck, readonly Pasted[]];
+const FORMS: readonly Form[] = [
   ["openai", inChat, checkOpenAI, CHAT],
   ["openai-responses", inResponses, checkResponses, RESPONSES],
   ["anthropic", inAnthropic, checkAnthropic, ANTHROPIC],
-  ["gemini", (contents: readonly unknown[]) => ({ contents }), checkGemini, GEMINI],
+  ["gemini", inGemini, checkGemini, GEMINI],
 ];
 
 /** The dialect, and the place and the rule of each reason. */
@@ -187,142 +180,70 @@ it("each result of an entry is named in the reason that is about it", () => {
 const custom = { type: "custom_tool_call", call_id: "a", name: "look", input: "x" };
 const customOutput = { type: "custom_tool_call_output", call_id: "a", output: "1" };
 const system = { role: "system", content: "Be brief." };
+const said = (fields: object) => ({ role: "assistant", ...fields });
+const snake = [asked(), model({ function_call: { name: "look", args: {} } })];
+const snakeResult = asked({ function_response: { name: "look", response: {} } });
+const nothingSaid = [user(), claude(use("a")), user([returned("a", "")])];
+const systemInside = [system, user(), claude(use("a")), user()];
+const wrongRole = [user(), claude(use("a")), { role: "tool", content: [returned("a")] }];
+const objectArguments = { ...fn("a"), function: { name: "look", arguments: {} } };
+const withoutContent = [
+  ...[user(), said({ tool_calls: [fn("a")] }), tool("a"), said({ content: null, refusal: "No." })],
+  ...[user(), said({ audio: { id: "audio_1" } }), user()],
+];
+const olderCall = [
+  ...[user(), said({ content: null, function_call: { name: "look", arguments: "{}" } })],
+  { role: "function", name: "look", content: "18" },
+];
 
 /** Bodies with another form than those that the host of our wire tests judges, and what they are explained as. */
-it.each<[title: string, body: object, ...explained: string[]]>([
-  [
-    "Anthropic, with a result that says nothing and is no error",
-    inAnthropic([user(), claude(use("a")), user([returned("a", "")])]),
-    "anthropic",
-  ],
-  [
-    "Anthropic, with a system message in the list",
-    inAnthropic([system, user(), claude(use("a")), user()]),
-    "anthropic",
-    "0 role",
-    "2 missing-result",
-  ],
-  [
-    "Anthropic, with results under the role of chat completions",
-    inAnthropic([user(), claude(use("a")), { role: "tool", content: [returned("a")] }]),
-    "anthropic",
-    "2 role",
-  ],
-  [
-    "chat completions with a system message for Claude",
-    inChat([system, user()], "claude-opus-4-5"),
-    "openai",
-  ],
-  [
-    "Gemini in snake case, without a result",
-    { contents: [asked(), model({ function_call: { name: "look", args: {} } }), asked()] },
-    "gemini",
-    "1 missing-result",
-  ],
-  [
-    "Gemini in snake case, with its result",
-    {
-      contents: [
-        asked(),
-        model({ function_call: { name: "look", args: {} } }),
-        asked({ function_response: { name: "look", response: {} } }),
-      ],
-    },
-    "gemini",
-  ],
-  [
-    "Responses, with a custom call without a result",
-    inResponses([user(), custom, user()]),
-    "openai-responses",
-    "1 missing-result",
-  ],
-  [
-    "Responses, with a result without a custom call",
-    inResponses([user(), customOutput]),
-    "openai-responses",
-    "1 orphan-result",
-  ],
-  [
-    "Responses, with a custom call and its result",
-    inResponses([user(), custom, customOutput]),
-    "openai-responses",
-  ],
-  [
-    "Responses, with a value that is not an item",
-    inResponses(["Hello?", user()]),
-    "openai-responses",
-    "0 null",
-  ],
-  ["Responses, with a text", inResponses("Hello?"), "openai-responses"],
+it.each<[title: string, body: object, dialect: string, ...reasons: string[]]>([
+  ["a result that says nothing and is no error", inAnthropic(nothingSaid), "anthropic"],
+  ["a system message in the list", inAnthropic(systemInside), "anthropic", "0 role", "2 missing-result"],
+  ["results under the role of chat completions", inAnthropic(wrongRole), "anthropic", "2 role"],
+  ["chat completions with a system message", inChat([system, user()], "claude-opus-4-5"), "openai"],
+  ["snake case, without a result", inGemini([...snake, asked()]), "gemini", "1 missing-result"],
+  ["snake case, with its result", inGemini([...snake, snakeResult]), "gemini"],
+  ["a lone custom call", inResponses([user(), custom, user()]), "openai-responses", "1 missing-result"],
+  ["a lone custom result", inResponses([user(), customOutput]), "openai-responses", "1 orphan-result"],
+  ["a custom call and its result", inResponses([user(), custom, customOutput]), "openai-responses"],
+  ["a value that is not an item", inResponses(["Hello?", user()]), "openai-responses", "0 null"],
+  ["a text", inResponses("Hello?"), "openai-responses"],
   [
     "arguments that are an object",
-    inChat([user(), asks({ ...fn("a"), function: { name: "look", arguments: {} } }), tool("a")]),
+    inChat([user(), asks(objectArguments), tool("a")]),
     "openai",
     "1 arguments",
   ],
   [
     "messages without content",
-    inChat([{ role: "user" }, { role: "assistant" }, user()]),
+    inChat([{ role: "user" }, said({}), user()]),
     "openai",
     "0 content-form",
     "1 content-form",
   ],
-  [
-    "responses that need no content",
-    inChat([
-      user(),
-      { role: "assistant", tool_calls: [fn("a")] },
-      tool("a"),
-      { role: "assistant", content: null, refusal: "No." },
-      user(),
-      { role: "assistant", audio: { id: "audio_1" } },
-      user(),
-    ]),
-    "openai",
-  ],
+  ["responses that need no content", inChat(withoutContent), "openai"],
   ["a role of LangChain", inChat([{ role: "human", content: "Hello?" }]), "openai", "0 role"],
-  [
-    "the older form of a call, with its result",
-    inChat([
-      user(),
-      { role: "assistant", content: null, function_call: { name: "look", arguments: "{}" } },
-      { role: "function", name: "look", content: "18" },
-    ]),
-    "openai",
-  ],
+  ["the older form of a call, with its result", inChat(olderCall), "openai"],
   ["no messages for OpenAI", inChat([]), "openai", "0 empty-history"],
   ["no items for OpenAI", inResponses([]), "openai-responses", "0 empty-history"],
   ["no messages for Anthropic", inAnthropic([]), "anthropic", "0 empty-history"],
-  ["no contents for Gemini", { contents: [] }, "gemini", "0 empty-history"],
+  ["no contents for Gemini", inGemini([]), "gemini", "0 empty-history"],
 ])("reads %s", (_, body, ...reasons) => {
   expect(explained(body)).toEqual(reasons);
 });
 
+const tooLong: [string, unknown] = ["call-id", expect.stringContaining("string too long")];
+const versioned = { anthropic_version: "2023-06-01", messages: [system, user()] };
+const noOutput = "No tool output found for custom tool call a.";
+
 it.each<[title: string, body: object, ...reasons: [rule: string, providerSays: unknown][]]>([
-  [
-    "not for an id that is empty",
-    inChat([user(), asks(fn("")), tool("")]),
-    ["call-id", null],
-    ["call-id", null],
-  ],
-  [
-    "for an id that is too long",
-    inChat([user(), asks(fn(LONG)), tool(LONG)]),
-    ["call-id", expect.stringContaining("string too long")],
-    ["call-id", expect.stringContaining("string too long")],
-  ],
+  ["not for an empty id", inChat([user(), asks(fn("")), tool("")]), ["call-id", null], ["call-id", null]],
+  ["for an id that is too long", inChat([user(), asks(fn(LONG)), tool(LONG)]), tooLong, tooLong],
   ["not for content that is missing", inChat([{ role: "user" }]), ["content-form", null]],
-  [
-    "for a role",
-    { anthropic_version: "2023-06-01", messages: [system, user()] },
-    ["role", 'messages: Unexpected role "system".'],
-  ],
-  [
-    "for a custom call",
-    inResponses([custom, user()]),
-    ["missing-result", "No tool output found for custom tool call a."],
-  ],
-  ["not for a result without a custom call", inResponses([user(), customOutput]), ["orphan-result", null]],
+  ["for a role", versioned, ["role", 'messages: Unexpected role "system".']],
+  ["for a custom call", inResponses([custom, user()]), ["missing-result", noOutput]],
+  ["not for a lone custom result", inResponses([user(), customOutput]), ["orphan-result", null]],
 ])("quotes the provider's error %s", (_, body, ...reasons) => {
   expect(explain(body).reasons.map(({ rule, providerSays }) => [rule, providerSays])).toEqual(reasons);
 });
@@ -343,31 +264,22 @@ describe("the command", () => {
   };
 
   it("names the entry of the body, and the provider's words", async () => {
-    const { code, output } = await ran({ contents: GEMINI[3]?.[1] });
-    expect([code, output]).toEqual([
-      1,
-      expect.stringContaining("gemini refuses these 3 messages:\n\ncontents[1]  pairing/dangling-call"),
-    ]);
-    const asked = await ran(
-      { model: "deepseek-chat", messages: CHAT[4]?.[1] },
-      "--dialect",
-      "deepseek",
-      "--no-redact",
-    );
+    const named = "gemini refuses these 3 messages:\n\ncontents[1]  pairing/dangling-call";
+    const output = expect.stringContaining(named);
+    expect(await ran({ contents: GEMINI[3]?.[1] })).toMatchObject({ code: 1, output });
+    const dangling = { model: "deepseek-chat", messages: CHAT[4]?.[1] };
+    const asked = await ran(dangling, "--dialect", "deepseek", "--no-redact");
     expect(asked.output).toContain("deepseek refuses these 3 messages:");
     expect((await ran(CHAT[1]?.[1])).code).toBe(0);
   });
 
-  it("says so if it cannot judge a body", async () => {
-    const goesOn = await ran({ model: "gpt-5", previous_response_id: "resp_1", input: RESPONSES[2]?.[1] });
-    expect([goesOn.code, goesOn.errors]).toEqual([
-      2,
-      expect.stringContaining("messages that OpenAI has stored"),
-    ]);
-    const other = await ran({ prompt: "Hello" });
-    expect([other.code, other.errors]).toEqual([
-      2,
-      expect.stringContaining("or the body of a request to OpenAI, Anthropic or Gemini"),
-    ]);
+  it.each([
+    [
+      { model: "gpt-5", previous_response_id: "resp_1", input: RESPONSES[2]?.[1] },
+      "messages that OpenAI has stored",
+    ],
+    [{ prompt: "Hello" }, "or the body of a request to OpenAI, Anthropic or Gemini"],
+  ])("says so if it cannot judge a body: %j", async (body, errors) => {
+    expect(await ran(body)).toMatchObject({ code: 2, errors: expect.stringContaining(errors) });
   });
 });

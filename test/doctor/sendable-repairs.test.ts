@@ -1,31 +1,14 @@
 /** What a repair writes can be sent by the clients of LangChain as it is: most agents send what they have stored. */
 
-import { AIMessage, type BaseMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
+import { AIMessage, type BaseMessage } from "@langchain/core/messages";
 import { ChatOpenAI } from "@langchain/openai";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { diagnoseThread, planRepair, threadOfList } from "../../src/doctor.js";
+import { ai, human, result } from "../support/make-messages.js";
 import { stopAtEnd } from "../support/stop-at-end.js";
 import { startStrictProvider } from "../support/strict-provider/start-strict-provider.js";
 
 const strict = stopAtEnd(await startStrictProvider());
-
-const cut = {
-  id: "c1",
-  name: "store",
-  args: '{"label": "the e',
-  error: "Unterminated",
-  type: "invalid_tool_call",
-} as const;
-const call = (id: string) => ({ id, name: "look", args: {}, type: "tool_call" as const });
-const human = (id: string) => new HumanMessage({ id, content: "Well?" });
-const result = (id: string, tool_call_id: string) =>
-  new ToolMessage({ id, tool_call_id, content: "seen", name: "look" });
-
-function nested(depth: number): object {
-  let value: object = { end: true };
-  for (let level = 0; level < depth; level += 1) value = { next: value };
-  return value;
-}
 
 async function send(messages: readonly BaseMessage[]): Promise<string> {
   const configuration = { baseURL: `${strict.url("openai")}/v1` };
@@ -33,69 +16,54 @@ async function send(messages: readonly BaseMessage[]): Promise<string> {
   return (await model.invoke([...messages])).text;
 }
 
-describe("after a repair, a client can send", () => {
-  it.each([
-    [
-      "a call whose arguments were cut off",
-      new AIMessage({ id: "a", content: "", invalid_tool_calls: [cut] }),
-      [],
-    ],
-    [
-      "a call with arguments that are nested too deep",
-      new AIMessage({ id: "a", content: "", tool_calls: [{ ...call("c1"), args: { value: nested(70) } }] }),
-      [result("r", "c1")],
-    ],
-  ])("%s", async (_, message, results) => {
-    const list = [human("h"), message, ...results, human("i")];
-    const plan = planRepair(threadOfList(list));
-    const after = plan.kind === "write" ? (plan.after as BaseMessage[]) : [];
-    expect(after.map(({ type }) => type)).toEqual(["human", "ai", "tool", "human"]);
-    expect((after[1] as AIMessage).tool_calls).toEqual([expect.objectContaining({ id: "c1" })]);
-    await expect(send(after)).resolves.toEqual(expect.any(String));
-    expect(planRepair(threadOfList(after)).kind).toBe("nothing");
-  });
+function repaired(list: readonly BaseMessage[]): BaseMessage[] {
+  const plan = planRepair(threadOfList(list));
+  return plan.kind === "write" ? (plan.after as BaseMessage[]) : [];
+}
+
+async function expectSound(list: readonly BaseMessage[]): Promise<void> {
+  expect(diagnoseThread(threadOfList(list)).outcome).toBe("sound");
+  expect(planRepair(threadOfList(list)).kind).toBe("nothing");
+  await expect(send(list)).resolves.toEqual(expect.any(String));
+}
+
+let deep: object = { end: true };
+for (let level = 0; level < 70; level += 1) deep = { next: deep };
+const cut = { id: "c1", name: "store", args: '{"label": "the e', error: "Unterminated" };
+const CUT = { invalid_tool_calls: [{ ...cut, type: "invalid_tool_call" as const }] };
+const DEEP = { tool_calls: [{ id: "c1", name: "look", args: { value: deep } }] };
+
+it.each<[title: string, fields: object, results: readonly BaseMessage[]]>([
+  ["whose arguments were cut off", CUT, []],
+  ["with arguments that are nested too deep", DEEP, [result("r", "c1")]],
+])("After a repair, a client can send a call %s", async (_, fields, results) => {
+  const message = new AIMessage({ id: "a", content: "", ...fields });
+  const after = repaired([human("h"), message, ...results, human("i")]);
+  expect(after.map(({ type }) => type)).toEqual(["human", "ai", "tool", "human"]);
+  expect((after[1] as AIMessage).tool_calls).toEqual([expect.objectContaining({ id: "c1" })]);
+  await expectSound(after);
 });
 
 it("Results in another order than their calls are sound, as a delta channel stores them so", async () => {
-  const message = new AIMessage({ id: "a", content: "", tool_calls: [call("c1"), call("c2")] });
-  const list = [human("h"), message, result("r2", "c2"), result("r1", "c1"), human("i")];
-  const thread = threadOfList(list);
-  expect(diagnoseThread(thread).outcome).toBe("sound");
-  expect(planRepair(thread).kind).toBe("nothing");
-  await expect(send(list)).resolves.toEqual(expect.any(String));
+  await expectSound([human("h"), ai("a", "c1", "c2"), result("r2", "c2"), result("r1", "c1"), human("i")]);
 });
 
-describe("Calls that stand only in additional_kwargs, where the client sends them from", () => {
-  const raw = (id: string) => ({
-    id,
-    type: "function" as const,
-    function: { name: "look", arguments: '{"at":"sea"}' },
-  });
-  const responseWith = (...ids: string[]): AIMessage => {
-    const message = new AIMessage({ id: "a", content: "" });
-    // Set after the construction, because LangChain's constructor warns of them.
-    message.additional_kwargs = { tool_calls: ids.map(raw) };
-    return message;
-  };
+it("Calls that stand only in additional_kwargs, where the client sends them from, are sound with their results, and closed without", async () => {
+  const message = new AIMessage({ id: "a", content: "" });
+  const call = { type: "function" as const, function: { name: "look", arguments: '{"at":"sea"}' } };
+  // Set after the construction, because LangChain's constructor warns of them.
+  message.additional_kwargs = { tool_calls: ["c1", "c2"].map((id) => ({ ...call, id })) };
+  const list = [human("h"), message, result("r1", "c1")];
+  await expectSound([...list, result("r2", "c2"), human("i")]);
 
-  it("are sound with their results: nothing is taken out", async () => {
-    const list = [human("h"), responseWith("c1", "c2"), result("r1", "c1"), result("r2", "c2"), human("i")];
-    await expect(send(list)).resolves.toEqual(expect.any(String));
-    expect(diagnoseThread(threadOfList(list)).outcome).toBe("sound");
-    expect(planRepair(threadOfList(list)).kind).toBe("nothing");
-  });
-
-  it("are dangling without results: they are closed", async () => {
-    const list = [human("h"), responseWith("c1", "c2"), result("r1", "c1"), human("i")];
-    await expect(send(list)).rejects.toThrow(/did not have response messages: c2/);
-    const { findings } = diagnoseThread(threadOfList(list));
-    expect(findings.map(({ code, callId }) => `${code} ${callId}`)).toEqual(["pairing/dangling-call c2"]);
-    const plan = planRepair(threadOfList(list));
-    const after = plan.kind === "write" ? (plan.after as BaseMessage[]) : [];
-    expect((after[1] as AIMessage).tool_calls?.map(({ id, args }) => [id, args])).toEqual([
-      ["c1", { at: "sea" }],
-      ["c2", { at: "sea" }],
-    ]);
-    await expect(send(after)).resolves.toEqual(expect.any(String));
-  });
+  await expect(send([...list, human("i")])).rejects.toThrow(/did not have response messages: c2/);
+  const { findings } = diagnoseThread(threadOfList([...list, human("i")]));
+  expect(findings).toMatchObject([{ code: "pairing/dangling-call", callId: "c2" }]);
+  const after = repaired([...list, human("i")]);
+  const args = { at: "sea" };
+  expect((after[1] as AIMessage).tool_calls).toMatchObject([
+    { id: "c1", args },
+    { id: "c2", args },
+  ]);
+  await expectSound(after);
 });

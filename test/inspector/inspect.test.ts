@@ -1,8 +1,10 @@
 /** `langgraph-tether inspect`: the pages of threads that other agents have stored, for one browser of this machine. */
 
+import { once } from "node:events";
 import { writeFileSync } from "node:fs";
-import { request } from "node:http";
+import { type IncomingMessage, request } from "node:http";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { PostgresSaver } from "@langchain/langgraph-checkpoint-postgres";
 import { PostgresStore } from "@langchain/langgraph-checkpoint-postgres/store";
 import { SqliteSaver } from "@langchain/langgraph-checkpoint-sqlite";
@@ -13,8 +15,7 @@ import {
   humanInTheLoopMiddleware,
   tool,
 } from "langchain";
-import type { Browser } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { z } from "zod";
 import { createModel } from "../../src/index.js";
 import { makeFolder, run } from "../doctor/command/command-line.js";
@@ -24,7 +25,7 @@ import { type AgentName, createDeployedAgent } from "../support/deployment/agent
 import { workText } from "../support/deployment/strict-worker.js";
 import { accessibilityFaults, BROWSER, NEEDS_BROWSER, openBrowser } from "../support/open-browser.js";
 import { DATABASE_URL } from "../support/savers.js";
-import { user } from "../support/thread.js";
+import { inThread, user } from "../support/thread.js";
 
 const GRAPHS = join(import.meta.dirname, "../fixtures/deployment/graphs.ts");
 const AGENTS = ["langchain", "delta", "react", "deep"] as const satisfies readonly AgentName[];
@@ -42,8 +43,8 @@ async function inspect(...args: string[]): Promise<URL> {
     ending.abort();
     expect(await ended).toMatchObject({ code: 0, errors: "" });
   });
-  const text = await Promise.race([printed, ended.then(({ errors }) => errors)]);
-  return new URL(/http:\S+/.exec(text)?.[0] ?? text);
+  const told = await Promise.race([printed, ended.then(({ errors }) => errors)]);
+  return new URL(/http:\S+/.exec(told)?.[0] ?? told);
 }
 
 interface Answer {
@@ -53,72 +54,77 @@ interface Answer {
 }
 
 /** Node's `fetch` sets no `host`. */
-function ask(address: URL, path: string, headers: Record<string, string> = {}, method = "GET") {
-  return new Promise<Answer>((resolve, reject) => {
-    const options = { host: address.hostname, port: address.port, path, headers, method };
-    const sent = request(options, async (response) => {
-      let text = "";
-      for await (const chunk of response) text += chunk;
-      resolve({ status: response.statusCode ?? 0, text, headers: response.headers });
-    });
-    sent.on("error", reject).end();
-  });
+async function ask(
+  { hostname: host, port }: URL,
+  path: string,
+  headers = {},
+  method = "GET",
+): Promise<Answer> {
+  const sent = request({ host, port, path, headers, method }).end();
+  const [response] = (await once(sent, "response")) as [IncomingMessage];
+  return { status: response.statusCode ?? 0, text: await text(response), headers: response.headers };
+}
+
+/** Opens the printed address, as the first. Returns what the browser sends from then on. */
+async function cookieOf(address: URL): Promise<string> {
+  const { status, headers } = await ask(address, `/${address.search}`);
+  const [cookie] = headers["set-cookie"] ?? [];
+  expect([status, headers["location"], cookie]).toEqual([
+    303,
+    "/tether",
+    expect.stringMatching(/; HttpOnly; SameSite=Strict$/),
+  ]);
+  return String(cookie).split(";")[0] ?? "";
 }
 
 async function enter(address: URL): Promise<(path: string) => Promise<Answer>> {
-  const { status, headers } = await ask(address, `/${address.search}`);
-  expect([status, headers["location"]]).toEqual([303, "/tether"]);
-  const [cookie = ""] = String(headers["set-cookie"]).split(";");
+  const cookie = await cookieOf(address);
   return (path) => ask(address, path, { cookie });
 }
 
-function fileOf(messages: readonly object[]): string {
-  const file = join(makeFolder(), "thread.json");
-  writeFileSync(file, JSON.stringify(messages));
+function fileOf(...lists: readonly (readonly object[])[]): string {
+  const file = join(makeFolder(), "threads.jsonl");
+  writeFileSync(file, lists.map((list) => JSON.stringify(list)).join("\n"));
   return file;
 }
 
 const HELLO = [{ type: "human", id: "h", content: "Hello there" }];
 
 describe("the pages of `inspect`", () => {
-  it("are for who opens the printed address first, and for nobody else", async () => {
+  it("are for who opens the printed address first, and for nobody else, and only read", async () => {
     const address = await inspect("--file", fileOf(HELLO));
-    expect((await ask(address, "/tether")).status).toBe(401);
-    expect((await ask(address, "/?key=wrong")).status).toBe(401);
-    expect((await ask(address, `/${address.search}`, {}, "HEAD")).status).toBe(401);
-    const { headers } = await ask(address, `/${address.search}`);
-    const cookie = String(headers["set-cookie"]);
-    expect(cookie).toMatch(/; HttpOnly; SameSite=Strict$/);
-    expect((await ask(address, `/${address.search}`)).status).toBe(401);
-    expect((await ask(address, "/tether", { cookie: `${cookie.split(";")[0]}x` })).status).toBe(401);
-    const page = await ask(address, "/tether", { cookie: `other=1; ${cookie.split(";")[0]}` });
+    const key = `/${address.search}`;
+    const statusOf = async (...given: [path: string, headers?: object, method?: string]) =>
+      (await ask(address, ...given)).status;
+    expect(await statusOf("/tether")).toBe(401);
+    expect(await statusOf("/?key=wrong")).toBe(401);
+    expect(await statusOf(key, {}, "HEAD")).toBe(401);
+    const cookie = await cookieOf(address);
+    expect(await statusOf(key)).toBe(401);
+    expect(await statusOf("/tether", { cookie: `${cookie}x` })).toBe(401);
+    const page = await ask(address, "/tether", { cookie: `other=1; ${cookie}` });
     expect([page.status, page.text]).toEqual([200, expect.stringContaining("Hello there")]);
     expect(page.headers["content-security-policy"]).toMatch(/^default-src 'none'/);
-  });
-
-  it.each([
-    ["another host", { host: "evil.example" }],
-    ["another port", { host: "127.0.0.1:1" }],
-    ["a page of another site", { origin: "https://evil.example" }],
-    ["a page of another port", { origin: "http://127.0.0.1:3000" }],
-    ["a page without an origin", { origin: "null" }],
-  ])("refuse %s, also with the key", async (_, headers) => {
-    const address = await inspect("--file", fileOf(HELLO));
-    for (const path of [`/${address.search}`, "/tether"]) {
-      const answer = await ask(address, path, headers);
-      expect(answer.status).toBe(403);
-      expect(answer.headers["set-cookie"]).toBeUndefined();
-    }
-    await enter(address);
-  });
-
-  it("only read", async () => {
-    const address = await inspect("--file", fileOf(HELLO));
-    const { headers } = await ask(address, `/${address.search}`);
-    const cookie = String(headers["set-cookie"]).split(";")[0] ?? "";
     for (const method of ["POST", "PUT", "DELETE", "PATCH"])
-      expect((await ask(address, "/tether", { cookie }, method)).status).toBe(405);
+      expect(await statusOf("/tether", { cookie }, method)).toBe(405);
     expect(await ask(address, "/tether", { cookie }, "HEAD")).toMatchObject({ status: 200, text: "" });
+  });
+
+  it("refuse another host, another port and pages of other sites, also with the key", async () => {
+    const address = await inspect("--file", fileOf(HELLO));
+    for (const headers of [
+      { host: "evil.example" },
+      { host: "127.0.0.1:1" },
+      { origin: "https://evil.example" },
+      { origin: "http://127.0.0.1:3000" },
+      { origin: "null" },
+    ])
+      for (const path of [`/${address.search}`, "/tether"]) {
+        const answer = await ask(address, path, headers);
+        expect([headers, answer.status]).toEqual([headers, 403]);
+        expect(answer.headers["set-cookie"]).toBeUndefined();
+      }
+    await enter(address);
   });
 
   it("say what is wrong with a target before they are served", async () => {
@@ -127,30 +133,21 @@ describe("the pages of `inspect`", () => {
   });
 
   it("show each list of a file, and 404 for another thread", async () => {
-    const file = join(makeFolder(), "threads.jsonl");
-    writeFileSync(file, [HELLO, hostileMessages()].map((list) => JSON.stringify(list)).join("\n"));
-    const get = await enter(await inspect("--file", file));
+    const get = await enter(await inspect("--file", fileOf(HELLO, hostileMessages())));
     const { threads } = JSON.parse((await get("/tether/threads.json")).text);
-    expect(threads.map(({ threadId }: { threadId: string }) => threadId)).toEqual([
-      "threads.jsonl:1",
-      "threads.jsonl:2",
-    ]);
+    expect(threads).toMatchObject([{ threadId: "threads.jsonl:1" }, { threadId: "threads.jsonl:2" }]);
     expect((await get("/tether/threads/threads.jsonl%3A1")).text).toContain("Hello there");
-    expect((await get("/tether/threads/threads.jsonl%3A3")).status).toBe(404);
-    expect((await get("/tether/else")).status).toBe(404);
+    for (const path of ["threads/threads.jsonl%3A3", "else"])
+      expect((await get(`/tether/${path}`)).status).toBe(404);
   });
 });
 
-/** Writes three threads of each agent: one has answered, one is asked for more, one waits for a human. */
+/** Writes two threads of an agent: one has answered, one waits for a human. */
 async function work(agent: AgentName, saver: SqliteSaver | PostgresSaver): Promise<void> {
   const graph = createDeployedAgent(agent, saver);
-  for (const [thread, name] of [
-    ["answered", "search"],
-    ["waiting", "pay"],
-  ] as const) {
-    const config = { configurable: { thread_id: `${agent}-${thread}` } };
-    const text = workText([{ id: `c-${thread}`, name, args: {} }]);
-    await graph.invoke({ messages: user(text, `h-${thread}`).messages }, config).catch(() => {});
+  for (const [thread, name] of Object.entries({ answered: "search", waiting: "pay" })) {
+    const words = workText([{ id: `c-${thread}`, name, args: {} }]);
+    await graph.invoke(user(words, `h-${thread}`), inThread(`${agent}-${thread}`)).catch(() => {});
   }
 }
 
@@ -164,12 +161,9 @@ async function look(agent: AgentName, ...target: string[]): Promise<void> {
   };
   const { threads } = await read("/tether/threads.json");
   // The one that was changed last comes first.
-  expect(threads.map(({ threadId }: { threadId: string }) => threadId)).toEqual([
-    `${agent}-waiting`,
-    `${agent}-answered`,
-  ]);
-  const found = await read("/tether/threads.json?q=answered");
-  expect(found.threads).toHaveLength(1);
+  const [waiting, answered] = [{ threadId: `${agent}-waiting` }, { threadId: `${agent}-answered` }];
+  expect(threads).toMatchObject([waiting, answered]);
+  expect((await read("/tether/threads.json?q=answered")).threads).toHaveLength(1);
   const page = await get(`/tether/threads/${agent}-answered`);
   expect([page.status, page.text]).toEqual([200, expect.stringContaining("c-answered")]);
   const thread = await read(`/tether/threads/${agent}-answered.json`);
@@ -180,14 +174,11 @@ async function look(agent: AgentName, ...target: string[]): Promise<void> {
     if (number >= 0) expect([number, findings]).toEqual([number, 0]);
   const asked = thread.steps.filter(({ asksModel }: { asksModel: boolean }) => asksModel);
   expect(asked.length).toBeGreaterThanOrEqual(2);
-  const first = await read(
-    `/tether/threads/${agent}-answered.json?step=${asked.at(-1).checkpointId}&dialect=mistral`,
-  );
+  const query = `step=${asked.at(-1).checkpointId}&dialect=mistral`;
+  const first = await read(`/tether/threads/${agent}-answered.json?${query}`);
   expect(first).toMatchObject({ messages: 4, request: { dialect: "mistral", stored: 1 } });
-  expect(
-    (await get(`/tether/threads/${agent}-answered?step=00000000-0000-4000-8000-000000000000`)).status,
-  ).toBe(404);
-  expect((await get("/tether/threads/none")).status).toBe(404);
+  for (const missing of [`${agent}-answered?step=00000000-0000-4000-8000-000000000000`, "none"])
+    expect((await get(`/tether/threads/${missing}`)).status).toBe(404);
 }
 
 describe.each(AGENTS)("`inspect` on a database of the agent %s", (agent) => {
@@ -225,7 +216,7 @@ it.runIf(DATABASE_URL !== undefined)("opens the archive of a store in PostgreSQL
   await store.setup();
   const graph = archiving({ checkpointer, store });
   for (const word of ["first", "second", "third"])
-    await graph.invoke(user(`${word} ${"word ".repeat(300)}`), { configurable: { thread_id: "a 1" } });
+    await graph.invoke(user(`${word} ${"word ".repeat(300)}`), inThread("a 1"));
   const get = await enter(await inspect("--postgres", DATABASE_URL ?? "", "--schema", schema));
   expect((await get("/tether/threads/a%201")).text).toMatch(/of the archive<.*first word word/s);
 });
@@ -246,12 +237,11 @@ it("tells of a database without its graph what is asked, what failed, and how to
   const base = { model, tools: [pay, look], checkpointer };
   const agent = createAgent({ ...base, middleware: [approvals as unknown as AgentMiddleware] });
   const failing = createAgent({ ...base, middleware: [broken] });
-  const on = (thread_id: string) => ({ configurable: { thread_id } });
-  await agent.invoke(user('call pay {"amount": 10}'), on("waiting"));
-  await expect(failing.invoke(user("Hello"), on("failed"))).rejects.toThrow("The bank is closed.");
+  await agent.invoke(user('call pay {"amount": 10}'), inThread("waiting"));
+  await expect(failing.invoke(user("Hello"), inThread("failed"))).rejects.toThrow("The bank is closed.");
   const signal = AbortSignal.timeout(500);
-  await expect(agent.invoke(user("call look"), { ...on("cut"), signal })).rejects.toThrow();
-  await agent.graph.updateState(on("empty"), { messages: [] });
+  await expect(agent.invoke(user("call look"), { ...inThread("cut"), signal })).rejects.toThrow();
+  await agent.graph.updateState(inThread("empty"), { messages: [] });
   checkpointer.db.close();
   const get = await enter(await inspect("--sqlite", file));
   const read = async (thread: string) => (await get(`/tether/threads/${thread}`)).text;
@@ -276,35 +266,35 @@ it("finds the threads of a database that wait for a human by reading them", asyn
   expect(threads).toMatchObject([{ threadId: "langchain-waiting", status: "interrupted" }]);
 });
 
-describe.skipIf(BROWSER === undefined)(`in a browser${NEEDS_BROWSER}`, () => {
-  let browser: Browser;
-  beforeAll(async () => {
-    browser = await openBrowser();
-  });
-  afterAll(() => browser?.close());
-
-  it.each([
-    ["light", 1440],
-    ["dark", 1280],
-    ["light", 390],
-  ] as const)("shows a hostile file as text, without faults: %s, %d pixels", async (colorScheme, width) => {
-    const address = await inspect("--file", fileOf(hostileMessages()));
-    const viewport = { width, height: 900 };
-    const context = await browser.newContext({ colorScheme, viewport, bypassCSP: true });
-    const page = await context.newPage();
+it.skipIf(BROWSER === undefined)(
+  `in a browser, a hostile file is shown as text, without faults${NEEDS_BROWSER}`,
+  async () => {
+    const browser = await openBrowser();
+    onTestFinished(() => browser.close());
+    const page = await (await browser.newContext({ bypassCSP: true })).newPage();
     const ran: string[] = [];
     await page.exposeFunction("ran", (place: string) => ran.push(place));
-    await page.goto(address.href);
+    const expectNoFaults = async () => {
+      for (const [colorScheme, width] of [
+        ["light", 1440],
+        ["dark", 1280],
+        ["light", 390],
+      ] as const) {
+        await page.emulateMedia({ colorScheme });
+        await page.setViewportSize({ width, height: 900 });
+        expect([colorScheme, width, await accessibilityFaults(page)]).toEqual([colorScheme, width, []]);
+        expect(await page.evaluate("document.documentElement.scrollWidth > innerWidth")).toBe(false);
+      }
+    };
+    await page.goto((await inspect("--file", fileOf(hostileMessages()))).href);
     expect(new URL(page.url()).pathname).toBe("/tether");
-    expect(await accessibilityFaults(page)).toEqual([]);
+    await expectNoFaults();
     await page.locator("a.title").click();
-    await page.waitForURL(/thread%2Ejson$/);
+    await page.waitForURL(/thread/);
     await page.evaluate("for (const folded of document.querySelectorAll('details')) folded.open = true");
     expect(await page.locator("script, img, textarea, iframe, [onerror]").count()).toBe(0);
     expect(await page.locator("main").innerText()).toContain(HOSTILE_TEXT);
+    await expectNoFaults();
     expect(ran).toEqual([]);
-    expect(await accessibilityFaults(page)).toEqual([]);
-    expect(await page.evaluate("document.documentElement.scrollWidth > innerWidth")).toBe(false);
-    await context.close();
-  });
-});
+  },
+);

@@ -2,68 +2,74 @@
 
 import { AIMessage } from "@langchain/core/messages";
 import { type BaseCheckpointSaver, InMemoryStore, MemorySaver } from "@langchain/langgraph";
+import { createAgent } from "langchain";
 import { describe, expect, it } from "vitest";
 import { storeOf } from "../../src/doctor/graph-store.js";
 import { createGraphStore } from "../../src/doctor.js";
-import { createAgentGraph } from "../../src/index.js";
+import { type AgentGraphOptions, createAgentGraph } from "../../src/index.js";
 import { createInspector } from "../../src/inspector.js";
 import { pay, tools } from "../fixtures/agents/tools.js";
 import { archiving } from "../fixtures/long-thread/graph.js";
 import { FunctionModel } from "../support/function-model.js";
+import { messagesIn } from "../support/make-messages.js";
 import { SAVERS } from "../support/savers.js";
-import { user } from "../support/thread.js";
+import { inThread, user } from "../support/thread.js";
 import { BATCH, TOLD } from "./told.js";
 
-const config = { configurable: { thread_id: "1" } };
+const config = inThread("1");
 
-function openThread(saver: BaseCheckpointSaver = new MemorySaver()) {
-  return inspected(
-    createAgentGraph({
-      model: "offline:",
-      tools: [...tools, pay],
-      requireApproval: ["pay"],
-      checkpointer: saver,
-    }),
-  );
-}
+type Graph = ReturnType<typeof createAgentGraph>;
 
-function inspected(graph: ReturnType<typeof createAgentGraph>) {
-  const inspector = createInspector({ threads: () => createGraphStore({ graph }), isProtected: true });
-  const page = async (query = "") =>
-    (await inspector(new Request(`http://localhost/tether/threads/1${query}`))).text();
+function inspected(graph: Graph | object, options: Partial<Parameters<typeof createInspector>[0]> = {}) {
+  const threads = () => createGraphStore({ graph });
+  const inspector = createInspector({ threads, isProtected: true, ...options });
+  const ask = async (path: string) => inspector(new Request(`http://localhost/tether${path}`));
+  const page = async (query = "") => (await ask(`/threads/1${query}`)).text();
   const told = async (query = "") => JSON.parse(await page(`.json${query}`));
-  const send = (text: string, options = {}) => graph.invoke(user(text), { ...config, ...options });
-  return { graph, inspector, page, told, send };
+  return { ask, page, told };
 }
 
-/** Cancels a run when one of its calls has ended, and the other hangs. */
-const cancelBatch = (thread: ReturnType<typeof inspected>) =>
-  cancelWhen(thread, async () =>
-    (await thread.graph.getState(config)).tasks.some((task) => JSON.stringify(task).includes("deaf done")),
-  );
+function openThread(
+  checkpointer: BaseCheckpointSaver = new MemorySaver(),
+  options: Partial<AgentGraphOptions> = {},
+) {
+  const known = {
+    model: "offline:",
+    tools: [...tools, pay],
+    requireApproval: ["pay"],
+    checkpointer,
+  } as const;
+  return opened(createAgentGraph({ ...known, ...options }));
+}
 
-async function cancelWhen(
-  { send }: ReturnType<typeof inspected>,
-  isDue: () => Promise<boolean>,
-  options = {},
-): Promise<void> {
-  const ending = new AbortController();
-  const run = send(BATCH, { ...options, signal: ending.signal });
-  run.catch(() => {});
-  while (!(await isDue())) await new Promise((resolve) => setTimeout(resolve, 10));
-  ending.abort();
-  await expect(run).rejects.toThrow();
+function opened(graph: Graph) {
+  const send = (text: string, more = {}) => graph.invoke(user(text), { ...config, ...more });
+  /** Cancels a run when something has happened. */
+  const cancelWhen = async (text: string, hasHappened: () => Promise<boolean>, more = {}) => {
+    const ending = new AbortController();
+    const run = send(text, { ...more, signal: ending.signal });
+    run.catch(() => {});
+    await expect.poll(hasHappened, { interval: 10, timeout: 20_000 }).toBe(true);
+    ending.abort();
+    await expect(run).rejects.toThrow();
+  };
+  /** Cancels a run when one of its calls has ended, and the other hangs. */
+  const cancelBatch = () =>
+    cancelWhen(BATCH, async () =>
+      (await graph.getState(config)).tasks.some((task) => JSON.stringify(task).includes("deaf done")),
+    );
+  return { graph, send, cancelWhen, cancelBatch, ...inspected(graph) };
 }
 
 const KINDS = SAVERS.filter(({ title }) => title !== "a saver that keeps the first value of each version");
 
 describe.each(KINDS)("the page of a thread in $title", ({ isThere, open }) => {
-  const opened = async () => openThread((await open()).connect());
+  const openHere = async () => openThread((await open()).connect());
 
   it.runIf(isThere)("that was cancelled shows what is saved, before and after the next message", async () => {
-    const thread = await opened();
+    const thread = await openHere();
     await thread.send("hello");
-    await cancelBatch(thread);
+    await thread.cancelBatch();
     expect(await thread.told()).toMatchObject(TOLD.cancelled);
     const page = await thread.page();
     for (const words of ["will be recovered", "will be closed: superseded", "nothing is lost"])
@@ -84,14 +90,14 @@ describe.each(KINDS)("the page of a thread in $title", ({ isThere, open }) => {
     const isStarted = async () =>
       (await saver.getTuple(config))?.pendingWrites?.some(([, channel]) => channel === "tether:calls") ===
       true;
-    await cancelWhen(thread, isStarted, { maxConcurrency: 1 });
+    await thread.cancelWhen(BATCH, isStarted, { maxConcurrency: 1 });
     expect(await thread.told()).toMatchObject(TOLD.queued);
     await thread.send("go on");
     expect(await thread.told()).toMatchObject(TOLD["queued and continued"]);
   });
 
   it.runIf(isThere)("that waits for a human shows what is asked", async () => {
-    const thread = await opened();
+    const thread = await openHere();
     await thread.send('call pay {"amount": 30}');
     expect(await thread.told()).toMatchObject(TOLD.waiting);
     const page = await thread.page();
@@ -101,8 +107,7 @@ describe.each(KINDS)("the page of a thread in $title", ({ isThere, open }) => {
 
   it.runIf(isThere)("whose model fails shows the error", async () => {
     const model = new FunctionModel(() => new Error("The model is on fire."));
-    const { connect } = await open();
-    const thread = inspected(createAgentGraph({ model, checkpointer: connect() }));
+    const thread = openThread((await open()).connect(), { model });
     await expect(thread.send("hello")).rejects.toThrow();
     expect(await thread.told()).toMatchObject({
       status: "error",
@@ -113,7 +118,7 @@ describe.each(KINDS)("the page of a thread in $title", ({ isThere, open }) => {
   });
 
   it.runIf(isThere)("that was forked tells its branches apart, and compares with the parent", async () => {
-    const thread = await opened();
+    const thread = await openHere();
     await thread.send("one");
     const fork = (await thread.graph.getState(config)).config;
     await thread.send("left");
@@ -121,69 +126,50 @@ describe.each(KINDS)("the page of a thread in $title", ({ isThere, open }) => {
     const { steps, story } = await thread.told();
     expect(new Set(steps.map(({ branch }: { branch: number }) => branch))).toEqual(new Set([1, 2]));
     expect(story.willBeRecovered).toEqual([]);
-    const [asked] = steps.filter(
-      ({ asksModel, branch }: { asksModel: boolean; branch: number }) => asksModel && branch === 1,
-    );
+    const asked = steps.find((step: Record<string, unknown>) => step["asksModel"] && step["branch"] === 1);
     // The request of the other branch has "left". Nothing of this one's parent is gone.
-    expect((await thread.told(`?step=${asked.checkpointId}`)).since).toMatchObject({
-      isPrefixKept: true,
-      gone: 0,
-    });
+    const { since } = await thread.told(`?step=${asked.checkpointId}`);
+    expect(since).toMatchObject({ isPrefixKept: true, gone: 0 });
   });
 });
 
 describe("a page", () => {
   it("opens the archive of its graph's store, and otherwise says where it is", async () => {
     const graph = archiving({ checkpointer: new MemorySaver(), store: new InMemoryStore() });
-    const thread = inspected(graph);
+    const thread = opened(graph);
     for (const word of ["first", "second", "third"]) await thread.send(`${word} ${"word ".repeat(300)}`);
     expect(await thread.page()).toMatch(/>\d+ messages? of the archive<.*first word word/s);
-    const { checkpointer } = graph;
-    const elsewhere = createInspector({
-      threads: () => storeOf({ graph: undefined, saver: checkpointer as MemorySaver }, {}),
-      isProtected: true,
-    });
-    const page = await (await elsewhere(new Request("http://localhost/tether/threads/1"))).text();
-    expect(page).toMatch(
+    const saver = graph.checkpointer as MemorySaver;
+    const elsewhere = inspected(graph, { threads: () => storeOf({ graph: undefined, saver }, {}) });
+    expect(await elsewhere.page()).toMatch(
       /in the namespace <code>langgraph-tether \/ archive \/ 1<\/code>, which cannot be read/,
     );
   });
 
   it("of a thread in which a result came late says so", async () => {
-    const thread = inspected(createAgentGraph({ model: "offline:", tools, checkpointer: new MemorySaver() }));
-    const ending = new AbortController();
-    const run = thread.send('call deaf {"label": "late", "ms": 300}', { signal: ending.signal });
-    run.catch(() => {});
+    const thread = openThread();
     const begins = async () => (await thread.graph.getState(config)).next.includes("tools");
-    while (!(await begins())) await new Promise((resolve) => setTimeout(resolve, 10));
-    ending.abort();
-    await expect(run).rejects.toThrow();
-    await thread.send("hello");
+    await thread.cancelWhen('call deaf {"label": "late", "ms": 100}', begins);
     const isLate = async () => {
       await thread.send("again");
       return (await thread.page()).includes(">late<");
     };
-    while (!(await isLate())) await new Promise((resolve) => setTimeout(resolve, 100));
+    await expect.poll(isLate, { timeout: 20_000 }).toBe(true);
     expect((await thread.told()).story).toMatchObject({ recovered: [{ label: "deaf" }], closed: [] });
   });
 
-  it("of 2,001 rows is full, and a message can be reached by its number", async () => {
-    const model = new FunctionModel(() => "yes");
-    const thread = inspected(createAgentGraph({ model, checkpointer: new MemorySaver() }));
-    const messages = Array.from({ length: 1_000 }, (_, turn) => [
+  it("of 1,101 rows is full, and a message can be reached by its number", async () => {
+    const thread = openThread();
+    const messages = Array.from({ length: 550 }, (_, turn) => [
       ...user(`question ${turn}`).messages,
       new AIMessage({ id: `a${turn}`, content: `answer ${turn}` }),
     ]).flat();
     await thread.graph.updateState(config, { messages });
-    const page = await thread.page();
-    expect(page).toContain("Rows 1,902 to 2,001, page 21 of 21");
-    const answer = await thread.inspector(new Request("http://localhost/tether/threads/1?at=1000"));
-    expect([answer.status, answer.headers.get("location")]).toEqual([
-      303,
-      "/tether/threads/1?page=11#stored-1000",
-    ]);
+    expect(await thread.page()).toContain("Rows 1,002 to 1,101, page 12 of 12");
+    const { status, headers } = await thread.ask("/threads/1?at=1000");
+    expect([status, headers.get("location")]).toEqual([303, "/tether/threads/1?page=11#stored-1000"]);
     const changes = await thread.page("?only=changes");
-    expect(changes).not.toContain("question 999");
+    expect(changes).not.toContain("question 549");
     expect(changes).toContain("the next message");
   });
 
@@ -198,46 +184,35 @@ describe("a page", () => {
     const thread = openThread();
     await thread.send("hello");
     for (const path of [`?${query}`, `.json?${query}`]) {
-      const answer = await thread.inspector(new Request(`http://localhost/tether/threads/1${path}`));
+      const answer = await thread.ask(`/threads/1${path}`);
       const text = (await answer.text()).replaceAll(/<\/?code>/g, "`");
       expect([answer.status, text]).toEqual([400, expect.stringContaining(`Expected \`${name}\``)]);
     }
   });
 
-  it.each(["/tether?q=a&q=b", "/tether?dialekt=openai", "/tether/threads/1?<script>=1"])(
+  it.each(["?q=a&q=b", "?dialekt=openai", "/threads/1?<script>=1"])(
     "says which parameter it does not take: %s",
     async (path) => {
-      const answer = await openThread().inspector(new Request(`http://localhost${path}`));
+      const answer = await openThread().ask(path);
       const text = await answer.text();
-      expect([answer.status, text]).toEqual([
-        400,
-        expect.stringMatching(/Expected .*(q<|dialekt|&lt;script&gt;)/),
-      ]);
+      expect(answer.status).toBe(400);
+      expect(text).toMatch(/Expected .*(q<|dialekt|&lt;script&gt;)/);
       expect(text).not.toContain("<script>");
     },
   );
 
   it("of an agent without tether says that its graph does not mend", async () => {
-    const { createAgent } = await import("langchain");
     const model = new FunctionModel(() => "yes");
-    const graph = createAgent({ model, tools: [pay], checkpointer: new MemorySaver() }).graph;
-    const call = { id: "c1", name: "pay", args: { amount: 1 } };
+    const { graph } = createAgent({ model, tools: [pay], checkpointer: new MemorySaver() });
     await graph.invoke(user("hello"), config);
-    const human = { type: "human", content: "next" };
-    await graph.updateState(config, {
-      messages: [new AIMessage({ content: "", tool_calls: [call] }), human],
-    });
-    const inspector = createInspector({
-      threads: () => createGraphStore({ graph }),
-      isProtected: true,
-      repairCommand: "npx langgraph-tether repair --sqlite threads.db",
-    });
-    const page = await (await inspector(new Request("http://localhost/tether/threads/1"))).text();
+    await graph.updateState(config, { messages: messagesIn("a(c1) next") });
+    const repairCommand = "npx langgraph-tether repair --sqlite threads.db";
+    const thread = inspected(graph, { repairCommand });
+    const page = await thread.page();
     for (const words of ["as they are stored", "repair --sqlite threads.db --thread 1", "will be closed"])
       expect(page).toContain(words);
     // Each step says whether it is sound, and the latest one what the doctor says.
-    const json = await inspector(new Request("http://localhost/tether/threads/1.json"));
-    const told = JSON.parse(await json.text());
+    const told = await thread.told();
     const [latest, ...earlier] = told.steps.map(({ findings }: { findings: number }) => findings);
     expect([latest, told.step.findings]).toEqual([1, 1]);
     expect(new Set(earlier)).toEqual(new Set([0]));
@@ -246,18 +221,18 @@ describe("a page", () => {
 
   it("lists threads by what their messages say, and by what they have", async () => {
     const thread = openThread();
-    await thread.send("is it warm in Reykjavik?");
+    const WARM = "is it warm in Reykjavik?";
+    await thread.send(WARM);
     const titles = async (query: string) => {
-      const answer = await thread.inspector(new Request(`http://localhost/tether.json?${query}`));
-      return (JSON.parse(await answer.text()).threads as { title: string }[]).map(({ title }) => title);
+      const { threads } = JSON.parse(await (await thread.ask(`.json?${query}`)).text());
+      return threads.map(({ title }: { title: string }) => title);
     };
-    expect(await titles("q=reykjavik")).toEqual(["is it warm in Reykjavik?"]);
-    expect(await titles("q=lisbon")).toEqual([]);
-    expect(await titles("has=repairs")).toEqual([]);
-    expect(await titles("q=warm&has=findings")).toEqual([]);
-    await cancelBatch(thread);
+    expect(await titles("q=reykjavik")).toEqual([WARM]);
+    for (const query of ["q=lisbon", "has=repairs", "q=warm&has=findings"])
+      expect(await titles(query)).toEqual([]);
+    await thread.cancelBatch();
     await thread.send("go on");
-    expect(await titles("has=repairs")).toEqual(["is it warm in Reykjavik?"]);
-    expect((await thread.inspector(new Request("http://localhost/tether?has=x"))).status).toBe(400);
+    expect(await titles("has=repairs")).toEqual([WARM]);
+    expect((await thread.ask("?has=x")).status).toBe(400);
   });
 });

@@ -1,25 +1,19 @@
-import {
-  AIMessage,
-  type BaseMessage,
-  HumanMessage,
-  SystemMessage,
-  ToolMessage,
-} from "@langchain/core/messages";
+import { AIMessage, type BaseMessage, ToolMessage } from "@langchain/core/messages";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { reportOn } from "../../src/doctor/findings.js";
 import { nextHistoryOf } from "../../src/doctor/next-history.js";
 import { type EndedRun, type StoredThread, threadOfList } from "../../src/doctor/thread-store.js";
-import { createSummary } from "../../src/history/summary.js";
 import { explainInput } from "../../src/index.js";
 import { viewMessage } from "../../src/inspector/view/message-view.js";
-import { formOf, type RequestForm, type RequestSettings } from "../../src/inspector/view/request.js";
+import { formOf, type RequestForm } from "../../src/inspector/view/request.js";
 import { rowsOf } from "../../src/inspector/view/rows.js";
 import { type Step, stepOf, withBranches } from "../../src/inspector/view/steps.js";
 import { type ThreadView, viewThread } from "../../src/inspector/view/thread-view.js";
 import { DIALECT_NAMES } from "../../src/providers/dialects.js";
 import { buildForeign, foreignHistories } from "../support/dialect-arbitraries.js";
 import { runs } from "../support/law-runs.js";
+import { ai, human, messagesIn, summary, system } from "../support/make-messages.js";
 
 const STORED = { createdAt: undefined, metadata: {}, messages: undefined, next: ["model"], tasks: [] };
 const at = (checkpointId: string, parentId?: string): Step =>
@@ -77,126 +71,114 @@ function linesOf({ rows }: ThreadView): string[] {
   });
 }
 
-const human = (id: string, content = id) => new HumanMessage({ id, content });
 const answer = (id: string, content = id) => new AIMessage({ id, content });
-const asking = (id: string, ...calls: string[]) =>
-  new AIMessage({
-    id,
-    content: "",
-    tool_calls: calls.map((call) => ({ id: call, name: "look", args: { city: "Rome" } })),
-  });
-const result = (id: string, call: string, marks: Record<string, unknown> = {}) =>
-  new ToolMessage({ id, tool_call_id: call, name: "look", content: `${id} done`, additional_kwargs: marks });
+const idsOf = (list: readonly BaseMessage[]) => list.map(({ id = "" }) => id);
+const marked = (id: string, call: string, additional_kwargs: Record<string, unknown>) =>
+  new ToolMessage({ id, tool_call_id: call, name: `tool_${call}`, content: "done", additional_kwargs });
+const recovered = (id: string, call: string) => marked(id, call, { tether_recovered: {} });
+const covered = [...messagesIn("a b(c1) c:c1 d() e(c2)"), recovered("f", "c2")];
+const renamed = messagesIn("a b(call_1) c:call_1 d() x y() z");
 
 describe("the rows of a thread", () => {
-  it("say what was recovered, and why a call has a placeholder", () => {
-    const history = [
-      human("a"),
-      asking("b", "c1", "c2"),
-      result("d", "c1", { tether_recovered: {} }),
-      result("e", "c2", { tether_placeholder: "superseded" }),
-      human("f"),
-    ];
-    const seen = view(history);
-    expect(linesOf(seen)).toEqual([
-      "user 1 | user 1",
-      "assistant 2 | assistant 2",
-      "tool result 3 [recovered] | tool result 3",
-      "tool result 4 [placeholder: superseded] | tool result 4",
-      "user 5 | user 5",
-    ]);
-    expect(seen.story).toMatchObject({
-      recovered: [{ anchor: "stored-3", label: "look" }],
-      closed: [{ anchor: "stored-4", label: "look: superseded" }],
-      unplaced: [],
-    });
-  });
-
-  it("show what only the request has: the system prompt, a placeholder with its cause, a bridge", () => {
-    const seen = view([asking("b", "call00001"), human("f")], {
-      systemPrompt: "Be brief.",
-      dialect: "mistral",
-    });
-    expect(linesOf(seen)).toEqual([
-      "- | system 1* [system prompt]",
-      "assistant 1 | assistant 2",
-      "- | tool result 3* [placeholder: superseded]",
-      "- | assistant 4* [bridge]",
-      "user 2 | user 5",
-    ]);
-    expect(seen.brokenInRequest).toBe(0);
-    expect(seen.totals).toMatchObject({ stored: 2, sent: 5, added: 3, leftOut: 0 });
-  });
-
-  it("fold what a summary covers, and never a repair", () => {
-    const covered = [
-      human("a"),
-      asking("b", "c1"),
-      result("c", "c1"),
-      answer("d"),
-      asking("e", "c2"),
-      result("f", "c2", { tether_recovered: {} }),
-    ];
-    const summary = createSummary("They looked.", {
-      kind: "keep",
-      messages: covered.map(({ id }) => id ?? ""),
-    });
-    expect(linesOf(view([...covered, summary, human("z")]))).toEqual([
-      "(covered",
-      "user 1 | - [covered]",
-      "assistant 2 | - [covered]",
-      "tool result 3 | - [covered]",
-      "assistant 4 | - [covered]",
-      "assistant 5 | - [covered]",
-      ")",
-      "tool result 6 [recovered] | - [covered]",
-      "user 7 [summary of 6 messages] | user 1",
-      "user 8 | user 2",
-    ]);
-  });
-
-  it("fold messages of which the form alone changes, for a strict provider too", () => {
-    const turn = [human("a"), asking("b", "call_1"), result("c", "call_1"), answer("d")];
-    const history = [...turn, human("x"), answer("y"), human("z")];
-    expect(linesOf(view(history, { dialect: "mistral" }))).toEqual([
-      "(with the same text as stored",
-      "user 1 | user 1",
-      "assistant 2 | assistant 2* [call id renamed]",
-      "tool result 3 | tool result 3* [call id renamed]",
-      "assistant 4 | assistant 4",
-      ")",
-      "user 5 | user 5",
-      "assistant 6 | assistant 6",
-      "user 7 | user 7",
-    ]);
-  });
-
-  it("show a moved result at both places", () => {
-    const seen = view([human("a"), asking("b", "c1"), human("f"), result("c", "c1")]);
-    expect(linesOf(seen)).toEqual([
-      "user 1 | user 1",
-      "assistant 2 | assistant 2",
-      "- | tool result 3* [moved]",
-      "user 3 | user 4",
-      "tool result 4 | - [moved]",
-    ]);
-    expect(seen.report.findings.map(({ code }) => code)).toContain("pairing/misplaced-result");
-    expect(seen.soundness.find(({ dialect }) => dialect === "openai")?.broken).toBeGreaterThan(0);
-  });
-
-  it("name the places of messages that are sent as one", () => {
-    const [first, second] = [
-      new SystemMessage({ id: "s", content: "S" }),
-      new SystemMessage({ id: "t", content: "T" }),
-    ];
-    const seen = view([first, human("a"), second, human("b")]);
-    expect(linesOf(seen)).toEqual([
-      "system 1 | system 1* [system joined]",
-      "user 2 | user 2",
-      "system 3 | - [system joined]",
-      "user 4 | user 3",
-    ]);
-    expect(seen.rows).toMatchObject([{ storedElsewhere: [3] }, {}, { sentElsewhere: 1 }, {}]);
+  it.each<[title: string, history: BaseMessage[], also: object, lines: string[], given?: object]>([
+    [
+      "say what was recovered, and why a call has a placeholder",
+      [
+        ...[human("a"), ai("b", "c1", "c2"), recovered("d", "c1")],
+        ...[marked("e", "c2", { tether_placeholder: "superseded" }), human("f")],
+      ],
+      {
+        story: {
+          recovered: [{ anchor: "stored-3", label: "tool_c1" }],
+          closed: [{ anchor: "stored-4", label: "tool_c2: superseded" }],
+          unplaced: [],
+        },
+      },
+      [
+        "user 1 | user 1",
+        "assistant 2 | assistant 2",
+        "tool result 3 [recovered] | tool result 3",
+        "tool result 4 [placeholder: superseded] | tool result 4",
+        "user 5 | user 5",
+      ],
+    ],
+    [
+      "show what only the request has: the system prompt, a placeholder with its cause, a bridge",
+      messagesIn("b(call00001) f"),
+      { brokenInRequest: 0, totals: { stored: 2, sent: 5, added: 3, leftOut: 0 } },
+      [
+        "- | system 1* [system prompt]",
+        "assistant 1 | assistant 2",
+        "- | tool result 3* [placeholder: superseded]",
+        "- | assistant 4* [bridge]",
+        "user 2 | user 5",
+      ],
+      { systemPrompt: "Be brief.", dialect: "mistral" },
+    ],
+    [
+      "fold what a summary covers, and never a repair",
+      [...covered, summary("s", { kind: "keep", messages: idsOf(covered) }), human("z")],
+      {},
+      [
+        "(covered",
+        "user 1 | - [covered]",
+        "assistant 2 | - [covered]",
+        "tool result 3 | - [covered]",
+        "assistant 4 | - [covered]",
+        "assistant 5 | - [covered]",
+        ")",
+        "tool result 6 [recovered] | - [covered]",
+        "user 7 [summary of 6 messages] | user 1",
+        "user 8 | user 2",
+      ],
+    ],
+    [
+      "fold messages of which the form alone changes, for a strict provider too",
+      renamed,
+      {},
+      [
+        "(with the same text as stored",
+        "user 1 | user 1",
+        "assistant 2 | assistant 2* [call id renamed]",
+        "tool result 3 | tool result 3* [call id renamed]",
+        "assistant 4 | assistant 4",
+        ")",
+        "user 5 | user 5",
+        "assistant 6 | assistant 6",
+        "user 7 | user 7",
+      ],
+      { dialect: "mistral" },
+    ],
+    [
+      "show a moved result at both places",
+      messagesIn("a b(c1) f c:c1"),
+      {
+        report: { findings: [{ code: "pairing/misplaced-result" }] },
+        soundness: expect.arrayContaining([expect.objectContaining({ dialect: "openai", broken: 2 })]),
+      },
+      [
+        "user 1 | user 1",
+        "assistant 2 | assistant 2",
+        "- | tool result 3* [moved]",
+        "user 3 | user 4",
+        "tool result 4 | - [moved]",
+      ],
+    ],
+    [
+      "name the places of messages that are sent as one",
+      messagesIn("s! a t! b"),
+      { rows: [{ storedElsewhere: [3] }, {}, { sentElsewhere: 1 }, {}] },
+      [
+        "system 1 | system 1* [system joined]",
+        "user 2 | user 2",
+        "system 3 | - [system joined]",
+        "user 4 | user 3",
+      ],
+    ],
+  ])("%s", (_, history, also, lines, given = {}) => {
+    const seen = view(history, given);
+    expect(linesOf(seen)).toEqual(lines);
+    expect(seen).toMatchObject(also);
   });
 
   it("show each stored and each sent message once, each in its order", () => {
@@ -219,11 +201,11 @@ describe("the rows of a thread", () => {
   });
 
   it("say what was shortened and left out to fit a token limit", () => {
-    const texts = Array.from({ length: 12 }, (_, index) => [
-      human(`h${index}`, "word ".repeat(40)),
-      answer(`a${index}`),
+    const turns = Array.from({ length: 12 }, (_, turn) => [
+      human(`h${turn}`, "word ".repeat(40)),
+      ai(`a${turn}`),
     ]);
-    const history = [...texts.flat(), human("e", "word ".repeat(900))];
+    const history = [...turns.flat(), human("e", "word ".repeat(900))];
     const rows = linesOf(view(history, { maxTokens: 150 })).join("\n");
     for (const word of ["left out, too long", "gap note", "shortened"]) expect(rows).toContain(word);
   });
@@ -245,9 +227,7 @@ describe("the rows of a thread", () => {
   });
 
   it("stay few for a long thread, of which the last page comes first", () => {
-    const history = Array.from({ length: 300 }, (_, index) =>
-      index % 2 === 0 ? human(`h${index}`) : answer(`a${index}`),
-    );
+    const history = Array.from({ length: 300 }, (_, index) => (index % 2 === 0 ? human : ai)(`${index}`));
     const last = view(history);
     expect(last.page).toEqual({ number: 3, count: 3, start: 200, end: 300 });
     const rows = linesOf(last);
@@ -277,21 +257,13 @@ describe("the rows of a thread", () => {
 });
 
 describe("the next request", () => {
-  const ended = (written: BaseMessage[], history: BaseMessage[]): EndedRun => ({
-    checkpointId: "c2",
-    fate: "pending",
-    history,
-    written,
-    interrupts: [],
-    removed: new Set(),
-    nodes: [],
-    unstarted: [],
-    otherChannels: [],
-  });
-
   it("has what an ended run left, closes the other calls, and ends with what the user says next", () => {
-    const history = [human("a"), asking("b", "c1", "c2")];
-    const seen = viewNext(history, { endedRuns: [ended([result("", "c2")], history)] });
+    const history = messagesIn("a b(c1,c2)");
+    const ended: EndedRun = {
+      ...{ checkpointId: "c2", fate: "pending", history, written: [marked("", "c2", {})] },
+      ...{ interrupts: [], removed: new Set(), nodes: [], unstarted: [], otherChannels: [] },
+    };
+    const seen = viewNext(history, { endedRuns: [ended] });
     expect(linesOf(seen)).toEqual([
       "user 1 | user 1",
       "assistant 2 | assistant 2",
@@ -300,14 +272,14 @@ describe("the next request", () => {
       "- | user 5* [the next message]",
     ]);
     expect(seen.story).toMatchObject({
-      willBeClosed: [{ label: "look: superseded" }],
-      willBeRecovered: [{ label: "look", anchor: "sent-4" }],
+      willBeClosed: [{ label: "tool_c1: superseded" }],
+      willBeRecovered: [{ label: "tool_c2", anchor: "sent-4" }],
     });
     expect(seen.report.findings.map(({ code }) => code)).toContain("state/pending-result");
   });
 
   it("says what has no place, and shows a result that is not at its call where it is sent", () => {
-    const seen = viewNext([human("a"), asking("b", "c1"), human("f"), result("c", "c1"), result("d", "c9")]);
+    const seen = viewNext(messagesIn("a b(c1) f c:c1 d:c9"));
     expect(linesOf(seen)).toEqual([
       "user 1 | user 1",
       "assistant 2 | assistant 2",
@@ -321,27 +293,21 @@ describe("the next request", () => {
   });
 
   it("is not made of a list that nobody continues", () => {
-    const list = [human("a"), asking("b", "c1")];
-    expect([...nextHistoryOf(threadOfList(list), null).added.values()]).toEqual(["closed"]);
+    const list = threadOfList(messagesIn("a b(c1)"));
+    expect([...nextHistoryOf(list, null).added.values()]).toEqual(["closed"]);
   });
 });
 
 describe("the branches of a thread", () => {
   it("are told by what each step continues", () => {
     const steps = withBranches([at("e", "b"), at("d", "c"), at("c", "b"), at("b", "a"), at("a")]);
-    expect(steps.map(({ checkpointId, branch }) => `${checkpointId}${branch}`)).toEqual([
-      "e1",
-      "d2",
-      "c2",
-      "b1",
-      "a1",
-    ]);
+    expect(steps.map(({ checkpointId, branch }) => `${checkpointId}${branch}`).join()).toBe("e1,d2,c2,b1,a1");
   });
 });
 
 describe("the difference to the request before", () => {
   it("is only what is new while the prompt-cache prefix holds", () => {
-    const before = [human("a"), answer("b")];
+    const before = messagesIn("a b()");
     expect(view([...before, human("c")], {}, before).difference).toMatchObject({
       isPrefixKept: true,
       prefix: 2,
@@ -351,42 +317,31 @@ describe("the difference to the request before", () => {
   });
 
   it("says where the prefix breaks, what changed and what is gone", () => {
-    const before = [human("a"), human("b"), answer("c"), human("d")];
-    const now = [human("a"), answer("c", "another text"), human("d"), human("e")];
+    const before = messagesIn("a b c() d");
+    const now = [human("a"), answer("c", "another text"), ...messagesIn("d e")];
     const { difference } = view(now, {}, before);
     expect(difference).toMatchObject({
       isPrefixKept: false,
       prefix: 1,
       novelty: ["same", "changed", "same", "new"],
-      gone: [{ position: 2, message: { text: "b" } }],
+      gone: [{ position: 2, message: { text: "text of b" } }],
     });
   });
 });
 
 describe("a step", () => {
+  const stepWith = (fields: object) => stepOf({ ...STORED, checkpointId: "c1", ...fields }, null);
+
   it("says whether the model was asked, who responded, and what the provider counted", () => {
+    const tokens = { input_tokens: 90, output_tokens: 3, total_tokens: 93 };
     const response = {
       type: "ai",
       content: "Yes.",
       response_metadata: { model_provider: "anthropic", model_name: "claude" },
-      usage_metadata: {
-        input_tokens: 90,
-        output_tokens: 3,
-        total_tokens: 93,
-        input_token_details: { cache_read: 64 },
-      },
+      usage_metadata: { ...tokens, input_token_details: { cache_read: 64 } },
     };
-    const step = stepOf(
-      {
-        ...STORED,
-        checkpointId: "c1",
-        messages: ["a"],
-        tasks: [{ node: "model", result: { messages: [response] } }],
-        metadata: { step: 3, run_id: "r" },
-      },
-      null,
-    );
-    expect(step).toMatchObject({
+    const tasks = [{ node: "model", result: { messages: [response] } }];
+    expect(stepWith({ messages: ["a"], tasks, metadata: { step: 3, run_id: "r" } })).toMatchObject({
       number: 3,
       messages: 1,
       asksModel: true,
@@ -396,70 +351,42 @@ describe("a step", () => {
   });
 
   it("has no response if no model was asked", () => {
-    expect(stepOf({ ...STORED, checkpointId: "c1", next: ["tools"] }, null)).toMatchObject({
-      asksModel: false,
-      response: null,
-      messages: 0,
-    });
+    expect(stepWith({ next: ["tools"] })).toMatchObject({ asksModel: false, response: null, messages: 0 });
   });
 });
 
 describe("the form of a request", () => {
-  const settings: RequestSettings = {
-    dialect: "openai",
-    systemPrompt: "Served.",
-    modelId: "gpt",
-    maxTokens: 500,
-  };
+  const SERVED = { dialect: "openai", systemPrompt: "Served.", modelId: "gpt", maxTokens: 500 } as const;
   const nothing = { dialect: undefined, maxTokens: undefined };
-  const messages = [new SystemMessage("x")];
+  const messages = [system("x")];
 
   it("is that of the server, if nothing else is known", () => {
-    expect(formOf(messages, undefined, nothing, settings)).toEqual({
-      origin: "server",
-      options: { dialect: "openai", systemPrompt: "Served.", modelId: "gpt", maxTokens: 500 },
-    });
+    expect(formOf(messages, undefined, nothing, SERVED)).toEqual({ origin: "server", options: SERVED });
   });
 
   it("is that of the response and of the run's context", () => {
-    const step = {
-      ...STEP,
-      response: {
-        provider: "anthropic",
-        dialect: "anthropic" as const,
-        model: "claude",
-        inputTokens: null,
-        cachedTokens: null,
-      },
+    const response = {
+      ...{ provider: "anthropic", dialect: "anthropic" as const, model: "claude" },
+      ...{ inputTokens: null, cachedTokens: null },
     };
-    const context = { systemPrompt: "Of the run.", maxToolCallsFromHistory: 2, model: 7 };
-    expect(formOf(messages, step, nothing, settings, context)).toMatchObject({
+    const told = { systemPrompt: "Of the run.", maxToolCallsFromHistory: 2 };
+    expect(formOf(messages, { ...STEP, response }, nothing, SERVED, { ...told, model: 7 })).toMatchObject({
       origin: "response",
-      options: {
-        dialect: "anthropic",
-        systemPrompt: "Of the run.",
-        maxToolCallsFromHistory: 2,
-        modelId: "claude",
-      },
+      options: { ...told, dialect: "anthropic", modelId: "claude" },
     });
   });
 
   it("is what the reader chose, without a model of another dialect", () => {
-    const { origin, options } = formOf(messages, undefined, { dialect: "mistral", maxTokens: 9 }, settings);
-    expect([origin, options.dialect, options.modelId, options.maxTokens]).toEqual([
-      "chosen",
-      "mistral",
-      undefined,
-      9,
-    ]);
+    const { origin, options } = formOf(messages, undefined, { dialect: "mistral", maxTokens: 9 }, SERVED);
+    expect(origin).toBe("chosen");
+    expect(options).toMatchObject({ dialect: "mistral", maxTokens: 9 });
+    expect(options.modelId).toBeUndefined();
   });
 
   it("is that of the thread's last response for a graph of which nothing is known", () => {
-    const messages = [new AIMessage({ content: "x", response_metadata: { model_provider: "anthropic" } })];
-    expect(formOf(messages, undefined, nothing, undefined)).toEqual({
-      origin: "thread",
-      options: { dialect: "anthropic" },
-    });
+    const made = [new AIMessage({ content: "x", response_metadata: { model_provider: "anthropic" } })];
+    const form = { origin: "thread", options: { dialect: "anthropic" } };
+    expect(formOf(made, undefined, nothing, undefined)).toEqual(form);
     expect(formOf([], undefined, nothing, undefined).options.dialect).toBe("strict");
   });
 });

@@ -7,12 +7,12 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import type { BaseMessage } from "@langchain/core/messages";
-import { PostgresSaver } from "@langchain/langgraph-checkpoint-postgres";
-import { PostgresStore } from "@langchain/langgraph-checkpoint-postgres/store";
+import type { PostgresSaver } from "@langchain/langgraph-checkpoint-postgres";
 import pg from "pg";
 import { openPostgresServer } from "../../../scripts/with-postgres.js";
 import { answeredIdOf, strictViolations } from "../../support/strict-check.js";
 import { type Bundle, bundleProgram, makeFolder, startChild } from "../children.js";
+import { createTables } from "../connect.js";
 import { answerOf, type FleetEntry, openAgent, RESULT, textOf, type WorkerOrder } from "./agent.js";
 import { type JobRow, JobTable } from "./job-table.js";
 
@@ -41,44 +41,7 @@ export const FLEETS = [
   { title: "no lock", workers: 2, hasLock: false },
 ] as const;
 
-export interface FleetReport {
-  readonly seconds: number;
-  /** Jobs a second, without the first quarter, in which the workers connect and compile. */
-  readonly rate: number;
-  readonly done: number;
-  readonly cancelled: number;
-  readonly attempts: number;
-  readonly killed: number;
-  readonly drained: number;
-  /** How often a job was given to a second worker while the first one was running it. */
-  readonly doubled: number;
-  readonly restarts: number;
-  /** Runs that failed because another worker wrote to their thread. */
-  readonly refused: number;
-  readonly failed: number;
-  readonly toolsStarted: number;
-  readonly unsafeStarted: number;
-  readonly saved: number;
-  /** Tools that ended, and whose results the database does not have: their worker was killed just then. */
-  readonly unsaved: number;
-  readonly placeholders: number;
-  readonly safeTwice: number;
-  /** What must be 0. */
-  readonly faults: FleetFaults;
-  readonly details: readonly string[];
-}
-
-export interface FleetFaults {
-  readonly unsafeTwice: number;
-  readonly lostResults: number;
-  readonly unsoundThreads: number;
-  readonly refusedRequests: number;
-  readonly unfinishedJobs: number;
-  readonly forks: number;
-  readonly locksLeft: number;
-}
-
-export async function runFleet(options: FleetOptions): Promise<FleetReport> {
+export async function runFleet(options: FleetOptions) {
   const folder = makeFolder();
   const server = await openPostgresServer(MOST_CONNECTIONS);
   try {
@@ -93,7 +56,7 @@ async function runFleetOn(
   { url, stop, start }: Awaited<ReturnType<typeof openPostgresServer>>,
   folder: string,
   { workers, jobs, threads, hasLock, hasTrouble, hasRestarts = false, worker }: FleetOptions,
-): Promise<FleetReport> {
+) {
   const ledger = join(folder, "ledger.jsonl");
   const order = { url, ledger, hasLock, atOnce: 8, rounds: 1, toolMs: 40, ...worker };
   const pool = new pg.Pool({ connectionString: url, max: 3 });
@@ -106,6 +69,7 @@ async function runFleetOn(
   const fleet = new Fleet(await bundleProgram(folder, WORKER), order);
   const begin = performance.now();
   await fleet.start(workers);
+  /** How often a job was given to a second worker while the first one was running it. */
   let doubled = 0;
   let restarts = 0;
   let retries: number[] = [];
@@ -143,14 +107,6 @@ const isOpen = ({ state }: JobRow): boolean => state === "queued" || state === "
 const isHeads = (): boolean => Math.random() < 0.5;
 const pick = <Value>(values: readonly Value[]): Value | undefined =>
   values[Math.floor(Math.random() * values.length)];
-
-async function createTables(url: string): Promise<void> {
-  const saver = PostgresSaver.fromConnString(url);
-  const store = PostgresStore.fromConnString(url);
-  await saver.setup();
-  await store.setup();
-  await Promise.all([saver.end(), store.stop()]);
-}
 
 /** The workers. Loading takes longer than a job, so the next one loads while the others work. */
 class Fleet {
@@ -213,15 +169,13 @@ function readLedger(file: string): readonly FleetEntry[] {
   return lines.flatMap((line) => (line === "" ? [] : (JSON.parse(line) as FleetEntry)));
 }
 
-type Checked = Omit<FleetReport, "seconds" | "killed" | "drained" | "doubled" | "restarts">;
-
 /** Reads all threads when every run has ended. Each gets one more message, which takes what waits in its inbox. */
 async function check(
   order: Omit<WorkerOrder, "name">,
   pool: pg.Pool,
   rows: readonly JobRow[],
   entries: readonly FleetEntry[],
-): Promise<Checked> {
+) {
   const locks = await pool.query("SELECT 1 FROM pg_locks WHERE locktype = 'advisory'");
   const details: string[] = [];
   const own: FleetEntry[] = [];
@@ -270,18 +224,22 @@ async function check(
   for (const entry of entries)
     if (entry.kind === "failed") details.push(`job ${entry.job} failed: ${entry.text}`);
   return {
+    /** Jobs a second, without the first quarter, in which the workers connect and compile. */
     rate: rateOf(rows),
     done: rows.filter(({ state }) => state === "done").length,
     cancelled: rows.filter(({ state }) => state === "cancelled").length,
     attempts: rows.reduce((sum, { attempts }) => sum + attempts, 0),
+    /** Runs that failed because another worker wrote to their thread. */
     refused: countOf("refused"),
     failed: countOf("failed"),
     toolsStarted: starts.length,
     unsafeStarted: starts.filter(({ isSafe }) => !isSafe).length,
     saved: saved.size,
+    /** Tools that ended, and whose results the database does not have: their worker was killed just then. */
     unsaved: [...ended].filter((work) => !saved.has(work)).length,
     placeholders: results.filter((result) => !isReal(result)).length,
     safeTwice: twice.filter(({ isSafe }) => isSafe).length,
+    /** What must be 0. */
     faults: {
       unsafeTwice: twice.filter(({ isSafe }) => !isSafe).length,
       lostResults: lost.length,

@@ -4,6 +4,12 @@ import { SqliteSaver } from "@langchain/langgraph-checkpoint-sqlite";
 import { describe, expect, it } from "vitest";
 import { documentedSql, GRAPH, makeDatabase, onOneLine, run } from "./command-line.js";
 
+/** A thread in JSON, in part. */
+interface Printed {
+  readonly namespace: string;
+  readonly findings: readonly { readonly fixes: readonly { readonly command: string | null }[] }[];
+}
+
 const hashOf = (path: string) => createHash("sha256").update(readFileSync(path)).digest("hex");
 
 describe("doctor", () => {
@@ -52,16 +58,8 @@ describe("doctor", () => {
       target: "sqlite:threads.db",
       outcome: "findings",
       counts: {
-        threads: 1,
-        sound: 0,
-        withFindings: 1,
-        unreadable: 0,
-        skipped: 0,
-        waiting: 0,
-        subgraphs: 0,
-        errors: 1,
-        warnings: 0,
-        infos: 0,
+        ...{ threads: 1, sound: 0, withFindings: 1, unreadable: 0, skipped: 0, waiting: 0, subgraphs: 0 },
+        ...{ errors: 1, warnings: 0, infos: 0 },
       },
       unlistedFindings: 0,
       missing: [],
@@ -109,56 +107,46 @@ describe("doctor", () => {
     await saver.put(inside, tuple.checkpoint, tuple.metadata as never);
     saver.db.close();
     const { threads } = await jsonOver(["doctor", "--thread", "2-dangling"]);
-    const commands = (namespace: string) =>
-      threads
-        .find((thread: { namespace: string }) => thread.namespace === namespace)
-        .findings.flatMap(({ fixes }: { fixes: { command: string | null }[] }) =>
-          fixes.map(({ command }) => command !== null),
-        );
-    expect(commands("")).toContain(true);
-    expect(commands("inner")).not.toContain(true);
+    const commands = (threads as Printed[]).map(({ namespace, findings }) => [
+      namespace,
+      findings.some(({ fixes }) => fixes.some(({ command }) => command !== null)),
+    ]);
+    expect(Object.fromEntries(commands)).toEqual({ "": true, inner: false });
   });
 
   it("prints one line for each thread with findings as ndjson, between a start and a summary", async () => {
     const { over } = await makeDatabase();
     const { output } = await over(["doctor", "--format", "ndjson"]);
-    const lines = output
-      .trimEnd()
-      .split("\n")
-      .map((line) => JSON.parse(line));
-    expect(lines.map(({ type, threadId }) => threadId ?? type)).toEqual([
-      "start",
-      "2-dangling",
-      "3-orphan",
-      "summary",
+    const lines = output.trimEnd().split("\n");
+    expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+      { type: "start" },
+      { threadId: "2-dangling" },
+      { threadId: "3-orphan" },
+      { type: "summary", outcome: "findings", counts: { threads: 4, sound: 2, withFindings: 2 } },
     ]);
-    expect(lines.at(-1)).toMatchObject({
-      outcome: "findings",
-      counts: { threads: 4, sound: 2, withFindings: 2 },
-    });
   });
 
   it.each([
-    { title: "a sound thread", args: ["--thread", "1-sound"], code: 0, threads: 1 },
-    { title: "findings that do not fail", args: ["--fail-on", "never"], code: 0, threads: 4 },
-    { title: "two threads after one option", args: ["--thread", "1-sound", "4-sound"], code: 0, threads: 2 },
-    { title: "a limit", args: ["--limit", "1"], code: 0, threads: 1 },
-    { title: "a status", args: ["--status", "interrupted"], code: 0, threads: 0 },
-    { title: "a thread that is missing", args: ["--thread", "1-sound", "nobody"], code: 3, threads: 1 },
-    { title: "a window", args: ["--thread", "1-sound", "--max-tokens", "5"], code: 1, threads: 1 },
-    { title: "a wide window", args: ["--thread", "1-sound", "--max-tokens", "5000"], code: 0, threads: 1 },
-    { title: "since the future", args: ["--since", "2100-01-01"], code: 0, threads: 0 },
-  ])("ends with $code for $title", async ({ args, code, threads }) => {
-    const { over } = await makeDatabase();
-    const ran = await over(["doctor", ...args, "--format", "json"]);
-    expect([ran.code, JSON.parse(ran.output).counts.threads]).toEqual([code, threads]);
+    ["--thread 1-sound", 0, 1],
+    ["--fail-on never", 0, 4],
+    ["--thread 1-sound 4-sound", 0, 2],
+    ["--limit 1", 0, 1],
+    ["--status interrupted", 0, 0],
+    ["--thread 1-sound nobody", 3, 1],
+    ["--thread 1-sound --max-tokens 5", 1, 1],
+    ["--thread 1-sound --max-tokens 5000", 0, 1],
+    ["--since 2100-01-01", 0, 0],
+  ])("with %s ends with %i and has read %i threads", async (args, code, threads) => {
+    const { jsonOver } = await makeDatabase();
+    const ran = await jsonOver(["doctor", ...args.split(" ")]);
+    expect([ran.code, ran.counts.threads]).toEqual([code, threads]);
   });
 
   it("counts all findings and lists some, and shows the beginning of messages on demand", async () => {
     const { over, jsonOver } = await makeDatabase();
     const args = ["doctor", "--no-redact", "--max-findings", "1", "--dialect", "strict"];
     const { threads, unlistedFindings, counts } = await jsonOver(args);
-    expect(threads.flatMap(({ findings }: { findings: object[] }) => findings)).toHaveLength(1);
+    expect((threads as Printed[]).flatMap(({ findings }) => findings)).toHaveLength(1);
     expect(unlistedFindings + 1).toBe(counts.errors + counts.warnings + counts.infos);
     const text = await over(["doctor", "--no-redact", "--thread", "3-orphan"]);
     expect(text.output).toContain("result-c9: 18 degrees");
@@ -168,10 +156,9 @@ describe("doctor", () => {
     const { over } = await makeDatabase();
     let time = 0;
     const now = () => (time += 1000);
-    const shown = await over(["doctor"], { isTerminal: true, now });
-    expect(shown.errors).toMatch(/4 threads · \d+ s · \d+ threads\/s\n$/);
-    const quiet = await over(["doctor", "--quiet"], { isTerminal: true, now });
-    expect(quiet.errors).toBe("");
+    const errorsOf = async (...args: string[]) => (await over(args, { isTerminal: true, now })).errors;
+    expect(await errorsOf("doctor")).toMatch(/4 threads · \d+ s · \d+ threads\/s\n$/);
+    expect(await errorsOf("doctor", "--quiet")).toBe("");
   });
 
   it("stops when it is interrupted, and does not call the rest sound", async () => {

@@ -3,18 +3,19 @@
 import { execFileSync, spawnSync } from "node:child_process";
 import { chmodSync, copyFileSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { AIMessage, HumanMessage } from "@langchain/core/messages";
+import { AIMessage } from "@langchain/core/messages";
 import { Annotation, MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
 import { SqliteSaver } from "@langchain/langgraph-checkpoint-sqlite";
 import { describe, expect, it } from "vitest";
 import type { ThreadReport } from "../../../src/doctor.js";
 import { expectWarnings, OLD_PACKAGES } from "../../support/expect-warnings.js";
+import { human } from "../../support/make-messages.js";
 import { GRAPH, makeDatabase, makeFolder, onOneLine, run, THREADS } from "./command-line.js";
 
 const broken = (name = "weather") => [
-  new HumanMessage({ id: "h1", content: "Hello" }),
+  human("h1"),
   new AIMessage({ id: "a1", content: "", tool_calls: [{ id: "c1", name, args: {} }] }),
-  new HumanMessage({ id: "h2", content: "Are you there?" }),
+  human("h2"),
 ];
 
 /** An agent with another state: the node and the key decide whether its threads look like those of the fixture. */
@@ -210,32 +211,21 @@ describe("files of others", () => {
     expect([code, errors]).toEqual([2, expect.stringContaining("cannot be read: no such column")]);
   });
 
-  it("that print when they are loaded, such as a graph, print nothing into the report", async () => {
+  it("that print or start a server when they are loaded, such as a graph, print nothing into the report, and are told of the server after it", async () => {
+    const call = { id: "c1", type: "function" as const, function: { name: "look", arguments: '{"a": "b' } };
     // LangChain warns of it whenever it is made.
-    const calls = [
-      { id: "c1", type: "function" as const, function: { name: "look", arguments: '{"a": "b' } },
-    ];
-    const cut = new AIMessage({
-      id: "a1",
-      content: "",
-      additional_kwargs: { tool_calls: calls },
-      tool_calls: [],
-    });
+    const additional_kwargs = { tool_calls: [call] };
+    const cut = new AIMessage({ id: "a1", content: "", additional_kwargs, tool_calls: [] });
     const { stdout, stderr, status } = await diagnoseWith(
-      'process.stdout.write("noise\\n");\nconsole.log("noise");',
+      `import { createServer } from "node:http";
+process.stdout.write("noise\\n");
+console.log("noise");
+createServer().listen(0, "127.0.0.1");`,
       { ...THREADS, "5-cut": [cut] },
     );
     expect([status, JSON.parse(stdout).counts.threads]).toEqual([1, 5]);
-    expect(stderr).toBe("noise\nnoise\n");
-  });
-
-  it("that start a server when they are loaded are told of it after the report", async () => {
-    const { stdout, stderr, status } = await diagnoseWith(
-      'import { createServer } from "node:http";\ncreateServer().listen(0, "127.0.0.1");',
-    );
-    expect([status, JSON.parse(stdout).counts.threads]).toEqual([1, 4]);
     expect(stderr).toBe(
-      "The file of your graph has started a server in this process. Name a file with --graph that only exports the graph.\n",
+      "noise\nnoise\nThe file of your graph has started a server in this process. Name a file with --graph that only exports the graph.\n",
     );
   });
 

@@ -1,8 +1,10 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { AIMessage, HumanMessage } from "@langchain/core/messages";
 import { describe, expect, it } from "vitest";
-import { GRAPH, makeDatabase, readState, run } from "./command-line.js";
+import { openReceipt, type ReceiptEntry } from "../../../src/doctor.js";
+import { ai, human } from "../../support/make-messages.js";
+import { undone } from "../mend.js";
+import { GRAPH, makeDatabase, makeFolder, readState, run } from "./command-line.js";
 
 describe("repair", () => {
   it("prints the plan and writes nothing without --apply", async () => {
@@ -81,17 +83,8 @@ describe("repair", () => {
       applied: true,
       outcome: "done",
       counts: {
-        threads: 4,
-        planned: 0,
-        repaired: 2,
-        nothing: 2,
-        otherGraph: 0,
-        skipped: 0,
-        waiting: 0,
-        unreadable: 0,
-        subgraphs: 0,
-        moved: 0,
-        failed: 0,
+        ...{ threads: 4, planned: 0, repaired: 2, nothing: 2, otherGraph: 0, skipped: 0, waiting: 0 },
+        ...{ unreadable: 0, subgraphs: 0, moved: 0, failed: 0 },
       },
       unlistedSteps: 0,
       missing: [],
@@ -128,13 +121,8 @@ describe("repair", () => {
   });
 
   it("lists some of many steps, and counts the others", async () => {
-    const calls = Array.from({ length: 30 }, (_, index) => ({ id: `c${index}`, name: "look", args: {} }));
-    const { over, jsonOver } = await makeDatabase({
-      long: [
-        new AIMessage({ id: "a", content: "", tool_calls: calls }),
-        new HumanMessage({ id: "h", content: "?" }),
-      ],
-    });
+    const calls = Array.from({ length: 30 }, (_, index) => `c${index}`);
+    const { over, jsonOver } = await makeDatabase({ long: [ai("a", ...calls), human("h")] });
     const text = await over(["repair"]);
     expect(text.output.match(/close: /g)).toHaveLength(20);
     expect(text.output).toContain("… and 10 more steps\n");
@@ -143,25 +131,101 @@ describe("repair", () => {
   });
 });
 
-describe("explain", () => {
+it("explain says offline, in the words of the provider, why a list is refused", async () => {
   const list = [
     { role: "user", content: "The secret word is fish" },
     { role: "assistant", content: "", tool_calls: [{ id: "c1", name: "weather", args: {} }] },
     { role: "user", content: "Hello?" },
   ];
-
-  it("says offline, in the words of the provider, why a list is refused", async () => {
-    const readInput = async () => JSON.stringify(list);
-    const text = await run(["explain", "-", "--dialect", "anthropic"], { readInput });
-    expect(text.output).toContain("Why it happens, and what to do: docs/troubleshooting.md#missing-result");
-    expect(text.code).toBe(1);
-    expect(text.output).toContain(
-      "`tool_use` ids were found without `tool_result` blocks immediately after: c1",
-    );
-    expect(text.output).not.toContain("fish");
-    const json = await run(["explain", "-", "--dialect", "anthropic", "--format", "json"], { readInput });
-    expect(JSON.parse(json.output)).toMatchObject({ schemaVersion: 1, dialect: "anthropic", refused: true });
-    const sound = async () => JSON.stringify({ values: { messages: list.slice(0, 1) } });
-    expect((await run(["explain", "-", "--dialect", "openai"], { readInput: sound })).code).toBe(0);
-  });
+  const explain = (given: unknown, ...args: string[]) =>
+    run(["explain", "-", "--dialect", ...args], { readInput: async () => JSON.stringify(given) });
+  const { code, output } = await explain(list, "anthropic");
+  expect(code).toBe(1);
+  for (const words of [
+    "Why it happens, and what to do: docs/troubleshooting.md#missing-result",
+    "`tool_use` ids were found without `tool_result` blocks immediately after: c1",
+  ])
+    expect(output).toContain(words);
+  expect(output).not.toContain("fish");
+  const json = await explain(list, "anthropic", "--format", "json");
+  expect(JSON.parse(json.output)).toMatchObject({ schemaVersion: 1, dialect: "anthropic", refused: true });
+  expect((await explain({ values: { messages: list.slice(0, 1) } }, "openai")).code).toBe(0);
 });
+
+/*
+ * Receipts that somebody has edited, that are cut, or that cannot be written.
+ */
+
+/** A database whose two broken threads were repaired, and the lines of the receipt. */
+async function makeRepaired() {
+  const { folder, path, over } = await makeDatabase();
+  expect((await over(["repair", "--apply", "--yes", "--receipt", "r.jsonl"])).code).toBe(0);
+  const lines = readFileSync(join(folder, "r.jsonl"), "utf8").trimEnd().split("\n");
+  const typesOf = async (id: string) => {
+    const { messages } = await readState(path, id);
+    return messages.map(({ type }: { type: string }) => type);
+  };
+  const undoWith = (text: string) => {
+    writeFileSync(join(folder, "r.jsonl"), text);
+    return over(["undo", "r.jsonl", "--yes"]);
+  };
+  return { lines, typesOf, undoWith };
+}
+
+it("An edited receipt restores no thread whose messages were edited", async () => {
+  const { lines, typesOf, undoWith } = await makeRepaired();
+  const { code, output } = await undoWith(lines.join("\n").replace("The secret word", "Another word"));
+  expect([code, output]).toEqual([1, expect.stringContaining("1 thread was restored. 1 thread was not.")]);
+  expect(output).toContain("The messages in the receipt are not those");
+  expect(await typesOf("2-dangling")).toEqual(["human", "ai", "tool", "human"]);
+  expect(await typesOf("3-orphan")).toEqual(["tool", "human"]);
+});
+
+it("A receipt of a target with a password does not name it, so the command asks for it", async () => {
+  const { lines, undoWith } = await makeRepaired();
+  const folder = makeFolder();
+  const target = "postgresql://me:***@127.0.0.1:9/x";
+  writeFileSync(join(folder, "r.jsonl"), lines.join("\n").replaceAll("sqlite:threads.db", target));
+  expect(await run(["undo", "r.jsonl", "--yes"], { folder })).toEqual({
+    code: 2,
+    output: "",
+    errors: `Name the target of the receipt, which is ${target}: see undo --help.\n`,
+  });
+  const named = await undoWith(lines.join("\n").replaceAll("sqlite:threads.db", target));
+  expect([named.code, named.errors]).toEqual([
+    0,
+    `The receipt was written for ${target}, and this is sqlite:threads.db.\n`,
+  ]);
+});
+
+it("A damaged line is named, and a torn last line is not", async () => {
+  const { lines, typesOf, undoWith } = await makeRepaired();
+  const [first = "", ...rest] = lines;
+  const torn = await undoWith(`${lines.join("\n")}\n${first.slice(0, 80)}`);
+  expect([torn.code, torn.errors]).toEqual([0, ""]);
+  const damaged = await undoWith(`${[first.slice(0, -20), ...rest].join("\n")}\n`);
+  expect([damaged.code, damaged.errors]).toEqual([
+    1,
+    "The receipt r.jsonl is damaged: 1 line cannot be read (1). Threads that only they name are not restored.\n",
+  ]);
+  expect(await typesOf("3-orphan")).toEqual(["tool", "human"]);
+});
+
+it("A plan that came too late is not taken back", async () => {
+  const { lines } = await makeRepaired();
+  const entries: ReceiptEntry[] = lines.map((line) => JSON.parse(line));
+  const late = entries.map((entry) =>
+    entry.kind === "result" ? { ...entry, outcome: "moved" as const } : entry,
+  );
+  const store = { read: () => Promise.reject(new Error("Nothing is to be read.")) };
+  expect(await undone(store as never, late)).toEqual([]);
+});
+
+it.skipIf(process.platform !== "linux")(
+  "A receipt on a full disk fails before the thread is written",
+  async () => {
+    const receipt = await openReceipt("/dev/full");
+    await expect(receipt.append({} as ReceiptEntry)).rejects.toThrow("ENOSPC");
+    await receipt.close();
+  },
+);

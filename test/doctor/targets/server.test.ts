@@ -7,14 +7,9 @@ import { makeFolder, run } from "../command/command-line.js";
 
 const server = serve();
 
-const call = (id: string) => ({
-  type: "ai",
-  id: `ai-${id}`,
-  content: "",
-  tool_calls: [{ id, name: "weather", args: {} }],
-});
 const human = (id: string, content: string) => ({ type: "human", id, content });
-const DANGLING = [human("h1", "The weather?"), call("c1"), human("h2", "Hello?")] as unknown as Message[];
+const call = { type: "ai", id: "ai-c1", content: "", tool_calls: [{ id: "c1", name: "weather", args: {} }] };
+const DANGLING = [human("h1", "The weather?"), call, human("h2", "Hello?")] as unknown as Message[];
 
 async function makeThread(label: string): Promise<string> {
   const { thread_id } = await server.client.threads.create({ graphId: "unpaired", metadata: { label } });

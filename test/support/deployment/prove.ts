@@ -33,7 +33,7 @@ type Told = readonly string[];
 
 const isLoud = ({ severity }: Finding): boolean => severity !== "info";
 
-function databaseOf({ databases }: Clinic, agent: AgentName): AgentDatabase {
+export function databaseOf({ databases }: Pick<Clinic, "databases">, agent: AgentName): AgentDatabase {
   const database = databases.get(agent);
   if (database === undefined) throw new Error(`Expected a database of ${agent}.`);
   return database;
