@@ -142,6 +142,7 @@ describe("The value is not changed", () => {
       "a serialized message": serialized("AIMessage", { content: "hi" }),
       "a chunk in the format of content blocks": new AIMessageChunk(blocks as never),
       "an object in the format of content blocks": { type: "ai", ...blocks },
+      "a frozen object in it": { type: "ai", ...blocks, content: Object.freeze([...text.content]) },
       "a serialized message in the format of content blocks": serialized("AIMessage", blocks),
     }),
   )("%s", (_title, value) => {
