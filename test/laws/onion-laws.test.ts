@@ -1,14 +1,14 @@
 /** Compares random onions of random layers with a model that predicts their outcome in a few lines. */
 
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { describe, expect } from "vitest";
 import {
   type Handler,
   type Layer,
   MiddlewareTermination,
   runOnion,
 } from "../../src/agent/middleware/run-onion.js";
-import { runs } from "../support/law-runs.js";
+import { law } from "../support/law-runs.js";
 
 interface Context {
   result: unknown;
@@ -220,12 +220,12 @@ function nameOfError(error: unknown): string {
 }
 
 describe("an onion", () => {
-  it("has the outcome that its layers make: the lines in order, the error, the result", async () => {
-    await fc.assert(
-      fc.asyncProperty(onions, async ({ layers, coreThrows }) => {
-        expect(await actual(layers, coreThrows)).toEqual(expected(layers, coreThrows));
-      }),
-      runs(1_000),
-    );
-  });
+  law(
+    "has the outcome that its layers make: the lines in order, the error, the result",
+    1_000,
+    [onions],
+    async ({ layers, coreThrows }) => {
+      expect(await actual(layers, coreThrows)).toEqual(expected(layers, coreThrows));
+    },
+  );
 });

@@ -5,7 +5,7 @@ import fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
 import { createAgentGraph } from "../../../../src/index.js";
 import { quickSaver } from "../../../../src/threads/quick-saver.js";
-import { runs } from "../../../support/law-runs.js";
+import { law } from "../../../support/law-runs.js";
 import { createProbe } from "../../../support/probe-tools.js";
 import { SAVERS } from "../../../support/savers.js";
 import { calls, scripted } from "../../../support/scripted-model.js";
@@ -188,15 +188,17 @@ describe("A list of bytes from PostgreSQL", () => {
   const bytes = fc.uint8Array({ maxLength: 20 });
   const lists = fc.array(fc.array(fc.oneof(bytes, fc.constant(null)), { minLength: 1 }), { minLength: 1 });
 
-  it("is read as it was written, and other values as node-postgres reads them", async () => {
-    const law = fc.asyncProperty(lists, async (list) => {
+  law(
+    "is read as it was written, and other values as node-postgres reads them",
+    200,
+    [lists],
+    async (list) => {
       const { row, released } = await readRow(written(list));
       const expected = list.map((part) => part.map((each) => each && Buffer.from(each)));
       expect(await row).toEqual([expected, OWN]);
       expect(released).toEqual([undefined]);
-    });
-    await fc.assert(law, runs(200));
-  });
+    },
+  );
 
   it.each([
     ["of escaped bytes", '{{json,"{\\"a\\":\\\\000}"}}'],
