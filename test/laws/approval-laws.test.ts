@@ -37,41 +37,26 @@ type Step =
   | { readonly kind: "restart" }
   | { readonly kind: "continue" };
 
-const batches: fc.Arbitrary<readonly Wanted[]> = fc.array(
-  fc.record({
-    name: fc.constantFrom("free" as const, "risky" as const),
-    decision: fc.constantFrom<Kind>(...KINDS),
-    id: fc.constantFrom("a", "b", "c", "d"),
-  }),
-  { minLength: 1, maxLength: 7 },
-);
+const wanted: fc.Arbitrary<Wanted> = fc.record({
+  name: fc.constantFrom("free", "risky"),
+  decision: fc.constantFrom(...KINDS),
+  id: fc.constantFrom("a", "b", "c", "d"),
+});
+const batches = fc.array(wanted, { minLength: 1, maxLength: 7 });
 
-const steps: fc.Arbitrary<readonly Step[]> = fc.array(
-  fc.oneof(
-    {
-      weight: 4,
-      arbitrary: fc.record({ kind: fc.constant("answer" as const), size: fc.integer({ min: 1, max: 4 }) }),
-    },
-    fc.record({
-      kind: fc.constant("wrong" as const),
-      answer: fc.oneof(
-        fc.constantFrom<unknown>(
-          null,
-          {},
-          [],
-          "yes",
-          { decisions: [] },
-          { decisions: Array(9).fill(approve) },
-        ),
-        fc.jsonValue(),
-      ),
-    }),
-    fc.record({ kind: fc.constant("forbidden" as const) }),
-    fc.record({ kind: fc.constant("restart" as const) }),
-    fc.record({ kind: fc.constant("continue" as const) }),
-  ),
-  { maxLength: 6 },
+const wrong = [null, {}, [], "yes", { decisions: [] }, { decisions: Array(9).fill(approve) }];
+const step: fc.Arbitrary<Step> = fc.oneof(
+  {
+    weight: 4,
+    arbitrary: fc.integer({ min: 1, max: 4 }).map((size): Step => ({ kind: "answer", size })),
+  },
+  fc.oneof(fc.constantFrom(...wrong), fc.jsonValue()).map((answer): Step => ({ kind: "wrong", answer })),
+  {
+    weight: 3,
+    arbitrary: fc.constantFrom<Step>({ kind: "forbidden" }, { kind: "restart" }, { kind: "continue" }),
+  },
 );
+const steps = fc.array(step, { maxLength: 6 });
 
 /** Names of tools, or options that allow only the decisions that are wanted. */
 function requirement(batch: readonly Wanted[], hasOptions: boolean) {
