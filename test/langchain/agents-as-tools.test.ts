@@ -60,11 +60,7 @@ const KINDS: Readonly<Record<string, MakeAgent>> = {
       middleware: [tetherMiddleware({ dialect: "openai" }), beforeTransfer],
     }).graph as unknown as Agent,
   createAgent: ({ tools, ...rest }) =>
-    createAgent({
-      ...rest,
-      tools: [...tools],
-      middleware: [beforeTransfer],
-    }).graph as unknown as Agent,
+    createAgent({ ...rest, tools: [...tools], middleware: [beforeTransfer] }).graph as unknown as Agent,
 };
 const OURS = Object.keys(KINDS).filter((kind) => kind !== "createAgent");
 const PAIRS = OURS.flatMap((parent) => OURS.map((child) => ({ parent, child })));
@@ -82,9 +78,7 @@ function openTeam(
   const does = (name: string) =>
     tool(
       async ({ what }, { context }: ToolRuntime<unknown, typeof contextSchema>) => {
-        const done = [name, what, ...(context?.userId === undefined ? [] : ["for", context.userId])].join(
-          " ",
-        );
+        const done = `${name} ${what}${context?.userId === undefined ? "" : ` for ${context.userId}`}`;
         log.push(done);
         return done;
       },
@@ -128,10 +122,10 @@ function openTeam(
         if (JSON.stringify(pendingWrites).includes(`"content":"${result}`)) return true;
       return false;
     },
-    /** What the children's model was asked, each request as lines without the orders of the user. */
+    /** What the children's model was asked, each request as lines without the texts of the user and of responses. */
     requests: () =>
       model.requests.map(({ messages }) =>
-        script(messages).map((line) => line.replace(/^human: .*/, "human")),
+        script(messages).map((line) => line.replace(/^(human|ai): .*/, "$1")),
       ),
     send: (step: readonly WantedCall[], options: object = {}) =>
       agent.invoke(user(JSON.stringify([step])), { ...config, ...options }),
@@ -144,15 +138,13 @@ function openTeam(
       return new Map(asked.map(({ id = "", value }) => [id, whatOf(value)]));
     },
     decideAll: (decision: object) => agent.invoke(new Command({ resume: { decisions: [decision] } }), config),
-    decide: (decisions: Readonly<Record<string, object>>) =>
-      agent.invoke(
-        new Command({
-          resume: Object.fromEntries(
-            Object.entries(decisions).map(([id, decision]) => [id, { decisions: [decision] }]),
-          ),
-        }),
-        config,
-      ),
+    /** Answers questions by their ids. */
+    decide: (answers: Iterable<readonly [id: string, decision: object]>) => {
+      const resume = Object.fromEntries(
+        [...answers].map(([id, decision]) => [id, { decisions: [decision] }]),
+      );
+      return agent.invoke(new Command({ resume }), config);
+    },
   };
 }
 
@@ -187,9 +179,7 @@ describe.each(PAIRS)("$child as a tool of $parent", (pair) => {
         const before = ["look ten for ada", "look twenty for ada", "note it for ada"];
         expect(log.toSorted()).toEqual(before);
         const { messages } = await decide(
-          Object.fromEntries(
-            [...questions].map(([id, what]) => [id, approved.includes(what) ? approve : reject]),
-          ),
+          [...questions].map(([id, what]) => [id, approved.includes(what) ? approve : reject]),
         );
         // What had run before the question is not run again.
         const made = approved.map((what) => `transfer ${what} for ada`);
@@ -226,7 +216,7 @@ describe.each(PAIRS)("$child as a tool of $parent", (pair) => {
     ]);
     for (const what of ["twenty", "ten"]) {
       const [id = ""] = [...(await asked())].find(([, each]) => each === what) ?? [];
-      await decide({ [id]: approve });
+      await decide([[id, approve]]);
     }
     expect(log.filter((line) => line.startsWith("transfer"))).toEqual([
       "transfer twenty for ada",
@@ -285,11 +275,7 @@ describe.each(PAIRS)("$child as a tool of $parent", (pair) => {
     const { send, requests } = openTeam(pair, options);
     await send([looks("up")]);
     await send([looks("down")]);
-    expect(
-      requests()
-        .at(-1)
-        ?.map((line) => line.replace(/^ai: .*/, "ai")),
-    ).toEqual([...remembered, ...turn("down")]);
+    expect(requests().at(-1)).toEqual([...remembered, ...turn("down")]);
   });
 
   it("shares the memory of LangGraph with other tools only under `tetherMiddleware`", async () => {
@@ -297,11 +283,8 @@ describe.each(PAIRS)("$child as a tool of $parent", (pair) => {
     await send([looks("up")]);
     await send([["other", { steps: [[["look", { what: "down" }]]] }]]);
     const isShared = pair.parent === "createAgent + tetherMiddleware";
-    expect(
-      requests()
-        .at(-1)
-        ?.filter((line) => line === "human"),
-    ).toHaveLength(isShared ? 2 : 1);
+    const last = requests().at(-1) ?? [];
+    expect(last.filter((line) => line === "human")).toHaveLength(isShared ? 2 : 1);
   });
 
   it.each<[string, { memory?: true }, readonly string[]]>([
@@ -339,6 +322,6 @@ it("LangGraph gives two calls of one response one memory: of two payments one is
     ["helper", { steps: [[["transfer", { what: "ten" }]]] }],
     ["helper", { steps: [[["transfer", { what: "twenty" }]]] }],
   ]);
-  await decide(Object.fromEntries([...(await asked()).keys()].map((id) => [id, approve])));
+  await decide([...(await asked()).keys()].map((id) => [id, approve]));
   expect(log).toEqual(["transfer twenty for ada", "transfer twenty for ada"]);
 });

@@ -1,12 +1,12 @@
 /** Approvals with LangChain's `humanInTheLoopMiddleware`, and interrupts of tools. */
 
 import { tool } from "@langchain/core/tools";
-import { Command, interrupt, MemorySaver } from "@langchain/langgraph";
-import { createAgent, humanInTheLoopMiddleware } from "langchain";
+import { Command, interrupt } from "@langchain/langgraph";
+import { humanInTheLoopMiddleware } from "langchain";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { tetherMiddleware } from "../../src/langchain.js";
-import { type AnyAgent, openAgentThread } from "../support/open-agent-thread.js";
+import { openAgent } from "../support/open-agent-thread.js";
 import { createProbe } from "../support/probe-tools.js";
 import { calls, type Step, scripted } from "../support/scripted-model.js";
 import { script, user } from "../support/thread.js";
@@ -28,18 +28,18 @@ const asking = tool(async ({ about }) => `${about}: ${interrupt(`Sure about ${ab
 function open(steps: readonly Step[], order: "before" | "after" = "before") {
   const probe = createProbe();
   const own = tetherMiddleware();
-  const agent = createAgent({
+  const thread = openAgent({
     model: scripted(...steps),
     tools: [probe.fast, probe.deaf, asking],
-    checkpointer: new MemorySaver(),
-    middleware: order === "before" ? ([asksAboutDeaf(), own] as never) : ([own, asksAboutDeaf()] as never),
-  }) as unknown as AnyAgent;
-  const interrupts = async () => {
-    const { tasks } = await agent.graph.getState({ configurable: { thread_id: "1" } });
-    return tasks.flatMap((task) => task.interrupts);
+    middleware: order === "before" ? [asksAboutDeaf(), own] : [own, asksAboutDeaf()],
+  });
+  /** The ids of the questions that wait. */
+  const asked = async () => {
+    const { tasks } = await thread.agent.graph.getState(thread.config);
+    return tasks.flatMap(({ interrupts }) => interrupts.map(({ id = "" }) => id));
   };
   probe.release();
-  return { probe, interrupts, thread: openAgentThread(agent) };
+  return { probe, asked, thread };
 }
 
 const decide = (...decisions: object[]) => new Command({ resume: { decisions } });
@@ -67,40 +67,34 @@ describe.each(["before", "after"] as const)("`humanInTheLoopMiddleware` %s this 
     expect(probe.runs).toEqual([]);
   });
 
-  it("a batch can be edited and approved", async () => {
-    const { thread, probe } = open([three(), "Done."], order);
-    await thread.run(user("Go."));
-    const edited = { type: "edit", editedAction: { name: "deaf", args: { label: "edited" } } };
-    const resumed = await thread.run(decide(edited, { type: "approve" }, { type: "approve" }));
-    expect(resumed.error).toBeUndefined();
-    expect(script(await thread.read()).slice(1)).toEqual([
-      "ai> deaf deaf deaf",
-      "tool: deaf done edited",
-      "tool: deaf done y",
-      "tool: deaf done z",
-      "ai: Done.",
-    ]);
-    expect([...probe.runs].sort()).toEqual(["deaf:edited", "deaf:y", "deaf:z"]);
-  });
+  const edited = { type: "edit", editedAction: { name: "deaf", args: { label: "edited" } } };
+  const yes = { type: "approve" };
 
-  it("one rejection: LangChain drops the other calls of the batch, and the history is sound", async () => {
+  it.each<[title: string, decisions: readonly object[], lines: readonly unknown[], runs: readonly string[]]>([
+    [
+      "a batch can be edited and approved",
+      [edited, yes, yes],
+      ["ai> deaf deaf deaf", "tool: deaf done edited", "tool: deaf done y", "tool: deaf done z", "ai: Done."],
+      ["deaf:edited", "deaf:y", "deaf:z"],
+    ],
+    [
+      "one rejection: LangChain drops the other calls of the batch, and the history is sound",
+      [edited, { type: "reject" }, yes],
+      ["ai> deaf", expect.stringMatching(/^tool! User rejected .* with id y$/), "ai: Done."],
+      [],
+    ],
+  ])("%s", async (_title, decisions, lines, runs) => {
     const { thread, probe } = open([three(), "Done."], order);
     await thread.run(user("Go."));
-    const edited = { type: "edit", editedAction: { name: "deaf", args: { label: "edited" } } };
-    const resumed = await thread.run(decide(edited, { type: "reject" }, { type: "approve" }));
-    expect(resumed.error).toBeUndefined();
-    expect(script(await thread.read()).slice(1)).toEqual([
-      "ai> deaf",
-      expect.stringMatching(/^tool! User rejected .* with id y$/),
-      "ai: Done.",
-    ]);
-    expect(probe.runs).toEqual([]);
+    expect((await thread.run(decide(...decisions))).error).toBeUndefined();
+    expect(script(await thread.read()).slice(1)).toEqual(lines);
+    expect([...probe.runs].sort()).toEqual(runs);
   });
 
   it("two decisions about three calls are refused, and the next message goes on", async () => {
     const { thread, probe } = open([three(), "As you like."], order);
     await thread.run(user("Go."));
-    const { error } = await thread.run(decide({ type: "approve" }, { type: "reject" }));
+    const { error } = await thread.run(decide(yes, { type: "reject" }));
     expect(String(error)).toMatch(/decisions/);
     expect(script(await thread.send("Never mind.")).slice(2)).toEqual([
       notStarted("deaf", "x"),
@@ -118,11 +112,10 @@ describe("several tools of one batch that ask", () => {
     calls(["asking", { about: "a" }, "a"], ["fast", {}, "f"], ["asking", { about: "b" }, "b"]);
 
   it("are answered one after the other, and no call runs twice", async () => {
-    const { thread, probe, interrupts } = open([batch(), "Done."]);
+    const { thread, probe, asked } = open([batch(), "Done."]);
     await thread.run(user("Go."));
-    const [a, b] = await interrupts();
-    for (const [asked, answer] of [[a, "yes"] as const, [b, "no"] as const]) {
-      const { error } = await thread.run(new Command({ resume: { [asked?.id ?? ""]: answer } }));
+    for (const [index, id] of (await asked()).entries()) {
+      const { error } = await thread.run(new Command({ resume: { [id]: index === 0 ? "yes" : "no" } }));
       expect(error).toBeUndefined();
     }
     expect(script(await thread.read()).slice(1)).toEqual([
@@ -136,10 +129,10 @@ describe("several tools of one batch that ask", () => {
   });
 
   it("one answer, and then a new message: what had finished is there", async () => {
-    const { thread, probe, interrupts } = open([batch(), "As you like."]);
+    const { thread, probe, asked } = open([batch(), "As you like."]);
     await thread.run(user("Go."));
-    const [first] = await interrupts();
-    await thread.run(new Command({ resume: { [first?.id ?? ""]: "yes" } }));
+    const [first = ""] = await asked();
+    await thread.run(new Command({ resume: { [first]: "yes" } }));
     const lines = script(await thread.send("Never mind."));
     expect(lines.slice(1, 5)).toEqual([
       "ai> asking fast asking",

@@ -1,13 +1,12 @@
 import { AIMessage, type BaseMessage } from "@langchain/core/messages";
 import { tool } from "@langchain/core/tools";
-import { MemorySaver } from "@langchain/langgraph";
 import { createAgent, modelFallbackMiddleware } from "langchain";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { tetherMiddleware } from "../../src/langchain.js";
 import { openAIAt } from "../support/clients.js";
 import { startModelServer } from "../support/model-server.js";
-import { type AnyAgent, openAgentThread } from "../support/open-agent-thread.js";
+import { openAgent } from "../support/open-agent-thread.js";
 import { stopAtEnd } from "../support/stop-at-end.js";
 import { answerFor, CALL_TEXT, FAULT_CASES, respondToWish, shown, wish } from "../support/stream-faults.js";
 import { user } from "../support/thread.js";
@@ -23,16 +22,8 @@ const look = tool(
 
 const server = stopAtEnd(await startModelServer(respondToWish("look")));
 
-function openThread(fields: object = {}) {
-  const model = openAIAt(server.url, { model: "test", ...fields });
-  const agent = createAgent({
-    model,
-    tools: [look],
-    checkpointer: new MemorySaver(),
-    middleware: [tetherMiddleware()],
-  });
-  return openAgentThread(agent as unknown as AnyAgent);
-}
+const openThread = (fields: object = {}) =>
+  openAgent({ model: openAIAt(server.url, { model: "test", ...fields }), tools: [look] });
 
 describe("a stream of an agent's model whose", () => {
   it.concurrent.each(FAULT_CASES)("$title: the response is whole, and no call runs twice", async (fault) => {
@@ -69,13 +60,8 @@ describe("after `modelFallbackMiddleware`", () => {
   it("the model that is asked instead has the guard too", async () => {
     const broken = openAIAt("http://127.0.0.1:1", { model: "away" });
     const model = openAIAt(server.url, { model: "test" });
-    const agent = createAgent({
-      model: broken,
-      tools: [look],
-      checkpointer: new MemorySaver(),
-      middleware: [modelFallbackMiddleware(model), tetherMiddleware()],
-    });
-    const thread = openAgentThread(agent as unknown as AnyAgent);
+    const middleware = [modelFallbackMiddleware(model), tetherMiddleware()];
+    const thread = openAgent({ model: broken, tools: [look], middleware });
     const fault = FAULT_CASES.find(({ at }) => at === "call");
     const cities = ["Oslo"];
     const { events, error } = await thread.run(user(wish({ ...fault, cities })));

@@ -1,19 +1,15 @@
 /** What a model call costs besides the request. LangChain validates the complete state at every call. */
 
 import { type BaseMessage, HumanMessage } from "@langchain/core/messages";
-import { MemorySaver } from "@langchain/langgraph";
-import { createAgent, createMiddleware } from "langchain";
+import { createMiddleware } from "langchain";
 import { expect, it } from "vitest";
 import { isKnownHistory } from "../../src/history/reducer/normalize-history.js";
 import { reduceMessages } from "../../src/history/reducer/reduce-messages.js";
 import { tetherMiddleware } from "../../src/langchain.js";
 import { FunctionModel } from "../support/function-model.js";
-import { type AnyAgent, openAgentThread } from "../support/open-agent-thread.js";
+import { openAgent } from "../support/open-agent-thread.js";
 import { createProbe } from "../support/probe-tools.js";
 import { calls } from "../support/scripted-model.js";
-import { user } from "../support/thread.js";
-
-/** Measures the work of a function on a list, in steps that are the same on every machine. */
 
 /** How often `run` reads a property of an item of the list. */
 function countReads<T extends object>(items: readonly T[], run: (items: readonly T[]) => void): number {
@@ -61,15 +57,10 @@ it("at every model call the messages have passed the reducer, and are sent witho
     },
   });
   const model = new FunctionModel(({ index }) => (index % 3 === 2 ? "Done." : calls(["fast"])));
-  const agent = createAgent({
-    model,
-    tools: [fast],
-    checkpointer: new MemorySaver(),
-    middleware: [watching, tetherMiddleware({ dialect: "openai", summary: {} })],
-  }) as unknown as AnyAgent;
-  const thread = openAgentThread(agent);
-  await agent.graph.updateState(thread.config, { messages: many().slice(0, 50) });
-  for (const text of ["Go.", "And?"]) await agent.invoke(user(text) as never, thread.config);
+  const middleware = [watching, tetherMiddleware({ dialect: "openai", summary: {} })];
+  const thread = openAgent({ model, tools: [fast], middleware });
+  await thread.update(many().slice(0, 50));
+  for (const text of ["Go.", "And?"]) await thread.send(text);
   expect(seen.map(({ known }) => known)).toEqual(Array(6).fill(true));
   for (const [call, { messages }] of model.requests.entries()) {
     expect(messages).toHaveLength(seen[call]?.messages.length ?? 0);

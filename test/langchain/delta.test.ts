@@ -1,11 +1,11 @@
 /** Agents whose `messages` are a delta channel. Their checkpoints do not hold the history. */
 
 import { AIMessage, ToolMessage } from "@langchain/core/messages";
-import { createAgent } from "langchain";
 import { expect, it } from "vitest";
-import { tetherMiddleware, tetherState } from "../../src/langchain.js";
+import { tetherState } from "../../src/langchain.js";
+import { DURABILITIES } from "../support/crashing-thread.js";
 import { SAVERS } from "../support/mortal-saver.js";
-import { type AnyAgent, openAgentThread } from "../support/open-agent-thread.js";
+import { openAgent } from "../support/open-agent-thread.js";
 import { createProbe } from "../support/probe-tools.js";
 import { calls, type Step, scripted } from "../support/scripted-model.js";
 import { script, user } from "../support/thread.js";
@@ -13,25 +13,18 @@ import { script, user } from "../support/thread.js";
 const CLOSED =
   "tool! Tool call heedful (h): a new message came before it finished. It may or may not have taken effect.";
 
-const DURABILITIES = ["sync", "async", "exit"] as const;
-
 function open(saver: (typeof SAVERS)[number], steps: readonly Step[]) {
   const probe = createProbe();
-  const agent = createAgent({
-    model: scripted(...steps),
-    tools: [probe.fast, probe.heedful],
-    checkpointer: saver.create(),
-    stateSchema: tetherState({ delta: true }),
-    middleware: [tetherMiddleware()],
-  }) as unknown as AnyAgent;
-  return { agent, probe, thread: openAgentThread(agent) };
+  const tools = [probe.fast, probe.heedful];
+  const options = { checkpointer: saver.create(), stateSchema: tetherState({ delta: true }) };
+  return { probe, thread: openAgent({ model: scripted(...steps), tools, ...options }) };
 }
 
 it.each(
   SAVERS.flatMap((saver) => DURABILITIES.map((durability) => ({ saver, name: saver.name, durability }))),
 )("the finished result of a cancelled run is there: $name, $durability", async ({ saver, durability }) => {
   const batch = calls(["fast", {}, "f"], ["heedful", {}, "h"]);
-  const { agent, probe, thread } = open(saver, ["Hello.", batch, "Better now?", "Thanks."]);
+  const { probe, thread } = open(saver, ["Hello.", batch, "Better now?", "Thanks."]);
   await thread.send("Hi.");
   const controller = new AbortController();
   const run = thread.run(user("Go."), { signal: controller.signal, durability });
@@ -55,9 +48,7 @@ it.each(
   ];
   expect(script(await thread.read())).toEqual(expected);
 
-  await agent.graph.updateState(thread.config, {
-    messages: [new ToolMessage({ content: "late", tool_call_id: "h" })],
-  });
+  await thread.update([new ToolMessage({ content: "late", tool_call_id: "h" })]);
   const lines = script(await thread.send("And now?"));
   expect(lines.slice(0, 8)).toEqual(expected.map((line) => (line === CLOSED ? "tool: late" : line)));
   expect(lines.slice(8)).toEqual(["human: And now?", "ai: Thanks."]);
@@ -66,9 +57,9 @@ it.each(
 it("a checkpoint does not hold the history", async () => {
   const [saver] = SAVERS;
   if (saver === undefined) throw new Error("There is no saver.");
-  const { agent, thread } = open(saver, ["Hello."]);
+  const { thread } = open(saver, ["Hello."]);
   await thread.send("Hi.");
-  const { checkpointer } = agent.graph;
+  const { checkpointer } = thread.agent.graph;
   const tuple = await (checkpointer as ReturnType<typeof saver.create>).getTuple(thread.config);
   expect(tuple?.checkpoint.channel_values).not.toHaveProperty("messages");
   expect((await thread.read()).every((message) => message.id !== undefined)).toBe(true);

@@ -1,28 +1,20 @@
 /** Events of an agent's model calls, and of an agent inside another graph. */
 
-import { AIMessage, HumanMessage } from "@langchain/core/messages";
+import { AIMessage, type BaseMessage, HumanMessage } from "@langchain/core/messages";
 import { END, MemorySaver, START, StateGraph, StateSchema } from "@langchain/langgraph";
 import { createAgent } from "langchain";
 import { describe, expect, it } from "vitest";
 import { type AgentEvent, PairedMessagesValue } from "../../src/index.js";
-import { type TetherMiddlewareOptions, tetherMiddleware } from "../../src/langchain.js";
+import { tetherMiddleware } from "../../src/langchain.js";
+import { allOf } from "../support/all-of.js";
 import { FunctionModel } from "../support/function-model.js";
 import { hastenRetries } from "../support/hasten-retries.js";
 import { MADE_MODELS, makeModel } from "../support/made-models.js";
-import { type AnyAgent, openAgentThread } from "../support/open-agent-thread.js";
+import { openAgent } from "../support/open-agent-thread.js";
 import { createProbe } from "../support/probe-tools.js";
 import { calls, scripted } from "../support/scripted-model.js";
 import { startStrictProvider } from "../support/strict-provider/start-strict-provider.js";
-import { pairedMessagesOf, script, user } from "../support/thread.js";
-
-function open(model: object, options: TetherMiddlewareOptions = {}) {
-  const agent = createAgent({
-    model,
-    checkpointer: new MemorySaver(),
-    middleware: [tetherMiddleware(options)],
-  } as never) as unknown as AnyAgent;
-  return { agent, thread: openAgentThread(agent) };
-}
+import { inThread, pairedMessagesOf, pairedScript, user } from "../support/thread.js";
 
 /** It looks like an OpenAI client, whose dialect accepts two assistant messages in a row. */
 class OpenAILike extends FunctionModel {
@@ -41,7 +33,7 @@ describe("the event", () => {
     try {
       const [made] = MADE_MODELS;
       if (made === undefined) throw new Error("There is no model.");
-      const { thread } = open(await makeModel(made, strict));
+      const thread = openAgent({ model: await makeModel(made, strict) });
       strict.failNext({ status: 503 });
       const { events, error } = await thread.run(user("Hi."));
       expect(error).toBeUndefined();
@@ -55,9 +47,9 @@ describe("the event", () => {
 
   it("`input-shortened` names what the model does not get", async () => {
     const model = new FunctionModel(() => "Yes.");
-    const { agent, thread } = open(model, { maxTokens: 300 });
+    const thread = openAgent({ model, middleware: [tetherMiddleware({ maxTokens: 300 })] });
     const long = new HumanMessage({ id: "long", content: "word ".repeat(2_000) });
-    await agent.graph.updateState(thread.config, { messages: [long, new AIMessage("Well.")] });
+    await thread.update([long, new AIMessage("Well.")]);
     const { events } = await thread.run(user("And?"));
     expect(events).toEqual([
       expect.objectContaining({ type: "input-shortened", reason: "window", maxTokens: 300 }),
@@ -72,9 +64,8 @@ describe("the event", () => {
         ? Object.assign(new Error(ALTERNATE), { status: 400 })
         : "done",
     );
-    const { agent, thread } = open(model);
-    const messages = [new HumanMessage("one"), new AIMessage("two"), new AIMessage("three")];
-    await agent.graph.updateState(thread.config, { messages });
+    const thread = openAgent({ model });
+    await thread.update([new HumanMessage("one"), new AIMessage("two"), new AIMessage("three")]);
     const { events, error } = await thread.run(user("four"));
     expect(error).toBeUndefined();
     expect(events).toEqual([
@@ -91,32 +82,22 @@ describe("the event", () => {
 
 describe("an agent inside another graph", () => {
   const { fast } = createProbe();
-
-  it("has its calls closed, and the parent streams its events", async () => {
-    const agent = createAgent({
-      model: scripted("Better now?"),
-      tools: [fast],
-      middleware: [tetherMiddleware()],
-    });
-    const parent = new StateGraph(new StateSchema({ messages: PairedMessagesValue }))
-      .addNode("agent", agent.graph)
+  const parentOf = (node: object) =>
+    new StateGraph(new StateSchema({ messages: PairedMessagesValue }))
+      .addNode("agent", node as never)
       .addEdge(START, "agent")
       .addEdge("agent", END)
       .compile({ checkpointer: new MemorySaver() });
-    const config = { configurable: { thread_id: "1" } };
-    await parent.updateState(config, {
-      messages: [new HumanMessage("Go."), calls(["fast", {}, "f"])],
-    });
-    const events: AgentEvent[] = [];
-    const stream = await parent.stream(user("Hello?") as never, {
-      ...config,
-      streamMode: "custom",
-      subgraphs: true,
-    });
-    for await (const [, event] of stream as AsyncIterable<[unknown, unknown]>)
-      events.push(event as AgentEvent);
-    expect(events.map(({ type }) => type)).toEqual(["call-closed"]);
-    expect(script(pairedMessagesOf((await parent.getState(config)).values))).toEqual([
+  const config = inThread("1");
+
+  it("has its calls closed, and the parent streams its events", async () => {
+    const model = scripted("Better now?");
+    const parent = parentOf(createAgent({ model, tools: [fast], middleware: [tetherMiddleware()] }).graph);
+    await parent.updateState(config, { messages: [new HumanMessage("Go."), calls(["fast", {}, "f"])] });
+    const options = { ...config, streamMode: "custom", subgraphs: true } as const;
+    const streamed = await allOf<[unknown, AgentEvent]>(parent.stream(user("Hello?") as never, options));
+    expect(streamed.map(([, { type }]) => type)).toEqual(["call-closed"]);
+    expect(pairedScript((await parent.getState(config)).values)).toEqual([
       "human: Go.",
       "ai> fast",
       expect.stringMatching(/^tool! Tool call fast/),
@@ -129,18 +110,12 @@ describe("an agent inside another graph", () => {
     const summary = { maxMessagesBeforeSummary: 3, summaryModel: new FunctionModel(() => "In short.") };
     const model = new FunctionModel(() => "Yes, and that at some length, so that a summary is worth it.");
     const agent = createAgent({ model, middleware: [tetherMiddleware({ summary })] });
-    const parent = new StateGraph(new StateSchema({ messages: PairedMessagesValue }))
-      .addNode("agent", async ({ messages }) => {
-        const result = await agent.invoke({ messages });
-        return { messages: result.messages };
-      })
-      .addEdge(START, "agent")
-      .addEdge("agent", END)
-      .compile({ checkpointer: new MemorySaver() });
-    const config = { configurable: { thread_id: "1" } };
-    for (const text of ["One?", "Two?", "Three?"]) {
+    const parent = parentOf(async ({ messages }: { messages: BaseMessage[] }) => {
+      const result = await agent.invoke({ messages });
+      return { messages: result.messages };
+    });
+    for (const text of ["One?", "Two?", "Three?"])
       await parent.invoke(user(`${text} ${"Please tell me more. ".repeat(10)}`) as never, config);
-    }
     const messages = pairedMessagesOf((await parent.getState(config)).values);
     expect(messages.some(({ text }) => text.includes("In short."))).toBe(true);
     expect(messages.filter(({ type }) => type === "human").length).toBeGreaterThanOrEqual(3);

@@ -2,12 +2,12 @@
 
 import { type BaseMessage, RemoveMessage } from "@langchain/core/messages";
 import { MemorySaver } from "@langchain/langgraph";
-import { createAgent, createMiddleware } from "langchain";
-import { describe, expect, it } from "vitest";
+import { createMiddleware } from "langchain";
+import { describe, expect, it, vi } from "vitest";
 import { z } from "zod";
 import { tetherMiddleware, tetherState } from "../../src/langchain.js";
 import { mortalSaver, SAVERS } from "../support/mortal-saver.js";
-import { type AnyAgent, openAgentThread } from "../support/open-agent-thread.js";
+import { openAgent } from "../support/open-agent-thread.js";
 import { createProbe } from "../support/probe-tools.js";
 import { calls, type Step, scripted } from "../support/scripted-model.js";
 import { script, user } from "../support/thread.js";
@@ -27,26 +27,21 @@ function dying(after: number, die: () => void) {
 }
 
 /** Two processes with one saver. The first one dies after a number of responses. */
-function open(
-  steps: readonly Step[],
-  { after = 1, delta = false, saver = SAVERS[0], before = [] as object[] } = {},
-) {
+function open(steps: readonly Step[], { after = 1, delta = false, saver = SAVERS[0] } = {}) {
   const stored = saver?.create();
   if (stored === undefined) throw new Error("There is no saver.");
   const { mortal, die } = mortalSaver(stored, ["put"]);
   const probe = createProbe();
   const model = scripted(...steps);
   const start = (checkpointer: typeof stored, more: object[]) =>
-    openAgentThread(
-      createAgent({
-        model,
-        tools: [probe.fast],
-        checkpointer,
-        stateSchema: tetherState({ delta }),
-        middleware: [...more, tetherMiddleware()] as never,
-      }) as unknown as AnyAgent,
-    );
-  return { probe, dead: start(mortal, [dying(after, die)]), next: start(stored, before) };
+    openAgent({
+      model,
+      tools: [probe.fast],
+      checkpointer,
+      stateSchema: tetherState({ delta }),
+      middleware: [...more, tetherMiddleware()],
+    });
+  return { probe, dead: start(mortal, [dying(after, die)]), next: start(stored, []) };
 }
 
 const types = (events: readonly { readonly type: string }[]) => events.map(({ type }) => type);
@@ -140,24 +135,14 @@ it.each([false, true])(
   "a sound thread is read as often as with a middleware that does nothing: delta %s",
   async (delta) => {
     const countReads = async (middleware: object[]): Promise<number> => {
-      const saver = new MemorySaver();
-      let reads = 0;
-      const getTuple = saver.getTuple.bind(saver);
-      saver.getTuple = (config) => {
-        reads += 1;
-        return getTuple(config);
-      };
+      const checkpointer = new MemorySaver();
+      const reads = vi.spyOn(checkpointer, "getTuple");
       const { fast } = createProbe();
-      const agent = createAgent({
-        model: scripted(calls(["fast"]), "Done.", "Again."),
-        tools: [fast],
-        checkpointer: saver,
-        stateSchema: tetherState({ delta }),
-        middleware: middleware as never,
-      });
-      const { config } = openAgentThread(agent as unknown as AnyAgent);
+      const model = scripted(calls(["fast"]), "Done.", "Again.");
+      const options = { checkpointer, stateSchema: tetherState({ delta }), middleware };
+      const { agent, config } = openAgent({ model, tools: [fast], ...options });
       for (const text of ["Go.", "And?"]) await agent.invoke(user(text) as never, config as never);
-      return reads;
+      return reads.mock.calls.length;
     };
     expect(await countReads([tetherMiddleware()])).toBe(await countReads([idle]));
   },

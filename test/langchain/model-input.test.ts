@@ -5,20 +5,12 @@ import {
   SystemMessage,
   ToolMessage,
 } from "@langchain/core/messages";
-import { MemorySaver } from "@langchain/langgraph";
-import {
-  contextEditingMiddleware,
-  createAgent,
-  createMiddleware,
-  summarizationMiddleware,
-  toolStrategy,
-} from "langchain";
+import { createAgent, createMiddleware, toolStrategy } from "langchain";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { type TetherMiddlewareOptions, tetherMiddleware } from "../../src/langchain.js";
 import { FunctionModel } from "../support/function-model.js";
-import { type AnyAgent, openAgentThread } from "../support/open-agent-thread.js";
-import { createProbe } from "../support/probe-tools.js";
+import { openAgent } from "../support/open-agent-thread.js";
 import { calls, scripted } from "../support/scripted-model.js";
 import { script, user } from "../support/thread.js";
 
@@ -34,35 +26,31 @@ async function ask(
   return model.requests[0]?.messages ?? [];
 }
 
-const call = (id: string) => new AIMessage({ content: "", tool_calls: [{ id, name: "search", args: {} }] });
-const result = (id: string, content: string) =>
-  new ToolMessage({ content, tool_call_id: id, name: "search" });
+const history = (id = "c1") => [
+  new HumanMessage("Hi."),
+  calls(["search", {}, id]),
+  new ToolMessage({ content: "found", tool_call_id: id, name: "search" }),
+  new HumanMessage("And?"),
+];
 
 describe("the input of an agent's model", () => {
   it("is the history itself if that is sound", async () => {
-    const history = [new HumanMessage("Hi."), call("c1"), result("c1", "found"), new HumanMessage("And?")];
-    const sent = await ask(history, { dialect: "openai" });
+    const sound = history();
+    const sent = await ask(sound, { dialect: "openai" });
     expect(sent).toHaveLength(4);
-    for (const [index, message] of sent.entries()) expect(message).toBe(history[index]);
+    for (const [index, message] of sent.entries()) expect(message).toBe(sound[index]);
   });
 
   it("keeps the rules of the dialect", async () => {
-    const history = [
-      new HumanMessage("Hi."),
-      call("call:1"),
-      result("call:1", "found"),
-      new HumanMessage("And?"),
-    ];
-    const sent = await ask(history, { dialect: "mistral" });
+    const sent = await ask(history("call:1"), { dialect: "mistral" });
     expect((sent[1] as AIMessage).tool_calls?.[0]?.id).toMatch(/^[a-zA-Z0-9]{9}$/);
   });
 
   it("has one system message, with that of the agent first", async () => {
-    const history = [new SystemMessage("Stored."), new HumanMessage("Hi.")];
-    expect(script(await ask(history))).toEqual(["system: Stored.", "human: Hi."]);
-    const [first, second] = await ask(history, {}, { systemPrompt: "Be brief." });
-    expect([first?.type, second?.type]).toEqual(["system", "human"]);
-    expect(first?.text).toBe("Be brief.\nStored.");
+    const stored = [new SystemMessage("Stored."), new HumanMessage("Hi.")];
+    expect(script(await ask(stored))).toEqual(["system: Stored.", "human: Hi."]);
+    const sent = await ask(stored, {}, { systemPrompt: "Be brief." });
+    expect(script(sent)).toEqual(["system: Be brief.\nStored.", "human: Hi."]);
   });
 
   it("keeps the marks of a system message for a provider's prompt cache", async () => {
@@ -73,16 +61,11 @@ describe("the input of an agent's model", () => {
   });
 
   it("has at most the tool calls and tokens that the options allow", async () => {
-    const turn = (id: string) => [
-      new HumanMessage(id),
-      call(id),
-      result(id, "x".repeat(4_000)),
-      new AIMessage("ok"),
-    ];
-    const history = [...turn("a"), ...turn("b"), new HumanMessage("And?")];
-    const filtered = await ask(history, { maxToolCallsFromHistory: 1 });
+    const long = ["a", "b"].flatMap((id) => [...history(id).slice(0, 3), new AIMessage("x".repeat(4_000))]);
+    const messages = [...long, new HumanMessage("And?")];
+    const filtered = await ask(messages, { maxToolCallsFromHistory: 1 });
     expect(filtered.filter(({ type }) => type === "tool")).toHaveLength(1);
-    const bounded = await ask(history, { maxTokens: 500 });
+    const bounded = await ask(messages, { maxTokens: 500 });
     expect(bounded.map(({ text }) => text).join("").length).toBeLessThan(4_000);
   });
 
@@ -91,80 +74,22 @@ describe("the input of an agent's model", () => {
       name: "Cutting",
       wrapModelCall: (request, handler) => handler({ ...request, messages: request.messages.slice(-2) }),
     });
-    const history = [new HumanMessage("Hi."), call("c1"), result("c1", "found"), new HumanMessage("And?")];
-    const sent = await ask(history, {}, { middleware: [cutting, tetherMiddleware()] });
+    const sent = await ask(history(), {}, { middleware: [cutting, tetherMiddleware()] });
     expect(script(sent)).toEqual(["human: And?"]);
   });
 });
 
-describe("with a response format", () => {
-  const format = { responseFormat: toolStrategy(z.object({ answer: z.string() }), {}) };
-  const name = format.responseFormat[0]?.name ?? "";
-
-  it("the structured response and the placeholders are both stored", async () => {
-    const agent = createAgent({
-      model: scripted("First.", calls([name, { answer: "42" }, "s"])),
-      checkpointer: new MemorySaver(),
-      middleware: [tetherMiddleware()],
-      ...format,
-    } as never);
-    const thread = openAgentThread(agent as unknown as AnyAgent);
-    await thread.run(user("Hi."));
-    const messages = [calls(["fast", {}, "f"]), { role: "user", content: "Hello?" }];
-    await agent.graph.updateState(thread.config, { messages }, "tether.before_agent");
-    const { structuredResponse } = (await agent.graph.invoke(null, thread.config)) as Record<string, unknown>;
-    expect(structuredResponse).toEqual({ answer: "42" });
-    const lines = script(await thread.read());
-    expect(lines.slice(2, 5)).toEqual([
-      "ai> fast",
-      expect.stringMatching(/^tool! Tool call fast \(f\)/),
-      "human: Hello?",
-    ]);
-  });
-});
-
-describe("beside LangChain's own middleware", () => {
-  it.each([
-    ["before", (own: object) => [own, tetherMiddleware()]],
-    ["after", (own: object) => [tetherMiddleware(), own]],
-  ])("`summarizationMiddleware` keeps the history paired: %s", async (_title, list) => {
-    const { fast } = createProbe();
-    const model = new FunctionModel(({ messages, index }) =>
-      messages.at(-1)?.type === "tool" ? `Done ${index}.` : calls(["fast"], ["fast"]),
-    );
-    const summary = new FunctionModel(() => "What was said before.");
-    // With `exactOptionalPropertyTypes`, LangChain's type of these options is `never`.
-    const own = summarizationMiddleware({
-      model: summary,
-      trigger: { messages: 6 },
-      keep: { messages: 3 },
-    } as never);
-    const agent = createAgent({
-      model,
-      tools: [fast],
-      checkpointer: new MemorySaver(),
-      middleware: list(own) as never,
-    });
-    const thread = openAgentThread(agent as unknown as AnyAgent);
-    for (const text of ["One.", "Two.", "Three.", "Four."]) await thread.send(text);
-    expect(summary.requests.length).toBeGreaterThan(0);
-    expect(model.refused).toEqual([]);
-    expect(script(await thread.read()).at(-1)).toMatch(/^ai: Done/);
-  });
-
-  it("`contextEditingMiddleware` keeps the history paired", async () => {
-    const { fast } = createProbe();
-    const model = new FunctionModel(({ messages }) =>
-      messages.at(-1)?.type === "tool" ? "Done." : calls(["fast"], ["fast"]),
-    );
-    const agent = createAgent({
-      model,
-      tools: [fast],
-      checkpointer: new MemorySaver(),
-      middleware: [contextEditingMiddleware(), tetherMiddleware()],
-    });
-    const thread = openAgentThread(agent as unknown as AnyAgent);
-    for (const text of ["One.", "Two."]) await thread.send(text);
-    expect(model.refused).toEqual([]);
-  });
+it("with a response format, the structured response and the placeholders are both stored", async () => {
+  const responseFormat = toolStrategy(z.object({ answer: z.string() }), {});
+  const model = scripted("First.", calls([responseFormat[0]?.name ?? "", { answer: "42" }, "s"]));
+  const thread = openAgent({ model, responseFormat });
+  await thread.run(user("Hi."));
+  await thread.update([calls(["fast", {}, "f"]), { role: "user", content: "Hello?" }], "tether.before_agent");
+  const result = await thread.agent.graph.invoke(null, thread.config);
+  expect(result).toMatchObject({ structuredResponse: { answer: "42" } });
+  expect(script(await thread.read()).slice(2, 5)).toEqual([
+    "ai> fast",
+    expect.stringMatching(/^tool! Tool call fast \(f\)/),
+    "human: Hello?",
+  ]);
 });

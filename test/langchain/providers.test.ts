@@ -1,7 +1,6 @@
 /** Agents of LangChain with the middleware, through the real clients, and providers that refuse an invalid history. */
 
 import { MemorySaver } from "@langchain/langgraph";
-import fc from "fast-check";
 import { createAgent, modelFallbackMiddleware } from "langchain";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { tetherMiddleware } from "../../src/langchain.js";
@@ -9,8 +8,8 @@ import { answerTo, chainWish, createLook, playChain } from "../support/chain-scr
 import { clientOf, PROVIDERS } from "../support/clients.js";
 import { buildForeign, foreignHistories } from "../support/dialect-arbitraries.js";
 import { expectWarnings, OLD_PACKAGES } from "../support/expect-warnings.js";
-import { runs } from "../support/law-runs.js";
-import { type AnyAgent, openAgentThread } from "../support/open-agent-thread.js";
+import { law } from "../support/law-runs.js";
+import { openAgent } from "../support/open-agent-thread.js";
 import {
   ANSWER,
   type ProviderName,
@@ -32,17 +31,17 @@ beforeAll(async () => {
 afterAll(() => Promise.all([strict.stop(), chain.stop()]));
 
 describe.each(PROVIDERS)("%s", (provider) => {
-  it("never refuses the request of an agent, whatever its history is", async () => {
-    const model = await clientOf(provider, strict);
-    const agent = createAgent({ model, middleware: [tetherMiddleware()], systemPrompt: "Be brief." });
-    await fc.assert(
-      fc.asyncProperty(foreignHistories(), async (foreign) => {
-        const { messages } = await agent.invoke({ messages: buildForeign(foreign) });
-        expect(messages.at(-1)?.text).toBe(ANSWER);
-      }),
-      runs(20),
-    );
-  });
+  law(
+    "never refuses the request of an agent, whatever its history is",
+    20,
+    [foreignHistories()],
+    async (foreign) => {
+      const model = await clientOf(provider, strict);
+      const agent = createAgent({ model, middleware: [tetherMiddleware()], systemPrompt: "Be brief." });
+      const { messages } = await agent.invoke({ messages: buildForeign(foreign) });
+      expect(messages.at(-1)?.text).toBe(ANSWER);
+    },
+  );
 });
 
 const PAIRS = [
@@ -57,15 +56,10 @@ describe.each(PAIRS)("%s, then %s", (from, to) => {
   it("a thread goes on with a model of another provider", async () => {
     const { look, looked } = createLook();
     const checkpointer = new MemorySaver();
-    const open = async (middleware: object[], provider: ProviderName, server: StrictProvider) =>
-      openAgentThread(
-        createAgent({
-          model: await clientOf(provider, server),
-          tools: [look],
-          checkpointer,
-          middleware: [...middleware, tetherMiddleware()] as never,
-        }) as unknown as AnyAgent,
-      );
+    const open = async (others: object[], provider: ProviderName, server: StrictProvider) => {
+      const middleware = [...others, tetherMiddleware()];
+      return openAgent({ model: await clientOf(provider, server), tools: [look], checkpointer, middleware });
+    };
     const first = await open([], from, chain);
     await first.send(chainWish([["Oslo", "Rome"], ["Bern"]]));
     // The first model fails now, so the second one is asked, with the history of the first.

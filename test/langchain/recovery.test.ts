@@ -1,9 +1,10 @@
-import { InMemoryStore, MemorySaver } from "@langchain/langgraph";
-import { createAgent, createMiddleware } from "langchain";
+import { InMemoryStore } from "@langchain/langgraph";
+import { createMiddleware } from "langchain";
 import { describe, expect, it } from "vitest";
 import type { Repair } from "../../src/index.js";
 import { type RepairPlace, type TetherMiddlewareOptions, tetherMiddleware } from "../../src/langchain.js";
-import { type AnyAgent, openAgentThread } from "../support/open-agent-thread.js";
+import { DURABILITIES, type Durability } from "../support/crashing-thread.js";
+import { openAgent } from "../support/open-agent-thread.js";
 import { createProbe } from "../support/probe-tools.js";
 import { calls, type Step, scripted } from "../support/scripted-model.js";
 import { script, user } from "../support/thread.js";
@@ -15,19 +16,15 @@ const closed = (tool: string, id: string, cause = "a new message came before it 
 
 function open(steps: readonly Step[], options: TetherMiddlewareOptions = {}, before: readonly object[] = []) {
   const probe = createProbe();
-  const agent = createAgent({
-    model: scripted(...steps),
-    tools: [probe.fast, probe.heedful, probe.deaf, probe.failing],
-    checkpointer: new MemorySaver(),
-    middleware: [...before, tetherMiddleware(options)] as never,
-  }) as unknown as AnyAgent;
-  return { agent, probe, thread: openAgentThread(agent) };
+  const tools = [probe.fast, probe.heedful, probe.deaf, probe.failing];
+  const middleware = [...before, tetherMiddleware(options)];
+  return { probe, thread: openAgent({ model: scripted(...steps), tools, middleware }) };
 }
 
 type Opened = ReturnType<typeof open>;
 
 /** A run that is cancelled when `fast` has ended and the other call of its batch runs. */
-async function cancelRun({ thread, probe }: Opened, text: string, durability: "sync" | "async" | "exit") {
+async function cancelRun({ thread, probe }: Opened, text: string, durability: Durability) {
   const controller = new AbortController();
   const run = thread.run(user(text), { signal: controller.signal, durability });
   await probe.hasBegun(2);
@@ -39,7 +36,7 @@ async function cancelRun({ thread, probe }: Opened, text: string, durability: "s
 const batch = () => calls(["fast", {}, "f"], ["heedful", {}, "h"]);
 
 describe("after a run that was cancelled in the middle of a batch", () => {
-  it.each(["sync", "async", "exit"] as const)(
+  it.each(DURABILITIES)(
     "the finished result is there, and the other call is closed with its cause: %s",
     async (durability) => {
       const repairs: [Repair, RepairPlace][] = [];
@@ -80,14 +77,8 @@ describe("after a run that was cancelled in the middle of a batch", () => {
   ])("what a tool returns after the abort takes the place of the placeholder: %s", async (_, makeStore) => {
     const store = makeStore();
     const probe = createProbe();
-    const agent = createAgent({
-      model: scripted(calls(["deaf", {}, "d"]), "Better now?", "Thanks.", "Bye."),
-      tools: [probe.deaf],
-      checkpointer: new MemorySaver(),
-      ...(store && { store }),
-      middleware: [tetherMiddleware()] as never,
-    }) as unknown as AnyAgent;
-    const thread = openAgentThread(agent);
+    const model = scripted(calls(["deaf", {}, "d"]), "Better now?", "Thanks.", "Bye.");
+    const thread = openAgent({ model, tools: [probe.deaf], ...(store && { store }) });
     const controller = new AbortController();
     const run = thread.run(user("Go."), { signal: controller.signal });
     await probe.hasBegun(1);
@@ -153,12 +144,13 @@ describe("after a run that was cancelled in the middle of a batch", () => {
 
 describe("a run that goes on without `beforeAgent`", () => {
   it("stores the placeholders beside the response", async () => {
-    const { agent, thread } = open(["First.", "Second."]);
+    const { thread } = open(["First.", "Second."]);
     await thread.send("Hi.");
-    const messages = [calls(["fast", {}, "f"]), { role: "user", content: "Hello?" }];
-    await agent.graph.updateState(thread.config, { messages }, "tether.before_agent");
-    const { error } = await thread.run(null);
-    expect(error).toBeUndefined();
+    await thread.update(
+      [calls(["fast", {}, "f"]), { role: "user", content: "Hello?" }],
+      "tether.before_agent",
+    );
+    expect((await thread.run(null)).error).toBeUndefined();
     expect(script(await thread.read())).toEqual([
       "human: Hi.",
       "ai: First.",

@@ -3,22 +3,17 @@
 import { HumanMessage, ToolMessage } from "@langchain/core/messages";
 import { InMemoryStore, MemorySaver } from "@langchain/langgraph";
 import { createSummarizationMiddleware, StateBackend } from "deepagents";
-import { createAgent, createMiddleware, summarizationMiddleware, toolStrategy } from "langchain";
+import { createMiddleware, summarizationMiddleware, toolStrategy } from "langchain";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { createAgentGraph, readFullHistory, restoreCovered } from "../../src/index.js";
 import { type TetherSummaryOptions, tetherMiddleware, tetherState } from "../../src/langchain.js";
-import { FunctionModel, shortSummariser } from "../support/function-model.js";
+import { callingOnce, FunctionModel, shortSummariser } from "../support/function-model.js";
 import { textOf } from "../support/long-histories.js";
-import { type AnyAgent, openAgentThread } from "../support/open-agent-thread.js";
+import { openAgent } from "../support/open-agent-thread.js";
 import { createProbe } from "../support/probe-tools.js";
-import { calls } from "../support/scripted-model.js";
-import { pairedMessagesOf, script, user } from "../support/thread.js";
-
-const answering = () =>
-  new FunctionModel(({ messages, index }) =>
-    messages.at(-1)?.type === "tool" ? `Done ${index}.` : calls(["fast", {}, `f${index}`]),
-  );
+import { calls, scripted } from "../support/scripted-model.js";
+import { inThread, pairedScript, script, user } from "../support/thread.js";
 
 interface OpenOptions {
   readonly more?: object;
@@ -28,28 +23,27 @@ interface OpenOptions {
 
 function open(
   summary: TetherSummaryOptions,
-  { more = {}, list = (own) => [own], model = answering() }: OpenOptions = {},
+  { more = {}, list = (own) => [own], model = callingOnce("fast") }: OpenOptions = {},
 ) {
   const { fast } = createProbe();
   const store = new InMemoryStore();
-  const agent = createAgent({
-    model,
-    tools: [fast],
-    checkpointer: new MemorySaver(),
-    store,
-    middleware: list(tetherMiddleware({ summary })) as never,
-    ...more,
-  } as never) as unknown as AnyAgent;
-  return { agent, model, store, thread: openAgentThread(agent) };
+  const middleware = list(tetherMiddleware({ summary }));
+  const thread = openAgent({ model, tools: [fast], store, middleware, ...more });
+  /** The questions of the complete history. */
+  const allAsked = async () => questionsOf(await readFullHistory(store, "1", await thread.values()));
+  return { model, store, thread, allAsked };
 }
 
 type Opened = Pick<ReturnType<typeof open>, "thread">;
 
-/** Turns of four messages. Each question has about 100 tokens. */
+/** About 100 tokens. */
+const question = (turn: number) => user(`Question ${turn}. ${textOf(100)}`);
+
+/** Turns of four messages. */
 async function talk({ thread }: Opened, count: number) {
   const events: object[] = [];
   for (let turn = 0; turn < count; turn += 1) {
-    const run = await thread.run(user(`Question ${turn}. ${textOf(100)}`));
+    const run = await thread.run(question(turn));
     expect(run.error).toBeUndefined();
     events.push(...run.events);
     expect(run.messages.map(({ text }) => text).join(" ")).not.toContain("short summary");
@@ -67,7 +61,7 @@ describe.each([false, true])("with delta %s, a long thread", (delta) => {
     const summaryModel = shortSummariser();
     const more = { stateSchema: tetherState({ delta }) };
     const opened = open({ ...LIMITS, summaryModel, coveredMessages }, { more });
-    const { agent, model, store, thread } = opened;
+    const { model, store, thread } = opened;
     const events = await talk(opened, 8);
     const made = events.filter(({ type }) => type === "summary-made").length;
     expect(made).toBeGreaterThan(1);
@@ -76,13 +70,13 @@ describe.each([false, true])("with delta %s, a long thread", (delta) => {
     expect(last.map(({ text }) => text).join("\n")).toContain(`short summary ${made - 1}`);
     expect(last.length).toBeLessThan(16);
 
-    const { values } = await agent.graph.getState(thread.config);
+    const values = await thread.values();
     const whole = await readFullHistory(store, "1", values);
     expect(whole).toHaveLength(32);
     expect(questionsOf(whole)).toEqual(asked(8));
     expect(values.messages.length < 32).toBe(coveredMessages === "archive");
 
-    await agent.graph.updateState(thread.config, { messages: await restoreCovered(store, "1", values) });
+    await thread.update(await restoreCovered(store, "1", values));
     expect(questionsOf(await thread.read())).toEqual(asked(8));
     expect(await thread.read()).toHaveLength(32);
   });
@@ -95,18 +89,15 @@ describe("a summary", () => {
     await talk(opened, 6);
     const { fast } = createProbe();
     const graph = createAgentGraph({
-      model: answering(),
+      model: callingOnce("fast"),
       tools: [fast],
       checkpointer: new MemorySaver(),
       ...options,
       summaryModel: shortSummariser(),
     });
-    for (let turn = 0; turn < 6; turn += 1) {
-      const input = user(`Question ${turn}. ${textOf(100)}`);
-      await graph.invoke(input as never, { configurable: { thread_id: "1" } });
-    }
-    const { values } = await graph.getState({ configurable: { thread_id: "1" } });
-    expect(script(await opened.thread.read())).toEqual(script(pairedMessagesOf(values)));
+    for (let turn = 0; turn < 6; turn += 1) await graph.invoke(question(turn) as never, inThread("1"));
+    const { values } = await graph.getState(inThread("1"));
+    expect(script(await opened.thread.read())).toEqual(pairedScript(values));
   });
 
   it("is written by the model of the request if there is no other one", async () => {
@@ -146,34 +137,24 @@ describe("a summary", () => {
     expect(summaryModel.requests.length).toBeGreaterThan(0);
     const covered = events.map((event) => JSON.stringify(event));
     expect(new Set(covered).size).toBe(covered.length);
-    const { values } = await opened.agent.graph.getState(opened.thread.config);
-    expect(questionsOf(await readFullHistory(opened.store, "1", values))).toEqual(asked(6));
+    expect(await opened.allAsked()).toEqual(asked(6));
   });
 
   it("keeps a late result of a call that it covers", async () => {
     const opened = open({ ...LIMITS, summaryModel: shortSummariser(), coveredMessages: "archive" });
-    const { agent, store, thread } = opened;
-    const batch = calls(["fast", {}, "late"]);
-    await agent.graph.updateState(thread.config, { messages: [new HumanMessage("First."), batch] });
+    const { store, thread } = opened;
+    await thread.update([new HumanMessage("First."), calls(["fast", {}, "late"])]);
     await talk(opened, 8);
-    await agent.graph.updateState(thread.config, {
-      messages: [new ToolMessage({ content: "at last", tool_call_id: "late" })],
-    });
+    await thread.update([new ToolMessage({ content: "at last", tool_call_id: "late" })]);
     await talk(opened, 1);
-    const { values } = await agent.graph.getState(thread.config);
-    const whole = await readFullHistory(store, "1", values);
+    const whole = await readFullHistory(store, "1", await thread.values());
     expect(script(whole).slice(0, 3)).toEqual(["human: First.", "ai> fast", "tool: at last"]);
   });
 
   it("needs a store to archive", async () => {
-    const model = new FunctionModel(() => "Yes.");
-    const agent = createAgent({
-      model,
-      checkpointer: new MemorySaver(),
-      middleware: [tetherMiddleware({ summary: { coveredMessages: "archive" } })],
-    });
-    const config = { configurable: { thread_id: "1" } };
-    await expect(agent.invoke(user("Hi.") as never, config)).rejects.toThrow("a store");
+    const middleware = [tetherMiddleware({ summary: { coveredMessages: "archive" } })];
+    const { error } = await openAgent({ model: scripted(), middleware }).run(user("Hi."));
+    expect(String(error)).toContain("a store");
   });
 
   it("is stored beside a structured response", async () => {
@@ -183,16 +164,15 @@ describe("a summary", () => {
     const more = { responseFormat: format, tools: [] };
     const opened = open({ ...LIMITS, summaryModel: shortSummariser() }, { model, more });
     expect((await talk(opened, 6)).map(({ type }) => type)).toContain("summary-made");
-    const { values } = await opened.agent.graph.getState(opened.thread.config);
-    expect(questionsOf(await readFullHistory(opened.store, "1", values))).toEqual(asked(6));
+    expect(await opened.allAsked()).toEqual(asked(6));
     expect(model.refused).toEqual([]);
   });
 
   it("has no part in the input and the output of the agent", async () => {
     const opened = open({ ...LIMITS, summaryModel: shortSummariser() });
     await talk(opened, 4);
-    const result = await opened.agent.invoke(user("And?") as never, opened.thread.config);
-    expect(Object.keys(result).filter((key) => key !== "messages")).toEqual([]);
+    const result = await opened.thread.agent.invoke(user("And?") as never, opened.thread.config);
+    expect(Object.keys(result)).toEqual(["messages"]);
   });
 });
 
@@ -235,20 +215,13 @@ describe.each(OTHERS)("%s stands beside it unharmed", (_name, other) => {
 
   it.each(cases)("$order this one, with summary $coveredMessages", async ({ list, coveredMessages }) => {
     const { fast } = createProbe();
-    const model = answering();
+    const model = callingOnce("fast");
     const summary = { ...LIMITS, summaryModel: shortSummariser(), coveredMessages } as TetherSummaryOptions;
     const own = tetherMiddleware(coveredMessages === undefined ? {} : { summary });
-    const agent = createAgent({
-      model,
-      tools: [fast],
-      checkpointer: new MemorySaver(),
-      store: new InMemoryStore(),
-      middleware: list(other(700) as object)(own) as never,
-    }) as unknown as AnyAgent;
-    const thread = openAgentThread(agent);
-    const valuesOf = async () => (await agent.graph.getState(thread.config)).values;
+    const middleware = list(other(700) as object)(own);
+    const thread = openAgent({ model, tools: [fast], store: new InMemoryStore(), middleware });
     for (let turn = 0; turn < 9; turn += 1) {
-      await agent.invoke(user(`Question ${turn}. ${textOf(100)}`) as never, thread.config);
+      expect((await thread.run(question(turn))).error).toBeUndefined();
       // The model gets the question, and what it has called since.
       const last = model.requests.at(-1)?.messages ?? [];
       expect(questionsOf(last).at(-1)).toBe(`Question ${turn}`);
@@ -256,15 +229,14 @@ describe.each(OTHERS)("%s stands beside it unharmed", (_name, other) => {
     expect(model.refused).toEqual([]);
     expect((await thread.read()).at(-1)?.text).toMatch(/^Done/);
     // Where ours removes what it covers, the other one has nothing to do.
-    if (coveredMessages === undefined) expect(hasSummarised(await valuesOf())).toBe(true);
+    if (coveredMessages === undefined) expect(hasSummarised(await thread.values())).toBe(true);
   });
 
   it("before this one and with a lower limit, it leaves nothing to summarise", async () => {
     const summaryModel = shortSummariser();
     const opened = open({ ...LIMITS, summaryModel }, { list: (own) => [other(300) as object, own] });
     await talk(opened, 9);
-    const { values } = await opened.agent.graph.getState(opened.thread.config);
-    expect(hasSummarised(values)).toBe(true);
+    expect(hasSummarised(await opened.thread.values())).toBe(true);
     expect(summaryModel.requests).toHaveLength(0);
     expect(opened.model.refused).toEqual([]);
   });

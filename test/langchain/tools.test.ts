@@ -1,11 +1,11 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { type ToolRuntime, tool } from "@langchain/core/tools";
-import { interrupt, MemorySaver } from "@langchain/langgraph";
-import { createAgent, createMiddleware } from "langchain";
+import { interrupt } from "@langchain/langgraph";
+import { createMiddleware } from "langchain";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { tetherMiddleware } from "../../src/langchain.js";
-import { type AnyAgent, openAgentThread } from "../support/open-agent-thread.js";
+import { openAgent } from "../support/open-agent-thread.js";
 import { createProbe } from "../support/probe-tools.js";
 import { calls, type Step, scripted } from "../support/scripted-model.js";
 import { script, user } from "../support/thread.js";
@@ -43,8 +43,7 @@ it.each([
     ),
     "Done again.",
   );
-  const agent = createAgent({ model, tools: [fast], checkpointer: new MemorySaver(), ...options } as never);
-  const thread = openAgentThread(agent as unknown as AnyAgent);
+  const thread = openAgent({ model, tools: [fast], ...options });
   await thread.send("Go.");
   expect(script(await thread.send("Again.")).slice(5)).toEqual([
     "ai> fast fast fast",
@@ -67,19 +66,13 @@ it("a tool gets a key of its call, which is the same when a run with the input n
     { name: "pay", description: "Pays.", schema: z.object({}) },
   );
   const model = scripted(calls(["pay", {}, "a"], ["pay", {}, "b"]), "Done.");
-  const agent = createAgent({
-    model,
-    tools: [pay],
-    checkpointer: new MemorySaver(),
-    middleware: [tetherMiddleware()],
-  } as never) as unknown as AnyAgent;
-  const config = { configurable: { thread_id: "1" } };
+  const thread = openAgent({ model, tools: [pay] });
   const controller = new AbortController();
-  const run = agent.invoke(user("Go."), { ...config, signal: controller.signal });
+  const run = thread.run(user("Go."), { signal: controller.signal });
   await expect.poll(() => keys.length).toBe(2);
   controller.abort();
-  await expect(run).rejects.toThrow(/abort/i);
-  await agent.invoke(null as never, config);
+  expect(String((await run).error)).toMatch(/abort/i);
+  expect((await thread.run(null)).error).toBeUndefined();
   const [first, second] = keys;
   expect(first).toMatch(/^[0-9a-f]{32}$/);
   expect(second).not.toBe(first);
@@ -89,13 +82,7 @@ it("a tool gets a key of its call, which is the same when a run with the input n
 /** A thread of an agent with the probe's tools, whose model gives these responses. */
 function open(middleware: readonly object[], ...steps: readonly Step[]) {
   const { fast, failing } = createProbe();
-  const agent = createAgent({
-    model: scripted(...steps),
-    tools: [fast, failing, asking],
-    checkpointer: new MemorySaver(),
-    middleware,
-  } as never) as unknown as AnyAgent;
-  return { agent, thread: openAgentThread(agent) };
+  return openAgent({ model: scripted(...steps), tools: [fast, failing, asking], middleware });
 }
 
 describe("a tool that throws", () => {
@@ -104,7 +91,7 @@ describe("a tool that throws", () => {
     ["inside another middleware", [outer, tetherMiddleware()], "secret -"],
     ["because of a middleware inside", [tetherMiddleware(), throwing], "inner middleware"],
   ])("becomes a result, and the calls beside it keep theirs: %s", async (_title, middleware, text) => {
-    const { thread } = open(middleware, calls(["failing"], ["fast"]), "Done.");
+    const thread = open(middleware, calls(["failing"], ["fast"]), "Done.");
     expect(script(await thread.send("Go.")).slice(1)).toEqual([
       "ai> failing fast",
       `tool! Error: ${text}\n Please fix your mistakes.`,
@@ -115,22 +102,22 @@ describe("a tool that throws", () => {
 
   it("fails the run if the option says so, and its call is closed by the next message", async () => {
     const middleware = [outer, tetherMiddleware({ keepToolErrors: false })];
-    const { thread } = open(middleware, calls(["failing", {}, "x"], ["fast"]), "Done.");
+    const thread = open(middleware, calls(["failing", {}, "x"], ["fast"]), "Done.");
     expect((await thread.run(user("Go."))).error).toMatchObject({ message: "secret -" });
     const lines = script(await thread.send("Hello?"));
     expect(lines[2]).toMatch(/^tool! Tool call failing \(x\)/);
   });
 
   it("is told by LangChain's own text which arguments are wrong", async () => {
-    const { thread } = open([outer, tetherMiddleware()], calls(["fast", { label: 7 }]), "Done.");
+    const thread = open([outer, tetherMiddleware()], calls(["fast", { label: 7 }]), "Done.");
     const [, , result] = await thread.send("Go.");
     expect(result?.text).toMatch(/^Error invoking tool 'fast' with kwargs {"label":7} with error: /);
   });
 
   it("can be an interrupt, which is left to LangGraph", async () => {
-    const { agent, thread } = open([tetherMiddleware()], calls(["asking"]));
+    const thread = open([tetherMiddleware()], calls(["asking"]));
     await thread.run(user("Go."));
-    const { tasks } = await agent.graph.getState(thread.config);
+    const { tasks } = await thread.agent.graph.getState(thread.config);
     expect(tasks.flatMap(({ interrupts }) => interrupts.map(({ value }) => value))).toEqual(["Sure?"]);
   });
 });

@@ -2,10 +2,10 @@
 
 import { MemorySaver } from "@langchain/langgraph";
 import fc from "fast-check";
-import { expect, it } from "vitest";
+import { expect } from "vitest";
 import { createAgentGraph } from "../../src/index.js";
 import { FunctionModel } from "../support/function-model.js";
-import { runs } from "../support/law-runs.js";
+import { law } from "../support/law-runs.js";
 import { createProbe } from "../support/probe-tools.js";
 import { calls } from "../support/scripted-model.js";
 import { inThread, pairedMessagesOf, user } from "../support/thread.js";
@@ -18,8 +18,11 @@ const turns = fc.array(fc.array(fc.record({ good: fc.nat(3), bad: fc.nat(2) }), 
   maxLength: 4,
 });
 
-it("The calls of a thread never exceed its budget, and each has a result", async () => {
-  const law = fc.asyncProperty(turns, fc.nat(8), fc.nat(4), async (wanted, perThread, perTurn) => {
+law(
+  "The calls of a thread never exceed its budget, and each has a result",
+  40,
+  [turns, fc.nat(8), fc.nat(4)],
+  async (wanted, perThread, perTurn) => {
     const probe = createProbe();
     const checkpointer = new MemorySaver();
     for (const [index, batches] of wanted.entries()) {
@@ -48,6 +51,5 @@ it("The calls of a thread never exceed its budget, and each has a result", async
     }
     const saved = (await checkpointer.getTuple(config))?.checkpoint.channel_values["threadUsage"];
     expect(saved).toMatchObject({ toolCalls: probe.runs.length });
-  });
-  await fc.assert(law, runs(40));
-});
+  },
+);

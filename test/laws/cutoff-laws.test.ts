@@ -2,15 +2,15 @@
 
 import type { BaseMessage } from "@langchain/core/messages";
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { describe, expect } from "vitest";
 import { findSafeCutoff } from "../../src/history/cut.js";
 import { coerceMessage } from "../../src/history/read-messages.js";
 import { countTokens } from "../../src/history/size.js";
 import { build, messageEntries } from "../support/arbitraries.js";
-import { runs } from "../support/law-runs.js";
+import { law } from "../support/law-runs.js";
 import { answeredIdOf, callIdsOf } from "../support/strict-check.js";
 
-const RUNS = runs(700);
+const RUNS = 700;
 
 /** Any list without summaries, because summaries open the calls that they archived. */
 const lists = messageEntries(14).map((list) =>
@@ -70,30 +70,31 @@ function cutSlowly(messages: readonly BaseMessage[], requested: number): number 
 }
 
 describe("A cutoff by messages", () => {
-  it("never separates a result from its call", () => {
-    const law = fc.property(lists, fc.nat({ max: 16 }), (messages, keep) => {
-      expect(isSafe(messages, findSafeCutoff(messages, { messages: keep }))).toBe(true);
-    });
-    fc.assert(law, RUNS);
+  law("never separates a result from its call", RUNS, [lists, fc.nat({ max: 16 })], (messages, keep) => {
+    expect(isSafe(messages, findSafeCutoff(messages, { messages: keep }))).toBe(true);
   });
 
-  it("is the nearest safe place before the requested one, else the first after it, else 0", () => {
-    const law = fc.property(lists, fc.nat({ max: 16 }), (messages, keep) => {
+  law(
+    "is the nearest safe place before the requested one, else the first after it, else 0",
+    RUNS,
+    [lists, fc.nat({ max: 16 })],
+    (messages, keep) => {
       const requested = Math.max(0, messages.length - keep);
       expect(findSafeCutoff(messages, { messages: keep })).toBe(cutSlowly(messages, requested));
-    });
-    fc.assert(law, RUNS);
-  });
+    },
+  );
 });
 
 describe("A cutoff by tokens", () => {
-  it("is requested where the kept messages just fit into the budget", () => {
-    const law = fc.property(lists, fc.nat({ max: 200 }), (messages, tokens) => {
+  law(
+    "is requested where the kept messages just fit into the budget",
+    RUNS,
+    [lists, fc.nat({ max: 200 })],
+    (messages, tokens) => {
       const cost = (from: number) => messages.slice(from).reduce((sum, one) => sum + countTokens(one), 0);
       const fitting = messages.map((_, index) => index).concat(messages.length);
       const requested = fitting.find((cut) => cost(cut) <= tokens) ?? 0;
       expect(findSafeCutoff(messages, { tokens })).toBe(cutSlowly(messages, requested));
-    });
-    fc.assert(law, RUNS);
-  });
+    },
+  );
 });

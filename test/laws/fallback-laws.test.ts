@@ -7,14 +7,14 @@ import { AIMessage, type BaseMessage } from "@langchain/core/messages";
 import { tool } from "@langchain/core/tools";
 import { MemorySaver } from "@langchain/langgraph";
 import fc from "fast-check";
-import { expect, it } from "vitest";
+import { expect } from "vitest";
 import { z } from "zod";
 import { type ChatContext, chatMiddleware, createAgentGraph, type Next } from "../../src/index.js";
 import { rememberDialect } from "../../src/providers/dialect-of.js";
 import { DIALECTS, type DialectName } from "../../src/providers/dialects.js";
 import { validateHistory } from "../../src/providers/validate-history.js";
 import { FunctionModel } from "../support/function-model.js";
-import { runs } from "../support/law-runs.js";
+import { law } from "../support/law-runs.js";
 import { openThread } from "../support/open-thread.js";
 import { shown } from "../support/stream-faults.js";
 
@@ -103,39 +103,39 @@ function modelOf(dialect: DialectName, nextReply: () => Reply, refused: string[]
   return rememberDialect(model, dialect);
 }
 
-it("a switch in the middle of a turn keeps the history paired, and every input valid", async () => {
-  await fc.assert(
-    fc.asyncProperty(threads, async ({ dialects, turns, attempts, middleware }) => {
-      const refused: string[] = [];
-      let left: Reply[] = [];
-      const nextReply = () => left.shift() ?? { kind: "text" as const };
-      const [model, ...fallbackModels] = dialects.map((name) => modelOf(name, nextReply, refused));
-      const checkpointer = new MemorySaver();
-      for (const [index, script] of turns.entries()) {
-        left = [...script];
-        // Another process, each time.
-        const graph = createAgentGraph({
-          model: model as FunctionModel,
-          fallbackModels,
-          tools: [look],
-          checkpointer,
-          middleware: MIDDLEWARE[middleware],
-          maxStreamFallbackAttempts: attempts,
-        });
-        const thread = openThread(graph);
-        const { messages, events, error } = await thread.send(`turn ${index}`);
-        const stored = await thread.read();
-        const turn = stored.slice(stored.findLastIndex(({ type }) => type === "human") + 1);
-        expect(shown(messages.filter(isAnswer))).toEqual(shown(turn.filter(isAnswer)));
-        expect(refused).toEqual([]);
-        const switches = events.filter(({ type }) => type === "model-switched").length;
-        if (error === undefined) expect(turn.findLast(isAnswer)?.type).toBe("ai");
-        else expect(error).toMatchObject({ code: "MODEL_FAILED" });
-        if (middleware.includes("retries")) continue;
-        expect(switches).toBeLessThan(dialects.length);
-        if (error !== undefined) expect(switches).toBe(dialects.length - 1);
-      }
-    }),
-    runs(60),
-  );
-});
+law(
+  "a switch in the middle of a turn keeps the history paired, and every input valid",
+  60,
+  [threads],
+  async ({ dialects, turns, attempts, middleware }) => {
+    const refused: string[] = [];
+    let left: Reply[] = [];
+    const nextReply = () => left.shift() ?? { kind: "text" as const };
+    const [model, ...fallbackModels] = dialects.map((name) => modelOf(name, nextReply, refused));
+    const checkpointer = new MemorySaver();
+    for (const [index, script] of turns.entries()) {
+      left = [...script];
+      // Another process, each time.
+      const graph = createAgentGraph({
+        model: model as FunctionModel,
+        fallbackModels,
+        tools: [look],
+        checkpointer,
+        middleware: MIDDLEWARE[middleware],
+        maxStreamFallbackAttempts: attempts,
+      });
+      const thread = openThread(graph);
+      const { messages, events, error } = await thread.send(`turn ${index}`);
+      const stored = await thread.read();
+      const turn = stored.slice(stored.findLastIndex(({ type }) => type === "human") + 1);
+      expect(shown(messages.filter(isAnswer))).toEqual(shown(turn.filter(isAnswer)));
+      expect(refused).toEqual([]);
+      const switches = events.filter(({ type }) => type === "model-switched").length;
+      if (error === undefined) expect(turn.findLast(isAnswer)?.type).toBe("ai");
+      else expect(error).toMatchObject({ code: "MODEL_FAILED" });
+      if (middleware.includes("retries")) continue;
+      expect(switches).toBeLessThan(dialects.length);
+      if (error !== undefined) expect(switches).toBe(dialects.length - 1);
+    }
+  },
+);

@@ -3,7 +3,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { MemorySaver } from "@langchain/langgraph";
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { describe, expect } from "vitest";
 import { filterToolCalls, findSafeCutoff } from "../../src/history/cut.js";
 import { cloneMessage } from "../../src/history/message.js";
 import { issueOfShape } from "../../src/history/message-shape.js";
@@ -16,13 +16,13 @@ import { validateHistory } from "../../src/providers/validate-history.js";
 import { build, entries } from "../support/arbitraries.js";
 import { expectWarnings, OLD_PACKAGES } from "../support/expect-warnings.js";
 import { hostileLike, hostileMessage } from "../support/foreign-values.js";
-import { runs } from "../support/law-runs.js";
+import { law } from "../support/law-runs.js";
 import { stateViolations, strictViolations } from "../support/strict-check.js";
 
 expectWarnings(OLD_PACKAGES);
 
 const DIALECT_NAMES = Object.keys(DIALECTS) as DialectName[];
-const RUNS = runs(200);
+const RUNS = 200;
 
 const lists = (hostile: fc.Arbitrary<unknown>): fc.Arbitrary<unknown[]> =>
   fc
@@ -48,84 +48,70 @@ const histories: fc.Arbitrary<BaseMessage[]> = fc
   .map(([sound, hostile]) => [...sound, ...hostile]);
 
 describe("The reducer", () => {
-  it("makes a sound state of any values", () => {
-    const law = fc.property(written, written, (first, second) => {
-      const { messages } = reduceMessages(reduceMessages([], first).messages, second);
-      expect(messages.flatMap((message) => issueOfShape(message) ?? [])).toEqual([]);
-      expect(stateViolations(messages)).toEqual([]);
-      expect(
-        reduceMessages([...messages], []).messages.every((message, index) => message === messages[index]),
-      ).toBe(true);
-    });
-    fc.assert(law, RUNS);
+  law("makes a sound state of any values", RUNS, [written, written], (first, second) => {
+    const { messages } = reduceMessages(reduceMessages([], first).messages, second);
+    expect(messages.flatMap((message) => issueOfShape(message) ?? [])).toEqual([]);
+    expect(stateViolations(messages)).toEqual([]);
+    expect(
+      reduceMessages([...messages], []).messages.every((message, index) => message === messages[index]),
+    ).toBe(true);
   });
 
-  it("makes a sound state of any stored list", () => {
-    const law = fc.property(histories, (history) => {
-      const { messages } = reduceMessages(history, []);
-      expect(messages.flatMap((message) => issueOfShape(message) ?? [])).toEqual([]);
-      expect(stateViolations(messages)).toEqual([]);
-    });
-    fc.assert(law, RUNS);
+  law("makes a sound state of any stored list", RUNS, [histories], (history) => {
+    const { messages } = reduceMessages(history, []);
+    expect(messages.flatMap((message) => issueOfShape(message) ?? [])).toEqual([]);
+    expect(stateViolations(messages)).toEqual([]);
   });
 
-  it("makes a state that a checkpoint stores and reads back", async () => {
-    const { serde } = new MemorySaver();
-    const law = fc.asyncProperty(written, async (values) => {
-      const { messages } = reduceMessages([], values);
-      const [type, bytes] = await serde.dumpsTyped({ channel_values: { messages } });
-      const read = await serde.loadsTyped(type, bytes);
-      expect(read.channel_values.messages).toHaveLength(messages.length);
-    });
-    await fc.assert(law, RUNS);
+  const { serde } = new MemorySaver();
+  law("makes a state that a checkpoint stores and reads back", RUNS, [written], async (values) => {
+    const { messages } = reduceMessages([], values);
+    const read = await serde.loadsTyped(...(await serde.dumpsTyped({ channel_values: { messages } })));
+    expect(read.channel_values.messages).toHaveLength(messages.length);
   });
 
-  it("reports each message that it mended", () => {
-    const law = fc.property(hostileMessage, (message) => {
-      const { messages, repairs } = reduceMessages([], [message]);
-      const isSound = issueOfShape(message) === undefined;
-      expect(repairs.some(({ kind }) => kind === "message-mended")).toBe(!isSound);
-      if (isSound && messages.length > 0) expect(messages[0]?.content).toBe(message.content);
-    });
-    fc.assert(law, RUNS);
+  law("reports each message that it mended", RUNS, [hostileMessage], (message) => {
+    const { messages, repairs } = reduceMessages([], [message]);
+    const isSound = issueOfShape(message) === undefined;
+    expect(repairs.some(({ kind }) => kind === "message-mended")).toBe(!isSound);
+    if (isSound && messages.length > 0) expect(messages[0]?.content).toBe(message.content);
   });
 });
 
-describe("Repairing", () => {
-  it("gives a list that passes a strict check, and needs no further repair", () => {
-    const law = fc.property(fc.oneof(written, histories), (list) => {
-      const { messages } = repairHistory(list);
-      expect(strictViolations(messages)).toEqual([]);
-      expect(repairHistory(messages)).toEqual({ messages, repairs: [] });
-    });
-    fc.assert(law, RUNS);
-  });
-});
+const anyList = fc.oneof(written, histories);
+law(
+  "Repairing gives a list that passes a strict check, and needs no further repair",
+  RUNS,
+  [anyList],
+  (list) => {
+    const { messages } = repairHistory(list);
+    expect(strictViolations(messages)).toEqual([]);
+    expect(repairHistory(messages)).toEqual({ messages, repairs: [] });
+  },
+);
 
+const limit = fc.option(fc.nat({ max: 2 }), { nil: undefined });
 describe.each(DIALECT_NAMES)("For %s", (dialect) => {
-  it("the model input of any stored list is valid", () => {
-    const law = fc.property(histories, fc.option(fc.nat({ max: 2 }), { nil: undefined }), (history, max) => {
+  law(
+    "any stored list can be validated, and its model input is valid",
+    60,
+    [histories, limit],
+    (history, max) => {
+      expect(Array.isArray(validateHistory(history, dialect))).toBe(true);
       const input = toModelInput(history, { dialect, maxToolCallsFromHistory: max, maxTokens: 2000 });
       expect(validateHistory(input, dialect)).toEqual([]);
-    });
-    fc.assert(law, runs(60));
-  });
-
-  it("any stored list can be validated", () => {
-    const law = fc.property(histories, (history) => {
-      expect(Array.isArray(validateHistory(history, dialect))).toBe(true);
-    });
-    fc.assert(law, runs(60));
-  });
+    },
+  );
 });
 
-it("Any stored list can be cut, filtered and explained, and its messages copied", () => {
-  const law = fc.property(histories, (history) => {
-    const length = findSafeCutoff(history, { tokens: 100 });
-    expect(length).toBeLessThanOrEqual(history.length);
+law(
+  "Any stored list can be cut, filtered and explained, and its messages copied",
+  RUNS,
+  [histories],
+  (history) => {
+    expect(findSafeCutoff(history, { tokens: 100 })).toBeLessThanOrEqual(history.length);
     expect(filterToolCalls(history, 0).length).toBeLessThanOrEqual(history.length);
     expect(explainInput(history, { maxToolCallsFromHistory: 0 }).stored).toHaveLength(history.length);
     expect(history.map(cloneMessage)).toHaveLength(history.length);
-  });
-  fc.assert(law, RUNS);
-});
+  },
+);

@@ -2,7 +2,6 @@
 
 import { AIMessage, type BaseMessage, HumanMessage } from "@langchain/core/messages";
 import { JsonPlusSerializer } from "@langchain/langgraph-checkpoint";
-import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { pendingApprovals } from "../../src/agent/patch.js";
 import { callsOf } from "../../src/history/call.js";
@@ -32,7 +31,7 @@ import type { Leftovers } from "../../src/threads/leftovers.js";
 import { learnClasses, SAMPLE_MESSAGES } from "../../src/threads/serializer/message-classes.js";
 import { createMessageText, readValue, writeValue } from "../../src/threads/serializer/values.js";
 import { countSteps } from "../support/count-steps.js";
-import { runs } from "../support/law-runs.js";
+import { law } from "../support/law-runs.js";
 import { buildShape, type Part, shapes } from "../support/long-shapes.js";
 import { human, result, summary } from "../support/make-messages.js";
 
@@ -48,22 +47,6 @@ function expectLinear(stepsOf: (size: number) => number): void {
   expect(stepsOf(4 * SIZE)).toBeLessThan(GREATEST_FACTOR * few);
 }
 
-describe("The work of an update grows with the update and the history", () => {
-  const stepsOf = (history: readonly Part[], update: readonly Part[], size: number) => {
-    const state = reduceMessages([], buildShape(history, size)).messages;
-    return countSteps([[...state], buildShape(update, size)], ([before, written]) => {
-      reduceMessages(before, written);
-    });
-  };
-
-  it("whatever it holds", () => {
-    const law = fc.property(shapes(), shapes(), (history, update) => {
-      expectLinear((size) => stepsOf(history, update, size));
-    });
-    fc.assert(law, runs(50));
-  });
-});
-
 const DIALECT_NAMES = Object.keys(DIALECTS) as DialectName[];
 
 const FUNCTIONS: readonly (readonly [name: string, run: (messages: BaseMessage[]) => unknown])[] = [
@@ -76,17 +59,10 @@ const FUNCTIONS: readonly (readonly [name: string, run: (messages: BaseMessage[]
   ["visibleHistory", (messages) => flattenVisible(visibleHistory(messages))],
   ["renderTranscript", (messages) => renderTranscript(messages, 100)],
   ["withDistinctCallIds", (messages) => messages.map(distinct)],
-  ...DIALECT_NAMES.map(
-    (name) =>
-      [`validateHistory for ${name}`, (messages: BaseMessage[]) => validateHistory(messages, name)] as const,
-  ),
-  ...DIALECT_NAMES.map(
-    (dialect) =>
-      [
-        `toModelInput for ${dialect}`,
-        (messages: BaseMessage[]) => toModelInput(messages, { dialect }),
-      ] as const,
-  ),
+  ...DIALECT_NAMES.flatMap((dialect): (readonly [string, (messages: BaseMessage[]) => unknown])[] => [
+    [`validateHistory for ${dialect}`, (messages) => validateHistory(messages, dialect)],
+    [`toModelInput for ${dialect}`, (messages) => toModelInput(messages, { dialect })],
+  ]),
   ["explainInput", (messages) => explainInput(messages, { dialect: "strict" })],
   ["isSummaryDue", (messages) => isSummaryDue(messages, POLICY)],
   ["planSummary and coverPlan", (messages) => planOf(messages, "keep")],
@@ -130,102 +106,92 @@ function distinct(message: BaseMessage): BaseMessage {
   return AIMessage.isInstance(message) ? withDistinctCallIds(message) : message;
 }
 
+const stepsOf = (parts: readonly Part[], size: number, run: (messages: BaseMessage[]) => unknown) =>
+  countSteps(buildShape(parts, size), (messages) => void run(messages));
+
+describe("The work of an update grows with the update and the history", () => {
+  law("whatever it holds", 50, [shapes(), shapes()], (history, update) => {
+    expectLinear((size) => {
+      const state = reduceMessages([], buildShape(history, size)).messages;
+      return countSteps([[...state], buildShape(update, size)], ([before, written]) => {
+        reduceMessages(before, written);
+      });
+    });
+  });
+});
+
 describe("The work grows with the messages", () => {
-  it.each(FUNCTIONS)("of %s", (_, run) => {
-    const law = fc.property(shapes("removals"), (parts) => {
-      expectLinear((size) => countSteps(buildShape(parts, size), (messages) => void run(messages)));
-    });
-    fc.assert(law, runs(8));
-  });
+  for (const [name, run] of FUNCTIONS)
+    law(`of ${name}`, 8, [shapes("removals")], (parts) => expectLinear((size) => stepsOf(parts, size, run)));
 
-  it.each(LIMITED)("of %s", (_, run) => {
-    const stepsOf = (parts: readonly Part[], size: number) =>
-      countSteps(buildShape(parts, size), (messages) => void run(messages));
-    const law = fc.property(shapes("removals"), (parts) => {
+  for (const [name, run] of LIMITED)
+    law(`of ${name}`, 4, [shapes("removals")], (parts) => {
       // An input is brought under its limit in one attempt or in several, so the lists must differ by more than that.
-      expect(stepsOf(parts, 16 * SIZE)).toBeLessThan(16 * MOST_ATTEMPTS * stepsOf(parts, SIZE));
+      expect(stepsOf(parts, 16 * SIZE, run)).toBeLessThan(16 * MOST_ATTEMPTS * stepsOf(parts, SIZE, run));
     });
-    fc.assert(law, runs(4));
-  });
 
-  it("of explainInput with summaries that each cover the one before", () => {
-    const chain = (size: number) =>
-      Array.from({ length: size }, (_, index) => [
-        human(`h${index}`),
-        summary(`s${index}`, { kind: "keep", messages: [`h${index}`, `s${index - 1}`] }),
-      ]).flat();
-    expectLinear((size) => countSteps(chain(size), (messages) => void explainInput(messages)));
-  });
+  law("of repairHistory with removals", 50, [shapes()], (parts) =>
+    expectLinear((size) => stepsOf(parts, size, repairHistory)),
+  );
 
   const calls = (size: number) =>
     Array.from({ length: size }, (_, index) => ({ id: `c${index}`, name: "look", args: { index } }));
   const batch = (size: number) => new AIMessage({ id: "a", content: "", tool_calls: calls(size) });
   const unanswered = (size: number) => [...unansweredCalls([human("h"), batch(size)]).pending];
-  const asked = (size: number) => calls(size).map((call) => ({ ...call, description: "May it?" }));
 
-  it("of the search for the results of the calls of one message", () => {
-    expectLinear((size) => {
-      const results = calls(size).map(({ id }) => result(`r-${id}`, id));
-      const leftovers = { history: [{ id: "a" }], written: results.reverse(), interrupts: [] };
-      return countSteps(
-        unanswered(size),
-        (waiting) => void recoverCalls(waiting, [leftovers as unknown as Leftovers]),
-      );
-    });
-  });
-
-  it("of the search for the questions about the calls of one message", () => {
-    expectLinear((size) =>
-      countSteps(unanswered(size), (waiting) => {
-        const found = asked(size).map((one) => ({ kind: "question" as const, asked: one }));
-        pendingApprovals(waiting, found);
-      }),
-    );
-  });
-
-  it("of the search for LangChain's questions about the calls of one message", () => {
-    expectLinear((size) =>
-      countSteps(unanswered(size), (waiting) => {
-        const interrupts = [{ value: { actionRequests: calls(size) } }];
-        declinedCalls(waiting, [{ history: [human("h"), batch(size)], interrupts } as unknown as Leftovers]);
-      }),
-    );
-  });
-
-  it("of new arguments for the calls of one message", () => {
-    expectLinear((size) => {
-      const changes = new Map(calls(size).map((_, index) => [index, { index: 0 }]));
-      return countSteps([batch(size)], ([message]) => void (message && withArguments(message, changes)));
-    });
-  });
-
-  it("of the text of results of tools that the provider ran", () => {
-    expectLinear((size) => {
-      const content = calls(size).flatMap(({ id }) => [
-        { type: "server_tool_use", id, name: "web_search", input: { query: id } },
-        { type: "web_search_tool_result", tool_use_id: id, content: "found" },
-      ]);
-      return countSteps([new AIMessage({ content })], ([message]) => {
-        if (message === undefined) return;
-        contentText(message);
-        withTextFor(message.content as Parameters<typeof withTextFor>[0], () => false);
-      });
-    });
-  });
-
-  it("of an excerpt with as many lines about the request", () => {
-    expectLinear((size) => {
-      const text = calls(16 * size).map(({ id }) => `A line about weather ${id}.`);
-      return countSteps([], () => void excerptOf(text.join("\n"), 32 * size, ["weather"]));
-    });
-  });
-
-  it("of repairHistory with removals", () => {
-    const law = fc.property(shapes(), (parts) => {
-      expectLinear((size) => countSteps(buildShape(parts, size), (messages) => void repairHistory(messages)));
-    });
-    fc.assert(law, runs(50));
-  });
+  it.each(
+    Object.entries<(size: number) => number>({
+      "explainInput with summaries that each cover the one before": (size) => {
+        const chain = Array.from({ length: size }, (_, index) => [
+          human(`h${index}`),
+          summary(`s${index}`, { kind: "keep", messages: [`h${index}`, `s${index - 1}`] }),
+        ]);
+        return countSteps(chain.flat(), (messages) => void explainInput(messages));
+      },
+      "the search for the results of the calls of one message": (size) => {
+        const written = calls(size).map(({ id }) => result(`r-${id}`, id));
+        const leftovers = { history: [{ id: "a" }], written: written.reverse(), interrupts: [] };
+        return countSteps(
+          unanswered(size),
+          (waiting) => void recoverCalls(waiting, [leftovers as unknown as Leftovers]),
+        );
+      },
+      "the search for the questions about the calls of one message": (size) =>
+        countSteps(unanswered(size), (waiting) => {
+          const asked = calls(size).map((call) => ({ ...call, description: "May it?" }));
+          pendingApprovals(
+            waiting,
+            asked.map((one) => ({ kind: "question" as const, asked: one })),
+          );
+        }),
+      "the search for LangChain's questions about the calls of one message": (size) =>
+        countSteps(unanswered(size), (waiting) => {
+          const interrupts = [{ value: { actionRequests: calls(size) } }];
+          declinedCalls(waiting, [
+            { history: [human("h"), batch(size)], interrupts } as unknown as Leftovers,
+          ]);
+        }),
+      "new arguments for the calls of one message": (size) => {
+        const changes = new Map(calls(size).map((_, index) => [index, { index: 0 }]));
+        return countSteps([batch(size)], ([message]) => void (message && withArguments(message, changes)));
+      },
+      "the text of results of tools that the provider ran": (size) => {
+        const content = calls(size).flatMap(({ id }) => [
+          { type: "server_tool_use", id, name: "web_search", input: { query: id } },
+          { type: "web_search_tool_result", tool_use_id: id, content: "found" },
+        ]);
+        return countSteps([new AIMessage({ content })], ([message]) => {
+          if (message === undefined) return;
+          contentText(message);
+          withTextFor(message.content as Parameters<typeof withTextFor>[0], () => false);
+        });
+      },
+      "an excerpt with as many lines about the request": (size) => {
+        const text = calls(16 * size).map(({ id }) => `A line about weather ${id}.`);
+        return countSteps([], () => void excerptOf(text.join("\n"), 32 * size, ["weather"]));
+      },
+    }),
+  )("of %s", (_, stepsOf) => expectLinear(stepsOf));
 });
 
 describe("The work of the serializer grows with what it reads and writes", async () => {
@@ -249,7 +215,17 @@ describe("The work of the serializer grows with what it reads and writes", async
     ["a message with nested undefined fields", (size) => withKwargs({ inner: fieldsOf(size, undefined) })],
     ["many messages with undefined fields", (size) => listOf(size, () => withKwargs({ none: undefined }))],
     ["many undefined fields", (size) => fieldsOf(size, undefined)],
-    ["a message with many calls", (size) => new AIMessage({ content: "", tool_calls: callsIn(size) })],
+    [
+      "a message with many calls",
+      (size) => {
+        const tool_calls = Array.from({ length: size }, (_, at) => ({
+          id: `c${at}`,
+          name: "look",
+          args: {},
+        }));
+        return new AIMessage({ content: "", tool_calls });
+      },
+    ],
   ];
 
   it.each(VALUES)("%s", async (_, make) => {
@@ -259,19 +235,17 @@ describe("The work of the serializer grows with what it reads and writes", async
       texts.set(size, new TextDecoder().decode(bytes));
     }
     expectLinear((size) =>
-      countSteps({ value: JSON.parse(texts.get(size) ?? "") }, (holder) => {
-        readValue(holder, "value", classes);
-      }),
+      countSteps(
+        { value: JSON.parse(texts.get(size) ?? "") },
+        (holder) => void readValue(holder, "value", classes),
+      ),
     );
     const writeMember = () => Promise.resolve(undefined);
     expectLinear((size) =>
-      countSteps([], () => {
-        writeValue(make(size), { classes, messageText: createMessageText(), writeMember });
-      }),
+      countSteps(
+        [],
+        () => void writeValue(make(size), { classes, messageText: createMessageText(), writeMember }),
+      ),
     );
   });
-
-  function callsIn(size: number) {
-    return Array.from({ length: size }, (_, index) => ({ id: `c${index}`, name: "look", args: {} }));
-  }
 });

@@ -2,14 +2,14 @@
 
 import type { BaseMessage } from "@langchain/core/messages";
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
 import { flattenVisible, visibleHistory } from "../../src/history/plan-summary.js";
 import { isPlaceholder, PLACEHOLDER_KEY } from "../../src/history/result.js";
 import { countTextTokens, countTokens } from "../../src/history/size.js";
 import { coverageOf, isUserMessage } from "../../src/history/summary.js";
 import { gapNote } from "../../src/providers/input/bounds.js";
 import { toModelInput } from "../../src/providers/input/to-model-input.js";
-import { runs } from "../support/law-runs.js";
+import { law } from "../support/law-runs.js";
 import { tokensOf } from "../support/long-histories.js";
 import { outline } from "../support/plain-messages.js";
 import { type Act, ShadowedThread } from "../support/shadowed-thread.js";
@@ -50,18 +50,18 @@ const kind = fc.constantFrom("keep" as const, "archive" as const);
 const inputOf = ({ history, policy: { maxTokens } }: ShadowedThread) =>
   toModelInput(history, { systemPrompt: PROMPT, maxTokens });
 
+type Story = readonly [Act[], "keep" | "archive", Partial<ShadowedThread["policy"]>];
+
+/** Plays a story. `onStep` is called at each step that asks the model, and `onAct` after each act. */
 async function lead(
-  one: readonly [Act[], "keep" | "archive", Partial<ShadowedThread["policy"]>],
-  check: {
-    readonly onStep?: (thread: ShadowedThread) => void;
-    readonly onAct?: (thread: ShadowedThread) => unknown;
-  },
+  [all, how, chosen]: Story,
+  onStep?: (thread: ShadowedThread) => void,
+  onAct?: (thread: ShadowedThread) => unknown,
 ): Promise<ShadowedThread> {
-  const [all, how, chosen] = one;
-  const thread = new ShadowedThread(how, chosen, check.onStep);
+  const thread = new ShadowedThread(how, chosen, onStep);
   for (const next of all) {
     await thread.act(next);
-    await check.onAct?.(thread);
+    await onAct?.(thread);
   }
   return thread;
 }
@@ -74,86 +74,61 @@ async function expectAllSaid(thread: ShadowedThread): Promise<void> {
 }
 
 const threads = fc.tuple(acts, kind, policy);
-const RUNS = runs(80);
+const RUNS = 80;
 
 describe("In any thread, with any budget", () => {
-  it("the model input is valid, and has the current request", async () => {
-    let asked = 0;
-    const onStep = (thread: ShadowedThread) => {
-      asked += 1;
-      const input = inputOf(thread);
-      expect(strictViolations(input)).toEqual([]);
-      const request = thread.shadow.findLast(isUserMessage);
-      // A dialect can join neighbouring messages of one role.
-      if (request !== undefined) expect(input.some(({ text }) => text.includes(request.text))).toBe(true);
-    };
-    await fc.assert(
-      fc.asyncProperty(threads, async (one) => {
-        await lead(one, { onStep });
-      }),
-      RUNS,
-    );
-    expect(asked).toBeGreaterThan(150);
+  const counts = { asked: 0, passes: 0 };
+  afterAll(() => {
+    expect(counts.asked).toBeGreaterThan(150);
+    expect(counts.passes).toBeGreaterThan(40);
   });
 
-  it("covered messages were shown to the summariser", async () => {
-    let passes = 0;
-    await fc.assert(
-      fc.asyncProperty(threads, async (one) => {
-        const thread = await lead(one, {});
-        passes += thread.passes;
-        expect(thread.violations).toEqual([]);
-      }),
-      RUNS,
-    );
-    expect(passes).toBeGreaterThan(40);
-  });
+  const checkInput = (thread: ShadowedThread) => {
+    counts.asked += 1;
+    const input = inputOf(thread);
+    expect(strictViolations(input)).toEqual([]);
+    const request = thread.shadow.findLast(isUserMessage);
+    // A dialect can join neighbouring messages of one role.
+    if (request !== undefined) expect(input.some(({ text }) => text.includes(request.text))).toBe(true);
+  };
+  law(
+    "the model input is valid, with the request, and what is covered was summarised",
+    RUNS,
+    [threads],
+    async (story) => {
+      const thread = await lead(story, checkInput);
+      counts.passes += thread.passes;
+      expect(thread.violations).toEqual([]);
+    },
+  );
 
-  it("the full history has every message once and in order", async () => {
-    await fc.assert(
-      fc.asyncProperty(threads, async (one) => {
-        await lead(one, { onAct: expectAllSaid });
-      }),
-      RUNS,
-    );
-  });
+  /** Each message is either shown to the model or covered by a summary. */
+  const checkShown = ({ history, shadow }: ShadowedThread) => {
+    const { rest, lateResults, system } = visibleHistory(history);
+    const shown = new Set([...system, ...rest, ...lateResults].map(({ id }) => id));
+    const covered = new Set(history.flatMap((message) => coverageOf(message)?.messages ?? []));
+    for (const { id = "", type, additional_kwargs } of shadow) {
+      // The placeholder of a covered call is not shown.
+      const isSilent = type === "tool" && additional_kwargs[PLACEHOLDER_KEY] !== undefined;
+      const isArchived = !history.some((message) => message.id === id);
+      if (!isSilent && !isArchived) expect(shown.has(id), id).toBe(!covered.has(id));
+      if (isArchived) expect(shown.has(id), id).toBe(false);
+    }
+  };
+  law("the full history has every message once and in order, shown or covered", RUNS, [threads], (story) =>
+    lead(story, undefined, async (thread) => {
+      await expectAllSaid(thread);
+      checkShown(thread);
+    }),
+  );
 
   it("after a restore a result answers its own call, even if an earlier call of its id has lost its result", async () => {
-    const calls = [["c1", "c1", "c1"], ["c1"], ["c1", "c3", "c1"]];
-    const turn: Act = {
-      kind: "turn",
-      requestTokens: 5,
-      answerTokens: 5,
-      steps: calls.map((calls) => ({ calls, tokens: 1 })),
-      isCutOff: false,
-    };
-    const story: Act[] = [turn, { kind: "remove", which: 8 }, { kind: "restore" }];
-    const { history } = await lead([story, "keep", { maxTokens: 60, messagesToKeep: 1, promptTokens: 7 }], {
-      onAct: expectAllSaid,
-    });
+    const steps = [["c1", "c1", "c1"], ["c1"], ["c1", "c3", "c1"]].map((calls) => ({ calls, tokens: 1 }));
+    const turn: Act = { kind: "turn", requestTokens: 5, answerTokens: 5, steps, isCutOff: false };
+    const acts: Act[] = [turn, { kind: "remove", which: 8 }, { kind: "restore" }];
+    const story = [acts, "keep", { maxTokens: 60, messagesToKeep: 1, promptTokens: 7 }] as const;
+    const { history } = await lead(story as Story, undefined, expectAllSaid);
     expect(outline(history)).toContain("s4 s4-result-1 s4-result-2");
-  });
-
-  it("each message is either shown to the model or covered by a summary", async () => {
-    await fc.assert(
-      fc.asyncProperty(threads, (one) =>
-        lead(one, {
-          onAct: ({ history, shadow }) => {
-            const { rest, lateResults, system } = visibleHistory(history);
-            const shown = new Set([...system, ...rest, ...lateResults].map(({ id }) => id));
-            const covered = new Set(history.flatMap((message) => coverageOf(message)?.messages ?? []));
-            for (const { id = "", type, additional_kwargs } of shadow) {
-              // The placeholder of a covered call is not shown.
-              const isSilent = type === "tool" && additional_kwargs[PLACEHOLDER_KEY] !== undefined;
-              const isArchived = !history.some((message) => message.id === id);
-              if (!isSilent && !isArchived) expect(shown.has(id), id).toBe(!covered.has(id));
-              if (isArchived) expect(shown.has(id), id).toBe(false);
-            }
-          },
-        }).then(() => {}),
-      ),
-      RUNS,
-    );
   });
 });
 
@@ -176,31 +151,22 @@ function leastOf({ history }: ShadowedThread): number {
 }
 
 describe("Right after a summary", () => {
-  it("the model input is within the budget, unless the messages that must be sent are longer", async () => {
-    let reached = 0;
+  let reached = 0;
+  afterAll(() => expect(reached).toBeGreaterThan(20));
+
+  law("the input is within the budget, unless what must be sent is longer", RUNS, [threads], (story) => {
     let passes = 0;
-    const onStep = (thread: ShadowedThread) => {
+    return lead(story, (thread) => {
       // If the summariser failed, the history has its old length.
       if (thread.passes === passes || thread.passes % 3 === 0) return;
       passes = thread.passes;
       reached += 1;
       // Up to a tenth of the budget is not worth a request to the summariser.
       // Messages shorter than a summary of them are not covered. The input has them, or a note that is longer still.
-      const note = thread.isTooShortToCover ? NOTE_TOKENS : 0;
-      const least = leastOf(thread) + note;
+      const least = leastOf(thread) + (thread.isTooShortToCover ? NOTE_TOKENS : 0);
       const budget = Math.max(thread.policy.maxTokens, least) + thread.policy.maxTokens / 10;
-      expect(
-        tokensOf(inputOf(thread)),
-        outline(flattenVisible(visibleHistory(thread.history))),
-      ).toBeLessThanOrEqual(budget);
-    };
-    await fc.assert(
-      fc.asyncProperty(threads, async (one) => {
-        passes = 0;
-        await lead(one, { onStep });
-      }),
-      RUNS,
-    );
-    expect(reached).toBeGreaterThan(20);
+      const shown = outline(flattenVisible(visibleHistory(thread.history)));
+      expect(tokensOf(inputOf(thread)), shown).toBeLessThanOrEqual(budget);
+    });
   });
 });

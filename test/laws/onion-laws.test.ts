@@ -1,14 +1,14 @@
 /** Compares random onions of random layers with a model that predicts their outcome in a few lines. */
 
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { expect } from "vitest";
 import {
   type Handler,
   type Layer,
   MiddlewareTermination,
   runOnion,
 } from "../../src/agent/middleware/run-onion.js";
-import { runs } from "../support/law-runs.js";
+import { law } from "../support/law-runs.js";
 
 interface Context {
   result: unknown;
@@ -40,95 +40,66 @@ const terminated = (result: unknown, carried?: string): Left => ({
   ...(carried !== undefined && { carried }),
 });
 
-/** Acts after `next()`, which happens only if the inner layers returned. */
-function afterwards(
-  act: (context: Context, name: string) => void,
-  model: (name: string, left: Left) => Left,
-) {
-  return {
-    handle: (name: string): Handler<Context> =>
-      async function layer(context, next) {
-        context.lines.push(`>${name}`);
-        await next();
-        context.lines.push(`<${name}`);
-        act(context, name);
-      },
-    model: (name: string, result: unknown, inner: Inner, lines: string[]) => {
-      lines.push(`>${name}`);
-      const left = inner(result);
-      if (left.end !== "returned") return left;
-      lines.push(`<${name}`);
-      return model(name, left);
-    },
-  } satisfies Behaviour;
-}
-
-function instead(
-  act: (context: Context, name: string) => void,
-  model: (name: string, result: unknown) => Left,
-) {
-  return {
-    handle: (name: string): Handler<Context> =>
-      async function layer(context) {
-        context.lines.push(`>${name}`);
-        act(context, name);
-      },
-    model: (name: string, result: unknown, _inner: Inner, lines: string[]) => {
-      lines.push(`>${name}`);
-      return model(name, result);
-    },
-  } satisfies Behaviour;
-}
-
 function raise(error: unknown): never {
   throw error;
 }
 
-const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
-  pass: afterwards(
-    () => {},
-    (_name, left) => left,
-  ),
-  change: afterwards(
-    (context, name) => {
-      context.result = name;
-    },
-    (name) => ended(name),
-  ),
-  throwAfter: afterwards(
-    (_context, name) => raise(new Error(name)),
-    (name, { result }) => threw(name, result),
-  ),
-  terminateAfter: afterwards(
-    () => raise(new MiddlewareTermination()),
-    (_name, { result }) => terminated(result),
-  ),
-  terminateAfterWith: afterwards(
-    (_context, name) => raise(new MiddlewareTermination(name)),
-    (name, { result }) => terminated(result, name),
-  ),
-  answer: instead(
-    (context, name) => {
-      context.result = name;
-    },
-    (name) => ended(name),
-  ),
-  throwBefore: instead(
-    (_context, name) => raise(new Error(name)),
-    (name, result) => threw(name, result),
-  ),
-  terminateBefore: instead(
-    () => raise(new MiddlewareTermination()),
-    (_name, result) => terminated(result),
-  ),
-  terminateBeforeWith: instead(
+/** What a layer can do, and what the model makes of it if the result was `result`. */
+type Act = readonly [
+  run: (context: Context, name: string) => unknown,
+  model: (name: string, result: unknown) => Left,
+];
+const ACTS: Readonly<Record<string, Act>> = {
+  leave: [() => {}, (_name, result) => ended(result)],
+  change: [(context, name) => Object.assign(context, { result: name }), (name) => ended(name)],
+  throw: [(_context, name) => raise(new Error(name)), threw],
+  terminate: [() => raise(new MiddlewareTermination()), (_name, result) => terminated(result)],
+  terminateWith: [
     (_context, name) => raise(new MiddlewareTermination(name)),
     (name, result) => terminated(result, name),
-  ),
-  nothing: instead(
-    () => {},
-    (name, result) => (result === undefined ? threw(`misuse ${name}`, result) : ended(result)),
-  ),
+  ],
+};
+
+/** Acts after `next()`, which happens only if the inner layers returned, or in place of `next()`. */
+const acting = Object.entries(ACTS).flatMap(([what, [act, outcomeOf]]): [string, Behaviour][] => [
+  [
+    `${what}After`,
+    {
+      handle: (name) =>
+        async function layer(context, next) {
+          context.lines.push(`>${name}`);
+          await next();
+          context.lines.push(`<${name}`);
+          act(context, name);
+        },
+      model: (name, result, inner, lines) => {
+        lines.push(`>${name}`);
+        const left = inner(result);
+        if (left.end !== "returned") return left;
+        lines.push(`<${name}`);
+        return outcomeOf(name, left.result);
+      },
+    },
+  ],
+  [
+    `${what}Instead`,
+    {
+      handle: (name) =>
+        async function layer(context) {
+          context.lines.push(`>${name}`);
+          act(context, name);
+        },
+      model: (name, result, _inner, lines) => {
+        lines.push(`>${name}`);
+        const left = outcomeOf(name, result);
+        return left.end === "returned" && left.result === undefined ? threw(`misuse ${name}`, result) : left;
+      },
+    },
+  ],
+]);
+
+const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
+  ...Object.fromEntries(acting),
   catches: {
     handle: (name) =>
       async function layer(context, next) {
@@ -219,13 +190,11 @@ function nameOfError(error: unknown): string {
   return misused === undefined ? message : `misuse ${misused}`;
 }
 
-describe("an onion", () => {
-  it("has the outcome that its layers make: the lines in order, the error, the result", async () => {
-    await fc.assert(
-      fc.asyncProperty(onions, async ({ layers, coreThrows }) => {
-        expect(await actual(layers, coreThrows)).toEqual(expected(layers, coreThrows));
-      }),
-      runs(1_000),
-    );
-  });
-});
+law(
+  "An onion has the lines, the error and the result that its layers make",
+  1_000,
+  [onions],
+  async ({ layers, coreThrows }) => {
+    expect(await actual(layers, coreThrows)).toEqual(expected(layers, coreThrows));
+  },
+);

@@ -7,12 +7,12 @@ import { AIMessage, type BaseMessage, ToolMessage } from "@langchain/core/messag
 import { type ToolRuntime, tool } from "@langchain/core/tools";
 import { Command, MemorySaver, ReducedValue, StateSchema } from "@langchain/langgraph";
 import fc from "fast-check";
-import { expect, it } from "vitest";
+import { expect } from "vitest";
 import { z } from "zod";
 import { isPlaceholder, isResult } from "../../src/history/result.js";
 import { createAgentGraph } from "../../src/index.js";
 import { FunctionModel } from "../support/function-model.js";
-import { runs } from "../support/law-runs.js";
+import { law } from "../support/law-runs.js";
 import { inThread, pairedMessagesOf, user } from "../support/thread.js";
 
 interface Wanted {
@@ -76,65 +76,62 @@ const writesOf = (messages: readonly BaseMessage[], manners: ReadonlyMap<string,
       : [];
   });
 
-it("The own keys agree with the history", async () => {
-  const law = fc.asyncProperty(turns, async (given) => {
-    const made = new Map<string, Wanted>();
-    let batches: (readonly Wanted[])[] = [];
-    let asked = 0;
-    const model = new FunctionModel(() => {
-      asked += 1;
-      const batch = batches.shift();
-      if (batch === undefined) return "done";
-      const tool_calls = batch.map((call) => {
-        const id = `call_${made.size}`;
-        made.set(id, call);
-        return {
-          id,
-          name: call.name,
-          args: { manner: call.manner, ticks: call.ticks },
-          type: "tool_call" as const,
-        };
-      });
-      return new AIMessage({ content: "", tool_calls });
+law("The own keys agree with the history", 25, [turns], async (given) => {
+  const made = new Map<string, Wanted>();
+  let batches: (readonly Wanted[])[] = [];
+  let asked = 0;
+  const model = new FunctionModel(() => {
+    asked += 1;
+    const batch = batches.shift();
+    if (batch === undefined) return "done";
+    const tool_calls = batch.map((call) => {
+      const id = `call_${made.size}`;
+      made.set(id, call);
+      return {
+        id,
+        name: call.name,
+        args: { manner: call.manner, ticks: call.ticks },
+        type: "tool_call" as const,
+      };
     });
-    let abort = new AbortController();
-    const about = (name: string) => ({ name, description: name, schema });
-    const agent = createAgentGraph({
-      model,
-      tools: [
-        tool(write, about("write")),
-        tool(write, { ...about("direct"), returnDirect: true }),
-        tool(({ ticks }: Args) => pause(ticks).then(() => "plain"), about("plain")),
-        tool(async ({ ticks }: Args) => {
-          await pause(ticks);
-          abort.abort();
-          return "cancelled";
-        }, about("cancel")),
-      ],
-      stateSchema,
-      maxConsecutiveErrors: 100,
-      checkpointer: new MemorySaver(),
-    });
-    for (const turn of given) {
-      batches = [...turn];
-      asked = 0;
-      abort = new AbortController();
-      const isCancelled = await agent.invoke(user("go on"), { ...inThread("1"), signal: abort.signal }).then(
-        () => false,
-        () => true,
-      );
-      const direct = turn.findIndex((batch) =>
-        batch.every(({ name, manner }) => name === "direct" && (manner === "silent" || manner === "says")),
-      );
-      if (!isCancelled) expect(asked).toBe(direct === -1 ? turn.length + 1 : direct + 1);
-    }
-    batches = [];
-    const result = await agent.invoke(user("end"), inThread("1"));
-    const writes = writesOf(pairedMessagesOf(result), made);
-    // What a tool wrote after the abort of its run comes after what later calls wrote.
-    expect(result.log.toSorted()).toEqual(writes.map(({ id }) => id).toSorted());
-    expect(result.last).toBe(result.log.findLast((id) => made.get(id)?.manner !== "bad-value"));
-    expect(model.refused).toEqual([]);
+    return new AIMessage({ content: "", tool_calls });
   });
-  await fc.assert(law, runs(25));
-}, 120_000);
+  let abort = new AbortController();
+  const about = (name: string) => ({ name, description: name, schema });
+  const agent = createAgentGraph({
+    model,
+    tools: [
+      tool(write, about("write")),
+      tool(write, { ...about("direct"), returnDirect: true }),
+      tool(({ ticks }: Args) => pause(ticks).then(() => "plain"), about("plain")),
+      tool(async ({ ticks }: Args) => {
+        await pause(ticks);
+        abort.abort();
+        return "cancelled";
+      }, about("cancel")),
+    ],
+    stateSchema,
+    maxConsecutiveErrors: 100,
+    checkpointer: new MemorySaver(),
+  });
+  for (const turn of given) {
+    batches = [...turn];
+    asked = 0;
+    abort = new AbortController();
+    const isCancelled = await agent.invoke(user("go on"), { ...inThread("1"), signal: abort.signal }).then(
+      () => false,
+      () => true,
+    );
+    const direct = turn.findIndex((batch) =>
+      batch.every(({ name, manner }) => name === "direct" && (manner === "silent" || manner === "says")),
+    );
+    if (!isCancelled) expect(asked).toBe(direct === -1 ? turn.length + 1 : direct + 1);
+  }
+  batches = [];
+  const result = await agent.invoke(user("end"), inThread("1"));
+  const writes = writesOf(pairedMessagesOf(result), made);
+  // What a tool wrote after the abort of its run comes after what later calls wrote.
+  expect(result.log.toSorted()).toEqual(writes.map(({ id }) => id).toSorted());
+  expect(result.last).toBe(result.log.findLast((id) => made.get(id)?.manner !== "bad-value"));
+  expect(model.refused).toEqual([]);
+});

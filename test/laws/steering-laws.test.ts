@@ -3,7 +3,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { DURABILITIES, type Durability } from "../support/crashing-thread.js";
-import { operations, runs } from "../support/law-runs.js";
+import { dieAnywhere, law } from "../support/law-runs.js";
 import { type SteeredRun, steeredCrashes } from "../support/steered-crashes.js";
 import { pairedMessagesOf } from "../support/thread.js";
 
@@ -34,27 +34,22 @@ async function expectEachOnce(chosen: Durability, sizes: readonly number[], play
   expect(lines.at(-1)).toMatch(/^answer/);
   expect(await thread.inbox()).toEqual([]);
   expect(thread.refused).toEqual([]);
-  return hasDied;
+  return hasDied ? "died" : "lived";
 }
 
 describe("each steered message is in the thread once and in order, and every request is paired", () => {
-  it("whenever it arrives in a run of random batches", async () => {
-    const law = fc.asyncProperty(durability, batches, fc.array(operation, { maxLength: 12 }), (...given) => {
-      const [chosen, sizes, moments] = given;
-      return expectEachOnce(chosen, sizes, [{ text: "work", arrivals: moments }]).then(() => {});
-    });
-    await fc.assert(law, runs(40));
-  });
+  const moments = fc.array(operation, { maxLength: 12 });
+  law(
+    "whenever it arrives in a run of random batches",
+    40,
+    [durability, batches, moments],
+    (chosen, sizes, arrivals) => expectEachOnce(chosen, sizes, [{ text: "work", arrivals }]),
+  );
 
   it.each(DURABILITIES)("if the process dies at any operation (%s)", async (chosen) => {
-    const moments = [4, 12, 22];
-    let last = 0;
-    for (const diesAt of operations()) {
-      const run = { text: "work", arrivals: moments, diesAt, removes: 0 };
-      if (!(await expectEachOnce(chosen, [2, 1], [run]))) break;
-      last = diesAt;
-    }
-    expect(last).toBeGreaterThan(chosen === "exit" ? 15 : 25);
+    await dieAnywhere(chosen === "exit" ? 15 : 25, (diesAt) =>
+      expectEachOnce(chosen, [2, 1], [{ text: "work", arrivals: [4, 12, 22], diesAt, removes: 0 }]),
+    );
   });
 
   it("if a message is recovered, and removed before its item is deleted", async () => {
@@ -75,15 +70,11 @@ describe("each steered message is in the thread once and in order, and every req
     expect(recovered).toBeGreaterThan(0);
   });
 
-  it("if several runs die, and messages are removed between them", async () => {
-    const law = fc.asyncProperty(
-      durability,
-      batches,
-      fc.array(run, { maxLength: 4 }),
-      async (chosen, sizes, played) => {
-        await expectEachOnce(chosen, sizes, played);
-      },
-    );
-    await fc.assert(law, runs(60));
-  });
+  const played = fc.array(run, { maxLength: 4 });
+  law(
+    "if several runs die, and messages are removed between them",
+    60,
+    [durability, batches, played],
+    expectEachOnce,
+  );
 });

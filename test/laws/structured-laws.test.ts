@@ -6,14 +6,14 @@
 import type { AIMessage } from "@langchain/core/messages";
 import { Command, MemorySaver } from "@langchain/langgraph";
 import fc from "fast-check";
-import { expect, it } from "vitest";
+import { expect } from "vitest";
 import { z } from "zod";
 import { createAgentGraph, providerStrategy, toolStrategy } from "../../src/index.js";
 import { toModelInput } from "../../src/providers/input/to-model-input.js";
 import { validateHistory } from "../../src/providers/validate-history.js";
 import type { AgentEvent } from "../../src/threads/events.js";
 import { FunctionModel } from "../support/function-model.js";
-import { runs } from "../support/law-runs.js";
+import { law } from "../support/law-runs.js";
 import { createProbe } from "../support/probe-tools.js";
 import { calls, type WantedCall } from "../support/scripted-model.js";
 import { inThread, pairedMessagesOf, user } from "../support/thread.js";
@@ -53,50 +53,45 @@ const settings = fc.record({
   maxToolCallsFromHistory: fc.constantFrom(undefined, 0, 1),
 });
 
-it.each([
-  ["toolStrategy", toolStrategy(City)],
-  ["providerStrategy", providerStrategy(City)],
-])(
-  "%s: each call has one result, and each turn ends with a structured response or with its reason",
-  async (_, responseFormat) => {
-    await fc.assert(
-      fc.asyncProperty(
-        fc.array(response, { minLength: 1, maxLength: 8 }),
-        settings,
-        async (script, given) => {
-          const { fast, failing } = createProbe();
-          const model = new FunctionModel(({ index }) => script[index % script.length]?.() ?? "A text.");
-          const checkpointer = new MemorySaver();
-          const options = { ...given, responseFormat, checkpointer, tools: [fast, failing] };
-          const graph = createAgentGraph({ model, ...options });
-          const config = inThread("1");
-          for (const text of ["go", "again"]) {
-            const before = model.requests.length;
-            const events: AgentEvent[] = [];
-            let input: Parameters<typeof graph.invoke>[0] = user(text);
-            for (let waits = true; waits; ) {
-              for await (const event of await graph.stream(input, { ...config, streamMode: "custom" }))
-                events.push(event as AgentEvent);
-              const { tasks } = await graph.getState(config);
-              const asked = tasks.flatMap(({ interrupts }) => interrupts).at(0)?.value.action_requests ?? [];
-              waits = asked.length > 0;
-              input = new Command({ resume: { decisions: asked.map(() => ({ type: "approve" })) } });
-            }
-            const { values, next } = await graph.getState(config);
-            const messages = pairedMessagesOf(values);
-            expect(next).toEqual([]);
-            expect(model.requests.length - before).toBeLessThanOrEqual(given.maxIterations + 1);
-            const response = Reflect.get(values, "structuredResponse");
-            const missing = events.filter(({ type }) => type === "structured-response-missing");
-            expect([response, missing.length]).toEqual(response === undefined ? [undefined, 1] : [OSLO, 0]);
-            expect(events.at(-1)?.type).toBe("run-end");
-            for (const dialect of ["openai", "anthropic", "gemini", "mistral", "strict"] as const)
-              expect(validateHistory(toModelInput(messages, { dialect }), dialect)).toEqual([]);
-          }
-          expect(model.refused).toEqual([]);
-        },
-      ),
-      runs(25),
-    );
-  },
-);
+const scripts = fc.array(response, { minLength: 1, maxLength: 8 });
+for (const [strategy, responseFormat] of Object.entries({
+  toolStrategy: toolStrategy(City),
+  providerStrategy: providerStrategy(City),
+}))
+  law(
+    `${strategy}: each turn ends with a structured response or with its reason`,
+    25,
+    [scripts, settings],
+    async (script, given) => {
+      const { fast, failing } = createProbe();
+      const model = new FunctionModel(({ index }) => script[index % script.length]?.() ?? "A text.");
+      const checkpointer = new MemorySaver();
+      const options = { ...given, responseFormat, checkpointer, tools: [fast, failing] };
+      const graph = createAgentGraph({ model, ...options });
+      const config = inThread("1");
+      for (const text of ["go", "again"]) {
+        const before = model.requests.length;
+        const events: AgentEvent[] = [];
+        let input: Parameters<typeof graph.invoke>[0] = user(text);
+        for (let waits = true; waits; ) {
+          for await (const event of await graph.stream(input, { ...config, streamMode: "custom" }))
+            events.push(event as AgentEvent);
+          const { tasks } = await graph.getState(config);
+          const asked = tasks.flatMap(({ interrupts }) => interrupts).at(0)?.value.action_requests ?? [];
+          waits = asked.length > 0;
+          input = new Command({ resume: { decisions: asked.map(() => ({ type: "approve" })) } });
+        }
+        const { values, next } = await graph.getState(config);
+        const messages = pairedMessagesOf(values);
+        expect(next).toEqual([]);
+        expect(model.requests.length - before).toBeLessThanOrEqual(given.maxIterations + 1);
+        const response = Reflect.get(values, "structuredResponse");
+        const missing = events.filter(({ type }) => type === "structured-response-missing");
+        expect([response, missing.length]).toEqual(response === undefined ? [undefined, 1] : [OSLO, 0]);
+        expect(events.at(-1)?.type).toBe("run-end");
+        for (const dialect of ["openai", "anthropic", "gemini", "mistral", "strict"] as const)
+          expect(validateHistory(toModelInput(messages, { dialect }), dialect)).toEqual([]);
+      }
+      expect(model.refused).toEqual([]);
+    },
+  );

@@ -8,7 +8,7 @@ import { AIMessage, type BaseMessage } from "@langchain/core/messages";
 import { type ToolRuntime, tool } from "@langchain/core/tools";
 import { Command, InMemoryStore, MemorySaver } from "@langchain/langgraph";
 import fc from "fast-check";
-import { expect, it } from "vitest";
+import { expect } from "vitest";
 import { z } from "zod";
 import { isPlaceholder, isResult } from "../../src/history/result.js";
 import {
@@ -24,7 +24,7 @@ import { rememberDialect } from "../../src/providers/dialect-of.js";
 import { DIALECTS, type DialectName } from "../../src/providers/dialects.js";
 import { validateHistory } from "../../src/providers/validate-history.js";
 import { type Asked, FunctionModel } from "../support/function-model.js";
-import { runs } from "../support/law-runs.js";
+import { law } from "../support/law-runs.js";
 import { messagesOf, pairedMessagesOf, user } from "../support/thread.js";
 
 const NAMES = Object.keys(DIALECTS) as DialectName[];
@@ -95,163 +95,160 @@ const FORMATS = { none: undefined, tool: toolStrategy(City), provider: providerS
 const stateSchema = z.object({ last: z.string().optional(), round: z.number().default(0) });
 const schema = z.object({});
 
-it("All of it together", async () => {
-  const law = fc.asyncProperty(given, async ({ dialects, profiles, turns, arrivals, ...chosen }) => {
-    const refused: string[] = [];
-    const sent: string[] = [];
-    const written = new Set<string>();
-    let ids = 0;
-    let operations = 0;
-    let rounds = 0;
-    let left: Reply[] = [];
-    let abort = new AbortController();
-    let steer: (text: string) => Promise<unknown>;
-    const operate = async () => {
-      operations += 1;
-      if (!arrivals.includes(operations)) return;
-      const text = `steered ${sent.length}`;
-      await steer(text);
-      sent.push(text);
-    };
+law("All of it together", 25, [given], async ({ dialects, profiles, turns, arrivals, ...chosen }) => {
+  const refused: string[] = [];
+  const sent: string[] = [];
+  const written = new Set<string>();
+  let ids = 0;
+  let operations = 0;
+  let rounds = 0;
+  let left: Reply[] = [];
+  let abort = new AbortController();
+  let steer: (text: string) => Promise<unknown>;
+  const operate = async () => {
+    operations += 1;
+    if (!arrivals.includes(operations)) return;
+    const text = `steered ${sent.length}`;
+    await steer(text);
+    sent.push(text);
+  };
 
-    const answer = ({ toolChoice, text }: Asked): string | AIMessage | Error => {
-      const next = left.shift();
-      if (next?.kind === "fails") return Object.assign(new Error("It failed."), { status: next.status });
-      if (next?.kind === "cancel") abort.abort();
-      if (next?.kind === "text") return next.text;
-      const wanted: readonly Wanted[] = next?.kind === "calls" ? next.batch : ["right"];
-      const isForced =
-        ![undefined, "none"].includes(toolChoice as undefined) || text.includes("Do not respond with a text");
-      if (next?.kind !== "calls" && !isForced) return JSON.stringify(OSLO);
-      const tool_calls = wanted.map((name) => {
-        ids += 1;
-        const isFormat = name === "right" || name === "wrong";
-        const args = name === "right" ? OSLO : {};
-        return { id: `call_${ids}`, name: isFormat ? "City" : name, args, type: "tool_call" as const };
-      });
-      return new AIMessage({ content: next?.kind === "calls" ? next.text : "", tool_calls });
-    };
-    const models = dialects.map((dialect, index) => {
-      const model = new FunctionModel(async (asked) => {
-        refused.push(...validateHistory(asked.messages, dialect).map(({ rule }) => `${dialect}: ${rule}`));
-        await operate();
-        return answer(asked);
-      });
-      Object.defineProperty(model, "profile", { value: { structuredOutput: profiles[index] } });
-      return rememberDialect(model, dialect);
+  const answer = ({ toolChoice, text }: Asked): string | AIMessage | Error => {
+    const next = left.shift();
+    if (next?.kind === "fails") return Object.assign(new Error("It failed."), { status: next.status });
+    if (next?.kind === "cancel") abort.abort();
+    if (next?.kind === "text") return next.text;
+    const wanted: readonly Wanted[] = next?.kind === "calls" ? next.batch : ["right"];
+    const isForced =
+      ![undefined, "none"].includes(toolChoice as undefined) || text.includes("Do not respond with a text");
+    if (next?.kind !== "calls" && !isForced) return JSON.stringify(OSLO);
+    const tool_calls = wanted.map((name) => {
+      ids += 1;
+      const isFormat = name === "right" || name === "wrong";
+      const args = name === "right" ? OSLO : {};
+      return { id: `call_${ids}`, name: isFormat ? "City" : name, args, type: "tool_call" as const };
     });
-    const make = (name: string, run: (runtime: ToolRuntime) => unknown, returnDirect = false) =>
-      tool(
-        async (_args: object, runtime: ToolRuntime) => {
-          await operate();
-          return run(runtime);
-        },
-        { name, description: name, schema, returnDirect },
-      );
-    const tools = [
-      make("plain", () => "plain done"),
-      make("asks", () => "asks done"),
-      make("direct", () => "direct done", true),
-      make("cancel", () => abort.abort()),
-      make("failing", () => {
-        throw new Error("no");
-      }),
-      make("write", ({ toolCallId }) => {
-        written.add(toolCallId);
-        return new Command({ update: { last: toolCallId } });
-      }),
-    ];
-    const count = chatMiddleware(
-      async (context, next) => {
-        await next().catch(chosen.middleware === "retries" ? next : undefined);
-        rounds += 1;
-        context.update({ round: rounds });
-      },
-      { retry: chosen.middleware === "retries", readOnly: chosen.middleware === "reads" },
-    );
-    const serve = functionMiddleware(async (context, next) => {
-      if (context.call.name === "ghost") context.result = "boo";
-      else await next();
+    return new AIMessage({ content: next?.kind === "calls" ? next.text : "", tool_calls });
+  };
+  const models = dialects.map((dialect, index) => {
+    const model = new FunctionModel(async (asked) => {
+      refused.push(...validateHistory(asked.messages, dialect).map(({ rule }) => `${dialect}: ${rule}`));
+      await operate();
+      return answer(asked);
     });
-    const [model, ...fallbackModels] = models;
-    const options = {
-      model: model as FunctionModel,
-      fallbackModels,
-      tools,
-      stateSchema,
-      middleware: [...(chosen.middleware === "none" ? [] : [count]), ...(chosen.serves ? [serve] : [])],
-      requireApproval: { asks: { when: async () => true } },
-      maxConsecutiveErrors: 3,
-      checkpointer: new MemorySaver(),
-      store: new InMemoryStore(),
-      ...chosen.settings,
-    } satisfies AgentGraphOptions & { stateSchema: typeof stateSchema };
-    const responseFormat = FORMATS[chosen.format as keyof typeof FORMATS];
-    const config = { configurable: { thread_id: THREAD } };
-
-    /** One turn, with the decisions of a human. */
-    const play = async (text: string) => {
-      // Another process, each time.
-      const graph = createAgentGraph({ ...options, ...(responseFormat && { responseFormat }) });
-      steer = (message) => graph.steer(THREAD, message);
-      const events: AgentEvent[] = [];
-      let error: unknown;
-      let loops = 0;
-      let input: Parameters<typeof graph.invoke>[0] = user(text);
-      for (let waits = true; waits && error === undefined; ) {
-        abort = new AbortController();
-        try {
-          const stream = await graph.stream(input, { ...config, streamMode: "custom", signal: abort.signal });
-          for await (const event of stream) events.push(event as AgentEvent);
-        } catch (reason) {
-          error = reason;
-        }
-        const { tasks } = await graph.getState(config);
-        const [asked] = tasks.flatMap(({ interrupts }) => interrupts);
-        waits = asked !== undefined;
-        loops += 1;
-        expect(loops).toBeLessThan(20);
-        const { action_requests: requests = [] } = asked?.value ?? {};
-        const decisions = requests.map((_: unknown, index: number) => {
-          const type = chosen.decisions[index % chosen.decisions.length];
-          return { type, ...(type !== "approve" && { message: "by hand" }) };
-        });
-        input = new Command({ resume: { decisions } });
-      }
-      const { values, next } = await graph.getState(config);
-      if (error === undefined) {
-        expect(next).toEqual([]);
-        expect(events.at(-1)?.type).toBe("run-end");
-        pairedMessagesOf(values);
-        const { structuredResponse } = values as { structuredResponse?: unknown };
-        const missing = events.filter(({ type }) => type === "structured-response-missing").length;
-        if (responseFormat === undefined) expect([structuredResponse, missing]).toEqual([undefined, 0]);
-        else if (structuredResponse === undefined) expect(missing).toBeGreaterThan(0);
-        else expect(structuredResponse).toEqual(OSLO);
-      } else if (!abort.signal.aborted) expect(error).toMatchObject({ code: "MODEL_FAILED" });
-      messagesOf(values);
-      return { values, error, events };
-    };
-
-    for (const [index, script] of turns.entries()) {
-      left = [...script];
-      await play(`turn ${index}`);
-    }
-    left = [];
-    const { values, error } = await play("end");
-    expect(error).toBeUndefined();
-    const messages = pairedMessagesOf(values);
-    const isSteered = ({ type, text }: BaseMessage) => type === "human" && text.startsWith("steered");
-    expect(messages.filter(isSteered).map(({ text }) => text)).toEqual(sent);
-    expect((await options.store.search(["langgraph-tether", "inbox", THREAD])).length).toBe(0);
-    const last = messages.findLast(
-      (message) => isResult(message) && written.has(message.tool_call_id) && !isPlaceholder(message),
-    );
-    expect(values.last).toBe(last === undefined ? undefined : Reflect.get(last, "tool_call_id"));
-    if (chosen.middleware !== "none") expect(values.round).toBe(rounds);
-    if (responseFormat !== undefined) expect(values.structuredResponse).toEqual(OSLO);
-    expect(refused).toEqual([]);
-    expect(models.flatMap((asked) => asked.refused)).toEqual([]);
+    Object.defineProperty(model, "profile", { value: { structuredOutput: profiles[index] } });
+    return rememberDialect(model, dialect);
   });
-  await fc.assert(law, runs(25));
-}, 120_000);
+  const make = (name: string, run: (runtime: ToolRuntime) => unknown, returnDirect = false) =>
+    tool(
+      async (_args: object, runtime: ToolRuntime) => {
+        await operate();
+        return run(runtime);
+      },
+      { name, description: name, schema, returnDirect },
+    );
+  const tools = [
+    make("plain", () => "plain done"),
+    make("asks", () => "asks done"),
+    make("direct", () => "direct done", true),
+    make("cancel", () => abort.abort()),
+    make("failing", () => {
+      throw new Error("no");
+    }),
+    make("write", ({ toolCallId }) => {
+      written.add(toolCallId);
+      return new Command({ update: { last: toolCallId } });
+    }),
+  ];
+  const count = chatMiddleware(
+    async (context, next) => {
+      await next().catch(chosen.middleware === "retries" ? next : undefined);
+      rounds += 1;
+      context.update({ round: rounds });
+    },
+    { retry: chosen.middleware === "retries", readOnly: chosen.middleware === "reads" },
+  );
+  const serve = functionMiddleware(async (context, next) => {
+    if (context.call.name === "ghost") context.result = "boo";
+    else await next();
+  });
+  const [model, ...fallbackModels] = models;
+  const options = {
+    model: model as FunctionModel,
+    fallbackModels,
+    tools,
+    stateSchema,
+    middleware: [...(chosen.middleware === "none" ? [] : [count]), ...(chosen.serves ? [serve] : [])],
+    requireApproval: { asks: { when: async () => true } },
+    maxConsecutiveErrors: 3,
+    checkpointer: new MemorySaver(),
+    store: new InMemoryStore(),
+    ...chosen.settings,
+  } satisfies AgentGraphOptions & { stateSchema: typeof stateSchema };
+  const responseFormat = FORMATS[chosen.format as keyof typeof FORMATS];
+  const config = { configurable: { thread_id: THREAD } };
+
+  /** One turn, with the decisions of a human. */
+  const play = async (text: string) => {
+    // Another process, each time.
+    const graph = createAgentGraph({ ...options, ...(responseFormat && { responseFormat }) });
+    steer = (message) => graph.steer(THREAD, message);
+    const events: AgentEvent[] = [];
+    let error: unknown;
+    let loops = 0;
+    let input: Parameters<typeof graph.invoke>[0] = user(text);
+    for (let waits = true; waits && error === undefined; ) {
+      abort = new AbortController();
+      try {
+        const stream = await graph.stream(input, { ...config, streamMode: "custom", signal: abort.signal });
+        for await (const event of stream) events.push(event as AgentEvent);
+      } catch (reason) {
+        error = reason;
+      }
+      const { tasks } = await graph.getState(config);
+      const [asked] = tasks.flatMap(({ interrupts }) => interrupts);
+      waits = asked !== undefined;
+      loops += 1;
+      expect(loops).toBeLessThan(20);
+      const { action_requests: requests = [] } = asked?.value ?? {};
+      const decisions = requests.map((_: unknown, index: number) => {
+        const type = chosen.decisions[index % chosen.decisions.length];
+        return { type, ...(type !== "approve" && { message: "by hand" }) };
+      });
+      input = new Command({ resume: { decisions } });
+    }
+    const { values, next } = await graph.getState(config);
+    if (error === undefined) {
+      expect(next).toEqual([]);
+      expect(events.at(-1)?.type).toBe("run-end");
+      pairedMessagesOf(values);
+      const { structuredResponse } = values as { structuredResponse?: unknown };
+      const missing = events.filter(({ type }) => type === "structured-response-missing").length;
+      if (responseFormat === undefined) expect([structuredResponse, missing]).toEqual([undefined, 0]);
+      else if (structuredResponse === undefined) expect(missing).toBeGreaterThan(0);
+      else expect(structuredResponse).toEqual(OSLO);
+    } else if (!abort.signal.aborted) expect(error).toMatchObject({ code: "MODEL_FAILED" });
+    messagesOf(values);
+    return { values, error, events };
+  };
+
+  for (const [index, script] of turns.entries()) {
+    left = [...script];
+    await play(`turn ${index}`);
+  }
+  left = [];
+  const { values, error } = await play("end");
+  expect(error).toBeUndefined();
+  const messages = pairedMessagesOf(values);
+  const isSteered = ({ type, text }: BaseMessage) => type === "human" && text.startsWith("steered");
+  expect(messages.filter(isSteered).map(({ text }) => text)).toEqual(sent);
+  expect((await options.store.search(["langgraph-tether", "inbox", THREAD])).length).toBe(0);
+  const last = messages.findLast(
+    (message) => isResult(message) && written.has(message.tool_call_id) && !isPlaceholder(message),
+  );
+  expect(values.last).toBe(last === undefined ? undefined : Reflect.get(last, "tool_call_id"));
+  if (chosen.middleware !== "none") expect(values.round).toBe(rounds);
+  if (responseFormat !== undefined) expect(values.structuredResponse).toEqual(OSLO);
+  expect(refused).toEqual([]);
+  expect(models.flatMap((asked) => asked.refused)).toEqual([]);
+});

@@ -2,14 +2,14 @@
 
 import type { BaseMessage } from "@langchain/core/messages";
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { describe, expect } from "vitest";
 import { countTokens } from "../../src/history/size.js";
 import { isUserMessage } from "../../src/history/summary.js";
 import { DIALECTS, type DialectName } from "../../src/providers/dialects.js";
 import { sizeOfInput } from "../../src/providers/input/shorten.js";
 import { prepareModelInput, toModelInput } from "../../src/providers/input/to-model-input.js";
 import { validateHistory } from "../../src/providers/validate-history.js";
-import { runs } from "../support/law-runs.js";
+import { law } from "../support/law-runs.js";
 import { snapshot } from "../support/plain-messages.js";
 import { buildThread, longThreads } from "../support/window-arbitraries.js";
 
@@ -31,60 +31,45 @@ function leastOf(history: readonly BaseMessage[]): number {
 const windows = fc.tuple(longThreads, fc.integer({ min: 0, max: 6_000 }));
 
 describe.each(NAMES)("For %s, in any window that holds the current request", (dialect) => {
-  it("the input is valid, fits, and has the current request", () => {
-    fc.assert(
-      fc.property(windows, ([thread, more]) => {
-        const history = buildThread(thread);
-        const before = snapshot(history);
-        const maxTokens = leastOf(history) + more;
-        const input = toModelInput(history, { dialect, maxTokens, systemPrompt: SYSTEM_PROMPT });
-        expect(validateHistory(input, dialect)).toEqual([]);
-        expect(sizeOfInput(input)).toBeLessThanOrEqual(maxTokens);
-        const request = history.findLast(isUserMessage);
-        if (request !== undefined) expect(input.some(({ text }) => text.includes(request.text))).toBe(true);
-        expect(input[0]?.text).toBe(`${SYSTEM_PROMPT}\n\nYou help.`);
-        expect(snapshot(history)).toEqual(before);
-      }),
-      runs(40),
-    );
+  law("the input is valid, fits, and has the current request", 40, [windows], ([thread, more]) => {
+    const history = buildThread(thread);
+    const before = snapshot(history);
+    const maxTokens = leastOf(history) + more;
+    const input = toModelInput(history, { dialect, maxTokens, systemPrompt: SYSTEM_PROMPT });
+    expect(validateHistory(input, dialect)).toEqual([]);
+    expect(sizeOfInput(input)).toBeLessThanOrEqual(maxTokens);
+    const request = history.findLast(isUserMessage);
+    if (request !== undefined) expect(input.some(({ text }) => text.includes(request.text))).toBe(true);
+    expect(input[0]?.text).toBe(`${SYSTEM_PROMPT}\n\nYou help.`);
+    expect(snapshot(history)).toEqual(before);
   });
 });
 
 describe("In any window at all", () => {
-  it("the input is valid, and is the shortest one where it does not fit", () => {
-    fc.assert(
-      fc.property(
-        longThreads,
-        fc.constantFrom(...NAMES),
-        fc.integer({ min: 1, max: 500 }),
-        (thread, dialect, maxTokens) => {
-          const history = buildThread(thread);
-          const input = toModelInput(history, { dialect, maxTokens, systemPrompt: SYSTEM_PROMPT });
-          expect(validateHistory(input, dialect)).toEqual([]);
-          const shortest = toModelInput(history, { dialect, maxTokens: 1, systemPrompt: SYSTEM_PROMPT });
-          expect(sizeOfInput(input)).toBeLessThanOrEqual(Math.max(maxTokens, sizeOfInput(shortest) + 200));
-        },
-      ),
-      runs(60),
-    );
-  });
+  law(
+    "the input is valid, and is the shortest one where it does not fit",
+    60,
+    [longThreads, fc.constantFrom(...NAMES), fc.integer({ min: 1, max: 500 })],
+    (thread, dialect, maxTokens) => {
+      const history = buildThread(thread);
+      const input = toModelInput(history, { dialect, maxTokens, systemPrompt: SYSTEM_PROMPT });
+      expect(validateHistory(input, dialect)).toEqual([]);
+      const shortest = toModelInput(history, { dialect, maxTokens: 1, systemPrompt: SYSTEM_PROMPT });
+      expect(sizeOfInput(input)).toBeLessThanOrEqual(Math.max(maxTokens, sizeOfInput(shortest) + 200));
+    },
+  );
 
-  it("the changes name what is not in the input, and nothing else", () => {
-    fc.assert(
-      fc.property(windows, ([thread, more]) => {
-        const history = buildThread(thread);
-        const maxTokens = leastOf(history) + more;
-        const { messages, changes } = prepareModelInput(history, { dialect: "openai", maxTokens });
-        const sent = new Map(messages.map((message) => [message.id, message]));
-        const changed = new Map(changes.map(({ id, kind }) => [id, kind]));
-        expect(changed.size).toBe(changes.length);
-        for (const message of history.filter(({ type }) => type !== "system")) {
-          const kind = changed.get(message.id);
-          expect(sent.has(message.id)).toBe(kind !== "left-out");
-          if (kind === undefined) expect(sent.get(message.id)?.content).toEqual(message.content);
-        }
-      }),
-      runs(60),
-    );
+  law("the changes name what is not in the input, and nothing else", 60, [windows], ([thread, more]) => {
+    const history = buildThread(thread);
+    const maxTokens = leastOf(history) + more;
+    const { messages, changes } = prepareModelInput(history, { dialect: "openai", maxTokens });
+    const sent = new Map(messages.map((message) => [message.id, message]));
+    const changed = new Map(changes.map(({ id, kind }) => [id, kind]));
+    expect(changed.size).toBe(changes.length);
+    for (const message of history.filter(({ type }) => type !== "system")) {
+      const kind = changed.get(message.id);
+      expect(sent.has(message.id)).toBe(kind !== "left-out");
+      if (kind === undefined) expect(sent.get(message.id)?.content).toEqual(message.content);
+    }
   });
 });

@@ -4,11 +4,11 @@ import { AIMessage } from "@langchain/core/messages";
 import { tool } from "@langchain/core/tools";
 import { MemorySaver } from "@langchain/langgraph";
 import fc from "fast-check";
-import { expect, it } from "vitest";
+import { expect } from "vitest";
 import { z } from "zod";
 import { createAgentGraph } from "../../src/index.js";
 import { type Answer, FunctionModel } from "../support/function-model.js";
-import { runs } from "../support/law-runs.js";
+import { law } from "../support/law-runs.js";
 import { textOf } from "../support/long-histories.js";
 import { openThread } from "../support/open-thread.js";
 import { OVERFLOW_REFUSALS, type OverflowFamily, overflowError } from "../support/overflow-refusals.js";
@@ -53,51 +53,51 @@ const look = tool(async ({ size }: { size: number }) => textOf(size, "found"), {
   schema: z.object({ size: z.number(), note: z.string() }),
 });
 
-it("In any window, with any summariser, each turn is answered and stored, and its request was sent", async () => {
-  const threads = fc.record({
-    family: fc.constantFrom(...FAMILIES),
-    window: fc.integer({ min: 1_500, max: 6_000 }),
-    isStated: fc.boolean(),
-    budget: fc.option(fc.constantFrom(0, 500, 2_000, 50_000), { nil: undefined }),
-    behaviours,
-    turns: fc.array(turn, { minLength: 1, maxLength: 6 }),
+const threads = fc.record({
+  family: fc.constantFrom(...FAMILIES),
+  window: fc.integer({ min: 1_500, max: 6_000 }),
+  isStated: fc.boolean(),
+  budget: fc.option(fc.constantFrom(0, 500, 2_000, 50_000), { nil: undefined }),
+  behaviours,
+  turns: fc.array(turn, { minLength: 1, maxLength: 6 }),
+});
+
+const title =
+  "In any window, with any summariser, each turn is answered and stored, and its request was sent";
+law(title, 25, [threads], async ({ family, window, isStated, budget, behaviours, turns }) => {
+  const steps: Step[] = [];
+  const stated = isStated ? Math.floor(window / 1.3) : undefined;
+  const model = new WindowModel({ window, family, stated }, () => {
+    const next = steps.shift();
+    if (next === undefined) return "answered";
+    const note = textOf(next.note, "note");
+    return calls(...next.results.map((size) => ["look", { size, note }] as [string, object]));
   });
-  const law = fc.asyncProperty(threads, async ({ family, window, isStated, budget, behaviours, turns }) => {
-    const steps: Step[] = [];
-    const stated = isStated ? Math.floor(window / 1.3) : undefined;
-    const model = new WindowModel({ window, family, stated }, () => {
-      const next = steps.shift();
-      if (next === undefined) return "answered";
-      const note = textOf(next.note, "note");
-      return calls(...next.results.map((size) => ["look", { size, note }] as [string, object]));
-    });
-    const summaryModel = new FunctionModel((asked) => {
-      const behaviour = behaviours[asked.index % behaviours.length] ?? "works";
-      const answer: Answer = BEHAVIOURS[behaviour];
-      return answer(asked);
-    });
-    const graph = createAgentGraph({
-      model,
-      summaryModel,
-      summaryTimeoutMs: 5,
-      tools: [look],
-      checkpointer: new MemorySaver(),
-      ...(budget !== undefined && { maxTokensBeforeSummary: budget }),
-    });
-    const thread = openThread(graph);
-    for (const [index, one] of turns.entries()) {
-      steps.push(...one.rounds);
-      const request = textOf(one.request, `request-${index}`);
-      const { error } = await thread.send(request);
-      expect(error).toBeUndefined();
-      const stored = await thread.read();
-      expect(stored.at(-1)?.text).toBe("answered");
-      expect(stored.some(({ type, text }) => type === "human" && text === request)).toBe(true);
-      const sent = model.accepted.at(-1)?.findLast(({ text }) => text.includes(`request-${index}`));
-      expect(sent?.type).toBe("human");
-      if (one.request <= 100) expect(sent?.text).toContain(request);
-    }
-    expect(model.refused).toEqual([]);
+  const summaryModel = new FunctionModel((asked) => {
+    const behaviour = behaviours[asked.index % behaviours.length] ?? "works";
+    const answer: Answer = BEHAVIOURS[behaviour];
+    return answer(asked);
   });
-  await fc.assert(law, runs(25));
+  const graph = createAgentGraph({
+    model,
+    summaryModel,
+    summaryTimeoutMs: 5,
+    tools: [look],
+    checkpointer: new MemorySaver(),
+    ...(budget !== undefined && { maxTokensBeforeSummary: budget }),
+  });
+  const thread = openThread(graph);
+  for (const [index, one] of turns.entries()) {
+    steps.push(...one.rounds);
+    const request = textOf(one.request, `request-${index}`);
+    const { error } = await thread.send(request);
+    expect(error).toBeUndefined();
+    const stored = await thread.read();
+    expect(stored.at(-1)?.text).toBe("answered");
+    expect(stored.some(({ type, text }) => type === "human" && text === request)).toBe(true);
+    const sent = model.accepted.at(-1)?.findLast(({ text }) => text.includes(`request-${index}`));
+    expect(sent?.type).toBe("human");
+    if (one.request <= 100) expect(sent?.text).toContain(request);
+  }
+  expect(model.refused).toEqual([]);
 });

@@ -20,44 +20,43 @@ import { pairedMessagesReducer, readFullHistory } from "../../src/index.js";
 import { archiveNamespace } from "../../src/threads/archive.js";
 import { createLookGraph } from "../support/create-look-graph.js";
 import { FunctionModel } from "../support/function-model.js";
-import { textOf } from "../support/long-histories.js";
+import { talkOf } from "../support/long-histories.js";
 import { outline } from "../support/plain-messages.js";
 import { inThread, messagesOf, user } from "../support/thread.js";
 
 type Kind = "keep" | "archive";
 
 const thread = inThread("t");
-const said = Array.from({ length: 20 }, (_, turn) => ({
-  id: `m${turn}`,
-  role: turn % 2 === 0 ? "user" : "assistant",
-  content: textOf(60, `m${turn}`),
-}));
+const said = talkOf(20);
 const small = { maxTokensBeforeSummary: 500, messagesToKeep: 2 };
-const everything = ["m0", ...said.slice(1).map(({ id }) => id)].join(" ");
+const everything = said.map(({ id }) => id).join(" ");
+
+/** A state whose messages have this reducer. */
+const stateWith = (fn: typeof pairedMessagesReducer) =>
+  z.object({
+    messages: withLangGraph(z.custom<BaseMessage[]>(), {
+      reducer: { fn, schema: z.any() },
+      default: () => [],
+    }),
+  });
 
 describe.each<Kind>(["keep", "archive"])("While the summariser is running (%s)", (coveredMessages) => {
   it("a message that a parallel branch appends survives", async () => {
     const store = new InMemoryStore();
-    let isAsked = () => {};
+    let ask = () => {};
     const asked = new Promise<void>((resolve) => {
-      isAsked = resolve;
+      ask = resolve;
     });
     let answer = (_text: string) => {};
-    const answered = new Promise<string>((resolve) => {
-      answer = resolve;
-    });
-    const summaryModel = new FunctionModel(() => {
-      isAsked();
-      return answered;
-    });
+    const summaryModel = new FunctionModel(
+      () =>
+        new Promise<string>((resolve) => {
+          answer = resolve;
+          ask();
+        }),
+    );
     const { graph: agent } = createLookGraph(() => "fine", { ...small, coveredMessages, summaryModel });
-    const state = z.object({
-      messages: withLangGraph(z.custom<BaseMessage[]>(), {
-        reducer: { fn: pairedMessagesReducer, schema: z.any() },
-        default: () => [],
-      }),
-    });
-    const parent = new StateGraph(state)
+    const parent = new StateGraph(stateWith(pairedMessagesReducer))
       .addNode("agent", agent as never)
       .addNode("branch", async () => {
         await asked;
@@ -69,12 +68,8 @@ describe.each<Kind>(["keep", "archive"])("While the summariser is running (%s)",
       .addEdge("agent", END)
       .addEdge("branch", END)
       .compile({ checkpointer: new MemorySaver(), store });
-    const result = messagesOf(
-      await parent.invoke(
-        { messages: [...said, { id: "q", role: "user", content: "hello" }] } as never,
-        thread,
-      ),
-    );
+    const input = { messages: [...said, { id: "q", role: "user", content: "hello" }] };
+    const result = messagesOf(await parent.invoke(input as never, thread));
     expect(outline(result)).toContain("aside");
     expect(result.filter((message) => coverageOf(message) !== undefined)).toHaveLength(1);
     const history = outline(await readFullHistory(store, "t", { messages: result }));
@@ -106,18 +101,12 @@ it("A message that updateState writes meanwhile survives wherever LangGraph itse
       await write();
       return "gist";
     });
-    return createLookGraph(() => "fine", { ...small, checkpointer: new MemorySaver(), summaryModel })
-      .graph as AnyGraph;
-  });
-  const state = z.object({
-    messages: withLangGraph(z.custom<BaseMessage[]>(), {
-      reducer: { fn: messagesStateReducer, schema: z.any() },
-      default: () => [],
-    }),
+    const options = { ...small, checkpointer: new MemorySaver(), summaryModel };
+    return createLookGraph(() => "fine", options).graph as AnyGraph;
   });
   const keptByLangGraph = await writeAside(
     (write) =>
-      new StateGraph(state)
+      new StateGraph(stateWith(messagesStateReducer as never))
         .addNode("slow", async () => {
           await write();
           return { messages: [{ id: "answer", role: "assistant", content: "fine" }] as never };
@@ -178,22 +167,22 @@ async function crashing() {
 const sync = { ...thread, durability: "sync" } as never;
 
 describe("A process that dies between the archive and the state", () => {
-  it.each(["the same run goes on", "a new message comes"])(
-    "loses nothing and doubles nothing: %s",
-    async (how) => {
-      const { graph, store, checkpointer, whole, model } = await crashing();
-      checkpointer.deaths = 1;
-      await expect(graph.invoke(user("hello", "q1"), sync)).rejects.toThrow("power failure");
-      expect(await store.search(archiveNamespace("t"), { limit: 100 })).not.toHaveLength(0);
-      expect(await whole()).toBe(`${everything} q1`);
-      await graph.invoke(how.startsWith("the same") ? null : (user("again", "q2") as never), sync);
-      const history = await whole();
-      expect(history.startsWith(`${everything} q1`)).toBe(true);
-      expect(history.split(" ")).toHaveLength(how.startsWith("the same") ? 22 : 23);
-      expect(new Set(history.split(" ")).size).toBe(history.split(" ").length);
-      expect(model.refused).toEqual([]);
-    },
-  );
+  it.each([
+    ["the same run goes on", null, 22],
+    ["a new message comes", user("again", "q2"), 23],
+  ])("loses nothing and doubles nothing: %s", async (_how, next, length) => {
+    const { graph, store, checkpointer, whole, model } = await crashing();
+    checkpointer.deaths = 1;
+    await expect(graph.invoke(user("hello", "q1"), sync)).rejects.toThrow("power failure");
+    expect(await store.search(archiveNamespace("t"), { limit: 100 })).not.toHaveLength(0);
+    expect(await whole()).toBe(`${everything} q1`);
+    await graph.invoke(next as never, sync);
+    const history = await whole();
+    expect(history.startsWith(`${everything} q1`)).toBe(true);
+    expect(history.split(" ")).toHaveLength(length);
+    expect(new Set(history.split(" ")).size).toBe(length);
+    expect(model.refused).toEqual([]);
+  });
 
   it("dies again and again, and loses nothing", async () => {
     const { graph, checkpointer, whole } = await crashing();

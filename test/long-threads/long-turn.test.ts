@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { coverageOf } from "../../src/history/summary.js";
 import { countToolTokens } from "../../src/threads/summary-settings.js";
 import { createLookGraph, look, lookUp } from "../support/create-look-graph.js";
-import { FunctionModel, shortSummariser } from "../support/function-model.js";
+import { type Answer, FunctionModel, shortSummariser } from "../support/function-model.js";
 import { textOf, tokensOf } from "../support/long-histories.js";
 import { inThread, messagesOf, user } from "../support/thread.js";
 
@@ -31,7 +31,7 @@ async function work(steps: number, tokens: number, summaryModel = shortSummarise
   return { result, model, summariser };
 }
 
-describe("A turn of a hundred tool steps", () => {
+describe("A turn of many tool steps", () => {
   it("stays within the budget with few calls of the summariser, and its request is always there", async () => {
     const { result, model, summariser } = await work(100, 100);
     expect(result.at(-1)?.text).toBe("all done");
@@ -46,20 +46,15 @@ describe("A turn of a hundred tool steps", () => {
     expect(result.filter((message) => coverageOf(message) === undefined)).toHaveLength(202);
   });
 
-  it("ends well even if the summariser always fails, and tries it only a few times", async () => {
-    const failing = new FunctionModel(() => new Error("down"));
-    const { result, model } = await work(100, 100, failing);
-    expect(result).toHaveLength(202);
-    expect(model.refused).toEqual([]);
-    expect(failing.requests.length).toBeLessThan(30);
-  });
-
-  it("ends well if summaries save almost nothing", async () => {
-    const wordy = new FunctionModel(({ text }) => text.slice(0, Math.floor(text.length * 0.85)));
-    const { result, model } = await work(40, 100, wordy);
+  it.each<[title: string, steps: number, answer: Answer, most: number]>([
+    ["the summariser always fails, and tries it only a few times", 60, () => new Error("down"), 20],
+    ["summaries save almost nothing", 40, ({ text }) => text.slice(0, Math.floor(text.length * 0.85)), 20],
+  ])("ends well even if %s", async (_title, steps, answer, most) => {
+    const { result, model, summariser } = await work(steps, 100, new FunctionModel(answer));
     expect(result.at(-1)?.text).toBe("all done");
+    expect(result.filter((message) => coverageOf(message) === undefined)).toHaveLength(2 * steps + 2);
     expect(model.refused).toEqual([]);
-    expect(wordy.requests.length).toBeLessThan(20);
+    expect(summariser.requests.length).toBeLessThan(most);
   });
 });
 

@@ -83,7 +83,7 @@ async function replay(lines: readonly RecordedMessage[], coveredMessages: "keep"
 }
 
 const KINDS = (["archive", "keep"] as const).map(
-  (kind) => [kind, process.env["SLOW_TESTS"] === "1" ? 1000 : 400] as const,
+  (kind) => [kind, process.env["SLOW_TESTS"] === "1" ? 1000 : 250] as const,
 );
 
 describe.each(KINDS)("A thread of recorded conversations with `coveredMessages: %s`", (kind, count) => {

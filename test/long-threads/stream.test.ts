@@ -3,9 +3,10 @@
 import { MemorySaver } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
 import { coverageOf } from "../../src/history/summary.js";
+import { allOf } from "../support/all-of.js";
 import { createLookGraph, eventsOf } from "../support/create-look-graph.js";
 import { FunctionModel } from "../support/function-model.js";
-import { textOf } from "../support/long-histories.js";
+import { talkOf } from "../support/long-histories.js";
 import { inThread, messagesOf, user } from "../support/thread.js";
 
 const SECRET = "the gist of it";
@@ -17,28 +18,19 @@ async function longThread(summaryModel = new FunctionModel(() => SECRET)) {
     maxTokensBeforeSummary: 500,
     messagesToKeep: 2,
   });
-  await made.graph.updateState(inThread("t"), {
-    messages: Array.from({ length: 20 }, (_, turn) => ({
-      id: `m${turn}`,
-      role: turn % 2 === 0 ? "user" : "assistant",
-      content: textOf(60, `m${turn}`),
-    })),
-  });
+  await made.graph.updateState(inThread("t"), { messages: talkOf(20) });
   return made;
 }
 
 describe("The chat stream of a run that makes a summary", () => {
-  it.each(["invoke", "stream"])("has only the response if the summariser is called by %s", async (how) => {
+  it.each([
+    ["invoke", ["messages"]],
+    ["stream", ["messages", "values", "custom"]],
+  ] as const)("has only the response if the summariser is called by %s", async (_how, streamMode) => {
     const { graph, summariser } = await longThread();
-    const texts: string[] = [];
-    const streamMode =
-      how === "invoke" ? (["messages"] as const) : (["messages", "values", "custom"] as const);
-    for await (const [mode, data] of await graph.stream(user("hello"), {
-      ...inThread("t"),
-      streamMode: [...streamMode],
-    })) {
-      if (mode === "messages") texts.push(String(Reflect.get(Object(data)[0], "text")));
-    }
+    const options = { ...inThread("t"), streamMode: [...streamMode] };
+    const chunks = await allOf<[string, [{ text: string }]]>(graph.stream(user("hello"), options));
+    const texts = chunks.flatMap(([mode, data]) => (mode === "messages" ? [data[0].text] : []));
     expect(summariser.requests).toHaveLength(1);
     expect(texts.join("")).toContain("answer to hello");
     expect(texts.join("")).not.toContain(SECRET);
@@ -80,11 +72,8 @@ it("The wording of the graph is used", async () => {
     maxTokensBeforeSummary: 50,
     messagesToKeep: 1,
   });
-  const messages = Array.from({ length: 4 }, (_, turn) => [
-    { role: "user", content: textOf(60, `q${turn}`) },
-    { role: "assistant", content: textOf(60, `a${turn}`) },
-  ]).flat();
-  const result = await graph.invoke({ messages: [...messages, { role: "user", content: "$&" }] } as never);
+  const messages = [...talkOf(8), { role: "user", content: "$&" }];
+  const result = await graph.invoke({ messages } as never);
   expect(messagesOf(result).some(({ text }) => text === "## 对话历史摘要\n\nshort summary 0")).toBe(true);
   expect(summariser.requests[0]?.messages[0]?.text).toContain("摘要");
 });

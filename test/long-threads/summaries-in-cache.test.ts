@@ -31,24 +31,37 @@ const answerTurns =
       : lookUp(`place-${asked.index}`, 100, `c${asked.index}`);
   };
 
+/** The thread of a number of turns, each asked by `send`, and the requests of its model. */
+async function playTurns(
+  model: FunctionModel,
+  turns: number,
+  send: (input: { messages: HumanMessage[] }) => Promise<void>,
+) {
+  for (let turn = 0; turn < turns; turn += 1)
+    await send({ messages: [new HumanMessage({ id: `h${turn}`, content: textOf(40, `h${turn}`) })] });
+  const { requests, refused } = model;
+  const questions = requests.filter(isQuestion);
+  return { requests, refused, questions, transcripts: requests.filter(isTranscript) };
+}
+
+const SETTINGS = { maxTokensBeforeSummary: 2_000, messagesToKeep: 4 };
+
 /** The same turns with LangChain's agent. What clients are shown is joined. */
 async function playWithAgent(summarise: Answer, turns: number, client = "played") {
   const model = Object.assign(new FunctionModel(answerTurns(summarise)), { _llmType: () => client });
-  const summary = { maxTokensBeforeSummary: 2_000, messagesToKeep: 4 };
   const agent = createAgent({
     model,
     tools: [look],
     systemPrompt: "Be brief.",
-    middleware: [tetherMiddleware({ summary })],
+    middleware: [tetherMiddleware({ summary: SETTINGS })],
     checkpointer: new MemorySaver(),
   });
   let shown = "";
-  for (let turn = 0; turn < turns; turn += 1) {
-    const input = { messages: [new HumanMessage({ id: `h${turn}`, content: textOf(40, `h${turn}`) })] };
+  const played = await playTurns(model, turns, async (input) => {
     const config = { ...inThread("t"), streamMode: "messages" } as const;
     for await (const [message] of await agent.stream(input, config)) shown += message.text;
-  }
-  return { requests: model.requests, questions: model.requests.filter(isQuestion), shown };
+  });
+  return { ...played, shown };
 }
 
 async function play(
@@ -57,29 +70,20 @@ async function play(
   turns = 12,
   client = "played",
 ) {
-  const made = createLookGraph(answerTurns(summarise), {
+  const { graph, model } = createLookGraph(answerTurns(summarise), {
     systemPrompt: "Be brief.",
-    maxTokensBeforeSummary: 2_000,
     maxStreamFallbackAttempts: 0,
-    messagesToKeep: 4,
     checkpointer: new MemorySaver(),
+    ...SETTINGS,
     ...options,
     summaryModel: undefined as never,
   });
-  Object.assign(made.model, { _llmType: () => client });
+  Object.assign(model, { _llmType: () => client });
   let messages: BaseMessage[] = [];
-  for (let turn = 0; turn < turns; turn += 1) {
-    const input = { messages: [new HumanMessage({ id: `h${turn}`, content: textOf(40, `h${turn}`) })] };
-    messages = messagesOf(await made.graph.invoke(input, inThread("t")));
-  }
-  const { requests, refused } = made.model;
-  return {
-    messages,
-    requests,
-    refused,
-    questions: requests.filter(isQuestion),
-    transcripts: requests.filter(isTranscript),
-  };
+  const played = await playTurns(model, turns, async (input) => {
+    messages = messagesOf(await graph.invoke(input, inThread("t")));
+  });
+  return { ...played, messages };
 }
 
 const lines = (messages: readonly BaseMessage[]) =>
@@ -98,7 +102,7 @@ describe.each(["keep", "archive"] as const)("with `coveredMessages: %s`", (cover
   const playing = play(
     ({ index }) => `The gist ${index}.`,
     { coveredMessages, store: new InMemoryStore() },
-    40,
+    32,
   );
 
   it("each request for a summary begins as the request before it, and ends with the question", async () => {

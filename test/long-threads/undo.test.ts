@@ -15,31 +15,25 @@ type Kind = "keep" | "archive";
 
 const thread = inThread("t");
 
-/** A thread of this many turns with one call each, which is summarised on the way. */
-async function lead(coveredMessages: Kind, turns = 8) {
+/** A thread of eight turns with one call each, which is summarised on the way, and other graphs that go on with it. */
+async function lead() {
   const store = new InMemoryStore();
   const checkpointer = new MemorySaver();
-  let turn = 0;
-  const made = createLookGraph(
-    ({ messages }) =>
-      messages.at(-1)?.type === "tool" ? textOf(20, `answer ${turn}`) : lookUp(`${turn}`, 60, "c"),
-    { checkpointer, store, coveredMessages, maxTokensBeforeSummary: 500, messagesToKeep: 2 },
-  );
-  for (turn = 0; turn < turns; turn += 1)
-    await made.graph.invoke(user(textOf(20, `question ${turn}`)), thread);
+  const play = async (coveredMessages: Kind, from: number, to: number) => {
+    let turn = from;
+    const made = createLookGraph(
+      ({ messages }) =>
+        messages.at(-1)?.type === "tool" ? textOf(20, `answer ${turn}`) : lookUp(`${turn}`, 60, "c"),
+      { checkpointer, store, coveredMessages, maxTokensBeforeSummary: 500, messagesToKeep: 2 },
+    );
+    for (; turn < to; turn += 1) await made.graph.invoke(user(textOf(20, `question ${turn}`)), thread);
+    return made;
+  };
+  const made = await play("keep", 0, 8);
   const state = async () => messagesOf((await made.graph.getState(thread)).values);
   const whole = async () => readFullHistory(store, "t", { messages: await state() });
-  return { ...made, store, checkpointer, state, whole };
+  return { ...made, play, state, whole };
 }
-
-const expectWhole = (texts: readonly string[], turns: number) => {
-  expect(texts).toHaveLength(turns * 4);
-  for (let turn = 0; turn < turns; turn += 1) {
-    expect(texts[turn * 4]).toContain(`question ${turn}`);
-    expect(texts[turn * 4 + 2]).toContain(`found-${turn}.0`);
-    expect(texts[turn * 4 + 3]).toContain(`answer ${turn}`);
-  }
-};
 
 describe.each<Kind>(["keep", "archive"])("A thread with covered messages set to %s", (kind) => {
   it("keeps a response whose id the provider used before", async () => {
@@ -62,18 +56,13 @@ describe.each<Kind>(["keep", "archive"])("A thread with covered messages set to 
     expect(texts).toEqual(
       Array.from({ length: 10 }, (_, turn) => [`question ${turn}`, `answer ${turn}`]).flat(),
     );
-    const shown =
-      answer.requests
-        .at(-1)
-        ?.messages.map(({ text }) => text)
-        .join() ?? "";
-    expect(shown).toContain("answer 8");
+    expect(answer.requests.at(-1)?.messages.some(({ text }) => text.includes("answer 8"))).toBe(true);
   });
 });
 
 describe("Removing a kept summary", () => {
   it("brings what it covers back into the model input, and the trigger counts it", async () => {
-    const { graph, state, model } = await lead("keep");
+    const { graph, state, model } = await lead();
     const before = await state();
     for (const { id = "" } of before.filter((message) => coverageOf(message) !== undefined).toReversed()) {
       await graph.updateState(thread, { messages: [new RemoveMessage({ id })] });
@@ -86,26 +75,20 @@ describe("Removing a kept summary", () => {
 
 describe("A thread whose graph first kept and now archives covered messages", () => {
   it("shows no covered message again, and loses nothing", async () => {
-    const { checkpointer, store, model, state } = await lead("keep");
+    const { model, play, state, whole } = await lead();
     const covered = new Set((await state()).flatMap((message) => coverageOf(message)?.messages ?? []));
-    let turn = 8;
-    const second = createLookGraph(
-      ({ messages }) =>
-        messages.at(-1)?.type === "tool" ? textOf(20, `answer ${turn}`) : lookUp(`${turn}`, 60, "c"),
-      { checkpointer, store, coveredMessages: "archive", maxTokensBeforeSummary: 500, messagesToKeep: 2 },
-    );
-    for (turn = 8; turn < 12; turn += 1)
-      await second.graph.invoke(user(textOf(20, `question ${turn}`)), thread);
+    const second = await play("archive", 8, 12);
     expect(model.refused).toEqual([]);
     expect(second.summariser.requests.length).toBeGreaterThan(0);
-    for (const { messages } of second.model.requests) {
+    for (const { messages } of second.model.requests)
       expect(messages.filter(({ id = "" }) => covered.has(id)).map(({ text }) => text)).toEqual([]);
+    const texts = (await whole()).map(({ text }) => text);
+    expect(texts).toHaveLength(12 * 4);
+    for (let turn = 0; turn < 12; turn += 1) {
+      expect(texts[turn * 4]).toContain(`question ${turn}`);
+      expect(texts[turn * 4 + 2]).toContain(`found-${turn}.0`);
+      expect(texts[turn * 4 + 3]).toContain(`answer ${turn}`);
     }
-    const messages = messagesOf((await second.graph.getState(thread)).values);
-    expectWhole(
-      (await readFullHistory(store, "t", { messages })).map(({ text }) => text),
-      12,
-    );
   });
 });
 

@@ -2,7 +2,7 @@
 
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { type BaseMessage, HumanMessage } from "@langchain/core/messages";
-import { type BaseStore, InMemoryStore, MemorySaver } from "@langchain/langgraph";
+import { InMemoryStore, MemorySaver } from "@langchain/langgraph";
 import { createAgent } from "langchain";
 import { describe, expect, it } from "vitest";
 import {
@@ -15,10 +15,9 @@ import {
 } from "../../src/index.js";
 import { tetherMiddleware } from "../../src/langchain.js";
 import { archiveMessages } from "../../src/threads/archive.js";
-import { FunctionModel, shortSummariser } from "../support/function-model.js";
+import { callingOnce, type FunctionModel, shortSummariser } from "../support/function-model.js";
 import type { AnyAgent } from "../support/open-agent-thread.js";
 import { createProbe } from "../support/probe-tools.js";
-import { calls } from "../support/scripted-model.js";
 import { inThread } from "../support/thread.js";
 
 const SUMMARIES = {
@@ -28,42 +27,19 @@ const SUMMARIES = {
   messagesToKeep: 4,
 } as const;
 
-const answering = () =>
-  new FunctionModel(({ messages, index }) =>
-    messages.at(-1)?.type === "tool" ? `Done ${index}.` : calls(["fast", {}, `f${index}`]),
-  );
-
-const AGENTS: readonly { title: string; create: (store: BaseStore) => AnyAgent }[] = [
+const AGENTS: readonly { title: string; create: (options: object) => AnyAgent["graph"] }[] = [
   {
     title: "createAgentGraph",
-    create: (store) => {
-      const summaryModel = shortSummariser();
-      const tools = [createProbe().fast];
-      const checkpointer = new MemorySaver();
-      return {
-        graph: createAgentGraph({
-          model: answering(),
-          tools,
-          checkpointer,
-          store,
-          summaryModel,
-          ...SUMMARIES,
-        }),
-      } as unknown as AnyAgent;
-    },
+    create: (options) => createAgentGraph({ ...options, ...SUMMARIES } as never) as never,
   },
   {
     title: "tetherMiddleware",
-    create: (store) =>
-      createAgent({
-        model: answering(),
-        tools: [createProbe().fast],
-        checkpointer: new MemorySaver(),
-        store,
-        middleware: [
-          tetherMiddleware({ summary: { ...SUMMARIES, summaryModel: shortSummariser() } }),
-        ] as never,
-      }) as unknown as AnyAgent,
+    create: ({ summaryModel, ...options }: { summaryModel?: FunctionModel }) => {
+      const middleware = [
+        tetherMiddleware({ summary: { ...SUMMARIES, ...(summaryModel && { summaryModel }) } }),
+      ];
+      return createAgent({ ...options, middleware } as never).graph as never;
+    },
   },
 ];
 
@@ -76,9 +52,15 @@ const asClient = (message: BaseMessage) => ({
   ...("tool_call_id" in message && { tool_call_id: message.tool_call_id }),
 });
 
-function open(create: (store: BaseStore) => AnyAgent) {
+function open(create: (typeof AGENTS)[number]["create"]) {
   const store = new InMemoryStore();
-  const { graph } = create(store);
+  const graph = create({
+    model: callingOnce("fast"),
+    tools: [createProbe().fast],
+    checkpointer: new MemorySaver(),
+    store,
+    summaryModel: shortSummariser(),
+  });
   const config = inThread("1");
   const events: AgentEvent[] = [];
   const state = async () => (await graph.getState(config)).values as { messages: BaseMessage[] };

@@ -5,6 +5,7 @@
 
 import { AIMessage, type AIMessageChunk, type BaseMessage } from "@langchain/core/messages";
 import { PlayedModel, type PlayOptions, wholeChunk } from "./played-model.js";
+import { calls } from "./scripted-model.js";
 import { strictViolations } from "./strict-check.js";
 
 export interface Asked {
@@ -54,6 +55,12 @@ export class FunctionModel extends PlayedModel {
     return [wholeChunk(typeof answer === "string" ? new AIMessage(answer) : answer)];
   }
 }
+
+/** Calls a tool this often for each message of the user, at once, and then responds. */
+export const callingOnce = (tool: string, count = 1) =>
+  new FunctionModel(({ messages, index }) =>
+    messages.at(-1)?.type === "tool" ? `Done ${index}.` : calls(...Array(count).fill([tool])),
+  );
 
 /** A summariser that writes the same short text each time, with a number. */
 export const shortSummariser = () => new FunctionModel(({ index }) => `short summary ${index}`);

@@ -43,6 +43,14 @@ export function turnsOf(count: number, resultTokens = 10): BaseMessage[] {
   ]).flat();
 }
 
+/** Plain messages of the user and of the model in turn, `m0`, `m1` and so on, of 60 tokens each. */
+export const talkOf = (count: number) =>
+  Array.from({ length: count }, (_, turn) => ({
+    id: `m${turn}`,
+    role: turn % 2 === 0 ? "user" : "assistant",
+    content: textOf(60, `m${turn}`),
+  }));
+
 export function tokensOf(messages: readonly BaseMessage[]): number {
   return messages.reduce((sum, message) => sum + countTokens(message), 0);
 }

@@ -1,5 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import type { ReactAgent } from "langchain";
+import { MemorySaver } from "@langchain/langgraph";
+import { createAgent, type ReactAgent } from "langchain";
+import { tetherMiddleware } from "../../src/langchain.js";
 import { type ClientRun, clientRun } from "./open-thread.js";
 import { messagesOf, pairedMessagesOf, user } from "./thread.js";
 
@@ -11,12 +13,22 @@ export interface AgentRunOptions {
   readonly durability?: "sync" | "async" | "exit";
 }
 
+/** A thread of an agent with this library's middleware, unless others are given, whose state is in memory. */
+export function openAgent(options: { readonly model: object; readonly [option: string]: unknown }) {
+  const others = { checkpointer: new MemorySaver(), middleware: [tetherMiddleware()] };
+  return openAgentThread(createAgent({ ...others, ...options } as never) as unknown as AnyAgent);
+}
+
 /** The same of an agent of LangChain. @param agent An agent with a checkpointer. */
 export function openAgentThread(agent: AnyAgent, threadId = "1") {
   const config = { configurable: { thread_id: threadId } };
   const values = async () => (await agent.graph.getState(config)).values;
   return {
+    agent,
     config,
+    values,
+    /** Writes messages as a client or a node does. */
+    update: (messages: unknown, node?: string) => agent.graph.updateState(config, { messages }, node),
     /** The messages of a thread in which no call waits. */
     read: async (): Promise<BaseMessage[]> => pairedMessagesOf(await values()),
     /** The same for one in which a call can wait. */

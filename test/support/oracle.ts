@@ -4,7 +4,7 @@
  *
  * It uses three functions of `src/history`, so it cannot check them: `coerceMessage` (the values of an update),
  * `deriveUnusedId` (the ids of messages without one) and `coverageOf` (what a summary covers). Other tests check them:
- * `coerce-message.test.ts`, `message-id.test.ts` and `summary.test.ts`.
+ * `reading.test.ts` and `marks.test.ts`.
  */
 
 import { BaseMessage, type ToolMessage } from "@langchain/core/messages";

@@ -16,7 +16,7 @@ import { readFullHistory, restoreCovered } from "../../src/threads/full-history.
 import { nested } from "../support/foreign-values.js";
 import { FunctionModel, shortSummariser } from "../support/function-model.js";
 import { humanOf, turnsOf } from "../support/long-histories.js";
-import { ai, human, placeholder, result, summary } from "../support/make-messages.js";
+import { ai, human, messagesIn, placeholder, result, summary } from "../support/make-messages.js";
 import { outline } from "../support/plain-messages.js";
 import { summarizeOnce } from "../support/run-summarize.js";
 import { stateViolations } from "../support/strict-check.js";
@@ -24,73 +24,63 @@ import { inThread, user } from "../support/thread.js";
 
 const ID = "thread";
 const history = turnsOf(12, 60);
+/** The turns after those, and after others. */
+const more = (passes = 1) => turnsOf(12 * (passes + 1), 60).slice(48 * passes);
 
-describe("A system message", () => {
-  it("stays in the thread, even if a summary that is archived names it", async () => {
-    const store = new InMemoryStore();
-    const named = createSummary("Before.", { kind: "keep", messages: ["rules"] });
-    const thread = [new SystemMessage({ id: "rules", content: "Be brief." }), named, ...history];
-    const { messages } = await summarizeOnce(thread, shortSummariser(), {
-      store,
-      coveredMessages: "archive",
-    });
-    expect(visibleHistory(messages).system.map(({ id }) => id)).toEqual(["rules"]);
-    expect(outline(await readFullHistory(store, ID, { messages }))).toBe(`rules ${outline(history)}`);
-  });
+/** One summary into the archive. */
+async function archive(messages: readonly BaseMessage[], store: InMemoryStore = new InMemoryStore()) {
+  const pass = await summarizeOnce(messages, shortSummariser(), { store, coveredMessages: "archive" });
+  return { store, messages: pass.messages };
+}
+const whole = async (store: InMemoryStore, messages: readonly BaseMessage[]) =>
+  outline(await readFullHistory(store, ID, { messages }));
+const reduce = (messages: readonly BaseMessage[], update: readonly unknown[]) =>
+  reduceMessages(messages, update).messages;
+
+it("A system message stays in the thread, even if a summary that is archived names it", async () => {
+  const named = createSummary("Before.", { kind: "keep", messages: ["rules"] });
+  const thread = [new SystemMessage({ id: "rules", content: "Be brief." }), named, ...history];
+  const { store, messages } = await archive(thread);
+  expect(visibleHistory(messages).system.map(({ id }) => id)).toEqual(["rules"]);
+  expect(await whole(store, messages)).toBe(`rules ${outline(history)}`);
 });
 
 describe("A result that comes late for an archived call", () => {
-  const start = [human("hx"), ai("ax", "c"), placeholder("p", "c"), ...history];
+  const open = [human("hx"), ai("ax", "c"), placeholder("p", "c"), ...history];
+  const answered = [human("hx"), ai("ax", "c"), result("t1", "c"), ...history];
 
   it("is archived with the next summary, and can still be read back", async () => {
-    const store = new InMemoryStore();
-    const options = { store, coveredMessages: "archive" } as const;
-    const first = await summarizeOnce(start, shortSummariser(), options);
-    const more = turnsOf(24, 60).slice(48);
-    const between = reduceMessages(first.messages, [result("late", "c"), ...more]).messages;
-    const { messages } = await summarizeOnce(between, shortSummariser(), options);
+    const { store, messages: first } = await archive(open);
+    const { messages } = await archive(reduce(first, [result("late", "c"), ...more()]), store);
     expect(outline(messages)).not.toContain("late");
-    expect(outline(await readFullHistory(store, ID, { messages }))).toBe(
-      outline([human("hx"), ai("ax", "c"), result("late", "c"), ...history, ...more]),
+    expect(await whole(store, messages)).toBe(
+      outline([human("hx"), ai("ax", "c"), result("late", "c"), ...history, ...more()]),
     );
   });
 
   it("is kept even if two summaries were made since", async () => {
-    const store = new InMemoryStore();
-    const options = { store, coveredMessages: "archive" } as const;
-    const first = await summarizeOnce(start, shortSummariser(), options);
-    const more = turnsOf(24, 60).slice(48);
-    const between = reduceMessages(first.messages, more).messages;
-    const second = await summarizeOnce(between, shortSummariser(), options);
+    const { store, messages: first } = await archive(open);
+    const second = await archive(reduce(first, more()), store);
     const { messages, repairs } = reduceMessages(second.messages, [result("late", "c")]);
     expect(repairs).toEqual([]);
-    expect(outline(await readFullHistory(store, ID, { messages }))).toContain("hx ax late");
+    expect(await whole(store, messages)).toContain("hx ax late");
   });
 
   it("belongs to the nearest call of its id, as rule 6 says, if the archived call has a result", async () => {
-    const answered = [human("hx"), ai("ax", "c"), result("t1", "c"), ...history];
-    const store = new InMemoryStore();
-    const pass = await summarizeOnce(answered, shortSummariser(), { store, coveredMessages: "archive" });
-    const again = [human("hy"), ai("ay", "c"), result("t2", "c"), result("t3", "c")];
-    const { messages } = reduceMessages(pass.messages, again);
+    const { store, messages: first } = await archive(answered);
+    const messages = reduce(first, messagesIn("hy ay(c) t2:c t3:c"));
     expect(outline(messages)).toContain("hy ay t3");
-    expect(outline(await readFullHistory(store, ID, { messages }))).toContain("hx ax t1");
+    expect(await whole(store, messages)).toContain("hx ax t1");
   });
-});
 
-describe("A placeholder for an archived call that has a result", () => {
-  it("stays with each later summary", async () => {
-    const options = { store: new InMemoryStore(), coveredMessages: "archive" } as const;
-    const answered = [human("hx"), ai("ax", "c"), result("t1", "c"), ...history];
-    const first = await summarizeOnce(answered, shortSummariser(), options);
-    let messages = reduceMessages(first.messages, [placeholder("p", "c")]).messages;
+  it("stays with each later summary if it is a placeholder of a call that has a result", async () => {
+    const { store, messages: first } = await archive(answered);
+    let messages = reduce(first, [placeholder("p", "c")]);
     for (const turn of [1, 2]) {
-      const more = turnsOf(12 * (turn + 1), 60).slice(48 * turn);
-      const start = reduceMessages(messages, more).messages;
-      ({ messages } = await summarizeOnce(start, shortSummariser(), options));
+      ({ messages } = await archive(reduce(messages, more(turn)), store));
       expect(outline(messages)).toContain(" p ");
     }
-    expect(outline(await readFullHistory(options.store, ID, { messages }))).toContain("hx ax t1");
+    expect(await whole(store, messages)).toContain("hx ax t1");
   });
 });
 
@@ -114,13 +104,12 @@ describe("The archive", () => {
   });
 
   it("holds messages with all their fields", async () => {
-    const store = new InMemoryStore();
     const content = [{ type: "image_url", image_url: { url: "data:image/png;base64,AAAA" } }];
     const rich = new HumanMessage({ id: "rich", content, name: "Ada", additional_kwargs: { own: 1 } });
     const fields = { id: "t", tool_call_id: "c", content: "failed", artifact: { rows: [1] } };
     const bad = new ToolMessage({ ...fields, status: "error" });
     const start = [rich, ai("a", "c"), bad, ...history, humanOf("request")];
-    const { messages } = await summarizeOnce(start, shortSummariser(), { store, coveredMessages: "archive" });
+    const { store, messages } = await archive(start);
     const whole = await readFullHistory(store, ID, { messages });
     expect(whole[0]).toMatchObject({ content, name: "Ada", additional_kwargs: { own: 1 } });
     expect(whole[2]).toMatchObject({ status: "error", artifact: { rows: [1] }, tool_call_id: "c" });
@@ -130,11 +119,8 @@ describe("The archive", () => {
 // What is read of a thread whose archive has lost or changed messages, and of summaries that name anything.
 
 async function archivedOnce() {
-  const store = new InMemoryStore();
-  const options = { store, coveredMessages: "archive" } as const;
-  const { messages } = await summarizeOnce(history, shortSummariser(), options);
-  const [summaryMessage] = messages.filter((message) => coverageOf(message) !== undefined);
-  const covered = summaryMessage === undefined ? [] : (coverageOf(summaryMessage)?.messages ?? []);
+  const { store, messages } = await archive(history);
+  const covered = messages.flatMap((message) => coverageOf(message)?.messages ?? []);
   const id = covered.find((one) => history.some((message) => message.id === one && message.type === "human"));
   return { store, messages, covered, id: id ?? "" };
 }
@@ -146,11 +132,9 @@ async function read(store: ArchiveReader | undefined, messages: readonly unknown
   return { whole, missing };
 }
 
-const damages: readonly (readonly [
-  title: string,
-  value: Record<string, unknown> | undefined,
-  reason: string,
-])[] = [
+const isSummary = (message: BaseMessage) => coverageOf(message) !== undefined;
+
+const damages: readonly [title: string, value: Record<string, unknown> | undefined, reason: string][] = [
   ["was deleted", undefined, "missing"],
   ["is not a message", { tampered: true }, "unreadable"],
   ["has an unknown type", { type: "nobody", data: { content: "x" } }, "unreadable"],
@@ -159,52 +143,46 @@ const damages: readonly (readonly [
 ];
 
 describe("A message of the archive that", () => {
-  it.each(damages)("%s is reported, and its summary stays in its place", async (_title, value, reason) => {
-    const { store, messages, id } = await archivedOnce();
-    if (value === undefined) await store.delete(archiveNamespace(ID), id);
-    else await store.put(archiveNamespace(ID), id, value);
-    const { whole, missing } = await read(store, messages);
-    expect(missing).toEqual([{ id, reason }]);
-    const summaries = whole.filter((message) => coverageOf(message) !== undefined);
-    expect(summaries.map((message) => coverageOf(message)?.messages)).toEqual([[id]]);
-    const rest = whole.filter((message) => coverageOf(message) === undefined);
-    expect(outline(rest)).toBe(outline(history.filter((message) => message.id !== id)));
-  });
+  it.each(damages)(
+    "%s is reported, its summary stays, and the rest can be restored",
+    async (_title, value, reason) => {
+      const { store, messages, id } = await archivedOnce();
+      const kept = (await store.get(archiveNamespace(ID), id))?.value;
+      if (value === undefined) await store.delete(archiveNamespace(ID), id);
+      else await store.put(archiveNamespace(ID), id, value);
+      const others = outline(history.filter((message) => message.id !== id));
+      const { whole, missing } = await read(store, messages);
+      expect(missing).toEqual([{ id, reason }]);
+      expect(whole.filter(isSummary).map((message) => coverageOf(message)?.messages)).toEqual([[id]]);
+      expect(outline(whole.filter((message) => !isSummary(message)))).toBe(others);
 
-  it.each(damages)("%s leaves the rest to be restored", async (_title, value) => {
-    const { store, messages, id } = await archivedOnce();
-    const kept = (await store.get(archiveNamespace(ID), id))?.value;
-    if (value === undefined) await store.delete(archiveNamespace(ID), id);
-    else await store.put(archiveNamespace(ID), id, value);
-    const restored = reduceMessages(messages, await restoreCovered(store, ID, { messages })).messages;
-    expect(stateViolations(restored)).toEqual([]);
-    const rest = restored.filter((message) => coverageOf(message) === undefined);
-    expect(outline(rest)).toBe(outline(history.filter((message) => message.id !== id)));
-    // The summary still leads to the message, for the day when it is found again.
-    await store.put(archiveNamespace(ID), id, kept ?? {});
-    const { whole, missing } = await read(store, restored);
-    expect(missing).toEqual([]);
-    expect(whole.map((message) => message.id).toSorted()).toEqual(
-      history.map((message) => message.id).toSorted(),
-    );
-  });
+      const restored = reduce(messages, await restoreCovered(store, ID, { messages }));
+      expect(stateViolations(restored)).toEqual([]);
+      expect(outline(restored.filter((message) => !isSummary(message)))).toBe(others);
+      // The summary still leads to the message, for the day when it is found again.
+      await store.put(archiveNamespace(ID), id, kept ?? {});
+      const again = await read(store, restored);
+      expect(again.missing).toEqual([]);
+      expect(again.whole.map((message) => message.id).toSorted()).toEqual(
+        history.map((message) => message.id).toSorted(),
+      );
+    },
+  );
 
   it("called a tool leaves the result of its call after the summary", async () => {
     const { store, messages } = await archivedOnce();
     await store.delete(archiveNamespace(ID), "s0");
     const { whole, missing } = await read(store, messages);
     expect(missing).toEqual([{ id: "s0", reason: "missing" }]);
-    const place = whole.findIndex((message) => coverageOf(message) !== undefined);
+    const place = whole.findIndex(isSummary);
     expect(whole[place + 1]?.id).toBe("s0-result-0");
     expect(stateViolations(whole)).toEqual([]);
   });
 
   it("has another id than its key is read under its key", async () => {
     const { store, messages, id } = await archivedOnce();
-    await store.put(archiveNamespace(ID), id, {
-      type: "human",
-      data: { content: "x", id: history.at(-1)?.id },
-    });
+    const data = { content: "x", id: history.at(-1)?.id };
+    await store.put(archiveNamespace(ID), id, { type: "human", data });
     const { whole, missing } = await read(store, messages);
     expect(missing).toEqual([]);
     expect(outline(whole)).toBe(outline(history));
@@ -241,19 +219,16 @@ describe("Without its archive, a thread is read as far as the state has it", () 
 });
 
 describe("Summaries that name anything end no reading:", () => {
-  const archive = (id: string, ...messages: string[]) =>
-    summary(id, { kind: "archive", messages, calls: [] });
-  const forged: readonly (readonly [string, readonly BaseMessage[]])[] = [
-    ["itself", [human("h1"), archive("s", "s", "h1"), human("h2")]],
-    ["one another", [human("h1"), archive("s", "r", "h1"), archive("r", "s", "h2"), human("h2")]],
-    ["messages that never were", [human("h1"), archive("s", "x", "y"), human("h2")]],
-    ["the same message twice", [human("h1"), archive("s", "h1", "h1"), human("h2")]],
-    ["later messages", [human("h1"), archive("s", "h2"), human("h2")]],
-  ];
-
-  it.each(forged)("%s", async (_what, messages) => {
+  it.each<[title: string, line: string]>([
+    ["itself", "h1 s[s,h1|] h2"],
+    ["one another", "h1 s[r,h1|] r[s,h2|] h2"],
+    ["messages that never were", "h1 s[x,y|] h2"],
+    ["the same message twice", "h1 s[h1,h1|] h2"],
+    ["later messages", "h1 s[h2|] h2"],
+  ])("%s", async (_what, line) => {
+    const messages = messagesIn(line);
     const { whole } = await read(new InMemoryStore(), messages);
-    const texts = whole.filter((message) => coverageOf(message) === undefined).map(({ id }) => id);
+    const texts = whole.filter((message) => !isSummary(message)).map(({ id }) => id);
     expect(texts.toSorted()).toEqual(["h1", "h2"]);
     const restored = await restoreCovered(new InMemoryStore(), ID, { messages });
     expect(reduceMessages(messages, restored).messages.map(({ id }) => id)).toEqual(
@@ -263,8 +238,9 @@ describe("Summaries that name anything end no reading:", () => {
 
   it("ten thousand of them, each inside the next", async () => {
     const store = new InMemoryStore();
+    const covering = (id: string) => ({ kind: "archive" as const, messages: [id], calls: [] });
     const chain = Array.from({ length: 10_000 }, (_, index) =>
-      index === 0 ? human("h0") : archive(`s${index}`, index === 1 ? "h0" : `s${index - 1}`),
+      index === 0 ? human("h0") : summary(`s${index}`, covering(index === 1 ? "h0" : `s${index - 1}`)),
     );
     await archiveMessages(store, ID, chain.slice(0, -1));
     const last = chain.at(-1) ?? human("none");
@@ -288,8 +264,7 @@ async function archivedTimes(times: number) {
   const store = new CountingStore();
   let messages: BaseMessage[] = [];
   for (let time = 0; time < times; time += 1) {
-    messages = reduceMessages(messages, turnsOf(12 * (time + 1), 60).slice(48 * time)).messages;
-    ({ messages } = await summarizeOnce(messages, shortSummariser(), { store, coveredMessages: "archive" }));
+    ({ messages } = await archive(reduce(messages, more(time)), store));
   }
   const reads: string[] = [];
   const reader: ArchiveReader = {
@@ -311,14 +286,12 @@ async function pages(reader: ArchiveReader, messages: readonly BaseMessage[], li
 }
 
 describe("A page of a conversation", () => {
-  it.each([1, 2, 3, 5, 7, 16, 1000])(
-    "has %i messages, and all pages are the whole conversation",
-    async (limit) => {
-      const { reader, messages } = await archivedTimes(4);
-      const whole = await readFullHistory(reader, ID, { messages });
+  it("has any number of messages, and all pages are the whole conversation", async () => {
+    const { reader, messages } = await archivedTimes(4);
+    const whole = await readFullHistory(reader, ID, { messages });
+    for (const limit of [1, 2, 3, 5, 7, 16, 1000])
       expect(outline(await pages(reader, messages, limit))).toBe(outline(whole));
-    },
-  );
+  });
 
   it("does not read the messages before it", async () => {
     const { reader, messages, reads } = await archivedTimes(6);

@@ -1,4 +1,4 @@
-import { AIMessage, type BaseMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
+import { AIMessage, type BaseMessage, ToolMessage } from "@langchain/core/messages";
 import { type CheckpointTuple, emptyCheckpoint } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
 import { unansweredCalls } from "../../src/history/open-calls.js";
@@ -6,16 +6,12 @@ import { recoverCalls } from "../../src/threads/close-calls.js";
 import { findLeftovers } from "../../src/threads/leftovers.js";
 import { NO_OWN_STATE } from "../../src/threads/own-state.js";
 import type { WatchedCheckpoints } from "../../src/threads/run-saver.js";
+import { ai, human, placeholder } from "../support/make-messages.js";
 
-const calling = (id: string, ...callIds: string[]) =>
-  new AIMessage({
-    id,
-    content: "",
-    tool_calls: callIds.map((callId) => ({ id: callId, name: "t", args: {} })),
-  });
-const result = (callId: string, content = `result ${callId}`) =>
+const batch = ai("a", "1", "2", "3");
+/** A result without an id, as tools write it. */
+const resultOf = (callId: string, content = `result ${callId}`) =>
   new ToolMessage({ content, tool_call_id: callId });
-const human = (id: string) => new HumanMessage({ id, content: id });
 
 interface Saved {
   readonly source: "input" | "loop" | "update";
@@ -79,47 +75,39 @@ async function harvest(history: readonly BaseMessage[], checkpoints: WatchedChec
 }
 
 describe("the leftovers of ended runs", () => {
-  const batch = [human("h"), calling("a", "1", "2", "3"), human("next")];
+  const history = [human("h"), batch, human("next")];
 
   it("reads results in whatever form they were written", async () => {
     const plain = { type: "tool", content: "plain", tool_call_id: "2" };
-    const { checkpoints } = chain(
-      loop(result("1"), plain, [[]], null, "text"),
-      loop([calling("a", "1", "2", "3")]),
-    );
-    expect(await harvest(batch, checkpoints)).toEqual(["result 1", "plain", undefined]);
+    const { checkpoints } = chain(loop(resultOf("1"), plain, [[]], null, "text"), loop([batch]));
+    expect(await harvest(history, checkpoints)).toEqual(["result 1", "plain", undefined]);
   });
 
   it("leaves a placeholder where it is", async () => {
-    const placeholder = new ToolMessage({
-      content: "no result",
-      tool_call_id: "1",
-      additional_kwargs: { tether_placeholder: "unrecorded" },
-    });
-    const { checkpoints } = chain(loop([placeholder]), loop([calling("a", "1", "2", "3")]));
-    expect(await harvest(batch, checkpoints)).toEqual([undefined, undefined, undefined]);
+    const { checkpoints } = chain(loop([placeholder("p", "1")]), loop([batch]));
+    expect(await harvest(history, checkpoints)).toEqual([undefined, undefined, undefined]);
   });
 
   it("does not read further than the checkpoint that made the calls", async () => {
     const { checkpoints, reads } = chain(
-      loop([result("2")]),
-      loop([calling("a", "1", "2", "3")]),
+      loop([resultOf("2")]),
+      loop([batch]),
       input([human("h")]),
-      loop([result("1", "of another turn")]),
+      loop([resultOf("1", "of another turn")]),
     );
-    expect(await harvest(batch, checkpoints)).toEqual([undefined, "result 2", undefined]);
+    expect(await harvest(history, checkpoints)).toEqual([undefined, "result 2", undefined]);
     expect(reads).toEqual([]);
   });
 
   it("gives one result to only one call if a group uses an id twice", async () => {
-    const twice = [calling("a", "1", "1"), human("next")];
-    const { checkpoints } = chain(loop([result("1", "once")]), loop([calling("a", "1", "1")]));
+    const twice = [ai("a", "1", "1"), human("next")];
+    const { checkpoints } = chain(loop([resultOf("1", "once")]), loop([ai("a", "1", "1")]));
     expect(await harvest(twice, checkpoints)).toEqual(["once", undefined]);
   });
 
   it("gives a result to the latest of several groups with calls of its id", async () => {
-    const reused = [calling("a", "1"), human("between"), calling("b", "1"), human("next")];
-    const { checkpoints } = chain(loop([result("1", "of b")]), loop([calling("b", "1")]));
+    const reused = [ai("a", "1"), human("between"), ai("b", "1"), human("next")];
+    const { checkpoints } = chain(loop([resultOf("1", "of b")]), loop([ai("b", "1")]));
     expect(await harvest(reused, checkpoints)).toEqual([undefined, "of b"]);
   });
 
@@ -127,9 +115,9 @@ describe("the leftovers of ended runs", () => {
     const { checkpoints } = chain(
       { source: "update", writes: [] },
       loop(new AIMessage({ id: "b", content: "done" })),
-      loop([result("1")], [result("2")], [result("3")]),
-      loop([calling("a", "1", "2", "3")]),
+      loop([resultOf("1")], [resultOf("2")], [resultOf("3")]),
+      loop([batch]),
     );
-    expect(await harvest(batch, checkpoints)).toEqual([undefined, undefined, undefined]);
+    expect(await harvest(history, checkpoints)).toEqual([undefined, undefined, undefined]);
   });
 });

@@ -2,7 +2,6 @@
 
 import { BaseCallbackHandler } from "@langchain/core/callbacks/base";
 import { AIMessage, HumanMessage } from "@langchain/core/messages";
-import { END, MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
 import { context, trace } from "@opentelemetry/api";
 import { AsyncLocalStorageContextManager } from "@opentelemetry/context-async-hooks";
 import {
@@ -13,6 +12,7 @@ import {
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { createLookGraph } from "../support/create-look-graph.js";
 import { textOf } from "../support/long-histories.js";
+import { oneNode } from "../support/plain-graph.js";
 import { user } from "../support/thread.js";
 import { TROUBLES } from "../support/troubled-runs.js";
 
@@ -39,66 +39,37 @@ async function eventsOf(work: () => Promise<void>) {
   return (span?.events ?? []).map(({ name, attributes }) => ({ name, ...attributes }));
 }
 
-const PREFIX = "langgraph_tether";
+/** An event as OpenTelemetry has it. */
+const event = (name: string, attributes: object) => ({
+  name: `langgraph_tether.${name}`,
+  ...Object.fromEntries(Object.entries(attributes).map(([key, value]) => [`langgraph_tether.${key}`, value])),
+});
+const text = expect.any(String);
+const number = expect.any(Number);
 
 describe("the active span", () => {
   it.each(
     Object.entries<readonly object[]>({
-      repair: [
-        {
-          name: `${PREFIX}.repair`,
-          [`${PREFIX}.kind`]: "orphan-refused",
-          [`${PREFIX}.message_id`]: "orphan",
-        },
-      ],
+      repair: [event("repair", { kind: "orphan-refused", message_id: "orphan" })],
       cancelled: [
-        {
-          name: `${PREFIX}.repair`,
-          [`${PREFIX}.kind`]: "call-closed",
-          [`${PREFIX}.cause`]: "superseded",
-          [`${PREFIX}.tool`]: "deaf",
-          [`${PREFIX}.call_id`]: expect.any(String),
-        },
-        {
-          name: `${PREFIX}.recovery`,
-          [`${PREFIX}.kind`]: "result",
-          [`${PREFIX}.tool`]: "fast",
-          [`${PREFIX}.call_id`]: expect.any(String),
-        },
+        event("repair", { kind: "call-closed", cause: "superseded", tool: "deaf", call_id: text }),
+        event("recovery", { kind: "result", tool: "fast", call_id: text }),
       ],
       refusal: [
-        {
-          name: `${PREFIX}.refusal`,
-          [`${PREFIX}.kind`]: "rule",
-          [`${PREFIX}.dialect`]: "strict",
-          [`${PREFIX}.rule`]: "alternation",
-        },
-        { name: `${PREFIX}.dialect-changed`, [`${PREFIX}.from`]: "openai", [`${PREFIX}.to`]: "strict" },
+        event("refusal", { kind: "rule", dialect: "strict", rule: "alternation" }),
+        event("dialect-changed", { from: "openai", to: "strict" }),
       ],
       overflow: [
-        { name: `${PREFIX}.refusal`, [`${PREFIX}.kind`]: "overflow", [`${PREFIX}.dialect`]: "strict" },
-        {
-          name: `${PREFIX}.input-shortened`,
-          [`${PREFIX}.reason`]: "overflow",
-          [`${PREFIX}.max_tokens`]: expect.any(Number),
-          [`${PREFIX}.shortened`]: expect.any(Number),
-          [`${PREFIX}.left_out`]: expect.any(Number),
-        },
+        event("refusal", { kind: "overflow", dialect: "strict" }),
+        event("input-shortened", {
+          reason: "overflow",
+          max_tokens: number,
+          shortened: number,
+          left_out: number,
+        }),
       ],
-      summary: [
-        {
-          name: `${PREFIX}.summary`,
-          [`${PREFIX}.covered`]: 2,
-          [`${PREFIX}.tokens_saved`]: expect.any(Number),
-        },
-      ],
-      fallback: [
-        {
-          name: `${PREFIX}.fallback`,
-          [`${PREFIX}.from`]: expect.any(String),
-          [`${PREFIX}.to`]: expect.any(String),
-        },
-      ],
+      summary: [event("summary", { covered: 2, tokens_saved: number })],
+      fallback: [event("fallback", { from: text, to: text })],
       failed: [],
     }),
   )("tells of a %s", async (kind, events) => {
@@ -122,30 +93,27 @@ describe("the active span", () => {
 
 // What LangSmith reads of a run: its part in an agent.
 
-interface Seen {
-  readonly what: string;
-  readonly type: unknown;
-  readonly tags: readonly string[];
-}
-
 /** Notes what a tracer is told when a run of a chain or a model starts. */
 class Watching extends BaseCallbackHandler {
   readonly name = "watching";
-  readonly seen: Seen[] = [];
+  readonly seen: { readonly what: string; readonly type: unknown; readonly tags: readonly string[] }[] = [];
+
+  #note(what: string, metadata: unknown, tags: unknown): void {
+    this.seen.push({ what, type: Object(metadata).ls_agent_type, tags: (tags ?? []) as string[] });
+  }
 
   override handleChainStart(
     ...given: Parameters<NonNullable<BaseCallbackHandler["handleChainStart"]>>
   ): void {
-    const [, , , parent, tags = [], metadata, , name] = given as unknown[];
-    if (parent === undefined || name === "agent-run")
-      this.seen.push({ what: String(name), type: Object(metadata).ls_agent_type, tags: tags as string[] });
+    const [, , , parent, tags, metadata, , name] = given as unknown[];
+    if (parent === undefined || name === "agent-run") this.#note(String(name), metadata, tags);
   }
 
   override handleChatModelStart(
     ...given: Parameters<NonNullable<BaseCallbackHandler["handleChatModelStart"]>>
   ): void {
-    const [, , , , , tags = [], metadata, name] = given as unknown[];
-    this.seen.push({ what: `model ${name}`, type: Object(metadata).ls_agent_type, tags: tags as string[] });
+    const [, , , , , tags, metadata, name] = given as unknown[];
+    this.#note(`model ${name}`, metadata, tags);
   }
 }
 
@@ -168,11 +136,7 @@ it("a run is the root, and the request for a summary is a compaction", async () 
 
 it("a graph inside another one is a subagent, and a caller can name the part itself", async () => {
   const { graph, model } = createLookGraph(() => "done");
-  const parent = new StateGraph(MessagesAnnotation)
-    .addNode("agent", graph)
-    .addEdge(START, "agent")
-    .addEdge("agent", END)
-    .compile();
+  const parent = oneNode((state, config) => graph.invoke(state, config as never));
   const watching = new Watching();
   await parent.invoke(user("go"), { callbacks: [watching] });
   expect(watching.seen.filter(({ what }) => what.startsWith("model")).map(({ type }) => type)).toEqual([

@@ -11,9 +11,12 @@ import { humanOf, policyOf, squeeze, stepOf, tokensOf, turnsOf } from "../suppor
 import { ai, human, result } from "../support/make-messages.js";
 import { outline, snapshot } from "../support/plain-messages.js";
 import { summarizeOnce, transcriptsOf } from "../support/run-summarize.js";
+import { rowsOf } from "../support/titled.js";
 import { turns } from "../support/turns.js";
 
 const history = turnsOf(12, 60);
+/** Turns after those. */
+const more = () => turnsOf(30, 60).slice(48);
 const HEADING = "## Summary of the conversation so far";
 
 describe("A summary", () => {
@@ -69,7 +72,7 @@ describe("The summariser is shown", () => {
     expect(transcriptsOf(model)[0]).toContain(text);
     const again = shortSummariser();
     const first = await summarizeOnce(history, new FunctionModel(() => text));
-    await summarizeOnce(reduceMessages(first.messages, turnsOf(30, 60).slice(48)).messages, again);
+    await summarizeOnce(reduceMessages(first.messages, more()).messages, again);
     expect(again.requests[0]?.text).toContain(text);
   });
 
@@ -97,16 +100,10 @@ describe("The summariser is shown", () => {
 });
 
 describe("The next summary", () => {
-  async function twice(coveredMessages: "keep") {
-    const first = await summarizeOnce(history, shortSummariser(), { coveredMessages });
-    const more = turnsOf(30, 60).slice(48);
-    const model = new FunctionModel(() => "second");
-    const start = reduceMessages(first.messages, more).messages;
-    return { first, model, second: await summarizeOnce(start, model, { coveredMessages }) };
-  }
-
   it("includes the previous one, and names the messages of both", async () => {
-    const { first, model, second } = await twice("keep");
+    const first = await summarizeOnce(history, shortSummariser());
+    const model = new FunctionModel(() => "second");
+    const second = await summarizeOnce(reduceMessages(first.messages, more()).messages, model);
     const [former] = first.messages.filter((message) => coverageOf(message) !== undefined);
     expect(model.requests[0]?.text).toContain("short summary 0");
     expect(model.requests[0]?.text).not.toContain(HEADING);
@@ -119,7 +116,7 @@ describe("The next summary", () => {
     const first = await summarizeOnce([human("hx"), ai("ax", "c"), ...history], shortSummariser());
     const late = Object.assign(result("late", "c", content), { name: "tool_c" });
     const model = shortSummariser();
-    await summarizeOnce(reduceMessages(first.messages, [late, ...turnsOf(30, 60).slice(48)]).messages, model);
+    await summarizeOnce(reduceMessages(first.messages, [late, ...more()]).messages, model);
     return model.requests.map(({ text }) => text);
   }
 
@@ -135,14 +132,12 @@ describe("The next summary", () => {
   });
 });
 
-describe("The wording", () => {
-  it("is the custom one if it is set", async () => {
-    const model = shortSummariser();
-    const own = summaryWording("en", { heading: "# $& so far", instructions: "Be $1 brief." });
-    const { summary } = await summarizeOnce(history, model, { summaryWording: own });
-    expect(summary?.text).toBe("# $& so far\n\nshort summary 0");
-    expect(model.requests[0]?.messages[0]?.text).toBe("Be $1 brief.");
-  });
+it("The wording is the custom one if it is set", async () => {
+  const model = shortSummariser();
+  const own = summaryWording("en", { heading: "# $& so far", instructions: "Be $1 brief." });
+  const { summary } = await summarizeOnce(history, model, { summaryWording: own });
+  expect(summary?.text).toBe("# $& so far\n\nshort summary 0");
+  expect(model.requests[0]?.messages[0]?.text).toBe("Be $1 brief.");
 });
 
 it("A batch inside the current turn is covered completely, and the user's request stays", async () => {
@@ -153,52 +148,47 @@ it("A batch inside the current turn is covered completely, and the user's reques
   expect(covered.length % 3).toBe(0);
 });
 
-const cutOff = (response_metadata: object) =>
-  new AIMessage({ content: "half of it", response_metadata: { ...response_metadata } });
-
-/** The behaviour of a summariser, and the reason in the event. */
-const failures: readonly (readonly [title: string, answer: Answer, reason: RegExp])[] = [
-  ["throws", () => new Error("503 overloaded"), /503 overloaded/],
-  ["throws a value that is not an error", () => Promise.reject("broken"), /broken/],
-  ["hangs until it is aborted", ({ signal }) => untilAborted(signal), /within 50 ms/],
-  ["hangs forever", () => new Promise<never>(() => {}), /within 50 ms/],
-  ["responds too late", ({ signal }) => lateAnswer(signal), /within 50 ms/],
-  ["returns nothing", () => "", /is empty/],
-  ["returns only whitespace", () => " \n\t ", /is empty/],
-  ["returns only its heading", () => `${HEADING}\n\n`, /has no text/],
-  ["returns a tool call", () => called(), /has no text/],
-  ["returns only reasoning", () => thought(), /is empty/],
-  ["is cut off, in OpenAI's form", () => cutOff({ finish_reason: "length" }), /cut off/],
-  ["is cut off, in Anthropic's form", () => cutOff({ stop_reason: "max_tokens" }), /cut off/],
-  ["is cut off, in Gemini's form", () => cutOff({ finishReason: "MAX_TOKENS" }), /cut off/],
-  ["is cut off, in Bedrock's form", () => cutOff({ stopReason: "max_tokens" }), /cut off/],
-  ["is cut off, in Ollama's form", () => cutOff({ done_reason: "length" }), /cut off/],
-  [
-    "is cut off, in the form of OpenAI's Responses API",
-    () => cutOff({ status: "incomplete", incomplete_details: { reason: "max_output_tokens" } }),
-    /cut off/,
-  ],
-  ["returns more than it was given", ({ text }) => `${text} and more ${text}`, /not shorter/],
-];
-
 function untilAborted(signal: AbortSignal | undefined): Promise<never> {
   return new Promise((_, reject) => {
     signal?.addEventListener("abort", () => reject(new Error("aborted")));
   });
 }
 
-async function lateAnswer(signal: AbortSignal | undefined): Promise<string> {
-  await untilAborted(signal).catch(turns);
-  return "late";
-}
+const cutOff = (response_metadata: object) => () =>
+  new AIMessage({ content: "half of it", response_metadata: { ...response_metadata } });
 
-function called(): AIMessage {
-  return new AIMessage({ content: "", tool_calls: [{ id: "c", name: "look", args: {} }] });
-}
-
-function thought(): AIMessage {
-  return new AIMessage({ content: [{ type: "thinking", thinking: "hm" }] as never });
-}
+/** The behaviour of a summariser, and the reason in the event. */
+const failures = rowsOf<[answer: Answer, reason: RegExp]>({
+  throws: [() => new Error("503 overloaded"), /503 overloaded/],
+  "throws a value that is not an error": [() => Promise.reject("broken"), /broken/],
+  "hangs until it is aborted": [({ signal }) => untilAborted(signal), /within 50 ms/],
+  "hangs forever": [() => new Promise<never>(() => {}), /within 50 ms/],
+  "responds too late": [
+    ({ signal }) =>
+      untilAborted(signal)
+        .catch(turns)
+        .then(() => "late"),
+    /within 50 ms/,
+  ],
+  "returns nothing": [() => "", /is empty/],
+  "returns only whitespace": [() => " \n\t ", /is empty/],
+  "returns only its heading": [() => `${HEADING}\n\n`, /has no text/],
+  "returns a tool call": [() => ai("a", "c"), /has no text/],
+  "returns only reasoning": [
+    () => new AIMessage({ content: [{ type: "thinking", thinking: "hm" }] as never }),
+    /is empty/,
+  ],
+  "is cut off, in OpenAI's form": [cutOff({ finish_reason: "length" }), /cut off/],
+  "is cut off, in Anthropic's form": [cutOff({ stop_reason: "max_tokens" }), /cut off/],
+  "is cut off, in Gemini's form": [cutOff({ finishReason: "MAX_TOKENS" }), /cut off/],
+  "is cut off, in Bedrock's form": [cutOff({ stopReason: "max_tokens" }), /cut off/],
+  "is cut off, in Ollama's form": [cutOff({ done_reason: "length" }), /cut off/],
+  "is cut off, in the form of OpenAI's Responses API": [
+    cutOff({ status: "incomplete", incomplete_details: { reason: "max_output_tokens" } }),
+    /cut off/,
+  ],
+  "returns more than it was given": [({ text }) => `${text} and more ${text}`, /not shorter/],
+});
 
 const unhandled: unknown[] = [];
 const remember = (reason: unknown) => unhandled.push(reason);
@@ -228,43 +218,38 @@ describe("The history stays unchanged, and an event says why, if the summariser"
     expect(unhandled).toEqual([]);
   });
 
-  it("fails in one of several steps", async () => {
+  it.each<[title: string, answer: Answer, requests: number]>([
+    ["fails in one of several steps", ({ index }) => (index === 2 ? "" : "fine"), 3],
+    // It is rejected in the end, not stored.
+    ["writes a summary that grows with each step", ({ text }) => `${text}\n${text}`, 4],
+  ])("%s", async (_title, answer, requests) => {
     const long = turnsOf(150, 100);
-    const model = new FunctionModel(({ index }) => (index === 2 ? "" : "fine"));
+    const model = new FunctionModel(answer);
     const pass = await summarizeOnce(long, model);
     expect(pass.messages).toEqual(long);
     expect(pass.events).toMatchObject([{ type: "summary-failed" }]);
-    expect(model.requests).toHaveLength(3);
+    expect(model.requests).toHaveLength(requests);
   });
 
-  it("cannot be created", async () => {
-    const resolveSummaryModel = () => Promise.reject(new Error("no such model"));
-    const pass = await summarizeOnce(history, shortSummariser(), { resolveSummaryModel });
+  const full = new InMemoryStore();
+  full.put = () => Promise.reject(new Error("disk full"));
+  it.each<[title: string, options: Parameters<typeof summarizeOnce>[2], reason: unknown]>([
+    [
+      "cannot be created",
+      { resolveSummaryModel: () => Promise.reject(new Error("no such model")) },
+      "no such model",
+    ],
+    [
+      "works, but there is no store for the covered messages",
+      { coveredMessages: "archive" },
+      expect.stringContaining("store"),
+    ],
+    ["works, but the store fails to write", { coveredMessages: "archive", store: full }, "disk full"],
+  ])("%s", async (_title, options, reason) => {
+    const pass = await summarizeOnce(history, shortSummariser(), options);
     expect(pass.messages).toEqual(history);
-    expect(pass.events).toEqual([{ type: "summary-failed", reason: "no such model", retryAfterTurns: 1 }]);
+    expect(pass.events).toEqual([{ type: "summary-failed", reason, retryAfterTurns: 1 }]);
   });
-
-  it("works, but there is no store for the covered messages", async () => {
-    const pass = await summarizeOnce(history, shortSummariser(), { coveredMessages: "archive" });
-    expect(pass.messages).toEqual(history);
-    expect(pass.events).toMatchObject([{ type: "summary-failed" }]);
-  });
-
-  it("works, but the store fails to write", async () => {
-    const store = new InMemoryStore();
-    store.put = () => Promise.reject(new Error("disk full"));
-    const pass = await summarizeOnce(history, shortSummariser(), { coveredMessages: "archive", store });
-    expect(pass.messages).toEqual(history);
-    expect(pass.events).toEqual([{ type: "summary-failed", reason: "disk full", retryAfterTurns: 1 }]);
-  });
-});
-
-it("A summary that grows with each step is rejected in the end, not stored", async () => {
-  const long = turnsOf(60, 100);
-  const model = new FunctionModel(({ text }) => `${text}\n${text}`);
-  const pass = await summarizeOnce(long, model);
-  expect(pass.messages).toEqual(long);
-  expect(pass.events).toMatchObject([{ type: "summary-failed" }]);
 });
 
 it("A run that is cancelled while the summariser works ends as cancelled", async () => {
@@ -291,7 +276,6 @@ it("A summary does not grow beyond the budget, however many turns there are", as
   expect(longest).toBeLessThan(1_000);
 });
 
-const long = turnsOf(12, 60);
 const policy = policyOf();
 
 const failing = () => new FunctionModel(() => new Error("no"));
@@ -309,13 +293,13 @@ describe("A summary is tried", () => {
       false,
     ],
   ])("%s", async (_title, model, added, isTried) => {
-    const { messages, summaryAttempt } = await summarizeOnce(long, model);
+    const { messages, summaryAttempt } = await summarizeOnce(history, model);
     expect(shouldSummarize({ messages: [...messages, ...added], summaryAttempt }, policy)).toBe(isTried);
   });
 
   it("after 1, 2, 4, 8 and then every 8 turns, while it fails", async () => {
     const model = failing();
-    let messages: BaseMessage[] = [...long];
+    let messages: BaseMessage[] = [...history];
     let summaryAttempt: Awaited<ReturnType<typeof summarizeOnce>>["summaryAttempt"];
     const tried: number[] = [];
     for (let turn = 0; turn < 40; turn += 1) {
@@ -333,11 +317,11 @@ describe("A summary is tried", () => {
 
   it("at once after a failure whose turn is not in the thread any more", async () => {
     const summaryAttempt = { turn: "gone", tokens: 5_000, failures: 4 };
-    expect(shouldSummarize({ messages: long, summaryAttempt }, policy)).toBe(true);
+    expect(shouldSummarize({ messages: history, summaryAttempt }, policy)).toBe(true);
   });
 
   it("as usual after one that worked again", async () => {
-    const { summaryAttempt } = await summarizeOnce(long, shortSummariser(), {
+    const { summaryAttempt } = await summarizeOnce(history, shortSummariser(), {
       summaryAttempt: { turn: "h1", tokens: 5_000, failures: 4 },
     });
     expect(summaryAttempt?.failures).toBeUndefined();
@@ -359,14 +343,10 @@ describe.each(SUMMARY_LANGUAGES)("A request in %s", (language) => {
   });
 });
 
-it("A custom prompt and a custom heading replace the defaults independently", () => {
-  const builtIn = summaryWording("zh", {});
-  expect(summaryWording("zh", { heading: "# H" })).toMatchObject({
-    heading: "# H",
-    instructions: builtIn.instructions,
-  });
-  expect(summaryWording("zh", { instructions: "Brief." })).toMatchObject({
-    heading: builtIn.heading,
-    instructions: "Brief.",
-  });
-});
+it.each([{ heading: "# H" }, { instructions: "Brief." }])(
+  "The custom %o replaces only its default",
+  (custom) => {
+    const { heading, instructions } = summaryWording("zh", {});
+    expect(summaryWording("zh", custom)).toMatchObject({ heading, instructions, ...custom });
+  },
+);

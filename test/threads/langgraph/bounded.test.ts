@@ -1,4 +1,4 @@
-import { type BaseCheckpointSaver, InMemoryStore, MemorySaver } from "@langchain/langgraph";
+import { InMemoryStore, MemorySaver } from "@langchain/langgraph";
 import { PostgresSaver } from "@langchain/langgraph-checkpoint-postgres";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { boundedStore } from "../../../src/threads/stores.js";
@@ -17,26 +17,19 @@ async function expectGivenUp(work: Promise<unknown>, what: string): Promise<void
   await given;
 }
 
-it.each(["batch", "get", "put", "delete", "search", "listNamespaces"] as const)(
-  "`%s` of a store that does not answer is given up",
-  async (method) => {
-    const store = boundedStore(silent(new InMemoryStore()), undefined);
-    await expectGivenUp(Reflect.apply(store[method], store, [[], "key", {}]), "The store");
-  },
-);
+const store = boundedStore(silent(new InMemoryStore()), undefined);
+const saver = boundedSaver(silent(new MemorySaver()), undefined);
 
-it.each([
-  "getTuple",
-  "getDeltaChannelHistory",
-  "put",
-  "putWrites",
-] as const satisfies (keyof BaseCheckpointSaver)[])(
-  "`%s` of a checkpointer that does not answer is given up",
-  async (method) => {
-    const saver = boundedSaver(silent(new MemorySaver()), undefined);
-    await expectGivenUp(Reflect.apply(saver[method], saver, [{}]), "The checkpointer");
-  },
-);
+it.each<[what: string, method: string, target: object, args: unknown[]]>([
+  ...["batch", "get", "put", "delete", "search", "listNamespaces"].map(
+    (method): [string, string, object, unknown[]] => ["The store", method, store, [[], "key", {}]],
+  ),
+  ...["getTuple", "getDeltaChannelHistory", "put", "putWrites"].map(
+    (method): [string, string, object, unknown[]] => ["The checkpointer", method, saver, [{}]],
+  ),
+])("%s that does not answer `%s` is given up", async (what, method, target, args) => {
+  await expectGivenUp(Reflect.apply(Reflect.get(target, method), target, args), what);
+});
 
 it.each(["put", "putWrites"] as const)(
   "`%s` that is given up closes its connection, so that it cannot commit later and blocks no pool",

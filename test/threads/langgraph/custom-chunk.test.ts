@@ -1,6 +1,7 @@
 /** Our chunks have the shape of those that LangGraph makes for values that nodes write. */
 
-import { AIMessage, RemoveMessage } from "@langchain/core/messages";
+import { AIMessage, type BaseMessage, HumanMessage, RemoveMessage } from "@langchain/core/messages";
+import type { StreamEvent } from "@langchain/core/tracers/log_stream";
 import { MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
 import { agentMiddleware, createAgentGraph } from "../../../src/index.js";
@@ -41,26 +42,20 @@ it("the events of a run have what agent middleware writes", async () => {
     await next();
   });
   const agent = createAgentGraph({ model: "offline:", middleware: [note] });
-  const seen: unknown[] = [];
-  const input = { messages: "Hello" };
-  for await (const { event, data } of agent.streamEvents(input, {
-    version: "v2",
-    streamMode: ["custom", "values"],
-  }))
-    if (event === "on_chain_stream" && JSON.stringify(data.chunk ?? null).includes("note"))
-      seen.push(data.chunk);
-  expect(seen).toEqual([["custom", { type: "note" }]]);
+  const options = { version: "v2", streamMode: ["custom", "values"] } as const;
+  const events = await allOf<StreamEvent>(agent.streamEvents({ messages: "Hello" }, options as never));
+  const chunks = events.flatMap(({ event, data }) => (event === "on_chain_stream" ? [data.chunk] : []));
+  const isNote = (chunk: unknown) => JSON.stringify(chunk ?? null).includes("note");
+  expect(chunks.filter(isNote)).toEqual([["custom", { type: "note" }]]);
 });
 
 type Node = Parameters<typeof oneNode>[0];
 
 /** What a client of the `messages` stream gets. */
 async function shownBy(node: Node): Promise<string[]> {
-  const shown: string[] = [];
-  const input = { messages: [{ role: "user", content: "hi" }, new AIMessage({ id: "a", content: "ho" })] };
-  for await (const [message] of await oneNode(node).stream(input as never, { streamMode: "messages" }))
-    shown.push(`${message.type} ${message.id}`);
-  return shown;
+  const input = { messages: [new HumanMessage("hi"), new AIMessage({ id: "a", content: "ho" })] };
+  const shown = await allOf<[BaseMessage]>(oneNode(node).stream(input as never, { streamMode: "messages" }));
+  return shown.map(([{ type, id }]) => `${type} ${id}`);
 }
 
 describe("a client of the `messages` stream", () => {

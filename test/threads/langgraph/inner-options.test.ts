@@ -8,13 +8,14 @@ import {
   Command,
   getCurrentTaskInput,
   interrupt,
+  type LangGraphRunnableConfig,
   MemorySaver,
   MessagesAnnotation,
   Send,
   START,
   StateGraph,
 } from "@langchain/langgraph";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { STREAMING_METHODS } from "../../../src/providers/answer/guard-model.js";
 import { interruptsOf, isLangGraphSignal } from "../../../src/providers/failure/langgraph-signal.js";
 import { holdAbort } from "../../../src/threads/langgraph/abort.js";
@@ -34,64 +35,53 @@ import { allOf } from "../../support/all-of.js";
 import { oneNode, parallelGraph } from "../../support/plain-graph.js";
 import { inThread, user } from "../../support/thread.js";
 
-describe("a resume value while two interrupts wait", () => {
-  const ask = async (hasStrictResume: boolean) => {
-    const answers: unknown[] = [];
-    const question = () => void answers.push(interrupt("may I?"));
-    const graph = parallelGraph([question, question], new MemorySaver());
-    await graph.invoke(user("hi"), inThread("1"));
-    const options = innerOptions(inThread("1"), { hasStrictResume, holdsResult: false });
-    return graph.invoke(new Command({ resume: "yes" }), options).then(
+const NEITHER = { hasStrictResume: false, holdsResult: false };
+
+it.each([
+  ["is refused if LangGraph is strict", true, "refused"],
+  ["goes to both if LangGraph is not strict", false, ["yes", "yes"]],
+])("a resume value while two interrupts wait %s", async (_title, hasStrictResume, expected) => {
+  const answers: unknown[] = [];
+  const question = () => void answers.push(interrupt("may I?"));
+  const graph = parallelGraph([question, question], new MemorySaver());
+  await graph.invoke(user("hi"), inThread("1"));
+  const options = innerOptions(inThread("1"), { hasStrictResume, holdsResult: false });
+  const run = graph.invoke(new Command({ resume: "yes" }), options);
+  expect(
+    await run.then(
       () => answers,
       () => "refused",
-    );
-  };
-
-  it("is refused if LangGraph is strict", async () => {
-    expect(await ask(true)).toBe("refused");
-  });
-
-  it("goes to both if LangGraph is not strict", async () => {
-    expect(await ask(false)).toEqual(["yes", "yes"]);
-  });
+    ),
+  ).toEqual(expected);
 });
 
-describe("a fan-out in a run with `maxConcurrency: 1`", () => {
-  const count = async (options: object) => {
-    let runs = 0;
-    const graph = new StateGraph(MessagesAnnotation)
-      .addNode("work", () => {
-        runs += 1;
-        return {};
-      })
-      .addConditionalEdges(START, () => [1, 2, 3].map(() => new Send("work", {})), ["work"])
-      .compile();
-    await graph.invoke(user("hi"), options);
-    return runs;
-  };
-
-  it("loses tasks in LangGraph; if this test fails, the limit can be passed on again", async () => {
-    expect(await count({ maxConcurrency: 1 })).toBe(1);
-  });
-
-  it("runs all tasks with our options", async () => {
-    const options = innerOptions({ maxConcurrency: 1 }, { hasStrictResume: false, holdsResult: false });
-    expect(await count(options)).toBe(3);
-  });
+it.each([
+  [
+    "loses tasks in LangGraph; if this test fails, the limit can be passed on again",
+    (options: object) => options,
+    1,
+  ],
+  ["runs all tasks with our options", (options: object) => innerOptions(options, NEITHER), 3],
+])("a fan-out in a run with `maxConcurrency: 1` %s", async (_title, optionsOf, expected) => {
+  const work = vi.fn(() => ({}));
+  const graph = new StateGraph(MessagesAnnotation)
+    .addNode("work", work)
+    .addConditionalEdges(START, () => [1, 2, 3].map(() => new Send("work", {})), ["work"])
+    .compile();
+  await graph.invoke(user("hi"), optionsOf({ maxConcurrency: 1 }));
+  expect(work).toHaveBeenCalledTimes(expected);
 });
 
-describe("a run whose result is held back", () => {
-  it("has another name only if it is a subgraph", async () => {
-    const names: unknown[] = [];
-    const note = (config: object, holdsResult: boolean) =>
-      names.push(innerOptions(config, { hasStrictResume: false, holdsResult }) as { runName?: string });
-    note({}, true);
-    await oneNode((_, { configurable = {} }) => {
-      note({ configurable }, true);
-      note({ configurable }, false);
-    }).invoke(user("hi"));
-    expect(names.map((options) => Object(options).runName)).toEqual([undefined, "agent-run", undefined]);
-  });
+it("a run whose result is held back has another name only if it is a subgraph", async () => {
+  const names: unknown[] = [];
+  const note = (config: object, holdsResult: boolean) =>
+    names.push(Reflect.get(innerOptions(config, { hasStrictResume: false, holdsResult }), "runName"));
+  note({}, true);
+  await oneNode((_, { configurable = {} }) => {
+    note({ configurable }, true);
+    note({ configurable }, false);
+  }).invoke(user("hi"));
+  expect(names).toEqual([undefined, "agent-run", undefined]);
 });
 
 /** Saves the id of the run with each checkpoint, as the server's checkpointer does. */
@@ -104,25 +94,20 @@ class ServerLikeSaver extends MemorySaver {
 describe("a run that follows another one", () => {
   const config = { configurable: { ...inThread("1").configurable, run_id: "r" }, metadata: { run_id: "r" } };
 
+  const forged = { configurable: { thread_id: "1", run_id: "other" }, metadata: { run_id: "r" } };
+
   it.each([
     ["ignores its input if it has the `run_id` of the run before it", config, 1],
     ["takes its input with our options", followingOptions(config), 2],
+    [
+      "takes its input although metadata of a client names the run before it",
+      innerOptions(forged, NEITHER),
+      2,
+    ],
   ])("%s", async (_title, second, expected) => {
     const graph = oneNode(() => ({}), new ServerLikeSaver());
     await graph.invoke(user("one"), config);
-    const { messages } = await graph.invoke(user("two"), second);
-    expect(messages).toHaveLength(expected);
-  });
-
-  it("takes its input although metadata of a client names the run before it", async () => {
-    const forged = { ...config, configurable: { thread_id: "1", run_id: "other" } };
-    const graph = oneNode(() => ({}), new ServerLikeSaver());
-    await graph.invoke(user("one"), config);
-    const second = innerOptions(
-      { ...forged, metadata: { run_id: "r" } },
-      { hasStrictResume: false, holdsResult: false },
-    );
-    expect((await graph.invoke(user("two"), second)).messages).toHaveLength(2);
+    expect((await graph.invoke(user("two"), second)).messages).toHaveLength(expected);
   });
 
   it("starts from the latest checkpoint", () => {
@@ -132,33 +117,23 @@ describe("a run that follows another one", () => {
 });
 
 describe("the `configurable` of a task", () => {
-  it.each([
-    ["with a checkpointer", new MemorySaver(), true],
-    ["without one", undefined, false],
-  ] as const)("tells whether its run is saved, %s", async (_title, saver, isSaved) => {
-    const found: boolean[] = [];
-    await oneNode((_, config) => void found.push(isSavedRun(config)), saver).invoke(
-      user("hi"),
-      inThread("1"),
-    );
-    expect(found).toEqual([isSaved]);
+  /** What a node finds in its config. */
+  async function foundBy<Found>(find: (config: LangGraphRunnableConfig) => Found, saver?: MemorySaver) {
+    const found: Found[] = [];
+    await oneNode((_, config) => void found.push(find(config)), saver).invoke(user("hi"), inThread("1"));
+    return found;
+  }
+
+  it("tells whether its run is saved, and that a graph inside the task is a subgraph", async () => {
+    expect(await foundBy(isSavedRun, new MemorySaver())).toEqual([true]);
+    expect(await foundBy(isSavedRun)).toEqual([false]);
+    expect(isSubgraphRun(inThread("1"))).toBe(false);
+    expect(await foundBy(isSubgraphRun)).toEqual([true]);
   });
 
   it("has the history that its step began with", async () => {
-    let read: unknown;
-    let given: unknown;
-    await oneNode((state, config) => {
-      given = state.messages;
-      read = readHistory(config)?.messages;
-    }).invoke(user("hi"));
-    expect(read).toHaveLength(1);
-    expect(read).toEqual(given);
-  });
-
-  it("tells a graph inside the task that it is a subgraph", async () => {
-    const found: boolean[] = [isSubgraphRun(inThread("1"))];
-    await oneNode((_, config) => void found.push(isSubgraphRun(config))).invoke(user("hi"));
-    expect(found).toEqual([false, true]);
+    const [read] = await foundBy((config) => readHistory(config)?.messages);
+    expect(read).toMatchObject([{ type: "human", content: "hi" }]);
   });
 
   it("is no client's: JSON does not make a run a subgraph or one of a server", () => {
@@ -204,27 +179,21 @@ it("A graph of LangGraph tells the caller of an abort before its last writes hav
   save();
 });
 
-it("A run that has ended listens to no signal", () => {
-  const caller = new AbortController();
-  const { signal, end } = holdAbort({ signal: caller.signal });
-  expect(getEventListeners(signal, "abort")).toHaveLength(1);
-  end();
-  expect([signal, caller.signal].flatMap((each) => getEventListeners(each, "abort"))).toEqual([]);
-});
-
-it("A run that ends after its abort tells of it, with its reason", () => {
+it("A run tells of its abort, with its reason, only at its end, and then listens to no signal", () => {
   const abort = new AbortController();
   const { options, signal, end } = holdAbort({ signal: abort.signal });
+  expect(getEventListeners(signal, "abort")).toHaveLength(1);
   abort.abort("why");
   expect([signal.aborted, signal.reason, options.signal?.aborted]).toEqual([true, "why", false]);
   end();
   expect(options.signal?.reason).toBe("why");
 });
 
-it("An abort after the end of a run tells nobody", () => {
+it("An abort after the end of a run tells nobody, because the run listens to no signal", () => {
   const abort = new AbortController();
-  const { options, end } = holdAbort({ signal: abort.signal });
+  const { options, signal, end } = holdAbort({ signal: abort.signal });
   end();
+  expect([signal, abort.signal].flatMap((each) => getEventListeners(each, "abort"))).toEqual([]);
   abort.abort();
   expect(options.signal?.aborted).toBe(false);
 });
@@ -280,16 +249,9 @@ describe("a chat model that streams", () => {
 
 describe("a control-flow error of LangGraph", () => {
   it("is thrown by `interrupt`, and contains the question", async () => {
-    let thrown: unknown;
-    const ask = () => {
-      try {
-        interrupt("may I?");
-      } catch (error) {
-        thrown = error;
-        throw error;
-      }
-    };
+    const ask = vi.fn(() => interrupt("may I?"));
     await oneNode(ask, new MemorySaver()).invoke(user("hi"), inThread("1"));
+    const thrown = ask.mock.results[0]?.value;
     expect(isLangGraphSignal(thrown)).toBe(true);
     expect(interruptsOf(thrown)).toEqual([expect.objectContaining({ value: "may I?" })]);
   });

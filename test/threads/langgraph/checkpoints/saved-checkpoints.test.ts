@@ -70,29 +70,32 @@ describe("isBeforeModel", () => {
 
 // Pins where LangGraph stores the updates of a delta channel with the durability `exit`.
 
-it("the updates of a run are writes of the checkpoint before it", async () => {
+async function talked(options: object = {}) {
   const saver = new MemorySaver();
   const model = new FunctionModel(({ text }) => `re ${text}`);
   const graph = createAgentGraph({ model, checkpointer: saver, messagesChannel: "delta" });
-  const config = { ...inThread("1"), durability: "exit" as const };
-  await graph.invoke(user("one"), config);
+  const say = (text: string) => graph.invoke(user(text), { ...inThread("1"), ...options });
+  await say("one");
+  return { saver, say };
+}
+
+const tasksOf = ({ pendingWrites = [] }: CheckpointTuple) =>
+  pendingWrites.filter(([, channel]) => channel === "messages").map(([task]) => task);
+
+it("the updates of a run are writes of the checkpoint before it", async () => {
+  const { saver, say } = await talked({ durability: "exit" });
   const head = (await saver.getTuple(inThread("1"))) as CheckpointTuple;
-  await graph.invoke(user("two"), config);
-  const { pendingWrites = [] } = (await saver.getTuple(head.config)) as CheckpointTuple;
-  const tasks = pendingWrites.filter(([, channel]) => channel === "messages").map(([task]) => task);
+  await say("two");
+  const tasks = tasksOf((await saver.getTuple(head.config)) as CheckpointTuple);
   expect(tasks.length).toBeGreaterThan(0);
   expect(tasks.filter((task) => !belongsToNextRun(head)(task))).toEqual([]);
 });
 
 it("writes of finished tasks belong to the run of their checkpoint", async () => {
-  const saver = new MemorySaver();
-  const model = new FunctionModel(({ text }) => `re ${text}`);
-  const graph = createAgentGraph({ model, checkpointer: saver, messagesChannel: "delta" });
-  await graph.invoke(user("one"), inThread("1"));
+  const { saver } = await talked();
   const own: string[] = [];
   for await (const tuple of saver.list(inThread("1")))
-    for (const [task, channel] of tuple.pendingWrites ?? [])
-      if (channel === "messages" && !belongsToNextRun(tuple)(task)) own.push(task);
+    own.push(...tasksOf(tuple).filter((task) => !belongsToNextRun(tuple)(task)));
   // The input and the response.
   expect(own).toHaveLength(2);
 });

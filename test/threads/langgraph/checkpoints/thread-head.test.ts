@@ -1,3 +1,4 @@
+import type { RunnableConfig } from "@langchain/core/runnables";
 import {
   type BaseCheckpointSaver,
   Command,
@@ -21,6 +22,7 @@ import {
 import { replaceMethods } from "../../../../src/threads/langgraph/replace-methods.js";
 import { viewForRun } from "../../../../src/threads/run-saver.js";
 import { threadHead } from "../../../../src/threads/thread-head.js";
+import { law } from "../../../support/law-runs.js";
 import { oneNode, parallelGraph } from "../../../support/plain-graph.js";
 import { DATABASE_URL, SAVERS } from "../../../support/savers.js";
 import { inThread, user } from "../../../support/thread.js";
@@ -42,8 +44,20 @@ async function put(saver: BaseCheckpointSaver, id: string, namespace = "", threa
 
 const headOf = (saver: BaseCheckpointSaver, threadId = "1") => threadHead(saver, threadId, undefined);
 
+const guard = (saver: BaseCheckpointSaver) => {
+  const { checkpointer, ...view } = viewForRun(saver, {
+    signal: undefined,
+    guarded: { threadId: "1", messageIds: () => [] },
+  });
+  return { ...view, saver: checkpointer };
+};
+
+const MOVED = { code: "THREAD_MOVED" };
+
 describe.each(SAVERS)("With $title", ({ isThere, open }) => {
-  it.skipIf(!isThere)("tells the latest checkpoint of a thread", async () => {
+  const test = it.skipIf(!isThere);
+
+  test("tells the latest checkpoint of a thread", async () => {
     const saver = (await open()).connect();
     for (const id of ["1", "3", "2"]) await put(saver, id);
     await put(saver, "4", "a subgraph");
@@ -54,7 +68,7 @@ describe.each(SAVERS)("With $title", ({ isThere, open }) => {
     expect(await headOf(saver, "new").is(undefined)).toBe(true);
   });
 
-  it.skipIf(!isThere)("writes only after the checkpoint that the writer knows", async () => {
+  test("writes only after the checkpoint that the writer knows", async () => {
     const { connect } = await open();
     const [saver, other] = [connect(), connect()];
     await put(saver, "1");
@@ -75,7 +89,7 @@ describe.each(SAVERS)("With $title", ({ isThere, open }) => {
     ]);
   });
 
-  it.skipIf(!isThere)("lets one of many writers that know the same checkpoint write", async () => {
+  test("lets one of many writers that know the same checkpoint write", async () => {
     const { connect } = await open();
     await put(connect(), "0");
     const ids = Array.from({ length: 12 }, (_, index) => String(index + 1).padStart(2, "0"));
@@ -86,6 +100,51 @@ describe.each(SAVERS)("With $title", ({ isThere, open }) => {
     const listed: string[] = [];
     for await (const { checkpoint } of connect().list(at("1"))) listed.push(checkpoint.id);
     expect(listed).toEqual([ids[written.indexOf(true)], "0"]);
+  });
+
+  test("a run is not kept if another writer has replaced its last checkpoint", async () => {
+    const { connect } = await open();
+    const { saver, assertKept } = guard(connect());
+    await put(connect(), "1");
+    await saver.getTuple(at("1"));
+    await put(saver, "2", "", "1", "1");
+    await assertKept();
+    await put(connect(), "3", "", "1", "1");
+    await expect(assertKept()).rejects.toMatchObject({ ...MOVED, isInThread: false });
+  });
+
+  test("a run is kept if another writer has continued its last checkpoint", async () => {
+    const { connect } = await open();
+    const { saver, assertKept } = guard(connect());
+    await saver.getTuple(at("1"));
+    await put(saver, "1");
+    await put(connect(), "2", "", "1", "1");
+    await assertKept();
+    await expect(put(saver, "3", "", "1", "1")).rejects.toMatchObject({ ...MOVED, isInThread: true });
+  });
+
+  test("a run writes to the checkpoint that it began on only together with its own", async () => {
+    const task = "00000001-0000-0000-0000-000000000000";
+    const { connect } = await open();
+    const writesAt = async (id: string) => (await connect().getTuple(at("1", "", id)))?.pendingWrites;
+    await put(connect(), "1");
+    const { saver } = guard(connect());
+    await saver.getTuple(at("1"));
+    await saver.putWrites(at("1", "", "1"), [["messages", ["written"]]], task);
+    expect(await writesAt("1")).toEqual([]);
+
+    const refused = guard(connect());
+    await refused.saver.getTuple(at("1"));
+    await refused.saver.putWrites(
+      at("1", "", "1"),
+      [["messages", ["of a refused run"]]],
+      `${task.slice(0, -1)}1`,
+    );
+
+    await put(saver, "2", "", "1", "1");
+    expect(await writesAt("1")).toEqual([[task, "messages", ["written"]]]);
+    await expect(put(refused.saver, "3", "", "1", "1")).rejects.toMatchObject(MOVED);
+    expect(await writesAt("1")).toEqual([[task, "messages", ["written"]]]);
   });
 });
 
@@ -124,16 +183,17 @@ it("A long thread in memory is not listed for each write, and a writer that come
   expect(await write(other, "c2", "d2")).toBe(false);
 });
 
-describe.skipIf(DATABASE_URL === undefined)("A PostgresSaver", () => {
-  it("writes in one transaction on one connection of its pool", async () => {
+it.skipIf(DATABASE_URL === undefined)(
+  "A PostgresSaver writes in one transaction on one connection",
+  async () => {
     const kind = SAVERS.find(({ title }) => title === "PostgresSaver");
     const saver = (await kind?.open())?.connect();
     if (saver === undefined) throw new Error("Expected a database.");
     const connect = vi.spyOn(Reflect.get(saver, "pool"), "connect");
     expect(await headOf(saver).writeAfter(undefined, (to) => put(to, "1"))).toBe(true);
     expect(connect).toHaveBeenCalledTimes(1);
-  });
-});
+  },
+);
 
 it("A PostgresSaver has the fields that a conditional write needs", async () => {
   const saver = PostgresSaver.fromConnString("postgresql://nobody@127.0.0.1:1/none", { schema: "mine" });
@@ -157,29 +217,17 @@ it("A PostgresSaver has the fields that a conditional write needs", async () => 
   expect(release).toHaveBeenCalledExactlyOnceWith(false);
 });
 
+const fails = () => Promise.reject(new Error());
+const throws = () => {
+  throw new Error("no table");
+};
 /** Fields of other classes that look like those of LangGraph's savers. */
 it.each([
-  { title: "no such fields", fields: {} },
-  {
-    title: "a pool that fails",
-    fields: {
-      pool: { connect: () => Promise.reject(new Error()), query: () => Promise.reject(new Error()) },
-      options: { schema: "s" },
-    },
-  },
-  {
-    title: "a database of another kind",
-    fields: {
-      db: {
-        prepare: () => {
-          throw new Error("no table");
-        },
-        transaction: () => {},
-      },
-    },
-  },
-  { title: "another storage", fields: { storage: { "1": { "": { "9": {} } } } } },
-])("A saver with $title is asked for its checkpoint", async ({ fields }) => {
+  ["no such fields", {}],
+  ["a pool that fails", { pool: { connect: fails, query: fails }, options: { schema: "s" } }],
+  ["a database of another kind", { db: { prepare: throws, transaction: () => {} } }],
+  ["another storage", { storage: { "1": { "": { "9": {} } } } }],
+])("A saver with %s is asked for its checkpoint", async (_title, fields) => {
   const inner = new MemorySaver();
   await put(inner, "7");
   const saver: BaseCheckpointSaver = Object.assign(Object.create(inner), fields, {
@@ -192,78 +240,30 @@ it.each([
   expect((await inner.getTuple(at("1")))?.checkpoint.id).toBe("8");
 });
 
-const guard = (saver: BaseCheckpointSaver) => {
-  const { checkpointer, ...view } = viewForRun(saver, {
-    signal: undefined,
-    guarded: { threadId: "1", messageIds: () => [] },
-  });
-  return { ...view, saver: checkpointer };
+async function latestOf(saver: BaseCheckpointSaver) {
+  const tuple = await saver.getTuple(inThread("1"));
+  if (tuple === undefined) throw new Error("Nothing was saved.");
+  return tuple;
+}
+
+const finished = (index: number) => () => user(`finished ${index}`);
+const fail = async () => {
+  throw new Error("failed");
 };
 
-const MOVED = { code: "THREAD_MOVED" };
-
-describe.each(SAVERS)("With $title, a run", ({ isThere, open }) => {
-  it.skipIf(!isThere)("is not kept if another writer has replaced its last checkpoint", async () => {
-    const { connect } = await open();
-    const { saver, assertKept } = guard(connect());
-    await put(connect(), "1");
-    await saver.getTuple(at("1"));
-    await put(saver, "2", "", "1", "1");
-    await assertKept();
-    await put(connect(), "3", "", "1", "1");
-    await expect(assertKept()).rejects.toMatchObject({ ...MOVED, isInThread: false });
-  });
-
-  it.skipIf(!isThere)("is kept if another writer has continued its last checkpoint", async () => {
-    const { connect } = await open();
-    const { saver, assertKept } = guard(connect());
-    await saver.getTuple(at("1"));
-    await put(saver, "1");
-    await put(connect(), "2", "", "1", "1");
-    await assertKept();
-    await expect(put(saver, "3", "", "1", "1")).rejects.toMatchObject({ ...MOVED, isInThread: true });
-  });
-
-  it.skipIf(!isThere)("writes to the checkpoint that it began on only together with its own", async () => {
-    const task = "00000001-0000-0000-0000-000000000000";
-    const { connect } = await open();
-    const writesAt = async (id: string) => (await connect().getTuple(at("1", "", id)))?.pendingWrites;
-    await put(connect(), "1");
-    const { saver } = guard(connect());
-    await saver.getTuple(at("1"));
-    await saver.putWrites(at("1", "", "1"), [["messages", ["written"]]], task);
-    expect(await writesAt("1")).toEqual([]);
-
-    const refused = guard(connect());
-    await refused.saver.getTuple(at("1"));
-    await refused.saver.putWrites(
-      at("1", "", "1"),
-      [["messages", ["of a refused run"]]],
-      `${task.slice(0, -1)}1`,
-    );
-
-    await put(saver, "2", "", "1", "1");
-    expect(await writesAt("1")).toEqual([[task, "messages", ["written"]]]);
-    await expect(put(refused.saver, "3", "", "1", "1")).rejects.toMatchObject(MOVED);
-    expect(await writesAt("1")).toEqual([[task, "messages", ["written"]]]);
-  });
-});
-
-function missing(): never {
-  throw new Error("Nothing was saved.");
+/** A thread whose last run has ended early, because one of its tasks failed while the others finished. */
+async function endedEarly(...nodes: (() => unknown)[]) {
+  const saver = new MemorySaver();
+  const graph = parallelGraph(nodes, saver);
+  await expect(graph.invoke(user("hi"), inThread("1"))).rejects.toThrow("failed");
+  return { saver, graph, left: await latestOf(saver) };
 }
 
 const texts = (values: readonly unknown[]) => JSON.stringify(values).match(/finished \d|noted/g);
 
 describe("the checkpoint of a run that ended early", () => {
   it("has what each finished task wrote", async () => {
-    const saver = new MemorySaver();
-    const fail = async () => {
-      throw new Error("failed");
-    };
-    const graph = parallelGraph([() => user("finished 1"), fail, () => user("finished 2")], saver);
-    await expect(graph.invoke(user("hi"), inThread("1"))).rejects.toThrow("failed");
-    const tuple = (await saver.getTuple(inThread("1"))) ?? missing();
+    const { left: tuple } = await endedEarly(finished(1), fail, finished(2));
     expect(
       writesByTask(tuple, ["messages"]).map((writes) => texts(writes.map(([, value]) => value))),
     ).toEqual([["finished 1"], ["finished 2"]]);
@@ -275,7 +275,7 @@ describe("the checkpoint of a run that ended early", () => {
     const graph = oneNode(() => void [interrupt("first?"), interrupt("second?")], saver);
     await graph.invoke(user("hi"), inThread("1"));
     await graph.invoke(new Command({ resume: "yes", update: user("noted") }), inThread("1"));
-    const tuple = (await saver.getTuple(inThread("1"))) ?? missing();
+    const tuple = await latestOf(saver);
     expect(texts(writesOfCommand(tuple, "messages"))).toEqual(["noted"]);
     expect(writesByTask(tuple, ["messages"])).toEqual([]);
   });
@@ -295,27 +295,19 @@ describe("the checkpoint of a run that ended early", () => {
       [true, false, false],
       [false, false, true],
     ]);
-    expect(nodesToEnter((await saver.getTuple(inThread("1"))) ?? missing())).toEqual(["patch"]);
+    expect(nodesToEnter(await latestOf(saver))).toEqual(["patch"]);
     await graph.invoke(null, inThread("1"));
-    expect(waitsForNode((await saver.getTuple(inThread("1"))) ?? missing(), "patch")).toBe(false);
+    expect(waitsForNode(await latestOf(saver), "patch")).toBe(false);
   });
 });
 
 describe("a run that begins on a checkpoint with writes", () => {
   async function abandoned() {
-    const saver = new MemorySaver();
     let fails = true;
-    const failing = () => {
-      if (fails) throw new Error("failed");
-      return {};
-    };
-    const graph = parallelGraph([() => user("finished 1"), failing], saver);
-    await expect(graph.invoke(user("hi"), inThread("1"))).rejects.toThrow("failed");
-    const left = (await saver.getTuple(inThread("1"))) ?? missing();
+    const { saver, graph, left } = await endedEarly(finished(1), () => (fails ? fail() : {}));
     fails = false;
     const { checkpointer, checkpoints } = viewForRun(saver, { signal: undefined });
-    const watched = parallelGraph([() => ({})], checkpointer);
-    return { saver, graph, watched, checkpoints, left };
+    return { saver, graph, watched: parallelGraph([() => ({})], checkpointer), checkpoints, left };
   }
 
   it("is no fork if it is the latest, even if the run names it", async () => {
@@ -337,13 +329,11 @@ describe("a run that begins on a checkpoint with writes", () => {
   it("reads the checkpoint that was saved before another one", async () => {
     const { saver, watched, checkpoints } = await abandoned();
     await watched.invoke(user("again"), inThread("1"));
-    const all = [];
-    for await (const { config } of saver.list(inThread("1")))
-      all.push(config.configurable?.["checkpoint_id"]);
-    const before = [];
-    for await (const { config } of saver.list(inThread("1")))
-      before.push((await checkpoints.readBefore?.(config))?.config.configurable?.["checkpoint_id"]);
-    expect(before).toEqual([...all.slice(1), undefined]);
+    const configs: RunnableConfig[] = [];
+    for await (const { config } of saver.list(inThread("1"))) configs.push(config);
+    const idOf = (config?: RunnableConfig) => config?.configurable?.["checkpoint_id"];
+    const before = configs.map(async (config) => idOf((await checkpoints.readBefore?.(config))?.config));
+    expect(await Promise.all(before)).toEqual([...configs.slice(1).map(idOf), undefined]);
   });
 });
 
@@ -351,22 +341,24 @@ const unguarded = (saver: BaseCheckpointSaver) => viewForRun(saver, { signal: un
 
 const next = (saver: BaseCheckpointSaver, current: number | undefined) => saver.getNextVersion(current);
 
-it("Versions grow from any version of a thread, and are numbers of one run alone", () => {
-  const versions = fc.double({ min: 0, max: 1_000_000, noNaN: true });
-  fc.assert(
-    fc.property(fc.option(versions, { nil: undefined }), (current) => {
-      const [one, other] = [0, 1].map(() => next(unguarded(new MemorySaver()), current));
-      for (const version of [one, other]) {
-        expect(version).toBeGreaterThan(current ?? 0);
-        expect(Math.floor(version ?? 0)).toBe(Math.floor(current ?? 0) + 1);
-        // A database stores it as JSON, and a column has its text.
-        expect(JSON.stringify(version)).toBe(String(version));
-        expect(String(version)).toMatch(/^\d+\.\d+$/);
-      }
-      expect(one).not.toBe(other);
-    }),
-  );
-});
+const versions = fc.double({ min: 0, max: 1_000_000, noNaN: true });
+const known = fc.option(versions, { nil: undefined });
+law(
+  "Versions grow from any version of a thread, and are numbers of one run alone",
+  200,
+  [known],
+  (current) => {
+    const [one, other] = [0, 1].map(() => next(unguarded(new MemorySaver()), current));
+    for (const version of [one, other]) {
+      expect(version).toBeGreaterThan(current ?? 0);
+      expect(Math.floor(version ?? 0)).toBe(Math.floor(current ?? 0) + 1);
+      // A database stores it as JSON, and a column has its text.
+      expect(JSON.stringify(version)).toBe(String(version));
+      expect(String(version)).toMatch(/^\d+\.\d+$/);
+    }
+    expect(one).not.toBe(other);
+  },
+);
 
 it("One run gives the same version twice for the same state, because LangGraph asks for each superstep anew", () => {
   const saver = unguarded(new MemorySaver());
@@ -381,21 +373,14 @@ it("A checkpointer with versions that are not whole numbers keeps them", () => {
 
 describe("the first checkpoint that a run reads", () => {
   it("is the last one of the run before, with the writes of its finished tasks", async () => {
-    const saver = new MemorySaver();
-    const fail = async () => {
-      throw new Error("failed");
-    };
-    const nodes = [() => user("finished"), fail];
-    await expect(parallelGraph(nodes, saver).invoke(user("hi"), inThread("1"))).rejects.toThrow("failed");
-    const left = await saver.getTuple(inThread("1"));
-
+    const { saver, left } = await endedEarly(finished(1), fail);
     const { checkpointer, checkpoints } = viewForRun(saver, { signal: undefined });
     const graph = parallelGraph([() => ({})], checkpointer);
     const { messages } = await graph.invoke(user("again"), inThread("1"));
     // New input discards the writes of the tasks.
     expect(messages.map(({ content }: { content: unknown }) => content)).toEqual(["hi", "again"]);
     const { abandoned } = checkpoints;
-    expect(abandoned?.checkpoint.id).toBe(left?.checkpoint.id);
+    expect(abandoned?.checkpoint.id).toBe(left.checkpoint.id);
     const written = abandoned?.pendingWrites?.filter(([, channel]) => channel === "messages");
     expect(JSON.stringify(written)).toContain("finished");
     expect((await checkpoints.read?.(inThread("1")))?.parentConfig).toBeDefined();

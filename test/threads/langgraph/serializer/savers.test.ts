@@ -186,15 +186,20 @@ describe.each(DIRECT)("With LangGraph's serializer in $title", ({ isThere, open 
 });
 
 describe("A checkpointer keeps its way", () => {
-  it("with a serializer of its own", async () => {
+  /** LangGraph's serializer in an object of its own, which counts what it writes. */
+  const counting = () => {
     const stock = new JsonPlusSerializer();
     const dumpsTyped = vi.fn((value: unknown) => stock.dumpsTyped(value));
-    const own = {
+    return {
       dumpsTyped,
       loadsTyped: (type: string, data: Uint8Array | string) => stock.loadsTyped(type, data),
     };
+  };
+
+  it("with a serializer of its own", async () => {
+    const own = counting();
     expect(await live(new MemorySaver(own), "full")).toBe(7);
-    expect(dumpsTyped.mock.calls.length).toBeGreaterThan(4);
+    expect(own.dumpsTyped.mock.calls.length).toBeGreaterThan(4);
   });
 
   it("with methods of a stock serializer that were replaced", async () => {
@@ -208,39 +213,31 @@ describe("A checkpointer keeps its way", () => {
     const saver = new MemorySaver();
     const agent = createAgentGraph({ model: scripted("One.", "Two."), checkpointer: saver });
     await agent.invoke(user("one"), thread);
-    const stock = new JsonPlusSerializer();
-    const dumpsTyped = vi.fn((value: unknown) => stock.dumpsTyped(value));
-    saver.serde = { dumpsTyped, loadsTyped: (type, data) => stock.loadsTyped(type, data) };
+    const own = counting();
+    saver.serde = own;
     await agent.invoke(user("two"), thread);
-    expect(dumpsTyped.mock.calls.length).toBeGreaterThan(2);
+    expect(own.dumpsTyped.mock.calls.length).toBeGreaterThan(2);
   });
 
-  it("with private fields, which a view cannot read", async () => {
-    class PrivateSaver extends MemorySaver {
+  it("with private fields, which a view cannot read, and fields that its methods set", async () => {
+    class CountingSaver extends MemorySaver {
       #reads = 0;
+      written = 0;
       override getTuple(...given: Parameters<MemorySaver["getTuple"]>) {
         this.#reads += 1;
         return super.getTuple(...given);
+      }
+      override put(...given: Parameters<MemorySaver["put"]>) {
+        this.written += 1;
+        return super.put(...given);
       }
       get reads(): number {
         return this.#reads;
       }
     }
-    const saver = new PrivateSaver();
+    const saver = new CountingSaver();
     expect(await live(saver, "full")).toBe(7);
     expect(saver.reads).toBeGreaterThan(0);
-  });
-
-  it("with fields that its methods set", async () => {
-    class CountingSaver extends MemorySaver {
-      writes_ = 0;
-      override put(...given: Parameters<MemorySaver["put"]>) {
-        this.writes_ += 1;
-        return super.put(...given);
-      }
-    }
-    const saver = new CountingSaver();
-    await live(saver, "full");
-    expect(saver.writes_).toBeGreaterThan(4);
+    expect(saver.written).toBeGreaterThan(4);
   });
 });

@@ -1,50 +1,37 @@
 /** The serializer and LangGraph's do the same, for any value and any stored text. */
 
 import fc from "fast-check";
-import { afterAll, beforeAll, describe, it, vi } from "vitest";
-import { runs } from "../../../support/law-runs.js";
+import { afterAll, beforeAll, describe, vi } from "vitest";
+import { law } from "../../../support/law-runs.js";
 import { type Recipe, recipes, storedTexts, treeRecipes } from "../../../support/stored-arbitraries.js";
 import { outcomeOf } from "../../../support/twins.js";
 import { countedSerializer, expectSame, expectSameReading } from "../../../support/two-serializers.js";
 
-const RUNS = runs(1_000);
+const RUNS = 1_000;
 
 // LangChain warns of calls that are only in `additional_kwargs`.
 beforeAll(() => void vi.spyOn(console, "warn").mockImplementation(() => undefined));
 afterAll(() => void vi.restoreAllMocks());
 
-describe("The serializer of this library and LangGraph's", () => {
-  it("write the same, and read the same of it", async () => {
-    const ours = await countedSerializer();
-    const law = fc.asyncProperty(recipes, async (make) => {
-      await expectSame(ours, () => make([]));
-    });
-    await fc.assert(law, RUNS);
-  });
+describe("The serializer of this library and LangGraph's", async () => {
+  const ours = await countedSerializer();
 
-  it("write the same of a value that was written before, and has changed", async () => {
-    const ours = await countedSerializer();
-    const law = fc.asyncProperty(
-      treeRecipes,
-      treeRecipes,
-      fc.infiniteStream(fc.nat()),
-      async (make, other, choices) => {
-        const value = { root: make([]) };
-        await outcomeOf(ours.dumpsTyped(value));
-        change(value, other, choices);
-        await expectSame(ours, () => value);
-      },
-    );
-    await fc.assert(law, RUNS);
-  });
+  law("write the same, and read the same of it", RUNS, [recipes], (make) => expectSame(ours, () => make([])));
 
-  it("read the same of any text", async () => {
-    const ours = await countedSerializer();
-    const law = fc.asyncProperty(storedTexts, async (text) => {
-      await expectSameReading(ours, "json", text);
-    });
-    await fc.assert(law, RUNS);
-  });
+  const choices = fc.infiniteStream(fc.nat());
+  law(
+    "write the same of a value that was written before, and has changed",
+    RUNS,
+    [treeRecipes, treeRecipes, choices],
+    async (make, other, chosen) => {
+      const value = { root: make([]) };
+      await outcomeOf(ours.dumpsTyped(value));
+      change(value, other, chosen);
+      await expectSame(ours, () => value);
+    },
+  );
+
+  law("read the same of any text", RUNS, [storedTexts], (text) => expectSameReading(ours, "json", text));
 });
 
 /** Writes another value into an object somewhere below, if it can be written. */

@@ -114,19 +114,9 @@ class Named extends AIMessage {
     return "Named";
   }
 }
-const cycle = () => {
-  const value: Record<string, unknown> = { messages: [response()] };
-  value["self"] = value;
-  return value;
-};
-const cyclicMessage = () => {
-  const message = result({ artifact: {} });
-  message.artifact.message = message;
-  return [message, response()];
-};
-const throughMessage = () => {
-  const state = { messages: [result({ artifact: {} })] };
-  for (const message of state.messages) message.artifact.state = state;
+const holdingItself = (hold: (state: object) => unknown) => {
+  const state = { messages: [response()], own: undefined as unknown };
+  state.own = hold(state);
   return state;
 };
 
@@ -144,17 +134,8 @@ const OTHERS: Rows = [
     "a getter that throws",
     () => Object.defineProperty({}, "a", { get: () => JSON.parse("{"), enumerable: true }),
   ],
-  ["a cycle", cycle],
-  ["a message that holds itself", cyclicMessage],
-  ["a message that holds the state", throughMessage],
-  [
-    "a map that holds its state",
-    () => {
-      const state: Record<string, unknown> = {};
-      state["map"] = new Map([["a", state]]);
-      return state;
-    },
-  ],
+  ["a cycle", () => holdingItself((state) => [state])],
+  ["a map that holds its state", () => holdingItself((state) => new Map([["a", state]]))],
   ["very deep values", () => nested(600, response())],
   ["a message deeper than LangChain reads", () => result({ artifact: nested(60) })],
   [

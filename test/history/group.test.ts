@@ -1,9 +1,9 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { describe, expect, it } from "vitest";
-import { callsOf } from "../../../src/history/call.js";
-import { callsAnsweredAfter, flattenGroups, groupMessages } from "../../../src/history/group.js";
-import { ai, human, messagesIn, result, summary } from "../../support/make-messages.js";
-import { outline } from "../../support/plain-messages.js";
+import { callsOf } from "../../src/history/call.js";
+import { callsAnsweredAfter, flattenGroups, groupMessages } from "../../src/history/group.js";
+import { ai, human, messagesIn, result, summary } from "../support/make-messages.js";
+import { outline } from "../support/plain-messages.js";
 
 /** Each group as head(results); `-` is a call without a result. */
 function draw(messages: readonly BaseMessage[]): string {

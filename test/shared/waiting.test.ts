@@ -1,6 +1,9 @@
+/** Waits for databases, and generators that are read ahead. */
+
 import { getEventListeners } from "node:events";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { answered, untilAborted } from "../../src/shared/waiting.js";
+import { answered, readAhead, untilAborted } from "../../src/shared/waiting.js";
+import { turns } from "../support/turns.js";
 
 const never = () => new Promise<never>(() => {});
 
@@ -55,5 +58,72 @@ describe("A wait for a database", () => {
     const waiting = answered(new Promise((resolve) => setTimeout(resolve, 29_500, "late")), { what: "It" });
     await vi.advanceTimersByTimeAsync(31_000);
     expect(await waiting).toBe("late");
+  });
+});
+
+function createSource(failure?: Error) {
+  const log: string[] = [];
+  const source = async function* () {
+    try {
+      for (const item of [1, 2, 3]) {
+        await Promise.resolve();
+        log.push(`made ${item}`);
+        yield item;
+      }
+      if (failure !== undefined) throw failure;
+    } finally {
+      log.push("ended");
+    }
+  };
+  return { log, items: source() };
+}
+
+describe("A generator that is read ahead", () => {
+  it("ends although nobody reads, and gives all items to a reader that comes late, or is slow", async () => {
+    const { log, items } = createSource();
+    const ahead = readAhead(items);
+    await turns();
+    expect(log).toEqual(["made 1", "made 2", "made 3", "ended"]);
+    const read: number[] = [];
+    for await (const item of ahead) {
+      await turns();
+      read.push(item);
+    }
+    expect(read).toEqual([1, 2, 3]);
+  });
+
+  it("throws its error after its items", async () => {
+    const { items } = createSource(new Error("no"));
+    const ahead = readAhead(items);
+    await turns();
+    const read: number[] = [];
+    const reading = async () => {
+      for await (const item of ahead) read.push(item);
+    };
+    await expect(reading()).rejects.toThrow("no");
+    expect(read).toEqual([1, 2, 3]);
+  });
+
+  it("is closed by a reader that returns early", async () => {
+    const log: string[] = [];
+    let release = () => {};
+    const source = async function* () {
+      try {
+        yield 1;
+        await new Promise<void>((resolve) => {
+          release = resolve;
+        });
+        yield 2;
+        log.push("went on");
+      } finally {
+        log.push("closed");
+      }
+    };
+    const ahead = readAhead(source());
+    await ahead.next();
+    const returned = ahead.return(undefined);
+    release();
+    await returned;
+    expect(log).toEqual(["closed"]);
   });
 });

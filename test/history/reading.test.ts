@@ -1,3 +1,5 @@
+/** How values become messages, and how those that are none are refused. */
+
 import {
   AIMessage,
   AIMessageChunk,
@@ -15,9 +17,11 @@ import {
   ToolMessageChunk,
 } from "@langchain/core/messages";
 import { describe, expect, it } from "vitest";
-import { coerceMessage } from "../../../src/history/read-messages.js";
-import { snapshot } from "../../support/plain-messages.js";
-import { rowsOf } from "../../support/titled.js";
+import { InvalidMessageError } from "../../src/errors.js";
+import { parseMessages } from "../../src/history/messages-schema.js";
+import { coerceMessage } from "../../src/history/read-messages.js";
+import { snapshot } from "../support/plain-messages.js";
+import { rowsOf } from "../support/titled.js";
 
 const serialized = (name: string, kwargs: object) => ({
   lc: 1,
@@ -28,7 +32,7 @@ const serialized = (name: string, kwargs: object) => ({
 
 describe("A message-like becomes a message", () => {
   it.each(
-    rowsOf<[value: unknown, expected: unknown]>({
+    rowsOf<[value: unknown, expected: BaseMessage]>({
       "a string": ["hi", new HumanMessage("hi")],
       "an empty string": ["", new HumanMessage("")],
       "a tuple": [["assistant", "hi"], new AIMessage("hi")],
@@ -46,8 +50,9 @@ describe("A message-like becomes a message", () => {
     }),
   )("%s", (_title, value, expected) => {
     const message = coerceMessage(value);
-    expect(message?.constructor).toBe(Object(expected).constructor);
+    expect(message?.constructor).toBe(expected.constructor);
     expect(JSON.stringify(message)).toBe(JSON.stringify(expected));
+    expect(coerceMessage(expected)).toBe(expected);
   });
 
   it("with the calls of the OpenAI format", () => {
@@ -57,14 +62,9 @@ describe("A message-like becomes a message", () => {
   });
 });
 
-describe("A message is returned as it is", () => {
-  it.each([new HumanMessage("hi"), new AIMessage("hi"), new RemoveMessage({ id: "h" })])("%s", (message) => {
-    expect(coerceMessage(message)).toBe(message);
-  });
-});
-
 describe("A chunk becomes the class that is stored", () => {
   const fields = { content: "hi", id: "x", name: "n" };
+
   it.each<[title: string, chunk: BaseMessage, stored: unknown]>([
     ["AI", new AIMessageChunk(fields), AIMessage],
     ["human", new HumanMessageChunk(fields), HumanMessage],
@@ -76,31 +76,28 @@ describe("A chunk becomes the class that is stored", () => {
     const message = coerceMessage(chunk);
     expect(message?.constructor).toBe(stored);
     expect(message).toMatchObject(fields);
-    for (const field of ["tool_call_id", "status", "role"]) {
+    for (const field of ["tool_call_id", "status", "role"])
       expect(Reflect.get(Object(message), field)).toBe(Reflect.get(chunk, field));
-    }
     expect(message).not.toHaveProperty("tool_call_chunks");
   });
 
   it("with its calls, usage and metadata", () => {
-    const usage_metadata = { input_tokens: 1, output_tokens: 2, total_tokens: 3 };
-    const streamed = new AIMessageChunk({
-      content: "",
-      tool_call_chunks: [
-        { type: "tool_call_chunk", id: "c", name: "f", args: '{"a":1}', index: 0 },
-        { type: "tool_call_chunk", id: "d", name: "f", args: "[", index: 1 },
-      ],
+    const others = {
+      usage_metadata: { input_tokens: 1, output_tokens: 2, total_tokens: 3 },
       response_metadata: { finish_reason: "tool_calls" },
       additional_kwargs: { key: "value" },
-    });
-    const chunk = Object.assign(streamed, { usage_metadata });
-    const message = coerceMessage(chunk);
+    };
+    const tool_call_chunks = [
+      { type: "tool_call_chunk" as const, id: "c", name: "f", args: '{"a":1}', index: 0 },
+      { type: "tool_call_chunk" as const, id: "d", name: "f", args: "[", index: 1 },
+    ];
+    const message = coerceMessage(
+      Object.assign(new AIMessageChunk({ content: "", tool_call_chunks }), others),
+    );
     expect(message).toMatchObject({
       tool_calls: [{ id: "c", args: { a: 1 } }],
       invalid_tool_calls: [{ id: "d", args: "[" }],
-      usage_metadata,
-      response_metadata: { finish_reason: "tool_calls" },
-      additional_kwargs: { key: "value" },
+      ...others,
     });
     expect(JSON.parse(JSON.stringify(message)).kwargs.tool_calls).toHaveLength(1);
   });
@@ -110,7 +107,6 @@ describe("A value that is not a message becomes undefined", () => {
   const unreadable = () => {
     throw new Error("Not to be read");
   };
-  const throwing = Object.defineProperty({}, "role", { get: unreadable });
 
   it.each<[title: string, value: unknown]>([
     ["null", null],
@@ -122,7 +118,7 @@ describe("A value that is not a message becomes undefined", () => {
     ["a result without a call id", { role: "tool", content: "hi" }],
     ["a removal without an id", { type: "remove" }],
     ["an empty tuple", []],
-    ["a throwing getter", throwing],
+    ["a throwing getter", Object.defineProperty({}, "role", { get: unreadable })],
     ["a proxy that throws on every access", new Proxy({}, { get: unreadable, has: unreadable })],
     ["a bigint", 1n],
     ["a serialized class that is not a message", serialized("Document", {})],
@@ -133,32 +129,47 @@ describe("A value that is not a message becomes undefined", () => {
 });
 
 describe("The value is not changed", () => {
-  const call = { id: "c", name: "f", args: {} };
+  const text = { content: [{ type: "text", text: "hi" }] };
+  const blocks = {
+    ...text,
+    tool_calls: [{ id: "c", name: "f", args: {} }],
+    response_metadata: { output_version: "v1" },
+  };
 
   it.each(
     Object.entries<unknown>({
-      "an object": { role: "user", content: [{ type: "text", text: "hi" }] },
+      "an object": { role: "user", ...text },
       "a serialized message": serialized("AIMessage", { content: "hi" }),
-      "a chunk in the format of content blocks": new AIMessageChunk({
-        content: [{ type: "text", text: "hi" }],
-        tool_calls: [call],
-        response_metadata: { output_version: "v1" },
-      }),
-      "an object in the format of content blocks": {
-        type: "ai",
-        content: [{ type: "text", text: "hi" }],
-        tool_calls: [call],
-        response_metadata: { output_version: "v1" },
-      },
-      "a serialized message in the format of content blocks": serialized("AIMessage", {
-        content: [{ type: "text", text: "hi" }],
-        tool_calls: [call],
-        response_metadata: { output_version: "v1" },
-      }),
+      "a chunk in the format of content blocks": new AIMessageChunk(blocks as never),
+      "an object in the format of content blocks": { type: "ai", ...blocks },
+      "a frozen object in it": { type: "ai", ...blocks, content: Object.freeze([...text.content]) },
+      "a serialized message in the format of content blocks": serialized("AIMessage", blocks),
     }),
   )("%s", (_title, value) => {
     const before = snapshot(value);
     expect(coerceMessage(value)).toBeDefined();
     expect(snapshot(value)).toEqual(before);
   });
+});
+
+const ROLES =
+  "a message whose `role` or `type` is one of user, assistant, system, developer, tool, human, ai";
+const A_MESSAGE = "a message (a string, or an object with `role` or `type`)";
+
+it.each<[value: unknown, expectation: string, hint: string]>([
+  [{ role: "usr", content: "hi" }, ROLES, " Did you mean `user`?"],
+  [{ role: "User", content: "hi" }, ROLES, " Did you mean `user`?"],
+  [{ role: "asistant", content: "hi" }, ROLES, " Did you mean `assistant`?"],
+  [{ type: "sistem", content: "hi" }, ROLES, " Did you mean `system`?"],
+  [["usr", "hi"], ROLES, " Did you mean `user`?"],
+  [{ role: "weather", content: "hi" }, ROLES, ""],
+  [{ role: "tool", content: "a result without its call" }, A_MESSAGE, ""],
+  [{ text: "hi" }, A_MESSAGE, ""],
+  [{ role: 7, content: "hi" }, A_MESSAGE, ""],
+  [null, A_MESSAGE, ""],
+])("%j is refused with the known roles", (value, expectation, hint) => {
+  const message = `Expected \`messages[1]\` to be ${expectation}, got \`${JSON.stringify(value)}\`.${hint}`;
+  const parse = () => parseMessages([new AIMessage("first"), value]);
+  expect(parse).toThrow(InvalidMessageError);
+  expect(parse).toThrow(message);
 });
