@@ -88,11 +88,8 @@ export function viewForRun<Saver extends BaseCheckpointSaver | undefined>(
 ): WatchedCheckpointer<Saver> {
   const saver = given && boundedSaver(given, signal);
   const guard = saver && guarded && guardHead(saver, guarded, signal);
-  const read = async (config: RunnableConfig): Promise<CheckpointTuple | undefined> => {
-    const tuple = await saver?.getTuple(config);
-    await guard?.noteRead(config, tuple);
-    return tuple;
-  };
+  const read = async (config: RunnableConfig): Promise<CheckpointTuple | undefined> =>
+    (guard ?? saver)?.getTuple(config);
   const checkpoints: WatchedCheckpoints = { ...checkpointsOf(saver), ...(saver && { read }) };
 
   let toSave: unknown;
