@@ -50,7 +50,7 @@ function fieldsOf(
   facts: unknown[],
 ): readonly (readonly [key: string, value: unknown])[] | undefined {
   const { lc_serializable, lc_namespace, lc_kwargs, toJSON } = message as Record<string, unknown>;
-  const isUsual = lc_serializable === true && toJSON === messageClass.toJSON && isNamespace(lc_namespace);
+  const isUsual = lc_serializable === true && toJSON === messageClass.toJSON && isNamespace(lc_namespace, 2);
   if (!isUsual || !isPlainObject(lc_kwargs)) return undefined;
   const fields: (readonly [string, unknown])[] = [];
   for (const field of Object.keys(lc_kwargs)) {
@@ -66,7 +66,8 @@ function fieldsOf(
   return fields;
 }
 
-function isNamespace(value: unknown, length = NAMESPACE.length): value is readonly unknown[] {
+/** @param length How many names there are: those of the namespace, and perhaps the one of a class. */
+function isNamespace(value: unknown, length: number): boolean {
   return (
     Array.isArray(value) && value.length === length && value[0] === NAMESPACE[0] && value[1] === NAMESPACE[1]
   );
@@ -192,7 +193,7 @@ function isSnapshot(record: Record<string, unknown>): boolean {
 function readMessage(record: Record<string, unknown>, classes: MessageClasses): object | undefined {
   const { lc, type, id, kwargs } = record;
   if (lc !== 1 || type !== "constructor" || Object.keys(record).length !== 4) return undefined;
-  const messageClass = isNamespace(id, 3) ? classes.byName.get(id[2]) : undefined;
+  const messageClass = Array.isArray(id) && isNamespace(id, 3) ? classes.byName.get(id[2]) : undefined;
   if (messageClass === undefined || !isPlainObject(kwargs)) return undefined;
   const { create: Message, fieldOf } = messageClass;
   let isRenamed = false;
