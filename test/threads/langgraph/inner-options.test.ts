@@ -205,20 +205,31 @@ it("A graph of LangGraph tells the caller of an abort before its last writes hav
 });
 
 it("A run that has ended listens to no signal", () => {
-  const caller = new AbortController();
-  const { signal, end } = holdAbort({ signal: caller.signal });
-  expect(getEventListeners(signal, "abort")).toHaveLength(1);
+  const [caller, other] = [new AbortController(), new AbortController()];
+  const { joinedWith, end } = holdAbort({ signal: caller.signal });
+  const signal = joinedWith([other.signal]);
+  expect([signal, other.signal].flatMap((each) => getEventListeners(each, "abort"))).toHaveLength(2);
   end();
-  expect([signal, caller.signal].flatMap((each) => getEventListeners(each, "abort"))).toEqual([]);
+  expect([signal, caller.signal, other.signal].flatMap((each) => getEventListeners(each, "abort"))).toEqual(
+    [],
+  );
 });
 
 it("A run that ends after its abort tells of it, with its reason", () => {
   const abort = new AbortController();
-  const { options, signal, end } = holdAbort({ signal: abort.signal });
+  const { options, joinedWith, end } = holdAbort({ signal: abort.signal });
+  const signal = joinedWith([]);
   abort.abort("why");
   expect([signal.aborted, signal.reason, options.signal?.aborted]).toEqual([true, "why", false]);
   end();
   expect(options.signal?.reason).toBe("why");
+});
+
+it("A run is aborted by each signal that is joined with its own, with its reason", () => {
+  const other = new AbortController();
+  const signal = holdAbort({}).joinedWith([other.signal]);
+  other.abort("why");
+  expect([signal.aborted, signal.reason]).toEqual([true, "why"]);
 });
 
 it("An abort after the end of a run tells nobody", () => {
