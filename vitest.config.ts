@@ -2,7 +2,7 @@ import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 
-/** See `test/support/law-runs.ts`. */
+/** See `test/support/test-tools.ts`. */
 const lawRuns = Number(process.env["LAW_RUNS"] ?? 1);
 
 /** Makes the delta channel the default of `messagesChannel`, so that any test runs over it. */

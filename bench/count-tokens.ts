@@ -5,7 +5,7 @@ import type { BindToolsInput } from "@langchain/core/language_models/chat_models
 import { AIMessage, type AIMessageChunk, type BaseMessage, type ToolMessage } from "@langchain/core/messages";
 import type { Runnable } from "@langchain/core/runnables";
 import { convertToOpenAITool } from "@langchain/core/utils/function_calling";
-import { PlayedModel, type PlayOptions, wholeChunk } from "../test/support/played-model.js";
+import { PlayedModel, type PlayOptions, wholeChunk } from "../test/support/models.js";
 
 /** In tokens. What is not in the cache is written to it: as far as it is marked, if the provider needs marks. */
 export interface Counts {

@@ -3,7 +3,7 @@
 import { AIMessage, type AIMessageChunk, type BaseMessage } from "@langchain/core/messages";
 import { tool } from "@langchain/core/tools";
 import { z } from "zod";
-import { PlayedModel, type PlayOptions, wholeChunk } from "../test/support/played-model.js";
+import { PlayedModel, type PlayOptions, wholeChunk } from "../test/support/models.js";
 
 const ANSWER = `Answer ${"word ".repeat(30)}`;
 const RESULT = "found ".repeat(20);

@@ -6,7 +6,7 @@ import { MemorySaver } from "@langchain/langgraph";
 import { createAgent, summarizationMiddleware } from "langchain";
 import { z } from "zod";
 import { createAgentGraph } from "../src/index.js";
-import type { FunctionModel } from "../test/support/function-model.js";
+import type { FunctionModel } from "../test/support/models.js";
 import { OURS, WITH_SUMMARY } from "./contenders.js";
 
 export const BUDGET = 1500;

@@ -1,7 +1,7 @@
 /** How often a response waits for a summary, in a thread that grows turn by turn. */
 
 import { AIMessage, HumanMessage } from "@langchain/core/messages";
-import { FunctionModel } from "../test/support/function-model.js";
+import { FunctionModel } from "../test/support/models.js";
 import { type MakeAgent, words } from "./summarising-agents.js";
 
 export const TURNS = 100;

@@ -7,7 +7,7 @@ import { AIMessageChunk } from "@langchain/core/messages";
 import { END, MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
 import { createAgent } from "langchain";
 import { createAgentGraph } from "../../src/index.js";
-import { PlayedModel } from "../../test/support/played-model.js";
+import { PlayedModel } from "../../test/support/models.js";
 
 const WORDS = 20;
 

@@ -11,7 +11,7 @@ import { SqliteSaver } from "@langchain/langgraph-checkpoint-sqlite";
 import { runCommandLine } from "../../src/doctor/command/run-command-line.js";
 import { serveInspector } from "../../src/inspector/serve.js";
 import { deploy } from "../../test/support/deployment/deploy.js";
-import { driveLocally } from "../../test/support/deployment/local-driver.js";
+import { driveLocally } from "../../test/support/deployment/driver.js";
 import { LOADING, OURS } from "../contenders.js";
 import { written } from "../histories.js";
 import { type CaseSpec, measureRounds, type Suite, timeOf } from "../suite.js";

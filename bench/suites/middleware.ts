@@ -7,7 +7,7 @@ import { AIMessage, type AIMessageChunk, type BaseMessage, HumanMessage } from "
 import { createPatchToolCallsMiddleware } from "deepagents";
 import { createAgent } from "langchain";
 import { tetherMiddleware } from "../../src/langchain.js";
-import { PlayedModel, wholeChunk } from "../../test/support/played-model.js";
+import { PlayedModel, wholeChunk } from "../../test/support/models.js";
 import type { AnyAgent } from "../agents.js";
 import { CREATE_AGENT, WITH_PATCH, WITH_TETHER } from "../contenders.js";
 import { createHistory, written } from "../histories.js";

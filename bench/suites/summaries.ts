@@ -15,7 +15,7 @@ import {
   ToolMessage,
 } from "@langchain/core/messages";
 import { countTokens } from "../../src/history/size.js";
-import { type Answer, FunctionModel } from "../../test/support/function-model.js";
+import { type Answer, FunctionModel } from "../../test/support/models.js";
 import { strictViolations } from "../../test/support/strict-check.js";
 import { WITH_SUMMARY } from "../contenders.js";
 import type { Suite } from "../suite.js";

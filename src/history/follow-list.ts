@@ -12,8 +12,8 @@ import { safely } from "../shared/json.js";
 import { isPlainObject } from "../shared/values.js";
 
 export interface Follower {
-  /** Takes the next message of the list. */
-  take(message: BaseMessage, index: number): void;
+  /** Takes the next message of a list. */
+  take(message: BaseMessage, index: number, messages: readonly BaseMessage[]): void;
 }
 
 /**
@@ -55,7 +55,7 @@ export function createFollowing<Made extends Follower>(): Following<Made> {
     // If a message throws when it is read, nothing half taken is kept.
     variants.delete(variant);
     for (let index = list.length; index < messages.length; index += 1)
-      follower.take(messages[index] as BaseMessage, index);
+      follower.take(messages[index] as BaseMessage, index, messages);
     variants.set(variant, { follower, list: messages.slice(), facts: latestFacts(messages, facts) });
     for (const oldest of variants.keys()) if (variants.size > MOST_VARIANTS) variants.delete(oldest);
     if (isKept) lines.set(first, variants);

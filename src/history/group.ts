@@ -222,10 +222,12 @@ export function flattenGroups(groups: Iterable<Pick<Group, "head" | "results">>)
 
 /** The same, as indexes in the list that was grouped. */
 export function placesInGroups(groups: readonly Group[]): number[] {
-  return groups.flatMap(({ start, answeredAt }) => [
-    start,
-    ...answeredAt.filter((place) => place !== undefined),
-  ]);
+  const places: number[] = [];
+  for (const { start, answeredAt } of groups) {
+    places.push(start);
+    for (const place of answeredAt) if (place !== undefined) places.push(place);
+  }
+  return places;
 }
 
 /** Identifies a call of a group among all calls of its list. {@link createPlaceholder} derives an id from it. */

@@ -6,7 +6,7 @@
  * checkpointers are asked with `getTuple`, and another process can then write between the look and the write.
  */
 
-import type { BaseCheckpointSaver } from "@langchain/langgraph";
+import type { BaseCheckpointSaver, CheckpointTuple } from "@langchain/langgraph";
 import { hasMethods, isRecord } from "../shared/values.js";
 import { answered } from "../shared/waiting.js";
 import { originalOf, replaceMethods } from "./langgraph/replace-methods.js";
@@ -19,6 +19,8 @@ export type ThreadId = string | number;
 export type Write = (saver: BaseCheckpointSaver) => Promise<string>;
 
 interface ThreadHead {
+  /** Call it before the latest checkpoint is read, and the function that it returns with that one. */
+  readonly reading: () => (latest: CheckpointTuple) => void;
   /** Whether this is the latest checkpoint of the thread. Undefined: whether the thread has none. */
   readonly is: (id: string | undefined) => Promise<boolean>;
   /** Writes if this is the latest checkpoint, and returns whether it was. */
@@ -101,7 +103,7 @@ function inPostgres(
     };
     return answered(transaction(), { what: "The checkpointer", signal, giveUp });
   };
-  return { is: async (id) => (await read(pool)) === id, writeAfter };
+  return { reading: () => () => {}, is: async (id) => (await read(pool)) === id, writeAfter };
 }
 
 /**
@@ -186,7 +188,7 @@ function inSqlite(target: BaseCheckpointSaver, database: SqliteDatabase, threadI
     // Locks the database before it looks.
     return transaction.immediate();
   };
-  return { is: async (id) => is(id), writeAfter };
+  return { reading: () => () => {}, is: async (id) => is(id), writeAfter };
 }
 
 /** Keeps what a checkpointer would write. */
@@ -242,7 +244,18 @@ function inAnySaver(saver: BaseCheckpointSaver, target: object, threadId: Thread
     void end.then(() => ends.get(threadId) === end && ends.delete(threadId));
     return written;
   };
-  return { is, writeAfter };
+  // To read the latest checkpoint, `MemorySaver` lists all of them.
+  const reading: ThreadHead["reading"] = () => {
+    const known = () => listings.get(checkpointsIn(storage, threadId) ?? {})?.latest;
+    const before = known();
+    return ({ checkpoint, metadata }) => {
+      const checkpoints = checkpointsIn(storage, threadId);
+      // A run that wrote meanwhile has noted that. The number of the superstep says how many checkpoints there are.
+      if (checkpoints !== undefined && known() === before)
+        noteListing(checkpoints, checkpoint.id, metadata?.step ?? 0);
+    };
+  };
+  return { reading, is, writeAfter };
 }
 
 /** The checkpoints of a thread in a `MemorySaver`, by id. */
@@ -275,9 +288,13 @@ const LISTED_IN_A_MILLISECOND = 5_000;
 function lastAdded(checkpoints: object): string | undefined {
   const ids = Object.keys(checkpoints);
   const latest = ids.at(-1);
-  const until = performance.now() + 10 * Math.floor(ids.length / LISTED_IN_A_MILLISECOND);
-  listings.set(checkpoints, { latest, until });
+  noteListing(checkpoints, latest, ids.length);
   return latest;
+}
+
+function noteListing(checkpoints: object, latest: string | undefined, count: number): void {
+  const until = performance.now() + 10 * Math.floor(count / LISTED_IN_A_MILLISECOND);
+  listings.set(checkpoints, { latest, until });
 }
 
 function idIn(row: unknown): string | undefined {

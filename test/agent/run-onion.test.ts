@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { type Handler, type Layer, type Next, runOnion } from "../../src/agent/middleware/run-onion.js";
 import { MiddlewareError } from "../../src/index.js";
-import { turns } from "../support/turns.js";
+import { turns } from "../support/async.js";
 
 interface Context {
   result: unknown;

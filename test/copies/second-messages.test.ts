@@ -23,11 +23,11 @@ import {
 } from "../../src/index.js";
 import { human } from "../support/make-messages.js";
 import { startModelServer } from "../support/model-server.js";
-import { calls, scripted } from "../support/scripted-model.js";
+import { calls, scripted } from "../support/models.js";
 import { second } from "../support/second-copy.js";
-import { stopAtEnd } from "../support/stop-at-end.js";
 import { PlainClient } from "../support/stream-faults.js";
 import { strictViolations } from "../support/strict-check.js";
+import { stopAtEnd } from "../support/test-tools.js";
 import { inThread, messagesOf, pairedMessagesOf, pairedScript, script, user } from "../support/thread.js";
 import { countedSerializer, expectSame } from "../support/two-serializers.js";
 

@@ -18,7 +18,7 @@ import {
 } from "../../src/index.js";
 import { EVENT_CHANNEL } from "../../src/threads/events.js";
 import { replaceMethods } from "../../src/threads/langgraph/replace-methods.js";
-import { FunctionModel, shortSummariser } from "../support/function-model.js";
+import { FunctionModel, shortSummariser } from "../support/models.js";
 import { strictViolations } from "../support/strict-check.js";
 import { inThread, user } from "../support/thread.js";
 import { checkLedger } from "./check-ledger.js";

@@ -4,7 +4,7 @@
  */
 
 import { expect, it } from "vitest";
-import { expectWarnings, OLD_PACKAGES } from "../support/expect-warnings.js";
+import { expectWarnings, OLD_PACKAGES } from "../support/test-tools.js";
 import { openWard } from "./killed-repairs.js";
 
 expectWarnings(OLD_PACKAGES);

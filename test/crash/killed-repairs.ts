@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { readReceipt } from "../../src/doctor.js";
 import type { AgentName } from "../support/deployment/agents.js";
 import { type DeployedThread, deploy } from "../support/deployment/deploy.js";
-import { driveLocally } from "../support/deployment/local-driver.js";
+import { driveLocally } from "../support/deployment/driver.js";
 import {
   type Clinic,
   checkGoingOn,

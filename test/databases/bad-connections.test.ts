@@ -28,10 +28,10 @@ import { z } from "zod";
 import { openPostgresServer } from "../../scripts/with-postgres.js";
 import { createAgentGraph } from "../../src/index.js";
 import { DURABILITIES, type Durability } from "../support/crashing-thread.js";
-import { FunctionModel } from "../support/function-model.js";
-import { makeTool } from "../support/make-tool.js";
+import { FunctionModel } from "../support/models.js";
 import { DATABASE_URL } from "../support/savers.js";
 import { inThread, pairedMessagesOf, user } from "../support/thread.js";
+import { makeTool } from "../support/tools.js";
 
 const SEED = Number(process.env["SEED"] ?? 1);
 const ROUNDS = Number(process.env["ROUNDS"] ?? 3);

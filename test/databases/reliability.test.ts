@@ -12,12 +12,11 @@ import { createSoakGraph } from "../fixtures/soak/graph.js";
 import { type TurnKind, turnText } from "../fixtures/soak/turn-kinds.js";
 import { approve, asInput, askedLabels } from "../support/approval-graph.js";
 import { DURABILITIES, type Durability } from "../support/crashing-thread.js";
-import { FunctionModel } from "../support/function-model.js";
+import { calls, FunctionModel } from "../support/models.js";
 import { mortalSaver } from "../support/mortal-saver.js";
-import { createProbe } from "../support/probe-tools.js";
 import { SAVERS, type SaverKind } from "../support/savers.js";
-import { calls } from "../support/scripted-model.js";
 import { inThread, messagesOf, pairedMessagesOf, pairedScript, script, user } from "../support/thread.js";
+import { createProbe } from "../support/tools.js";
 
 const config = inThread("1");
 const isSlow = process.env["SLOW_TESTS"] === "1";

@@ -10,11 +10,11 @@ import { createAgentGraph, readFullHistory } from "../../src/index.js";
 import { archiveMessages, readArchived } from "../../src/threads/archive.js";
 import { readInbox } from "../../src/threads/inbox.js";
 import { storeLabel } from "../../src/threads/stores.js";
-import { FunctionModel, shortSummariser } from "../support/function-model.js";
-import { runs } from "../support/law-runs.js";
 import { human } from "../support/make-messages.js";
+import { FunctionModel, shortSummariser } from "../support/models.js";
 import { DATABASE_URL } from "../support/savers.js";
 import { StrictStore } from "../support/strict-store.js";
+import { runs } from "../support/test-tools.js";
 import { inThread, user } from "../support/thread.js";
 
 const opened: PostgresStore[] = [];

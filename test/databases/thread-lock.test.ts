@@ -11,13 +11,12 @@ import {
   postgresThreadLock,
   type ThreadLock,
 } from "../../src/index.js";
+import { turns } from "../support/async.js";
 import { deferred } from "../support/deferred.js";
-import { FunctionModel } from "../support/function-model.js";
-import { createProbe } from "../support/probe-tools.js";
+import { calls, FunctionModel } from "../support/models.js";
 import { DATABASE_URL } from "../support/savers.js";
-import { calls } from "../support/scripted-model.js";
 import { inThread, pairedMessagesOf, pairedScript, script, user } from "../support/thread.js";
-import { turns } from "../support/turns.js";
+import { createProbe } from "../support/tools.js";
 
 const numbers = (count: number) => Array.from({ length: count }, (_, index) => index);
 

@@ -7,11 +7,11 @@ import { createAgentGraph, type ThreadConflictError } from "../../src/index.js";
 import { replaceMethods } from "../../src/threads/langgraph/replace-methods.js";
 import { viewForRun } from "../../src/threads/run-saver.js";
 import { deferred } from "../support/deferred.js";
-import { FunctionModel } from "../support/function-model.js";
-import { createProbe } from "../support/probe-tools.js";
+import { FunctionModel } from "../support/models.js";
 import { FirstValueSaver, SAVERS, type SaverKind } from "../support/savers.js";
 import { callIdsOf } from "../support/strict-check.js";
 import { inThread, messagesOf, pairedScript, user } from "../support/thread.js";
+import { createProbe } from "../support/tools.js";
 
 const config = inThread("1");
 

@@ -10,10 +10,9 @@ import { createAgent, createMiddleware } from "langchain";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { z } from "zod";
 import { createAgentGraph } from "../../src/index.js";
-import { FunctionModel } from "../support/function-model.js";
-import { createProbe } from "../support/probe-tools.js";
-import { calls } from "../support/scripted-model.js";
+import { calls, FunctionModel } from "../support/models.js";
 import { inThread, messagesOf, pairedScript, script, user } from "../support/thread.js";
+import { createProbe } from "../support/tools.js";
 
 const config = inThread("1");
 

@@ -8,8 +8,8 @@ import type { DialectName } from "../../src/providers/dialects.js";
 import { BROKEN_HISTORIES } from "../support/broken-histories.js";
 import { refusalsOf } from "../support/deployment/strict-worker.js";
 import { ai, human, result } from "../support/make-messages.js";
+import { rowsOf, titled } from "../support/test-tools.js";
 import { inThread, user } from "../support/thread.js";
-import { rowsOf, titled } from "../support/titled.js";
 import { mend, undone } from "./mend.js";
 
 const State = Annotation.Root({

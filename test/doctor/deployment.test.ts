@@ -10,7 +10,7 @@ import { expect, it } from "vitest";
 import { readReceipt } from "../../src/doctor.js";
 import { AGENT_NAMES, type AgentName } from "../support/deployment/agents.js";
 import { deploy } from "../support/deployment/deploy.js";
-import { driveLocally } from "../support/deployment/local-driver.js";
+import { driveLocally } from "../support/deployment/driver.js";
 import {
   type Clinic,
   checkGoingOn,
@@ -25,8 +25,8 @@ import {
   undoAll,
 } from "../support/deployment/prove.js";
 import { type AgentDatabase, openPostgres, openSqlite } from "../support/deployment/stored-deployment.js";
-import { expectWarnings, OLD_PACKAGES } from "../support/expect-warnings.js";
 import { DATABASE_URL } from "../support/savers.js";
+import { expectWarnings, OLD_PACKAGES } from "../support/test-tools.js";
 
 expectWarnings(OLD_PACKAGES);
 

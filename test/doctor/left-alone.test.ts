@@ -6,12 +6,11 @@ import { describe, expect, it } from "vitest";
 import { applyRepair, createGraphStore, diagnoseThread, planRepair, threadOfList } from "../../src/doctor.js";
 import { createAgentGraph } from "../../src/index.js";
 import { tetherMiddleware } from "../../src/langchain.js";
-import { type AgentName, type AnyGraph, createDeployedAgent } from "../support/deployment/agents.js";
-import { driveLocally } from "../support/deployment/local-driver.js";
+import { type AgentName, type AnyGraph, createDeployedAgent, TOOLS } from "../support/deployment/agents.js";
+import { driveLocally } from "../support/deployment/driver.js";
 import { StrictWorker } from "../support/deployment/strict-worker.js";
-import { TOOLS } from "../support/deployment/tools.js";
-import { expectWarnings, OLD_PACKAGES } from "../support/expect-warnings.js";
 import { messagesIn } from "../support/make-messages.js";
+import { expectWarnings, OLD_PACKAGES } from "../support/test-tools.js";
 import { inThread, user } from "../support/thread.js";
 import { codesOf, memoryReceipt, mend, undone } from "./mend.js";
 

@@ -11,9 +11,9 @@ import {
 } from "../../src/doctor.js";
 import { unwrapped } from "../../src/threads/langgraph/swap-channel.js";
 import { AGENT_NAMES, type AgentName, createDeployedAgent } from "../support/deployment/agents.js";
-import { driveLocally } from "../support/deployment/local-driver.js";
-import { expectWarnings, OLD_PACKAGES } from "../support/expect-warnings.js";
+import { driveLocally } from "../support/deployment/driver.js";
 import { mortalSaver } from "../support/mortal-saver.js";
+import { expectWarnings, OLD_PACKAGES } from "../support/test-tools.js";
 import { undone } from "./mend.js";
 
 expectWarnings(OLD_PACKAGES);

@@ -10,7 +10,7 @@ import {
   type ThreadStore,
   undo,
 } from "../../src/doctor.js";
-import { allOf } from "../support/all-of.js";
+import { allOf } from "../support/async.js";
 
 /** A receipt without a file. */
 export function memoryReceipt() {

@@ -29,15 +29,14 @@ import {
 } from "../../src/doctor.js";
 import { createAgentGraph } from "../../src/index.js";
 import { replaceMethods } from "../../src/threads/langgraph/replace-methods.js";
-import { allOf } from "../support/all-of.js";
 import { approve, asInput } from "../support/approval-graph.js";
-import { FunctionModel } from "../support/function-model.js";
+import { allOf } from "../support/async.js";
 import { ai, human, removal, result } from "../support/make-messages.js";
-import { makeTool } from "../support/make-tool.js";
+import { calls, FunctionModel } from "../support/models.js";
 import { mortalSaver } from "../support/mortal-saver.js";
-import { calls } from "../support/scripted-model.js";
 import { strictViolations } from "../support/strict-check.js";
 import { inThread, pairedScript, script, user } from "../support/thread.js";
+import { makeTool } from "../support/tools.js";
 import { codesOf, memoryReceipt, mend, undone } from "./mend.js";
 
 const config = inThread("1");

@@ -5,8 +5,8 @@ import { ChatOpenAI } from "@langchain/openai";
 import { expect, it } from "vitest";
 import { diagnoseThread, planRepair, threadOfList } from "../../src/doctor.js";
 import { ai, human, result } from "../support/make-messages.js";
-import { stopAtEnd } from "../support/stop-at-end.js";
 import { startStrictProvider } from "../support/strict-provider/start-strict-provider.js";
+import { stopAtEnd } from "../support/test-tools.js";
 
 const strict = stopAtEnd(await startStrictProvider());
 

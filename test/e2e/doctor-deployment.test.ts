@@ -22,12 +22,12 @@ import {
   type ThreadReport,
   undo,
 } from "../../src/doctor.js";
+import { eachOf } from "../support/async.js";
 import type { AgentName } from "../support/deployment/agents.js";
 import { deploy } from "../support/deployment/deploy.js";
 import type { Driver } from "../support/deployment/driver.js";
 import { type WorkCall, workText } from "../support/deployment/strict-worker.js";
-import { eachOf } from "../support/each-of.js";
-import { expectWarnings, OLD_PACKAGES } from "../support/expect-warnings.js";
+import { expectWarnings, OLD_PACKAGES } from "../support/test-tools.js";
 
 async function driveServer(client: Client, agent: AgentName): Promise<Driver> {
   const { thread_id: threadId } = await client.threads.create({ graphId: agent });

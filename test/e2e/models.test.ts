@@ -12,8 +12,7 @@ import { type DevServer, startDevServer } from "../../scripts/dev-server.js";
 import type { Wish } from "../fixtures/middleware/exits-graph.js";
 import { EXIT_CASES, type ExitCase } from "../fixtures/middleware/exits-table.js";
 import { pieces, respondWithSecret, SECRET } from "../fixtures/middleware/redacting-graph.js";
-import { allOf } from "../support/all-of.js";
-import { eachOf } from "../support/each-of.js";
+import { allOf, eachOf } from "../support/async.js";
 import { type ChatRequest, type ModelServer, startModelServer } from "../support/model-server.js";
 import { showRun } from "../support/stream-client.js";
 import {
@@ -29,8 +28,8 @@ import {
   type StrictProvider,
   startStrictProvider,
 } from "../support/strict-provider/start-strict-provider.js";
+import { titled } from "../support/test-tools.js";
 import { pairedMessagesOf, pairedScript, script, user } from "../support/thread.js";
-import { titled } from "../support/titled.js";
 import { newThread, readLog } from "./served.js";
 
 const CONFIG = fileURLToPath(new URL("../fixtures/middleware/langgraph.json", import.meta.url));

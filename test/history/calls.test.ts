@@ -12,7 +12,7 @@ import {
 } from "../../src/history/change-calls.js";
 import { ai, human, result } from "../support/make-messages.js";
 import { callIdsOf } from "../support/strict-check.js";
-import { rowsOf } from "../support/titled.js";
+import { rowsOf } from "../support/test-tools.js";
 
 const listed = (id: string, args: object = { x: 1 }) => ({ id, name: "t", args, type: "tool_call" });
 const invalid = (id: string) => ({ id, name: "t", args: "{" });

@@ -6,9 +6,9 @@ import { describe, expect, it } from "vitest";
 import { contentText } from "../../src/history/message.js";
 import { countTextTokens, countTokens } from "../../src/history/size.js";
 import { renderMessage, renderTranscript } from "../../src/history/transcript.js";
-import { runs } from "../support/law-runs.js";
 import { squeeze, turnsOf } from "../support/long-histories.js";
 import { ai } from "../support/make-messages.js";
+import { runs } from "../support/test-tools.js";
 
 const withContent = (content: unknown): BaseMessage => Object.assign(new HumanMessage(""), { content });
 const textBlock = (text: string) => ({ type: "text", text });

@@ -9,11 +9,10 @@ import { repairHistory } from "../../src/history/reducer/repair-history.js";
 import { explainInput } from "../../src/providers/input/explain-input.js";
 import { toModelInput } from "../../src/providers/input/to-model-input.js";
 import { build, messageEntries } from "../support/arbitraries.js";
-import { expectWarnings, OLD_PACKAGES } from "../support/expect-warnings.js";
-import { runs } from "../support/law-runs.js";
 import { human, messagesIn, result } from "../support/make-messages.js";
 import { outline, snapshot } from "../support/plain-messages.js";
 import { callIdsOf, strictViolations } from "../support/strict-check.js";
+import { expectWarnings, OLD_PACKAGES, runs } from "../support/test-tools.js";
 
 it.each<[keep: Keep, name: string, shown: string]>([
   [{ messages: -1 }, "messages", "-1"],

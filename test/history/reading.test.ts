@@ -21,7 +21,7 @@ import { InvalidMessageError } from "../../src/errors.js";
 import { parseMessages } from "../../src/history/messages-schema.js";
 import { coerceMessage } from "../../src/history/read-messages.js";
 import { snapshot } from "../support/plain-messages.js";
-import { rowsOf } from "../support/titled.js";
+import { rowsOf } from "../support/test-tools.js";
 
 const serialized = (name: string, kwargs: object) => ({
   lc: 1,

@@ -9,11 +9,10 @@ import { repairHistory } from "../../src/history/reducer/repair-history.js";
 import { rewriteHistory } from "../../src/history/reducer/rewrite-history.js";
 import { build, type Entry, entries, messageEntries } from "../support/arbitraries.js";
 import { BROKEN_HISTORIES } from "../support/broken-histories.js";
-import { runs } from "../support/law-runs.js";
 import { ai, human, messagesIn, result } from "../support/make-messages.js";
 import { outline, toPlainList } from "../support/plain-messages.js";
 import { strictViolations } from "../support/strict-check.js";
-import { titled } from "../support/titled.js";
+import { runs, titled } from "../support/test-tools.js";
 
 const kindsOf = ({ repairs }: ReturnType<typeof repairHistory>) => repairs.map(({ kind }) => kind);
 

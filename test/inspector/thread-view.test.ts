@@ -12,8 +12,8 @@ import { type Step, stepOf, withBranches } from "../../src/inspector/view/steps.
 import { type ThreadView, viewThread } from "../../src/inspector/view/thread-view.js";
 import { DIALECT_NAMES } from "../../src/providers/dialects.js";
 import { buildForeign, foreignHistories } from "../support/dialect-arbitraries.js";
-import { runs } from "../support/law-runs.js";
 import { ai, human, messagesIn, summary, system } from "../support/make-messages.js";
+import { runs } from "../support/test-tools.js";
 
 const STORED = { createdAt: undefined, metadata: {}, messages: undefined, next: ["model"], tasks: [] };
 const at = (checkpointId: string, parentId?: string): Step =>

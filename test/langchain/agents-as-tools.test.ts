@@ -8,8 +8,7 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { createAgentGraph } from "../../src/index.js";
 import { tetherMiddleware } from "../../src/langchain.js";
-import { FunctionModel } from "../support/function-model.js";
-import { calls, type WantedCall } from "../support/scripted-model.js";
+import { calls, FunctionModel, type WantedCall } from "../support/models.js";
 import { inThread, pairedScript, script, user } from "../support/thread.js";
 
 /** What the tests use of an agent, whichever kind it is. */

@@ -6,10 +6,10 @@ import { humanInTheLoopMiddleware } from "langchain";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { tetherMiddleware } from "../../src/langchain.js";
-import { openAgent } from "../support/open-agent-thread.js";
-import { createProbe } from "../support/probe-tools.js";
-import { calls, type Step, scripted } from "../support/scripted-model.js";
+import { calls, type Step, scripted } from "../support/models.js";
+import { openAgent } from "../support/open-thread.js";
 import { script, user } from "../support/thread.js";
+import { createProbe } from "../support/tools.js";
 
 const text = (name: string, id: string, cause: string) => `tool! Tool call ${name} (${id}): ${cause}`;
 const declined = (name: string, id: string) => text(name, id, "it was not approved, so it was not run.");

@@ -6,9 +6,9 @@ import { z } from "zod";
 import { tetherMiddleware } from "../../src/langchain.js";
 import { openAIAt } from "../support/clients.js";
 import { startModelServer } from "../support/model-server.js";
-import { openAgent } from "../support/open-agent-thread.js";
-import { stopAtEnd } from "../support/stop-at-end.js";
+import { openAgent } from "../support/open-thread.js";
 import { answerFor, CALL_TEXT, FAULT_CASES, respondToWish, shown, wish } from "../support/stream-faults.js";
+import { stopAtEnd } from "../support/test-tools.js";
 import { user } from "../support/thread.js";
 
 const looked: string[] = [];

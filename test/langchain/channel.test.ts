@@ -4,10 +4,10 @@ import { createAgent, createMiddleware } from "langchain";
 import { describe, expect, it } from "vitest";
 import { createAgentGraph, PairedMessagesDeltaValue, PairedMessagesValue } from "../../src/index.js";
 import { tetherMiddleware, tetherState } from "../../src/langchain.js";
-import { openAgent } from "../support/open-agent-thread.js";
-import { createProbe } from "../support/probe-tools.js";
-import { calls, scripted } from "../support/scripted-model.js";
+import { calls, scripted } from "../support/models.js";
+import { openAgent } from "../support/open-thread.js";
 import { inThread, script, user } from "../support/thread.js";
+import { createProbe } from "../support/tools.js";
 
 const { fast } = createProbe();
 /** Declares messages with LangGraph's own reducer. */

@@ -6,10 +6,9 @@ import { expect, it } from "vitest";
 import { isKnownHistory } from "../../src/history/reducer/normalize-history.js";
 import { reduceMessages } from "../../src/history/reducer/reduce-messages.js";
 import { tetherMiddleware } from "../../src/langchain.js";
-import { FunctionModel } from "../support/function-model.js";
-import { openAgent } from "../support/open-agent-thread.js";
-import { createProbe } from "../support/probe-tools.js";
-import { calls } from "../support/scripted-model.js";
+import { calls, FunctionModel } from "../support/models.js";
+import { openAgent } from "../support/open-thread.js";
+import { createProbe } from "../support/tools.js";
 
 /** How often `run` reads a property of an item of the list. */
 function countReads<T extends object>(items: readonly T[], run: (items: readonly T[]) => void): number {

@@ -4,11 +4,11 @@ import { AIMessage, ToolMessage } from "@langchain/core/messages";
 import { expect, it } from "vitest";
 import { tetherState } from "../../src/langchain.js";
 import { DURABILITIES } from "../support/crashing-thread.js";
+import { calls, type Step, scripted } from "../support/models.js";
 import { SAVERS } from "../support/mortal-saver.js";
-import { openAgent } from "../support/open-agent-thread.js";
-import { createProbe } from "../support/probe-tools.js";
-import { calls, type Step, scripted } from "../support/scripted-model.js";
+import { openAgent } from "../support/open-thread.js";
 import { script, user } from "../support/thread.js";
+import { createProbe } from "../support/tools.js";
 
 const CLOSED =
   "tool! Tool call heedful (h): a new message came before it finished. It may or may not have taken effect.";

@@ -6,15 +6,14 @@ import { createAgent } from "langchain";
 import { describe, expect, it } from "vitest";
 import { type AgentEvent, PairedMessagesValue } from "../../src/index.js";
 import { tetherMiddleware } from "../../src/langchain.js";
-import { allOf } from "../support/all-of.js";
-import { FunctionModel } from "../support/function-model.js";
-import { hastenRetries } from "../support/hasten-retries.js";
-import { MADE_MODELS, makeModel } from "../support/made-models.js";
-import { openAgent } from "../support/open-agent-thread.js";
-import { createProbe } from "../support/probe-tools.js";
-import { calls, scripted } from "../support/scripted-model.js";
+import { allOf } from "../support/async.js";
+import { MADE_MODELS, makeModel } from "../support/clients.js";
+import { calls, FunctionModel, scripted } from "../support/models.js";
+import { openAgent } from "../support/open-thread.js";
 import { startStrictProvider } from "../support/strict-provider/start-strict-provider.js";
+import { hastenRetries } from "../support/test-tools.js";
 import { inThread, pairedMessagesOf, pairedScript, user } from "../support/thread.js";
+import { createProbe } from "../support/tools.js";
 
 /** It looks like an OpenAI client, whose dialect accepts two assistant messages in a row. */
 class OpenAILike extends FunctionModel {

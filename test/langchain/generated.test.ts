@@ -7,13 +7,11 @@ import { copyMessage } from "../../src/history/message.js";
 import { readFullHistory } from "../../src/index.js";
 import { tetherMiddleware, tetherState } from "../../src/langchain.js";
 import { buildForeign, foreignHistories } from "../support/dialect-arbitraries.js";
-import { expectWarnings, OLD_PACKAGES } from "../support/expect-warnings.js";
-import { FunctionModel, shortSummariser } from "../support/function-model.js";
-import { law } from "../support/law-runs.js";
-import { openAgent } from "../support/open-agent-thread.js";
-import { createProbe } from "../support/probe-tools.js";
-import { calls } from "../support/scripted-model.js";
+import { calls, FunctionModel, shortSummariser } from "../support/models.js";
+import { openAgent } from "../support/open-thread.js";
+import { expectWarnings, law, OLD_PACKAGES } from "../support/test-tools.js";
 import { user } from "../support/thread.js";
+import { createProbe } from "../support/tools.js";
 
 expectWarnings(/^(?:Unknown message role|Unsupported role found .*): critic$/, OLD_PACKAGES);
 

@@ -16,13 +16,11 @@ import {
 import { describe, expect, it } from "vitest";
 import { tetherMiddleware } from "../../src/langchain.js";
 import { clientOf } from "../support/clients.js";
-import { callingOnce, FunctionModel } from "../support/function-model.js";
-import { makeTool } from "../support/make-tool.js";
-import { openAgent } from "../support/open-agent-thread.js";
-import { createProbe } from "../support/probe-tools.js";
-import { calls } from "../support/scripted-model.js";
+import { callingOnce, calls, FunctionModel } from "../support/models.js";
+import { openAgent } from "../support/open-thread.js";
 import { startStrictProvider } from "../support/strict-provider/start-strict-provider.js";
 import { script, user } from "../support/thread.js";
+import { createProbe, makeTool } from "../support/tools.js";
 
 const ORDERS = [
   ["before", (own: object, other: object) => [other, own]],

@@ -7,15 +7,14 @@ import { tetherMiddleware } from "../../src/langchain.js";
 import { answerTo, chainWish, createLook, playChain } from "../support/chain-script.js";
 import { clientOf, PROVIDERS } from "../support/clients.js";
 import { buildForeign, foreignHistories } from "../support/dialect-arbitraries.js";
-import { expectWarnings, OLD_PACKAGES } from "../support/expect-warnings.js";
-import { law } from "../support/law-runs.js";
-import { openAgent } from "../support/open-agent-thread.js";
+import { openAgent } from "../support/open-thread.js";
 import {
   ANSWER,
   type ProviderName,
   type StrictProvider,
   startStrictProvider,
 } from "../support/strict-provider/start-strict-provider.js";
+import { expectWarnings, law, OLD_PACKAGES } from "../support/test-tools.js";
 import { user } from "../support/thread.js";
 
 expectWarnings(/^(?:Unknown message role|Unsupported role found .*): critic$/, OLD_PACKAGES);

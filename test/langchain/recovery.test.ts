@@ -3,12 +3,12 @@ import { createMiddleware } from "langchain";
 import { describe, expect, it } from "vitest";
 import type { Repair } from "../../src/index.js";
 import { type RepairPlace, type TetherMiddlewareOptions, tetherMiddleware } from "../../src/langchain.js";
+import { turns } from "../support/async.js";
 import { DURABILITIES, type Durability } from "../support/crashing-thread.js";
-import { openAgent } from "../support/open-agent-thread.js";
-import { createProbe } from "../support/probe-tools.js";
-import { calls, type Step, scripted } from "../support/scripted-model.js";
+import { calls, type Step, scripted } from "../support/models.js";
+import { openAgent } from "../support/open-thread.js";
 import { script, user } from "../support/thread.js";
-import { turns } from "../support/turns.js";
+import { createProbe } from "../support/tools.js";
 
 const UNSURE = "It may or may not have taken effect.";
 const closed = (tool: string, id: string, cause = "a new message came before it finished.") =>

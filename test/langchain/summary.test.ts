@@ -8,12 +8,11 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { createAgentGraph, readFullHistory, restoreCovered } from "../../src/index.js";
 import { type TetherSummaryOptions, tetherMiddleware, tetherState } from "../../src/langchain.js";
-import { callingOnce, FunctionModel, shortSummariser } from "../support/function-model.js";
 import { textOf } from "../support/long-histories.js";
-import { openAgent } from "../support/open-agent-thread.js";
-import { createProbe } from "../support/probe-tools.js";
-import { calls, scripted } from "../support/scripted-model.js";
+import { callingOnce, calls, FunctionModel, scripted, shortSummariser } from "../support/models.js";
+import { openAgent } from "../support/open-thread.js";
 import { inThread, pairedScript, script, user } from "../support/thread.js";
+import { createProbe } from "../support/tools.js";
 
 interface OpenOptions {
   readonly more?: object;

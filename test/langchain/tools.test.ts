@@ -5,10 +5,10 @@ import { createMiddleware } from "langchain";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { tetherMiddleware } from "../../src/langchain.js";
-import { openAgent } from "../support/open-agent-thread.js";
-import { createProbe } from "../support/probe-tools.js";
-import { calls, type Step, scripted } from "../support/scripted-model.js";
+import { calls, type Step, scripted } from "../support/models.js";
+import { openAgent } from "../support/open-thread.js";
 import { script, user } from "../support/thread.js";
+import { createProbe } from "../support/tools.js";
 
 const asking = tool(() => `answered: ${interrupt("Sure?")}`, {
   name: "asking",

@@ -15,9 +15,8 @@ import {
   reject,
   respond,
 } from "../support/approval-graph.js";
-import { FunctionModel } from "../support/function-model.js";
-import { law } from "../support/law-runs.js";
-import { calls } from "../support/scripted-model.js";
+import { calls, FunctionModel } from "../support/models.js";
+import { law } from "../support/test-tools.js";
 
 const KINDS = ["approve", "edit", "reject", "respond"] as const;
 type Kind = (typeof KINDS)[number];

@@ -4,11 +4,10 @@ import { MemorySaver } from "@langchain/langgraph";
 import fc from "fast-check";
 import { expect } from "vitest";
 import { createAgentGraph } from "../../src/index.js";
-import { FunctionModel } from "../support/function-model.js";
-import { law } from "../support/law-runs.js";
-import { createProbe } from "../support/probe-tools.js";
-import { calls } from "../support/scripted-model.js";
+import { calls, FunctionModel } from "../support/models.js";
+import { law } from "../support/test-tools.js";
 import { inThread, pairedMessagesOf, user } from "../support/thread.js";
+import { createProbe } from "../support/tools.js";
 
 const config = inThread("1");
 

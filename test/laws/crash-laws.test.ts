@@ -16,8 +16,8 @@ import {
   SAFE_LABEL,
   USAGE,
 } from "../support/crashing-thread.js";
-import { dieAnywhere, law } from "../support/law-runs.js";
 import { callIdsOf } from "../support/strict-check.js";
+import { dieAnywhere, law } from "../support/test-tools.js";
 import { pairedMessagesOf } from "../support/thread.js";
 
 type Thread = ReturnType<typeof crashingThread>;

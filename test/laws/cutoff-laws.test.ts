@@ -7,8 +7,8 @@ import { findSafeCutoff } from "../../src/history/cut.js";
 import { coerceMessage } from "../../src/history/read-messages.js";
 import { countTokens } from "../../src/history/size.js";
 import { build, messageEntries } from "../support/arbitraries.js";
-import { law } from "../support/law-runs.js";
 import { answeredIdOf, callIdsOf } from "../support/strict-check.js";
+import { law } from "../support/test-tools.js";
 
 const RUNS = 700;
 

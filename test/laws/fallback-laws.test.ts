@@ -13,10 +13,10 @@ import { type ChatContext, chatMiddleware, createAgentGraph, type Next } from ".
 import { rememberDialect } from "../../src/providers/dialect-of.js";
 import { DIALECTS, type DialectName } from "../../src/providers/dialects.js";
 import { validateHistory } from "../../src/providers/validate-history.js";
-import { FunctionModel } from "../support/function-model.js";
-import { law } from "../support/law-runs.js";
+import { FunctionModel } from "../support/models.js";
 import { openThread } from "../support/open-thread.js";
 import { shown } from "../support/stream-faults.js";
+import { law } from "../support/test-tools.js";
 
 type Reply =
   | { readonly kind: "fails"; readonly status: number | undefined }

@@ -14,10 +14,9 @@ import { explainInput } from "../../src/providers/input/explain-input.js";
 import { toModelInput } from "../../src/providers/input/to-model-input.js";
 import { validateHistory } from "../../src/providers/validate-history.js";
 import { build, entries } from "../support/arbitraries.js";
-import { expectWarnings, OLD_PACKAGES } from "../support/expect-warnings.js";
 import { hostileLike, hostileMessage } from "../support/foreign-values.js";
-import { law } from "../support/law-runs.js";
 import { stateViolations, strictViolations } from "../support/strict-check.js";
+import { expectWarnings, law, OLD_PACKAGES } from "../support/test-tools.js";
 
 expectWarnings(OLD_PACKAGES);
 

@@ -31,9 +31,9 @@ import type { Leftovers } from "../../src/threads/leftovers.js";
 import { learnClasses, SAMPLE_MESSAGES } from "../../src/threads/serializer/message-classes.js";
 import { createMessageText, readValue, writeValue } from "../../src/threads/serializer/values.js";
 import { countSteps } from "../support/count-steps.js";
-import { law } from "../support/law-runs.js";
 import { buildShape, type Part, shapes } from "../support/long-shapes.js";
 import { human, result, summary } from "../support/make-messages.js";
+import { law } from "../support/test-tools.js";
 
 const SIZE = 64;
 /** Four times the messages take four times the steps, and a little more in a heap. Quadratic work takes 16 times. */

@@ -9,11 +9,11 @@ import { countTextTokens, countTokens } from "../../src/history/size.js";
 import { coverageOf, isUserMessage } from "../../src/history/summary.js";
 import { gapNote } from "../../src/providers/input/bounds.js";
 import { toModelInput } from "../../src/providers/input/to-model-input.js";
-import { law } from "../support/law-runs.js";
 import { tokensOf } from "../support/long-histories.js";
 import { outline } from "../support/plain-messages.js";
 import { type Act, ShadowedThread } from "../support/shadowed-thread.js";
 import { stateViolations, strictViolations } from "../support/strict-check.js";
+import { law } from "../support/test-tools.js";
 
 const PROMPT = "You help.";
 

@@ -27,10 +27,9 @@ import { plainRoles } from "../../src/providers/input/steps/turns.js";
 import { type ModelInputOptions, toModelInput } from "../../src/providers/input/to-model-input.js";
 import { validateHistory } from "../../src/providers/validate-history.js";
 import { buildForeign, foreignHistories } from "../support/dialect-arbitraries.js";
-import { expectWarnings, OLD_PACKAGES } from "../support/expect-warnings.js";
-import { law } from "../support/law-runs.js";
 import { ai, human, result } from "../support/make-messages.js";
 import { snapshot } from "../support/plain-messages.js";
+import { expectWarnings, law, OLD_PACKAGES } from "../support/test-tools.js";
 
 expectWarnings(OLD_PACKAGES);
 

@@ -14,7 +14,7 @@ import {
   DURABILITIES,
   type Durability,
 } from "../support/crashing-thread.js";
-import { dieAnywhere, law } from "../support/law-runs.js";
+import { dieAnywhere, law } from "../support/test-tools.js";
 
 const durability = fc.constantFrom(...DURABILITIES);
 const run = fc.record({

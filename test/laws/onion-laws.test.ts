@@ -8,7 +8,7 @@ import {
   MiddlewareTermination,
   runOnion,
 } from "../../src/agent/middleware/run-onion.js";
-import { law } from "../support/law-runs.js";
+import { law } from "../support/test-tools.js";
 
 interface Context {
   result: unknown;

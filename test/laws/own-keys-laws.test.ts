@@ -11,8 +11,8 @@ import { expect } from "vitest";
 import { z } from "zod";
 import { isPlaceholder, isResult } from "../../src/history/result.js";
 import { createAgentGraph } from "../../src/index.js";
-import { FunctionModel } from "../support/function-model.js";
-import { law } from "../support/law-runs.js";
+import { FunctionModel } from "../support/models.js";
+import { law } from "../support/test-tools.js";
 import { inThread, pairedMessagesOf, user } from "../support/thread.js";
 
 interface Wanted {

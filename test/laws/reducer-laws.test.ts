@@ -10,12 +10,11 @@ import { type ReducedMessages, reduceMessages } from "../../src/history/reducer/
 import { coverageOf } from "../../src/history/summary.js";
 import { pairedMessagesDeltaReducer } from "../../src/threads/langgraph/channels.js";
 import { build, buildDistinct, entries, isGivenId, splits } from "../support/arbitraries.js";
-import { expectWarnings, OLD_PACKAGES } from "../support/expect-warnings.js";
 import { noMessage } from "../support/foreign-values.js";
-import { law } from "../support/law-runs.js";
 import { reduceByTheRules } from "../support/oracle.js";
 import { snapshot, toPlain, toPlainList } from "../support/plain-messages.js";
 import { stateViolations } from "../support/strict-check.js";
+import { expectWarnings, law, OLD_PACKAGES } from "../support/test-tools.js";
 
 // LangChain warns when it reads calls that stand only in `additional_kwargs`.
 expectWarnings(OLD_PACKAGES);

@@ -8,10 +8,10 @@ import { DIALECTS, type DialectName } from "../../src/providers/dialects.js";
 import { toModelInput } from "../../src/providers/input/to-model-input.js";
 import { validateHistory } from "../../src/providers/validate-history.js";
 import { build, buildDistinct, type Entry, entries, messageEntries } from "../support/arbitraries.js";
-import { law } from "../support/law-runs.js";
 import { snapshot, toPlainList } from "../support/plain-messages.js";
 import { acceptedLists } from "../support/scattered-calls.js";
 import { callIdsOf, strictViolations } from "../support/strict-check.js";
+import { law } from "../support/test-tools.js";
 
 const RUNS = 600;
 const DIALECT_NAMES = Object.keys(DIALECTS) as DialectName[];

@@ -3,8 +3,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { DURABILITIES, type Durability } from "../support/crashing-thread.js";
-import { dieAnywhere, law } from "../support/law-runs.js";
-import { type SteeredRun, steeredCrashes } from "../support/steered-crashes.js";
+import { type SteeredRun, steeredCrashes } from "../support/steering.js";
+import { dieAnywhere, law } from "../support/test-tools.js";
 import { pairedMessagesOf } from "../support/thread.js";
 
 const OPERATIONS = 90;

@@ -12,11 +12,10 @@ import { createAgentGraph, providerStrategy, toolStrategy } from "../../src/inde
 import { toModelInput } from "../../src/providers/input/to-model-input.js";
 import { validateHistory } from "../../src/providers/validate-history.js";
 import type { AgentEvent } from "../../src/threads/events.js";
-import { FunctionModel } from "../support/function-model.js";
-import { law } from "../support/law-runs.js";
-import { createProbe } from "../support/probe-tools.js";
-import { calls, type WantedCall } from "../support/scripted-model.js";
+import { calls, FunctionModel, type WantedCall } from "../support/models.js";
+import { law } from "../support/test-tools.js";
 import { inThread, pairedMessagesOf, user } from "../support/thread.js";
+import { createProbe } from "../support/tools.js";
 
 const City = z.object({ name: z.string() }).meta({ title: "City" });
 const OSLO = { name: "Oslo" };

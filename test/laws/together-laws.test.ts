@@ -23,8 +23,8 @@ import {
 import { rememberDialect } from "../../src/providers/dialect-of.js";
 import { DIALECTS, type DialectName } from "../../src/providers/dialects.js";
 import { validateHistory } from "../../src/providers/validate-history.js";
-import { type Asked, FunctionModel } from "../support/function-model.js";
-import { law } from "../support/law-runs.js";
+import { type Asked, FunctionModel } from "../support/models.js";
+import { law } from "../support/test-tools.js";
 import { messagesOf, pairedMessagesOf, user } from "../support/thread.js";
 
 const NAMES = Object.keys(DIALECTS) as DialectName[];

@@ -9,8 +9,8 @@ import { DIALECTS, type DialectName } from "../../src/providers/dialects.js";
 import { sizeOfInput } from "../../src/providers/input/shorten.js";
 import { prepareModelInput, toModelInput } from "../../src/providers/input/to-model-input.js";
 import { validateHistory } from "../../src/providers/validate-history.js";
-import { law } from "../support/law-runs.js";
 import { snapshot } from "../support/plain-messages.js";
+import { law } from "../support/test-tools.js";
 import { buildThread, longThreads } from "../support/window-arbitraries.js";
 
 const NAMES = Object.keys(DIALECTS) as DialectName[];

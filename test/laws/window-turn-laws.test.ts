@@ -7,13 +7,16 @@ import fc from "fast-check";
 import { expect } from "vitest";
 import { z } from "zod";
 import { createAgentGraph } from "../../src/index.js";
-import { type Answer, FunctionModel } from "../support/function-model.js";
-import { law } from "../support/law-runs.js";
 import { textOf } from "../support/long-histories.js";
+import { type Answer, calls, FunctionModel } from "../support/models.js";
 import { openThread } from "../support/open-thread.js";
-import { OVERFLOW_REFUSALS, type OverflowFamily, overflowError } from "../support/overflow-refusals.js";
-import { calls } from "../support/scripted-model.js";
-import { WindowModel } from "../support/window-model.js";
+import {
+  OVERFLOW_REFUSALS,
+  type OverflowFamily,
+  overflowError,
+  WindowModel,
+} from "../support/overflow-refusals.js";
+import { law } from "../support/test-tools.js";
 
 const FAMILIES = Object.keys(OVERFLOW_REFUSALS) as OverflowFamily[];
 

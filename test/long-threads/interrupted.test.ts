@@ -19,8 +19,8 @@ import { coverageOf } from "../../src/history/summary.js";
 import { pairedMessagesReducer, readFullHistory } from "../../src/index.js";
 import { archiveNamespace } from "../../src/threads/archive.js";
 import { createLookGraph } from "../support/create-look-graph.js";
-import { FunctionModel } from "../support/function-model.js";
 import { talkOf } from "../support/long-histories.js";
+import { FunctionModel } from "../support/models.js";
 import { outline } from "../support/plain-messages.js";
 import { inThread, messagesOf, user } from "../support/thread.js";
 

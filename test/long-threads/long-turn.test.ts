@@ -5,8 +5,8 @@ import { describe, expect, it } from "vitest";
 import { coverageOf } from "../../src/history/summary.js";
 import { countToolTokens } from "../../src/threads/summary-settings.js";
 import { createLookGraph, look, lookUp } from "../support/create-look-graph.js";
-import { type Answer, FunctionModel, shortSummariser } from "../support/function-model.js";
 import { textOf, tokensOf } from "../support/long-histories.js";
+import { type Answer, FunctionModel, shortSummariser } from "../support/models.js";
 import { inThread, messagesOf, user } from "../support/thread.js";
 
 const BUDGET = 2000;

@@ -11,13 +11,13 @@ import { visibleHistory } from "../../src/history/plan-summary.js";
 import { coverageOf, isUserMessage } from "../../src/history/summary.js";
 import { createAgentGraph, readFullHistory } from "../../src/index.js";
 import { countToolTokens } from "../../src/threads/summary-settings.js";
-import { FunctionModel } from "../support/function-model.js";
 import { squeeze, tokensOf } from "../support/long-histories.js";
-import { makeTool } from "../support/make-tool.js";
+import { FunctionModel } from "../support/models.js";
 import { outline } from "../support/plain-messages.js";
 import { type RecordedMessage, recordedConversations } from "../support/recorded-conversations.js";
 import { transcriptsOf } from "../support/run-summarize.js";
 import { inThread, messagesOf } from "../support/thread.js";
+import { makeTool } from "../support/tools.js";
 
 const PROMPT = "You help customers of an airline.";
 const BUDGET = 2500;

@@ -3,10 +3,10 @@
 import { MemorySaver } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
 import { coverageOf } from "../../src/history/summary.js";
-import { allOf } from "../support/all-of.js";
+import { allOf } from "../support/async.js";
 import { createLookGraph, eventsOf } from "../support/create-look-graph.js";
-import { FunctionModel } from "../support/function-model.js";
 import { talkOf } from "../support/long-histories.js";
+import { FunctionModel } from "../support/models.js";
 import { inThread, messagesOf, user } from "../support/thread.js";
 
 const SECRET = "the gist of it";

@@ -12,8 +12,8 @@ import { coverageOf } from "../../src/history/summary.js";
 import { type AgentGraphOptions, chatMiddleware } from "../../src/index.js";
 import { tetherMiddleware } from "../../src/langchain.js";
 import { createLookGraph, look, lookUp } from "../support/create-look-graph.js";
-import { type Answer, type Asked, FunctionModel } from "../support/function-model.js";
 import { textOf } from "../support/long-histories.js";
+import { type Answer, type Asked, FunctionModel } from "../support/models.js";
 import { inThread, messagesOf } from "../support/thread.js";
 
 const QUESTION = "Write this summary now";

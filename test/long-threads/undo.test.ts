@@ -6,8 +6,8 @@ import { describe, expect, it } from "vitest";
 import { coverageOf } from "../../src/history/summary.js";
 import { createAgentGraph, readFullHistory } from "../../src/index.js";
 import { createLookGraph, lookUp } from "../support/create-look-graph.js";
-import { FunctionModel, shortSummariser } from "../support/function-model.js";
 import { textOf, turnsOf } from "../support/long-histories.js";
+import { FunctionModel, shortSummariser } from "../support/models.js";
 import { outline } from "../support/plain-messages.js";
 import { inThread, messagesOf, user } from "../support/thread.js";
 

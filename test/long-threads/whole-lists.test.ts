@@ -15,10 +15,10 @@ import {
 } from "../../src/index.js";
 import { tetherMiddleware } from "../../src/langchain.js";
 import { archiveMessages } from "../../src/threads/archive.js";
-import { callingOnce, type FunctionModel, shortSummariser } from "../support/function-model.js";
-import type { AnyAgent } from "../support/open-agent-thread.js";
-import { createProbe } from "../support/probe-tools.js";
+import { callingOnce, type FunctionModel, shortSummariser } from "../support/models.js";
+import type { AnyAgent } from "../support/open-thread.js";
 import { inThread } from "../support/thread.js";
+import { createProbe } from "../support/tools.js";
 
 const SUMMARIES = {
   coveredMessages: "archive",

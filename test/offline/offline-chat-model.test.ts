@@ -16,7 +16,7 @@ import {
   type OfflineCallOptions,
   OfflineChatModel,
 } from "../../src/offline/offline-chat-model.js";
-import { allOf } from "../support/all-of.js";
+import { allOf } from "../support/async.js";
 
 const NAMES = ["calculator", "current_time", "weather", "save_note", "search_notes", "look"];
 const tools = NAMES.map((name) => tool(() => "", { name, description: name, schema: z.object({}) }));

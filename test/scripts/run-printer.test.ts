@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type RunPart, RunPrinter } from "../../scripts/terminal/run-printer.js";
-import { rowsOf } from "../support/titled.js";
+import { rowsOf } from "../support/test-tools.js";
 
 /** What is written of a run. */
 function printed(parts: readonly RunPart[], tellsUsage = false): string {

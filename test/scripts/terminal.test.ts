@@ -8,9 +8,9 @@ import { TerminalReader } from "../../scripts/chat/terminal-reader.js";
 import { Screen } from "../../scripts/terminal/screen.js";
 import { textWidth } from "../../scripts/terminal/text-width.js";
 import { WordWrap } from "../../scripts/terminal/word-wrap.js";
-import { runs } from "../support/law-runs.js";
+import { turns } from "../support/async.js";
 import { squeeze } from "../support/long-histories.js";
-import { turns } from "../support/turns.js";
+import { runs } from "../support/test-tools.js";
 
 const PASTE_START = "\u001b[200~";
 const PASTE_END = "\u001b[201~";

@@ -19,9 +19,8 @@ import { userLabel, withOwnedStore } from "../../server/access/owned-store.js";
 import { createRunOwners } from "../../server/access/rights.js";
 import { readServerSettings } from "../../server/access/server-settings.js";
 import { createAgentGraph, InvalidSettingError } from "../../src/index.js";
-import { runs } from "../support/law-runs.js";
 import { StrictStore } from "../support/strict-store.js";
-import { rowsOf } from "../support/titled.js";
+import { rowsOf, runs } from "../support/test-tools.js";
 
 const directory = mkdtempSync(join(tmpdir(), "tether-access-"));
 afterAll(() => rmSync(directory, { recursive: true }));

@@ -7,7 +7,7 @@ import { isError } from "../../src/shared/is-error.js";
 import { decodeBase64Text, encodeBase64, hashText } from "../../src/shared/json.js";
 import { didYouMean, listWithOr, nearestOf } from "../../src/shared/text.js";
 import { isPlainObject, nativeClassOf } from "../../src/shared/values.js";
-import { law } from "../support/law-runs.js";
+import { law } from "../support/test-tools.js";
 
 describe("Base64 is that of Node's buffers:", () => {
   law("of bytes", 100, [fc.uint8Array()], (bytes) => {

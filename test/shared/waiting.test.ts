@@ -3,7 +3,7 @@
 import { getEventListeners } from "node:events";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { answered, readAhead, untilAborted } from "../../src/shared/waiting.js";
-import { turns } from "../support/turns.js";
+import { turns } from "../support/async.js";
 
 const never = () => new Promise<never>(() => {});
 

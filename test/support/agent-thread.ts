@@ -2,11 +2,10 @@
 
 import { interrupt, MemorySaver } from "@langchain/langgraph";
 import { type AgentGraphOptions, createAgentGraph } from "../../src/index.js";
-import { makeTool } from "./make-tool.js";
+import { type Step, scripted } from "./models.js";
 import { openThread } from "./open-thread.js";
-import { createProbe } from "./probe-tools.js";
-import { type Step, scripted } from "./scripted-model.js";
 import { inThread, messagesOf, pairedMessagesOf, script, user } from "./thread.js";
+import { createProbe, makeTool } from "./tools.js";
 
 /** Asks a human by calling `interrupt` itself. */
 export const ask = makeTool("ask", async () => `answered ${interrupt("may I?")}`);

@@ -5,9 +5,9 @@ import type { ToolRuntime } from "@langchain/core/tools";
 import { expect } from "vitest";
 import { z } from "zod";
 import { type AgentGraphOptions, createAgentGraph } from "../../src/index.js";
-import { makeTool } from "./make-tool.js";
-import { calls, scripted, type WantedCall } from "./scripted-model.js";
+import { calls, scripted, type WantedCall } from "./models.js";
 import { pairedMessagesOf, user } from "./thread.js";
+import { makeTool } from "./tools.js";
 
 export const schema = z.object({ amount: z.number(), note: z.string().optional() });
 

@@ -3,7 +3,7 @@
  * says what the tools returned. To any other text it says that it read it.
  */
 
-import type { Asked, Reply, SentMessage } from "./strict-provider/reply.js";
+import type { Asked, Reply, SentMessage } from "./strict-provider/start-strict-provider.js";
 
 /** The model of a supervisor: it hands each request to its worker. */
 export const SUPERVISOR = "supervisor";

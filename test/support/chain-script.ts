@@ -4,8 +4,8 @@
 
 import type { AIMessage, BaseMessage } from "@langchain/core/messages";
 import { z } from "zod";
-import { makeTool } from "./make-tool.js";
-import type { Reply, SentMessage } from "./strict-provider/reply.js";
+import type { Reply, SentMessage } from "./strict-provider/start-strict-provider.js";
+import { makeTool } from "./tools.js";
 
 /** The cities of each round. Each city has one call. */
 export type Rounds = readonly (readonly string[])[];

@@ -7,7 +7,7 @@ import { createAgent } from "langchain";
 import { z } from "zod";
 import { createAgentGraph } from "../../src/index.js";
 import { tetherMiddleware } from "../../src/langchain.js";
-import { type Answer, FunctionModel } from "./function-model.js";
+import { type Answer, FunctionModel } from "./models.js";
 import { callIdsOf } from "./strict-check.js";
 import { messagesOf, user } from "./thread.js";
 

@@ -8,10 +8,10 @@ import {
   type AgentGraphOptions,
   createAgentGraph,
 } from "../../src/index.js";
-import { allOf } from "./all-of.js";
-import { type Answer, FunctionModel, shortSummariser } from "./function-model.js";
+import { allOf } from "./async.js";
 import { textOf } from "./long-histories.js";
-import { makeTool } from "./make-tool.js";
+import { type Answer, FunctionModel, shortSummariser } from "./models.js";
+import { makeTool } from "./tools.js";
 
 /** Returns a text of this many tokens. */
 export const look = makeTool(

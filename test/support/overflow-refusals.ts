@@ -1,5 +1,9 @@
 /** What each provider answers to a request that is too long, in its own words and with its status. */
 
+import type { BaseMessage } from "@langchain/core/messages";
+import { tokensOf } from "./long-histories.js";
+import { type Answer, FunctionModel } from "./models.js";
+
 export interface OverflowRefusal {
   readonly status: number;
   /** The message of the error. Some providers name both numbers, some one, some none. */
@@ -60,4 +64,46 @@ export type OverflowFamily = keyof typeof OVERFLOW_REFUSALS;
 export function overflowError(family: OverflowFamily, sent: number, limit: number): Error {
   const { status, message, ...code }: OverflowRefusal = OVERFLOW_REFUSALS[family];
   return Object.assign(new Error(`${status} ${message(sent, limit)}`), { status, ...code });
+}
+
+/** Providers count other tokens than our estimate. */
+const TOKENS_PER_ESTIMATED = 1.25;
+
+interface Window {
+  /** In tokens of the provider. */
+  readonly window: number;
+  readonly family: OverflowFamily;
+  /** The window that the client states. @default none */
+  readonly stated?: number | undefined;
+}
+
+export class WindowModel extends FunctionModel {
+  readonly #stated: number | undefined;
+  /** The tokens of each refused request. */
+  readonly overflows: number[];
+
+  constructor({ window, family, stated }: Window, answer: Answer = () => "done") {
+    const overflows: number[] = [];
+    super((asked) => {
+      const tokens = Math.ceil(tokensOf(asked.messages) * TOKENS_PER_ESTIMATED);
+      if (tokens <= window) return answer(asked);
+      overflows.push(tokens);
+      return overflowError(family, tokens, window);
+    });
+    this.overflows = overflows;
+    this.#stated = stated;
+  }
+
+  override get profile() {
+    return this.#stated === undefined ? {} : { maxInputTokens: this.#stated };
+  }
+
+  /** The messages of the requests that it accepted. */
+  get accepted(): (readonly BaseMessage[])[] {
+    return this.requests.map(({ messages }) => messages).filter((messages) => this.fits(messages));
+  }
+
+  fits(messages: readonly BaseMessage[]): boolean {
+    return !this.overflows.includes(Math.ceil(tokensOf(messages) * TOKENS_PER_ESTIMATED));
+  }
 }

@@ -1,8 +1,26 @@
 /** Broken histories from public reports, with what the provider says about each. */
 
-import { AIMessage, type BaseMessage } from "@langchain/core/messages";
-import { calls, callsOf, result, userMessage } from "../wire/wire-messages.js";
+import { AIMessage, type BaseMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
 import type { ProviderName } from "./strict-provider/start-strict-provider.js";
+
+export const userMessage = (text = "go on") => new HumanMessage(text);
+export const result = (id: string, content = "ok") =>
+  new ToolMessage({ content, tool_call_id: id, name: "read" });
+export const calls = (...ids: readonly string[]) => callsOf({ ids });
+
+export function callsOf({ ids, name = "read", args = {}, ...fields }: CallFields): AIMessage {
+  const tool_calls = ids.map((id) => ({ id, name, args, type: "tool_call" as const }));
+  return new AIMessage({ content: "", ...fields, tool_calls });
+}
+
+export interface CallFields {
+  readonly ids: readonly string[];
+  readonly name?: string;
+  readonly args?: Record<string, unknown>;
+  readonly content?: AIMessage["content"];
+  readonly additional_kwargs?: Record<string, unknown>;
+  readonly response_metadata?: Record<string, unknown>;
+}
 
 export interface RefusedHistory {
   readonly title: string;

@@ -10,8 +10,8 @@ import { coverageOf } from "../../src/history/summary.js";
 import type { AgentEvent } from "../../src/threads/events.js";
 import type { SummaryAttempt } from "../../src/threads/state.js";
 import { type SummaryWording, summarizeHistory, summaryWording } from "../../src/threads/summary.js";
-import type { FunctionModel } from "./function-model.js";
 import { policyOf } from "./long-histories.js";
+import type { FunctionModel } from "./models.js";
 
 export interface Pass {
   readonly messages: BaseMessage[];

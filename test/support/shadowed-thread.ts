@@ -14,9 +14,9 @@ import { coverageOf } from "../../src/history/summary.js";
 import { readFullHistory, restoreCovered } from "../../src/threads/full-history.js";
 import type { SummaryAttempt } from "../../src/threads/state.js";
 import { shouldSummarize } from "../../src/threads/summary.js";
-import { FunctionModel } from "./function-model.js";
 import { aiOf, humanOf, policyOf, squeeze, stepOf } from "./long-histories.js";
 import { result } from "./make-messages.js";
+import { FunctionModel } from "./models.js";
 import { summarizeOnce, transcriptsOf } from "./run-summarize.js";
 
 export type Act =

@@ -3,13 +3,13 @@
 import { AIMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
 import { MemorySaver } from "@langchain/langgraph";
 import { createAgentGraph } from "../../src/index.js";
+import { turns } from "./async.js";
 import { createLookGraph } from "./create-look-graph.js";
-import { FunctionModel, shortSummariser } from "./function-model.js";
 import { textOf } from "./long-histories.js";
-import { createProbe } from "./probe-tools.js";
+import { FunctionModel, shortSummariser } from "./models.js";
+import { WindowModel } from "./overflow-refusals.js";
 import { user } from "./thread.js";
-import { turns } from "./turns.js";
-import { WindowModel } from "./window-model.js";
+import { createProbe } from "./tools.js";
 
 const thread = { configurable: { thread_id: "1" } };
 const failure = (status: number, text: string) => Object.assign(new Error(text), { status });

@@ -1,8 +1,8 @@
 /** A conversation that outgrows a window: of every four turns, one has a long request, one long results, and one long arguments. */
 
 import { z } from "zod";
-import { makeTool } from "./make-tool.js";
-import type { Reply, SentMessage } from "./strict-provider/reply.js";
+import type { Reply, SentMessage } from "./strict-provider/start-strict-provider.js";
+import { makeTool } from "./tools.js";
 
 const SHORT = 100;
 export const PLACES = ["Rome", "Oslo"] as const;

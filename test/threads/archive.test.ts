@@ -14,9 +14,9 @@ import {
 } from "../../src/threads/archive.js";
 import { readFullHistory, restoreCovered } from "../../src/threads/full-history.js";
 import { nested } from "../support/foreign-values.js";
-import { FunctionModel, shortSummariser } from "../support/function-model.js";
 import { humanOf, turnsOf } from "../support/long-histories.js";
 import { ai, human, messagesIn, placeholder, result, summary } from "../support/make-messages.js";
+import { FunctionModel, shortSummariser } from "../support/models.js";
 import { outline } from "../support/plain-messages.js";
 import { summarizeOnce } from "../support/run-summarize.js";
 import { stateViolations } from "../support/strict-check.js";

@@ -6,13 +6,13 @@ import { countTextTokens } from "../../src/history/size.js";
 import { coverageOf } from "../../src/history/summary.js";
 import { shouldSummarize, summaryWording } from "../../src/threads/summary.js";
 import { SUMMARY_LANGUAGES } from "../../src/threads/summary-settings.js";
-import { type Answer, FunctionModel, shortSummariser } from "../support/function-model.js";
+import { turns } from "../support/async.js";
 import { humanOf, policyOf, squeeze, stepOf, tokensOf, turnsOf } from "../support/long-histories.js";
 import { ai, human, result } from "../support/make-messages.js";
+import { type Answer, FunctionModel, shortSummariser } from "../support/models.js";
 import { outline, snapshot } from "../support/plain-messages.js";
 import { summarizeOnce, transcriptsOf } from "../support/run-summarize.js";
-import { rowsOf } from "../support/titled.js";
-import { turns } from "../support/turns.js";
+import { rowsOf } from "../support/test-tools.js";
 
 const history = turnsOf(12, 60);
 /** Turns after those. */

@@ -7,7 +7,7 @@ import { describe, expect, expectTypeOf, it } from "vitest";
 import type { z } from "zod";
 import type { runContextSchema } from "../../src/agent/settings/run-context.js";
 import { type AgentEvent, type AgentGraph, createAgentGraph, type RunContext } from "../../src/index.js";
-import { createProbe } from "../support/probe-tools.js";
+import { createProbe } from "../support/tools.js";
 
 const create = () =>
   createAgentGraph({

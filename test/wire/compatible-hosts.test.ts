@@ -15,12 +15,12 @@ import { tetherMiddleware } from "../../src/langchain.js";
 import { createLook } from "../support/chain-script.js";
 import { openAIAt } from "../support/clients.js";
 import { listen } from "../support/listen.js";
-import { stopAtEnd } from "../support/stop-at-end.js";
 import {
   ANSWER,
   type HostName,
   startStrictProvider,
 } from "../support/strict-provider/start-strict-provider.js";
+import { stopAtEnd } from "../support/test-tools.js";
 
 let served = 0;
 const strict = stopAtEnd(await startStrictProvider());

@@ -9,10 +9,10 @@ import { type AgentGraphOptions, createAgentGraph } from "../../src/index.js";
 import { answerTo, chainWish, createLook, playChain, readPlace } from "../support/chain-script.js";
 import { clientOf } from "../support/clients.js";
 import { openThread } from "../support/open-thread.js";
-import { stopAtEnd } from "../support/stop-at-end.js";
 import { shown } from "../support/stream-faults.js";
 import { type ProviderName, startStrictProvider } from "../support/strict-provider/start-strict-provider.js";
 import { beforeFinish, withoutReason } from "../support/strict-provider/stream-cuts.js";
+import { stopAtEnd } from "../support/test-tools.js";
 
 /** What the first provider does with a request of the test, and with which one of the turn. */
 let fault: readonly ["cut off" | "withheld", "call" | "answer"] | undefined;

@@ -11,18 +11,20 @@ import { COMMON } from "../../src/providers/rule.js";
 import { validateHistory } from "../../src/providers/validate-history.js";
 import { clientOf, PROVIDERS } from "../support/clients.js";
 import { buildForeign, foreignHistories } from "../support/dialect-arbitraries.js";
-import { expectWarnings, OLD_PACKAGES } from "../support/expect-warnings.js";
-import { runs } from "../support/law-runs.js";
-import { REFUSED_HISTORIES } from "../support/refused-histories.js";
+import {
+  type CallFields,
+  callsOf,
+  REFUSED_HISTORIES,
+  result,
+  userMessage,
+} from "../support/refused-histories.js";
 import { acceptedLists } from "../support/scattered-calls.js";
-import { stopAtEnd } from "../support/stop-at-end.js";
 import {
   ANSWER,
   type ProviderName,
   startStrictProvider,
 } from "../support/strict-provider/start-strict-provider.js";
-import { titled } from "../support/titled.js";
-import { type CallFields, callsOf, result, userMessage } from "./wire-messages.js";
+import { expectWarnings, OLD_PACKAGES, runs, stopAtEnd, titled } from "../support/test-tools.js";
 
 const strict = stopAtEnd(await startStrictProvider());
 

@@ -10,8 +10,6 @@ import { MemorySaver } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
 import { createAgentGraph, type ProviderTool, toModelInput, validateHistory } from "../../src/index.js";
 import { anthropicAt, clientOf, geminiAt, openAIAt } from "../support/clients.js";
-import { createProbe } from "../support/probe-tools.js";
-import { stopAtEnd } from "../support/stop-at-end.js";
 import { checkAnthropic } from "../support/strict-provider/check-anthropic.js";
 import { checkGemini } from "../support/strict-provider/check-gemini.js";
 import { checkResponses } from "../support/strict-provider/check-responses.js";
@@ -25,8 +23,9 @@ import {
   TEXT,
 } from "../support/strict-provider/serve-responses.js";
 import { type ProviderName, startStrictProvider } from "../support/strict-provider/start-strict-provider.js";
+import { rowsOf, stopAtEnd } from "../support/test-tools.js";
 import { inThread, pairedMessagesOf, user } from "../support/thread.js";
-import { rowsOf } from "../support/titled.js";
+import { createProbe } from "../support/tools.js";
 
 /** Sends a message in each turn. Returns the thread, and the calls that were run. */
 async function converse(model: BaseChatModel, tools: readonly ProviderTool[], turns = 2) {

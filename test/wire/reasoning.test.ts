@@ -31,7 +31,6 @@ import {
 } from "../support/chain-script.js";
 import { clientOf, openAIAt, PROVIDERS, tongyiAt } from "../support/clients.js";
 import { openThread } from "../support/open-thread.js";
-import { stopAtEnd } from "../support/stop-at-end.js";
 import { shown } from "../support/stream-faults.js";
 import { checkGemini } from "../support/strict-provider/check-gemini.js";
 import type { RequestCheck } from "../support/strict-provider/refusal.js";
@@ -42,6 +41,7 @@ import {
   type StrictProvider,
   startStrictProvider,
 } from "../support/strict-provider/start-strict-provider.js";
+import { stopAtEnd } from "../support/test-tools.js";
 import { inThread, pairedMessagesOf, user } from "../support/thread.js";
 
 const FIRST: Rounds = [["Oslo", "Rome"], ["Bergen"]];

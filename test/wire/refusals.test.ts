@@ -10,18 +10,24 @@ import { MemorySaver } from "@langchain/langgraph";
 import { describe, expect, it, vi } from "vitest";
 import { createAgentGraph, ModelError } from "../../src/index.js";
 import { toModelError } from "../../src/providers/failure/model-failure.js";
-import { allOf } from "../support/all-of.js";
+import { allOf } from "../support/async.js";
 import { createLook } from "../support/chain-script.js";
-import { anthropicAt, clientAt, clientOf, openAIAt, PROVIDERS } from "../support/clients.js";
-import { hastenRetries } from "../support/hasten-retries.js";
+import {
+  anthropicAt,
+  clientAt,
+  clientOf,
+  MADE_MODELS,
+  makeModelAt,
+  openAIAt,
+  PROVIDERS,
+} from "../support/clients.js";
 import { listen } from "../support/listen.js";
-import { MADE_MODELS, makeModelAt } from "../support/made-models.js";
-import { stopAtEnd } from "../support/stop-at-end.js";
 import {
   ANSWER,
   type ProviderName,
   startStrictProvider,
 } from "../support/strict-provider/start-strict-provider.js";
+import { hastenRetries, stopAtEnd } from "../support/test-tools.js";
 import { pairedScript, user } from "../support/thread.js";
 
 const strict = stopAtEnd(

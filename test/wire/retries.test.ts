@@ -3,14 +3,13 @@
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import { describe, expect, it } from "vitest";
 import { type AgentEvent, createAgentGraph } from "../../src/index.js";
-import { hastenRetries } from "../support/hasten-retries.js";
-import { KEY, MADE_MODELS, makeModel } from "../support/made-models.js";
-import { stopAtEnd } from "../support/stop-at-end.js";
+import { KEY, MADE_MODELS, makeModel } from "../support/clients.js";
 import {
   ANSWER,
   type Failure,
   startStrictProvider,
 } from "../support/strict-provider/start-strict-provider.js";
+import { hastenRetries, stopAtEnd } from "../support/test-tools.js";
 
 const strict = stopAtEnd(await startStrictProvider());
 

@@ -9,16 +9,16 @@ import { MemorySaver } from "@langchain/langgraph";
 import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { type AgentGraphOptions, createAgentGraph } from "../../src/index.js";
 import { clientOf, openAIAt, PROVIDERS } from "../support/clients.js";
-import { FunctionModel } from "../support/function-model.js";
 import { turnsOf } from "../support/long-histories.js";
+import { FunctionModel } from "../support/models.js";
 import { openThread } from "../support/open-thread.js";
-import { stopAtEnd } from "../support/stop-at-end.js";
-import type { Reply } from "../support/strict-provider/reply.js";
 import {
   type ProviderName,
+  type Reply,
   type StrictProvider,
   startStrictProvider,
 } from "../support/strict-provider/start-strict-provider.js";
+import { stopAtEnd } from "../support/test-tools.js";
 import { user } from "../support/thread.js";
 import { answerOf, createWindowScript, PLACES } from "../support/window-script.js";
 

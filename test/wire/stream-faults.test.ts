@@ -11,13 +11,13 @@ import { createAgentGraph, ModelError } from "../../src/index.js";
 import { tetherMiddleware } from "../../src/langchain.js";
 import { answerTo, CALL_TEXT, chainWish, createLook, playChain, readPlace } from "../support/chain-script.js";
 import { clientOf } from "../support/clients.js";
-import { expectWarnings, OLD_PACKAGES } from "../support/expect-warnings.js";
-import { type AnyAgent, openAgentThread } from "../support/open-agent-thread.js";
-import { openThread } from "../support/open-thread.js";
-import { stopAtEnd } from "../support/stop-at-end.js";
+import { type AnyAgent, openAgentThread, openThread } from "../support/open-thread.js";
 import { shown } from "../support/stream-faults.js";
-import type { Reply } from "../support/strict-provider/reply.js";
-import { type ProviderName, startStrictProvider } from "../support/strict-provider/start-strict-provider.js";
+import {
+  type ProviderName,
+  type Reply,
+  startStrictProvider,
+} from "../support/strict-provider/start-strict-provider.js";
 import {
   BREAK_ROWS,
   BREAKING,
@@ -25,6 +25,7 @@ import {
   beforeFinish,
   malformedCall,
 } from "../support/strict-provider/stream-cuts.js";
+import { expectWarnings, OLD_PACKAGES, stopAtEnd } from "../support/test-tools.js";
 import { messagesOf, user } from "../support/thread.js";
 
 let fault: { readonly at: "call" | "answer"; readonly broken: Break } | undefined;

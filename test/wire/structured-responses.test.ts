@@ -12,10 +12,13 @@ import { createAgentGraph, providerStrategy, toolStrategy } from "../../src/inde
 import { createLook } from "../support/chain-script.js";
 import { anthropicAt, clientOf, openAIAt, PROVIDERS } from "../support/clients.js";
 import { openThread } from "../support/open-thread.js";
-import { stopAtEnd } from "../support/stop-at-end.js";
 import { shown } from "../support/stream-faults.js";
-import type { Reply } from "../support/strict-provider/reply.js";
-import { type ProviderName, startStrictProvider } from "../support/strict-provider/start-strict-provider.js";
+import {
+  type ProviderName,
+  type Reply,
+  startStrictProvider,
+} from "../support/strict-provider/start-strict-provider.js";
+import { stopAtEnd } from "../support/test-tools.js";
 import { inThread, script } from "../support/thread.js";
 
 const City = z.object({ name: z.string(), people: z.number() }).meta({ title: "City" });

@@ -10,12 +10,12 @@ import type { DialectName } from "../../src/providers/dialects.js";
 import { toModelInput } from "../../src/providers/input/to-model-input.js";
 import { validateHistory } from "../../src/providers/validate-history.js";
 import { anthropicAt, clientOf, openAIAt, PROVIDERS } from "../support/clients.js";
-import { stopAtEnd } from "../support/stop-at-end.js";
 import {
   ANSWER,
   type ProviderName,
   startStrictProvider,
 } from "../support/strict-provider/start-strict-provider.js";
+import { stopAtEnd } from "../support/test-tools.js";
 import { inThread, user } from "../support/thread.js";
 
 const strict = stopAtEnd(await startStrictProvider());

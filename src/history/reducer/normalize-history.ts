@@ -111,15 +111,16 @@ export function arrangeMessages(
   const { groups, orphans, duplicates, refusedAt } = groupMessages(messages, callsOfHead);
   for (const message of orphans) report(createRepair({ kind: "orphan-refused", message }));
   for (const message of duplicates) report(createRepair({ kind: "duplicate-refused", message }));
+  const places = placesInGroups(groups);
+  if (refusedAt.size === 0 && places.every((place, index) => place === index))
+    return { arranged: messages, groups };
   const placed = [...messages.keys()].filter((place) => !refusedAt.has(place));
-  let isSame = refusedAt.size === 0;
-  for (const [index, place] of placesInGroups(groups).entries()) {
+  for (const [index, place] of places.entries()) {
     const message = messages[place];
-    if (placed[index] === place || message === undefined) continue;
-    isSame = false;
-    if (isResult(message)) report(createRepair({ kind: "result-moved", message }));
+    if (placed[index] !== place && message !== undefined && isResult(message))
+      report(createRepair({ kind: "result-moved", message }));
   }
-  return { arranged: isSame ? messages : flattenGroups(groups), groups };
+  return { arranged: flattenGroups(groups), groups };
 }
 
 /** Whether all values are messages as the reducer stores them, each with an id. */

@@ -16,8 +16,8 @@ const LONGEST_HOLD = 5_000;
 export interface HeldAbort<Options> {
   /** Start the stream with these options. */
   readonly options: Options;
-  /** Aborts for the run, at once. */
-  readonly signal: AbortSignal;
+  /** The signal of the run. It aborts at once, also with these signals. */
+  readonly joinedWith: (others: readonly AbortSignal[]) => AbortSignal;
   readonly abort: (reason: unknown) => void;
   /** Contract: call it when the run has ended. */
   readonly end: () => void;
@@ -37,22 +37,25 @@ export function holdAbort<Options extends RunnableConfig>(options: Options): Hel
   if (isTimed) signals.push(AbortSignal.timeout(timeout));
   const signal = signals.length === 1 ? cancelled.signal : AbortSignal.any(signals);
 
-  const told = new AbortController();
+  // A caller without a signal hears of an abort by the end of the run.
+  const told = given === undefined && !isTimed ? undefined : new AbortController();
   let timer: ReturnType<typeof setTimeout> | undefined;
-  const tell = (): void => told.abort(signal.reason);
-  const hold = (): void => {
-    timer = setTimeout(tell, LONGEST_HOLD);
-  };
-  const stopListening = onAbort(signal, hold);
   let resolve = () => {};
   const ended = new Promise<void>((done) => {
     resolve = done;
   });
-  told.signal.addEventListener("abort", () => resolve(), { once: true });
+  const tell = (): void => {
+    told?.abort(signal.reason);
+    resolve();
+  };
+  const hold = (): void => {
+    timer = setTimeout(tell, LONGEST_HOLD);
+  };
+  const listening = [onAbort(signal, hold)];
 
   const end = (): void => {
     clearTimeout(timer);
-    stopListening();
+    for (const stop of listening) stop();
     if (signal.aborted) tell();
     resolve();
   };
@@ -60,10 +63,14 @@ export function holdAbort<Options extends RunnableConfig>(options: Options): Hel
   return {
     options: {
       ...options,
-      signal: told.signal,
+      ...(told && { signal: told.signal }),
       ...(isTimed && { timeout: undefined, metadata: { timeoutMs: timeout, ...options.metadata } }),
     },
-    signal,
+    // `AbortSignal.any` takes much longer.
+    joinedWith: (others) => {
+      for (const other of others) listening.push(onAbort(other, () => cancelled.abort(other.reason)));
+      return signal;
+    },
     abort: (reason) => cancelled.abort(reason),
     end,
     attach: async (starting) => {

@@ -50,7 +50,7 @@ function fieldsOf(
   facts: unknown[],
 ): readonly (readonly [key: string, value: unknown])[] | undefined {
   const { lc_serializable, lc_namespace, lc_kwargs, toJSON } = message as Record<string, unknown>;
-  const isUsual = lc_serializable === true && toJSON === messageClass.toJSON && isNamespace(lc_namespace);
+  const isUsual = lc_serializable === true && toJSON === messageClass.toJSON && isNamespace(lc_namespace, 2);
   if (!isUsual || !isPlainObject(lc_kwargs)) return undefined;
   const fields: (readonly [string, unknown])[] = [];
   for (const field of Object.keys(lc_kwargs)) {
@@ -66,8 +66,11 @@ function fieldsOf(
   return fields;
 }
 
-function isNamespace(value: unknown): boolean {
-  return Array.isArray(value) && value.length === 2 && value[0] === NAMESPACE[0] && value[1] === NAMESPACE[1];
+/** @param length How many names there are: those of the namespace, and perhaps the one of a class. */
+function isNamespace(value: unknown, length: number): boolean {
+  return (
+    Array.isArray(value) && value.length === length && value[0] === NAMESPACE[0] && value[1] === NAMESPACE[1]
+  );
 }
 
 /**
@@ -190,15 +193,19 @@ function isSnapshot(record: Record<string, unknown>): boolean {
 function readMessage(record: Record<string, unknown>, classes: MessageClasses): object | undefined {
   const { lc, type, id, kwargs } = record;
   if (lc !== 1 || type !== "constructor" || Object.keys(record).length !== 4) return undefined;
-  if (!Array.isArray(id) || id.length !== 3 || !isNamespace(id.slice(0, 2))) return undefined;
-  const messageClass = classes.byName.get(id[2]);
+  const messageClass = Array.isArray(id) && isNamespace(id, 3) ? classes.byName.get(id[2]) : undefined;
   if (messageClass === undefined || !isPlainObject(kwargs)) return undefined;
   const { create: Message, fieldOf } = messageClass;
-  const keys = Object.keys(kwargs);
-  const fields = keys.every((key) => fieldOf.has(key)) ? readField(kwargs, -1) : ODD;
+  let isRenamed = false;
+  for (const key in kwargs) {
+    const field = fieldOf.get(key);
+    if (field === undefined) return undefined;
+    if (field !== key) isRenamed = true;
+  }
+  const fields = readField(kwargs, -1);
   if (fields === ODD) return undefined;
   // Most messages have all fields under their stored names, and then no other object is made.
-  if (keys.every((key) => fieldOf.get(key) === key)) return new Message(fields as Holder);
+  if (!isRenamed) return new Message(fields as Holder);
   const renamed = Object.entries(fields as Holder).map(([key, value]) => [fieldOf.get(key), value]);
   return new Message(Object.fromEntries(renamed));
 }
@@ -213,16 +220,17 @@ function readField(value: unknown, depth: number): unknown {
   if (depth > DEEPEST_FIELD) return ODD;
   const holder = value as Record<string, unknown>;
   const isList = Array.isArray(value);
-  if (!isList) {
-    if (Object.hasOwn(holder, "lc")) return isUndefined(holder) ? undefined : ODD;
-    if (Object.hasOwn(holder, "__proto__") || Object.hasOwn(holder, "__lc_escaped__")) return ODD;
-  }
   let hasDropped = false;
-  for (const key of Object.keys(holder)) {
-    const field = readField(holder[key], depth + 1);
+  // A `for in` loop makes no list of the keys. What comes from `JSON.parse` has no others.
+  for (const key in holder) {
+    if (!isList && key === "lc") return isUndefined(holder) ? undefined : ODD;
+    if (!isList && (key === "__proto__" || key === "__lc_escaped__")) return ODD;
+    const given = holder[key];
+    if (typeof given === "string") continue;
+    const field = readField(given, depth + 1);
     if (field === ODD) return ODD;
     if (field === undefined && !isList) hasDropped = true;
-    if (field !== holder[key]) holder[key] = field === undefined && isList ? null : field;
+    if (field !== given) holder[key] = field === undefined && isList ? null : field;
   }
   if (!hasDropped) return holder;
   return Object.fromEntries(Object.entries(holder).filter(([, field]) => field !== undefined));

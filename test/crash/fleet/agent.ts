@@ -8,7 +8,7 @@ import { PostgresStore } from "@langchain/langgraph-checkpoint-postgres/store";
 import pg from "pg";
 import { z } from "zod";
 import { createAgentGraph, postgresThreadLock } from "../../../src/index.js";
-import { FunctionModel } from "../../support/function-model.js";
+import { FunctionModel } from "../../support/models.js";
 import { callIdsOf } from "../../support/strict-check.js";
 
 export interface WorkerOrder {

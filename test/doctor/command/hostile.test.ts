@@ -8,8 +8,8 @@ import { Annotation, MessagesAnnotation, START, StateGraph } from "@langchain/la
 import { SqliteSaver } from "@langchain/langgraph-checkpoint-sqlite";
 import { describe, expect, it } from "vitest";
 import type { ThreadReport } from "../../../src/doctor.js";
-import { expectWarnings, OLD_PACKAGES } from "../../support/expect-warnings.js";
 import { human } from "../../support/make-messages.js";
+import { expectWarnings, OLD_PACKAGES } from "../../support/test-tools.js";
 import { GRAPH, makeDatabase, makeFolder, onOneLine, run, THREADS } from "./command-line.js";
 
 const broken = (name = "weather") => [

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { agentMiddleware, chatMiddleware, functionMiddleware } from "../../../src/index.js";
 import { approvalThread, approve, askedLabels, edit, reject } from "../../support/approval-graph.js";
-import { calls } from "../../support/scripted-model.js";
+import { calls } from "../../support/models.js";
 
 const both = () => calls(["free", { label: "1" }], ["risky", { label: "2" }]);
 

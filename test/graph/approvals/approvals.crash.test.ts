@@ -6,11 +6,10 @@ import { z } from "zod";
 import { type AgentGraphOptions, createAgentGraph } from "../../../src/index.js";
 import { approve, asInput, askedLabels, edit } from "../../support/approval-graph.js";
 import { DURABILITIES } from "../../support/crashing-thread.js";
-import { FunctionModel } from "../../support/function-model.js";
-import { makeTool } from "../../support/make-tool.js";
+import { calls, FunctionModel } from "../../support/models.js";
 import { mortalSaver, SAVERS } from "../../support/mortal-saver.js";
-import { calls } from "../../support/scripted-model.js";
 import { inThread, pairedScript, user } from "../../support/thread.js";
+import { makeTool } from "../../support/tools.js";
 
 const config = inThread("1");
 const isUnknown = (why: string) =>

@@ -4,14 +4,14 @@ import { type BaseMessage, HumanMessage } from "@langchain/core/messages";
 import { type Command, END, MemorySaver } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
 import { type AgentEvent, createAgentGraph, MiddlewareTermination } from "../../../src/index.js";
-import { abortRun } from "../../support/abort-run.js";
 import { agentThread } from "../../support/agent-thread.js";
-import { allOf } from "../../support/all-of.js";
 import { approvalThread, approve, asInput, askedLabels, reject } from "../../support/approval-graph.js";
+import { allOf } from "../../support/async.js";
 import { afterNext, set } from "../../support/middleware.js";
-import { createProbe } from "../../support/probe-tools.js";
-import { calls } from "../../support/scripted-model.js";
+import { calls } from "../../support/models.js";
+import { abortRun } from "../../support/test-tools.js";
 import { user } from "../../support/thread.js";
+import { createProbe } from "../../support/tools.js";
 
 const free = (label: string) => ["free", { label }] as const;
 const risky = (label: string, id?: string) =>

@@ -13,8 +13,8 @@ import {
   reject,
   respond,
 } from "../../support/approval-graph.js";
-import { calls, type WantedCall } from "../../support/scripted-model.js";
-import { rowsOf } from "../../support/titled.js";
+import { calls, type WantedCall } from "../../support/models.js";
+import { rowsOf } from "../../support/test-tools.js";
 
 const risky = (label: string) => ["risky", { label }] as const;
 const free = (label: string) => ["free", { label }] as const;

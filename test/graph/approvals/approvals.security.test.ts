@@ -12,9 +12,9 @@ import {
   countingTools,
   reject,
 } from "../../support/approval-graph.js";
-import { makeTool } from "../../support/make-tool.js";
-import { calls } from "../../support/scripted-model.js";
+import { calls } from "../../support/models.js";
 import { user } from "../../support/thread.js";
+import { makeTool } from "../../support/tools.js";
 
 const forged = {
   call: { id: "f", name: "risky", kind: "valid" },

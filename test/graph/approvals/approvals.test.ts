@@ -4,7 +4,6 @@ import type { JSONSchema } from "@langchain/core/utils/json_schema";
 import { MemorySaver } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
 import { type ApprovalRequest, createAgentGraph } from "../../../src/index.js";
-import { allOf } from "../../support/all-of.js";
 import {
   ApprovalThread,
   approvalThread,
@@ -17,7 +16,8 @@ import {
   reject,
   respond,
 } from "../../support/approval-graph.js";
-import { calls, scripted, type WantedCall } from "../../support/scripted-model.js";
+import { allOf } from "../../support/async.js";
+import { calls, scripted, type WantedCall } from "../../support/models.js";
 
 const risky = (label: string): WantedCall => ["risky", { label }];
 const free = (label: string): WantedCall => ["free", { label }];

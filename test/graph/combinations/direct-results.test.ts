@@ -20,12 +20,10 @@ import {
   PairedMessagesValue,
   toolStrategy,
 } from "../../../src/index.js";
-import { allOf } from "../../support/all-of.js";
-import { FunctionModel } from "../../support/function-model.js";
-import { makeTool } from "../../support/make-tool.js";
-import { createProbe } from "../../support/probe-tools.js";
-import { calls, type Step, scripted } from "../../support/scripted-model.js";
+import { allOf } from "../../support/async.js";
+import { calls, FunctionModel, type Step, scripted } from "../../support/models.js";
 import { inThread, pairedScript, user } from "../../support/thread.js";
+import { createProbe, makeTool } from "../../support/tools.js";
 
 const City = z.object({ name: z.string() }).meta({ title: "City" });
 const OSLO = { name: "Oslo" };

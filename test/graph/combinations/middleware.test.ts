@@ -11,13 +11,11 @@ import {
   createAgentGraph,
   functionMiddleware,
 } from "../../../src/index.js";
-import { allOf } from "../../support/all-of.js";
-import { FunctionModel } from "../../support/function-model.js";
-import { makeTool } from "../../support/make-tool.js";
-import { createProbe } from "../../support/probe-tools.js";
-import { calls, scripted } from "../../support/scripted-model.js";
+import { allOf } from "../../support/async.js";
+import { calls, FunctionModel, scripted } from "../../support/models.js";
 import { acting, steeredThread, THREAD } from "../../support/steering.js";
 import { inThread, pairedScript, user } from "../../support/thread.js";
+import { createProbe, makeTool } from "../../support/tools.js";
 
 const down = () => Object.assign(new Error("down"), { status: 503 });
 const City = z.object({ name: z.string() }).meta({ title: "City" });

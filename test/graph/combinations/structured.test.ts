@@ -15,13 +15,11 @@ import {
   toolStrategy,
 } from "../../../src/index.js";
 import { rememberDialect } from "../../../src/providers/dialect-of.js";
-import { allOf } from "../../support/all-of.js";
-import { type Answer, FunctionModel } from "../../support/function-model.js";
-import type { PlayedModel } from "../../support/played-model.js";
-import { createProbe } from "../../support/probe-tools.js";
-import { calls, scripted } from "../../support/scripted-model.js";
+import { allOf } from "../../support/async.js";
+import { type Answer, calls, FunctionModel, type PlayedModel, scripted } from "../../support/models.js";
 import { acting, steeredThread, THREAD } from "../../support/steering.js";
 import { inThread, pairedScript, user } from "../../support/thread.js";
+import { createProbe } from "../../support/tools.js";
 
 const City = z.object({ name: z.string() }).meta({ title: "City" });
 const OSLO = { name: "Oslo" };

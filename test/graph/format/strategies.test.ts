@@ -13,9 +13,9 @@ import {
   toolStrategy,
 } from "../../../src/index.js";
 import { agentThread } from "../../support/agent-thread.js";
-import { allOf } from "../../support/all-of.js";
+import { allOf } from "../../support/async.js";
 import { afterNext, insteadOfNext, set, throwing } from "../../support/middleware.js";
-import { calls, type Step } from "../../support/scripted-model.js";
+import { calls, type Step } from "../../support/models.js";
 import { shown } from "../../support/stream-faults.js";
 import { inThread, script, user } from "../../support/thread.js";
 

@@ -12,13 +12,12 @@ import {
 } from "../../../src/index.js";
 import { tetherMiddleware } from "../../../src/langchain.js";
 import { agentThread, ask } from "../../support/agent-thread.js";
-import { allOf } from "../../support/all-of.js";
-import { FunctionModel } from "../../support/function-model.js";
+import { allOf } from "../../support/async.js";
 import { beforeNext, type Change, set } from "../../support/middleware.js";
-import { createProbe } from "../../support/probe-tools.js";
-import { calls, type Step, scripted } from "../../support/scripted-model.js";
+import { calls, FunctionModel, type Step, scripted } from "../../support/models.js";
+import { rowsOf } from "../../support/test-tools.js";
 import { user } from "../../support/thread.js";
-import { rowsOf } from "../../support/titled.js";
+import { createProbe } from "../../support/tools.js";
 
 const resumed = (more: object = {}) => new Command({ resume: "yes", ...more });
 

@@ -6,14 +6,12 @@ import { Command, END, MemorySaver, MessagesAnnotation, START, StateGraph } from
 import { describe, expect, it } from "vitest";
 import { type AgentGraphOptions, agentMiddleware, createAgentGraph } from "../../../src/index.js";
 import { agentThread } from "../../support/agent-thread.js";
-import { allOf } from "../../support/all-of.js";
-import { FunctionModel } from "../../support/function-model.js";
-import { makeTool } from "../../support/make-tool.js";
+import { allOf } from "../../support/async.js";
 import { afterNext, type Change, insteadOfNext, set } from "../../support/middleware.js";
-import { createProbe } from "../../support/probe-tools.js";
-import { calls, type Step } from "../../support/scripted-model.js";
+import { calls, FunctionModel, type Step } from "../../support/models.js";
 import { PlainClient, shown } from "../../support/stream-faults.js";
 import { inThread, messagesOf, pairedScript, script, user } from "../../support/thread.js";
+import { createProbe, makeTool } from "../../support/tools.js";
 
 const config = inThread("1");
 type Options = Partial<AgentGraphOptions>;

@@ -19,11 +19,11 @@ import {
   twice,
 } from "../../support/middleware.js";
 import { startModelServer } from "../../support/model-server.js";
-import { createProbe } from "../../support/probe-tools.js";
-import { calls, type Step } from "../../support/scripted-model.js";
+import { calls, type Step } from "../../support/models.js";
 import { shown } from "../../support/stream-faults.js";
+import { rowsOf } from "../../support/test-tools.js";
 import { user } from "../../support/thread.js";
-import { rowsOf } from "../../support/titled.js";
+import { createProbe } from "../../support/tools.js";
 
 const thread = (middleware: ReturnType<typeof beforeNext>, ...steps: Step[]) =>
   agentThread(steps, { middleware: [middleware], systemPrompt: "Be brief." });

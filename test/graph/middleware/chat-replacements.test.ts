@@ -8,13 +8,11 @@ import { rememberDialect } from "../../../src/providers/dialect-of.js";
 import { validateHistory } from "../../../src/providers/validate-history.js";
 import { agentThread } from "../../support/agent-thread.js";
 import { openAIAt } from "../../support/clients.js";
-import { FunctionModel } from "../../support/function-model.js";
-import { makeTool } from "../../support/make-tool.js";
 import { beforeNext, type Change, set } from "../../support/middleware.js";
 import { startModelServer } from "../../support/model-server.js";
-import { createProbe } from "../../support/probe-tools.js";
-import { calls, type Step, scripted } from "../../support/scripted-model.js";
-import { rowsOf } from "../../support/titled.js";
+import { calls, FunctionModel, type Step, scripted } from "../../support/models.js";
+import { rowsOf } from "../../support/test-tools.js";
+import { createProbe, makeTool } from "../../support/tools.js";
 
 const extra = {
   type: "function",

@@ -13,9 +13,9 @@ import {
   PairedMessagesValue,
 } from "../../../src/index.js";
 import { agentThread } from "../../support/agent-thread.js";
-import { allOf } from "../../support/all-of.js";
+import { allOf } from "../../support/async.js";
 import { beforeNext } from "../../support/middleware.js";
-import { calls } from "../../support/scripted-model.js";
+import { calls } from "../../support/models.js";
 import { user } from "../../support/thread.js";
 
 type AnyContext = AgentContext | ChatContext | FunctionContext;

@@ -5,8 +5,8 @@ import { describe, expect, it } from "vitest";
 import { createExitsGraph, type Wish } from "../../fixtures/middleware/exits-graph.js";
 import { EXIT_CASES } from "../../fixtures/middleware/exits-table.js";
 import { PlainClient, shown } from "../../support/stream-faults.js";
+import { titled } from "../../support/test-tools.js";
 import { pairedMessagesOf, script, user } from "../../support/thread.js";
-import { titled } from "../../support/titled.js";
 
 const MODES = ["values", "updates", "messages", "custom", "debug", "tasks", "checkpoints"] as const;
 

@@ -14,15 +14,14 @@ import {
   USERS_SECRET,
 } from "../../fixtures/middleware/redacting-graph.js";
 import { agentThread } from "../../support/agent-thread.js";
-import { allOf } from "../../support/all-of.js";
+import { allOf } from "../../support/async.js";
 import { openAIAt } from "../../support/clients.js";
 import { afterNext, type Change, insteadOfNext, set, throwing } from "../../support/middleware.js";
 import { type Fault, startModelServer } from "../../support/model-server.js";
-import { PlayedModel } from "../../support/played-model.js";
-import { calls, ScriptedModel } from "../../support/scripted-model.js";
+import { calls, PlayedModel, ScriptedModel } from "../../support/models.js";
 import { PlainClient } from "../../support/stream-faults.js";
+import { rowsOf } from "../../support/test-tools.js";
 import { inThread, pairedMessagesOf, pairedScript, user } from "../../support/thread.js";
-import { rowsOf } from "../../support/titled.js";
 
 const config = inThread("1");
 const readOnly = (change: Change<"chat">) => ({

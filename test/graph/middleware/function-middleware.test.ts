@@ -7,12 +7,11 @@ import { z } from "zod";
 import { type AgentGraphOptions, functionMiddleware, MiddlewareTermination } from "../../../src/index.js";
 import { agentThread } from "../../support/agent-thread.js";
 import { results, returning, schema } from "../../support/batch.js";
-import { makeTool } from "../../support/make-tool.js";
 import { afterNext, beforeNext, type Change, insteadOfNext, set } from "../../support/middleware.js";
-import { createProbe } from "../../support/probe-tools.js";
-import { calls, type Step } from "../../support/scripted-model.js";
+import { calls, type Step } from "../../support/models.js";
+import { rowsOf } from "../../support/test-tools.js";
 import { script } from "../../support/thread.js";
-import { rowsOf } from "../../support/titled.js";
+import { createProbe, makeTool } from "../../support/tools.js";
 
 type Options = Partial<AgentGraphOptions>;
 type Middleware = ReturnType<typeof functionMiddleware>;

@@ -3,9 +3,9 @@ import { describe, expect, it } from "vitest";
 import { chatMiddleware, functionMiddleware, type Middleware } from "../../../src/index.js";
 import { agentThread } from "../../support/agent-thread.js";
 import { afterNext, beforeNext, type Change, insteadOfNext, twice } from "../../support/middleware.js";
-import { calls, type Step } from "../../support/scripted-model.js";
+import { calls, type Step } from "../../support/models.js";
+import { rowsOf } from "../../support/test-tools.js";
 import { script } from "../../support/thread.js";
-import { rowsOf } from "../../support/titled.js";
 
 const noting =
   (text: string): Change<"chat" | "function"> =>

@@ -11,14 +11,12 @@ import {
   InvalidSettingError,
   ModelError,
 } from "../../../src/index.js";
-import { FunctionModel } from "../../support/function-model.js";
 import { lines } from "../../support/lines.js";
-import { makeTool } from "../../support/make-tool.js";
+import { calls, FunctionModel, type ScriptedModel, scripted } from "../../support/models.js";
 import { openThread } from "../../support/open-thread.js";
-import { createProbe } from "../../support/probe-tools.js";
-import { calls, type ScriptedModel, scripted } from "../../support/scripted-model.js";
+import { WindowModel } from "../../support/overflow-refusals.js";
 import { inThread, pairedScript, user } from "../../support/thread.js";
-import { WindowModel } from "../../support/window-model.js";
+import { createProbe, makeTool } from "../../support/tools.js";
 
 const config = inThread("1");
 const failure = (text: string, fields: object) => Object.assign(new Error(text), fields);

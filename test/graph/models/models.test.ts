@@ -19,16 +19,14 @@ import {
   PairedMessagesValue,
 } from "../../../src/index.js";
 import { OfflineChatModel } from "../../../src/offline/offline-chat-model.js";
-import { abortRun } from "../../support/abort-run.js";
 import { openAIAt } from "../../support/clients.js";
-import { type Answer, FunctionModel } from "../../support/function-model.js";
 import { lines } from "../../support/lines.js";
-import { makeTool } from "../../support/make-tool.js";
 import { type ModelServer, startModelServer } from "../../support/model-server.js";
+import { type Answer, calls, FunctionModel, type ScriptedModel, scripted } from "../../support/models.js";
 import { openThread } from "../../support/open-thread.js";
-import { createProbe } from "../../support/probe-tools.js";
-import { calls, type ScriptedModel, scripted } from "../../support/scripted-model.js";
+import { abortRun } from "../../support/test-tools.js";
 import { inThread, messagesOf, pairedScript, script, user } from "../../support/thread.js";
+import { createProbe, makeTool } from "../../support/tools.js";
 
 const config = inThread("1");
 

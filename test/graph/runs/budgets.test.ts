@@ -16,13 +16,12 @@ import {
   InvalidSettingError,
 } from "../../../src/index.js";
 import { replaceMethods } from "../../../src/threads/langgraph/replace-methods.js";
-import { allOf } from "../../support/all-of.js";
-import { type Answer, FunctionModel, shortSummariser } from "../../support/function-model.js";
+import { allOf } from "../../support/async.js";
 import { removeAll } from "../../support/make-messages.js";
+import { type Answer, calls, FunctionModel, shortSummariser } from "../../support/models.js";
 import { mortalSaver, SAVERS } from "../../support/mortal-saver.js";
-import { createProbe } from "../../support/probe-tools.js";
-import { calls } from "../../support/scripted-model.js";
 import { inThread, messagesOf, pairedMessagesOf, script, user } from "../../support/thread.js";
+import { createProbe } from "../../support/tools.js";
 
 const config = inThread("1");
 

@@ -6,13 +6,12 @@ import { LangChainTracer } from "@langchain/core/tracers/tracer_langchain";
 import { MemorySaver } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
 import { type AgentGraph, createAgentGraph, TetherError } from "../../../src/index.js";
-import { allOf } from "../../support/all-of.js";
 import { approvalThread, approve, asInput } from "../../support/approval-graph.js";
+import { allOf } from "../../support/async.js";
 import { CLIENT_KEYS, FORGED_VALUES, USELESS_KEYS } from "../../support/client-keys.js";
-import { FunctionModel } from "../../support/function-model.js";
-import { createProbe } from "../../support/probe-tools.js";
-import { calls, scripted } from "../../support/scripted-model.js";
+import { calls, FunctionModel, scripted } from "../../support/models.js";
 import { inThread, messagesOf, script, user } from "../../support/thread.js";
+import { createProbe } from "../../support/tools.js";
 
 const IS_SLOW = process.env["SLOW_TESTS"] === "1";
 type Forged = Readonly<Record<string, Readonly<Record<string, unknown>>>>;

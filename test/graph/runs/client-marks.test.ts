@@ -12,16 +12,14 @@ import {
   readFullHistory,
   TetherError,
 } from "../../../src/index.js";
-import { allOf } from "../../support/all-of.js";
 import { approvalThread, approve, asInput } from "../../support/approval-graph.js";
-import { expectWarnings, OLD_PACKAGES } from "../../support/expect-warnings.js";
+import { allOf } from "../../support/async.js";
 import { hostileLike, hostileMessage, nested } from "../../support/foreign-values.js";
-import { FunctionModel } from "../../support/function-model.js";
-import { runs } from "../../support/law-runs.js";
 import { lines } from "../../support/lines.js";
-import { createProbe } from "../../support/probe-tools.js";
-import { calls, scripted } from "../../support/scripted-model.js";
+import { calls, FunctionModel, scripted } from "../../support/models.js";
+import { expectWarnings, OLD_PACKAGES, runs } from "../../support/test-tools.js";
 import { inThread, messagesOf, pairedScript, script, user } from "../../support/thread.js";
+import { createProbe } from "../../support/tools.js";
 
 const config = inThread("1");
 

@@ -13,15 +13,13 @@ import {
   restoreCovered,
   toModelInput,
 } from "../../../src/index.js";
-import { abortRun } from "../../support/abort-run.js";
-import { allOf } from "../../support/all-of.js";
 import { approvalThread, asInput } from "../../support/approval-graph.js";
+import { allOf, turns } from "../../support/async.js";
 import { lines } from "../../support/lines.js";
-import { makeTool } from "../../support/make-tool.js";
-import { createProbe } from "../../support/probe-tools.js";
-import { calls, scripted } from "../../support/scripted-model.js";
+import { calls, scripted } from "../../support/models.js";
+import { abortRun } from "../../support/test-tools.js";
 import { inThread, messagesOf, pairedScript, script, user } from "../../support/thread.js";
-import { turns } from "../../support/turns.js";
+import { createProbe, makeTool } from "../../support/tools.js";
 
 const config = inThread("1");
 const ANSWER = "human: call fast | ai> fast | tool: fast done - | ai: fast returned: fast done -";

@@ -5,10 +5,8 @@ import { MemorySaver } from "@langchain/langgraph";
 import { expect, it, vi } from "vitest";
 import { createAgentGraph, messageSerializer } from "../../../src/index.js";
 import { look } from "../../support/create-look-graph.js";
-import { FunctionModel } from "../../support/function-model.js";
 import { turnsOf } from "../../support/long-histories.js";
-import { PlayedModel, wholeChunk } from "../../support/played-model.js";
-import { calls } from "../../support/scripted-model.js";
+import { calls, FunctionModel, PlayedModel, wholeChunk } from "../../support/models.js";
 import { inThread } from "../../support/thread.js";
 
 /** Calls its tool once in each turn. It reads the last message only. */

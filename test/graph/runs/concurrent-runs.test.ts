@@ -8,12 +8,10 @@ import {
   agentMiddleware,
   createAgentGraph,
 } from "../../../src/index.js";
-import { allOf } from "../../support/all-of.js";
-import { FunctionModel } from "../../support/function-model.js";
-import { makeTool } from "../../support/make-tool.js";
-import { createProbe } from "../../support/probe-tools.js";
+import { allOf, turns } from "../../support/async.js";
+import { FunctionModel } from "../../support/models.js";
 import { inThread, pairedMessagesOf, pairedScript, user } from "../../support/thread.js";
-import { turns } from "../../support/turns.js";
+import { createProbe, makeTool } from "../../support/tools.js";
 
 function createThread(options: Partial<AgentGraphOptions> = {}) {
   const probe = createProbe();

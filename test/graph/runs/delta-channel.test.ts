@@ -7,14 +7,13 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { createAgentGraph } from "../../../src/index.js";
 import { UPDATES_BETWEEN_SNAPSHOTS } from "../../../src/threads/langgraph/channels.js";
-import { allOf } from "../../support/all-of.js";
+import { allOf } from "../../support/async.js";
 import { DURABILITIES } from "../../support/crashing-thread.js";
-import { FunctionModel } from "../../support/function-model.js";
 import { lines } from "../../support/lines.js";
-import { makeTool } from "../../support/make-tool.js";
+import { calls, FunctionModel } from "../../support/models.js";
 import { mortalSaver, SAVERS } from "../../support/mortal-saver.js";
-import { calls } from "../../support/scripted-model.js";
 import { inThread, messagesOf, pairedScript, script, user } from "../../support/thread.js";
+import { makeTool } from "../../support/tools.js";
 
 const config = inThread("1");
 const CHANNELS = ["full", "delta"] as const;

@@ -2,13 +2,13 @@ import { type BaseMessage, HumanMessage, ToolMessage } from "@langchain/core/mes
 import { MemorySaver, type StateSnapshot } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
 import { type AgentGraphOptions, createAgentGraph } from "../../../src/index.js";
-import { allOf } from "../../support/all-of.js";
+import { allOf } from "../../support/async.js";
 import { lines } from "../../support/lines.js";
 import { removal } from "../../support/make-messages.js";
+import { calls, scripted } from "../../support/models.js";
 import { oneNode } from "../../support/plain-graph.js";
-import { createProbe } from "../../support/probe-tools.js";
-import { calls, scripted } from "../../support/scripted-model.js";
 import { inThread, messagesOf, pairedScript, script, user } from "../../support/thread.js";
+import { createProbe } from "../../support/tools.js";
 
 const config = inThread("1");
 

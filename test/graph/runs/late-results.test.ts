@@ -19,13 +19,12 @@ import { createPlaceholder } from "../../../src/history/result.js";
 import { type AgentEvent, createAgentGraph, functionMiddleware } from "../../../src/index.js";
 import { EVENT_CHANNEL } from "../../../src/threads/events.js";
 import { type LateResults, takeLateResults } from "../../../src/threads/late-results.js";
-import { abortRun } from "../../support/abort-run.js";
+import { turns } from "../../support/async.js";
 import { lines } from "../../support/lines.js";
 import { ai, human, messagesIn, result } from "../../support/make-messages.js";
-import { makeTool } from "../../support/make-tool.js";
-import { createProbe } from "../../support/probe-tools.js";
+import { abortRun } from "../../support/test-tools.js";
 import { inThread, messagesOf, pairedScript, script, user } from "../../support/thread.js";
-import { turns } from "../../support/turns.js";
+import { createProbe, makeTool } from "../../support/tools.js";
 
 type Options = Partial<Parameters<typeof createAgentGraph>[0]>;
 type Late = Extract<AgentEvent, { type: "result-late" }>;

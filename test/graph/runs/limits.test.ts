@@ -1,11 +1,11 @@
 import { MemorySaver } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
 import { type AgentEvent, type AgentGraphOptions, createAgentGraph } from "../../../src/index.js";
-import { allOf } from "../../support/all-of.js";
+import { allOf } from "../../support/async.js";
 import { lines } from "../../support/lines.js";
-import { createProbe } from "../../support/probe-tools.js";
-import { calls, scripted } from "../../support/scripted-model.js";
+import { calls, scripted } from "../../support/models.js";
 import { inThread, pairedMessagesOf, script, user } from "../../support/thread.js";
+import { createProbe } from "../../support/tools.js";
 
 /** A thread of a graph over the offline model with the probe's tools. */
 function thread(options: Partial<AgentGraphOptions> = {}) {

@@ -11,13 +11,12 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { type AgentEvent, type AgentGraph, agentMiddleware, createAgentGraph } from "../../../src/index.js";
 import { EVENT_CHANNEL } from "../../../src/threads/events.js";
-import { abortRun } from "../../support/abort-run.js";
-import { allOf } from "../../support/all-of.js";
+import { allOf } from "../../support/async.js";
 import { lines } from "../../support/lines.js";
-import { makeTool } from "../../support/make-tool.js";
-import { createProbe } from "../../support/probe-tools.js";
-import { calls, scripted } from "../../support/scripted-model.js";
+import { calls, scripted } from "../../support/models.js";
+import { abortRun } from "../../support/test-tools.js";
 import { inThread, pairedScript, user } from "../../support/thread.js";
+import { createProbe, makeTool } from "../../support/tools.js";
 
 const parentOf = (child: AgentGraph, checkpointer?: MemorySaver) =>
   new StateGraph(MessagesAnnotation)

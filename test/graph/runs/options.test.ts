@@ -10,11 +10,10 @@ import {
   InvalidToolError,
   TetherError,
 } from "../../../src/index.js";
-import { allOf } from "../../support/all-of.js";
-import { makeTool } from "../../support/make-tool.js";
-import { createProbe } from "../../support/probe-tools.js";
-import { calls, scripted } from "../../support/scripted-model.js";
+import { allOf } from "../../support/async.js";
+import { calls, scripted } from "../../support/models.js";
 import { inThread, pairedScript, user } from "../../support/thread.js";
+import { createProbe, makeTool } from "../../support/tools.js";
 
 const make = (options: unknown) => createAgentGraph(options as Parameters<typeof createAgentGraph>[0]);
 

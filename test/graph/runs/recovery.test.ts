@@ -27,19 +27,16 @@ import {
   agentMiddleware,
   createAgentGraph,
 } from "../../../src/index.js";
-import { abortRun } from "../../support/abort-run.js";
-import { allOf } from "../../support/all-of.js";
+import { allOf, turns } from "../../support/async.js";
 import { createLook } from "../../support/chain-script.js";
 import { DURABILITIES, type Durability } from "../../support/crashing-thread.js";
-import { FunctionModel } from "../../support/function-model.js";
 import { lines } from "../../support/lines.js";
 import { removeAll } from "../../support/make-messages.js";
-import { makeTool } from "../../support/make-tool.js";
+import { calls, FunctionModel, type Step, scripted } from "../../support/models.js";
 import { mortalSaver } from "../../support/mortal-saver.js";
-import { createProbe } from "../../support/probe-tools.js";
-import { calls, type Step, scripted } from "../../support/scripted-model.js";
+import { abortRun } from "../../support/test-tools.js";
 import { inThread, messagesOf, pairedScript, script, user } from "../../support/thread.js";
-import { turns } from "../../support/turns.js";
+import { createProbe, makeTool } from "../../support/tools.js";
 
 const config = inThread("1");
 

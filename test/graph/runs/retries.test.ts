@@ -14,15 +14,13 @@ import {
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { type AgentGraphOptions, createAgentGraph } from "../../../src/index.js";
-import { abortRun } from "../../support/abort-run.js";
-import { allOf } from "../../support/all-of.js";
+import { allOf, turns } from "../../support/async.js";
 import { DURABILITIES, type Durability } from "../../support/crashing-thread.js";
-import { type Answer, FunctionModel, shortSummariser } from "../../support/function-model.js";
 import { lines } from "../../support/lines.js";
-import { makeTool } from "../../support/make-tool.js";
-import { calls, type WantedCall } from "../../support/scripted-model.js";
+import { type Answer, calls, FunctionModel, shortSummariser, type WantedCall } from "../../support/models.js";
+import { abortRun } from "../../support/test-tools.js";
 import { inThread, messagesOf, pairedScript, script, user } from "../../support/thread.js";
-import { turns } from "../../support/turns.js";
+import { makeTool } from "../../support/tools.js";
 
 const config = inThread("1");
 const job = user("go", "job-1");

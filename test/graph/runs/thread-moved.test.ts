@@ -11,12 +11,11 @@ import {
   ThreadConflictError,
 } from "../../../src/index.js";
 import { replaceMethods } from "../../../src/threads/langgraph/replace-methods.js";
-import { FunctionModel } from "../../support/function-model.js";
+import { turns } from "../../support/async.js";
 import { lines } from "../../support/lines.js";
-import { createProbe } from "../../support/probe-tools.js";
-import { calls } from "../../support/scripted-model.js";
+import { calls, FunctionModel } from "../../support/models.js";
 import { inThread, messagesOf, script, user } from "../../support/thread.js";
-import { turns } from "../../support/turns.js";
+import { createProbe } from "../../support/tools.js";
 
 const config = inThread("1");
 const BOTH = "human: call deaf and call fast";

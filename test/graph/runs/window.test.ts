@@ -12,14 +12,12 @@ import {
   type RunContext,
 } from "../../../src/index.js";
 import { tetherMiddleware } from "../../../src/langchain.js";
-import { type Answer, FunctionModel, shortSummariser } from "../../support/function-model.js";
 import { humanOf, textOf, tokensOf, turnsOf } from "../../support/long-histories.js";
-import { makeTool } from "../../support/make-tool.js";
+import { type Answer, calls, FunctionModel, shortSummariser } from "../../support/models.js";
 import { openThread } from "../../support/open-thread.js";
-import { OVERFLOW_REFUSALS, type OverflowFamily } from "../../support/overflow-refusals.js";
-import { calls } from "../../support/scripted-model.js";
+import { OVERFLOW_REFUSALS, type OverflowFamily, WindowModel } from "../../support/overflow-refusals.js";
 import { inThread } from "../../support/thread.js";
-import { WindowModel } from "../../support/window-model.js";
+import { makeTool } from "../../support/tools.js";
 
 type Options = Partial<AgentGraphOptions>;
 

@@ -18,9 +18,8 @@ import {
   InvalidSettingError,
   MiddlewareTermination,
 } from "../../../src/index.js";
-import { type Answer, FunctionModel } from "../../support/function-model.js";
 import { lines } from "../../support/lines.js";
-import { calls, type Step, scripted } from "../../support/scripted-model.js";
+import { type Answer, calls, FunctionModel, type Step, scripted } from "../../support/models.js";
 import { acting, INBOX, type SteeredThread, steeredThread, THREAD } from "../../support/steering.js";
 import { inThread, pairedScript, script } from "../../support/thread.js";
 

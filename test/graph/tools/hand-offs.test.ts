@@ -21,14 +21,12 @@ import {
   PairedMessagesValue,
 } from "../../../src/index.js";
 import { agentThread } from "../../support/agent-thread.js";
-import { allOf } from "../../support/all-of.js";
-import { makeTool } from "../../support/make-tool.js";
-import { createProbe } from "../../support/probe-tools.js";
-import { calls, type Step, scripted } from "../../support/scripted-model.js";
+import { allOf, turns } from "../../support/async.js";
+import { calls, type Step, scripted } from "../../support/models.js";
 import { acting, INBOX, THREAD } from "../../support/steering.js";
+import { rowsOf } from "../../support/test-tools.js";
 import { inThread, pairedMessagesOf, pairedScript, user } from "../../support/thread.js";
-import { rowsOf } from "../../support/titled.js";
-import { turns } from "../../support/turns.js";
+import { createProbe, makeTool } from "../../support/tools.js";
 
 type Tools = NonNullable<AgentGraphOptions["tools"]>;
 

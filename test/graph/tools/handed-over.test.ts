@@ -8,10 +8,9 @@ import { ChatOpenAI } from "@langchain/openai";
 import { describe, expect, it } from "vitest";
 import { type AgentGraphOptions, createAgentGraph, type ProviderTool } from "../../../src/index.js";
 import { agentThread } from "../../support/agent-thread.js";
-import { makeTool } from "../../support/make-tool.js";
-import { createProbe } from "../../support/probe-tools.js";
-import { calls, ScriptedModel, type Step } from "../../support/scripted-model.js";
+import { calls, ScriptedModel, type Step } from "../../support/models.js";
 import { user } from "../../support/thread.js";
+import { createProbe, makeTool } from "../../support/tools.js";
 
 const browser = {
   type: "function" as const,

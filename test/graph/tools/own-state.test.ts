@@ -22,12 +22,11 @@ import {
   PairedMessagesValue,
 } from "../../../src/index.js";
 import { agentThread } from "../../support/agent-thread.js";
-import { allOf } from "../../support/all-of.js";
-import { makeTool } from "../../support/make-tool.js";
+import { allOf } from "../../support/async.js";
 import { beforeNext, insteadOfNext, set } from "../../support/middleware.js";
-import { createProbe } from "../../support/probe-tools.js";
-import { calls, type Step } from "../../support/scripted-model.js";
+import { calls, type Step } from "../../support/models.js";
 import { inThread, pairedScript, user } from "../../support/thread.js";
+import { createProbe, makeTool } from "../../support/tools.js";
 
 const concat = (left: string[], right: string[]) => [...left, ...right];
 const texts = z.array(z.string());

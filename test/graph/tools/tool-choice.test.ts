@@ -3,11 +3,11 @@ import { describe, expect, it } from "vitest";
 import { type AgentGraphOptions, chatMiddleware, type ToolChoice } from "../../../src/index.js";
 import { agentThread } from "../../support/agent-thread.js";
 import { beforeNext, set } from "../../support/middleware.js";
+import { calls, type Step } from "../../support/models.js";
 import { openThread } from "../../support/open-thread.js";
-import { createProbe } from "../../support/probe-tools.js";
-import { calls, type Step } from "../../support/scripted-model.js";
 import { shown } from "../../support/stream-faults.js";
-import { rowsOf } from "../../support/titled.js";
+import { rowsOf } from "../../support/test-tools.js";
+import { createProbe } from "../../support/tools.js";
 
 type Options = Partial<AgentGraphOptions>;
 const NOTHING_SAID = "ai: I stopped here: tools are off for this response.";

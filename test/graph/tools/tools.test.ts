@@ -6,14 +6,13 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { createAgentGraph, functionMiddleware } from "../../../src/index.js";
 import { agentThread } from "../../support/agent-thread.js";
-import { allOf } from "../../support/all-of.js";
+import { allOf } from "../../support/async.js";
 import { results, returning, schema } from "../../support/batch.js";
-import { makeTool } from "../../support/make-tool.js";
 import { twice } from "../../support/middleware.js";
-import { createProbe } from "../../support/probe-tools.js";
-import { calls, scripted, type WantedCall } from "../../support/scripted-model.js";
+import { calls, scripted, type WantedCall } from "../../support/models.js";
+import { rowsOf } from "../../support/test-tools.js";
 import { inThread, script, user } from "../../support/thread.js";
-import { rowsOf } from "../../support/titled.js";
+import { createProbe, makeTool } from "../../support/tools.js";
 
 describe("a call fails", () => {
   it("when the tool throws; the model gets the details only if that is enabled", async () => {

@@ -8,11 +8,10 @@ import { describe, expect, it } from "vitest";
 import type { AgentGraphOptions } from "../../../src/index.js";
 import { agentThread } from "../../support/agent-thread.js";
 import { nested } from "../../support/foreign-values.js";
-import { makeTool } from "../../support/make-tool.js";
 import { afterNext, beforeNext } from "../../support/middleware.js";
-import { createProbe } from "../../support/probe-tools.js";
-import { calls } from "../../support/scripted-model.js";
-import { rowsOf } from "../../support/titled.js";
+import { calls } from "../../support/models.js";
+import { rowsOf } from "../../support/test-tools.js";
+import { createProbe, makeTool } from "../../support/tools.js";
 
 const { fast } = createProbe();
 

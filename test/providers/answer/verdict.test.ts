@@ -7,7 +7,7 @@ import {
   finishReasonOf,
   hasLeakedMarkup,
 } from "../../../src/providers/answer/verdict.js";
-import { rowsOf } from "../../support/titled.js";
+import { rowsOf } from "../../support/test-tools.js";
 
 type Piece = Partial<ConstructorParameters<typeof AIMessageChunk>[0] & object> & { readonly info?: object };
 

@@ -7,9 +7,9 @@ import {
   toModelError,
   toPlainError,
 } from "../../../src/providers/failure/model-failure.js";
-import { hastenRetries } from "../../support/hasten-retries.js";
+import { MADE_MODELS, makeModelAt } from "../../support/clients.js";
 import { listen } from "../../support/listen.js";
-import { MADE_MODELS, makeModelAt } from "../../support/made-models.js";
+import { hastenRetries } from "../../support/test-tools.js";
 import { user } from "../../support/thread.js";
 
 const plain = (error: unknown) => toPlainError(error, (text) => text.replaceAll("secret", "…"));

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { ModelError } from "../../../src/index.js";
 import { lowerBound, MOST_OVERFLOWS, readOverflow } from "../../../src/providers/failure/overflow.js";
 import { OVERFLOW_REFUSALS, type OverflowFamily, overflowError } from "../../support/overflow-refusals.js";
-import { rowsOf } from "../../support/titled.js";
+import { rowsOf } from "../../support/test-tools.js";
 
 const refusal = (status: number | undefined, message: string, fields: object = {}) =>
   Object.assign(new Error(message), { status, ...fields });

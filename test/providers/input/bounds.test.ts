@@ -13,10 +13,10 @@ import { countTokens } from "../../../src/history/size.js";
 import { createSummary } from "../../../src/history/summary.js";
 import { sizeOfInput } from "../../../src/providers/input/shorten.js";
 import { prepareModelInput, toModelInput } from "../../../src/providers/input/to-model-input.js";
-import { runs } from "../../support/law-runs.js";
 import { aiOf, humanOf, stepOf, textOf, tokensOf, turnsOf } from "../../support/long-histories.js";
 import { snapshot } from "../../support/plain-messages.js";
 import { strictViolations } from "../../support/strict-check.js";
+import { runs } from "../../support/test-tools.js";
 
 const input = (history: readonly BaseMessage[], maxTokens: number) =>
   prepareModelInput(history, { dialect: "openai", maxTokens });

@@ -8,7 +8,7 @@ import {
   toModelInput,
 } from "../../../src/history.js";
 import { ai, human, messagesIn, result, summary } from "../../support/make-messages.js";
-import { rowsOf } from "../../support/titled.js";
+import { rowsOf } from "../../support/test-tools.js";
 
 /** Each stored message, then each added one: where it is sent, and why. */
 function told(history: readonly BaseMessage[], options: ModelInputOptions): string[] {

@@ -8,9 +8,8 @@ import { DIALECTS, type DialectName } from "../../../src/providers/dialects.js";
 import { namesKnownRule } from "../../../src/providers/failure/refusal.js";
 import { validateHistory } from "../../../src/providers/validate-history.js";
 import { buildForeign, foreignHistories } from "../../support/dialect-arbitraries.js";
-import { expectWarnings, OLD_PACKAGES } from "../../support/expect-warnings.js";
-import { runs } from "../../support/law-runs.js";
 import { snapshot } from "../../support/plain-messages.js";
+import { expectWarnings, OLD_PACKAGES, runs } from "../../support/test-tools.js";
 
 expectWarnings(OLD_PACKAGES);
 

@@ -11,11 +11,11 @@ import {
   InvalidModelError,
 } from "../../../src/index.js";
 import { identityOf } from "../../../src/providers/dialect-of.js";
-import { KEY, MADE_MODELS, makeModel, makeModelAt } from "../../support/made-models.js";
-import { makeTool } from "../../support/make-tool.js";
-import { stopAtEnd } from "../../support/stop-at-end.js";
+import { KEY, MADE_MODELS, makeModel, makeModelAt } from "../../support/clients.js";
 import { ANSWER, startStrictProvider } from "../../support/strict-provider/start-strict-provider.js";
+import { stopAtEnd } from "../../support/test-tools.js";
 import { pairedScript, user } from "../../support/thread.js";
+import { makeTool } from "../../support/tools.js";
 
 const strict = stopAtEnd(await startStrictProvider());
 

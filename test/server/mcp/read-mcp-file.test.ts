@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { readMcpServers } from "../../../server/mcp/read-mcp-file.js";
 import { InvalidSettingError } from "../../../src/index.js";
 import { mcpFile } from "../../support/mcp/start-mcp-server.js";
-import { rowsOf } from "../../support/titled.js";
+import { rowsOf } from "../../support/test-tools.js";
 
 const read = (content: unknown, environment: Record<string, string> = {}) =>
   readMcpServers({ ...environment, MCP_SERVERS: mcpFile(content) });

@@ -8,8 +8,8 @@ import {
   prefixedName,
 } from "../../../server/mcp/create-mcp-tools.js";
 import { createDeployTools } from "../../../server/tools/create-tools.js";
-import { createProbe } from "../../support/probe-tools.js";
 import { acting } from "../../support/steering.js";
+import { createProbe } from "../../support/tools.js";
 
 const LEGAL = /^[a-zA-Z_][a-zA-Z0-9_-]{0,63}$/;
 const none = () => false;

@@ -1,6 +1,6 @@
 /** Writes a deployment: threads of real agents, of which the caller knows what is wrong with each. */
 
-import { eachOf } from "../each-of.js";
+import { eachOf } from "../async.js";
 import { AGENT_NAMES, type AgentName } from "./agents.js";
 import type { Driver } from "./driver.js";
 import { type Made, RECIPES } from "./recipes.js";

@@ -1,27 +1,25 @@
 /** What must hold of the doctor over a whole deployment in databases. Each step returns what it found to be wrong. */
 
-import type {
-  Finding,
-  ReceiptEntry,
-  RepairOutcome,
-  RepairPlan,
-  ThreadReport,
-  ThreadStore,
-  UndoOutcome,
-} from "../../../src/doctor.js";
 import {
   applyRepair,
   createGraphStore,
   diagnoseThread,
+  type Finding,
   openReceipt,
   planRepair,
+  type ReceiptEntry,
+  type RepairOutcome,
+  type RepairPlan,
   readReceipt,
+  type ThreadReport,
+  type ThreadStore,
+  type UndoOutcome,
   undo,
 } from "../../../src/doctor.js";
-import { eachOf } from "../each-of.js";
+import { eachOf } from "../async.js";
 import { type AgentName, createDeployedAgent } from "./agents.js";
 import type { DeployedThread } from "./deploy.js";
-import { driveLocally } from "./local-driver.js";
+import { driveLocally } from "./driver.js";
 import { type AgentDatabase, messagesJson } from "./stored-deployment.js";
 
 export interface Clinic {

@@ -5,7 +5,7 @@
 
 import { AIMessage, AIMessageChunk, type BaseMessage } from "@langchain/core/messages";
 import type { ChatResult } from "@langchain/core/outputs";
-import { PlayedModel } from "../played-model.js";
+import { PlayedModel } from "../models.js";
 import { answeredIdOf } from "../strict-check.js";
 
 export interface WorkCall {

@@ -7,7 +7,7 @@ import { describe, expect, it } from "vitest";
 import { agentMiddleware, createAgentGraph } from "../../../src/index.js";
 import { retractMessages, takeBack } from "../../../src/threads/langgraph/channels.js";
 import { type ChunkOptions, customChunk } from "../../../src/threads/langgraph/run-host.js";
-import { allOf } from "../../support/all-of.js";
+import { allOf } from "../../support/async.js";
 import { oneNode } from "../../support/plain-graph.js";
 
 const graph = new StateGraph(MessagesAnnotation)

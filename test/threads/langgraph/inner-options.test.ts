@@ -31,7 +31,7 @@ import {
   withoutForgedKeys,
 } from "../../../src/threads/langgraph/run-host.js";
 import { stepOf, withTaskInput } from "../../../src/threads/langgraph/wrappable-graph.js";
-import { allOf } from "../../support/all-of.js";
+import { allOf } from "../../support/async.js";
 import { oneNode, parallelGraph } from "../../support/plain-graph.js";
 import { inThread, user } from "../../support/thread.js";
 
@@ -179,23 +179,32 @@ it("A graph of LangGraph tells the caller of an abort before its last writes hav
   save();
 });
 
-it("A run tells of its abort, with its reason, only at its end, and then listens to no signal", () => {
+it("A run that has ended listens to no signal, and an abort then tells nobody", () => {
+  const [caller, other] = [new AbortController(), new AbortController()];
+  const { options, joinedWith, end } = holdAbort({ signal: caller.signal });
+  const signals = [joinedWith([other.signal]), other.signal];
+  expect(signals.flatMap((each) => getEventListeners(each, "abort"))).toHaveLength(2);
+  end();
+  expect([...signals, caller.signal].flatMap((each) => getEventListeners(each, "abort"))).toEqual([]);
+  caller.abort();
+  expect(options.signal?.aborted).toBe(false);
+});
+
+it("A run tells of its abort, with its reason, only at its end", () => {
   const abort = new AbortController();
-  const { options, signal, end } = holdAbort({ signal: abort.signal });
-  expect(getEventListeners(signal, "abort")).toHaveLength(1);
+  const { options, joinedWith, end } = holdAbort({ signal: abort.signal });
+  const signal = joinedWith([]);
   abort.abort("why");
   expect([signal.aborted, signal.reason, options.signal?.aborted]).toEqual([true, "why", false]);
   end();
   expect(options.signal?.reason).toBe("why");
 });
 
-it("An abort after the end of a run tells nobody, because the run listens to no signal", () => {
-  const abort = new AbortController();
-  const { options, signal, end } = holdAbort({ signal: abort.signal });
-  end();
-  expect([signal, abort.signal].flatMap((each) => getEventListeners(each, "abort"))).toEqual([]);
-  abort.abort();
-  expect(options.signal?.aborted).toBe(false);
+it("A run is aborted by each signal that is joined with its own, with its reason", () => {
+  const other = new AbortController();
+  const signal = holdAbort({}).joinedWith([other.signal]);
+  other.abort("why");
+  expect([signal.aborted, signal.reason]).toEqual([true, "why"]);
 });
 
 it("A timeout becomes a part of the signal, and stays in the metadata", () => {

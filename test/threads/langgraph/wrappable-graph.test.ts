@@ -17,7 +17,7 @@ import {
   showOnly,
   WrappableGraph,
 } from "../../../src/threads/langgraph/wrappable-graph.js";
-import { allOf } from "../../support/all-of.js";
+import { allOf } from "../../support/async.js";
 import { oneNode } from "../../support/plain-graph.js";
 import { inThread, user } from "../../support/thread.js";
 

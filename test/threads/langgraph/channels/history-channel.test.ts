@@ -26,7 +26,7 @@ import {
   withHistoryChannel,
   withValueUntilNextStep,
 } from "../../../../src/threads/langgraph/channels.js";
-import { allOf } from "../../../support/all-of.js";
+import { allOf } from "../../../support/async.js";
 import { ai, human, messagesIn, result } from "../../../support/make-messages.js";
 import { outline } from "../../../support/plain-messages.js";
 import { inThread, user } from "../../../support/thread.js";

@@ -5,11 +5,11 @@ import fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
 import { createAgentGraph } from "../../../../src/index.js";
 import { quickSaver } from "../../../../src/threads/quick-saver.js";
-import { law } from "../../../support/law-runs.js";
-import { createProbe } from "../../../support/probe-tools.js";
+import { calls, type Step, scripted } from "../../../support/models.js";
 import { SAVERS } from "../../../support/savers.js";
-import { calls, type Step, scripted } from "../../../support/scripted-model.js";
+import { law } from "../../../support/test-tools.js";
 import { inThread, pairedMessagesOf, user } from "../../../support/thread.js";
+import { createProbe } from "../../../support/tools.js";
 
 const thread = inThread("1");
 

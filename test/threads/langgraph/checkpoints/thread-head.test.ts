@@ -22,11 +22,11 @@ import {
 import { replaceMethods } from "../../../../src/threads/langgraph/replace-methods.js";
 import { viewForRun } from "../../../../src/threads/run-saver.js";
 import { threadHead } from "../../../../src/threads/thread-head.js";
-import { law } from "../../../support/law-runs.js";
+import { turns } from "../../../support/async.js";
 import { oneNode, parallelGraph } from "../../../support/plain-graph.js";
 import { DATABASE_URL, SAVERS } from "../../../support/savers.js";
+import { law } from "../../../support/test-tools.js";
 import { inThread, user } from "../../../support/thread.js";
-import { turns } from "../../../support/turns.js";
 
 const at = (thread: string, namespace = "", id?: string) => ({
   configurable: {

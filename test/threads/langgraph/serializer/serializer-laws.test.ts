@@ -2,10 +2,14 @@
 
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, vi } from "vitest";
-import { law } from "../../../support/law-runs.js";
 import { type Recipe, recipes, storedTexts, treeRecipes } from "../../../support/stored-arbitraries.js";
-import { outcomeOf } from "../../../support/twins.js";
-import { countedSerializer, expectSame, expectSameReading } from "../../../support/two-serializers.js";
+import { law } from "../../../support/test-tools.js";
+import {
+  countedSerializer,
+  expectSame,
+  expectSameReading,
+  outcomeOf,
+} from "../../../support/two-serializers.js";
 
 const RUNS = 1_000;
 
