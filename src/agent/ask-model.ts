@@ -10,12 +10,7 @@ import { cloneMessage, copyMessage, deriveId, isSameMessage } from "../history/m
 import { parseMessages } from "../history/messages-schema.js";
 import { coerceMessage } from "../history/read-messages.js";
 import { hasMessage } from "../history/reducer/normalize-history.js";
-import {
-  type Askable,
-  guardModel,
-  joinChunks,
-  type StreamGuardOptions,
-} from "../providers/answer/guard-model.js";
+import { type Askable, askGuarded, type StreamGuardOptions } from "../providers/answer/guard-model.js";
 import type { DialectName } from "../providers/dialects.js";
 import { failsForGood } from "../providers/failure/model-failure.js";
 import type { FittedInput } from "../providers/input/bounds.js";
@@ -304,8 +299,6 @@ async function streamAnswer(request: StreamRequest, config: LangGraphRunnableCon
 }
 
 /**
- * Always streams. For a streaming model, `invoke` of some clients downloads a tokenizer.
- *
  * @throws ModelError if the model gives no complete response. What clients were shown of it is taken back.
  */
 async function streamFrom(
@@ -346,9 +339,8 @@ async function streamFrom(
   };
   const send = async (messages: BaseMessage[], size: number) => {
     usage.begin(size);
-    const guarded = await guardModel(offered, guard, config, parameters);
     const options = { ...offer.clientOptions?.(model), ...parameters, ...config };
-    return joinChunks(await guarded.stream(marks.messages(messages), options));
+    return askGuarded(offered, guard, marks.messages(messages), options, parameters);
   };
   const answer = coerceMessage(await askWithinWindow({ model, toolTokens, dialect, prepare, send }, config));
   if (
