@@ -16,6 +16,7 @@ import { failsForGood } from "../providers/failure/model-failure.js";
 import type { FittedInput } from "../providers/input/bounds.js";
 import { type PreparedInputOptions, prepareModelInput } from "../providers/input/to-model-input.js";
 import { bindToolsOnce, type PromptCache, promptCacheMarks } from "../providers/models/tools.js";
+import { untilAborted } from "../shared/waiting.js";
 import { emitEvent } from "../threads/events.js";
 import { takeBack } from "../threads/langgraph/channels.js";
 import { countToolTokens } from "../threads/summary-settings.js";
@@ -340,7 +341,9 @@ async function streamFrom(
   const send = async (messages: BaseMessage[], size: number) => {
     usage.begin(size);
     const options = { ...offer.clientOptions?.(model), ...parameters, ...config };
-    return askGuarded(offered, guard, marks.messages(messages), options, parameters);
+    const response = askGuarded(offered, guard, marks.messages(messages), options, parameters);
+    // A client can ignore the signal.
+    return config.signal === undefined ? response : untilAborted(response, config.signal);
   };
   const answer = coerceMessage(await askWithinWindow({ model, toolTokens, dialect, prepare, send }, config));
   if (

@@ -8,6 +8,7 @@ import { ModelError } from "../errors.js";
 import { callsOf, isAIMessage } from "../history/call.js";
 import { withDistinctCallIds } from "../history/change-calls.js";
 import { coerceMessage } from "../history/read-messages.js";
+import { callIdOf, isResult } from "../history/result.js";
 import { coverageOf } from "../history/summary.js";
 import {
   type Askable,
@@ -52,7 +53,7 @@ export async function askModel<Request extends AgentRequest, Answer>(
   const response = { model, maxFallbackAttempts: maxStreamFallbackAttempts, isInThread };
   const guarded = guardedModel(model, {
     ...answerGuard({ ...response, shown: new Set() }, config),
-    takenCallIds: () => callIdsOf(request.state.messages, history),
+    takenCallIds: () => answeredIds(request.state.messages, history),
   });
   const messages = withSystemFirst(request.systemMessage, history);
   const prepare = (form: InputForm) => prepareModelInput(messages, { ...form, maxToolCallsFromHistory });
@@ -63,7 +64,7 @@ export async function askModel<Request extends AgentRequest, Answer>(
       maxTokens: options.maxTokens,
       dialect,
       prepare,
-      send: (input) => send({ ...request, model: guarded, ...partsOf(input) }),
+      send: (input) => send({ ...request, model: guarded, ...partsOf(input, request) }),
     },
     config,
   );
@@ -102,7 +103,7 @@ export async function askForSummary<Request extends AgentRequest>(
   const keepsChoice = (request.toolChoice ?? "auto") === "auto" && cachesToolChoice(model);
   const hasTools = (request.tools ?? []).length > 0;
   const toolChoice = keepsChoice || !hasTools ? request.toolChoice : "none";
-  const parts = partsOf(input.messages as BaseMessage[]);
+  const parts = partsOf(input.messages as BaseMessage[], request);
   const answer = await send({ ...request, model: guarded, toolChoice, ...parts });
   // What a middleware gives in the place of a response is no summary.
   return isAsked ? coerceMessage(answer) : undefined;
@@ -123,21 +124,19 @@ function withSystemFirst(own: SystemMessage, history: readonly BaseMessage[]): r
   return [new SystemMessage({ content }), ...history.filter((message) => !isSystem(message))];
 }
 
-/** The fields of the request for an input. LangChain leaves out an empty system message. */
-function partsOf(input: BaseMessage[]): Pick<AgentRequest, "messages" | "systemMessage"> {
-  const [first, ...messages] = input;
-  return first?.type === "system"
-    ? { messages, systemMessage: first as SystemMessage }
-    : { messages: input, systemMessage: new SystemMessage("") };
+/** The fields of the request for an input. LangChain leaves out an empty system message, and copies every other one than its own. */
+function partsOf(
+  input: BaseMessage[],
+  { systemMessage: own }: AgentRequest,
+): Pick<AgentRequest, "messages" | "systemMessage"> {
+  const [first] = input;
+  if (first?.type === "system") return { messages: input.slice(1), systemMessage: first as SystemMessage };
+  return { messages: input, systemMessage: own.text === "" ? own : new SystemMessage("") };
 }
 
-/** The ids of all calls. Another middleware can leave messages of the state out of the request. */
-function callIdsOf(stored: readonly BaseMessage[], sent: readonly BaseMessage[]): ReadonlySet<string> {
-  const ids = new Set<string>();
-  const others = sent.filter((message, index) => message !== stored[index]);
-  for (const messages of [stored, others])
-    for (const message of messages) for (const { id } of callsOf(message)) ids.add(id);
-  return ids;
+/** The ids of the calls that have results, as all earlier ones do. Another middleware can leave some out of the request. */
+function answeredIds(...lists: readonly (readonly BaseMessage[])[]): ReadonlySet<string> {
+  return new Set(lists.flatMap((messages) => messages.filter(isResult).map(callIdOf)));
 }
 
 /** As blocks, because those of the agent can have marks for a provider's prompt cache. */
@@ -154,7 +153,7 @@ function contentOf({ content, text }: BaseMessage) {
 const BINDING_METHODS: ReadonlySet<unknown> = new Set(["bindTools", "bind", "withConfig"]);
 
 interface ResponseGuard extends StreamGuardOptions {
-  /** Contract: returns the ids of the calls that the thread has. */
+  /** Contract: returns the ids of the calls that have results in the thread. */
   readonly takenCallIds: () => ReadonlySet<string>;
   /** Contract: called for each request. Returns the options that replace those of the agent. */
   readonly optionsOf?: (given: Partial<RunnableConfig>) => Partial<RunnableConfig>;

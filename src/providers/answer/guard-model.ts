@@ -14,7 +14,6 @@ import { type Runnable, RunnableBinding, type RunnableConfig } from "@langchain/
 import { ModelError } from "../../errors.js";
 import { isAIMessage } from "../../history/call.js";
 import { coerceMessage } from "../../history/read-messages.js";
-import { untilAborted } from "../../shared/waiting.js";
 import { identityOf } from "../dialect-of.js";
 import {
   isAbortError,
@@ -45,7 +44,7 @@ export type Askable = Runnable<BaseLanguageModelInput, AIMessageChunk>;
  * Asks a model, alone or with bound tools, and resolves to its response when that is complete; see `guardedAnswer`. The
  * parameters apply to this request; see `withParameters`.
  *
- * @throws ModelError if all attempts give broken responses, and the reason of the abort at once.
+ * @throws ModelError if all attempts give broken responses.
  */
 export async function askGuarded(
   model: Askable,
@@ -55,8 +54,7 @@ export async function askGuarded(
   parameters: Readonly<Record<string, unknown>> = {},
 ): Promise<AIMessageChunk> {
   const guarded = await guardModel(model, guard, config, parameters);
-  const asked = guarded.invoke(messages, config);
-  const answer = await (config.signal === undefined ? asked : untilAborted(asked, config.signal));
+  const answer = await guarded.invoke(messages, config);
   return PROVIDERS.reduce((message, { mendAnswer }) => mendAnswer?.(message) ?? message, answer);
 }
 
