@@ -20,11 +20,6 @@ const TURNS = { 100: 5, 1000: 3, 10000: 1 };
 const CALLS = 10;
 
 class CallingModel extends PlayedModel {
-  /** As most agents have it: a client that nobody knows would get new ids for all calls, and copies of all responses. */
-  override _llmType(): string {
-    return "openai";
-  }
-
   protected override async play(messages: readonly BaseMessage[]): Promise<readonly AIMessageChunk[]> {
     const start = messages.findLastIndex(({ type }) => type === "human");
     const done = messages.length - start - 1;
