@@ -6,7 +6,7 @@
 import type { BaseMessage, BaseMessageLike } from "@langchain/core/messages";
 import { z } from "zod/v4";
 import { InvalidMessageError } from "../errors.js";
-import { coerceMessage, messageExpectation } from "./read-messages.js";
+import { coerceMessage, convertMessage, messageExpectation } from "./read-messages.js";
 import { isKnownHistory } from "./reducer/normalize-history.js";
 
 export type MessagesUpdate = BaseMessageLike | readonly BaseMessageLike[];
@@ -53,7 +53,7 @@ function assertMessages(update: unknown, context: z.RefinementCtx): void {
   if (isList && isKnownHistory(update)) return;
   const values: readonly unknown[] = isList ? update : [update];
   for (const [index, value] of values.entries()) {
-    if (coerceMessage(value) === undefined) {
+    if (convertMessage(value) === undefined) {
       const { expectation, hint } = messageExpectation(value) ?? {};
       throw new InvalidMessageError(isList ? `messages[${index}]` : "messages", value, expectation, hint);
     }

@@ -8,11 +8,11 @@ import { ModelError } from "../errors.js";
 import { callsOf, isAIMessage } from "../history/call.js";
 import { withDistinctCallIds } from "../history/change-calls.js";
 import { coerceMessage } from "../history/read-messages.js";
+import { callIdOf, isResult } from "../history/result.js";
 import { coverageOf } from "../history/summary.js";
 import {
   type Askable,
-  guardModel,
-  joinChunks,
+  askGuarded,
   madeModel,
   type StreamGuardOptions,
 } from "../providers/answer/guard-model.js";
@@ -53,7 +53,7 @@ export async function askModel<Request extends AgentRequest, Answer>(
   const response = { model, maxFallbackAttempts: maxStreamFallbackAttempts, isInThread };
   const guarded = guardedModel(model, {
     ...answerGuard({ ...response, shown: new Set() }, config),
-    takenCallIds: () => callIdsOf(request.state.messages, history),
+    takenCallIds: () => answeredIds(request.state.messages, history),
   });
   const messages = withSystemFirst(request.systemMessage, history);
   const prepare = (form: InputForm) => prepareModelInput(messages, { ...form, maxToolCallsFromHistory });
@@ -64,7 +64,7 @@ export async function askModel<Request extends AgentRequest, Answer>(
       maxTokens: options.maxTokens,
       dialect,
       prepare,
-      send: (input) => send({ ...request, model: guarded, ...partsOf(input) }),
+      send: (input) => send({ ...request, model: guarded, ...partsOf(input, request) }),
     },
     config,
   );
@@ -103,7 +103,7 @@ export async function askForSummary<Request extends AgentRequest>(
   const keepsChoice = (request.toolChoice ?? "auto") === "auto" && cachesToolChoice(model);
   const hasTools = (request.tools ?? []).length > 0;
   const toolChoice = keepsChoice || !hasTools ? request.toolChoice : "none";
-  const parts = partsOf(input.messages as BaseMessage[]);
+  const parts = partsOf(input.messages as BaseMessage[], request);
   const answer = await send({ ...request, model: guarded, toolChoice, ...parts });
   // What a middleware gives in the place of a response is no summary.
   return isAsked ? coerceMessage(answer) : undefined;
@@ -124,21 +124,19 @@ function withSystemFirst(own: SystemMessage, history: readonly BaseMessage[]): r
   return [new SystemMessage({ content }), ...history.filter((message) => !isSystem(message))];
 }
 
-/** The fields of the request for an input. LangChain leaves out an empty system message. */
-function partsOf(input: BaseMessage[]): Pick<AgentRequest, "messages" | "systemMessage"> {
-  const [first, ...messages] = input;
-  return first?.type === "system"
-    ? { messages, systemMessage: first as SystemMessage }
-    : { messages: input, systemMessage: new SystemMessage("") };
+/** The fields of the request for an input. LangChain leaves out an empty system message, and copies every other one than its own. */
+function partsOf(
+  input: BaseMessage[],
+  { systemMessage: own }: AgentRequest,
+): Pick<AgentRequest, "messages" | "systemMessage"> {
+  const [first] = input;
+  if (first?.type === "system") return { messages: input.slice(1), systemMessage: first as SystemMessage };
+  return { messages: input, systemMessage: own.text === "" ? own : new SystemMessage("") };
 }
 
-/** The ids of all calls. Another middleware can leave messages of the state out of the request. */
-function callIdsOf(stored: readonly BaseMessage[], sent: readonly BaseMessage[]): ReadonlySet<string> {
-  const ids = new Set<string>();
-  const others = sent.filter((message, index) => message !== stored[index]);
-  for (const messages of [stored, others])
-    for (const message of messages) for (const { id } of callsOf(message)) ids.add(id);
-  return ids;
+/** The ids of the calls that have results, as all earlier ones do. Another middleware can leave some out of the request. */
+function answeredIds(...lists: readonly (readonly BaseMessage[])[]): ReadonlySet<string> {
+  return new Set(lists.flatMap((messages) => messages.filter(isResult).map(callIdOf)));
 }
 
 /** As blocks, because those of the agent can have marks for a provider's prompt cache. */
@@ -155,7 +153,7 @@ function contentOf({ content, text }: BaseMessage) {
 const BINDING_METHODS: ReadonlySet<unknown> = new Set(["bindTools", "bind", "withConfig"]);
 
 interface ResponseGuard extends StreamGuardOptions {
-  /** Contract: returns the ids of the calls that the thread has. */
+  /** Contract: returns the ids of the calls that have results in the thread. */
   readonly takenCallIds: () => ReadonlySet<string>;
   /** Contract: called for each request. Returns the options that replace those of the agent. */
   readonly optionsOf?: (given: Partial<RunnableConfig>) => Partial<RunnableConfig>;
@@ -163,7 +161,7 @@ interface ResponseGuard extends StreamGuardOptions {
 
 /**
  * The model itself, with guarded responses. LangChain's agents bind their tools to it, and call `invoke`. As in
- * `createAgentGraph`, it is always asked with `stream`, unless streaming is off for it.
+ * `createAgentGraph`, its responses are always streamed, unless streaming is off for it.
  *
  * The calls of a response get ids that no earlier call of the thread has: some providers repeat theirs, and LangChain
  * does not run a call if the thread has a result with its id.
@@ -193,12 +191,7 @@ async function invokeGuarded(
   [input, given = {}]: InvokeArguments,
 ): Promise<BaseMessage> {
   const options = guard.optionsOf?.(given) ?? given;
-  const guarded = await guardModel(model as Askable, guard, options);
-  // LangChain needs only `invoke`, and many a test has a model without more.
-  const answer =
-    typeof guarded.stream === "function"
-      ? await joinChunks(await guarded.stream(input, options))
-      : await guarded.invoke(input, options);
+  const answer = await askGuarded(model as Askable, guard, input, options);
   const message = coerceMessage(answer);
   if (message !== undefined && isAIMessage(message)) {
     return callsOf(message).length === 0 ? message : withDistinctCallIds(message, guard.takenCallIds());

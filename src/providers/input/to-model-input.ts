@@ -3,6 +3,7 @@
 import { type BaseMessage, SystemMessage } from "@langchain/core/messages";
 import { InvalidSettingError } from "../../errors.js";
 import { checkToolCallsToKeep, filterEach, type ToolCallsToKeep } from "../../history/cut.js";
+import { inOneReading } from "../../history/follow-list.js";
 import { type Survey, surveyOf } from "../../history/open-calls.js";
 import { flattenVisible, visibleHistory } from "../../history/plan-summary.js";
 import { assertList, isMessageList, readMessages, soundMessages } from "../../history/read-messages.js";
@@ -89,6 +90,14 @@ export interface PreparedInputOptions extends ModelInputOptions {
  */
 export function prepareModelInput(
   history: readonly BaseMessage[],
+  options: PreparedInputOptions,
+  journal?: InputJournal,
+): FittedInput {
+  return inOneReading(() => prepare(history, options, journal));
+}
+
+function prepare(
+  history: readonly BaseMessage[],
   {
     systemPrompt,
     maxToolCallsFromHistory,
@@ -97,7 +106,7 @@ export function prepareModelInput(
     dialect = "strict",
     modelId,
   }: PreparedInputOptions,
-  journal?: InputJournal,
+  journal: InputJournal | undefined,
 ): FittedInput {
   assertList(history);
   const { odd, summaries, paired: complete, systems } = surveyOf(history);
