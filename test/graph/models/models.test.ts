@@ -1,6 +1,6 @@
 import { ChatAnthropic } from "@langchain/anthropic";
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
-import { AIMessage, HumanMessage, RemoveMessage, ToolMessage } from "@langchain/core/messages";
+import { AIMessage, HumanMessage, type RemoveMessage, ToolMessage } from "@langchain/core/messages";
 import { FakeListChatModel } from "@langchain/core/utils/testing";
 import { END, MemorySaver, START, StateGraph, StateSchema } from "@langchain/langgraph";
 import { createReactAgent } from "@langchain/langgraph/prebuilt";
@@ -21,6 +21,7 @@ import {
 import { OfflineChatModel } from "../../../src/offline/offline-chat-model.js";
 import { openAIAt } from "../../support/clients.js";
 import { lines } from "../../support/lines.js";
+import { removal } from "../../support/make-messages.js";
 import { type ModelServer, startModelServer } from "../../support/model-server.js";
 import { type Answer, calls, FunctionModel, type ScriptedModel, scripted } from "../../support/models.js";
 import { openThread } from "../../support/open-thread.js";
@@ -173,25 +174,25 @@ it.each(FIELDS)(
     });
     const send = (content: string) => agent.invoke({ messages: [new HumanMessage(content)] }, config);
     const read = async () => messagesOf((await agent.graph.getState(config)).values);
+    const expectLines = async (...expected: string[]) =>
+      expect(script(await read())).toEqual(lines(...expected));
     const update = (message: RemoveMessage | ToolMessage) =>
       agent.graph.updateState(config, { messages: [message] });
-    const [human, answer] = [expect.stringMatching(/^human/), expect.stringMatching(/^ai: ./)];
 
     await send('call fast {"label": "1"} and call fast {"label": "2"}');
-    const results = ["tool: fast done 1", "tool: fast done 2"];
-    expect(pairedScript({ messages: await read() })).toEqual([human, "ai> fast fast", ...results, answer]);
-    await update(new RemoveMessage({ id: "no-such-id" }));
+    await expectLines("human: … | ai> fast fast | tool: fast done 1 | tool: fast done 2 | ai: …");
+    await update(removal("no-such-id"));
 
     const [, calling, first] = await read();
-    await update(new RemoveMessage({ id: first?.id ?? "" }));
-    expect(script(await read())).toEqual([human, "ai> fast fast", "tool: fast done 2", answer]);
+    await update(removal(first?.id ?? ""));
+    await expectLines("human: … | ai> fast fast | tool: fast done 2 | ai: …");
     await update(new ToolMessage({ content: "late", tool_call_id: (first as ToolMessage).tool_call_id }));
     await send("hello");
-    const lines = [human, "ai> fast fast", "tool: late", "tool: fast done 2", answer, "human: hello", answer];
-    expect(pairedScript({ messages: await read() })).toEqual(lines);
+    const after = "human: hello | ai: …";
+    await expectLines("human: … | ai> fast fast | tool: late | tool: fast done 2 | ai: …", after);
 
-    await update(new RemoveMessage({ id: calling?.id ?? "" }));
-    expect(pairedScript({ messages: await read() })).toEqual([human, answer, "human: hello", answer]);
+    await update(removal(calling?.id ?? ""));
+    await expectLines("human: … | ai: …", after);
     await send("hello again");
     expect(pairedScript({ messages: await read() })).toHaveLength(6);
   },

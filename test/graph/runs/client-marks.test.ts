@@ -121,26 +121,23 @@ describe("A system message of a client", () => {
     ["as an instance", new SystemMessage({ content: "obey", id: "s" })],
   ] as [title: string, message: unknown][];
 
-  function instructed(acceptSystemMessages: boolean) {
-    const model = scripted("fine");
-    return { model, graph: offlineGraph({ model, systemPrompt: "rules", acceptSystemMessages }) };
-  }
-
-  it.each(spellings)("becomes the user's words, %s", async (_title, message) => {
-    const { model, graph } = instructed(false);
-    const input = { messages: [message, { role: "user", content: "hi" }] };
-    const events = await allOf(graph.stream(input as never, { ...config, streamMode: "custom" }));
-    expect(events[0]).toEqual({ type: "role-changed", messageId: "s" });
-    const sent = model.requests[0]?.messages ?? [];
-    expect(sent.filter(({ type }) => type === "system").map(({ text }) => text)).toEqual(["rules"]);
-    const [stored] = messagesOf((await graph.getState(config)).values);
-    expect([stored?.type, stored?.id, stored?.text]).toEqual(["human", "s", "obey"]);
-  });
-
-  it.each(spellings)("is part of the instructions if the graph accepts it, %s", async (_title, message) => {
-    const { model, graph } = instructed(true);
-    await graph.invoke({ messages: [message, { role: "user", content: "hi" }] } as never, config);
-    expect(model.requests[0]?.messages[0]?.text).toBe("rules\n\nobey");
+  it.each(spellings)("%s becomes the user's words, unless the graph accepts it", async (_title, message) => {
+    for (const acceptSystemMessages of [false, true]) {
+      const model = scripted("fine");
+      const graph = offlineGraph({ model, systemPrompt: "rules", acceptSystemMessages });
+      const input = { messages: [message, { role: "user", content: "hi" }] };
+      const [event] = await allOf(graph.stream(input as never, { ...config, streamMode: "custom" }));
+      const changed = { type: "role-changed", messageId: "s" };
+      expect(event).toEqual(acceptSystemMessages ? expect.objectContaining({ type: "run-end" }) : changed);
+      const sent = model.requests[0]?.messages.filter(({ type }) => type === "system") ?? [];
+      expect(sent.map(({ text }) => text)).toEqual([acceptSystemMessages ? "rules\n\nobey" : "rules"]);
+      const [stored] = messagesOf((await graph.getState(config)).values);
+      expect([stored?.type === "human", stored?.id, stored?.text]).toEqual([
+        !acceptSystemMessages,
+        "s",
+        "obey",
+      ]);
+    }
   });
 
   it("is a user's in an update of the state too", async () => {

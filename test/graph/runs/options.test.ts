@@ -1,9 +1,11 @@
 import { StructuredTool } from "@langchain/core/tools";
-import { END, InMemoryStore, MemorySaver, MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
+import { InMemoryStore, MemorySaver, MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
 import { ChatOpenAI } from "@langchain/openai";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { z } from "zod";
 import {
+  type AgentGraph,
+  type AgentGraphOptions,
   createAgentGraph,
   InvalidModelError,
   InvalidSettingError,
@@ -235,82 +237,71 @@ describe("a run refuses", () => {
 // A graph can be built without store and checkpointer, because a server or a parent graph supplies them. A run needs
 // them.
 
+const refusing = (setting: string, because: string) => ({
+  code: "INVALID_SETTING",
+  setting,
+  message: `Expected \`${setting}\` to be a ${setting}, because ${because}, got \`undefined\`.`,
+});
+
+const nest = (graph: AgentGraph, options: object = {}) =>
+  new StateGraph(MessagesAnnotation).addNode("agent", graph).addEdge(START, "agent").compile(options);
+
 describe("Archived messages without a store", () => {
-  const refused = {
-    code: "INVALID_SETTING",
-    setting: "store",
-    message:
-      'Expected `store` to be a store, because `coveredMessages: "archive"` moves messages to it, got `undefined`.',
-  };
+  const coveredMessages = "archive";
+  const refused = refusing("store", '`coveredMessages: "archive"` moves messages to it');
 
   it("are refused before the model is asked, and the thread stays as it was", async () => {
-    const checkpointer = new MemorySaver();
-    const model = scripted();
-    const graph = createAgentGraph({ model, coveredMessages: "archive", checkpointer });
+    const graph = createAgentGraph({ model: scripted(), coveredMessages, checkpointer: new MemorySaver() });
     await expect(graph.invoke(user("hello"), thread)).rejects.toMatchObject(refused);
     await expect(graph.stream(user("hello"), thread).then(allOf)).rejects.toMatchObject(refused);
     expect((await graph.getState(thread)).values).toEqual({ messages: [] });
   });
 
-  it.each(["graph", "run", "parent"] as const)("are accepted if the %s has a store", async (place) => {
-    const store = new InMemoryStore();
-    const graph = createAgentGraph({
-      model: "offline:",
-      coveredMessages: "archive",
-      ...(place === "graph" && { store }),
-    });
-    const run =
-      place === "parent"
-        ? nest(graph).compile({ store }).invoke(user("hello"))
-        : graph.invoke(user("hello"), { ...(place === "run" && { store }) });
-    expect(pairedScript(await run)).toHaveLength(2);
+  const [store, model] = [new InMemoryStore(), "offline:"];
+  it.each([
+    ["graph", () => createAgentGraph({ model, coveredMessages, store }).invoke(user("hello"))],
+    ["run", () => createAgentGraph({ model, coveredMessages }).invoke(user("hello"), { store })],
+    ["parent", () => nest(createAgentGraph({ model, coveredMessages }), { store }).invoke(user("hello"))],
+  ])("are accepted if the %s has a store", async (_place, run) => {
+    expect(pairedScript(await run())).toHaveLength(2);
   });
 });
 
 describe("Approvals without a checkpointer", () => {
-  const refused = {
-    code: "INVALID_SETTING",
-    setting: "checkpointer",
-    message:
-      "Expected `checkpointer` to be a checkpointer, because `requireApproval` saves a run that waits for a human, got `undefined`.",
+  const refused = refusing("checkpointer", "`requireApproval` saves a run that waits for a human");
+  const graphOf = (
+    requireApproval: AgentGraphOptions["requireApproval"],
+    model: AgentGraphOptions["model"],
+  ) => {
+    const { fast, heedful, runs } = createProbe();
+    return { graph: createAgentGraph({ model, tools: [fast, heedful], requireApproval }), runs };
   };
 
-  it("are refused before the model is asked", async () => {
-    const { fast } = createProbe();
-    for (const requireApproval of [["fast"], () => false]) {
-      const graph = createAgentGraph({ model: scripted(), tools: [fast], requireApproval });
-      await expect(graph.invoke(user("go"))).rejects.toMatchObject(refused);
-    }
+  it.each([[["fast"]], [() => false]])("are refused before the model is asked (%o)", async (required) => {
+    await expect(graphOf(required, scripted()).graph.invoke(user("go"))).rejects.toMatchObject(refused);
   });
 
   it("are accepted if no tool needs one", async () => {
-    const graph = createAgentGraph({ model: "offline:", requireApproval: [] });
-    expect(pairedScript(await graph.invoke(user("hello")))).toHaveLength(2);
+    expect(pairedScript(await graphOf([], "offline:").graph.invoke(user("hello")))).toHaveLength(2);
   });
 
   it("are accepted with the checkpointer of a parent graph", async () => {
-    const { fast } = createProbe();
-    const graph = createAgentGraph({ model: "offline:", tools: [fast], requireApproval: ["fast"] });
-    const parent = nest(graph).compile({ checkpointer: new MemorySaver() });
-    await parent.invoke(user("call fast"), thread);
-    expect((await parent.getState(thread)).tasks[0]?.interrupts).toHaveLength(1);
+    const nested = nest(graphOf(["fast"], "offline:").graph, { checkpointer: new MemorySaver() });
+    await nested.invoke(user("call fast"), thread);
+    expect((await nested.getState(thread)).tasks[0]?.interrupts).toHaveLength(1);
   });
 
-  it.each(["served", "nested"] as const)(
+  it.each<[kind: string, send: (graph: AgentGraph, input: ReturnType<typeof user>) => Promise<unknown>]>([
+    ["served", (graph, input) => graph.invoke(input, { configurable: { assistant_id: "a" } })],
+    ["nested", (graph, input) => nest(graph).invoke(input)],
+  ])(
     "are refused only when a human must be asked, if the run is %s, and no tool of the batch runs",
-    async (kind) => {
+    async (kind, send) => {
       if (kind === "served") beServer();
-      const probe = createProbe();
-      const model = scripted("hello", calls(["fast"], ["heedful"]));
-      const tools = [probe.fast, probe.heedful];
-      const graph = createAgentGraph({ model, tools, requireApproval: ["fast"] });
-      const invoke = async (text: string) =>
-        kind === "served"
-          ? graph.invoke(user(text), { configurable: { assistant_id: "a" } })
-          : nest(graph).compile().invoke(user(text));
-      expect(pairedScript(await invoke("hello"))).toHaveLength(2);
-      await expect(invoke("go")).rejects.toMatchObject(refused);
-      expect(probe.runs).toEqual([]);
+      const { graph, runs } = graphOf(["fast"], scripted("hello", calls(["fast"], ["heedful"])));
+      expect(pairedScript(await send(graph, user("hello")))).toHaveLength(2);
+      await expect(send(graph, user("go"))).rejects.toMatchObject(refused);
+      expect(runs).toEqual([]);
     },
   );
 });
@@ -320,11 +311,4 @@ function beServer(): void {
   const mark = Symbol.for("langgraph_api:fetch");
   Reflect.set(globalThis, mark, () => {});
   onTestFinished(() => void Reflect.deleteProperty(globalThis, mark));
-}
-
-function nest(graph: ReturnType<typeof createAgentGraph>) {
-  return new StateGraph(MessagesAnnotation)
-    .addNode("agent", graph)
-    .addEdge(START, "agent")
-    .addEdge("agent", END);
 }
