@@ -27,22 +27,15 @@ type Reply =
 
 const NAMES = Object.keys(DIALECTS) as DialectName[];
 
-const replies: fc.Arbitrary<readonly Reply[]> = fc.array(
-  fc.oneof(
-    fc.record({ kind: fc.constant("fails" as const), status: fc.constantFrom(429, 503, 400, undefined) }),
-    fc.record({ kind: fc.constant("empty" as const) }),
-    {
-      weight: 3,
-      arbitrary: fc.record({
-        kind: fc.constantFrom("calls" as const, "calls" as const, "cut" as const),
-        // From a small set, so that they repeat. Not every provider takes all of them.
-        ids: fc.uniqueArray(fc.constantFrom("a", "b", "call:1", "toolu_1"), { minLength: 1, maxLength: 3 }),
-      }),
-    },
-    { weight: 2, arbitrary: fc.constant({ kind: "text" as const }) },
-  ),
-  { maxLength: 8 },
+// From a small set, so that they repeat. Not every provider takes all of them.
+const ids = fc.uniqueArray(fc.constantFrom("a", "b", "call:1", "toolu_1"), { minLength: 1, maxLength: 3 });
+const reply: fc.Arbitrary<Reply> = fc.oneof(
+  fc.constantFrom(429, 503, 400, undefined).map((status): Reply => ({ kind: "fails", status })),
+  fc.constant<Reply>({ kind: "empty" }),
+  { weight: 3, arbitrary: fc.record({ kind: fc.constantFrom("calls", "calls", "cut"), ids }) },
+  { weight: 2, arbitrary: fc.constant<Reply>({ kind: "text" }) },
 );
+const replies = fc.array(reply, { maxLength: 8 });
 
 const threads = fc.record({
   dialects: fc.uniqueArray(fc.constantFrom(...NAMES), { minLength: 2, maxLength: 3 }),

@@ -31,10 +31,8 @@ const wanted: fc.Arbitrary<Wanted> = fc.record({
   manner: fc.constantFrom("silent", "says", "unknown-key", "bad-value", "throws"),
   ticks: fc.nat({ max: 4 }),
 });
-const turns = fc.array(
-  fc.array(fc.array(wanted, { minLength: 1, maxLength: 5 }), { minLength: 1, maxLength: 3 }),
-  { minLength: 1, maxLength: 4 },
-);
+const batch = fc.array(wanted, { minLength: 1, maxLength: 5 });
+const turns = fc.array(fc.array(batch, { minLength: 1, maxLength: 3 }), { minLength: 1, maxLength: 4 });
 
 const lines = z.array(z.string());
 const stateSchema = new StateSchema({

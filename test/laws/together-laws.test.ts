@@ -40,37 +40,30 @@ type Reply =
   | { readonly kind: "cancel" }
   | { readonly kind: "calls"; readonly batch: readonly Wanted[]; readonly text: string };
 
-const batch = fc.array(
-  fc.oneof(
-    { weight: 12, arbitrary: fc.constantFrom(...TOOLS.slice(0, -1)) },
-    { weight: 1, arbitrary: fc.constant("cancel" as const) },
-  ),
-  { minLength: 1, maxLength: 4 },
+const wanted = fc.oneof(
+  { weight: 12, arbitrary: fc.constantFrom(...TOOLS.slice(0, -1)) },
+  { weight: 1, arbitrary: fc.constant<Wanted>("cancel") },
 );
 const reply: fc.Arbitrary<Reply> = fc.oneof(
   {
     weight: 6,
     arbitrary: fc.record({
-      kind: fc.constant("calls" as const),
-      batch,
+      kind: fc.constant("calls"),
+      batch: fc.array(wanted, { minLength: 1, maxLength: 4 }),
       text: fc.constantFrom("", "Let me see."),
     }),
   },
   {
     weight: 2,
-    arbitrary: fc.record({
-      kind: fc.constant("fails" as const),
-      status: fc.constantFrom(429, 503, undefined),
-    }),
+    arbitrary: fc.constantFrom(429, 503, undefined).map((status): Reply => ({ kind: "fails", status })),
   },
   {
     weight: 2,
-    arbitrary: fc.record({
-      kind: fc.constant("text" as const),
-      text: fc.constantFrom("A text.", "", JSON.stringify(OSLO)),
-    }),
+    arbitrary: fc
+      .constantFrom("A text.", "", JSON.stringify(OSLO))
+      .map((text): Reply => ({ kind: "text", text })),
   },
-  { weight: 1, arbitrary: fc.constant({ kind: "cancel" as const }) },
+  { weight: 1, arbitrary: fc.constant<Reply>({ kind: "cancel" }) },
 );
 const given = fc.record({
   dialects: fc.uniqueArray(fc.constantFrom(...NAMES), { minLength: 2, maxLength: 3 }),
