@@ -1,4 +1,3 @@
-import type { JSONSchema } from "@langchain/core/utils/json_schema";
 import { normalizeHitlInterruptPayload } from "@langchain/langgraph-sdk/ui";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
@@ -23,11 +22,12 @@ const task = (id: string, name: string, args: Record<string, unknown> | undefine
 const anyDecision = () => ANY_DECISION;
 const tasks = [task("1", "send", { to: "Ada" }), task("2", "pay", { amount: 3 })];
 
+const requests = [
+  { id: "1", name: "send", args: { to: "Ada" }, description: "The assistant wants to call `send`." },
+  { id: "2", name: "pay", args: { amount: 3 }, description: "The assistant wants to call `pay`." },
+];
+
 describe("approvalRequest", () => {
-  const requests = [
-    { id: "1", name: "send", args: { to: "Ada" }, description: "The assistant wants to call `send`." },
-    { id: "2", name: "pay", args: { amount: 3 }, description: "The assistant wants to call `pay`." },
-  ];
   const configOf = (name: string, allowed: readonly string[]) => ({
     action_name: name,
     actionName: name,
@@ -38,12 +38,11 @@ describe("approvalRequest", () => {
   it("is in the formats of Studio and agent-chat-ui, and of LangChain.js", () => {
     const all = ["approve", "edit", "reject", "respond"];
     const configs = [configOf("send", all), configOf("pay", all)];
-    expect(approvalRequest(tasks, undefined, anyDecision)).toEqual({
-      action_requests: requests,
-      review_configs: configs,
-      actionRequests: requests,
-      reviewConfigs: configs,
-    });
+    const request = approvalRequest(tasks, undefined, anyDecision);
+    const snake = { action_requests: requests, review_configs: configs };
+    expect(request).toEqual({ ...snake, actionRequests: requests, reviewConfigs: configs });
+    // The SDK brings both spellings together: it shows one under both names.
+    expect(normalizeHitlInterruptPayload(request)).toMatchObject(JSON.parse(JSON.stringify(request)));
   });
 
   it("names the decisions and the schema that each tool has", () => {
@@ -62,48 +61,33 @@ describe("approvalRequest", () => {
     ]);
   });
 
-  // The SDK shows one spelling under both names.
-  it("keeps its fields where the LangGraph SDK brings both spellings together", () => {
-    const request = approvalRequest(tasks, undefined, anyDecision);
-    const shown = normalizeHitlInterruptPayload(request);
-    expect(shown).toMatchObject(JSON.parse(JSON.stringify(request)));
-  });
-
   it("says what was wrong with the last decision", () => {
     const { problem, action_requests } = approvalRequest(tasks, "Not this way.", anyDecision);
     expect(problem).toBe("Not this way.");
-    expect(action_requests.map(({ description }) => description)).toEqual([
-      "The assistant wants to call `send`.\n\nThe last decision was not used: Not this way.",
-      "The assistant wants to call `pay`.\n\nThe last decision was not used: Not this way.",
-    ]);
+    const told = requests.map(
+      ({ description }) => `${description}\n\nThe last decision was not used: Not this way.`,
+    );
+    expect(action_requests.map(({ description }) => description)).toEqual(told);
   });
 });
 
 describe("askedCalls", () => {
   it("finds the calls of a request, as an interrupt keeps it", () => {
     const value = JSON.parse(JSON.stringify(approvalRequest(tasks, undefined, anyDecision)));
-    const expected = [
-      { id: "1", name: "send", args: { to: "Ada" }, description: "The assistant wants to call `send`." },
-      { id: "2", name: "pay", args: { amount: 3 }, description: "The assistant wants to call `pay`." },
-    ];
-    expect(askedCalls([{ id: "i", value }])).toEqual(expected);
-    expect(askedCalls({ id: "i", value })).toEqual(expected);
+    expect(askedCalls([{ id: "i", value }])).toEqual(requests);
+    expect(askedCalls({ id: "i", value })).toEqual(requests);
   });
 
   it("leaves out what was wrong with a decision", () => {
-    const [send] = tasks;
-    const value = approvalRequest(
-      send === undefined ? [] : [{ ...send, description: "Send it?" }],
-      "Not this way.",
-      anyDecision,
-    );
+    const send = { ...task("1", "send"), description: "Send it?" };
+    const value = approvalRequest([send], "Not this way.", anyDecision);
     expect(value.action_requests.map(({ description }) => description)).toEqual([
       "Send it?\n\nThe last decision was not used: Not this way.",
     ]);
     expect(askedCalls([{ id: "i", value }])).toMatchObject([{ description: "Send it?" }]);
   });
 
-  it.each([
+  const NONE = [
     undefined,
     null,
     "may I?",
@@ -111,45 +95,47 @@ describe("askedCalls", () => {
     [null],
     [{ value: "may I?" }],
     [{ value: { action_requests: [{}] } }],
-  ])("finds none in %j", (interrupts) => {
+  ];
+  it.each(NONE)("finds none in %j", (interrupts) => {
     expect(askedCalls(interrupts)).toEqual([]);
   });
 });
 
-describe("readDecisions", () => {
-  const accepted: readonly (readonly [what: string, given: unknown, decisions: readonly Decision[]])[] = [
-    ["fewer decisions than requests", [{ type: "approve" }], [{ type: "approve" }]],
-    ["a rejection without a reason", [{ type: "reject" }], [{ type: "reject" }]],
-    [
-      "a decision of each kind",
-      [
-        { type: "respond", message: "no need" },
-        { type: "reject", message: "too much" },
-      ],
-      [
-        { type: "respond", message: "no need" },
-        { type: "reject", message: "too much" },
-      ],
-    ],
-    [
-      "an edit in LangChain's own spelling",
-      [{ type: "edit", editedAction: { name: "send", args: { to: "Bob" } } }],
-      [{ type: "edit", edited_action: { name: "send", args: { to: "Bob" } } }],
-    ],
-    [
-      "an edit in both spellings, as the SDK sends it",
-      [{ type: "edit", editedAction: { name: "send", args: {} }, edited_action: { name: "send", args: {} } }],
-      [{ type: "edit", edited_action: { name: "send", args: {} } }],
-    ],
-  ];
-
-  it.each(accepted)("accepts %s", async (_what, given, decisions) => {
-    const answer = await readDecisions({ decisions: given }, tasks, anyDecision, () => undefined);
-    const decided = decisions.map((decision, index) => ({ task: tasks[index], decision }));
-    expect(answer).toEqual({ kind: "decisions", decided });
-  });
+const BOB = { name: "send", args: { to: "Bob" } };
+const KINDS: Decision[] = [
+  { type: "respond", message: "no need" },
+  { type: "reject", message: "too much" },
+];
+it.each<[what: string, given: unknown[], decisions: Decision[]]>([
+  ["fewer than requests", [{ type: "approve" }], [{ type: "approve" }]],
+  ["a rejection without a reason", [{ type: "reject" }], [{ type: "reject" }]],
+  ["one of each kind", KINDS, KINDS],
+  [
+    "an edit in LangChain's own spelling",
+    [{ type: "edit", editedAction: BOB }],
+    [{ type: "edit", edited_action: BOB }],
+  ],
+  [
+    "an edit in both spellings, as the SDK sends it",
+    [{ type: "edit", editedAction: BOB, edited_action: BOB }],
+    [{ type: "edit", edited_action: BOB }],
+  ],
+])("readDecisions accepts %s", async (_what, given, decisions) => {
+  const answer = await readDecisions({ decisions: given }, tasks, anyDecision, () => undefined);
+  const decided = decisions.map((decision, index) => ({ task: tasks[index], decision }));
+  expect(answer).toEqual({ kind: "decisions", decided });
 });
 
+const number = { type: "number" } as const;
+const to = { type: "object", properties: { floor: number, tags: { type: "array", items: number } } } as const;
+const properties = {
+  amount: number,
+  urgent: { type: "boolean" },
+  note: { type: ["string", "null"] },
+  until: { type: "null" },
+  to,
+  text: { type: "string" },
+} as const;
 const schemas: readonly (readonly [what: string, schema: unknown])[] = [
   [
     "zod",
@@ -162,24 +148,7 @@ const schemas: readonly (readonly [what: string, schema: unknown])[] = [
       text: z.string().optional(),
     }),
   ],
-  [
-    "a JSON schema",
-    {
-      type: "object",
-      properties: {
-        amount: { type: "number" },
-        urgent: { type: "boolean" },
-        note: { type: ["string", "null"] },
-        until: { type: "null" },
-        to: {
-          type: "object",
-          properties: { floor: { type: "number" }, tags: { type: "array", items: { type: "number" } } },
-        },
-        text: { type: "string" },
-      },
-      required: ["amount"],
-    } satisfies JSONSchema,
-  ],
+  ["a JSON schema", { type: "object", properties, required: ["amount"] }],
 ];
 
 const former = { amount: 10, urgent: true, note: null, to: { floor: 2, tags: [1] }, text: "10" };

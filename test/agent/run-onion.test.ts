@@ -1,7 +1,8 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { type Handler, type Layer, type Next, runOnion } from "../../src/agent/middleware/run-onion.js";
 import { MiddlewareError } from "../../src/index.js";
 import { turns } from "../support/async.js";
+import { rowsOf } from "../support/test-tools.js";
 
 interface Context {
   result: unknown;
@@ -20,41 +21,25 @@ const passing = (name: string) =>
   });
 
 /** Runs layers around a core that takes many turns of the event loop and has the result `"core"`. */
-async function run(layers: readonly Layer<Context>[], core?: (context: Context) => Promise<void>) {
+async function run(layers: readonly Layer<Context>[]) {
   const context: Context = { result: undefined, lines: [] };
-  let retries = 0;
-  const onion = {
-    layers,
-    core:
-      core ??
-      (async (own: Context) => {
-        await turns();
-        own.lines.push("core");
-        own.result = "core";
-      }),
-    onRetry: () => {
-      retries += 1;
-    },
+  const onRetry = vi.fn();
+  const core = async (own: Context) => {
+    await turns();
+    own.lines.push("core");
+    own.result = "core";
   };
-  const exit = await runOnion(onion, context);
-  return { ...context, error: exit.kind === "threw" ? exit.error : undefined, retries };
+  const exit = await runOnion({ layers, core, onRetry }, context);
+  const error = exit.kind === "threw" ? exit.error : undefined;
+  return { ...context, error, retries: onRetry.mock.calls.length };
 }
 
-describe("runOnion", () => {
-  it("lets a layer with retries run the inner layers again, one run at a time, and counts", async () => {
-    const retrying = layer("again", (_context, next) => twice(next), true);
-    const { lines, retries, error } = await run([retrying, passing("b")]);
-    expect(lines).toEqual(["before b", "core", "after b", "before b", "core", "after b"]);
-    expect([retries, error]).toEqual([1, undefined]);
-  });
+it("A layer with retries runs the inner layers again, one run at a time, and counts", async () => {
+  const retrying = layer("again", (_context, next) => twice(next), true);
+  const { lines, retries, error } = await run([retrying, passing("b")]);
+  expect(lines).toEqual(["before b", "core", "after b", "before b", "core", "after b"]);
+  expect([retries, error]).toEqual([1, undefined]);
 });
-
-interface Misuse {
-  readonly title: string;
-  readonly handle: Handler<Context>;
-  readonly mayRetry?: boolean;
-  readonly message: RegExp;
-}
 
 const ignore = (next: Next) => void next();
 
@@ -63,53 +48,52 @@ async function twice(next: Next): Promise<void> {
   await next();
 }
 
-const MISUSES: readonly Misuse[] = [
-  {
-    title: "does not await next()",
-    handle: async (_context, next) => ignore(next),
-    message: /returned before `next\(\)` had. Write `await next\(\)`/,
-  },
-  {
-    title: "returns before next() has settled",
-    handle: async (_context, next) => void (await Promise.race([next(), undefined])),
-    message: /returned before `next\(\)` had/,
-  },
-  {
-    title: "calls next() twice",
-    handle: (_context, next) => twice(next),
-    message:
-      /called `next\(\)` twice. Only a chat or function middleware made with `\{ retry: true \}` can do so/,
-  },
-  {
-    title: "calls next() twice and catches the error",
-    handle: (_context, next) => twice(next).catch(() => {}),
-    message: /called `next\(\)` twice/,
-  },
-  {
-    title: "calls next() twice and does not await the second",
-    handle: (_context, next) => next().then(() => ignore(next)),
-    message: /called `next\(\)` twice/,
-  },
-  {
-    title: "calls next() twice at once",
-    handle: async (_context, next) => void (await Promise.all([next(), next()])),
-    message: /again before it had returned/,
-  },
-  {
-    title: "retries before the first attempt has ended",
-    handle: async (_context, next) => void (await Promise.allSettled([next(), next()])),
-    mayRetry: true,
-    message: /again before it had returned/,
-  },
-  {
-    title: "neither calls next() nor sets a result",
-    handle: async () => {},
-    message: /neither called `next\(\)` nor set `context.result`/,
-  },
-];
+type Handle = Handler<Context>;
+const MISUSES = rowsOf<[handle: Handle, message: RegExp, mayRetry: boolean]>({
+  "does not await next()": [
+    async (_context, next) => ignore(next),
+    /returned before `next\(\)` had. Write `await next\(\)`/,
+    false,
+  ],
+  "returns before next() has settled": [
+    async (_context, next) => void (await Promise.race([next(), undefined])),
+    /returned before `next\(\)` had/,
+    false,
+  ],
+  "calls next() twice": [
+    (_context, next) => twice(next),
+    /called `next\(\)` twice. Only a chat or function middleware made with `\{ retry: true \}` can do so/,
+    false,
+  ],
+  "calls next() twice and catches the error": [
+    (_context, next) => twice(next).catch(() => {}),
+    /called `next\(\)` twice/,
+    false,
+  ],
+  "calls next() twice and does not await the second": [
+    (_context, next) => next().then(() => ignore(next)),
+    /called `next\(\)` twice/,
+    false,
+  ],
+  "calls next() twice at once": [
+    async (_context, next) => void (await Promise.all([next(), next()])),
+    /again before it had returned/,
+    false,
+  ],
+  "retries before the first attempt has ended": [
+    async (_context, next) => void (await Promise.allSettled([next(), next()])),
+    /again before it had returned/,
+    true,
+  ],
+  "neither calls next() nor sets a result": [
+    async () => {},
+    /neither called `next\(\)` nor set `context.result`/,
+    false,
+  ],
+});
 
 describe("an error names a middleware that", () => {
-  it.each(MISUSES)("$title", async ({ handle, mayRetry, message }) => {
+  it.each(MISUSES)("%s", async (_title, handle, message, mayRetry) => {
     const { error, lines } = await run([passing("outer"), layer("culprit", handle, mayRetry)]);
     expect(error).toBeInstanceOf(MiddlewareError);
     expect(String(error)).toMatch(message);

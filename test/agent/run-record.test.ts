@@ -1,4 +1,4 @@
-import { AIMessage, HumanMessage } from "@langchain/core/messages";
+import { AIMessage, type BaseMessage, HumanMessage } from "@langchain/core/messages";
 import { MemorySaver } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
 import { RunHandle, RunRecord, runHandleOf } from "../../src/agent/run-handle.js";
@@ -9,62 +9,35 @@ import { inThread, user } from "../support/thread.js";
 
 const asked = [new HumanMessage({ id: "h", content: "go" })];
 const answer = new AIMessage({ id: "a", content: "done" });
-const idsOf = ({ history }: RunRecord) => history?.map(({ id }) => id);
 
-describe("the history that a run ends with", () => {
-  it("is unknown before the run has begun", () => {
-    expect(new RunRecord().history).toBeUndefined();
-  });
+const begin = (step: number | undefined, messages: BaseMessage[]) => (record: RunRecord) =>
+  record.beginStep(step, { messages });
+const write = (record: RunRecord) => record.addWrites([{ messages: [answer] }]);
+const interrupted = (record: RunRecord) => record.interrupts.push({ value: "may I?" });
 
-  it("is what a run without a step began with", () => {
-    const record = new RunRecord();
-    record.beginStep(undefined, { messages: asked });
-    expect(record.history).toBe(asked);
-  });
-
-  it("has what the last step wrote, reduced once", () => {
-    const record = new RunRecord();
-    record.beginStep(undefined, { messages: [] });
-    record.beginStep(3, { messages: asked });
-    record.addWrites([{ messages: [answer] }]);
-    expect(idsOf(record)).toEqual(["h", "a"]);
-    expect(record.history).toBe(record.history);
-  });
-
-  it("has the writes of every task of a step, whichever task began last", () => {
-    const record = new RunRecord();
-    record.beginStep(3, { messages: asked });
-    record.addWrites([{ messages: [answer] }]);
-    record.beginStep(3, { messages: asked });
-    expect(idsOf(record)).toEqual(["h", "a"]);
-  });
-
-  it("is replaced by what the next step begins with", () => {
-    const record = new RunRecord();
-    record.beginStep(3, { messages: [] });
-    record.addWrites([{ messages: [answer] }]);
-    record.beginStep(4, { messages: asked });
-    expect(record.history).toBe(asked);
-  });
-
-  it("has nothing of a step that an interrupt ended", () => {
-    const record = new RunRecord();
-    record.beginStep(3, { messages: asked });
-    record.addWrites([{ messages: [answer] }]);
-    record.interrupts.push({ value: "may I?" });
-    expect(record.history).toBe(asked);
-  });
+it.each<[title: string, steps: ((record: RunRecord) => unknown)[], ids: string[] | undefined]>([
+  ["unknown before the run has begun", [], undefined],
+  ["what a run without a step began with", [begin(undefined, asked)], ["h"]],
+  ["that with the writes of the last step", [begin(undefined, []), begin(3, asked), write], ["h", "a"]],
+  ["that with the writes of every task of a step", [begin(3, asked), write, begin(3, asked)], ["h", "a"]],
+  ["replaced by what the next step begins with", [begin(3, []), write, begin(4, asked)], ["h"]],
+  ["that without a step that an interrupt ended", [begin(3, asked), write, interrupted], ["h"]],
+])("The history that a run ends with is %s.", (_title, steps, ids) => {
+  const record = new RunRecord();
+  for (const step of steps) step(record);
+  expect(record.history?.map(({ id }) => id)).toEqual(ids);
+  // It is reduced once, and not copied without a write.
+  expect(record.history).toBe(record.history);
+  if (ids?.length === 1) expect(record.history).toBe(asked);
 });
 
-describe("the first step of a run", () => {
-  it("is that of its first node", () => {
-    const record = new RunRecord();
-    record.beginStep(undefined, { messages: asked });
-    expect(record.firstStep).toBeUndefined();
-    record.beginStep(7, { messages: asked });
-    record.beginStep(8, { messages: asked });
-    expect(record.firstStep).toBe(7);
-  });
+it("The first step of a run is that of its first node.", () => {
+  const record = new RunRecord();
+  begin(undefined, asked)(record);
+  expect(record.firstStep).toBeUndefined();
+  begin(7, asked)(record);
+  begin(8, asked)(record);
+  expect(record.firstStep).toBe(7);
 });
 
 const handle = new RunHandle({

@@ -1,7 +1,26 @@
+/** The table of settings: its values, its words, and the documents that list it. */
+
+import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
-import { HELP } from "../../scripts/write-settings-table/settings-documents.js";
+import {
+  HELP,
+  SETTINGS_DOCUMENTS,
+  withSettings,
+} from "../../scripts/write-settings-table/settings-documents.js";
+import { SERVED_DEFAULTS } from "../../server/settings.js";
 import { resolveSettings, SETTINGS, type SettingName } from "../../src/agent/settings/settings.js";
 import { type Setting, variableOf } from "../../src/shared/check-settings.js";
+
+const ROOT = resolve(fileURLToPath(import.meta.url), "../../..");
+const read = (path: string) => readFileSync(resolve(ROOT, path), "utf8");
+const rows = Object.entries<Setting>(SETTINGS).map(([name, row]) => ({
+  ...row,
+  name: name as SettingName,
+  help: HELP.get(name) ?? "",
+  variable: row.env && variableOf(name),
+}));
 
 /** The last sentence of the help, without its end. Without a value, the model or another setting decides. */
 function wordsFor(value: unknown): RegExp {
@@ -15,12 +34,6 @@ function wordsFor(value: unknown): RegExp {
   };
   return new RegExp(`\\. Default: ${words[typeof value as keyof typeof words]}\\.$`);
 }
-
-const rows = Object.entries<Setting>(SETTINGS).map(([name, row]) => ({
-  ...row,
-  name: name as SettingName,
-  help: HELP.get(name) ?? "",
-}));
 
 describe.each(rows)("The option $name", ({ name, help, expects, default: value }) => {
   it("has the default that its help ends with", () => {
@@ -54,8 +67,44 @@ describe("resolveSettings", () => {
   });
 
   it("uses each environment variable for one option", () => {
-    const names = rows.flatMap(({ name, env }) => (env ? variableOf(name) : []));
+    const names = rows.flatMap(({ variable }) => variable || []);
     expect(new Set(names).size).toBe(names.length);
     expect(names.length).toBeGreaterThan(20);
   });
+});
+
+// docs/settings.md and `.env.example` list the settings of the table.
+
+it.each(SETTINGS_DOCUMENTS)("$path is what `npm run docs:settings` writes", (document) => {
+  const text = read(document.path);
+  expect(text).toBe(withSettings(text, document));
+});
+
+it.each(rows)(
+  "docs/settings.md has a row for $name with its variable, its choice per run and its help",
+  ({ name, variable, help, perRun, lowerOnly }) => {
+    const cells = read("docs/settings.md")
+      .split("\n")
+      .find((line) => line.startsWith(`| \`${name}\` |`))
+      ?.split(" | ");
+    const choice = lowerOnly ? "may lower it" : perRun ? "yes" : "";
+    expect(cells).toEqual([`| \`${name}\``, variable ? `\`${variable}\`` : "", choice, `${help} |`]);
+  },
+);
+
+it.each(rows.filter(({ variable }) => variable !== undefined))(
+  "The file .env.example has $variable under the help of $name",
+  ({ name, variable, help }) => {
+    const served = new Map<string, unknown>(Object.entries(SERVED_DEFAULTS)).get(name) ?? "";
+    const blocks = read(".env.example").split("\n\n");
+    const block = blocks.find((text) => text.endsWith(`\n${variable}=${served}`));
+    expect(block?.startsWith(`# ${help}\n`)).toBe(true);
+  },
+);
+
+it("The README names the defaults that only the served graph has", () => {
+  for (const [name, value] of Object.entries(SERVED_DEFAULTS)) {
+    const variable = rows.find((row) => row.name === name)?.variable;
+    expect(read("docs/settings.md").replaceAll("\n", " ")).toContain(`\`${variable}\` is \`${value}\``);
+  }
 });

@@ -9,13 +9,8 @@ import type { runContextSchema } from "../../src/agent/settings/run-context.js";
 import { type AgentEvent, type AgentGraph, createAgentGraph, type RunContext } from "../../src/index.js";
 import { createProbe } from "../support/tools.js";
 
-const create = () =>
-  createAgentGraph({
-    model: "offline:",
-    tools: [createProbe().fast],
-    requireApproval: ["fast"],
-    checkpointer: new MemorySaver(),
-  });
+const options = { model: "offline:", tools: [createProbe().fast], requireApproval: ["fast"] };
+const create = () => createAgentGraph({ ...options, checkpointer: new MemorySaver() });
 const thread = { configurable: { thread_id: "1" } };
 const input = { messages: "call fast" };
 
@@ -60,10 +55,8 @@ describe("The context of a run", () => {
     compiles(async (agent) => {
       const context: RunContext = { maxIterations: 3, toolChoice: "none" };
       await agent.invoke(input, { context });
-      await agent
-        .withConfig({ context })
-        .withConfig({ tags: ["a"] })
-        .invoke(input);
+      const configured = agent.withConfig({ context }).withConfig({ tags: ["a"] });
+      await configured.invoke(input);
     });
   });
 
@@ -164,10 +157,8 @@ describe("What a run gives", () => {
 
   it("comes with its mode where there are several", async () => {
     const modes = new Set<string>();
-    for await (const [mode, chunk] of await create().stream(
-      { messages: "hello" },
-      { ...thread, streamMode: ["values", "custom"] },
-    )) {
+    const options = { ...thread, streamMode: ["values", "custom"] as ("values" | "custom")[] };
+    for await (const [mode, chunk] of await create().stream({ messages: "hello" }, options)) {
       modes.add(mode);
       if (mode === "custom") expectTypeOf(chunk).toEqualTypeOf<AgentEvent>();
       else expectTypeOf(chunk).toEqualTypeOf<{ messages: BaseMessage[] }>();
@@ -177,10 +168,8 @@ describe("What a run gives", () => {
 
   it("comes with its path where subgraphs are streamed", () => {
     compiles(async (agent) => {
-      for await (const [path, chunk] of await agent.stream(input, {
-        streamMode: "custom",
-        subgraphs: true,
-      })) {
+      const options = { streamMode: "custom", subgraphs: true } as const;
+      for await (const [path, chunk] of await agent.stream(input, options)) {
         expectTypeOf(path).toEqualTypeOf<string[]>();
         expectTypeOf(chunk).toEqualTypeOf<AgentEvent>();
       }

@@ -1,28 +1,27 @@
 import { describe, expect, it } from "vitest";
-import { agentMiddleware, chatMiddleware, functionMiddleware } from "../../../src/index.js";
 import { approvalThread, approve, askedLabels, edit, reject } from "../../support/approval-graph.js";
+import { afterNext, beforeNext, throwing } from "../../support/middleware.js";
 import { calls } from "../../support/models.js";
 
 const both = () => calls(["free", { label: "1" }], ["risky", { label: "2" }]);
 
 describe("a predicate", () => {
-  it.each([
-    () => {
-      throw new Error("no rule for this");
+  const NO_RULE = new Error("no rule for this");
+  it.each([throwing(NO_RULE), () => Promise.reject(NO_RULE)])(
+    "that fails ends the run before a tool is called, and the next run works",
+    async (fails) => {
+      let isBroken = true;
+      const requireApproval = () => (isBroken ? fails() : true);
+      const thread = approvalThread([both(), both(), "the end"], { requireApproval });
+      await expect(thread.say("go")).rejects.toThrow("no rule for this");
+      expect(thread.runs).toEqual([]);
+      isBroken = false;
+      expect(askedLabels(await thread.say("again"))).toEqual(["1", "2"]);
+      await thread.decide(approve, reject());
+      expect(thread.runs).toEqual(["free:1"]);
+      await thread.pairedScript();
     },
-    async () => Promise.reject(new Error("no rule for this")),
-  ])("that fails ends the run before a tool is called, and the next run works", async (fails) => {
-    let isBroken = true;
-    const requireApproval = () => (isBroken ? fails() : true);
-    const thread = approvalThread([both(), both(), "the end"], { requireApproval });
-    await expect(thread.say("go")).rejects.toThrow("no rule for this");
-    expect(thread.runs).toEqual([]);
-    isBroken = false;
-    expect(askedLabels(await thread.say("again"))).toEqual(["1", "2"]);
-    await thread.decide(approve, reject());
-    expect(thread.runs).toEqual(["free:1"]);
-    await thread.pairedScript();
-  });
+  );
 
   it.each([undefined, "no", 1, null])("that returns %j does not let the call pass", async (answer) => {
     const requireApproval = (() => answer) as unknown as () => boolean;
@@ -94,19 +93,14 @@ describe("approvals beside other settings", () => {
   it("are asked before function middleware, which is around what was approved", async () => {
     const seen: string[] = [];
     const middleware = [
-      functionMiddleware(async (context, next) => {
-        seen.push(`${context.call.name} ${JSON.stringify(context.arguments)}`);
-        await next();
-      }),
-      chatMiddleware(async (_context, next) => next()),
-      agentMiddleware(async (context, next) => {
-        await next();
-        seen.push(`run: ${context.interrupts.length} interrupts`);
-      }),
+      beforeNext("function", (context) =>
+        seen.push(`${context.call.name} ${JSON.stringify(context.arguments)}`),
+      ),
+      beforeNext("chat", () => {}),
+      afterNext("agent", ({ interrupts }) => seen.push(`run: ${interrupts.length} interrupts`)),
     ];
-    const thread = approvalThread([calls(["risky", { label: "1" }], ["risky", { label: "2" }]), "the end"], {
-      middleware,
-    });
+    const batch = calls(["risky", { label: "1" }], ["risky", { label: "2" }]);
+    const thread = approvalThread([batch, "the end"], { middleware });
     await thread.say("go");
     await thread.decide(edit({ label: "one" }), reject());
     expect(seen).toEqual(["run: 1 interrupts", 'risky {"label":"one"}', "run: 0 interrupts"]);

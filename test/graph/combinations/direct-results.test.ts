@@ -13,15 +13,15 @@ import {
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import {
-  type AgentEvent,
-  chatMiddleware,
+  type ApprovalOptions,
   createAgentGraph,
-  functionMiddleware,
   PairedMessagesValue,
   toolStrategy,
 } from "../../../src/index.js";
+import { agentThread } from "../../support/agent-thread.js";
 import { allOf } from "../../support/async.js";
-import { calls, FunctionModel, type Step, scripted } from "../../support/models.js";
+import { afterNext, insteadOfNext } from "../../support/middleware.js";
+import { calls, FunctionModel, type Step, scripted, type WantedCall } from "../../support/models.js";
 import { inThread, pairedScript, user } from "../../support/thread.js";
 import { createProbe, makeTool } from "../../support/tools.js";
 
@@ -30,66 +30,100 @@ const OSLO = { name: "Oslo" };
 const RIGHT = `tool: Returning structured response: ${JSON.stringify(OSLO)}`;
 const responseFormat = toolStrategy(City);
 
-const direct = () =>
-  tool(async () => "direct done", {
-    name: "direct",
-    description: "direct",
-    schema: z.object({}),
-    returnDirect: true,
+const FAILED = "tool! Error: `direct` failed.";
+
+const made = (name: string, returnDirect: boolean) =>
+  tool(
+    ({ fails }) => {
+      if (fails) throw new Error("no");
+      return `${name} done`;
+    },
+    { name, schema: z.object({ fails: z.boolean().optional() }), returnDirect },
+  );
+const tools = [made("direct", true), made("also", true), made("plain", false)];
+
+describe("a tool with `returnDirect`", () => {
+  const fails = { fails: true };
+  it.each<[title: string, batch: WantedCall[], more: Step[], lines: string[]]>([
+    ["ends the run with its result", [["direct"]], [], ["tool: direct done"]],
+    [
+      "ends it with several results, if all calls of the batch are of such tools",
+      [["direct"], ["also"]],
+      [],
+      ["tool: direct done", "tool: also done"],
+    ],
+    [
+      "does not end it if another tool was called before it",
+      [["plain"], ["direct"]],
+      ["done"],
+      ["tool: plain done", "tool: direct done", "ai: done"],
+    ],
+    [
+      "does not end it if another tool was called after it",
+      [["direct"], ["plain"]],
+      ["done"],
+      ["tool: direct done", "tool: plain done", "ai: done"],
+    ],
+    ["does not end it if it fails", [["direct", fails]], ["sorry"], [FAILED, "ai: sorry"]],
+    [
+      "does not end it if it fails in a batch",
+      [["direct", fails], ["also"]],
+      ["sorry"],
+      [FAILED, "tool: also done", "ai: sorry"],
+    ],
+    [
+      "does not end it if its arguments are bad",
+      [["direct", { fails: "yes" }]],
+      ["sorry"],
+      [expect.stringMatching(/^tool! Error: the arguments/), "ai: sorry"],
+    ],
+  ])("%s", async (_title, batch, more, lines) => {
+    expect((await agentThread([calls(...batch), ...more], { tools }).run()).slice(2)).toEqual(lines);
   });
 
-describe("a direct result", () => {
+  it("counts only the latest batch, and the next run goes on from there", async () => {
+    const steps = [calls(["direct"], ["plain"]), calls(["also"]), "next"];
+    const { send, run } = agentThread(steps, { tools });
+    expect((await send("hi")).events).toMatchObject([{ type: "run-end", calls: 3, results: 3 }]);
+    expect((await run("more")).slice(-3)).toEqual(["tool: also done", "human: more", "ai: next"]);
+  });
+
   it("ends a run with a format without a structured response, and says so", async () => {
-    const graph = createAgentGraph({ model: scripted(calls(["direct"])), tools: [direct()], responseFormat });
-    const events = await allOf<AgentEvent>(graph.stream(user("go"), { streamMode: "custom" }));
+    const { events } = await agentThread([calls(["direct"])], { tools, responseFormat }).send("go");
     expect(events).toContainEqual({ type: "structured-response-missing", reason: "ended" });
     expect(events.at(-1)?.type).toBe("run-end");
   });
 
   it("beside a structured response is followed by another request", async () => {
-    const model = scripted(calls(["direct"], ["City", OSLO]), calls(["City", OSLO]));
-    const graph = createAgentGraph({ model, tools: [direct()], responseFormat });
-    const result = await graph.invoke(user("go"));
-    expect(pairedScript(result).slice(2)).toEqual([
-      "tool: direct done",
-      expect.stringMatching(/^tool! .*not taken/),
-      "ai> City",
-      RIGHT,
-    ]);
+    const steps = [calls(["direct"], ["City", OSLO]), calls(["City", OSLO])];
+    const lines = await agentThread(steps, { tools, responseFormat }).run();
+    const refused = expect.stringMatching(/^tool! .*not taken/);
+    expect(lines.slice(2)).toEqual(["tool: direct done", refused, "ai> City", RIGHT]);
   });
 
-  it.each([
-    ["approved", { type: "approve" }, ["tool: direct done", "tool: direct done"]],
-    ["rejected", { type: "reject" }, ["tool: direct done", expect.stringMatching(/^tool!/), "ai: done"]],
-    ["answered by a human", { type: "respond", message: "by hand" }, ["tool: direct done", "tool: by hand"]],
-  ])("of two calls waits for the one that is %s", async (_, decision, lines) => {
-    const graph = createAgentGraph({
-      model: new FunctionModel(({ index }) =>
-        index === 0 ? calls(["direct", {}, "a"], ["direct", {}, "b"]) : "done",
-      ),
-      tools: [direct()],
-      requireApproval: { direct: { when: ({ toolCall }) => toolCall.id === "b" } },
-      checkpointer: new MemorySaver(),
-    });
-    await graph.invoke(user("go"), inThread("1"));
-    const result = await graph.invoke(new Command({ resume: { decisions: [decision] } }), inThread("1"));
-    expect(pairedScript(result).slice(2)).toEqual(lines);
+  it.each<[decision: object, steps: Step[], lines: string[]]>([
+    [{ type: "approve" }, [], ["tool: direct done"]],
+    [{ type: "reject" }, ["done"], [expect.stringMatching(/^tool!/), "ai: done"]],
+    [{ type: "respond", message: "by hand" }, [], ["tool: by hand"]],
+  ])("of two calls waits for the one that has the decision %j", async (decision, more, lines) => {
+    const steps = [calls(["direct", {}, "a"], ["direct", {}, "b"]), ...more];
+    const when: ApprovalOptions["when"] = ({ toolCall }) => toolCall.id === "b";
+    const { invoke, run } = agentThread(steps, { tools, requireApproval: { direct: { when } } });
+    await invoke();
+    const decided = await run(new Command({ resume: { decisions: [decision] } }));
+    expect(decided.slice(2)).toEqual(["tool: direct done", ...lines]);
   });
 
   it("counts if a function middleware answers the call", async () => {
-    const serve = functionMiddleware(async function serve(context) {
+    const serve = insteadOfNext("function", (context) => {
       context.result = "served";
       context.update({ note: "x" });
     });
     const stateSchema = z.object({ note: z.string().optional() });
-    const graph = createAgentGraph({
-      model: scripted(calls(["direct"])),
-      tools: [direct()],
-      middleware: [serve],
-      stateSchema,
-    });
-    const result = await graph.invoke(user("go"));
-    expect([pairedScript(result).at(-1), result.note]).toEqual(["tool: served", "x"]);
+    const options = { tools, middleware: [serve], stateSchema } as object;
+    const { invoke, lines } = agentThread([calls(["direct"])], options);
+    expect(await invoke()).toMatchObject({ note: "x" });
+    expect((await lines()).at(-1)).toBe("tool: served");
   });
 });
 
@@ -113,9 +147,8 @@ it("An agent inside a parent graph does all of it: fallback, format, own keys, c
     stateSchema: z.object({ plan: z.string().optional(), log: z.string().optional() }),
     contextSchema: z.object({ userId: z.string() }),
     middleware: [
-      chatMiddleware(async function note(context, next) {
+      afterNext("chat", (context) => {
         seen.push(context.context["userId"]);
-        await next();
         context.update({ log: "noted" });
       }),
     ],
@@ -153,62 +186,4 @@ it("An agent inside a parent graph does all of it: fallback, format, own keys, c
   expect(second.refused).toEqual([]);
   // The switch lasts until the turn ends.
   expect(model.requests).toHaveLength(2);
-});
-
-// Tools whose results are meant for the user.
-
-const schema = z.object({ fails: z.boolean().optional() });
-
-const made = (name: string, returnDirect: boolean) =>
-  tool(
-    ({ fails }) => {
-      if (fails) throw new Error("no");
-      return `${name} done`;
-    },
-    { name, description: name, schema, returnDirect },
-  );
-
-const tools = [made("direct", true), made("also", true), made("plain", false)];
-
-const run = async (...steps: readonly Step[]) => {
-  const agent = createAgentGraph({ model: scripted(...steps), tools, checkpointer: new MemorySaver() });
-  return pairedScript(await agent.invoke(user("hi"), inThread("1"))).slice(2);
-};
-
-describe("a tool with `returnDirect`", () => {
-  it("ends the run with its result", async () => {
-    expect(await run(calls(["direct"]))).toEqual(["tool: direct done"]);
-  });
-
-  it("ends the run with several results, if all calls of the batch are of such tools", async () => {
-    expect(await run(calls(["direct"], ["also"]))).toEqual(["tool: direct done", "tool: also done"]);
-  });
-
-  it.each([
-    ["after", [["plain"], ["direct"]]],
-    ["before", [["direct"], ["plain"]]],
-  ] as const)("does not end it if another tool was called %s it", async (_, batch) => {
-    const lines = await run(calls(...batch), "done");
-    expect(lines).toEqual([...batch.map(([name]) => `tool: ${name} done`), "ai: done"]);
-  });
-
-  it.each([
-    ["alone", [["direct", { fails: true }]]],
-    ["in a batch", [["direct", { fails: true }], ["also"]]],
-    ["with bad arguments", [["direct", { fails: "yes" }]]],
-  ] as const)("does not end it if it fails %s", async (_, batch) => {
-    expect((await run(calls(...batch), "sorry")).at(-1)).toBe("ai: sorry");
-  });
-
-  it("counts only the latest batch, and the next run goes on from there", async () => {
-    const agent = createAgentGraph({
-      model: scripted(calls(["direct"], ["plain"]), calls(["also"]), "next"),
-      tools,
-      checkpointer: new MemorySaver(),
-    });
-    const events = await allOf(agent.stream(user("hi"), { ...inThread("1"), streamMode: "custom" }));
-    expect(events).toEqual([expect.objectContaining({ type: "run-end", calls: 3, results: 3 })]);
-    const lines = pairedScript(await agent.invoke(user("more"), inThread("1")));
-    expect(lines.slice(-3)).toEqual(["tool: also done", "human: more", "ai: next"]);
-  });
 });

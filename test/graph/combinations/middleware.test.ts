@@ -11,8 +11,10 @@ import {
   createAgentGraph,
   functionMiddleware,
 } from "../../../src/index.js";
+import { agentThread } from "../../support/agent-thread.js";
 import { allOf } from "../../support/async.js";
-import { calls, FunctionModel, scripted } from "../../support/models.js";
+import { afterNext, beforeNext, insteadOfNext, set } from "../../support/middleware.js";
+import { calls, FunctionModel, type Step, scripted } from "../../support/models.js";
 import { acting, steeredThread, THREAD } from "../../support/steering.js";
 import { inThread, pairedScript, user } from "../../support/thread.js";
 import { createProbe, makeTool } from "../../support/tools.js";
@@ -28,115 +30,79 @@ describe("what chat middleware writes", () => {
   );
   const stateSchema = new StateSchema({ log });
 
-  it.each(["nothing", "a key", "a system message", "a user message"])(
+  it.each<[what: string, changes: Record<string, unknown> | undefined]>([
+    ["nothing", undefined],
+    ["a key", { note: "x" }],
+    ["a system message", { messages: [new SystemMessage("note")] }],
+    ["a user message", { messages: [new HumanMessage("note")] }],
+  ])(
     "does not carry the limits of a turn into the turn of a steered message (%s)",
-    async (what) => {
-      const note = chatMiddleware(async function note(context, next) {
-        await next();
-        if (what === "a key") context.update({ note: "x" });
-        if (what === "a system message") context.update({ messages: [new SystemMessage("note")] });
-        if (what === "a user message") context.update({ messages: [new HumanMessage("note")] });
-      });
-      const fast = acting("fast");
+    async (_what, changes) => {
       const model = new FunctionModel(async ({ index, toolChoice }) => {
         if (index === 1) await thread.graph.steer(THREAD, "And again.");
         return index % 2 === 0 && toolChoice !== "none" ? calls(["fast"]) : "done";
       });
       const thread = steeredThread({
         model,
-        tools: [fast],
+        tools: [acting("fast")],
         maxIterations: 1,
-        middleware: [note],
+        middleware: [afterNext("chat", ({ update }) => changes && update(changes))],
         stateSchema: z.object({ note: z.string().optional() }),
       } as never);
       await thread.say("go");
-      expect(model.requests.map(({ toolChoice }) => toolChoice)).toEqual([
-        undefined,
-        "none",
-        undefined,
-        "none",
-      ]);
+      const choices = model.requests.map(({ toolChoice }) => toolChoice);
+      expect(choices).toEqual([undefined, "none", undefined, "none"]);
       expect((await thread.script()).filter((line) => line.startsWith("tool"))).toHaveLength(2);
     },
   );
-  it("is validated by the schema of the user, and an unknown key is named", async () => {
+
+  it.each(["chat", "function"] as const)("is validated by the schema of the user (%s)", async (kind) => {
     const stateSchema = z.object({ count: z.coerce.number().default(0) });
-    const run = (changes: Record<string, unknown>, kind: "chat" | "function") => {
-      const { fast } = createProbe();
-      const graph = createAgentGraph({
-        model: new FunctionModel(({ index }) => (index === 0 ? calls(["fast"]) : "done")),
-        tools: [fast],
-        stateSchema,
-        middleware: [
-          kind === "chat"
-            ? chatMiddleware(async function write(context, next) {
-                await next();
-                context.update(changes);
-              })
-            : functionMiddleware(async function write(context, next) {
-                await next();
-                context.update(changes);
-              }),
-        ],
-      });
-      return graph.invoke(user("go"));
+    const run = (changes: Record<string, unknown>, ...more: Step[]) => {
+      const write = afterNext(kind, ({ update }) => update(changes));
+      const steps = [calls(["fast"]), ...more];
+      return agentThread(steps, { stateSchema, middleware: [write] } as object).invoke();
     };
-    for (const kind of ["chat", "function"] as const) {
-      expect(await run({ count: "7" }, kind)).toMatchObject({ count: 7 });
-      await expect(run({ count: "x" }, kind)).rejects.toThrow(/`count`/);
-      await expect(run({ cuont: 1 }, kind)).rejects.toThrow(/`cuont`/);
-    }
+    expect(await run({ count: "7" }, "done")).toMatchObject({ count: 7 });
+    await expect(run({ count: "x" })).rejects.toThrow(/`count`/);
+    await expect(run({ cuont: 1 })).rejects.toThrow(/`cuont`/);
   });
-  it("is combined by the reducer of its key", async () => {
-    const write = (name: string) =>
-      chatMiddleware(async (context, next) => {
-        context.update({ log: [`${name} in`] });
-        await next();
-        context.update({ log: [`${name} out`] });
-      });
-    const graph = createAgentGraph({
-      model: scripted("done"),
-      stateSchema,
-      middleware: [write("a"), write("b")],
-    });
-    expect((await graph.invoke(user("go"))).log).toEqual(["a in", "b in", "b out", "a out"]);
-  });
-  it("is in the stream, and private channels are not, if its key has a reducer", async () => {
-    const write = chatMiddleware(async function write(context, next) {
-      context.update({ log: ["in"] });
+
+  const writing = (name: string) =>
+    chatMiddleware(async ({ update }, next) => {
+      update({ log: [`${name} in`] });
       await next();
-      context.update({ log: ["out"] });
+      update({ log: [`${name} out`] });
     });
-    const graph = createAgentGraph({
-      model: new FunctionModel(() => "done"),
-      stateSchema,
-      middleware: [write],
-    });
+
+  it("is combined by the reducer of its key", async () => {
+    const options = { stateSchema, middleware: [writing("a"), writing("b")] } as object;
+    const { log } = await agentThread(["done"], options).invoke();
+    expect(log).toEqual(["a in", "b in", "b out", "a out"]);
+  });
+
+  it("is in the stream, and private channels are not, if its key has a reducer", async () => {
+    const model = new FunctionModel(() => "done");
+    const graph = createAgentGraph({ model, stateSchema, middleware: [writing("a")] });
     const streamMode = ["updates", "tasks", "debug", "checkpoints"] as const;
     const chunks = await allOf(graph.stream(user("go"), { streamMode: [...streamMode] }));
     for await (const event of graph.streamEvents(user("go"), { version: "v2" }))
       chunks.push(JSON.parse(JSON.stringify([event.name, event.data])));
     const text = JSON.stringify(chunks);
-    expect(text).toContain('"out"');
+    expect(text).toContain('"a out"');
     expect(text).not.toMatch(/startedBy|threadUsage/);
   });
+
   it("is written once when a fallback model responds, and when a text is refused", async () => {
     let rounds = 0;
-    const write = chatMiddleware(async function write(context, next) {
-      await next();
+    const write = afterNext("chat", ({ update }) => {
       rounds += 1;
-      context.update({ log: [`${rounds}`] });
+      update({ log: [`${rounds}`] });
     });
-    const graph = createAgentGraph({
-      model: scripted(down()),
-      fallbackModels: [scripted("A text.", calls(["City", { name: "Oslo" }]))],
-      stateSchema,
-      responseFormat: City,
-      middleware: [write],
-    });
-    const result = await graph.invoke(user("go"));
-    expect(result.structuredResponse).toEqual({ name: "Oslo" });
-    expect(result.log).toEqual(["1", "2"]);
+    const fallbackModels = [scripted("A text.", calls(["City", { name: "Oslo" }]))];
+    const options = { fallbackModels, stateSchema, responseFormat: City, middleware: [write] } as object;
+    const result = await agentThread([down()], options).invoke();
+    expect(result).toMatchObject({ structuredResponse: { name: "Oslo" }, log: ["1", "2"] });
   });
 });
 
@@ -144,31 +110,26 @@ describe("the state and the context of middleware", () => {
   it("have the own keys in each kind, with their defaults", async () => {
     const seen: Record<string, unknown> = {};
     let after: unknown;
-    const { fast } = createProbe();
-    const note =
-      (kind: string) => async (context: { state: object; context: object }, next: () => Promise<void>) => {
-        seen[kind] ??= { count: Reflect.get(context.state, "count"), ...context.context };
-        await next();
-        if (kind === "agent") after = Reflect.get(context.state, "count");
-      };
-    const write = chatMiddleware(async function write(context, next) {
-      await next();
-      context.update({ count: 8 });
-    });
-    const graph = createAgentGraph({
-      model: scripted(calls(["fast"]), "done"),
-      tools: [fast],
+    const countIn = ({ state }: { state: object }) => Reflect.get(state, "count");
+    const note = (kind: "agent" | "chat" | "function") =>
+      beforeNext(kind, (context) => {
+        seen[kind] ??= { count: countIn(context), ...context.context };
+      });
+    const middleware = [
+      note("agent"),
+      afterNext("agent", (context) => {
+        after = countIn(context);
+      }),
+      note("chat"),
+      afterNext("chat", ({ update }) => update({ count: 8 })),
+      note("function"),
+    ];
+    const { invoke } = agentThread([calls(["fast"]), "done"], {
       stateSchema: z.object({ count: z.number().default(7) }),
       contextSchema: z.object({ userId: z.string(), plan: z.string().default("free") }),
-      middleware: [
-        agentMiddleware(note("agent")),
-        chatMiddleware(note("chat")),
-        write,
-        functionMiddleware(note("function")),
-      ],
-      checkpointer: new MemorySaver(),
-    });
-    await graph.invoke(user("go"), { ...inThread("1"), context: { userId: "ada" } });
+      middleware,
+    } as object);
+    await invoke("go", { context: { userId: "ada" } });
     expect(after).toBe(8);
     const own = { userId: "ada", plan: "free" };
     expect(seen).toEqual({
@@ -227,26 +188,18 @@ describe("usage", () => {
   });
 });
 
-describe("a tool that a middleware serves", () => {
+it("A tool that a middleware serves may wait for approval, and its arguments may be edited", async () => {
   const clock = makeTool("clock", async () => "never", z.object({ zone: z.string().optional() }));
-  const offer = chatMiddleware(async function offer(context, next) {
-    context.tools = [...context.tools, clock];
-    await next();
+  const offer = beforeNext("chat", (context) => set({ tools: [...context.tools, clock] })(context));
+  const serve = insteadOfNext("function", (context) =>
+    set({ result: `noon in ${context.arguments["zone"]}` })(context),
+  );
+  const { invoke, run } = agentThread([calls(["clock", { zone: "Rome" }]), "done"], {
+    middleware: [offer, serve],
+    requireApproval: ({ name }) => name === "clock",
   });
-  const serve = functionMiddleware(async function serve(context, next) {
-    if (context.call.name === "clock") context.result = `noon in ${context.arguments["zone"]}`;
-    else await next();
-  });
-  it("may wait for approval, and its arguments may be edited", async () => {
-    const graph = createAgentGraph({
-      model: scripted(calls(["clock", { zone: "Rome" }]), "done"),
-      middleware: [offer, serve],
-      requireApproval: ({ name }) => name === "clock",
-      checkpointer: new MemorySaver(),
-    });
-    await graph.invoke(user("go"), inThread("1"));
-    const decisions = [{ type: "edit", edited_action: { name: "clock", args: { zone: "Oslo" } } }];
-    const result = await graph.invoke(new Command({ resume: { decisions } }), inThread("1"));
-    expect(pairedScript(result).slice(2)).toEqual(["tool: noon in Oslo", "ai: done"]);
-  });
+  await invoke();
+  const decisions = [{ type: "edit", edited_action: { name: "clock", args: { zone: "Oslo" } } }];
+  const lines = await run(new Command({ resume: { decisions } }));
+  expect(lines.slice(2)).toEqual(["tool: noon in Oslo", "ai: done"]);
 });

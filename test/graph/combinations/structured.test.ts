@@ -1,25 +1,23 @@
 /** A response format together with fallback models, chat middleware, steered messages, budgets and approvals. */
 
 import { AIMessage } from "@langchain/core/messages";
-import { tool } from "@langchain/core/tools";
-import { MemorySaver } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import {
-  type AgentEvent,
   type AgentGraphOptions,
   type ChatContext,
   chatMiddleware,
   createAgentGraph,
-  functionMiddleware,
   toolStrategy,
 } from "../../../src/index.js";
 import { rememberDialect } from "../../../src/providers/dialect-of.js";
+import { agentThread } from "../../support/agent-thread.js";
 import { allOf } from "../../support/async.js";
+import { beforeNext, type Change, type Handle, insteadOfNext, set } from "../../support/middleware.js";
 import { type Answer, calls, FunctionModel, type PlayedModel, scripted } from "../../support/models.js";
 import { acting, steeredThread, THREAD } from "../../support/steering.js";
 import { inThread, pairedScript, user } from "../../support/thread.js";
-import { createProbe } from "../../support/tools.js";
+import { createProbe, makeTool } from "../../support/tools.js";
 
 const City = z.object({ name: z.string() }).meta({ title: "City" });
 const OSLO = { name: "Oslo" };
@@ -44,11 +42,7 @@ class FormatModel extends FunctionModel {
 const formatting = (dialect: "openai" | "gemini" | "anthropic", answer: Answer) =>
   rememberDialect(new FormatModel(answer), dialect);
 
-const changing = (change: (context: ChatContext) => void) =>
-  chatMiddleware(async function changing(context, next) {
-    change(context);
-    await next();
-  });
+const changing = (change: Change<"chat">) => beforeNext("chat", change);
 
 /** The lines of one run that must end with the structured response. */
 async function linesOf(options: Partial<AgentGraphOptions>): Promise<string[]> {
@@ -85,14 +79,10 @@ describe("A schema alone", () => {
   });
 
   it("follows the tools and the model that a chat middleware sets", async () => {
-    const extra = tool(async () => "extra", { name: "extra", description: "extra", schema: z.object({}) });
+    const extra = makeTool("extra", async () => "extra");
     const model = formatting("gemini", ({ index }) => (index === 0 ? calls(["extra"]) : right()));
-    const offer = changing((context) => {
-      context.tools = [extra];
-    });
-    const serve = functionMiddleware(async function serve(context) {
-      context.result = "served";
-    });
+    const offer = changing(set({ tools: [extra] }));
+    const serve = insteadOfNext("function", set({ result: "served" }));
     const lines = await linesOf({ model, middleware: [offer, serve] });
     expect(lines).toEqual(["human: go", "ai> extra", "tool: served", "ai> City", RIGHT]);
     // Gemini refuses a schema together with tools.
@@ -100,67 +90,38 @@ describe("A schema alone", () => {
   });
 
   const other = formatting("openai", () => JSON_TEXT);
+  const both: Handle<"chat"> = async (context, next) => {
+    await next();
+    context.model = other;
+    await next();
+  };
   it.each([
-    [
-      "the model that a chat middleware sets",
-      [],
-      changing((context) => {
-        context.model = other;
-      }),
-    ],
-    [
-      "the attempt that a middleware with retry accepts",
-      [right()],
-      chatMiddleware(
-        async function both(context, next) {
-          await next();
-          context.model = other;
-          await next();
-        },
-        { retry: true },
-      ),
-    ],
+    ["the model that a chat middleware sets", [], changing(set({ model: other }))],
+    ["the attempt that a middleware with retry accepts", [right()], chatMiddleware(both, { retry: true })],
   ])("is checked in the way of %s", async (_, steps, middleware) => {
-    expect(await linesOf({ model: scripted(...steps), middleware: [middleware] })).toEqual([
-      "human: go",
-      `ai: ${JSON_TEXT}`,
-    ]);
+    const lines = await linesOf({ model: scripted(...steps), middleware: [middleware] });
+    expect(lines).toEqual(["human: go", `ai: ${JSON_TEXT}`]);
   });
 });
 
 describe("With chat middleware, a format", () => {
   it("refuses a tool of the name of the format", async () => {
-    const clash = tool(async () => "x", { name: "City", description: "x", schema: z.object({}) });
-    const offer = changing((context) => {
-      context.tools = [clash];
-    });
-    const serve = functionMiddleware(async (_context, next) => next());
+    const offer = changing(set({ tools: [makeTool("City", async () => "x")] }));
+    const serve = beforeNext("function", () => {});
     const run = linesOf({ responseFormat: toolStrategy(City), middleware: [offer, serve] });
     await expect(run).rejects.toMatchObject({ code: "INVALID_TOOL" });
   });
 
-  it.each<[what: string, change: (context: ChatContext) => void, steps: AIMessage[], choices: string[]]>([
-    [
-      "holds without tools",
-      (context) => {
-        context.tools = [];
-      },
-      [right()],
-      ["City"],
-    ],
-    [
-      "holds if the choice is none",
-      ({ options }) => {
-        options.toolChoice = "none";
-      },
-      [right()],
-      ["City"],
-    ],
+  const choose = (toolChoice: unknown) => (context: ChatContext) =>
+    void Object.assign(context.options, { toolChoice });
+  const requireFast: Change<"chat"> = (context) =>
+    context.messages.length === 1 && choose({ mode: "required", requiredFunctionName: "fast" })(context);
+  it.each<[what: string, change: Change<"chat">, steps: AIMessage[], choices: string[]]>([
+    ["holds without tools", set({ tools: [] }), [right()], ["City"]],
+    ["holds if the choice is none", choose("none"), [right()], ["City"]],
     [
       "requires the tool that a middleware names, and then the structured response",
-      ({ messages, options }) => {
-        if (messages.length === 1) options.toolChoice = { mode: "required", requiredFunctionName: "fast" };
-      },
+      requireFast,
       [calls(["fast"]), right()],
       ["fast", "any"],
     ],
@@ -236,23 +197,12 @@ describe("At a budget, a format", () => {
     expect(model.requests[1]?.toolChoice).toBe("City");
   });
   it("tells that a turn without tokens left has none", async () => {
-    const model = scripted(paid(right()));
-    const graph = createAgentGraph({
-      model,
-      responseFormat: City,
-      maxTokensPerThread: 100,
-      checkpointer: new MemorySaver(),
-    });
-    await graph.invoke(user("go"), inThread("1"));
-    const events = await allOf<AgentEvent>(
-      graph.stream(user("again"), { ...inThread("1"), streamMode: "custom" }),
-    );
-    expect(events.map(({ type }) => type)).toEqual([
-      "limit-reached",
-      "structured-response-missing",
-      "run-end",
-    ]);
-    expect((await graph.getState(inThread("1"))).values.structuredResponse).toBeUndefined();
+    const options = { responseFormat: City, maxTokensPerThread: 100 };
+    const { invoke, send, state } = agentThread([paid(right())], options);
+    await invoke();
+    const types = ["limit-reached", "structured-response-missing", "run-end"];
+    expect((await send("again")).events.map(({ type }) => type)).toEqual(types);
+    expect((await state()).values).not.toHaveProperty("structuredResponse");
   });
   it("does not count its call as a tool call of the thread", async () => {
     const model = scripted(calls(["fast"], ["City", OSLO]), right());
