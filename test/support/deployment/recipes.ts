@@ -68,84 +68,63 @@ const ai = (id: string, ...calls: readonly (readonly [id: string, name: string, 
   });
 const result = (id: string, callId: string, content: string, name = "look") =>
   new ToolMessage({ id, tool_call_id: callId, content, name });
+const said = (id: string, content: string) => new AIMessage({ id, content });
+const hold = (prefix: string) => ({ id: `${prefix}h`, name: "hold" });
+const looked = (prefix: string) => ({ id: `${prefix}l`, name: "look", args: { label: prefix } });
 const human = (id: string, content = "And then?") => new HumanMessage({ id, content });
 
-/** Replaces the whole list, as middleware that trims or summarises does. */
-async function rewrite(
-  driver: Driver,
-  change: (messages: readonly BaseMessage[]) => readonly BaseMessage[],
-): Promise<void> {
-  const messages = change(await driver.read());
-  await driver.edit([new RemoveMessage({ id: REMOVE_ALL_MESSAGES }), ...messages]);
+/** Replaces the whole list by what comes after the last calls, as middleware that trims or summarises does. */
+async function cutAtCalls(driver: Driver, ...summary: readonly BaseMessage[]): Promise<void> {
+  const messages = await driver.read();
+  const cut = messages.findLastIndex((message) => message.type === "ai" && hasCalls(message));
+  const removal = new RemoveMessage({ id: REMOVE_ALL_MESSAGES });
+  await driver.edit([removal, ...summary, ...messages.slice(cut + 1)]);
 }
 
+const recipe = (name: string, agents: Recipe["agents"], make: Recipe["make"]): Recipe => {
+  return { name, agents, make };
+};
+
 export const RECIPES: readonly Recipe[] = [
-  {
-    name: "a run was cancelled in the middle of a tool",
-    agents: ALL,
-    make: async (driver, prefix) => {
-      await driver.cancel([{ id: `${prefix}h`, name: "hold" }], 0);
-      return { findings: [dangling(`${prefix}h`)] };
-    },
-  },
-  {
-    name: "a run was cancelled, and the user wrote again",
-    agents: FRAIL,
-    make: async (driver, prefix) => {
-      await driver.cancel([{ id: `${prefix}h`, name: "hold" }], 0);
-      await driver.say("Are you there?");
-      return { findings: [dangling(`${prefix}h`)], kept: ["Are you there?"] };
-    },
-  },
-  {
-    name: "one call of a batch finished before its run was cancelled",
-    agents: ALL,
-    make: async (driver, prefix) => {
-      const look = { id: `${prefix}l`, name: "look", args: { label: prefix } };
-      await driver.cancel([look, { id: `${prefix}h`, name: "hold" }], 1);
-      return { findings: [finished(`${prefix}l`), dangling(`${prefix}h`)], kept: [`look done ${prefix}`] };
-    },
-  },
-  {
-    name: "the same, and the user wrote twice since",
-    agents: ["langchain", "react"],
-    make: async (driver, prefix) => {
-      const look = { id: `${prefix}l`, name: "look", args: { label: prefix } };
-      await driver.cancel([{ id: `${prefix}h`, name: "hold" }, look], 1);
-      await driver.say("Hello?");
-      await driver.say("Hello??");
-      return {
-        findings: [dangling(`${prefix}h`), dangling(`${prefix}l`)],
-        kept: [`look done ${prefix}`, "Hello?", "Hello??"],
-      };
-    },
-  },
-  {
-    name: "the process died in the middle of a batch",
-    agents: COUNTED,
-    make: async (driver, prefix) => {
-      const look = { id: `${prefix}l`, name: "look", args: { label: prefix } };
-      const count = { id: `${prefix}c`, name: "count", args: { value: 77 } };
-      await driver.die([look, { id: `${prefix}h`, name: "hold" }, count], 2);
-      return {
-        findings: [finished(`${prefix}l`), dangling(`${prefix}h`), finished(`${prefix}c`)],
-        kept: [`look done ${prefix}`, "counted 77"],
-        values: { counter: 77 },
-      };
-    },
-  },
-  {
-    name: "a removal of an unknown message makes every read throw",
-    agents: FULL,
-    make: async (driver, prefix) => {
-      await driver.work([{ id: `${prefix}f`, name: "forget" }]);
-      return { findings: [{ code: "thread/bricked" }, dangling(`${prefix}f`)], kept: ["forgotten"] };
-    },
-  },
-  {
-    name: "the same, and a call beside it wrote another key of the state",
-    agents: ["langchain", "react"],
-    make: async (driver, prefix) => {
+  recipe("a run was cancelled in the middle of a tool", ALL, async (driver, prefix) => {
+    await driver.cancel([hold(prefix)], 0);
+    return { findings: [dangling(`${prefix}h`)] };
+  }),
+  recipe("a run was cancelled, and the user wrote again", FRAIL, async (driver, prefix) => {
+    await driver.cancel([hold(prefix)], 0);
+    await driver.say("Are you there?");
+    return { findings: [dangling(`${prefix}h`)], kept: ["Are you there?"] };
+  }),
+  recipe("one call of a batch finished before its run was cancelled", ALL, async (driver, prefix) => {
+    await driver.cancel([looked(prefix), hold(prefix)], 1);
+    return { findings: [finished(`${prefix}l`), dangling(`${prefix}h`)], kept: [`look done ${prefix}`] };
+  }),
+  recipe("the same, and the user wrote twice since", ["langchain", "react"], async (driver, prefix) => {
+    await driver.cancel([hold(prefix), looked(prefix)], 1);
+    await driver.say("Hello?");
+    await driver.say("Hello??");
+    return {
+      findings: [dangling(`${prefix}h`), dangling(`${prefix}l`)],
+      kept: [`look done ${prefix}`, "Hello?", "Hello??"],
+    };
+  }),
+  recipe("the process died in the middle of a batch", COUNTED, async (driver, prefix) => {
+    const count = { id: `${prefix}c`, name: "count", args: { value: 77 } };
+    await driver.die([looked(prefix), hold(prefix), count], 2);
+    return {
+      findings: [finished(`${prefix}l`), dangling(`${prefix}h`), finished(`${prefix}c`)],
+      kept: [`look done ${prefix}`, "counted 77"],
+      values: { counter: 77 },
+    };
+  }),
+  recipe("a removal of an unknown message makes every read throw", FULL, async (driver, prefix) => {
+    await driver.work([{ id: `${prefix}f`, name: "forget" }]);
+    return { findings: [{ code: "thread/bricked" }, dangling(`${prefix}f`)], kept: ["forgotten"] };
+  }),
+  recipe(
+    "the same, and a call beside it wrote another key of the state",
+    ["langchain", "react"],
+    async (driver, prefix) => {
       const count = { id: `${prefix}c`, name: "count", args: { value: 55 } };
       await driver.work([count, { id: `${prefix}f`, name: "forget" }]);
       return {
@@ -154,116 +133,78 @@ export const RECIPES: readonly Recipe[] = [
         values: { counter: 55 },
       };
     },
-  },
-  {
-    name: "a summariser cut between calls and their results",
-    agents: PLAIN,
-    make: async (driver, prefix) => {
-      await driver.work([
-        { id: `${prefix}a`, name: "look" },
-        { id: `${prefix}b`, name: "look" },
-      ]);
-      await rewrite(driver, (messages) => {
-        const cut = messages.findLastIndex((message) => message.type === "ai" && hasCalls(message));
-        return [new SystemMessage({ id: `${prefix}s`, content: "Summary." }), ...messages.slice(cut + 1)];
-      });
-      return { findings: [orphan(`${prefix}a`), orphan(`${prefix}b`)] };
-    },
-  },
-  {
-    name: "a trimmed list begins with a result",
-    agents: PLAIN,
-    make: async (driver, prefix) => {
-      await driver.work([{ id: `${prefix}a`, name: "look" }]);
-      await driver.say("Thank you.");
-      await rewrite(driver, (messages) => {
-        const cut = messages.findLastIndex((message) => message.type === "ai" && hasCalls(message));
-        return messages.slice(cut + 1);
-      });
-      return { findings: [orphan(`${prefix}a`)], kept: ["Thank you."] };
-    },
-  },
-  {
-    name: "an approval flow ran a tool twice",
-    agents: PLAIN,
-    make: async (driver, prefix) => {
-      await driver.work([{ id: `${prefix}a`, name: "look", args: { label: prefix } }]);
-      await driver.edit([result(`${prefix}again`, `${prefix}a`, `look done twice ${prefix}`)]);
-      return { findings: [duplicate(`${prefix}a`)] };
-    },
-  },
-  {
-    name: "the result came twice, directly after its call",
-    agents: PLAIN,
-    make: async (driver, prefix) => {
-      await driver.edit([
-        ai(`${prefix}ai`, [`${prefix}a`, "look"]),
-        result(`${prefix}1`, `${prefix}a`, "once"),
-        result(`${prefix}2`, `${prefix}a`, "twice"),
-        new AIMessage({ id: `${prefix}end`, content: "Done." }),
-      ]);
-      return { findings: [duplicate(`${prefix}a`)], kept: ["Done."] };
-    },
-  },
-  {
-    name: "a queued message of the user landed between call and result",
-    agents: PLAIN,
-    make: async (driver, prefix) => {
-      await driver.edit([
-        ai(`${prefix}ai`, [`${prefix}a`, "look"]),
-        human(`${prefix}steer`, "Be quick."),
-        result(`${prefix}1`, `${prefix}a`, `late ${prefix}`),
-        new AIMessage({ id: `${prefix}end`, content: "Done." }),
-      ]);
-      return { findings: [misplaced(`${prefix}a`)], kept: [`late ${prefix}`, "Be quick.", "Done."] };
-    },
-  },
-  {
-    name: "one of two results came late",
-    agents: PLAIN,
-    make: async (driver, prefix) => {
-      await driver.edit([
-        ai(`${prefix}ai`, [`${prefix}a`, "look"], [`${prefix}b`, "look"]),
-        result(`${prefix}2`, `${prefix}b`, `second ${prefix}`),
-        human(`${prefix}h`, "And the first?"),
-        new AIMessage({ id: `${prefix}end`, content: "It comes." }),
-        result(`${prefix}1`, `${prefix}a`, `first ${prefix}`),
-      ]);
-      return {
-        findings: [misplaced(`${prefix}a`)],
-        kept: [`first ${prefix}`, `second ${prefix}`, "And the first?"],
-      };
-    },
-  },
-  {
-    name: "an id was used again, and the second call has no result",
-    agents: PLAIN,
-    make: async (driver, prefix) => {
-      await driver.work([{ id: `${prefix}x`, name: "look", args: { label: `one ${prefix}` } }]);
-      await driver.edit([
-        human(`${prefix}h`),
-        ai(`${prefix}ai`, [`${prefix}x`, "read"]),
-        human(`${prefix}i`, "Well?"),
-      ]);
-      return { findings: [dangling(`${prefix}x`)], kept: [`look done one ${prefix}`, "Well?"] };
-    },
-  },
-  {
-    name: "only the result of a hand-off survived",
-    agents: PLAIN,
-    make: async (driver, prefix) => {
-      await driver.edit([
-        ai(`${prefix}ai`, [`${prefix}add`, "look"], [`${prefix}t`, "transfer_to_bob"]),
-        result(`${prefix}1`, `${prefix}t`, "Transferred.", "transfer_to_bob"),
-        new AIMessage({ id: `${prefix}end`, content: "I am Bob." }),
-      ]);
-      return { findings: [dangling(`${prefix}add`)], kept: ["Transferred.", "I am Bob."] };
-    },
-  },
-  {
-    name: "a declined call has its result, and a free call of its batch has none",
-    agents: PLAIN,
-    make: async (driver, prefix) => {
+  ),
+  recipe("a summariser cut between calls and their results", PLAIN, async (driver, prefix) => {
+    await driver.work([
+      { id: `${prefix}a`, name: "look" },
+      { id: `${prefix}b`, name: "look" },
+    ]);
+    await cutAtCalls(driver, new SystemMessage({ id: `${prefix}s`, content: "Summary." }));
+    return { findings: [orphan(`${prefix}a`), orphan(`${prefix}b`)] };
+  }),
+  recipe("a trimmed list begins with a result", PLAIN, async (driver, prefix) => {
+    await driver.work([{ id: `${prefix}a`, name: "look" }]);
+    await driver.say("Thank you.");
+    await cutAtCalls(driver);
+    return { findings: [orphan(`${prefix}a`)], kept: ["Thank you."] };
+  }),
+  recipe("an approval flow ran a tool twice", PLAIN, async (driver, prefix) => {
+    await driver.work([{ id: `${prefix}a`, name: "look", args: { label: prefix } }]);
+    await driver.edit([result(`${prefix}again`, `${prefix}a`, `look done twice ${prefix}`)]);
+    return { findings: [duplicate(`${prefix}a`)] };
+  }),
+  recipe("the result came twice, directly after its call", PLAIN, async (driver, prefix) => {
+    await driver.edit([
+      ai(`${prefix}ai`, [`${prefix}a`, "look"]),
+      result(`${prefix}1`, `${prefix}a`, "once"),
+      result(`${prefix}2`, `${prefix}a`, "twice"),
+      said(`${prefix}end`, "Done."),
+    ]);
+    return { findings: [duplicate(`${prefix}a`)], kept: ["Done."] };
+  }),
+  recipe("a queued message of the user landed between call and result", PLAIN, async (driver, prefix) => {
+    await driver.edit([
+      ai(`${prefix}ai`, [`${prefix}a`, "look"]),
+      human(`${prefix}steer`, "Be quick."),
+      result(`${prefix}1`, `${prefix}a`, `late ${prefix}`),
+      said(`${prefix}end`, "Done."),
+    ]);
+    return { findings: [misplaced(`${prefix}a`)], kept: [`late ${prefix}`, "Be quick.", "Done."] };
+  }),
+  recipe("one of two results came late", PLAIN, async (driver, prefix) => {
+    await driver.edit([
+      ai(`${prefix}ai`, [`${prefix}a`, "look"], [`${prefix}b`, "look"]),
+      result(`${prefix}2`, `${prefix}b`, `second ${prefix}`),
+      human(`${prefix}h`, "And the first?"),
+      said(`${prefix}end`, "It comes."),
+      result(`${prefix}1`, `${prefix}a`, `first ${prefix}`),
+    ]);
+    return {
+      findings: [misplaced(`${prefix}a`)],
+      kept: [`first ${prefix}`, `second ${prefix}`, "And the first?"],
+    };
+  }),
+  recipe("an id was used again, and the second call has no result", PLAIN, async (driver, prefix) => {
+    await driver.work([{ id: `${prefix}x`, name: "look", args: { label: `one ${prefix}` } }]);
+    await driver.edit([
+      human(`${prefix}h`),
+      ai(`${prefix}ai`, [`${prefix}x`, "read"]),
+      human(`${prefix}i`, "Well?"),
+    ]);
+    return { findings: [dangling(`${prefix}x`)], kept: [`look done one ${prefix}`, "Well?"] };
+  }),
+  recipe("only the result of a hand-off survived", PLAIN, async (driver, prefix) => {
+    await driver.edit([
+      ai(`${prefix}ai`, [`${prefix}add`, "look"], [`${prefix}t`, "transfer_to_bob"]),
+      result(`${prefix}1`, `${prefix}t`, "Transferred.", "transfer_to_bob"),
+      said(`${prefix}end`, "I am Bob."),
+    ]);
+    return { findings: [dangling(`${prefix}add`)], kept: ["Transferred.", "I am Bob."] };
+  }),
+  recipe(
+    "a declined call has its result, and a free call of its batch has none",
+    PLAIN,
+    async (driver, prefix) => {
       await driver.edit([
         ai(`${prefix}ai`, [`${prefix}i`, "pay"], [`${prefix}free`, "look"]),
         result(`${prefix}1`, `${prefix}i`, "The user declined.", "pay"),
@@ -271,53 +212,33 @@ export const RECIPES: readonly Recipe[] = [
       ]);
       return { findings: [dangling(`${prefix}free`)], kept: ["The user declined."] };
     },
-  },
-  {
-    name: "a stream ended in the middle of the arguments",
-    agents: FRAIL,
-    make: async (driver, prefix) => {
-      await driver.work([{ id: `${prefix}cut`, name: "store", isCut: true }]);
-      await driver.say("Well?");
-      return { findings: [dangling(`${prefix}cut`)], kept: ["Well?"] };
-    },
-  },
-  {
-    name: "the arguments were cut off, and the call has an error result",
-    agents: PLAIN,
-    make: async (driver, prefix) => {
-      const cut = {
-        id: `${prefix}cut`,
-        name: "store",
-        args: '{"value": "# Read',
-        type: "invalid_tool_call",
-      } as const;
-      await driver.edit([
-        new AIMessage({ id: `${prefix}ai`, content: "", invalid_tool_calls: [cut] }),
-        result(`${prefix}1`, `${prefix}cut`, `cut ${prefix}`, "store"),
-        human(`${prefix}h`),
-      ]);
-      return {
-        findings: [{ code: "content/arguments", callId: `${prefix}cut` }],
-        kept: [`cut ${prefix}`],
-      };
-    },
-  },
-  {
-    name: "a structured response left its call without a result",
-    agents: PLAIN,
-    make: async (driver, prefix) => {
-      await driver.edit([ai(`${prefix}ai`, [`${prefix}s`, "extract", { answer: 42 }]), human(`${prefix}h`)]);
-      return { findings: [dangling(`${prefix}s`)] };
-    },
-  },
-  {
-    name: "a value is nested too deep to be read again",
-    agents: FULL,
-    make: async (driver, prefix) => {
-      await driver.work([{ id: `${prefix}deep`, name: "store", args: { value: nested(70) } }]);
-      return { findings: [{ code: "thread/bricked" }, { code: "content/too-deep" }], kept: ["store done"] };
-    },
-  },
+  ),
+  recipe("a stream ended in the middle of the arguments", FRAIL, async (driver, prefix) => {
+    await driver.work([{ id: `${prefix}cut`, name: "store", isCut: true }]);
+    await driver.say("Well?");
+    return { findings: [dangling(`${prefix}cut`)], kept: ["Well?"] };
+  }),
+  recipe("the arguments were cut off, and the call has an error result", PLAIN, async (driver, prefix) => {
+    const cut = { id: `${prefix}cut`, name: "store", args: '{"value": "# Read' };
+    const invalid_tool_calls = [{ ...cut, type: "invalid_tool_call" as const }];
+    await driver.edit([
+      new AIMessage({ id: `${prefix}ai`, content: "", invalid_tool_calls }),
+      result(`${prefix}1`, `${prefix}cut`, `cut ${prefix}`, "store"),
+      human(`${prefix}h`),
+    ]);
+    return {
+      findings: [{ code: "content/arguments", callId: `${prefix}cut` }],
+      kept: [`cut ${prefix}`],
+    };
+  }),
+  recipe("a structured response left its call without a result", PLAIN, async (driver, prefix) => {
+    await driver.edit([ai(`${prefix}ai`, [`${prefix}s`, "extract", { answer: 42 }]), human(`${prefix}h`)]);
+    return { findings: [dangling(`${prefix}s`)] };
+  }),
+  recipe("a value is nested too deep to be read again", FULL, async (driver, prefix) => {
+    await driver.work([{ id: `${prefix}deep`, name: "store", args: { value: nested(70) } }]);
+    return { findings: [{ code: "thread/bricked" }, { code: "content/too-deep" }], kept: ["store done"] };
+  }),
 ];
 
 function hasCalls(message: BaseMessage): boolean {
