@@ -9,7 +9,7 @@ import { z } from "zod";
 import { createAgentGraph } from "../../src/index.js";
 import { type Durability, dying, MortalModel } from "./crashing-thread.js";
 import { makeTool } from "./make-tool.js";
-import { INBOX, THREAD } from "./steering.js";
+import { config, INBOX } from "./steering.js";
 import { messagesOf, user } from "./thread.js";
 
 export interface SteeredRun {
@@ -22,8 +22,6 @@ export interface SteeredRun {
   /** The client removes a steered message afterwards: the one at this place of all that are in the state. */
   readonly removes?: number | undefined;
 }
-
-const config = { configurable: { thread_id: THREAD } };
 
 /** @param batches How many calls each round of a turn has. */
 export function steeredCrashes(durability: Durability, batches: readonly number[]) {

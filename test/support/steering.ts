@@ -6,7 +6,7 @@ import { makeTool } from "./make-tool.js";
 import { messagesOf, script, user } from "./thread.js";
 
 export const THREAD = "1";
-const config = { configurable: { thread_id: THREAD } };
+export const config = { configurable: { thread_id: THREAD } };
 
 /** The namespace that `docs/serving.md` names. */
 export const INBOX = ["langgraph-tether", "inbox", THREAD];
