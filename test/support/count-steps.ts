@@ -4,19 +4,8 @@
  */
 
 /** Methods that call a function for each element. */
-const CALLBACK_METHODS = [
-  "every",
-  "filter",
-  "find",
-  "findIndex",
-  "findLast",
-  "findLastIndex",
-  "flatMap",
-  "forEach",
-  "map",
-  "reduce",
-  "some",
-] as const;
+const CALLBACK_METHODS =
+  "every filter find findIndex findLast findLastIndex flatMap forEach map reduce some".split(" ");
 type StepsOf = (list: readonly unknown[], result: unknown, wanted: unknown) => number;
 
 /** The engine's own, which is not counted. */

@@ -62,19 +62,9 @@ export const HOSTILE_VALUES: readonly unknown[] = [
 ];
 
 const FIELDS = [
-  "content",
-  "tool_calls",
-  "invalid_tool_calls",
-  "additional_kwargs",
-  "response_metadata",
-  "name",
-  "id",
-  "tool_call_id",
-  "artifact",
-  "usage_metadata",
-  "role",
-  "status",
-] as const;
+  ..."content tool_calls invalid_tool_calls additional_kwargs response_metadata name id".split(" "),
+  ..."tool_call_id artifact usage_metadata role status".split(" "),
+];
 
 const hostileFields = fc.dictionary(fc.constantFrom(...FIELDS), fc.constantFrom(...HOSTILE_VALUES), {
   minKeys: 1,

@@ -2,20 +2,10 @@
 
 import type { BaseMessage } from "@langchain/core/messages";
 
-const FIELDS = [
-  "type",
-  "id",
-  "name",
-  "content",
-  "role",
-  "tool_calls",
-  "invalid_tool_calls",
-  "tool_call_id",
-  "status",
-  "artifact",
-  "additional_kwargs",
-  "response_metadata",
-] as const;
+const FIELDS =
+  "type id name content role tool_calls invalid_tool_calls tool_call_id status artifact additional_kwargs response_metadata".split(
+    " ",
+  );
 
 /** The class of a message, and the fields that are set. */
 export function toPlain(message: BaseMessage): Record<string, unknown> {

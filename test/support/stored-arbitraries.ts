@@ -21,26 +21,11 @@ const KEYS = [
     " ",
   ),
   ..."additional_kwargs response_metadata usage_metadata tool_call_id content_blocks status 1 0".split(" "),
-  "__proto__",
-  "lc_kwargs",
-  "lcKwargs",
-  "tool_call_chunks",
-  "toolCallChunks",
-  "__lc_escaped__",
-  "constructor",
-  "toJSON",
+  ..."__proto__ lc_kwargs lcKwargs tool_call_chunks toolCallChunks __lc_escaped__ constructor toJSON".split(
+    " ",
+  ),
 ];
-const WORDS = [
-  "undefined",
-  "constructor",
-  "delta_snapshot",
-  "secret",
-  "Map",
-  "Set",
-  "Send",
-  "ai",
-  "\ud800é\u2028",
-];
+const WORDS = [..."undefined constructor delta_snapshot secret Map Set Send ai".split(" "), "\ud800é\u2028"];
 
 const scalar = fc.oneof(
   fc.constantFrom<unknown>(...WORDS, 0, -0, 1, 2, 1.5, Number.NaN, Infinity, null, true, false, ""),
@@ -171,6 +156,11 @@ export const recipes: fc.Arbitrary<Recipe> = fc.oneof(
   },
 );
 
+const STORED_CLASSES =
+  "HumanMessage SystemMessage ToolMessage RemoveMessage AIMessage AIMessageChunk ChatMessage Nothing".split(
+    " ",
+  );
+
 const record = (name: fc.Arbitrary<string>, kwargs: fc.Arbitrary<unknown>) =>
   fc.record({
     lc: fc.constant(1),
@@ -202,19 +192,7 @@ const { tree } = fc.letrec<{ tree: unknown; fields: unknown }>((tie) => ({
     },
     {
       weight: 4,
-      arbitrary: record(
-        fc.constantFrom(
-          "HumanMessage",
-          "SystemMessage",
-          "ToolMessage",
-          "RemoveMessage",
-          "AIMessage",
-          "AIMessageChunk",
-          "ChatMessage",
-          "Nothing",
-        ),
-        tie("fields"),
-      ),
+      arbitrary: record(fc.constantFrom(...STORED_CLASSES), tie("fields")),
     },
   ),
 }));

@@ -34,24 +34,17 @@ const MOST_REQUESTS = 15;
 const { requestOf, resultOf, play, look } = createWindowScript(WINDOW);
 type Options = Partial<AgentGraphOptions>;
 
+const failing = new FunctionModel(() => new Error("The summariser is out of order."));
+const endless = new FunctionModel(() => new Promise(() => {}));
+
 const SUMMARISERS: readonly (readonly [title: string, options: Options])[] = [
   ["no summaries", { maxTokensBeforeSummary: 0 }],
   ["a summariser that works", { maxTokensBeforeSummary: BUDGET }],
   ["a budget beyond the window", { maxTokensBeforeSummary: 100 * WINDOW }],
-  [
-    "a summariser that fails",
-    {
-      maxTokensBeforeSummary: BUDGET,
-      summaryModel: new FunctionModel(() => new Error("The summariser is out of order.")),
-    },
-  ],
+  ["a summariser that fails", { maxTokensBeforeSummary: BUDGET, summaryModel: failing }],
   [
     "a summariser that is too slow",
-    {
-      maxTokensBeforeSummary: BUDGET,
-      summaryModel: new FunctionModel(() => new Promise(() => {})),
-      summaryTimeoutMs: 5,
-    },
+    { maxTokensBeforeSummary: BUDGET, summaryModel: endless, summaryTimeoutMs: 5 },
   ],
 ];
 

@@ -3,7 +3,6 @@
  * ones, several at once, and some beside other tools.
  */
 
-import { ChatAnthropic } from "@langchain/anthropic";
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import { MemorySaver } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
@@ -119,19 +118,16 @@ const schema = {
 };
 const closed = { ...schema, additionalProperties: false };
 
+const format = { name: "City", schema: closed, strict: true };
+const chatFormat = { response_format: { type: "json_schema", json_schema: format } };
+
 /** Where the schema is in the body of a request. */
 const SENT: Partial<Record<ProviderName, object>> = {
-  openai: {
-    response_format: { type: "json_schema", json_schema: { name: "City", schema: closed, strict: true } },
-  },
-  "openai-responses": {
-    text: { format: { type: "json_schema", name: "City", schema: closed, strict: true } },
-  },
+  openai: chatFormat,
+  "openai-responses": { text: { format: { type: "json_schema", ...format } } },
   anthropic: { output_config: { format: { type: "json_schema", schema: closed } } },
   gemini: { generationConfig: { responseMimeType: "application/json", responseSchema: schema } },
-  mistral: {
-    response_format: { type: "json_schema", json_schema: { name: "City", schema: closed, strict: true } },
-  },
+  mistral: chatFormat,
 };
 
 describe.each(Object.entries(SENT))("providerStrategy with the client of %s", (provider, sent) => {
@@ -149,12 +145,7 @@ describe.each(Object.entries(SENT))("providerStrategy with the client of %s", (p
 });
 
 it("A model's own output options are kept", async () => {
-  const model = new ChatAnthropic({
-    model: "claude-sonnet-4-5",
-    apiKey: "x",
-    anthropicApiUrl: strict.url("anthropic"),
-    outputConfig: { effort: "low" },
-  } as never);
+  const model = anthropicAt(strict.url("anthropic"), { outputConfig: { effort: "low" } });
   const { bodies } = await play(model, [[{ text: JSON.stringify(OSLO) }]], providerStrategy(City));
   expect(bodies[0]?.["output_config"]).toMatchObject({ effort: "low", format: { type: "json_schema" } });
 });

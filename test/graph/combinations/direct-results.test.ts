@@ -19,9 +19,8 @@ import {
   toolStrategy,
 } from "../../../src/index.js";
 import { agentThread } from "../../support/agent-thread.js";
-import { allOf } from "../../support/async.js";
 import { afterNext, insteadOfNext } from "../../support/middleware.js";
-import { calls, FunctionModel, type Step, scripted, type WantedCall } from "../../support/models.js";
+import { calls, FunctionModel, type Step, type WantedCall } from "../../support/models.js";
 import { inThread, pairedScript, user } from "../../support/thread.js";
 import { createProbe, makeTool } from "../../support/tools.js";
 

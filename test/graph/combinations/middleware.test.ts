@@ -4,19 +4,13 @@ import { AIMessage, HumanMessage, SystemMessage } from "@langchain/core/messages
 import { Command, MemorySaver, ReducedValue, StateSchema } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import {
-  type AgentEvent,
-  agentMiddleware,
-  chatMiddleware,
-  createAgentGraph,
-  functionMiddleware,
-} from "../../../src/index.js";
+import { type AgentEvent, chatMiddleware, createAgentGraph } from "../../../src/index.js";
 import { agentThread } from "../../support/agent-thread.js";
 import { allOf } from "../../support/async.js";
 import { afterNext, beforeNext, insteadOfNext, set } from "../../support/middleware.js";
 import { calls, FunctionModel, type Step, scripted } from "../../support/models.js";
 import { acting, steeredThread, THREAD } from "../../support/steering.js";
-import { inThread, pairedScript, user } from "../../support/thread.js";
+import { inThread, user } from "../../support/thread.js";
 import { createProbe, makeTool } from "../../support/tools.js";
 
 const down = () => Object.assign(new Error("down"), { status: 503 });

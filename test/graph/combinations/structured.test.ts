@@ -12,7 +12,6 @@ import {
 } from "../../../src/index.js";
 import { rememberDialect } from "../../../src/providers/dialect-of.js";
 import { agentThread } from "../../support/agent-thread.js";
-import { allOf } from "../../support/async.js";
 import { beforeNext, type Change, type Handle, insteadOfNext, set } from "../../support/middleware.js";
 import { type Answer, calls, FunctionModel, type PlayedModel, scripted } from "../../support/models.js";
 import { acting, steeredThread, THREAD } from "../../support/steering.js";

@@ -9,19 +9,12 @@ import {
 } from "@langchain/core/messages";
 import { describe, expect, it } from "vitest";
 import { unansweredCalls } from "../../../src/history/open-calls.js";
-import { isSummaryDue, type SummaryPolicy } from "../../../src/history/plan-summary.js";
+import { isSummaryDue } from "../../../src/history/plan-summary.js";
 import { DIALECTS, type DialectName } from "../../../src/providers/dialects.js";
 import { type PreparedInputOptions, prepareModelInput } from "../../../src/providers/input/to-model-input.js";
+import { policyOf } from "../../support/long-histories.js";
 
-const policy: SummaryPolicy = {
-  maxTokens: 1e9,
-  maxMessages: 1e9,
-  messagesToKeep: 20,
-  tokensToKeep: undefined,
-  toolTokens: 0,
-  promptTokens: 0,
-  maxToolCalls: undefined,
-};
+const policy = policyOf({ maxTokens: 1e9, maxMessages: 1e9, messagesToKeep: 20 });
 
 /** Turns whose call ids repeat, so that the projection renames them. */
 const turn = (index: number): BaseMessage[] => [
