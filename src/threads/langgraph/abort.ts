@@ -37,15 +37,14 @@ export function holdAbort<Options extends RunnableConfig>(options: Options): Hel
   if (isTimed) signals.push(AbortSignal.timeout(timeout));
   const signal = signals.length === 1 ? cancelled.signal : AbortSignal.any(signals);
 
-  // A caller without a signal hears of an abort by the end of the run.
-  const told = given === undefined && !isTimed ? undefined : new AbortController();
+  const told = new AbortController();
   let timer: ReturnType<typeof setTimeout> | undefined;
   let resolve = () => {};
   const ended = new Promise<void>((done) => {
     resolve = done;
   });
   const tell = (): void => {
-    told?.abort(signal.reason);
+    told.abort(signal.reason);
     resolve();
   };
   const hold = (): void => {
@@ -63,7 +62,7 @@ export function holdAbort<Options extends RunnableConfig>(options: Options): Hel
   return {
     options: {
       ...options,
-      ...(told && { signal: told.signal }),
+      signal: told.signal,
       ...(isTimed && { timeout: undefined, metadata: { timeoutMs: timeout, ...options.metadata } }),
     },
     // `AbortSignal.any` takes much longer.
