@@ -197,10 +197,15 @@ export class Slots<Group extends Owner, Search extends string> {
     const offer = this.#offers.get(id);
     if (offer === undefined) return undefined;
     const { slots, left } = offer;
+    let isPassed = false;
     for (let end = left[search] ?? slots.length; end > 0; end -= 1) {
       const slot = slots[end - 1];
-      if (slot !== undefined && slot.group !== except && this.#accepts(slot, search)) return slot;
-      if (except === undefined) left[search] = end - 1;
+      if (slot !== undefined && this.#accepts(slot, search)) {
+        if (slot.group !== except) return slot;
+        // Another search can accept it.
+        isPassed = true;
+      }
+      if (!isPassed) left[search] = end - 1;
     }
     return undefined;
   }

@@ -2,6 +2,7 @@
 
 import { AIMessage, type BaseMessage, HumanMessage } from "@langchain/core/messages";
 import { JsonPlusSerializer } from "@langchain/langgraph-checkpoint";
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { pendingApprovals } from "../../src/agent/patch.js";
 import { callsOf } from "../../src/history/call.js";
@@ -34,6 +35,11 @@ import { countSteps } from "../support/count-steps.js";
 import { buildShape, type Part, shapes } from "../support/long-shapes.js";
 import { human, result, summary } from "../support/make-messages.js";
 import { law } from "../support/test-tools.js";
+
+/** Parts of which each is one message with many calls. */
+const CALLS: readonly Part["kind"][] = ["batch", "orders", "blocks"];
+/** Names that several messages or calls of a part have. */
+const SHARED: readonly Part["ids"][] = ["pairs", "same"];
 
 const SIZE = 64;
 /** Four times the messages take four times the steps, and a little more in a heap. Quadratic work takes 16 times. */
@@ -110,13 +116,39 @@ const stepsOf = (parts: readonly Part[], size: number, run: (messages: BaseMessa
   countSteps(buildShape(parts, size), (messages) => void run(messages));
 
 describe("The work of an update grows with the update and the history", () => {
-  law("whatever it holds", 50, [shapes(), shapes()], (history, update) => {
+  const expectLinearUpdate = (history: readonly Part[], update: readonly Part[]): void =>
     expectLinear((size) => {
       const state = reduceMessages([], buildShape(history, size)).messages;
       return countSteps([[...state], buildShape(update, size)], ([before, written]) => {
         reduceMessages(before, written);
       });
     });
+
+  /**
+   * Whether results can move between the calls of one message that share ids. Only the order of its results is stored,
+   * so each move costs a pass over the calls of that message.
+   */
+  const movesResults = (parts: readonly Part[]): boolean => {
+    const results = parts.filter(({ kind }) => ["results", "reports", "placeholders"].includes(kind));
+    return (
+      parts.some(({ kind, callIds }) => CALLS.includes(kind) && SHARED.includes(callIds)) &&
+      (results.length > 1 || results.some(({ ids }) => SHARED.includes(ids)))
+    );
+  };
+
+  law("whatever it holds", 50, [shapes(), shapes()], (history, update) => {
+    fc.pre(!movesResults([...history, ...update]));
+    expectLinearUpdate(history, update);
+  });
+
+  it("if results with the ids of other messages answer calls that share an id", () => {
+    expectLinearUpdate(
+      [{ kind: "users", ids: "reversed", callIds: "own" }],
+      [
+        { kind: "batch", ids: "own", callIds: "pairs" },
+        { kind: "results", ids: "reversed", callIds: "same" },
+      ],
+    );
   });
 });
 
