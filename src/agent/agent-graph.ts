@@ -182,7 +182,7 @@ export class AgentGraph<Own = NoKeys, Update = NoKeys, Context = NoKeys> extends
   protected override async *wrapRun(received: unknown, options: AnyOptions): Chunks {
     const { graph, run } = this.#begin({});
     let latestInput = received;
-    const given = withPlainCheckpoint(withoutForgedKeys(withBound(options, this.config, run.abort)));
+    const given = withPlainCheckpoint(withoutForgedKeys(withBound(options, this.config, run.abort?.signal)));
     const thread = watchThread(graph.checkpointer, given, () => idsInInput(latestInput));
     const { bound, watched } = thread;
     if (thread.checkpointer !== undefined) graph.checkpointer = thread.checkpointer;
@@ -267,7 +267,7 @@ export class AgentGraph<Own = NoKeys, Update = NoKeys, Context = NoKeys> extends
 /** What the copy of a graph for one run knows of it. */
 interface OwnRun extends RunStart {
   /** Set when its stream begins. */
-  abort: Pick<HeldAbort<unknown>, "joinedWith" | "abort"> | undefined;
+  abort: Pick<HeldAbort<unknown>, "signal" | "abort"> | undefined;
   /** Contract: called when the run has ended. */
   readonly ends: (() => void)[];
 }
@@ -305,15 +305,15 @@ export function withStartEvents(graph: AgentGraph, events: readonly AgentEvent[]
 function withBound(
   options: AnyOptions,
   bound: AnyOptions = {},
-  abort: OwnRun["abort"] = undefined,
+  abort: AbortSignal | undefined = undefined,
 ): AnyOptions {
-  const signals = [options.signal, bound.signal].filter((each) => each !== undefined);
+  const signals = [options.signal, bound.signal, abort].filter((each) => each !== undefined);
   const { durability, checkpointDuring } =
     options.durability === undefined && options.checkpointDuring === undefined ? bound : options;
   return {
     ...options,
     // One signal of its own for each run: Node warns of more than ten listeners, and LangGraph reads one signal only.
-    signal: abort?.joinedWith(signals) ?? (signals.length > 0 ? AbortSignal.any(signals) : undefined),
+    signal: signals.length > 0 ? AbortSignal.any(signals) : undefined,
     maxConcurrency: options.maxConcurrency ?? bound.maxConcurrency,
     durability,
     checkpointDuring,

@@ -10,13 +10,17 @@ import { cloneMessage, copyMessage, deriveId, isSameMessage } from "../history/m
 import { parseMessages } from "../history/messages-schema.js";
 import { coerceMessage } from "../history/read-messages.js";
 import { hasMessage } from "../history/reducer/normalize-history.js";
-import { type Askable, askGuarded, type StreamGuardOptions } from "../providers/answer/guard-model.js";
+import {
+  type Askable,
+  guardModel,
+  joinChunks,
+  type StreamGuardOptions,
+} from "../providers/answer/guard-model.js";
 import type { DialectName } from "../providers/dialects.js";
 import { failsForGood } from "../providers/failure/model-failure.js";
 import type { FittedInput } from "../providers/input/bounds.js";
 import { type PreparedInputOptions, prepareModelInput } from "../providers/input/to-model-input.js";
 import { bindToolsOnce, type PromptCache, promptCacheMarks } from "../providers/models/tools.js";
-import { untilAborted } from "../shared/waiting.js";
 import { emitEvent } from "../threads/events.js";
 import { takeBack } from "../threads/langgraph/channels.js";
 import { countToolTokens } from "../threads/summary-settings.js";
@@ -300,6 +304,8 @@ async function streamAnswer(request: StreamRequest, config: LangGraphRunnableCon
 }
 
 /**
+ * Always streams. For a streaming model, `invoke` of some clients downloads a tokenizer.
+ *
  * @throws ModelError if the model gives no complete response. What clients were shown of it is taken back.
  */
 async function streamFrom(
@@ -340,10 +346,9 @@ async function streamFrom(
   };
   const send = async (messages: BaseMessage[], size: number) => {
     usage.begin(size);
+    const guarded = await guardModel(offered, guard, config, parameters);
     const options = { ...offer.clientOptions?.(model), ...parameters, ...config };
-    const response = askGuarded(offered, guard, marks.messages(messages), options, parameters);
-    // A client can ignore the signal.
-    return config.signal === undefined ? response : untilAborted(response, config.signal);
+    return joinChunks(await guarded.stream(marks.messages(messages), options));
   };
   const answer = coerceMessage(await askWithinWindow({ model, toolTokens, dialect, prepare, send }, config));
   if (

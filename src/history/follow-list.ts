@@ -12,8 +12,8 @@ import { safely } from "../shared/json.js";
 import { isPlainObject } from "../shared/values.js";
 
 export interface Follower {
-  /** Takes the next message of a list. */
-  take(message: BaseMessage, index: number, messages: readonly BaseMessage[]): void;
+  /** Takes the next message of the list. */
+  take(message: BaseMessage, index: number): void;
 }
 
 /**
@@ -57,7 +57,7 @@ export function createFollowing<Made extends Follower>(): Following<Made> {
     variants.delete(variant);
     for (let index = list.length; index < messages.length; index += 1) {
       const message = messages[index] as BaseMessage;
-      follower.take(message, index, messages);
+      follower.take(message, index);
       list.push(message);
       if (index >= messages.length - COMPARED_MESSAGES) facts.set(index, factsOf(message));
       facts.delete(index - COMPARED_MESSAGES);
@@ -106,7 +106,10 @@ export function createMemo<Made>(): Memo<Made> {
 /** Every value that a message holds, in order. Two messages with the same facts have the same content. */
 type Facts = readonly unknown[];
 
-/** What is known of messages while one input is made. */
+/**
+ * The facts of each message as they are now, while one input is made. If a message holds what it held before, these are the
+ * earlier facts themselves, so whatever follows the list next compares them by identity.
+ */
 let reading: Map<BaseMessage, Facts> | undefined;
 
 /**
@@ -129,8 +132,11 @@ function factsOf(message: BaseMessage): Facts {
   if (known !== undefined) return known;
   const facts: unknown[] = [];
   // What throws when it is read is never the same.
-  if (!safely(() => eachFact(message, (fact) => facts.push(fact) > 0), false))
-    facts.push(Symbol("unreadable"));
+  const keep = (fact: unknown): boolean => {
+    facts.push(fact);
+    return true;
+  };
+  if (!safely(() => eachFact(message, keep), false)) facts.push(Symbol("unreadable"));
   reading?.set(message, facts);
   return facts;
 }

@@ -5,7 +5,6 @@ import { type Call, callsOf } from "./call.js";
 import { createFollowing, type Follower } from "./follow-list.js";
 import { type Group, groupMessages } from "./group.js";
 import { isMessage } from "./read-messages.js";
-import { isKnownHistory } from "./reducer/normalize-history.js";
 import { callIdOf, isMadeUpResult, isResult } from "./result.js";
 import { countTokens, usageOf } from "./size.js";
 import { coverageOf } from "./summary.js";
@@ -67,9 +66,8 @@ export class Survey implements Follower {
   #calls: readonly Call[] = [];
   #answered = 0;
 
-  take(message: BaseMessage, index: number, messages: readonly BaseMessage[]): void {
-    // The reducer has checked each message of its lists.
-    if (!isKnownHistory(messages) && !isMessage(message)) {
+  take(message: BaseMessage, index: number): void {
+    if (!isMessage(message)) {
       this.odd += 1;
       this.#isOrdered = false;
       return;

@@ -12,7 +12,8 @@ import { callIdOf, isResult } from "../history/result.js";
 import { coverageOf } from "../history/summary.js";
 import {
   type Askable,
-  askGuarded,
+  guardModel,
+  joinChunks,
   madeModel,
   type StreamGuardOptions,
 } from "../providers/answer/guard-model.js";
@@ -161,7 +162,7 @@ interface ResponseGuard extends StreamGuardOptions {
 
 /**
  * The model itself, with guarded responses. LangChain's agents bind their tools to it, and call `invoke`. As in
- * `createAgentGraph`, its responses are always streamed, unless streaming is off for it.
+ * `createAgentGraph`, it is always asked with `stream`, unless streaming is off for it.
  *
  * The calls of a response get ids that no earlier call of the thread has: some providers repeat theirs, and LangChain
  * does not run a call if the thread has a result with its id.
@@ -191,7 +192,12 @@ async function invokeGuarded(
   [input, given = {}]: InvokeArguments,
 ): Promise<BaseMessage> {
   const options = guard.optionsOf?.(given) ?? given;
-  const answer = await askGuarded(model as Askable, guard, input, options);
+  const guarded = await guardModel(model as Askable, guard, options);
+  // LangChain needs only `invoke`, and many a test has a model without more.
+  const answer =
+    typeof guarded.stream === "function"
+      ? await joinChunks(await guarded.stream(input, options))
+      : await guarded.invoke(input, options);
   const message = coerceMessage(answer);
   if (message !== undefined && isAIMessage(message)) {
     return callsOf(message).length === 0 ? message : withDistinctCallIds(message, guard.takenCallIds());

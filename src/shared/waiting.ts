@@ -75,36 +75,20 @@ export async function withDeadline<T>(
   work: (signal: AbortSignal) => Promise<T>,
   { signal, timeoutMs, timeoutError, outlivesAbort = false }: Deadline,
 ): Promise<T> {
-  // `AbortSignal.any` takes much longer.
-  const own = new AbortController();
-  let end = (): void => {};
-  const ended = new Promise<never>((_, reject) => {
-    const abort = (reason: unknown): void => {
-      // First, because an error of the work is then only a consequence of the abort.
-      reject(reason);
-      own.abort(reason);
-    };
-    const timer =
-      timeoutMs === undefined ? undefined : setTimeout(() => abort(timeoutError(timeoutMs)), timeoutMs);
-    const stop = (): void => clearTimeout(timer);
-    const stopListening =
-      signal &&
-      onAbort(signal, () => {
-        stop();
-        if (outlivesAbort) own.abort(signal.reason);
-        else abort(signal.reason);
-      });
-    end = () => {
-      stop();
-      stopListening?.();
-    };
-  });
-  // Nobody waits for it if the work throws at once.
-  ended.catch(() => {});
+  const timeout = new AbortController();
+  const joined = signal === undefined ? timeout.signal : AbortSignal.any([signal, timeout.signal]);
+  const timer =
+    timeoutMs === undefined ? undefined : setTimeout(() => timeout.abort(timeoutError(timeoutMs)), timeoutMs);
+  const stop = (): void => clearTimeout(timer);
+  const stopListening = outlivesAbort && signal !== undefined ? onAbort(signal, stop) : undefined;
   try {
-    return await Promise.race([work(own.signal), ended]);
+    return await untilAborted(work(joined), outlivesAbort ? timeout.signal : joined);
+  } catch (error) {
+    // After a timeout, an error of the work is only a consequence of the abort.
+    throw timeout.signal.aborted ? timeout.signal.reason : error;
   } finally {
-    end();
+    clearTimeout(timer);
+    stopListening?.();
   }
 }
 

@@ -51,12 +51,12 @@ export function guardHead(
 
   return {
     async getTuple(config: RunnableConfig): Promise<CheckpointTuple | undefined> {
-      const note = latest.reading();
+      const note = latest.reading?.();
       const tuple = await saver.getTuple(config);
       if (head !== undefined || !isRoot(config) || config.configurable?.["checkpoint_id"]) return tuple;
       head = { id: tuple?.checkpoint.id, isOwn: false };
       if (tuple === undefined) return tuple;
-      note(tuple);
+      note?.(tuple);
       isFromThisRun = belongsToNextRun(tuple);
       await clockAfter(tuple.checkpoint.id, signal);
       return tuple;

@@ -18,7 +18,7 @@ import {
 import { countTextTokens, countTokens, sumTokens } from "../history/size.js";
 import { type Coverage, createSummary, createSummaryNote, isUserMessage } from "../history/summary.js";
 import { levelFor, renderTranscript } from "../history/transcript.js";
-import { askGuarded, type StreamGuardOptions } from "../providers/answer/guard-model.js";
+import { guardModel, joinChunks, type StreamGuardOptions } from "../providers/answer/guard-model.js";
 import { FinishHabit } from "../providers/answer/verdict.js";
 import { mayPass } from "../providers/failure/model-failure.js";
 import { readOverflow } from "../providers/failure/overflow.js";
@@ -289,7 +289,10 @@ async function askSummariser(
     isTaken: () => false,
     onBroken: ({ usage }) => counter.addBroken(usage),
   };
-  const answer = await withinTime(writer, config, (hidden) => askGuarded(model, guard, messages, hidden));
+  const summariser = await guardModel(model, guard, config);
+  const answer = await withinTime(writer, config, async (hidden) =>
+    joinChunks(await summariser.stream(messages, hidden)),
+  );
   if (answer !== undefined) counter.addResponse(answer);
   const text = textOf(answer, wording);
   if (text === "") throw new Error("the summariser's response has no text");

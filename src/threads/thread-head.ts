@@ -20,7 +20,7 @@ export type Write = (saver: BaseCheckpointSaver) => Promise<string>;
 
 interface ThreadHead {
   /** Call it before the latest checkpoint is read, and the function that it returns with that one. */
-  readonly reading: () => (latest: CheckpointTuple) => void;
+  readonly reading?: () => (latest: CheckpointTuple) => void;
   /** Whether this is the latest checkpoint of the thread. Undefined: whether the thread has none. */
   readonly is: (id: string | undefined) => Promise<boolean>;
   /** Writes if this is the latest checkpoint, and returns whether it was. */
@@ -103,7 +103,7 @@ function inPostgres(
     };
     return answered(transaction(), { what: "The checkpointer", signal, giveUp });
   };
-  return { reading: () => () => {}, is: async (id) => (await read(pool)) === id, writeAfter };
+  return { is: async (id) => (await read(pool)) === id, writeAfter };
 }
 
 /**
@@ -188,7 +188,7 @@ function inSqlite(target: BaseCheckpointSaver, database: SqliteDatabase, threadI
     // Locks the database before it looks.
     return transaction.immediate();
   };
-  return { reading: () => () => {}, is: async (id) => is(id), writeAfter };
+  return { is: async (id) => is(id), writeAfter };
 }
 
 /** Keeps what a checkpointer would write. */

@@ -1,4 +1,4 @@
-/** Asks models for complete responses. A broken one is requested again, without streaming. */
+/** A model whose stream gives only complete responses. A broken one is requested again, without streaming. */
 
 import type { CallbackManagerForLLMRun } from "@langchain/core/callbacks/manager";
 import type { BaseLanguageModelInput } from "@langchain/core/language_models/base";
@@ -11,6 +11,7 @@ import {
 } from "@langchain/core/messages";
 import { ChatGenerationChunk } from "@langchain/core/outputs";
 import { type Runnable, RunnableBinding, type RunnableConfig } from "@langchain/core/runnables";
+import { concat } from "@langchain/core/utils/stream";
 import { ModelError } from "../../errors.js";
 import { isAIMessage } from "../../history/call.js";
 import { coerceMessage } from "../../history/read-messages.js";
@@ -21,7 +22,7 @@ import {
   isEmptyAnswer,
   isRefusal,
   isTransportError,
-  toModelError,
+  withModelErrors,
 } from "../failure/model-failure.js";
 import { readOverflow } from "../failure/overflow.js";
 import { isChatModel, partsOf, viewOf, withParameters } from "../models/model-view.js";
@@ -41,33 +42,18 @@ import {
 export type Askable = Runnable<BaseLanguageModelInput, AIMessageChunk>;
 
 /**
- * Asks a model, alone or with bound tools, and resolves to its response when that is complete; see `guardedAnswer`. The
+ * A model, alone or with bound tools, whose `stream` gives only complete responses; see `guardedChunks`. The
  * parameters apply to this request; see `withParameters`.
  *
- * @throws ModelError if all attempts give broken responses.
+ * The result is the model itself with one method replaced, not a wrapper. So it keeps its default options, its call
+ * options, its name in traces and its serialized form. (`ChatOpenAI` keeps bound tools in its defaults and adds them
+ * only in `stream`. With a wrapper, its request would have no tools.)
  */
-export async function askGuarded(
-  model: Askable,
-  guard: StreamGuardOptions,
-  messages: BaseMessage[],
-  config: Partial<RunnableConfig>,
-  parameters: Readonly<Record<string, unknown>> = {},
-): Promise<AIMessageChunk> {
-  const guarded = await guardModel(model, guard, config, parameters);
-  const answer = await guarded.invoke(messages, config);
-  return PROVIDERS.reduce((message, { mendAnswer }) => mendAnswer?.(message) ?? message, answer);
-}
-
-/**
- * The model itself with one method replaced, not a wrapper. So it keeps its default options, its call options, its name
- * in traces and its serialized form. (`ChatOpenAI` keeps bound tools in its defaults and adds them only in `invoke`. With
- * a wrapper, its request would have no tools.)
- */
-async function guardModel(
+export async function guardModel(
   model: Askable,
   guard: StreamGuardOptions,
   config: RunnableConfig,
-  parameters: Readonly<Record<string, unknown>>,
+  parameters: Readonly<Record<string, unknown>> = {},
 ): Promise<Askable> {
   if (RunnableBinding.isRunnableBinding(model)) {
     const bound = await guardModel(model.bound, guard, config, parameters);
@@ -75,7 +61,7 @@ async function guardModel(
   }
   const made = await madeModel(model, config);
   if (made !== model) return guardModel(made as Askable, guard, config, parameters);
-  return isChatModel(model) ? withGuard(withParameters(model, parameters), guard, model) : model;
+  return isChatModel(model) ? withGuardedChunks(withParameters(model, parameters), guard, model) : model;
 }
 
 /** `initChatModel`, and an agent whose model is a name, have an object that makes the model when it is asked. */
@@ -84,51 +70,31 @@ export async function madeModel(model: object, config: RunnableConfig): Promise<
   return typeof make === "function" ? make.call(model, config) : model;
 }
 
-/** The methods that a chat model calls on `this` when it is invoked. The last one is internal to LangChain. */
-export const INVOKING_METHODS: ReadonlySet<unknown> = new Set([
-  "invoke",
-  "generatePrompt",
-  "generate",
-  "_generateUncached",
-]);
-
 /** @param made The model as it was made. The provider of a view cannot be recognised. */
-function withGuard(model: BaseChatModel, guard: StreamGuardOptions, made: BaseChatModel): Askable {
+function withGuardedChunks(model: BaseChatModel, guard: StreamGuardOptions, made: BaseChatModel): Askable {
   const asked = PROVIDERS.reduce(
     (view, { mendClient }) => mendClient?.(view, identityOf(view)) ?? view,
     model,
   );
-  const members: Readonly<Record<PropertyKey, unknown>> = {
-    _generate: async (messages: BaseMessage[], options: CallOptions, run?: CallbackManagerForLLMRun) => {
-      try {
-        const message = await guardedAnswer(asked, guard, messages, options, run);
-        return {
-          generations: [new ChatGenerationChunk({ text: message.text, message })],
-          ...usageFor(message),
-        };
-      } catch (error) {
-        throw toModelError(error, { model: made, messages, signal: options.signal });
-      }
-    },
-    // The guard streams by itself, and it asks anew for each request.
-    disableStreaming: true,
-    cache: undefined,
-  };
+  const chunks = (
+    messages: BaseMessage[],
+    options: BaseChatModel["ParsedCallOptions"],
+    run?: CallbackManagerForLLMRun,
+  ) =>
+    withModelErrors(guardedChunks(asked, guard, messages, options, run), {
+      model: made,
+      messages,
+      signal: options.signal,
+    });
   return new Proxy(model, {
     get(target, name) {
-      if (Object.hasOwn(members, name)) return members[name];
+      if (name === "_streamResponseChunks") return chunks;
+      // The guard also handles a model that does not stream.
+      if (name === "disableStreaming") return false;
       const value: unknown = Reflect.get(target, name, target);
-      return typeof value === "function" && !INVOKING_METHODS.has(name) ? value.bind(target) : value;
+      return typeof value === "function" && !STREAMING_METHODS.has(name) ? value.bind(target) : value;
     },
   });
-}
-
-/** For the handlers of the model's run, as in a stream. LangChain copies fields that it can see into the message. */
-function usageFor({ usage_metadata: usage }: AIMessageChunk) {
-  if (usage === undefined) return {};
-  const { input_tokens: promptTokens, output_tokens: completionTokens, total_tokens: totalTokens } = usage;
-  const tokenUsage = { promptTokens, completionTokens, totalTokens };
-  return { llmOutput: Object.defineProperty({}, "tokenUsage", { value: tokenUsage }) };
 }
 
 /*
@@ -178,21 +144,22 @@ type Answer = WholeAnswer | BrokenAnswer;
 type CallOptions = BaseChatModel["ParsedCallOptions"];
 
 /**
- * The model's complete response. Its stream is passed on to the client as it arrives. No tool has run by then, so a second
- * request repeats no tool call.
+ * The model's `_streamResponseChunks` with a guard. The stream is passed on to the client as it arrives, and the
+ * generator yields one chunk with the complete response. No tool has run by then, so a second request repeats no tool
+ * call.
  *
  * The guard does not handle refusals of the provider (the model's client retries 429 and 5xx), a host that cannot be reached
  * for a stream, and the abort of the run.
  *
  * @throws ModelError if all attempts give broken responses.
  */
-async function guardedAnswer(
+async function* guardedChunks(
   model: BaseChatModel,
   guard: StreamGuardOptions,
   messages: BaseMessage[],
   options: CallOptions,
-  run: CallbackManagerForLLMRun | undefined,
-): Promise<AIMessageChunk> {
+  run?: CallbackManagerForLLMRun,
+): AsyncGenerator<ChatGenerationChunk> {
   const { settle } = guard;
   const client = new ClientStream(settle === undefined ? run : undefined, guard);
   const answer = await askForWhole(model, guard, messages, options, client).catch(async (error: unknown) => {
@@ -200,7 +167,8 @@ async function guardedAnswer(
     if (options.signal?.aborted !== true) await client.takeBack();
     throw error;
   });
-  return shownForm(answer, guard, client, run);
+  const message = await shownForm(answer, guard, client, run);
+  yield new ChatGenerationChunk({ text: message.text, message });
 }
 
 /** Requests a response, and requests it again while it is broken. */
@@ -358,3 +326,15 @@ function unstreamed(model: BaseChatModel): BaseChatModel {
   const parts = partsOf(model).map(([field, part]) => [field, unstreamed(part)] as const);
   return viewOf(model, { streaming: false, ...Object.fromEntries(parts) });
 }
+
+/** The complete message of a stream. Undefined if the stream was empty. */
+export async function joinChunks(stream: AsyncIterable<AIMessageChunk>): Promise<AIMessageChunk | undefined> {
+  let whole: AIMessageChunk | undefined;
+  for await (const chunk of stream) whole = whole === undefined ? chunk : concat(whole, chunk);
+  return whole && PROVIDERS.reduce((message, { mendAnswer }) => mendAnswer?.(message) ?? message, whole);
+}
+
+/**
+ * The methods that a chat model calls on `this` while it streams. The second one is internal to LangChain.
+ */
+export const STREAMING_METHODS: ReadonlySet<unknown> = new Set(["stream", "_streamIterator"]);

@@ -16,8 +16,8 @@ const LONGEST_HOLD = 5_000;
 export interface HeldAbort<Options> {
   /** Start the stream with these options. */
   readonly options: Options;
-  /** The signal of the run. It aborts at once, also with these signals. */
-  readonly joinedWith: (others: readonly AbortSignal[]) => AbortSignal;
+  /** Aborts for the run, at once. */
+  readonly signal: AbortSignal;
   readonly abort: (reason: unknown) => void;
   /** Contract: call it when the run has ended. */
   readonly end: () => void;
@@ -39,22 +39,20 @@ export function holdAbort<Options extends RunnableConfig>(options: Options): Hel
 
   const told = new AbortController();
   let timer: ReturnType<typeof setTimeout> | undefined;
+  const tell = (): void => told.abort(signal.reason);
+  const hold = (): void => {
+    timer = setTimeout(tell, LONGEST_HOLD);
+  };
+  const stopListening = onAbort(signal, hold);
   let resolve = () => {};
   const ended = new Promise<void>((done) => {
     resolve = done;
   });
-  const tell = (): void => {
-    told.abort(signal.reason);
-    resolve();
-  };
-  const hold = (): void => {
-    timer = setTimeout(tell, LONGEST_HOLD);
-  };
-  const listening = [onAbort(signal, hold)];
+  told.signal.addEventListener("abort", () => resolve(), { once: true });
 
   const end = (): void => {
     clearTimeout(timer);
-    for (const stop of listening) stop();
+    stopListening();
     if (signal.aborted) tell();
     resolve();
   };
@@ -65,11 +63,7 @@ export function holdAbort<Options extends RunnableConfig>(options: Options): Hel
       signal: told.signal,
       ...(isTimed && { timeout: undefined, metadata: { timeoutMs: timeout, ...options.metadata } }),
     },
-    // `AbortSignal.any` takes much longer.
-    joinedWith: (others) => {
-      for (const other of others) listening.push(onAbort(other, () => cancelled.abort(other.reason)));
-      return signal;
-    },
+    signal,
     abort: (reason) => cancelled.abort(reason),
     end,
     attach: async (starting) => {

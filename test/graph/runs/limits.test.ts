@@ -3,8 +3,7 @@ import { describe, expect, it } from "vitest";
 import { type AgentEvent, type AgentGraphOptions, createAgentGraph } from "../../../src/index.js";
 import { allOf } from "../../support/async.js";
 import { lines } from "../../support/lines.js";
-import { calls } from "../../support/models.js";
-import { scripted } from "../../support/scripted-model.js";
+import { calls, scripted } from "../../support/models.js";
 import { inThread, pairedMessagesOf, script, user } from "../../support/thread.js";
 import { createProbe } from "../../support/tools.js";
 

@@ -13,8 +13,7 @@ import {
   TetherError,
 } from "../../../src/index.js";
 import { allOf } from "../../support/async.js";
-import { calls } from "../../support/models.js";
-import { scripted } from "../../support/scripted-model.js";
+import { calls, scripted } from "../../support/models.js";
 import { inThread, pairedScript, user } from "../../support/thread.js";
 import { createProbe, makeTool } from "../../support/tools.js";
 
