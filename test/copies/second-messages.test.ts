@@ -23,7 +23,8 @@ import {
 } from "../../src/index.js";
 import { human } from "../support/make-messages.js";
 import { startModelServer } from "../support/model-server.js";
-import { calls, scripted } from "../support/models.js";
+import { calls } from "../support/models.js";
+import { scripted } from "../support/scripted-model.js";
 import { second } from "../support/second-copy.js";
 import { PlainClient } from "../support/stream-faults.js";
 import { strictViolations } from "../support/strict-check.js";

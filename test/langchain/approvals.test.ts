@@ -6,8 +6,9 @@ import { humanInTheLoopMiddleware } from "langchain";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { tetherMiddleware } from "../../src/langchain.js";
-import { calls, type Step, scripted } from "../support/models.js";
+import { calls } from "../support/models.js";
 import { openAgent } from "../support/open-thread.js";
+import { type Step, scripted } from "../support/scripted-model.js";
 import { script, user } from "../support/thread.js";
 import { createProbe } from "../support/tools.js";
 

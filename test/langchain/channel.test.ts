@@ -4,8 +4,9 @@ import { createAgent, createMiddleware } from "langchain";
 import { describe, expect, it } from "vitest";
 import { createAgentGraph, PairedMessagesDeltaValue, PairedMessagesValue } from "../../src/index.js";
 import { tetherMiddleware, tetherState } from "../../src/langchain.js";
-import { calls, scripted } from "../support/models.js";
+import { calls } from "../support/models.js";
 import { openAgent } from "../support/open-thread.js";
+import { scripted } from "../support/scripted-model.js";
 import { inThread, script, user } from "../support/thread.js";
 import { createProbe } from "../support/tools.js";
 

@@ -4,9 +4,10 @@ import { AIMessage, ToolMessage } from "@langchain/core/messages";
 import { expect, it } from "vitest";
 import { tetherState } from "../../src/langchain.js";
 import { DURABILITIES } from "../support/crashing-thread.js";
-import { calls, type Step, scripted } from "../support/models.js";
+import { calls } from "../support/models.js";
 import { SAVERS } from "../support/mortal-saver.js";
 import { openAgent } from "../support/open-thread.js";
+import { type Step, scripted } from "../support/scripted-model.js";
 import { script, user } from "../support/thread.js";
 import { createProbe } from "../support/tools.js";
 

@@ -6,9 +6,10 @@ import { createMiddleware } from "langchain";
 import { describe, expect, it, vi } from "vitest";
 import { z } from "zod";
 import { tetherMiddleware, tetherState } from "../../src/langchain.js";
-import { calls, type Step, scripted } from "../support/models.js";
+import { calls } from "../support/models.js";
 import { mortalSaver, SAVERS } from "../support/mortal-saver.js";
 import { openAgent } from "../support/open-thread.js";
+import { type Step, scripted } from "../support/scripted-model.js";
 import { script, user } from "../support/thread.js";
 import { createProbe } from "../support/tools.js";
 

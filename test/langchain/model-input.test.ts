@@ -9,8 +9,9 @@ import { createAgent, createMiddleware, toolStrategy } from "langchain";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { type TetherMiddlewareOptions, tetherMiddleware } from "../../src/langchain.js";
-import { calls, FunctionModel, scripted } from "../support/models.js";
+import { calls, FunctionModel } from "../support/models.js";
 import { openAgent } from "../support/open-thread.js";
+import { scripted } from "../support/scripted-model.js";
 import { script, user } from "../support/thread.js";
 
 /** What the model of an agent with the middleware was asked. */

@@ -5,8 +5,9 @@ import type { Repair } from "../../src/index.js";
 import { type RepairPlace, type TetherMiddlewareOptions, tetherMiddleware } from "../../src/langchain.js";
 import { turns } from "../support/async.js";
 import { DURABILITIES, type Durability } from "../support/crashing-thread.js";
-import { calls, type Step, scripted } from "../support/models.js";
+import { calls } from "../support/models.js";
 import { openAgent } from "../support/open-thread.js";
+import { type Step, scripted } from "../support/scripted-model.js";
 import { script, user } from "../support/thread.js";
 import { createProbe } from "../support/tools.js";
 

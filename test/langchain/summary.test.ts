@@ -9,8 +9,9 @@ import { z } from "zod";
 import { createAgentGraph, readFullHistory, restoreCovered } from "../../src/index.js";
 import { type TetherSummaryOptions, tetherMiddleware, tetherState } from "../../src/langchain.js";
 import { textOf } from "../support/long-histories.js";
-import { callingOnce, calls, FunctionModel, scripted, shortSummariser } from "../support/models.js";
+import { callingOnce, calls, FunctionModel, shortSummariser } from "../support/models.js";
 import { openAgent } from "../support/open-thread.js";
+import { scripted } from "../support/scripted-model.js";
 import { inThread, pairedScript, script, user } from "../support/thread.js";
 import { createProbe } from "../support/tools.js";
 

@@ -2,8 +2,8 @@
 
 import { interrupt, MemorySaver } from "@langchain/langgraph";
 import { type AgentGraphOptions, createAgentGraph } from "../../src/index.js";
-import { type Step, scripted } from "./models.js";
 import { openThread } from "./open-thread.js";
+import { type Step, scripted } from "./scripted-model.js";
 import { inThread, messagesOf, pairedMessagesOf, script, user } from "./thread.js";
 import { createProbe, makeTool } from "./tools.js";
 

@@ -5,7 +5,7 @@ import { Command, type Interrupt, interrupt, MemorySaver } from "@langchain/lang
 import { z } from "zod";
 import type { ApprovalRequest } from "../../src/agent/approval-request.js";
 import { type AgentGraph, type AgentGraphOptions, createAgentGraph } from "../../src/index.js";
-import { scripted } from "./models.js";
+import { scripted } from "./scripted-model.js";
 import { messagesOf, pairedScript, script } from "./thread.js";
 import { makeTool } from "./tools.js";
 

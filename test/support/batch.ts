@@ -5,7 +5,8 @@ import type { ToolRuntime } from "@langchain/core/tools";
 import { expect } from "vitest";
 import { z } from "zod";
 import { type AgentGraphOptions, createAgentGraph } from "../../src/index.js";
-import { calls, scripted, type WantedCall } from "./models.js";
+import { calls, type WantedCall } from "./models.js";
+import { scripted } from "./scripted-model.js";
 import { pairedMessagesOf, user } from "./thread.js";
 import { makeTool } from "./tools.js";
 

@@ -6,8 +6,9 @@ import { Command, MessagesAnnotation, START, StateGraph } from "@langchain/langg
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { createAgentGraph } from "../../../src/index.js";
-import { calls, FunctionModel, scripted } from "../../support/models.js";
+import { calls, FunctionModel } from "../../support/models.js";
 import { SAVERS } from "../../support/savers.js";
+import { scripted } from "../../support/scripted-model.js";
 import { inThread, pairedMessagesOf, user } from "../../support/thread.js";
 
 /** An agent that makes the payment that it is asked for, once a human has approved it. */

@@ -17,7 +17,8 @@ import {
   respond,
 } from "../../support/approval-graph.js";
 import { allOf } from "../../support/async.js";
-import { calls, scripted, type WantedCall } from "../../support/models.js";
+import { calls, type WantedCall } from "../../support/models.js";
+import { scripted } from "../../support/scripted-model.js";
 
 const risky = (label: string): WantedCall => ["risky", { label }];
 const free = (label: string): WantedCall => ["free", { label }];

@@ -20,7 +20,8 @@ import {
 } from "../../../src/index.js";
 import { agentThread } from "../../support/agent-thread.js";
 import { afterNext, insteadOfNext } from "../../support/middleware.js";
-import { calls, FunctionModel, type Step, type WantedCall } from "../../support/models.js";
+import { calls, FunctionModel, type WantedCall } from "../../support/models.js";
+import type { Step } from "../../support/scripted-model.js";
 import { inThread, pairedScript, user } from "../../support/thread.js";
 import { createProbe, makeTool } from "../../support/tools.js";
 

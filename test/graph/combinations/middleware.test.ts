@@ -8,7 +8,8 @@ import { type AgentEvent, chatMiddleware, createAgentGraph } from "../../../src/
 import { agentThread } from "../../support/agent-thread.js";
 import { allOf } from "../../support/async.js";
 import { afterNext, beforeNext, insteadOfNext, set } from "../../support/middleware.js";
-import { calls, FunctionModel, type Step, scripted } from "../../support/models.js";
+import { calls, FunctionModel } from "../../support/models.js";
+import { type Step, scripted } from "../../support/scripted-model.js";
 import { acting, steeredThread, THREAD } from "../../support/steering.js";
 import { inThread, user } from "../../support/thread.js";
 import { createProbe, makeTool } from "../../support/tools.js";

@@ -13,7 +13,8 @@ import {
 import { rememberDialect } from "../../../src/providers/dialect-of.js";
 import { agentThread } from "../../support/agent-thread.js";
 import { beforeNext, type Change, type Handle, insteadOfNext, set } from "../../support/middleware.js";
-import { type Answer, calls, FunctionModel, type PlayedModel, scripted } from "../../support/models.js";
+import { type Answer, calls, FunctionModel, type PlayedModel } from "../../support/models.js";
+import { scripted } from "../../support/scripted-model.js";
 import { acting, steeredThread, THREAD } from "../../support/steering.js";
 import { inThread, pairedScript, user } from "../../support/thread.js";
 import { createProbe, makeTool } from "../../support/tools.js";

@@ -8,7 +8,8 @@ import { z as z3 } from "zod/v3";
 import { createAgentGraph, providerStrategy, type ResponseFormat, toolStrategy } from "../../../src/index.js";
 import { agentThread } from "../../support/agent-thread.js";
 import { nested } from "../../support/foreign-values.js";
-import { calls, type Step, scripted } from "../../support/models.js";
+import { calls } from "../../support/models.js";
+import { type Step, scripted } from "../../support/scripted-model.js";
 import { pairedScript, user } from "../../support/thread.js";
 import { createProbe } from "../../support/tools.js";
 

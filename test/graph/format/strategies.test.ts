@@ -15,7 +15,8 @@ import {
 import { agentThread } from "../../support/agent-thread.js";
 import { allOf } from "../../support/async.js";
 import { afterNext, insteadOfNext, set, throwing } from "../../support/middleware.js";
-import { calls, type Step } from "../../support/models.js";
+import { calls } from "../../support/models.js";
+import type { Step } from "../../support/scripted-model.js";
 import { shown } from "../../support/stream-faults.js";
 import { inThread, script, user } from "../../support/thread.js";
 

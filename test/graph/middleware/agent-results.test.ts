@@ -8,7 +8,8 @@ import { type AgentGraphOptions, agentMiddleware, createAgentGraph } from "../..
 import { agentThread } from "../../support/agent-thread.js";
 import { allOf } from "../../support/async.js";
 import { afterNext, type Change, insteadOfNext, set } from "../../support/middleware.js";
-import { calls, FunctionModel, type Step } from "../../support/models.js";
+import { calls, FunctionModel } from "../../support/models.js";
+import type { Step } from "../../support/scripted-model.js";
 import { PlainClient, shown } from "../../support/stream-faults.js";
 import { inThread, messagesOf, pairedScript, script, user } from "../../support/thread.js";
 import { createProbe, makeTool } from "../../support/tools.js";

@@ -19,7 +19,8 @@ import {
   twice,
 } from "../../support/middleware.js";
 import { startModelServer } from "../../support/model-server.js";
-import { calls, type Step } from "../../support/models.js";
+import { calls } from "../../support/models.js";
+import type { Step } from "../../support/scripted-model.js";
 import { shown } from "../../support/stream-faults.js";
 import { rowsOf } from "../../support/test-tools.js";
 import { user } from "../../support/thread.js";

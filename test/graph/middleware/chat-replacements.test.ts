@@ -10,7 +10,8 @@ import { agentThread } from "../../support/agent-thread.js";
 import { openAIAt } from "../../support/clients.js";
 import { beforeNext, type Change, set } from "../../support/middleware.js";
 import { startModelServer } from "../../support/model-server.js";
-import { calls, FunctionModel, type Step, scripted } from "../../support/models.js";
+import { calls, FunctionModel } from "../../support/models.js";
+import { type Step, scripted } from "../../support/scripted-model.js";
 import { rowsOf } from "../../support/test-tools.js";
 import { createProbe, makeTool } from "../../support/tools.js";
 

@@ -8,7 +8,8 @@ import { type AgentGraphOptions, functionMiddleware, MiddlewareTermination } fro
 import { agentThread } from "../../support/agent-thread.js";
 import { results, returning, schema } from "../../support/batch.js";
 import { afterNext, beforeNext, type Change, insteadOfNext, set } from "../../support/middleware.js";
-import { calls, type Step } from "../../support/models.js";
+import { calls } from "../../support/models.js";
+import type { Step } from "../../support/scripted-model.js";
 import { rowsOf } from "../../support/test-tools.js";
 import { script } from "../../support/thread.js";
 import { createProbe, makeTool } from "../../support/tools.js";

@@ -3,7 +3,8 @@ import { describe, expect, it } from "vitest";
 import { chatMiddleware, functionMiddleware, type Middleware } from "../../../src/index.js";
 import { agentThread } from "../../support/agent-thread.js";
 import { afterNext, beforeNext, type Change, insteadOfNext, twice } from "../../support/middleware.js";
-import { calls, type Step } from "../../support/models.js";
+import { calls } from "../../support/models.js";
+import type { Step } from "../../support/scripted-model.js";
 import { rowsOf } from "../../support/test-tools.js";
 import { script } from "../../support/thread.js";
 

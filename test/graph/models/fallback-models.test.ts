@@ -12,9 +12,10 @@ import {
   ModelError,
 } from "../../../src/index.js";
 import { lines } from "../../support/lines.js";
-import { calls, FunctionModel, type ScriptedModel, scripted } from "../../support/models.js";
+import { calls, FunctionModel } from "../../support/models.js";
 import { openThread } from "../../support/open-thread.js";
 import { WindowModel } from "../../support/overflow-refusals.js";
+import { type ScriptedModel, scripted } from "../../support/scripted-model.js";
 import { inThread, pairedScript, user } from "../../support/thread.js";
 import { createProbe, makeTool } from "../../support/tools.js";
 

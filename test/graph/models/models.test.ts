@@ -18,13 +18,15 @@ import {
   PairedMessagesDeltaValue,
   PairedMessagesValue,
 } from "../../../src/index.js";
+import { tetherMiddleware } from "../../../src/langchain.js";
 import { OfflineChatModel } from "../../../src/offline/offline-chat-model.js";
 import { openAIAt } from "../../support/clients.js";
 import { lines } from "../../support/lines.js";
 import { removal } from "../../support/make-messages.js";
 import { type ModelServer, startModelServer } from "../../support/model-server.js";
-import { type Answer, calls, FunctionModel, type ScriptedModel, scripted } from "../../support/models.js";
+import { type Answer, calls, FunctionModel } from "../../support/models.js";
 import { openThread } from "../../support/open-thread.js";
+import { type ScriptedModel, scripted } from "../../support/scripted-model.js";
 import { abortRun } from "../../support/test-tools.js";
 import { inThread, messagesOf, pairedScript, script, user } from "../../support/thread.js";
 import { createProbe, makeTool } from "../../support/tools.js";
@@ -50,6 +52,26 @@ describe("a model that", () => {
     const said = { messages: [new HumanMessage("x"), new AIMessage("y")] };
     expect(pairedScript(await graph.invoke(said, config))).toEqual(lines("human: x | ai: y"));
   });
+});
+
+/** Sends each request on to another model, and says so after its response. */
+class RoutingModel extends FunctionModel {
+  constructor() {
+    super(
+      async ({ messages }) =>
+        `routed: ${(await new FunctionModel(() => "hidden").invoke([...messages])).text}`,
+    );
+  }
+}
+
+it.each([
+  ["createAgentGraph", () => createAgentGraph({ model: new RoutingModel() })],
+  ["createAgent", () => createAgent({ model: new RoutingModel(), middleware: [tetherMiddleware()] })],
+])("The tokens of a model that another model asks are not shown: %s", async (_, create) => {
+  const shown: string[] = [];
+  const stream: unknown = await create().stream(user("hi"), { streamMode: "messages" } as never);
+  for await (const [message] of stream as AsyncIterable<[AIMessage]>) shown.push(message.text);
+  expect(shown.join("")).toBe("routed: hidden");
 });
 
 it("A `createModel` that makes something else is named in the error", async () => {

@@ -9,7 +9,8 @@ import { type AgentGraph, createAgentGraph, TetherError } from "../../../src/ind
 import { approvalThread, approve, asInput } from "../../support/approval-graph.js";
 import { allOf } from "../../support/async.js";
 import { CLIENT_KEYS, FORGED_VALUES, USELESS_KEYS } from "../../support/client-keys.js";
-import { calls, FunctionModel, scripted } from "../../support/models.js";
+import { calls, FunctionModel } from "../../support/models.js";
+import { scripted } from "../../support/scripted-model.js";
 import { inThread, messagesOf, script, user } from "../../support/thread.js";
 import { createProbe } from "../../support/tools.js";
 

@@ -16,7 +16,8 @@ import { approvalThread, approve, asInput } from "../../support/approval-graph.j
 import { allOf } from "../../support/async.js";
 import { hostileLike, hostileMessage, nested } from "../../support/foreign-values.js";
 import { lines } from "../../support/lines.js";
-import { calls, FunctionModel, scripted } from "../../support/models.js";
+import { calls, FunctionModel } from "../../support/models.js";
+import { scripted } from "../../support/scripted-model.js";
 import { expectWarnings, OLD_PACKAGES, runs } from "../../support/test-tools.js";
 import { inThread, messagesOf, pairedScript, script, user } from "../../support/thread.js";
 import { createProbe } from "../../support/tools.js";

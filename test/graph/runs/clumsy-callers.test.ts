@@ -16,7 +16,8 @@ import {
 import { approvalThread, asInput } from "../../support/approval-graph.js";
 import { allOf, turns } from "../../support/async.js";
 import { lines } from "../../support/lines.js";
-import { calls, scripted } from "../../support/models.js";
+import { calls } from "../../support/models.js";
+import { scripted } from "../../support/scripted-model.js";
 import { abortRun } from "../../support/test-tools.js";
 import { inThread, messagesOf, pairedScript, script, user } from "../../support/thread.js";
 import { createProbe, makeTool } from "../../support/tools.js";

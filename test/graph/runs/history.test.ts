@@ -5,8 +5,9 @@ import { type AgentGraphOptions, createAgentGraph } from "../../../src/index.js"
 import { allOf } from "../../support/async.js";
 import { lines } from "../../support/lines.js";
 import { removal } from "../../support/make-messages.js";
-import { calls, scripted } from "../../support/models.js";
+import { calls } from "../../support/models.js";
 import { oneNode } from "../../support/plain-graph.js";
+import { scripted } from "../../support/scripted-model.js";
 import { inThread, messagesOf, pairedScript, script, user } from "../../support/thread.js";
 import { createProbe } from "../../support/tools.js";
 

@@ -3,7 +3,8 @@ import { describe, expect, it } from "vitest";
 import { type AgentEvent, type AgentGraphOptions, createAgentGraph } from "../../../src/index.js";
 import { allOf } from "../../support/async.js";
 import { lines } from "../../support/lines.js";
-import { calls, scripted } from "../../support/models.js";
+import { calls } from "../../support/models.js";
+import { scripted } from "../../support/scripted-model.js";
 import { inThread, pairedMessagesOf, script, user } from "../../support/thread.js";
 import { createProbe } from "../../support/tools.js";
 

@@ -13,7 +13,8 @@ import { type AgentEvent, type AgentGraph, agentMiddleware, createAgentGraph } f
 import { EVENT_CHANNEL } from "../../../src/threads/events.js";
 import { allOf } from "../../support/async.js";
 import { lines } from "../../support/lines.js";
-import { calls, scripted } from "../../support/models.js";
+import { calls } from "../../support/models.js";
+import { scripted } from "../../support/scripted-model.js";
 import { abortRun } from "../../support/test-tools.js";
 import { inThread, pairedScript, user } from "../../support/thread.js";
 import { createProbe, makeTool } from "../../support/tools.js";

@@ -13,7 +13,8 @@ import {
   TetherError,
 } from "../../../src/index.js";
 import { allOf } from "../../support/async.js";
-import { calls, scripted } from "../../support/models.js";
+import { calls } from "../../support/models.js";
+import { scripted } from "../../support/scripted-model.js";
 import { inThread, pairedScript, user } from "../../support/thread.js";
 import { createProbe, makeTool } from "../../support/tools.js";
 

@@ -19,7 +19,8 @@ import {
   MiddlewareTermination,
 } from "../../../src/index.js";
 import { lines } from "../../support/lines.js";
-import { type Answer, calls, FunctionModel, type Step, scripted } from "../../support/models.js";
+import { type Answer, calls, FunctionModel } from "../../support/models.js";
+import { type Step, scripted } from "../../support/scripted-model.js";
 import { acting, INBOX, type SteeredThread, steeredThread, THREAD } from "../../support/steering.js";
 import { inThread, pairedScript, script } from "../../support/thread.js";
 

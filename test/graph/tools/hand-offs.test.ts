@@ -22,7 +22,8 @@ import {
 } from "../../../src/index.js";
 import { agentThread } from "../../support/agent-thread.js";
 import { allOf, turns } from "../../support/async.js";
-import { calls, type Step, scripted } from "../../support/models.js";
+import { calls } from "../../support/models.js";
+import { type Step, scripted } from "../../support/scripted-model.js";
 import { acting, INBOX, THREAD } from "../../support/steering.js";
 import { rowsOf } from "../../support/test-tools.js";
 import { inThread, pairedMessagesOf, pairedScript, user } from "../../support/thread.js";

@@ -8,7 +8,8 @@ import { ChatOpenAI } from "@langchain/openai";
 import { describe, expect, it } from "vitest";
 import { type AgentGraphOptions, createAgentGraph, type ProviderTool } from "../../../src/index.js";
 import { agentThread } from "../../support/agent-thread.js";
-import { calls, ScriptedModel, type Step } from "../../support/models.js";
+import { calls } from "../../support/models.js";
+import { ScriptedModel, type Step } from "../../support/scripted-model.js";
 import { user } from "../../support/thread.js";
 import { createProbe, makeTool } from "../../support/tools.js";
 

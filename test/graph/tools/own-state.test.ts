@@ -24,7 +24,8 @@ import {
 import { agentThread } from "../../support/agent-thread.js";
 import { allOf } from "../../support/async.js";
 import { beforeNext, insteadOfNext, set } from "../../support/middleware.js";
-import { calls, type Step } from "../../support/models.js";
+import { calls } from "../../support/models.js";
+import type { Step } from "../../support/scripted-model.js";
 import { inThread, pairedScript, user } from "../../support/thread.js";
 import { createProbe, makeTool } from "../../support/tools.js";
 

@@ -2,7 +2,7 @@ import { AIMessage, type BaseMessage, HumanMessage, ToolMessage } from "@langcha
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { countTextTokens, sumTokens } from "../../../src/history/size.js";
-import { explainInput, toModelInput } from "../../../src/index.js";
+import { explainInput, reduceMessages, toModelInput } from "../../../src/index.js";
 import { reasoningOf } from "../../../src/providers/deepseek/dialect.js";
 import { DIALECTS, type DialectName } from "../../../src/providers/dialects.js";
 import { namesKnownRule } from "../../../src/providers/failure/refusal.js";
@@ -48,6 +48,28 @@ describe.each(NAMES)("A model input for %s with a budget", (dialect) => {
       runs(60),
     );
   });
+});
+
+it.each<[change: string, change: (messages: BaseMessage[]) => void, sent: readonly string[]]>([
+  [
+    "a message becomes null",
+    (messages) => messages.splice(0, 1, null as never),
+    ["(The beginning of this conversation is not shown.)", "b", "c"],
+  ],
+  [
+    "a content becomes a number",
+    (messages) => Object.assign(messages[2] ?? {}, { content: 5 }),
+    ["a", "b", "5"],
+  ],
+  [
+    "a content throws when it is read",
+    (messages) => Object.defineProperty(messages[2], "content", { get: () => expect.fail("read") }),
+    ["a", "b", "Please continue."],
+  ],
+])("A list of the reducer that was changed in place is checked again: %s", (_, change, sent) => {
+  const { messages } = reduceMessages([], [new HumanMessage("a"), new AIMessage("b"), new HumanMessage("c")]);
+  change(messages);
+  expect(toModelInput(messages).map(({ text }) => text)).toEqual(sent);
 });
 
 it("An assistant message that is merged into the next one leaves its state behind", () => {

@@ -10,7 +10,8 @@ import { readMcpServers } from "../../../server/mcp/read-mcp-file.js";
 import { createAgentGraph, toModelInput } from "../../../src/index.js";
 import { readLog, until } from "../../e2e/served.js";
 import { mcpFile, startHttpServer, stdioServer, testFolder } from "../../support/mcp/start-mcp-server.js";
-import { calls, scripted } from "../../support/models.js";
+import { calls } from "../../support/models.js";
+import { scripted } from "../../support/scripted-model.js";
 import { inThread, pairedMessagesOf, pairedScript, user } from "../../support/thread.js";
 
 interface Clock {

@@ -21,9 +21,10 @@ import {
 } from "../../../../src/threads/langgraph/read-checkpoints.js";
 import { isBeforeModel, savedCheckpoints } from "../../../../src/threads/run-saver.js";
 import { human } from "../../../support/make-messages.js";
-import { FunctionModel, scripted } from "../../../support/models.js";
+import { FunctionModel } from "../../../support/models.js";
 import { oneNode } from "../../../support/plain-graph.js";
 import { outline } from "../../../support/plain-messages.js";
+import { scripted } from "../../../support/scripted-model.js";
 import { inThread, user } from "../../../support/thread.js";
 
 describe("savedCheckpoints", () => {

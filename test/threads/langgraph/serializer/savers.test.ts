@@ -8,8 +8,9 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { z } from "zod";
 import { createAgentGraph, messageSerializer, PairedMessagesDeltaValue } from "../../../../src/index.js";
 import { DURABILITIES } from "../../../support/crashing-thread.js";
-import { calls, scripted } from "../../../support/models.js";
+import { calls } from "../../../support/models.js";
 import { SAVERS, type SaverKind } from "../../../support/savers.js";
+import { scripted } from "../../../support/scripted-model.js";
 import { inThread, pairedMessagesOf, pairedScript, user } from "../../../support/thread.js";
 import { checkedSerializer, countedSerializer } from "../../../support/two-serializers.js";
 

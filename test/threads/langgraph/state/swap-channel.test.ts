@@ -21,8 +21,8 @@ import {
   writeMessages,
 } from "../../../../src/threads/langgraph/swap-channel.js";
 import { viewForRun } from "../../../../src/threads/run-saver.js";
-import { scripted } from "../../../support/models.js";
 import { oneNode } from "../../../support/plain-graph.js";
+import { scripted } from "../../../support/scripted-model.js";
 import { inThread, user } from "../../../support/thread.js";
 
 const graphOf = (agent: unknown): ForeignGraph => {
