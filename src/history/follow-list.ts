@@ -29,9 +29,9 @@ type Following<Made extends Follower> = (
 interface Line<Made> {
   readonly follower: Made;
   /** What the follower has taken. */
-  readonly list: BaseMessage[];
+  readonly list: readonly BaseMessage[];
   /** What the latest of these messages held then, by index. */
-  readonly facts: Map<number, Facts>;
+  readonly facts: ReadonlyMap<number, readonly unknown[]>;
 }
 
 /**
@@ -51,18 +51,12 @@ export function createFollowing<Made extends Follower>(): Following<Made> {
     const variants = (isKept && lines.get(first)) || new Map<string, Line<Made>>();
     const known = variants.get(variant);
     const isKnown = known !== undefined && isBeginning(known, messages);
-    const line: Line<Made> = isKnown ? known : { follower: create(), list: [], facts: new Map() };
-    const { follower, list, facts } = line;
+    const { follower, list, facts } = isKnown ? known : { follower: create(), list: [], facts: new Map() };
     // If a message throws when it is read, nothing half taken is kept.
     variants.delete(variant);
-    for (let index = list.length; index < messages.length; index += 1) {
-      const message = messages[index] as BaseMessage;
-      follower.take(message, index);
-      list.push(message);
-      if (index >= messages.length - COMPARED_MESSAGES) facts.set(index, factsOf(message));
-      facts.delete(index - COMPARED_MESSAGES);
-    }
-    variants.set(variant, line);
+    for (let index = list.length; index < messages.length; index += 1)
+      follower.take(messages[index] as BaseMessage, index);
+    variants.set(variant, { follower, list: messages.slice(), facts: latestFacts(messages, facts) });
     for (const oldest of variants.keys()) if (variants.size > MOST_VARIANTS) variants.delete(oldest);
     if (isKept) lines.set(first, variants);
     return follower;
@@ -75,8 +69,17 @@ function isBeginning({ list, facts }: Line<unknown>, messages: readonly BaseMess
   // Several times faster than `===`, which first asks of which types the values are.
   for (let index = 0; index < list.length; index += 1)
     if (!Object.is(messages[index], list[index])) return false;
-  for (const [index, before] of facts) if (!holds(messages[index] as BaseMessage, before)) return false;
-  return true;
+  return [...facts].every(([index, before]) => isSame(before, factsOf(messages[index] as BaseMessage)));
+}
+
+function latestFacts(
+  messages: readonly BaseMessage[],
+  known: Line<unknown>["facts"],
+): Line<unknown>["facts"] {
+  const facts = new Map<number, readonly unknown[]>();
+  for (let index = Math.max(messages.length - COMPARED_MESSAGES, 0); index < messages.length; index += 1)
+    facts.set(index, known.get(index) ?? factsOf(messages[index] as BaseMessage));
+  return facts;
 }
 
 /**
@@ -86,15 +89,13 @@ function isBeginning({ list, facts }: Line<unknown>, messages: readonly BaseMess
 type Memo<Made> = (message: BaseMessage, key: unknown, make: () => Made) => Made;
 
 export function createMemo<Made>(): Memo<Made> {
-  const known = new WeakMap<
-    BaseMessage,
-    { readonly key: unknown; readonly facts: Facts; readonly made: Made }
-  >();
+  const known = new WeakMap<BaseMessage, { readonly facts: readonly unknown[]; readonly made: Made }>();
   return (message, key, make) => {
+    const facts = [key, ...factsOf(message)];
     const before = known.get(message);
-    if (before !== undefined && before.key === key && holds(message, before.facts)) return before.made;
+    if (before !== undefined && isSame(before.facts, facts)) return before.made;
     const made = make();
-    known.set(message, { key, facts: factsOf(message), made });
+    known.set(message, { facts, made });
     return made;
   };
 }
@@ -103,84 +104,57 @@ export function createMemo<Made>(): Memo<Made> {
  * Finds out whether a message was changed in place.
  */
 
-/** Every value that a message holds, in order. Two messages with the same facts have the same content. */
-type Facts = readonly unknown[];
-
-/**
- * The facts of each message as they are now, while one input is made. If a message holds what it held before, these are the
- * earlier facts themselves, so whatever follows the list next compares them by identity.
- */
-let reading: Map<BaseMessage, Facts> | undefined;
-
-/**
- * Runs code that follows several lists of the same messages, and compares each message once.
- *
- * @param run Contract: synchronous, and changes no message.
- */
-export function inOneReading<Made>(run: () => Made): Made {
-  const outer = reading;
-  reading ??= new Map();
-  try {
-    return run();
-  } finally {
-    reading = outer;
-  }
-}
-
-function factsOf(message: BaseMessage): Facts {
-  const known = reading?.get(message);
-  if (known !== undefined) return known;
-  const facts: unknown[] = [];
-  // What throws when it is read is never the same.
-  const keep = (fact: unknown): boolean => {
-    facts.push(fact);
-    return true;
-  };
-  if (!safely(() => eachFact(message, keep), false)) facts.push(Symbol("unreadable"));
-  reading?.set(message, facts);
-  return facts;
-}
-
-/** Whether the message holds what it held before. */
-function holds(message: BaseMessage, before: Facts): boolean {
-  if (reading?.get(message) === before) return true;
-  let count = 0;
-  const isSame = safely(() => eachFact(message, (fact) => Object.is(fact, before[count++])), false);
-  if (!isSame || count !== before.length) return false;
-  reading?.set(message, before);
-  return true;
-}
-
-/** Contract: returns false to end the walk. */
-type Visit = (fact: unknown) => boolean;
-
 const LIST = Symbol("list");
 const OBJECT = Symbol("object");
 const END = Symbol("end");
 /** What is nested deeper counts as one value. A message cannot be stored with it. */
 const DEEPEST = 50;
 
-/** Returns false if the walk was ended. */
-function eachFact(message: object, visit: Visit): boolean {
+/** Every value that a message holds, in order. Two messages with the same facts have the same content. */
+function factsOf(message: BaseMessage): readonly unknown[] {
+  const facts: unknown[] = [];
+  // What throws when it is read is never the same.
+  return safely(() => readFacts(message, facts), false) ? facts : [Symbol("unreadable")];
+}
+
+function isSame(before: readonly unknown[], now: readonly unknown[]): boolean {
+  return before.length === now.length && before.every((fact, index) => Object.is(fact, now[index]));
+}
+
+function readFacts(message: object, facts: unknown[]): true {
   // Reading a value by the key of a `for in` loop is faster than any other way.
   for (const key in Object(message)) {
-    // What the constructor received, too, because everybody reads the fields.
-    if (key === "lc_kwargs" || key === "lc_serializable" || key === "lc_namespace") continue;
-    if (!visit(key) || !gather(message[key as never], visit, 0)) return false;
+    if (key === "lc_serializable" || key === "lc_namespace") continue;
+    facts.push(key);
+    const value: unknown = message[key as never];
+    if (key !== "lc_kwargs") gather(value, facts, 0);
+    else gatherOthers(Object(value), message, facts);
   }
   return true;
 }
 
-function gather(value: unknown, visit: Visit, depth: number): boolean {
-  if (typeof value !== "object" || value === null || depth === DEEPEST) return visit(value);
-  if (Array.isArray(value)) {
-    if (!visit(LIST) || !visit(value.length)) return false;
-    for (let index = 0; index < value.length; index += 1)
-      if (!gather(value[index], visit, depth + 1)) return false;
-    return true;
+/** What the constructor received. Most values are those of the fields. */
+function gatherOthers(kwargs: object, message: object, facts: unknown[]): void {
+  for (const key in kwargs) {
+    facts.push(key);
+    if (kwargs[key as never] !== message[key as never]) gather(kwargs[key as never], facts, 0);
   }
-  if (!isPlainObject(value)) return visit(value);
-  if (!visit(OBJECT)) return false;
-  for (const key in value) if (!visit(key) || !gather(value[key], visit, depth + 1)) return false;
-  return visit(END);
+}
+
+function gather(value: unknown, facts: unknown[], depth: number): void {
+  if (typeof value !== "object" || value === null || depth === DEEPEST) {
+    facts.push(value);
+  } else if (Array.isArray(value)) {
+    facts.push(LIST, value.length);
+    for (let index = 0; index < value.length; index += 1) gather(value[index], facts, depth + 1);
+  } else if (isPlainObject(value)) {
+    facts.push(OBJECT);
+    for (const key in value) {
+      facts.push(key);
+      gather(value[key], facts, depth + 1);
+    }
+    facts.push(END);
+  } else {
+    facts.push(value);
+  }
 }

@@ -26,7 +26,7 @@ export function storageDemand(value: unknown, levels = MOST_LEVELS): string | un
   if (typeof value === "bigint") return DEMANDS.number;
   if (typeof value !== "object" || value === null) return undefined;
   try {
-    return demandOfFields(value, { levels, path: [value], deep: undefined });
+    return demandOf(value, { levels, path: [], deep: undefined });
   } catch {
     return DEMANDS.readable;
   }

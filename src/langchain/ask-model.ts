@@ -125,7 +125,10 @@ function withSystemFirst(own: SystemMessage, history: readonly BaseMessage[]): r
   return [new SystemMessage({ content }), ...history.filter((message) => !isSystem(message))];
 }
 
-/** The fields of the request for an input. LangChain leaves out an empty system message, and copies every other one than its own. */
+/**
+ * The fields of the request for an input. LangChain leaves out an empty system message. It copies each system message that
+ * is not the one that it gave, so an empty one is given back.
+ */
 function partsOf(
   input: BaseMessage[],
   { systemMessage: own }: AgentRequest,
@@ -135,7 +138,7 @@ function partsOf(
   return { messages: input, systemMessage: own.text === "" ? own : new SystemMessage("") };
 }
 
-/** The ids of the calls that have results, as all earlier ones do. Another middleware can leave some out of the request. */
+/** The ids of the earlier calls: each has a result by now. Another middleware can leave messages out of the request. */
 function answeredIds(...lists: readonly (readonly BaseMessage[])[]): ReadonlySet<string> {
   return new Set(lists.flatMap((messages) => messages.filter(isResult).map(callIdOf)));
 }

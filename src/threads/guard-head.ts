@@ -50,16 +50,13 @@ export function guardHead(
   };
 
   return {
-    async getTuple(config: RunnableConfig): Promise<CheckpointTuple | undefined> {
-      const note = latest.reading?.();
-      const tuple = await saver.getTuple(config);
-      if (head !== undefined || !isRoot(config) || config.configurable?.["checkpoint_id"]) return tuple;
+    /** Call it with each checkpoint that the run reads. */
+    async noteRead(config: RunnableConfig, tuple: CheckpointTuple | undefined): Promise<void> {
+      if (head !== undefined || !isRoot(config) || config.configurable?.["checkpoint_id"]) return;
       head = { id: tuple?.checkpoint.id, isOwn: false };
-      if (tuple === undefined) return tuple;
-      note?.(tuple);
+      if (tuple === undefined) return;
       isFromThisRun = belongsToNextRun(tuple);
       await clockAfter(tuple.checkpoint.id, signal);
-      return tuple;
     },
     /** @throws ThreadConflictError after another writer has moved the thread on. */
     async put(...[config, checkpoint, ...rest]: Parameters<Put>): ReturnType<Put> {

@@ -88,8 +88,11 @@ export function viewForRun<Saver extends BaseCheckpointSaver | undefined>(
 ): WatchedCheckpointer<Saver> {
   const saver = given && boundedSaver(given, signal);
   const guard = saver && guarded && guardHead(saver, guarded, signal);
-  const read = async (config: RunnableConfig): Promise<CheckpointTuple | undefined> =>
-    (guard ?? saver)?.getTuple(config);
+  const read = async (config: RunnableConfig): Promise<CheckpointTuple | undefined> => {
+    const tuple = await saver?.getTuple(config);
+    await guard?.noteRead(config, tuple);
+    return tuple;
+  };
   const checkpoints: WatchedCheckpoints = { ...checkpointsOf(saver), ...(saver && { read }) };
 
   let toSave: unknown;
@@ -120,7 +123,7 @@ export function viewForRun<Saver extends BaseCheckpointSaver | undefined>(
   };
   checkpoints.whenSent = async (step) => {
     while (latest === undefined || latest.step < step - 1) {
-      if (closed !== undefined) throw closed();
+      if (closed !== undefined) throw closed.reason;
       if (!checkpoints.savesAtOnce) return undefined;
       await new Promise<void>((resolve) => waiting.push(resolve));
     }
@@ -130,22 +133,22 @@ export function viewForRun<Saver extends BaseCheckpointSaver | undefined>(
     };
   };
 
-  /** Makes what says why nothing more is saved. */
-  let closed: (() => unknown) | undefined;
-  const close = (reason: () => unknown): void => {
-    closed ??= reason;
+  /** Why nothing more is saved. */
+  let closed: { readonly reason: unknown } | undefined;
+  const close = (reason: unknown): void => {
+    closed ??= { reason };
     wake();
   };
   const pending = new Set<Promise<unknown>>();
   // LangGraph saves one checkpoint after the other. If one is not saved, what follows would continue nothing.
   const save = async <Result>(write: () => Promise<Result>): Promise<Result> => {
-    if (closed !== undefined) throw closed();
+    if (closed !== undefined) throw closed.reason;
     const writing = write();
     pending.add(writing);
     try {
       return await writing;
     } catch (reason) {
-      close(() => reason);
+      close(reason);
       throw reason;
     } finally {
       pending.delete(writing);
@@ -182,7 +185,7 @@ export function viewForRun<Saver extends BaseCheckpointSaver | undefined>(
       return peeked;
     },
     saved: async () => {
-      close(() => new Error("The run has ended, so nothing more of it is saved."));
+      close(new Error("The run has ended, so nothing more of it is saved."));
       while (pending.size > 0) await Promise.allSettled(pending);
     },
     assertKept: async () => guard?.assertKept(),

@@ -6,7 +6,7 @@
  * checkpointers are asked with `getTuple`, and another process can then write between the look and the write.
  */
 
-import type { BaseCheckpointSaver, CheckpointTuple } from "@langchain/langgraph";
+import type { BaseCheckpointSaver } from "@langchain/langgraph";
 import { hasMethods, isRecord } from "../shared/values.js";
 import { answered } from "../shared/waiting.js";
 import { originalOf, replaceMethods } from "./langgraph/replace-methods.js";
@@ -19,8 +19,6 @@ export type ThreadId = string | number;
 export type Write = (saver: BaseCheckpointSaver) => Promise<string>;
 
 interface ThreadHead {
-  /** Call it before the latest checkpoint is read, and the function that it returns with that one. */
-  readonly reading?: () => (latest: CheckpointTuple) => void;
   /** Whether this is the latest checkpoint of the thread. Undefined: whether the thread has none. */
   readonly is: (id: string | undefined) => Promise<boolean>;
   /** Writes if this is the latest checkpoint, and returns whether it was. */
@@ -244,18 +242,7 @@ function inAnySaver(saver: BaseCheckpointSaver, target: object, threadId: Thread
     void end.then(() => ends.get(threadId) === end && ends.delete(threadId));
     return written;
   };
-  // To read the latest checkpoint, `MemorySaver` lists all of them.
-  const reading: ThreadHead["reading"] = () => {
-    const known = () => listings.get(checkpointsIn(storage, threadId) ?? {})?.latest;
-    const before = known();
-    return ({ checkpoint, metadata }) => {
-      const checkpoints = checkpointsIn(storage, threadId);
-      // A run that wrote meanwhile has noted that. The number of the superstep says how many checkpoints there are.
-      if (checkpoints !== undefined && known() === before)
-        noteListing(checkpoints, checkpoint.id, metadata?.step ?? 0);
-    };
-  };
-  return { reading, is, writeAfter };
+  return { is, writeAfter };
 }
 
 /** The checkpoints of a thread in a `MemorySaver`, by id. */
@@ -288,13 +275,9 @@ const LISTED_IN_A_MILLISECOND = 5_000;
 function lastAdded(checkpoints: object): string | undefined {
   const ids = Object.keys(checkpoints);
   const latest = ids.at(-1);
-  noteListing(checkpoints, latest, ids.length);
-  return latest;
-}
-
-function noteListing(checkpoints: object, latest: string | undefined, count: number): void {
-  const until = performance.now() + 10 * Math.floor(count / LISTED_IN_A_MILLISECOND);
+  const until = performance.now() + 10 * Math.floor(ids.length / LISTED_IN_A_MILLISECOND);
   listings.set(checkpoints, { latest, until });
+  return latest;
 }
 
 function idIn(row: unknown): string | undefined {

@@ -3,7 +3,6 @@
 import { type BaseMessage, SystemMessage } from "@langchain/core/messages";
 import { InvalidSettingError } from "../../errors.js";
 import { checkToolCallsToKeep, filterEach, type ToolCallsToKeep } from "../../history/cut.js";
-import { inOneReading } from "../../history/follow-list.js";
 import { type Survey, surveyOf } from "../../history/open-calls.js";
 import { flattenVisible, visibleHistory } from "../../history/plan-summary.js";
 import { assertList, isMessageList, readMessages, soundMessages } from "../../history/read-messages.js";
@@ -90,14 +89,6 @@ export interface PreparedInputOptions extends ModelInputOptions {
  */
 export function prepareModelInput(
   history: readonly BaseMessage[],
-  options: PreparedInputOptions,
-  journal?: InputJournal,
-): FittedInput {
-  return inOneReading(() => prepare(history, options, journal));
-}
-
-function prepare(
-  history: readonly BaseMessage[],
   {
     systemPrompt,
     maxToolCallsFromHistory,
@@ -106,7 +97,7 @@ function prepare(
     dialect = "strict",
     modelId,
   }: PreparedInputOptions,
-  journal: InputJournal | undefined,
+  journal?: InputJournal,
 ): FittedInput {
   assertList(history);
   const { odd, summaries, paired: complete, systems } = surveyOf(history);

@@ -206,10 +206,10 @@ export const passReasoning: Step = {
     const isTaken = stateFields.some(({ name }) => name === REASONING_FIELD);
     return (message) => {
       if (!isAIMessage(message)) return message;
+      const { [REASONING_FIELD]: written, ...others } = message.additional_kwargs ?? {};
       const own = mayHaveWritten(message, target) ? reasoningOf(message) || undefined : undefined;
       const sent = isDemanded ? (own ?? "") : isTaken ? own : undefined;
-      if (message.additional_kwargs?.[REASONING_FIELD] === sent) return message;
-      const { [REASONING_FIELD]: _written, ...others } = message.additional_kwargs ?? {};
+      if (written === sent) return message;
       const additional_kwargs = sent === undefined ? others : { ...others, [REASONING_FIELD]: sent };
       return copyMessage(message, { additional_kwargs });
     };
