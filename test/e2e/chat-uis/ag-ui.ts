@@ -3,7 +3,7 @@
 import { randomUUID } from "node:crypto";
 import type { Message } from "@ag-ui/core";
 import { LangGraphAgent } from "@ag-ui/langgraph";
-import type { Thread } from "../served.js";
+import { type Thread, until } from "../served.js";
 import { type Chat, isHidden } from "./chat.js";
 
 const ROLES: Readonly<Record<string, string>> = { user: "human", assistant: "ai" };
@@ -16,17 +16,22 @@ function lineOf(message: Message): string {
 
 export function openAgUi(thread: Thread, deploymentUrl: string) {
   const agent = new LangGraphAgent({ deploymentUrl, graphId: thread.graph, threadId: thread.id });
+  let isStopped = false;
   return {
     thread,
     agent,
     send: async (content) => {
+      // As after a reload: until a run ends, it has parallel calls as one, with the arguments of all, and cannot send it.
+      if (isStopped) agent.setMessages([]);
+      isStopped = false;
       agent.addMessage({ id: randomUUID(), role: "user", content });
       await agent.runAgent();
     },
     stop: async () => {
+      // It cancels a run by the id that it knows, which is its own one until the server's arrives, and never again.
+      await until(() => agent.activeRun?.serverRunIdKnown === true);
       agent.abortRun();
-      // As after a reload: until a run ends, it has parallel calls as one, with the arguments of all, and cannot send it.
-      agent.setMessages([]);
+      isStopped = true;
     },
     shown: async () => agent.messages.filter((message) => !isHidden(message)).map(lineOf),
     approve: async () => {
