@@ -2,10 +2,10 @@
 
 import { Command, type LangGraphRunnableConfig, Send } from "@langchain/langgraph";
 import { isAIMessage } from "../history/call.js";
-import { type UnansweredCall, unansweredCalls } from "../history/open-calls.js";
+import { unansweredCalls } from "../history/open-calls.js";
 import { reduceMessages } from "../history/reducer/reduce-messages.js";
 import { toJson } from "../shared/json.js";
-import { type AskedCall, causesOf, closeCalls, type Remains, recoverCalls } from "../threads/close-calls.js";
+import { type AskedCall, closeCalls, type ExaminedCall, examineCalls } from "../threads/close-calls.js";
 import { type ToolTask, toolTasksOf } from "../threads/langgraph/read-checkpoints.js";
 import { asQuietUpdate, findLeftovers, recoverMessages, recoverValues } from "../threads/leftovers.js";
 import type { AgentState, AgentUpdate } from "../threads/state.js";
@@ -33,19 +33,16 @@ export function createPatchNode({ callPolicy }: AgentPlan) {
     const recovered = await recoverMessages(messages, leftovers, config);
     const history = recovered.length === 0 ? messages : reduceMessages(messages, recovered).messages;
 
-    const { dangling, pending } = unansweredCalls(history);
-    const calls = [...dangling, ...pending];
-    const found = recoverCalls(calls, leftovers);
-    const causeOf = causesOf(calls, found, leftovers, history);
-    const isClosed = (index: number, { call }: UnansweredCall, remains: Remains | undefined): boolean => {
+    const { all, dangling } = unansweredCalls(history);
+    const calls = examineCalls(all, leftovers, history);
+    const isClosed = ({ call, remains }: ExaminedCall, index: number): boolean => {
+      if (remains?.kind === "result") return true;
       // A response that a middleware set follows the open group too.
       if (index < dangling.length || inputs.given !== undefined) return true;
       if (inputs.endsAfterInput) return remains?.kind === "question";
       return remains === undefined && !callPolicy.isHandedOver({ call });
     };
-    const causeOfClosed = (unanswered: UnansweredCall, index: number) =>
-      isClosed(index, unanswered, found[index]) ? causeOf(unanswered, index) : undefined;
-    const closing = closeCalls(calls, found, causeOfClosed, config).map(({ message }) => message);
+    const closing = closeCalls(calls.filter(isClosed), config).map(({ message }) => message);
     const written = [...recovered.map(asQuietUpdate), ...closing];
     const usage = leftovers.map((leftover) => leftover.usage).reduce(addUsage, NO_USAGE);
     const update = {
@@ -53,7 +50,7 @@ export function createPatchNode({ callPolicy }: AgentPlan) {
       ...(isUsed(usage) && { threadUsage: usage }),
     };
     const asksAgain = inputs.given === undefined && !inputs.endsAfterInput;
-    const question = asksAgain ? pendingApprovals(pending, found.slice(dangling.length)) : undefined;
+    const question = asksAgain ? pendingApprovals(calls.slice(dangling.length)) : undefined;
     const whole =
       question === undefined ? update : new Command({ update, goto: [new Send("approve", question)] });
     const values = recoverValues(leftovers, inputs.ownState);
@@ -66,18 +63,14 @@ export function createPatchNode({ callPolicy }: AgentPlan) {
 /**
  * The questions of the open group that are still pending. The caller may have sent results of other calls:
  * these questions stay open.
- *
- * @param found The finding for each of the pending calls.
  */
 export function pendingApprovals(
-  pending: readonly UnansweredCall[],
-  found: readonly (Remains | undefined)[],
+  pending: readonly Pick<ExaminedCall, "group" | "place" | "remains">[],
 ): ApprovalTask | undefined {
   // Pending calls are those of the open group.
   const head = pending[0]?.group.head;
   const known = head !== undefined && isAIMessage(head) ? toolTasksOf(head) : [];
-  const tasks = pending.flatMap(({ place }, index) => {
-    const remains = found[index];
+  const tasks = pending.flatMap(({ place, remains }) => {
     if (remains?.kind !== "question") return [];
     const task = known[place];
     return task !== undefined && isSame(task, remains.asked)

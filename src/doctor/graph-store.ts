@@ -415,8 +415,8 @@ async function findEndedRuns(
   const latest = { ...tuple, checkpoint: { ...checkpoint, channel_values } };
   const readDelta = (config: RunnableConfig) => deltaAt(opened, config);
   const checkpoints = { ...checkpointsOf(opened.saver, latest), readDelta };
-  const open = unansweredCalls(messagesAmong(list).filter((message) => !isPlaceholder(message)));
-  const wanted = new Set([...open.dangling, ...open.pending].map(({ group }) => group.head.id));
+  const { all } = unansweredCalls(messagesAmong(list).filter((message) => !isPlaceholder(message)));
+  const wanted = new Set(all.map(({ group }) => group.head.id));
   /** Whether a run that comes next looks no further. Beyond, only results are looked for. */
   let isPassed = false;
   const goesOn = async (checkpoint: CheckpointTuple): Promise<boolean> => {

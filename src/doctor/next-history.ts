@@ -1,11 +1,10 @@
 /** What a thread has when the next message of its user comes: what the next run recovers, closes and sends. */
 
 import { type BaseMessage, HumanMessage } from "@langchain/core/messages";
-import { placeOfCall } from "../history/group.js";
 import { type UnansweredCall, unansweredCalls } from "../history/open-calls.js";
 import { reduceMessages } from "../history/reducer/reduce-messages.js";
-import { createPlaceholder, isPlaceholder, markRecoveredResult } from "../history/result.js";
-import { causesOf, recoverCalls } from "../threads/close-calls.js";
+import { isPlaceholder } from "../history/result.js";
+import { closingResult, examineCalls } from "../threads/close-calls.js";
 import { leftoversInPlace, mayLackResponse, placeMessages } from "../threads/leftovers.js";
 import { leftoversOf, readList } from "./examine.js";
 import { type StoredThread, valuesOf } from "./thread-store.js";
@@ -37,19 +36,13 @@ export function nextHistoryOf(thread: StoredThread, next: BaseMessage | null = n
   const inPlace = mayLackResponse(given) ? leftoversInPlace(given, placed) : [];
   const { update } = placeMessages(given, isOfAgent ? inPlace : placed);
   const history = update.length === 0 ? given : reduceMessages(given, update).messages;
-  const { dangling, pending } = unansweredCalls(history);
-  const calls = [...dangling, ...pending];
-  const found = recoverCalls(calls, leftovers);
-  const causeOf = causesOf(calls, found, leftovers, history);
+  const calls = examineCalls(unansweredCalls(history).all, leftovers, history);
   const guessed = new Set<BaseMessage>();
-  const results = calls.map((unanswered, index): [UnansweredCall, BaseMessage] => {
-    const { call, group, place } = unanswered;
-    const remains = found[index];
-    if (remains?.kind === "result") return [unanswered, markRecoveredResult(remains.result)];
-    const placeholder = createPlaceholder(call, causeOf(unanswered, index), placeOfCall(group, place));
-    const isGuess = !isOfAgent && thread.tellsStarts !== true && next !== null;
-    if (isGuess && remains === undefined && call.kind !== "invalid") guessed.add(placeholder);
-    return [unanswered, placeholder];
+  const mayGuess = !isOfAgent && thread.tellsStarts !== true && next !== null;
+  const results = calls.map((examined): [UnansweredCall, BaseMessage] => {
+    const result = closingResult(examined);
+    if (mayGuess && examined.remains === undefined && examined.call.kind !== "invalid") guessed.add(result);
+    return [examined, result];
   });
   const messages = withResults(history, results);
   const known = new Set<BaseMessage>(stored);

@@ -17,7 +17,9 @@ export interface UnansweredCall {
 }
 
 interface UnansweredCalls {
-  /** Calls of groups that are not open, in order. */
+  /** In order. */
+  readonly all: readonly UnansweredCall[];
+  /** Calls of groups that are not open. */
   readonly dangling: readonly UnansweredCall[];
   /** Calls of the open group. */
   readonly pending: readonly UnansweredCall[];
@@ -30,11 +32,15 @@ function isAnswered(result: ToolMessage | undefined): boolean {
 
 export function unansweredCalls(messages: readonly BaseMessage[]): UnansweredCalls {
   const { paired, madeUp } = surveyOf(messages);
-  if (paired === messages.length && madeUp === 0) return { dangling: [], pending: [] };
+  if (paired === messages.length && madeUp === 0) return { all: [], dangling: [], pending: [] };
   const unanswered = groupMessages(messages, callsOf).groups.map((group) =>
     group.calls.flatMap((call, place) => (isAnswered(group.results[place]) ? [] : [{ group, call, place }])),
   );
-  return { dangling: unanswered.slice(0, -1).flat(), pending: unanswered.at(-1) ?? [] };
+  return {
+    all: unanswered.flat(),
+    dangling: unanswered.slice(0, -1).flat(),
+    pending: unanswered.at(-1) ?? [],
+  };
 }
 
 /*

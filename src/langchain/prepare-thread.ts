@@ -7,8 +7,9 @@ import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { unansweredCalls } from "../history/open-calls.js";
 import { reduceMessages } from "../history/reducer/reduce-messages.js";
 import { createRepair } from "../history/reducer/repair.js";
+import { isPlaceholder } from "../history/result.js";
 import { safely } from "../shared/json.js";
-import { causesOf, closeCalls, recoverCalls } from "../threads/close-calls.js";
+import { closeCalls, examineCalls } from "../threads/close-calls.js";
 import { followSpans } from "../threads/events.js";
 import { takeLateResults } from "../threads/late-results.js";
 import {
@@ -124,20 +125,16 @@ async function closingResults(
   { onRepair }: TetherMiddlewareOptions,
   known?: readonly Leftovers[],
 ): Promise<BaseMessage[]> {
-  const { dangling, pending } = unansweredCalls(history);
-  const calls = [...dangling, ...pending];
-  if (calls.length === 0) return [];
-  const leftovers = known ?? (await readLeftovers(config));
-  const found = recoverCalls(calls, leftovers);
-  const causeOf = causesOf(calls, found, leftovers, history);
-  const closings = closeCalls(calls, found, causeOf, config);
-  return closings.map(({ unanswered, message, cause }) => {
-    if (cause !== undefined) {
-      const repair = createRepair({ kind: "call-closed", call: unanswered.call, message });
-      safely(() => onRepair?.(repair, { threadId: threadIdOf(config) }), undefined);
-    }
-    return message;
-  });
+  const { all } = unansweredCalls(history);
+  if (all.length === 0) return [];
+  const calls = examineCalls(all, known ?? (await readLeftovers(config)), history);
+  const closings = closeCalls(calls, config);
+  for (const { call, message } of closings) {
+    if (!isPlaceholder(message)) continue;
+    const repair = createRepair({ kind: "call-closed", call, message });
+    safely(() => onRepair?.(repair, { threadId: threadIdOf(config) }), undefined);
+  }
+  return closings.map(({ message }) => message);
 }
 
 /** A saver that cannot be read does not fail the run: its calls get placeholders. */

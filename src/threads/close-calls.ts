@@ -53,33 +53,37 @@ export function recoverCalls(
   return found;
 }
 
-/** Of a run, what tells which of its calls were not run. */
-type UnrunCalls = Pick<Leftovers, "history" | "interrupts" | "nodes" | "unstarted">;
+/** A call without a result, and what is known of it. */
+export interface ExaminedCall extends UnansweredCall {
+  readonly remains: Remains | undefined;
+  /**
+   * Why there is no result: a human did not decide about the call, its run ended before its tool was started, or what the
+   * history tells.
+   */
+  readonly cause: PlaceholderCause;
+}
 
-/**
- * Why calls have no result: a human did not decide about them, their run ended before their tools were started, or what
- * the history tells.
- *
- * @param found What `recoverCalls` has found for them.
- */
-export function causesOf(
+export function examineCalls(
   calls: readonly UnansweredCall[],
-  found: readonly (Remains | undefined)[],
-  leftovers: readonly UnrunCalls[],
+  leftovers: readonly Pick<Leftovers, "history" | "written" | "interrupts" | "nodes" | "unstarted">[],
   history: readonly BaseMessage[],
-): (unanswered: UnansweredCall, index: number) => PlaceholderCause {
+): ExaminedCall[] {
+  const found = recoverCalls(calls, leftovers);
   const declined = declinedCalls(calls, leftovers);
   const unstarted = new Set(leftovers.flatMap((leftover) => leftover.unstarted));
   const cutOff = leftovers.filter(({ nodes }) => endsAfterModel(nodes));
   const unstartedHeads = new Set(cutOff.map((leftover) => leftover.history.findLast(isAIMessage)?.id));
-  return (unanswered, index) => {
-    if (found[index] !== undefined || declined.has(unanswered)) return "declined";
-    const { call, group, place } = unanswered;
+  const causeOf = ({ call, group, place }: UnansweredCall): PlaceholderCause => {
     const isUnstarted =
       unstarted.has(placeOfCall(group, place)) ||
       (group.head.id !== undefined && unstartedHeads.has(group.head.id));
     return isUnstarted && call.kind !== "invalid" ? "not-started" : causeInHistory(call, history[group.end]);
   };
+  return calls.map((unanswered, index) => {
+    const remains = found[index];
+    const isDeclined = remains !== undefined || declined.has(unanswered);
+    return { ...unanswered, remains, cause: isDeclined ? "declined" : causeOf(unanswered) };
+  });
 }
 
 /** LangChain's nodes between the response of the model and its tools. */
@@ -93,37 +97,20 @@ const AFTER_MODEL = /\.after_model$/;
 export const endsAfterModel = (nodes: readonly string[]): boolean =>
   nodes.some((name) => AFTER_MODEL.test(name));
 
-/** What closes a call. `cause` is undefined for the result that its tool returned. */
-interface Closing {
-  readonly unanswered: UnansweredCall;
-  readonly message: ToolMessage;
-  readonly cause: PlaceholderCause | undefined;
+/** What closes a call: the result that was found for it, or a placeholder. */
+export function closingResult({ call, group, place, remains, cause }: ExaminedCall): ToolMessage {
+  if (remains?.kind === "result") return markRecoveredResult(remains.result);
+  return createPlaceholder(call, cause, placeOfCall(group, place));
 }
 
-/**
- * Closes calls, and tells it in events. A call gets the result that was found for it, or a placeholder.
- *
- * @param found What `recoverCalls` has found for the calls.
- * @param causeOf Contract: returns why a call has no result. Undefined: the call stays open.
- */
-export function closeCalls(
-  calls: readonly UnansweredCall[],
-  found: readonly (Remains | undefined)[],
-  causeOf: (unanswered: UnansweredCall, index: number) => PlaceholderCause | undefined,
-  config: LangGraphRunnableConfig,
-): Closing[] {
-  return calls.flatMap((unanswered, index): Closing[] => {
-    const { call, group, place } = unanswered;
-    const remains = found[index];
+/** The results that close these calls. Events tell of them. */
+export function closeCalls(calls: readonly ExaminedCall[], config: LangGraphRunnableConfig) {
+  return calls.map((examined) => {
+    const { call, remains, cause } = examined;
     const named = { tool: call.name, callId: call.id };
-    if (remains?.kind === "result") {
-      emitEvent(config, { type: "result-recovered", ...named });
-      return [{ unanswered, message: markRecoveredResult(remains.result), cause: undefined }];
-    }
-    const cause = causeOf(unanswered, index);
-    if (cause === undefined) return [];
-    emitEvent(config, { type: "call-closed", ...named, cause });
-    return [{ unanswered, message: createPlaceholder(call, cause, placeOfCall(group, place)), cause }];
+    if (remains?.kind === "result") emitEvent(config, { type: "result-recovered", ...named });
+    else emitEvent(config, { type: "call-closed", ...named, cause });
+    return { call, message: closingResult(examined) };
   });
 }
 
@@ -175,7 +162,7 @@ export function problemText(problem: string | undefined): string {
 }
 
 /** The calls that a human was asked about by LangChain's `humanInTheLoopMiddleware`, without a decision. */
-export function declinedCalls(
+function declinedCalls(
   calls: readonly UnansweredCall[],
   leftovers: readonly Pick<Leftovers, "history" | "interrupts">[],
 ): ReadonlySet<UnansweredCall> {
@@ -190,7 +177,7 @@ export function declinedCalls(
     const waiting = new Map<string, UnansweredCall[]>();
     for (const unanswered of calls) {
       const { call, group } = unanswered;
-      if (!known.has(group.head.id) || declined.has(unanswered)) continue;
+      if (!known.has(group.head.id)) continue;
       addToList(waiting, describe(call.name, argumentsOf(unanswered)), unanswered);
     }
     for (const { name, args } of asked) {

@@ -27,7 +27,7 @@ import { DIALECTS, type DialectName } from "../../src/providers/dialects.js";
 import { explainInput } from "../../src/providers/input/explain-input.js";
 import { prepareModelInput, toModelInput } from "../../src/providers/input/to-model-input.js";
 import { validateHistory } from "../../src/providers/validate-history.js";
-import { declinedCalls, recoverCalls } from "../../src/threads/close-calls.js";
+import { examineCalls, recoverCalls } from "../../src/threads/close-calls.js";
 import type { Leftovers } from "../../src/threads/leftovers.js";
 import { learnClasses, SAMPLE_MESSAGES } from "../../src/threads/serializer/message-classes.js";
 import { createMessageText, readValue, writeValue } from "../../src/threads/serializer/values.js";
@@ -192,16 +192,18 @@ describe("The work grows with the messages", () => {
         countSteps(unanswered(size), (waiting) => {
           const asked = calls(size).map((call) => ({ ...call, description: "May it?" }));
           pendingApprovals(
-            waiting,
-            asked.map((one) => ({ kind: "question" as const, asked: one })),
+            waiting.map((one, index) => {
+              const question = asked[index];
+              return { ...one, remains: question && { kind: "question", asked: question } };
+            }),
           );
         }),
       "the search for LangChain's questions about the calls of one message": (size) =>
         countSteps(unanswered(size), (waiting) => {
           const interrupts = [{ value: { actionRequests: calls(size) } }];
-          declinedCalls(waiting, [
-            { history: [human("h"), batch(size)], interrupts } as unknown as Leftovers,
-          ]);
+          const history = [human("h"), batch(size)];
+          const none = { written: [], nodes: [], unstarted: [] };
+          examineCalls(waiting, [{ history, interrupts, ...none }], history);
         }),
       "new arguments for the calls of one message": (size) => {
         const changes = new Map(calls(size).map((_, index) => [index, { index: 0 }]));

@@ -514,8 +514,7 @@ function readStateUpdate(changes: unknown, keys: readonly string[]): Omit<StateU
   }
   // Copies, because the middleware can change its messages later.
   const messages = given === undefined ? [] : parseMessages(given).map(cloneMessage);
-  const { dangling, pending } = unansweredCalls(messages);
-  const [open] = [...dangling, ...pending];
+  const [open] = unansweredCalls(messages).all;
   if (open !== undefined) {
     throw new MiddlewareError(
       `\`context.update\` got a message with a call of \`${open.call.name}\` without its result. Only calls of the model are run.`,

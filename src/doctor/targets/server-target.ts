@@ -9,7 +9,7 @@ import type {
 } from "@langchain/langgraph-sdk";
 import type { OptionValues } from "commander";
 import { unansweredCalls } from "../../history/open-calls.js";
-import { isMadeUpResult, isPlaceholder } from "../../history/result.js";
+import { isPlaceholder } from "../../history/result.js";
 import { isRecord, recordsIn } from "../../shared/values.js";
 import { readArchive } from "../../threads/archive.js";
 import {
@@ -309,13 +309,9 @@ async function readServedThread(
 /** Whether the history may have results that the state does not have. */
 function mayLackResults(state: ShownState): boolean {
   const messages = messagesInState(state);
-  const { dangling, pending } = unansweredCalls(messages);
+  const { all } = unansweredCalls(messages);
   const isStopped = (state.next ?? []).length > 0 && !waitsForHuman(state);
-  return (
-    isStopped ||
-    dangling.length + pending.length > 0 ||
-    messages.some((message) => isPlaceholder(message) || isMadeUpResult(message))
-  );
+  return isStopped || all.length > 0 || messages.some(isPlaceholder);
 }
 
 function toStep(state: ThreadState<unknown>): ThreadStep[] {
