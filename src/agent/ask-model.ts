@@ -20,19 +20,13 @@ import type { DialectName } from "../providers/dialects.js";
 import { failsForGood } from "../providers/failure/model-failure.js";
 import type { FittedInput } from "../providers/input/bounds.js";
 import { type PreparedInputOptions, prepareModelInput } from "../providers/input/to-model-input.js";
+import type { GivenModel } from "../providers/models/create-model.js";
 import { bindToolsOnce, type PromptCache, promptCacheMarks } from "../providers/models/tools.js";
 import { emitEvent } from "../threads/events.js";
 import { takeBack } from "../threads/langgraph/channels.js";
 import { countToolTokens } from "../threads/summary-settings.js";
 import { createUsageCounter } from "../threads/usage.js";
-import {
-  answerGuard,
-  askWithinWindow,
-  formFor,
-  type GivenModel,
-  type InputForm,
-  reportChanges,
-} from "../threads/window.js";
+import { answerGuard, askWithinWindow, formFor, type InputForm, reportChanges } from "../threads/window.js";
 import { asObject, type ChatContext, chatHook, type Hook, type StateUpdate } from "./middleware/contexts.js";
 import type { MiddlewareByKind } from "./middleware/middleware.js";
 import { type ChatOutcome, type ModelCall, runModelMiddleware, type Settle } from "./middleware/run.js";

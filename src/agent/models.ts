@@ -4,10 +4,14 @@ import type { BaseChatModel } from "@langchain/core/language_models/chat_models"
 import { InvalidSettingError } from "../errors.js";
 import { displayNameOf } from "../providers/dialect-of.js";
 import type { DialectName } from "../providers/dialects.js";
-import { type CreateModel, parseModelName } from "../providers/models/create-model.js";
+import {
+  assertGivenModel,
+  type CreateModel,
+  type GivenModel,
+  parseModelName,
+} from "../providers/models/create-model.js";
 import { isRecord } from "../shared/values.js";
 import type { Turn } from "../threads/state.js";
-import { assertGivenModel, type GivenModel } from "../threads/window.js";
 import type { Settings } from "./settings/settings.js";
 
 /**

@@ -4,7 +4,7 @@ import { z } from "zod/v4";
 import type { ToolCallsToKeep } from "../history/cut.js";
 import type { Repair } from "../history/reducer/repair.js";
 import type { DialectName } from "../providers/dialects.js";
-import { cachedCreateModel } from "../providers/models/create-model.js";
+import { assertGivenModel, cachedCreateModel } from "../providers/models/create-model.js";
 import { aFunction, checkSettings, countFrom, flag, type Rule } from "../shared/check-settings.js";
 import {
   dialectRule,
@@ -12,7 +12,6 @@ import {
   type SummaryOptions,
   toolCallsToKeepRule,
 } from "../threads/summary-settings.js";
-import { assertGivenModel } from "../threads/window.js";
 
 /** The options of `tetherMiddleware`. */
 export interface TetherMiddlewareOptions {

@@ -1,5 +1,6 @@
 /** Summaries of a LangChain agent's thread, made as `createAgentGraph` makes them. */
 
+import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import { type BaseMessage, RemoveMessage } from "@langchain/core/messages";
 import { type LangGraphRunnableConfig, ReducedValue, StateSchema } from "@langchain/langgraph";
 import { toPlain } from "../history/message.js";
@@ -16,7 +17,6 @@ import {
   type SummarySettings,
   summaryPolicy,
 } from "../threads/summary-settings.js";
-import type { GivenModel } from "../threads/window.js";
 import { type AgentRequest, askForSummary, toolTokensOf } from "./ask-model.js";
 import { createModel, type TetherMiddlewareOptions, type TetherSummaryOptions } from "./options.js";
 import { pairedState } from "./tether-state.js";
@@ -69,7 +69,7 @@ export function createSummarizer(
   return async (request, stored, config, send) => {
     if (coveredMessages === "archive" && config.store === undefined) throw missingStore();
     const attempt = request.state[ATTEMPT_KEY] as SummaryAttempt | undefined;
-    const asked = (await madeModel(request.model, config)) as Exclude<GivenModel, string>;
+    const asked = (await madeModel(request.model, config)) as BaseChatModel;
     const chosen = { ...settings, maxToolCallsFromHistory, systemPrompt: request.systemMessage.text };
     const policy = summaryPolicy(chosen, asked, dialect, toolTokensOf(request));
     const state = { messages: request.messages, summaryAttempt: attempt };

@@ -1,6 +1,5 @@
 /** Asks a model within its input window, and again if it refuses its input for a reason that another form mends. */
 
-import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import type { BaseMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import type { ModelError } from "../errors.js";
@@ -23,16 +22,8 @@ import {
 } from "../providers/failure/overflow.js";
 import { concernsMessages, namesKnownRule } from "../providers/failure/refusal.js";
 import type { FittedInput } from "../providers/input/bounds.js";
-import {
-  assertPlainModel,
-  type CreateModel,
-  checkModelKey,
-  parseModelName,
-  readsEnvironment,
-} from "../providers/models/create-model.js";
 import type { ModelIdentity } from "../providers/provider.js";
 import { validateHistory } from "../providers/validate-history.js";
-import { hintAtClass } from "../shared/check-settings.js";
 import { isError } from "../shared/is-error.js";
 import { emitEvent } from "./events.js";
 
@@ -185,30 +176,4 @@ export function answerGuard(
     onRetry: ({ error, ...attempts }) =>
       emitEvent(config, { type: "model-retry", ...attempts, reason: describeFailure(error, model) }),
   };
-}
-
-/*
- * A model as an option gives it: a chat model, or the name of one.
- */
-
-export type GivenModel = BaseChatModel | string;
-
-/**
- * @param setting The name of the option in errors.
- * @param make Makes the model of a name. If it reads the environment, a missing key is reported at once.
- * @throws InvalidModelError for a name that cannot be resolved, or if its key is missing.
- * @throws InvalidSettingError for a value that is not a chat model, or a model with bound tools, structured output or
- * fallbacks.
- */
-export function assertGivenModel(
-  setting: string,
-  model: unknown,
-  make: CreateModel,
-): asserts model is GivenModel {
-  if (typeof model !== "string") {
-    assertPlainModel(setting, model, hintAtClass(model));
-    return;
-  }
-  parseModelName(model, setting);
-  if (readsEnvironment(make)) checkModelKey(model);
 }

@@ -12,7 +12,6 @@ import { unansweredCalls } from "../../history/open-calls.js";
 import { coerceMessage } from "../../history/read-messages.js";
 import { isResult } from "../../history/result.js";
 import { assertPlainModel, parseModelName } from "../../providers/models/create-model.js";
-import { hintAtClass } from "../../shared/check-settings.js";
 import { didYouMean } from "../../shared/text.js";
 import { isPlainObject, isRecord } from "../../shared/values.js";
 import type { RunContext } from "../settings/run-context.js";
@@ -392,7 +391,7 @@ export function asObject<Value>(place: string, value: Value): Value {
 
 function asModel(model: unknown): unknown {
   if (typeof model === "string") parseModelName(model, "context.model");
-  else assertPlainModel("context.model", model, hintAtClass(model));
+  else assertPlainModel("context.model", model);
   return model;
 }
 

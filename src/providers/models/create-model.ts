@@ -1,6 +1,7 @@
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import { getEnvironmentVariable } from "@langchain/core/utils/env";
 import { InvalidModelError, InvalidSettingError } from "../../errors.js";
+import { hintAtClass } from "../../shared/check-settings.js";
 import { nearestOf } from "../../shared/text.js";
 import { isRecord } from "../../shared/values.js";
 import { rememberDialect } from "../dialect-of.js";
@@ -170,7 +171,7 @@ export function readingEnvironment(make: CreateModel): CreateModel {
 }
 
 /** Whether models are made by `createModel`, with the keys of the process's environment. */
-export function readsEnvironment(make: CreateModel): boolean {
+function readsEnvironment(make: CreateModel): boolean {
   return make === createModel || ENVIRONMENT_READERS.has(make);
 }
 
@@ -193,20 +194,41 @@ function makerOf(name: string): string | undefined {
 }
 
 /*
- * Checks that a value is a chat model that a graph can use: its tools and its other models are set on the graph.
+ * A model as an option gives it: a chat model, or the name of one. Its tools and its other models are set on the graph.
  */
+
+export type GivenModel = BaseChatModel | string;
+
+/**
+ * @param setting The name of the option in errors.
+ * @param make Makes the model of a name. If it reads the environment, a missing key is reported at once.
+ * @throws InvalidModelError for a name that cannot be resolved, or if its key is missing.
+ * @throws InvalidSettingError for a value that is not a chat model, or a model with bound tools, structured output or
+ * fallbacks.
+ */
+export function assertGivenModel(
+  setting: string,
+  model: unknown,
+  make: CreateModel,
+): asserts model is GivenModel {
+  if (typeof model !== "string") {
+    assertPlainModel(setting, model);
+    return;
+  }
+  parseModelName(model, setting);
+  if (readsEnvironment(make)) checkModelKey(model);
+}
 
 const EXPECTATION = "a chat model or the name of one";
 
 /**
  * @param setting The name of the setting in errors.
- * @param hint The end of the error for a value that is no model.
  * @throws InvalidSettingError for a value that is not a chat model, or a model with bound tools, structured output or
  * fallbacks.
  */
-export function assertPlainModel(setting: string, model: unknown, hint = ""): void {
+export function assertPlainModel(setting: string, model: unknown): void {
   if (!isRecord(model) || typeof model["invoke"] !== "function") {
-    throw InvalidSettingError.expected(setting, EXPECTATION, model, hint);
+    throw InvalidSettingError.expected(setting, EXPECTATION, model, hintAtClass(model));
   }
   const change = changeOf(model);
   if (change === undefined) return;
