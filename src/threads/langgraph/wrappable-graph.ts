@@ -16,17 +16,8 @@ export type RunChunksOf<Graph extends { _streamIterator: (...given: never[]) => 
   Graph["_streamIterator"]
 >;
 
-type Compiled<Values, Update, Channels extends StateDefinition, NodeUpdates, Writer> = CompiledStateGraph<
-  Values,
-  Update,
-  string,
-  Channels,
-  Channels,
-  StateDefinition,
-  NodeUpdates,
-  unknown,
-  Writer
->;
+/** The parameters of a graph's type make no difference to the options and the chunks of its runs. */
+type AnyGraph = CompiledStateGraph<unknown, unknown, string>;
 
 /**
  * A compiled graph whose runs a subclass can wrap. `_streamIterator` is marked as internal, but it is the only method
@@ -50,36 +41,25 @@ export abstract class WrappableGraph<
   Writer
 > {
   /** Contract: streams one run. It calls `runUnwrapped`, once or several times, to run the graph itself. */
-  protected abstract wrapRun(
-    received: unknown,
-    options: RunConfigOf<Compiled<Values, Update, Channels, NodeUpdates, Writer>>,
-  ): RunChunksOf<Compiled<Values, Update, Channels, NodeUpdates, Writer>>;
+  protected abstract wrapRun(received: unknown, options: RunConfigOf<AnyGraph>): RunChunksOf<AnyGraph>;
 
   /** What callers of `streamEvents` see of an event. By default all of it. */
   protected shownEvent(event: StreamEvent): StreamEvent {
     return event;
   }
 
-  override _streamIterator(
-    ...[input, options = {}]: Parameters<
-      Compiled<Values, Update, Channels, NodeUpdates, Writer>["_streamIterator"]
-    >
-  ) {
+  override _streamIterator(input: unknown, options: RunConfigOf<AnyGraph> = {}) {
     return this.wrapRun(input, options);
   }
 
   /** Whether the input and the context of this run were checked. */
   #isChecked = false;
 
-  protected override async _validateInput(
-    ...[input]: Parameters<Compiled<Values, Update, Channels, NodeUpdates, Writer>["_validateInput"]>
-  ) {
+  protected override async _validateInput(input: never) {
     return this.#isChecked ? input : super._validateInput(input);
   }
 
-  protected override async _validateContext(
-    ...[context]: Parameters<Compiled<Values, Update, Channels, NodeUpdates, Writer>["_validateContext"]>
-  ) {
+  protected override async _validateContext(context: Record<string, unknown>) {
     return this.#isChecked ? context : super._validateContext(context);
   }
 
@@ -89,11 +69,7 @@ export abstract class WrappableGraph<
    * @param isChecked Whether the input and the context were checked. LangGraph then does not check them again with the
    * schemas of the graph. Call it on a copy that serves this run only.
    */
-  protected runUnwrapped(
-    input: unknown,
-    options: RunConfigOf<Compiled<Values, Update, Channels, NodeUpdates, Writer>>,
-    isChecked = false,
-  ) {
+  protected runUnwrapped(input: unknown, options: RunConfigOf<AnyGraph>, isChecked = false) {
     this.#isChecked = isChecked;
     const chunks = super._streamIterator(input as never, options);
     return isSubgraphRun(options) ? chunks : withoutForgedContext(chunks);
