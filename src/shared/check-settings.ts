@@ -206,7 +206,7 @@ export function readText(text: string): string {
   return text;
 }
 
-export function readNumber(text: string): number {
+function readNumber(text: string): number {
   return Number(text);
 }
 
@@ -215,7 +215,7 @@ export function readJson(text: string): unknown {
   return parseJson(text) ?? text;
 }
 
-export function readFlag(text: string): boolean | string {
+function readFlag(text: string): boolean | string {
   return flagSchema.safeParse(text).data ?? text;
 }
 

@@ -22,7 +22,7 @@ import { type ToolTask, toolTasksOf } from "./langgraph/read-checkpoints.js";
 import type { Leftovers } from "./leftovers.js";
 
 /** The finding for a call: the result of its tool, or the pending question to a human. */
-export type Remains =
+type Remains =
   | { readonly kind: "result"; readonly result: ToolMessage }
   | { readonly kind: "question"; readonly asked: AskedCall };
 

@@ -134,13 +134,13 @@ export function summaryPolicy(
  *
  * @param given The limit that the run or the graph names.
  */
-export function budgetFor(model: BaseChatModel | undefined, given: number | undefined): number {
+function budgetFor(model: BaseChatModel | undefined, given: number | undefined): number {
   if (model === undefined) return given ?? 0;
   return given === undefined ? (budgetOf(model) ?? 0) : withinLearned(given, model);
 }
 
 /** What the policy of a summary knows of what the model's provider compacts by itself. Undefined if it does not. */
-export function compactionOf(
+function compactionOf(
   model: BaseChatModel | undefined,
   given: DialectName | undefined,
 ): SummaryPolicy["compactedAt"] {

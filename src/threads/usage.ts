@@ -179,11 +179,8 @@ export const threadUsageValue = withLangGraph<ThreadUsage, ThreadUsage, typeof t
   { reducer: { fn: addUsage, schema: threadUsageSchema }, default: () => NO_USAGE },
 );
 
-/** Counts the tokens of the requests to one model for its run. */
-export type UsageCounter = ReturnType<typeof createUsageCounter>;
-
 /**
- * The numbers are the provider's. If it reports none, or some that cannot be, they are our estimate.
+ * Counts the tokens of the requests to one model for its run. The numbers are the provider's. If it reports none, or some that cannot be, they are our estimate.
  *
  * @param toolTokens The tokens of the tools' schemas, which are part of each request.
  * @param tally That of the run; undefined outside a run of the graph, where nothing is counted.

@@ -241,7 +241,7 @@ function readField(value: unknown, depth: number): unknown {
  */
 
 /** A part of the text. What LangGraph has to write comes as a promise; it is undefined if LangGraph cannot write it. */
-export type Piece = string | Promise<string | undefined>;
+type Piece = string | Promise<string | undefined>;
 
 export interface Writer {
   readonly classes: MessageClasses;
