@@ -3,7 +3,7 @@
 import type { BaseMessage, ToolMessage } from "@langchain/core/messages";
 import { type Call, callsOf, indexesById } from "./call.js";
 import { callIdOf, isPlaceholder, isResult } from "./result.js";
-import { coverageOf } from "./summary.js";
+import { archiveOf } from "./summary.js";
 
 /**
  * A message that is not a result, its calls (most messages have none), and the result of each call:
@@ -45,9 +45,9 @@ export type CallsOfHead = (message: BaseMessage) => readonly Call[];
 /** The calls that later results can answer: the message's own, or those that it archived as a summary. */
 export function callsAnsweredAfter(message: BaseMessage): readonly Call[] {
   if (message.type === "ai") return callsOf(message);
-  const coverage = coverageOf(message);
-  if (coverage?.kind !== "archive") return NO_CALLS;
-  const { calls, unanswered = calls } = coverage;
+  const archived = archiveOf(message);
+  if (archived === undefined) return NO_CALLS;
+  const { calls, unanswered = calls } = archived;
   const open = new Set(unanswered);
   return calls.map((id) => ({ id, name: "", kind: open.has(id) ? "valid" : "answered" }));
 }

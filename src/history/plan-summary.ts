@@ -8,7 +8,7 @@ import { contentText } from "./message.js";
 import { type Survey, surveyOf } from "./open-calls.js";
 import { callIdOf, isPlaceholder } from "./result.js";
 import { countTokens, sumTokens, usageOf } from "./size.js";
-import { type Coverage, coverageOf, createSummaryNote, isUserMessage } from "./summary.js";
+import { archiveOf, type Coverage, coverageOf, createSummaryNote, isUserMessage } from "./summary.js";
 
 export interface SummaryPolicy extends InputOverhead {
   /** A longer model input needs a summary; 0 disables this limit. */
@@ -222,8 +222,8 @@ function idsOf(messages: readonly BaseMessage[]): string[] {
 }
 
 function unansweredOf(summary: BaseMessage): readonly string[] {
-  const coverage = coverageOf(summary);
-  return coverage?.kind === "archive" ? (coverage.unanswered ?? coverage.calls) : [];
+  const archived = archiveOf(summary);
+  return archived?.unanswered ?? archived?.calls ?? [];
 }
 
 /**

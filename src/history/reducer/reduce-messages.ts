@@ -244,10 +244,10 @@ function archiveCovered(
   former: BaseMessage | undefined,
   report: Report,
 ): void {
-  const coverage = coverageOf(summary);
-  if (coverage?.kind !== "archive") return;
+  const archived = archiveOf(summary);
+  if (archived === undefined) return;
   const alreadyArchived = new Set(archiveOf(former)?.messages);
-  const covered = new Set(coverage.messages.filter((id) => !alreadyArchived.has(id)));
+  const covered = new Set(archived.messages.filter((id) => !alreadyArchived.has(id)));
   const unnamedResults: ToolMessage[] = [];
   for (const id of covered) {
     const place = id === summary.id ? undefined : draft.find(id);
