@@ -52,11 +52,8 @@ class Projection implements Follower {
     this.first = first;
     this.#target = target;
     this.#journal = journal;
-    this.#steps = FORM_STEPS.flatMap(({ make, why }) => {
-      const change = make(target);
-      return change === undefined ? [] : [{ change, why }];
-    });
-    this.#passReasoning = passReasoning.make(target) ?? ((message) => message);
+    this.#steps = FORM_STEPS.map(({ make, why }) => ({ change: make(target), why }));
+    this.#passReasoning = passReasoning.make(target);
   }
 
   take(message: BaseMessage): void {
