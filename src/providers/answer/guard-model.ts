@@ -22,7 +22,7 @@ import {
   isEmptyAnswer,
   isRefusal,
   isTransportError,
-  withModelErrors,
+  toModelError,
 } from "../failure/model-failure.js";
 import { readOverflow } from "../failure/overflow.js";
 import { isChatModel, partsOf, viewOf, withParameters } from "../models/model-view.js";
@@ -42,7 +42,7 @@ import {
 export type Askable = Runnable<BaseLanguageModelInput, AIMessageChunk>;
 
 /**
- * A model, alone or with bound tools, whose `stream` gives only complete responses; see `guardedChunks`. The
+ * A model, alone or with bound tools, whose `stream` gives only complete responses; see `guardedAnswer`. The
  * parameters apply to this request; see `withParameters`.
  *
  * The result is the model itself with one method replaced, not a wrapper. So it keeps its default options, its call
@@ -76,12 +76,13 @@ function withGuardedChunks(model: BaseChatModel, guard: StreamGuardOptions, made
     (view, { mendClient }) => mendClient?.(view, identityOf(view)) ?? view,
     model,
   );
-  const chunks = (messages: BaseMessage[], options: CallOptions, run?: CallbackManagerForLLMRun) =>
-    withModelErrors(guardedChunks({ model: asked, guard, messages, options }, run), {
-      model: made,
-      messages,
-      signal: options.signal,
+  async function* chunks(messages: BaseMessage[], options: CallOptions, run?: CallbackManagerForLLMRun) {
+    const request = { model: asked, guard, messages, options };
+    const message = await guardedAnswer(request, run).catch((error: unknown) => {
+      throw toModelError(error, { model: made, messages, signal: options.signal });
     });
+    yield new ChatGenerationChunk({ text: message.text, message });
+  }
   return new Proxy(model, {
     get(target, name) {
       if (name === "_streamResponseChunks") return chunks;
@@ -143,19 +144,18 @@ interface GuardedRequest {
 }
 
 /**
- * The model's `_streamResponseChunks` with a guard. The stream is passed on to the client as it arrives, and the
- * generator yields one chunk with the complete response. No tool has run by then, so a second request repeats no tool
- * call.
+ * The complete response of a model. Its stream is passed on to the client as it arrives. No tool has run before the
+ * response is complete, so a second request repeats no tool call.
  *
  * The guard does not handle refusals of the provider (the model's client retries 429 and 5xx), a host that cannot be reached
  * for a stream, and the abort of the run.
  *
  * @throws ModelError if all attempts give broken responses.
  */
-async function* guardedChunks(
+async function guardedAnswer(
   request: GuardedRequest,
-  run?: CallbackManagerForLLMRun,
-): AsyncGenerator<ChatGenerationChunk> {
+  run: CallbackManagerForLLMRun | undefined,
+): Promise<AIMessageChunk> {
   const { guard, options } = request;
   const client = new ClientStream(guard.settle === undefined ? run : undefined, guard);
   const answer = await askForWhole(request, client).catch(async (error: unknown) => {
@@ -163,8 +163,7 @@ async function* guardedChunks(
     if (options.signal?.aborted !== true) await client.takeBack();
     throw error;
   });
-  const message = await shownForm(answer, guard, client, run);
-  yield new ChatGenerationChunk({ text: message.text, message });
+  return shownForm(answer, guard, client, run);
 }
 
 /** Requests a response, and requests it again while it is broken. */
