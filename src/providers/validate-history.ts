@@ -159,8 +159,6 @@ function checkBlockOrder({ content, calls, index }: SentMessage, report: ReportF
  * Checks which role follows which.
  */
 
-const KNOWN_ROLES = new Set(["system", "user", "assistant", "tool"]);
-
 const checkOrder: Check = (messages, _dialect, report) => {
   const talk = messages.filter(({ role }) => role !== "system");
   const [first] = talk;
@@ -176,7 +174,8 @@ const checkOrder: Check = (messages, _dialect, report) => {
 
 function checkStep(before: SentMessage | undefined, sent: SentMessage, report: ReportFault): void {
   const { role, index, message, calls } = sent;
-  if (!KNOWN_ROLES.has(role) || message.type === "generic") report("role", index, { name: role });
+  if (!Object.values(ROLES).includes(role) || message.type === "generic")
+    report("role", index, { name: role });
   if (before === undefined) return;
   if (role === "system") report("system-position", index, { name: before.role });
   if (role === "user" && before.role === "tool") report("user-after-tool", index);
