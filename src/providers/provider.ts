@@ -53,8 +53,6 @@ export interface Provider {
   readonly cachesToolChoice?: readonly DialectName[];
   /** Contract: returns a view of one of its clients with its faults put right, and any other model unchanged. */
   readonly mendClient?: (model: BaseChatModel, identity: ModelIdentity) => BaseChatModel;
-  /** Contract: returns a view of one of its clients that does not stream, and undefined for any other model. */
-  readonly unstreamed?: (model: BaseChatModel) => BaseChatModel | undefined;
   /** Contract: returns the whole message of a stream as it can be stored, and unchanged if nothing is wrong. */
   readonly mendAnswer?: (message: AIMessageChunk) => AIMessageChunk;
   /** Whether its client threw because the response has no content, and another request may have some. */

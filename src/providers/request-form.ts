@@ -12,8 +12,7 @@ import {
 } from "@langchain/core/messages";
 import { isRecord, recordsIn } from "../shared/values.js";
 import type { DialectName } from "./dialects.js";
-
-export type Fields = Readonly<Record<string, unknown>>;
+import type { Fields } from "./rule.js";
 
 /** The form of the requests of one API. */
 export interface RequestForm {

@@ -4,80 +4,66 @@ import type { AIMessage, BaseMessage, MessageContent } from "@langchain/core/mes
 import { isAIMessage } from "../history/call.js";
 import { createFollowing, type Follower } from "../history/follow-list.js";
 
+/** The histories that break each rule. Which dialect has a rule, and in which words, is in the rooms of the providers. */
+const MEANINGS = {
+  pairing: {
+    "missing-result": "A tool call has no result directly after its message.",
+    "orphan-result": "A result does not belong to a call of the message before it.",
+    "duplicate-result": "A call has two results.",
+    "result-order": "The results are not in call order.",
+    "repeated-call-id": "Two calls of the history have the same id.",
+  },
+  order: {
+    "empty-history": "There are no messages except system messages.",
+    "text-after-call": "Within one message, text follows a call.",
+    "system-position": "A system message is not the only one, or not at the front.",
+    "first-user": "The first message after the system message is not the user's.",
+    "assistant-last": "The last message is the assistant's.",
+    "user-after-tool": "A user message follows a result.",
+    alternation: "Two messages of the same role follow one another.",
+    "call-position": "A message with calls follows an assistant message.",
+  },
+  content: {
+    "call-id": "The id of a call or of its result has the wrong form.",
+    "server-call-without-result": "A call of a tool that the provider runs has no result in its message.",
+    "server-result-without-call":
+      "A result of a tool that the provider runs has no call before it in its message.",
+    "tool-name": "The name of a called tool has the wrong form.",
+    "message-name": "The name of a message has the wrong form.",
+    arguments: "The arguments of a call are not a JSON object.",
+    "empty-calls": "The client would send an empty list of calls.",
+    role: "A message has a role that the provider does not know.",
+    "unpaired-surrogate": "A text has half of a surrogate pair, as after a cut in the middle of an emoji.",
+    "content-form":
+      "The content is neither a text nor a list of blocks, or the client cannot send it in this form.",
+    "foreign-block": "The provider or its client does not know a content block.",
+    "empty-assistant": "An assistant message has neither text nor calls.",
+    "blank-text": "A text, or a text block, is empty or blank.",
+    "blank-user": "A user message says nothing.",
+    "blank-result": "A result says nothing.",
+    "foreign-state": "A message carries signed or stored state that another model made.",
+    "item-id": "The ids of stored items do not fit the calls or the messages that carry them.",
+    "reasoning-alone": "Stored reasoning is sent without the item that followed it.",
+    "missing-reasoning": "An assistant message lacks the reasoning that must be passed back.",
+  },
+} as const;
+
+type About = keyof typeof MEANINGS;
+
+export type RuleName = { [Subject in About]: keyof (typeof MEANINGS)[Subject] }[About];
+
 interface RuleRow {
   /** What the rule is about: calls and their results, the order of messages, or the content of one message. */
-  readonly about: "pairing" | "order" | "content";
-  /** The histories that break it. */
+  readonly about: About;
   readonly meaning: string;
 }
 
-/** Every rule. Which dialect has it, and in which words, is in the rooms of the providers. */
-export const RULES = {
-  "empty-history": { about: "order", meaning: "There are no messages except system messages." },
-  "missing-result": { about: "pairing", meaning: "A tool call has no result directly after its message." },
-  "orphan-result": {
-    about: "pairing",
-    meaning: "A result does not belong to a call of the message before it.",
-  },
-  "duplicate-result": { about: "pairing", meaning: "A call has two results." },
-  "result-order": { about: "pairing", meaning: "The results are not in call order." },
-  "call-id": { about: "content", meaning: "The id of a call or of its result has the wrong form." },
-  "server-call-without-result": {
-    about: "content",
-    meaning: "A call of a tool that the provider runs has no result in its message.",
-  },
-  "server-result-without-call": {
-    about: "content",
-    meaning: "A result of a tool that the provider runs has no call before it in its message.",
-  },
-  "repeated-call-id": { about: "pairing", meaning: "Two calls of the history have the same id." },
-  "tool-name": { about: "content", meaning: "The name of a called tool has the wrong form." },
-  "message-name": { about: "content", meaning: "The name of a message has the wrong form." },
-  arguments: { about: "content", meaning: "The arguments of a call are not a JSON object." },
-  "empty-calls": { about: "content", meaning: "The client would send an empty list of calls." },
-  role: { about: "content", meaning: "A message has a role that the provider does not know." },
-  "unpaired-surrogate": {
-    about: "content",
-    meaning: "A text has half of a surrogate pair, as after a cut in the middle of an emoji.",
-  },
-  "content-form": {
-    about: "content",
-    meaning: "The content is neither a text nor a list of blocks, or the client cannot send it in this form.",
-  },
-  "foreign-block": { about: "content", meaning: "The provider or its client does not know a content block." },
-  "empty-assistant": { about: "content", meaning: "An assistant message has neither text nor calls." },
-  "blank-text": { about: "content", meaning: "A text, or a text block, is empty or blank." },
-  "blank-user": { about: "content", meaning: "A user message says nothing." },
-  "blank-result": { about: "content", meaning: "A result says nothing." },
-  "text-after-call": { about: "order", meaning: "Within one message, text follows a call." },
-  "system-position": {
-    about: "order",
-    meaning: "A system message is not the only one, or not at the front.",
-  },
-  "first-user": { about: "order", meaning: "The first message after the system message is not the user's." },
-  "assistant-last": { about: "order", meaning: "The last message is the assistant's." },
-  "user-after-tool": { about: "order", meaning: "A user message follows a result." },
-  alternation: { about: "order", meaning: "Two messages of the same role follow one another." },
-  "call-position": { about: "order", meaning: "A message with calls follows an assistant message." },
-  "foreign-state": {
-    about: "content",
-    meaning: "A message carries signed or stored state that another model made.",
-  },
-  "item-id": {
-    about: "content",
-    meaning: "The ids of stored items do not fit the calls or the messages that carry them.",
-  },
-  "reasoning-alone": {
-    about: "content",
-    meaning: "Stored reasoning is sent without the item that followed it.",
-  },
-  "missing-reasoning": {
-    about: "content",
-    meaning: "An assistant message lacks the reasoning that must be passed back.",
-  },
-} as const satisfies Readonly<Record<string, RuleRow>>;
-
-export type RuleName = keyof typeof RULES;
+/** Every rule. */
+export const RULES = Object.fromEntries(
+  Object.entries(MEANINGS).flatMap(([about, meanings]) =>
+    Object.entries(meanings).map(([name, meaning]) => [name, { about, meaning }]),
+  ),
+) as Readonly<Record<RuleName, RuleRow>>;
 
 /**
  * - `confirmed`: the source quotes the provider's error text, or somebody tried it live.

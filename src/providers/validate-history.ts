@@ -1,14 +1,14 @@
 /** Checks a history against the rules of a dialect: pairs, names, content, order and state. */
 
 import type { BaseMessage } from "@langchain/core/messages";
-import { argumentsIn, flatEntry, isAIMessage, readCall } from "../history/call.js";
+import { argumentsIn, flatEntry, indexesById, isAIMessage, readCall } from "../history/call.js";
 import { isWritable } from "../history/change-calls.js";
 import { withWellFormedTexts } from "../history/message.js";
 import { listOf, soundMessages } from "../history/read-messages.js";
 import { callIdOf, isResult } from "../history/result.js";
 import { serverCallId, serverResultId } from "../history/server-tools.js";
 import { parseJson } from "../shared/json.js";
-import { addToList, isRecord, recordsIn } from "../shared/values.js";
+import { isRecord, recordsIn } from "../shared/values.js";
 import { reasoningOf } from "./deepseek/dialect.js";
 import { type DialectName, dialectNamed } from "./dialects.js";
 import { storedItemIds, storedOutput, trailingReasoning } from "./openai/dialect.js";
@@ -41,10 +41,9 @@ function checkGroup(
   results: readonly SentMessage[],
   report: ReportFault,
 ): void {
-  const ids = head?.calls.map(({ id }) => id) ?? [];
-  /** For each id, the places of its calls without a result, the last one first. */
-  const waiting = new Map<string, number[]>();
-  for (const [place, id] of [...ids.entries()].reverse()) addToList(waiting, id, place);
+  const calls = head?.calls ?? [];
+  /** For each id, the places of its calls without a result. */
+  const waiting = indexesById(calls);
   const isAnswered: boolean[] = [];
   const answered = new Map<string, number>();
   let first = 0;
@@ -63,7 +62,7 @@ function checkGroup(
     }
     if (former === undefined) answered.set(id, index);
   }
-  const left = ids.filter((_, place) => !isAnswered[place]);
+  const left = calls.filter((_, place) => !isAnswered[place]).map(({ id }) => id);
   if (head === undefined || left[0] === undefined) return;
   const next = head.index + results.length + 1;
   report("missing-result", head.index, { ids: left, id: left[0], next });
@@ -160,8 +159,6 @@ function checkBlockOrder({ content, calls, index }: SentMessage, report: ReportF
  * Checks which role follows which.
  */
 
-const KNOWN_ROLES = new Set(["system", "user", "assistant", "tool"]);
-
 const checkOrder: Check = (messages, _dialect, report) => {
   const talk = messages.filter(({ role }) => role !== "system");
   const [first] = talk;
@@ -177,7 +174,8 @@ const checkOrder: Check = (messages, _dialect, report) => {
 
 function checkStep(before: SentMessage | undefined, sent: SentMessage, report: ReportFault): void {
   const { role, index, message, calls } = sent;
-  if (!KNOWN_ROLES.has(role) || message.type === "generic") report("role", index, { name: role });
+  if (!Object.values(ROLES).includes(role) || message.type === "generic")
+    report("role", index, { name: role });
   if (before === undefined) return;
   if (role === "system") report("system-position", index, { name: before.role });
   if (role === "user" && before.role === "tool") report("user-after-tool", index);

@@ -13,15 +13,8 @@ import { anthropicAt, clientOf, geminiAt, openAIAt } from "../support/clients.js
 import { checkAnthropic } from "../support/strict-provider/check-anthropic.js";
 import { checkGemini } from "../support/strict-provider/check-gemini.js";
 import { checkResponses } from "../support/strict-provider/check-responses.js";
-import type { RequestCheck } from "../support/strict-provider/refusal.js";
-import {
-  anthropic,
-  type Fields,
-  gemini,
-  openAI,
-  serve,
-  TEXT,
-} from "../support/strict-provider/serve-responses.js";
+import type { Fields, RequestCheck } from "../support/strict-provider/refusal.js";
+import { anthropic, gemini, openAI, serve, TEXT } from "../support/strict-provider/serve-responses.js";
 import { type ProviderName, startStrictProvider } from "../support/strict-provider/start-strict-provider.js";
 import { rowsOf, stopAtEnd } from "../support/test-tools.js";
 import { inThread, pairedMessagesOf, user } from "../support/thread.js";

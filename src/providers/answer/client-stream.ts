@@ -19,10 +19,10 @@ import { isChunk } from "../../history/message.js";
 import { hasMethods } from "../../shared/values.js";
 import { partsOf } from "../models/model-view.js";
 
-interface StreamIds {
-  /** Whether a message of the thread has this id, or a message that the client was shown. */
+export interface StreamIds {
+  /** Whether a message of the thread has this id, or a message that clients were shown. */
   readonly isTaken: (id: string) => boolean;
-  /** Contract: called with the id of a message that the client is shown. Must not throw. */
+  /** Contract: called with the id of a message that clients are shown. Must not throw. */
   readonly onShown?: ((id: string) => void) | undefined;
 }
 

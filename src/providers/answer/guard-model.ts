@@ -22,12 +22,12 @@ import {
   isEmptyAnswer,
   isRefusal,
   isTransportError,
-  withModelErrors,
+  toModelError,
 } from "../failure/model-failure.js";
 import { readOverflow } from "../failure/overflow.js";
 import { isChatModel, partsOf, viewOf, withParameters } from "../models/model-view.js";
 import { PROVIDERS } from "../providers.js";
-import { ClientStream, type FailedAttempt, tellRetries } from "./client-stream.js";
+import { ClientStream, type FailedAttempt, type StreamIds, tellRetries } from "./client-stream.js";
 import {
   BROKEN_REASONS,
   type BrokenReason,
@@ -42,7 +42,7 @@ import {
 export type Askable = Runnable<BaseLanguageModelInput, AIMessageChunk>;
 
 /**
- * A model, alone or with bound tools, whose `stream` gives only complete responses; see `guardedChunks`. The
+ * A model, alone or with bound tools, whose `stream` gives only complete responses; see `guardedAnswer`. The
  * parameters apply to this request; see `withParameters`.
  *
  * The result is the model itself with one method replaced, not a wrapper. So it keeps its default options, its call
@@ -76,16 +76,13 @@ function withGuardedChunks(model: BaseChatModel, guard: StreamGuardOptions, made
     (view, { mendClient }) => mendClient?.(view, identityOf(view)) ?? view,
     model,
   );
-  const chunks = (
-    messages: BaseMessage[],
-    options: BaseChatModel["ParsedCallOptions"],
-    run?: CallbackManagerForLLMRun,
-  ) =>
-    withModelErrors(guardedChunks(asked, guard, messages, options, run), {
-      model: made,
-      messages,
-      signal: options.signal,
+  async function* chunks(messages: BaseMessage[], options: CallOptions, run?: CallbackManagerForLLMRun) {
+    const request = { model: asked, guard, messages, options };
+    const message = await guardedAnswer(request, run).catch((error: unknown) => {
+      throw toModelError(error, { model: made, messages, signal: options.signal });
     });
+    yield new ChatGenerationChunk({ text: message.text, message });
+  }
   return new Proxy(model, {
     get(target, name) {
       if (name === "_streamResponseChunks") return chunks;
@@ -101,16 +98,12 @@ function withGuardedChunks(model: BaseChatModel, guard: StreamGuardOptions, made
  * Accepts only complete responses from a model. A broken response is requested again, without streaming.
  */
 
-export interface StreamGuardOptions {
+export interface StreamGuardOptions extends StreamIds {
   /** How often a broken response is requested again. 0: never. */
   readonly maxFallbackAttempts: number;
   readonly habit: FinishHabit;
   /** A `whole-text` is never streamed, and must not end at a token limit. @default "answer" */
   readonly wants?: "answer" | "whole-text";
-  /** Whether a message of the thread has this id, or a message that clients were shown. */
-  readonly isTaken: (id: string) => boolean;
-  /** Contract: called with the id of a message that clients were shown. Must not throw. */
-  readonly onShown?: ((id: string) => void) | undefined;
   /**
    * Contract: gets the complete response before the client sees any of it, and resolves to the response that the
    * client gets instead. Undefined: the response is streamed to the client.
@@ -143,49 +136,46 @@ type Answer = WholeAnswer | BrokenAnswer;
 
 type CallOptions = BaseChatModel["ParsedCallOptions"];
 
+interface GuardedRequest {
+  readonly model: BaseChatModel;
+  readonly guard: StreamGuardOptions;
+  readonly messages: BaseMessage[];
+  readonly options: CallOptions;
+}
+
 /**
- * The model's `_streamResponseChunks` with a guard. The stream is passed on to the client as it arrives, and the
- * generator yields one chunk with the complete response. No tool has run by then, so a second request repeats no tool
- * call.
+ * The complete response of a model. Its stream is passed on to the client as it arrives. No tool has run before the
+ * response is complete, so a second request repeats no tool call.
  *
  * The guard does not handle refusals of the provider (the model's client retries 429 and 5xx), a host that cannot be reached
  * for a stream, and the abort of the run.
  *
  * @throws ModelError if all attempts give broken responses.
  */
-async function* guardedChunks(
-  model: BaseChatModel,
-  guard: StreamGuardOptions,
-  messages: BaseMessage[],
-  options: CallOptions,
-  run?: CallbackManagerForLLMRun,
-): AsyncGenerator<ChatGenerationChunk> {
-  const { settle } = guard;
-  const client = new ClientStream(settle === undefined ? run : undefined, guard);
-  const answer = await askForWhole(model, guard, messages, options, client).catch(async (error: unknown) => {
+async function guardedAnswer(
+  request: GuardedRequest,
+  run: CallbackManagerForLLMRun | undefined,
+): Promise<AIMessageChunk> {
+  const { guard, options } = request;
+  const client = new ClientStream(guard.settle === undefined ? run : undefined, guard);
+  const answer = await askForWhole(request, client).catch(async (error: unknown) => {
     // After an abort, the user may want to read the partial response.
     if (options.signal?.aborted !== true) await client.takeBack();
     throw error;
   });
-  const message = await shownForm(answer, guard, client, run);
-  yield new ChatGenerationChunk({ text: message.text, message });
+  return shownForm(answer, guard, client, run);
 }
 
 /** Requests a response, and requests it again while it is broken. */
-async function askForWhole(
-  model: BaseChatModel,
-  guard: StreamGuardOptions,
-  messages: BaseMessage[],
-  options: CallOptions,
-  client: ClientStream,
-): Promise<WholeAnswer> {
+async function askForWhole(request: GuardedRequest, client: ClientStream): Promise<WholeAnswer> {
+  const { model, guard, options } = request;
   const { maxFallbackAttempts, onBroken, onRetry, onWithheld } = guard;
   // Without the run manager. With it, the chunks would go to the client without the guard, and `_generate` might
   // stream.
-  const ask = () => tellRetries(model, onRetry, () => askWhole(unstreamed(model), guard, messages, options));
+  const ask = () => tellRetries(model, onRetry, () => askWhole(request));
   let answer =
     mayStream(model) && guard.wants !== "whole-text"
-      ? await tellRetries(model, onRetry, () => askStreaming(model, guard, messages, options, client))
+      ? await tellRetries(model, onRetry, () => askStreaming(request, client))
       : await ask();
   for (let attempts = 0; "reason" in answer; attempts += 1) {
     onBroken(answer);
@@ -214,10 +204,7 @@ async function shownForm(
 }
 
 async function askStreaming(
-  model: BaseChatModel,
-  guard: StreamGuardOptions,
-  messages: BaseMessage[],
-  options: CallOptions,
+  { model, guard, messages, options }: GuardedRequest,
   client: ClientStream,
 ): Promise<Answer> {
   const chunks: ChatGenerationChunk[] = [];
@@ -244,14 +231,9 @@ async function askStreaming(
   return answer;
 }
 
-async function askWhole(
-  model: BaseChatModel,
-  guard: StreamGuardOptions,
-  messages: BaseMessage[],
-  options: CallOptions,
-): Promise<Answer> {
+async function askWhole({ model, guard, messages, options }: GuardedRequest): Promise<Answer> {
   try {
-    const { generations, llmOutput } = await model._generate(messages, options);
+    const { generations, llmOutput } = await unstreamed(model)._generate(messages, options);
     const [{ message, generationInfo } = {}] = generations;
     options.signal?.throwIfAborted();
     if (message === undefined || !AIMessage.isInstance(message)) return judge(undefined, guard);
@@ -320,8 +302,6 @@ function baseOf(model: BaseChatModel): BaseChatModel | undefined {
  * and OpenAI's client downloads a tokenizer to count tokens. A client can contain other clients with the same field.
  */
 function unstreamed(model: BaseChatModel): BaseChatModel {
-  const own = PROVIDERS.map((provider) => provider.unstreamed?.(model)).find((view) => view !== undefined);
-  if (own !== undefined) return own;
   if (Reflect.get(model, "streaming") !== true) return model;
   const parts = partsOf(model).map(([field, part]) => [field, unstreamed(part)] as const);
   return viewOf(model, { streaming: false, ...Object.fromEntries(parts) });

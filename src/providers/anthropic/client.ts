@@ -7,9 +7,9 @@ import { isRecord } from "../../shared/values.js";
 import { viewOf } from "../models/model-view.js";
 import { closed, isStrict, type Json, schemasIn } from "../models/response-format.js";
 import { byLangChain, type PromptCacheMarks, type Provider } from "../provider.js";
+import type { Fields } from "../rule.js";
 
 type Ask = Parameters<BaseChatModel["_streamResponseChunks"]>;
-type Block = Readonly<Record<string, unknown>>;
 
 /** https://docs.claude.com/en/docs/build-with-claude/prompt-caching */
 const MARK = { cache_control: { type: "ephemeral" } } as const;
@@ -91,7 +91,7 @@ function keepServerTools(model: BaseChatModel): BaseChatModel {
       /** The type of each block that is a call of such a tool, by its index. */
       const calls = new Map<unknown, string>();
       /** Blocks that have come and that the client has not streamed yet, by their index. */
-      const waiting = new Map<unknown, Block>();
+      const waiting = new Map<unknown, Fields>();
       const watched = viewOf(this, {
         createStreamWithRetry: async (...options: unknown[]) =>
           watch(await open.apply(this, options), (index, block) => {
@@ -115,7 +115,7 @@ interface EventStream extends AsyncIterable<unknown> {
 }
 
 /** The same stream of events. It tells of each block that begins. */
-function watch(stream: EventStream, begins: (index: unknown, block: Block) => void): EventStream {
+function watch(stream: EventStream, begins: (index: unknown, block: Fields) => void): EventStream {
   return {
     controller: stream.controller,
     async *[Symbol.asyncIterator]() {
@@ -132,7 +132,7 @@ function blocksOf({ message: { content } }: ChatGenerationChunk): Record<string,
   return Array.isArray(content) ? content.filter(isRecord) : [];
 }
 
-function chunkOf(block: Block, isCall: boolean): ChatGenerationChunk {
+function chunkOf(block: Fields, isCall: boolean): ChatGenerationChunk {
   const content = [{ ...block, ...(isCall && { input: "" }) }] as AIMessageChunk["content"];
   return new ChatGenerationChunk({ text: "", message: new AIMessageChunk({ content }) });
 }

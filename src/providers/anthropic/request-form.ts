@@ -1,7 +1,6 @@
 import { AIMessage, type BaseMessage } from "@langchain/core/messages";
 import { isRecord, recordsIn } from "../../shared/values.js";
 import {
-  type Fields,
   hasFunctions,
   hasOnlyRole,
   plainText,
@@ -10,6 +9,7 @@ import {
   readResult,
   readSpeaker,
 } from "../request-form.js";
+import type { Fields } from "../rule.js";
 
 /** Anthropic's Messages API: results are blocks of the user. */
 export const anthropicRequests: RequestForm = {

@@ -27,18 +27,6 @@ interface FailedRequest {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Passes the chunks on. An error is turned into one by {@link toModelError}. */
-export async function* withModelErrors<Chunk>(
-  chunks: AsyncIterable<Chunk>,
-  request: FailedRequest,
-): AsyncGenerator<Chunk> {
-  try {
-    yield* chunks;
-  } catch (error) {
-    throw toModelError(error, request);
-  }
-}
-
 /**
  * Turns an error of a model into a `ModelError` with the provider's text and, for a refused history, the rule that it
  * breaks. An abort, a LangGraph signal and our other errors are returned unchanged.

@@ -1,7 +1,6 @@
 import { AIMessage } from "@langchain/core/messages";
 import { isRecord, recordsIn } from "../../shared/values.js";
 import {
-  type Fields,
   type PlacedMessage,
   type RequestForm,
   readEntries,
@@ -9,6 +8,7 @@ import {
   readSpeaker,
   standIn,
 } from "../request-form.js";
+import type { Fields } from "../rule.js";
 
 /** Gemini's `generateContent`. */
 export const geminiRequests: RequestForm = {

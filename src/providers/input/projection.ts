@@ -4,7 +4,7 @@
 
 import type { BaseMessage } from "@langchain/core/messages";
 import { createFollowing, type Follower } from "../../history/follow-list.js";
-import { DIALECTS, type DialectName } from "../dialects.js";
+import { DIALECT_NAMES, DIALECTS } from "../dialects.js";
 import type { Target } from "../rule.js";
 import { type InputJournal, whyBridge, whyMerged } from "./journal.js";
 import { sizeOfInput } from "./shorten.js";
@@ -52,11 +52,8 @@ class Projection implements Follower {
     this.first = first;
     this.#target = target;
     this.#journal = journal;
-    this.#steps = FORM_STEPS.flatMap(({ make, why }) => {
-      const change = make(target);
-      return change === undefined ? [] : [{ change, why }];
-    });
-    this.#passReasoning = passReasoning.make(target) ?? ((message) => message);
+    this.#steps = FORM_STEPS.map(({ make, why }) => ({ change: make(target), why }));
+    this.#passReasoning = passReasoning.make(target);
   }
 
   take(message: BaseMessage): void {
@@ -112,20 +109,15 @@ class Projection implements Follower {
     const run = [first, ...others] as const;
     const merged = mergeRun(run);
     if (merged !== first) this.#journal?.made(merged, run, whyMerged(run.length));
-    return [...this.#bridge(this.#before, first), merged].map((message) => this.#withReasoning(message));
+    return [...this.#bridge(this.#before, first), merged];
   }
 
   #bridge(before: BaseMessage | undefined, after: BaseMessage | undefined): BaseMessage[] {
     const bridge = bridgeBetween(before, after, this.#target.dialect.rules);
     if (bridge === undefined) return [];
-    this.#journal?.made(bridge.message, [], whyBridge(bridge.rule));
-    return [bridge.message];
-  }
-
-  #withReasoning(message: BaseMessage): BaseMessage {
-    const passed = this.#passReasoning(message, 0) ?? message;
-    if (passed !== message) this.#journal?.made(passed, [message]);
-    return passed;
+    const message = this.#passReasoning(bridge.message, 0) ?? bridge.message;
+    this.#journal?.made(message, [], whyBridge(bridge.rule));
+    return [message];
   }
 }
 
@@ -169,8 +161,6 @@ function formSystem(system: BaseMessage | undefined, target: Target, journal?: I
   return projection.formed();
 }
 
-const NAMES = Object.keys(DIALECTS) as DialectName[];
-
 function nameOf({ dialect, modelId = "" }: Target): string {
-  return `${NAMES.find((name) => DIALECTS[name] === dialect)} ${modelId}`;
+  return `${DIALECT_NAMES.find((name) => DIALECTS[name] === dialect)} ${modelId}`;
 }

@@ -5,14 +5,14 @@ import type { RuleName, Target } from "../rule.js";
 
 /**
  * One step from the history to messages that a provider accepts. It is made once for a list, and then gets each message
- * of the list, in order. `make` returns undefined if the dialect needs no such step.
+ * of the list, in order.
  *
  * Contract: deterministic. Expects groups in which each tool call has one result, directly after its message and in call
  * order, and keeps them so. The output for a message depends only on that message and those before it, so a prompt cache
  * stays valid when the history grows.
  */
 export interface Step {
-  readonly make: (target: Target) => Change | undefined;
+  readonly make: (target: Target) => Change;
   readonly why: StepReason;
 }
 

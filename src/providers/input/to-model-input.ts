@@ -100,8 +100,7 @@ export function prepareModelInput(
   journal?: InputJournal,
 ): FittedInput {
   assertList(history);
-  const { odd, summaries, paired: complete, systems } = surveyOf(history);
-  const survey: Surveyed = { odd, summaries, paired: complete, systems };
+  const survey: Surveyed = { ...surveyOf(history) };
   const target = { dialect: dialectNamed(dialect), modelId };
   const paired = sinceCompaction(pairedHistory(history, survey, journal), target, journal);
   const filtered = filteredCalls(paired, survey, maxToolCallsFromHistory, journal);
@@ -116,7 +115,7 @@ export function prepareModelInput(
   return isSame ? { ...fitted, messages: history } : fitted;
 }
 
-/** What is kept of the survey, which another list of the thread would change. */
+/** What is read of the survey. It is copied, because the survey of another list of the thread would change it. */
 type Surveyed = Pick<Survey, "odd" | "summaries" | "paired" | "systems">;
 
 /** The messages that the model sees, with a result after each call. The same array if these are all, and paired. */

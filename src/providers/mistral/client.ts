@@ -29,7 +29,7 @@ export const mistralProvider: Provider = {
       },
     },
   },
-  unstreamed: (model) => (model._llmType() === "mistral_ai" ? unstreamed(model) : undefined),
+  mendClient: generateAtOnce,
   // Status 400: "Prompt contains 300000 tokens, too large for model with 131072 maximum context length"
   overflow: ["Prompt contains <input> tokens.*?too large for model with <limit> maximum context length"],
 };
@@ -55,21 +55,21 @@ async function createMistralModel({ baseURL, ...fields }: ModelFields): Promise<
 }
 
 /**
- * A view of Mistral's client that does not stream.
+ * A view of Mistral's client whose `_generate` does not stream. Returns any other model unchanged.
  *
  * The client's `_generate` streams whenever it gets a signal or a timeout, and does nothing else with them. Mistral's
  * package has a second fault. If a body is not valid JSON because a part is missing, the package rejects a promise
  * that nobody handles, and this ends the process. So the body is read before the package gets it.
  */
-function unstreamed(model: BaseChatModel): BaseChatModel {
+function generateAtOnce(model: BaseChatModel): BaseChatModel {
+  if (model._llmType() !== "mistral_ai") return model;
   const onlyOnce = new AsyncCaller({ maxRetries: 0 });
   const httpClient = { request: readingWhole(Reflect.get(model, "httpClient")) };
   return viewOf(model, {
-    streaming: false,
-    httpClient,
     _generate(this: BaseChatModel, ...[messages, options, run]: Parameters<BaseChatModel["_generate"]>) {
       const { signal, timeout: _, ...others } = options;
-      const generate = () => model._generate.call(this, messages, others, run);
+      const client = viewOf(this, { streaming: false, httpClient });
+      const generate = () => model._generate.call(client, messages, others, run);
       return onlyOnce.callWithOptions({ ...(signal && { signal }) }, generate);
     },
   });

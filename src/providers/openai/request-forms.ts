@@ -3,7 +3,6 @@ import { InvalidSettingError } from "../../errors.js";
 import { parseJson } from "../../shared/json.js";
 import { isRecord, recordsIn } from "../../shared/values.js";
 import {
-  type Fields,
   hasFunctions,
   hasOnlyRole,
   type PlacedMessage,
@@ -14,6 +13,7 @@ import {
   readSpeaker,
   standIn,
 } from "../request-form.js";
+import type { Fields } from "../rule.js";
 
 /** OpenAI's chat completions, and all hosts with that protocol. */
 export const chatRequests: RequestForm = {

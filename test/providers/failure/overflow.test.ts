@@ -2,32 +2,35 @@ import { ContextOverflowError } from "@langchain/core/errors";
 import { describe, expect, it } from "vitest";
 import { ModelError } from "../../../src/index.js";
 import { lowerBound, MOST_OVERFLOWS, readOverflow } from "../../../src/providers/failure/overflow.js";
-import { OVERFLOW_REFUSALS, type OverflowFamily, overflowError } from "../../support/overflow-refusals.js";
+import { type OverflowFamily, overflowError } from "../../support/overflow-refusals.js";
 import { rowsOf } from "../../support/test-tools.js";
+
+const KNOWN = { limit: 8_000, sent: 9_000 };
+const UNKNOWN = { limit: undefined, sent: undefined };
 
 const refusal = (status: number | undefined, message: string, fields: object = {}) =>
   Object.assign(new Error(message), { status, ...fields });
 
 describe("A refusal of a request that is too long is recognised", () => {
-  it.each(Object.keys(OVERFLOW_REFUSALS) as OverflowFamily[])("in the words of %s", (family) => {
-    expect(readOverflow(overflowError(family, 9_000, 8_000))).toBeDefined();
-  });
-
-  it.each<readonly [OverflowFamily, number | undefined, number | undefined]>([
-    ["openai", 8_000, 9_000],
-    ["openai-responses", undefined, undefined],
-    ["anthropic", 8_000, 9_000],
-    ["gemini", 8_000, 9_000],
-    ["dashscope", 8_000, undefined],
-    ["deepseek", 8_000, 9_000],
-    ["mistral", 8_000, 9_000],
-    ["vllm", 8_000, 9_000],
-    ["groq", undefined, undefined],
-    ["llama.cpp", 8_000, 9_000],
-    ["proxy", undefined, undefined],
-  ])("with the numbers of %s for the input, without the reserved output", (family, limit, sent) => {
-    expect(readOverflow(overflowError(family, 9_000, 8_000))).toEqual({ limit, sent });
-  });
+  const NUMBERS: Readonly<Record<OverflowFamily, object>> = {
+    openai: KNOWN,
+    "openai-responses": UNKNOWN,
+    anthropic: KNOWN,
+    gemini: KNOWN,
+    dashscope: { limit: 8_000, sent: undefined },
+    deepseek: KNOWN,
+    mistral: KNOWN,
+    vllm: KNOWN,
+    groq: UNKNOWN,
+    "llama.cpp": KNOWN,
+    proxy: UNKNOWN,
+  };
+  it.each(Object.entries(NUMBERS))(
+    "in the words of %s, with its numbers for the input, without the reserved output",
+    (family, numbers) => {
+      expect(readOverflow(overflowError(family as OverflowFamily, 9_000, 8_000))).toEqual(numbers);
+    },
+  );
 
   it.each(
     rowsOf<[message: string, numbers: object]>({
@@ -46,7 +49,7 @@ describe("A refusal of a request that is too long is recognised", () => {
       ],
       "OpenAI, for one message": [
         "Invalid 'messages[1].content': string too long. Expected a string with maximum length 1048576, but got a string with length 1056035 instead.",
-        { limit: undefined, sent: undefined },
+        UNKNOWN,
       ],
       OpenRouter: [
         "This endpoint's maximum context length is 163840 tokens. However, you requested about 243013 tokens (238917 of text input, 4096 in the output).",
@@ -68,18 +71,15 @@ describe("A refusal of a request that is too long is recognised", () => {
         "This model's maximum prompt length is 131072 but the request contains 537812 tokens.",
         { limit: 131_072, sent: 537_812 },
       ],
-      Bedrock: ["Input is too long for requested model.", { limit: undefined, sent: undefined }],
+      Bedrock: ["Input is too long for requested model.", UNKNOWN],
       Kimi: [
         "Your request exceeded model token limit: 262144 (requested: 300000)",
         { limit: 262_144, sent: 300_000 },
       ],
-      Ollama: [
-        "prompt too long; exceeded max context length by 4096 tokens",
-        { limit: undefined, sent: undefined },
-      ],
+      Ollama: ["prompt too long; exceeded max context length by 4096 tokens", UNKNOWN],
       "LM Studio": [
         "The number of tokens to keep from the initial prompt is greater than the context length.",
-        { limit: undefined, sent: undefined },
+        UNKNOWN,
       ],
     }),
   )("from %s", (_title, message, numbers) => {
@@ -87,18 +87,14 @@ describe("A refusal of a request that is too long is recognised", () => {
   });
 
   it("by LangChain's error class, and by the code", () => {
-    const unknown = { limit: undefined, sent: undefined };
-    expect(readOverflow(new ContextOverflowError())).toEqual(unknown);
-    expect(readOverflow({ name: "ContextOverflowError", message: "" })).toEqual(unknown);
-    expect(readOverflow(refusal(400, "no", { code: "context_length_exceeded" }))).toEqual(unknown);
+    expect(readOverflow(new ContextOverflowError())).toEqual(UNKNOWN);
+    expect(readOverflow({ name: "ContextOverflowError", message: "" })).toEqual(UNKNOWN);
+    expect(readOverflow(refusal(400, "no", { code: "context_length_exceeded" }))).toEqual(UNKNOWN);
   });
 
   it("in the cause of our own error", () => {
     const cause = overflowError("anthropic", 9_000, 8_000);
-    expect(readOverflow(new ModelError("The provider refused", { cause }))).toEqual({
-      limit: 8_000,
-      sent: 9_000,
-    });
+    expect(readOverflow(new ModelError("The provider refused", { cause }))).toEqual(KNOWN);
   });
 });
 
@@ -151,8 +147,7 @@ describe("The bound after a refusal", () => {
 
   it("ends at what every model takes where the provider names no numbers", () => {
     let estimate = 1_250_000;
-    for (const attempt of attempts)
-      estimate = lowerBound({ limit: undefined, sent: undefined }, estimate, attempt);
+    for (const attempt of attempts) estimate = lowerBound(UNKNOWN, estimate, attempt);
     expect(estimate).toBe(4_000);
   });
 });

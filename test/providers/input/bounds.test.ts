@@ -12,7 +12,7 @@ import { describe, expect, it } from "vitest";
 import { countTokens } from "../../../src/history/size.js";
 import { createSummary } from "../../../src/history/summary.js";
 import { sizeOfInput } from "../../../src/providers/input/shorten.js";
-import { prepareModelInput, toModelInput } from "../../../src/providers/input/to-model-input.js";
+import { prepareModelInput } from "../../../src/providers/input/to-model-input.js";
 import { aiOf, humanOf, stepOf, textOf, tokensOf, turnsOf } from "../../support/long-histories.js";
 import { snapshot } from "../../support/plain-messages.js";
 import { strictViolations } from "../../support/strict-check.js";
@@ -167,10 +167,11 @@ describe("With a budget alone", () => {
   });
 });
 
-it("An input that fits is not changed, and its messages are those of the history", () => {
+it("An input that fits is the same array", () => {
   const history = turnsOf(3);
-  const messages = toModelInput(history, { dialect: "openai", maxTokens: sizeOfInput(history) });
-  expect(messages.every((message, index) => message === history[index])).toBe(true);
+  const tokens = sizeOfInput(history);
+  const bounds = { maxTokens: tokens, budget: tokens };
+  expect(prepareModelInput(history, { dialect: "openai", ...bounds }).messages).toBe(history);
 });
 
 // Results and arguments, with a budget.
@@ -187,13 +188,6 @@ const lookedUp = (content: ToolMessage["content"], request: BaseMessage = humanO
 ];
 /** A result keeps at least this many tokens, or all of its tokens. */
 const LEAST = 40;
-
-describe("An input that is short enough", () => {
-  it("is the same array", () => {
-    const input = [humanOf("h"), ...stepOf("s", 100)];
-    expect(shortenResults(input, tokensOf(input))).toBe(input);
-  });
-});
 
 describe("A batch that is longer than the budget", () => {
   const input = [humanOf("h"), ...stepOf("old", 1000, "a", "b"), ...stepOf("new", 1000, "c", "d")];

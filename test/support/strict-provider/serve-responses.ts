@@ -3,9 +3,7 @@
 import { createServer } from "node:http";
 import { onTestFinished } from "vitest";
 import { listen } from "../listen.js";
-import type { RequestCheck } from "./refusal.js";
-
-export type Fields = Readonly<Record<string, unknown>>;
+import type { Fields, RequestCheck } from "./refusal.js";
 
 /** A response, as a stream and in one piece. */
 export interface Answer {

@@ -67,7 +67,7 @@ export const nameCalls: Step = {
       return isSame ? named : copyMessage(named, { tool_calls: [...calls] });
     };
   },
-  why: ({ before, after, target }) => {
+  why: ({ before, after = before, target }) => {
     const names = renamed(namesOf(before), namesOf(after));
     const ids = renamed(callIdsOf(before), callIdsOf(after));
     const reasons: Reason[] = [];
@@ -75,8 +75,7 @@ export const nameCalls: Step = {
       reasons.push({
         code: "name-changed",
         text: `The provider does not accept these names, so they are sent in another form: ${names}.`,
-        rules:
-          isResult(before) || before.name === after?.name ? ["tool-name"] : ["message-name", "tool-name"],
+        rules: isResult(before) || before.name === after.name ? ["tool-name"] : ["message-name", "tool-name"],
       });
     const isRepeated = callIdsOf(before).every((id) => target.dialect.callId.test(id));
     if (ids !== "")
@@ -132,15 +131,12 @@ function placeOf({ id }: AIMessage, index: number): string {
   return id === undefined || id === "" ? `#${index}` : id;
 }
 
-function namesOf(message: BaseMessage | undefined): readonly unknown[] {
-  if (message === undefined) return [];
-  return [message.name, ...(isAIMessage(message) ? (message.tool_calls ?? []).map(({ name }) => name) : [])];
+function namesOf(message: BaseMessage): readonly unknown[] {
+  return [message.name, ...callsOf(message).map(({ name }) => name)];
 }
 
-function callIdsOf(message: BaseMessage | undefined): readonly string[] {
-  if (message === undefined) return [];
-  if (isResult(message)) return [callIdOf(message)];
-  return isAIMessage(message) ? (message.tool_calls ?? []).map(({ id = "" }) => id) : [];
+function callIdsOf(message: BaseMessage): readonly string[] {
+  return isResult(message) ? [callIdOf(message)] : callsOf(message).map(({ id }) => id);
 }
 
 /** Empty if no text differs. */

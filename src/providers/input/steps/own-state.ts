@@ -56,7 +56,7 @@ function withOwnSignatures(message: AIMessage, target: Target): AIMessage {
   );
 }
 
-function withOwnState(message: AIMessage, isOwn: boolean, { dialect }: Target): AIMessage {
+function withOwnState(message: AIMessage, isOwn: boolean, { dialect }: Target): BaseMessage {
   const isKept = ({ name }: StateField): boolean =>
     isOwn && dialect.stateFields.some((field) => field.name === name);
   const isLostBlock = (block: { readonly type: string }): boolean =>
@@ -70,7 +70,7 @@ function withOwnState(message: AIMessage, isOwn: boolean, { dialect }: Target): 
 }
 
 /** The message without these fields. What tools of the provider returned in them is added to its content. */
-function withoutFields<T extends BaseMessage>(message: T, fields: readonly StateField[]): T {
+function withoutFields(message: BaseMessage, fields: readonly StateField[]): BaseMessage {
   const lost = fields.filter(({ place, name }) => {
     const value: unknown = message[place]?.[name];
     // An empty text holds no state.
@@ -82,13 +82,13 @@ function withoutFields<T extends BaseMessage>(message: T, fields: readonly State
   // The items of a response stand in two fields.
   const text = lost.map(({ place, name }) => serverItemsText(copies[place][name])).find(Boolean);
   for (const { place, name } of lost) delete copies[place][name];
-  if (text === undefined) return copyMessage<BaseMessage>(message, copies) as T;
-  return copyMessage<BaseMessage>(message, {
+  if (text === undefined) return copyMessage(message, copies);
+  return copyMessage(message, {
     ...copies,
     content: Array.isArray(content)
       ? [{ type: "text", text }, ...content]
       : [text, content].filter(Boolean).join("\n"),
-  }) as T;
+  });
 }
 
 function namesOfState(message: BaseMessage | undefined): string[] {
@@ -109,7 +109,7 @@ const ITEM_ID = /^(msg|fc)_/;
 
 export const fitStoredItems: Step = {
   make: ({ dialect }) => {
-    if (dialect.rules["item-id"] === undefined) return undefined;
+    if (dialect.rules["item-id"] === undefined) return (message) => message;
     const used = new Set<string>();
     return (message) => {
       const ids = storedItemIds(message);
@@ -140,7 +140,6 @@ function fitsMessage(message: AIMessage): boolean {
   );
 }
 
-function withForeignId<T extends BaseMessage>(message: T): T {
-  const fields: Partial<BaseMessage> = { id: `tether_${message.id}` };
-  return ITEM_ID.test(message.id ?? "") ? (copyMessage<BaseMessage>(message, fields) as T) : message;
+function withForeignId(message: BaseMessage): BaseMessage {
+  return ITEM_ID.test(message.id ?? "") ? copyMessage(message, { id: `tether_${message.id}` }) : message;
 }
