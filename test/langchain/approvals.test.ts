@@ -6,6 +6,7 @@ import { humanInTheLoopMiddleware } from "langchain";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { tetherMiddleware } from "../../src/langchain.js";
+import { lines } from "../support/lines.js";
 import { calls } from "../support/models.js";
 import { openAgent } from "../support/open-thread.js";
 import { type Step, scripted } from "../support/scripted-model.js";
@@ -57,14 +58,14 @@ describe.each(["before", "after"] as const)("`humanInTheLoopMiddleware` %s this 
       { type: "call-closed", tool: "fast", callId: "f", cause: "not-started" },
       { type: "call-closed", tool: "deaf", callId: "d", cause: "declined" },
     ]);
-    expect(script(await thread.read())).toEqual([
-      "human: Go.",
-      "ai> fast deaf",
-      notStarted("fast", "f"),
-      declined("deaf", "d"),
-      "human: Never mind.",
-      "ai: As you like.",
-    ]);
+    expect(script(await thread.read())).toEqual(
+      lines(
+        "human: Go. | ai> fast deaf",
+        notStarted("fast", "f"),
+        declined("deaf", "d"),
+        "human: Never mind. | ai: As you like.",
+      ),
+    );
     expect(probe.runs).toEqual([]);
   });
 
@@ -119,13 +120,9 @@ describe("several tools of one batch that ask", () => {
       const { error } = await thread.run(new Command({ resume: { [id]: index === 0 ? "yes" : "no" } }));
       expect(error).toBeUndefined();
     }
-    expect(script(await thread.read()).slice(1)).toEqual([
-      "ai> asking fast asking",
-      "tool: a: yes",
-      "tool: fast done -",
-      "tool: b: no",
-      "ai: Done.",
-    ]);
+    expect(script(await thread.read()).slice(1)).toEqual(
+      lines("ai> asking fast asking | tool: a: yes | tool: fast done - | tool: b: no | ai: Done."),
+    );
     expect(probe.runs).toEqual(["fast:-"]);
   });
 
@@ -134,13 +131,13 @@ describe("several tools of one batch that ask", () => {
     await thread.run(user("Go."));
     const [first = ""] = await asked();
     await thread.run(new Command({ resume: { [first]: "yes" } }));
-    const lines = script(await thread.send("Never mind."));
-    expect(lines.slice(1, 5)).toEqual([
-      "ai> asking fast asking",
-      "tool: a: yes",
-      "tool: fast done -",
-      text("asking", "b", "a new message came before it finished. It may or may not have taken effect."),
-    ]);
+    const shown = script(await thread.send("Never mind."));
+    expect(shown.slice(1, 5)).toEqual(
+      lines(
+        "ai> asking fast asking | tool: a: yes | tool: fast done -",
+        text("asking", "b", "a new message came before it finished. It may or may not have taken effect."),
+      ),
+    );
     expect(probe.runs).toEqual(["fast:-"]);
   });
 });

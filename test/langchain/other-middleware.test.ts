@@ -16,6 +16,7 @@ import {
 import { describe, expect, it } from "vitest";
 import { tetherMiddleware } from "../../src/langchain.js";
 import { clientOf } from "../support/clients.js";
+import { lines } from "../support/lines.js";
 import { callingOnce, calls, FunctionModel } from "../support/models.js";
 import { openAgent } from "../support/open-thread.js";
 import { startStrictProvider } from "../support/strict-provider/start-strict-provider.js";
@@ -64,14 +65,13 @@ describe.each(CASES)("`%s`", (_name, other) => {
     const { error, events } = await thread.run(user("Hello?"));
     expect(error).toBeUndefined();
     expect(events.map(({ type }) => type)).toEqual(["call-closed"]);
-    const turn = ["ai> fast", "tool: fast done -", expect.stringMatching(/^ai: Done/)];
-    expect(script(await thread.send("And?"))).toEqual([
-      "human: Go.",
-      "ai> fast",
-      expect.stringMatching(/^tool! Tool call fast/),
-      ...["human: Hello?", ...turn],
-      ...["human: And?", ...turn],
-    ]);
+    const turn = "ai> fast | tool: fast done - | ai: Done…";
+    expect(script(await thread.send("And?"))).toEqual(
+      lines(
+        "human: Go. | ai> fast | tool! Tool call fast…",
+        `human: Hello? | ${turn} | human: And? | ${turn}`,
+      ),
+    );
     expect(model.refused).toEqual([]);
   });
 });
@@ -88,12 +88,9 @@ it.each(ORDERS)(
     const { events, error } = await thread.run(null);
     expect(error).toBeUndefined();
     expect(events.map(({ type }) => type)).toEqual(["call-closed"]);
-    expect(script(await thread.read()).slice(1)).toEqual([
-      "ai> fast",
-      expect.stringMatching(/^tool! Tool call fast/),
-      "human: So?",
-      "ai: Here.",
-    ]);
+    expect(script(await thread.read()).slice(1)).toEqual(
+      lines("ai> fast | tool! Tool call fast… | human: So? | ai: Here."),
+    );
   },
 );
 

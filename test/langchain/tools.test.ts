@@ -5,6 +5,7 @@ import { createMiddleware } from "langchain";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { tetherMiddleware } from "../../src/langchain.js";
+import { lines } from "../support/lines.js";
 import { calls } from "../support/models.js";
 import { openAgent } from "../support/open-thread.js";
 import { type Step, scripted } from "../support/scripted-model.js";
@@ -46,13 +47,12 @@ it.each([
   );
   const thread = openAgent({ model, tools: [fast], ...options });
   await thread.send("Go.");
-  expect(script(await thread.send("Again.")).slice(5)).toEqual([
-    "ai> fast fast fast",
-    "tool: fast done two",
-    "tool: fast done three",
-    "tool: fast done four",
-    "ai: Done again.",
-  ]);
+  expect(script(await thread.send("Again.")).slice(5)).toEqual(
+    lines(
+      "ai> fast fast fast | tool: fast done two | tool: fast done three | tool: fast done four",
+      "ai: Done again.",
+    ),
+  );
   expect(runs).toEqual(["fast:one", "fast:two", "fast:three", "fast:four"]);
 });
 
@@ -93,12 +93,12 @@ describe("a tool that throws", () => {
     ["because of a middleware inside", [tetherMiddleware(), throwing], "inner middleware"],
   ])("becomes a result, and the calls beside it keep theirs: %s", async (_title, middleware, text) => {
     const thread = open(middleware, calls(["failing"], ["fast"]), "Done.");
-    expect(script(await thread.send("Go.")).slice(1)).toEqual([
-      "ai> failing fast",
-      `tool! Error: ${text}\n Please fix your mistakes.`,
-      "tool: fast done -",
-      "ai: Done.",
-    ]);
+    expect(script(await thread.send("Go.")).slice(1)).toEqual(
+      lines(
+        `ai> failing fast | tool! Error: ${text}\n Please fix your mistakes. | tool: fast done -`,
+        "ai: Done.",
+      ),
+    );
   });
 
   it("fails the run if the option says so, and its call is closed by the next message", async () => {

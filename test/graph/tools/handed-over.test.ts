@@ -8,6 +8,7 @@ import { ChatOpenAI } from "@langchain/openai";
 import { describe, expect, it } from "vitest";
 import { type AgentGraphOptions, createAgentGraph, type ProviderTool } from "../../../src/index.js";
 import { agentThread } from "../../support/agent-thread.js";
+import { lines } from "../../support/lines.js";
 import { calls } from "../../support/models.js";
 import { ScriptedModel, type Step } from "../../support/scripted-model.js";
 import { user } from "../../support/thread.js";
@@ -100,12 +101,12 @@ describe("terminateOnUnknownCalls", () => {
   it("ends the run when siblings are done, and the next turn goes on", async () => {
     const batch = calls(["nowhere", {}, "a"], ["fast", {}, "b"]);
     const { run } = thread([batch, "done"], { terminateOnUnknownCalls: true });
-    expect(await run()).toEqual([
-      "human: go",
-      "ai> nowhere fast",
-      "tool! Error: there is no tool named `nowhere`. The tools are: fast.",
-      "tool: fast done -",
-    ]);
+    expect(await run()).toEqual(
+      lines(
+        "human: go | ai> nowhere fast",
+        "tool! Error: there is no tool named `nowhere`. The tools are: fast. | tool: fast done -",
+      ),
+    );
     expect((await run("go on")).at(-1)).toBe("ai: done");
   });
 
@@ -188,11 +189,12 @@ describe("A tool of a provider", () => {
     const { run, model } = agentThread([calls(["fast"], ["web_search"]), "done"], {
       tools: [fast, ANTHROPIC],
     });
-    expect((await run()).slice(2)).toEqual([
-      "tool: fast done -",
-      "tool! Error: there is no tool named `web_search`. The tools are: fast.",
-      "ai: done",
-    ]);
+    expect((await run()).slice(2)).toEqual(
+      lines(
+        "tool: fast done - | tool! Error: there is no tool named `web_search`. The tools are: fast.",
+        "ai: done",
+      ),
+    );
     expect(model.requests[0]?.toolNames).toEqual(["fast", "web_search"]);
     expect(runs).toEqual(["fast:-"]);
   });
