@@ -9,23 +9,13 @@ import { tetherMiddleware } from "../../src/langchain.js";
 import { allOf } from "../support/async.js";
 import { MADE_MODELS, makeModel } from "../support/clients.js";
 import { lines } from "../support/lines.js";
-import { calls, FunctionModel } from "../support/models.js";
+import { alternating, calls, FunctionModel, OpenAILike } from "../support/models.js";
 import { openAgent } from "../support/open-thread.js";
 import { scripted } from "../support/scripted-model.js";
 import { startStrictProvider } from "../support/strict-provider/start-strict-provider.js";
 import { hastenRetries } from "../support/test-tools.js";
 import { inThread, pairedMessagesOf, pairedScript, user } from "../support/thread.js";
 import { createProbe } from "../support/tools.js";
-
-/** It looks like an OpenAI client, whose dialect accepts two assistant messages in a row. */
-class OpenAILike extends FunctionModel {
-  override _llmType(): string {
-    return "offline";
-  }
-}
-
-const ALTERNATE =
-  "400 A conversation must alternate between user and assistant roles. Make sure the conversation alternates between user and assistant roles and try again.";
 
 describe("the event", () => {
   it("`model-retry` comes while the client waits to send a request again", async () => {
@@ -60,11 +50,7 @@ describe("the event", () => {
   });
 
   it("`dialect-changed` comes before a refused history is sent in the strict dialect", async () => {
-    const model = new OpenAILike(({ messages }) =>
-      messages.some(({ type }, index) => type === "ai" && messages[index - 1]?.type === "ai")
-        ? Object.assign(new Error(ALTERNATE), { status: 400 })
-        : "done",
-    );
+    const model = new OpenAILike(alternating);
     const thread = openAgent({ model });
     await thread.update([new HumanMessage("one"), new AIMessage("two"), new AIMessage("three")]);
     const { events, error } = await thread.run(user("four"));

@@ -5,7 +5,6 @@ import { InMemoryStore, MemorySaver, START, StateGraph, StateSchema } from "@lan
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import {
-  type AgentGraphOptions,
   agentMiddleware,
   createAgentGraph,
   PairedMessagesValue,
@@ -13,27 +12,23 @@ import {
   restoreCovered,
   toModelInput,
 } from "../../../src/index.js";
+import { agentThread, type ThreadOptions } from "../../support/agent-thread.js";
 import { approvalThread, asInput } from "../../support/approval-graph.js";
 import { allOf, turns } from "../../support/async.js";
 import { lines } from "../../support/lines.js";
 import { calls } from "../../support/models.js";
 import { scripted } from "../../support/scripted-model.js";
 import { abortRun } from "../../support/test-tools.js";
-import { inThread, messagesOf, pairedScript, script, user } from "../../support/thread.js";
-import { createProbe, makeTool } from "../../support/tools.js";
+import { inThread, pairedScript, script, user } from "../../support/thread.js";
+import { type createProbe, makeTool } from "../../support/tools.js";
 
 const config = inThread("1");
 const ANSWER = "human: call fast | ai> fast | tool: fast done - | ai: fast returned: fast done -";
 const input = () => user("call fast");
 const around = [agentMiddleware((_context, next) => next())];
 
-function createThread(options: Partial<AgentGraphOptions> = {}) {
-  const probe = createProbe();
-  const tools = [probe.fast, probe.heedful];
-  const graph = createAgentGraph({ model: "offline:", tools, checkpointer: new MemorySaver(), ...options });
-  const read = async () => messagesOf((await graph.getState(config)).values);
-  return { graph, probe, read };
-}
+const createThread = (options: ThreadOptions = {}) =>
+  agentThread([], { model: "offline:", tools: ({ fast, heedful }) => [fast, heedful], ...options });
 
 type Runs = { invoke(input: never, config: object): Promise<unknown> };
 
@@ -209,7 +204,7 @@ describe("a run that its caller halts before the tools", () => {
     const thread = createThread();
     await thread.graph.invoke(user("call fast and call fast"), { ...config, interruptBefore: ["tools"] });
     expect(thread.probe.runs).toEqual([]);
-    expect(script(await thread.read())).toEqual(lines("human: call fast and call fast | ai> fast fast"));
+    expect(script(await thread.messages())).toEqual(lines("human: call fast and call fast | ai> fast fast"));
     return thread;
   };
 
@@ -220,7 +215,7 @@ describe("a run that its caller halts before the tools", () => {
   });
 
   it("takes no results from the caller instead, because the calls are the tools' to answer", async () => {
-    const { graph, probe, read } = await halted();
+    const { graph, probe, messages: read } = await halted();
     const [, calling] = await read();
     const ids = (Reflect.get(calling ?? {}, "tool_calls") as { id: string }[]).map(({ id }) => id);
     const messages = ids.map((id) => ({ role: "tool", content: `given ${id}`, tool_call_id: id }));

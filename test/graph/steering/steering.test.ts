@@ -348,13 +348,6 @@ describe("items of the inbox that clients put", () => {
       lines("human: hello | ai: fine"),
     );
   });
-
-  it("may be replaced before they are taken", async () => {
-    const thread = steeredThread({ model: fine() });
-    for (const content of ["helo", "hello"]) await thread.store.put(INBOX, "1", { role: "user", content });
-    await thread.run(noMessages);
-    expect(await thread.script()).toEqual(lines("human: hello | ai: fine"));
-  });
 });
 
 describe("steer", () => {
