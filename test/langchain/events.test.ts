@@ -1,7 +1,7 @@
 /** Events of an agent's model calls, and of an agent inside another graph. */
 
 import { AIMessage, type BaseMessage, HumanMessage } from "@langchain/core/messages";
-import { END, MemorySaver, START, StateGraph, StateSchema } from "@langchain/langgraph";
+import { MemorySaver, StateSchema } from "@langchain/langgraph";
 import { createAgent } from "langchain";
 import { describe, expect, it } from "vitest";
 import { type AgentEvent, PairedMessagesValue } from "../../src/index.js";
@@ -11,6 +11,7 @@ import { MADE_MODELS, makeModel } from "../support/clients.js";
 import { lines } from "../support/lines.js";
 import { alternating, calls, FunctionModel, OpenAILike } from "../support/models.js";
 import { openAgent } from "../support/open-thread.js";
+import { parentOf } from "../support/plain-graph.js";
 import { scripted } from "../support/scripted-model.js";
 import { startStrictProvider } from "../support/strict-provider/start-strict-provider.js";
 import { hastenRetries } from "../support/test-tools.js";
@@ -69,17 +70,13 @@ describe("the event", () => {
 
 describe("an agent inside another graph", () => {
   const { fast } = createProbe();
-  const parentOf = (node: object) =>
-    new StateGraph(new StateSchema({ messages: PairedMessagesValue }))
-      .addNode("agent", node as never)
-      .addEdge(START, "agent")
-      .addEdge("agent", END)
-      .compile({ checkpointer: new MemorySaver() });
+  const state = new StateSchema({ messages: PairedMessagesValue });
+  const nest = (child: object) => parentOf(child, { checkpointer: new MemorySaver() }, state);
   const config = inThread("1");
 
   it("has its calls closed, and the parent streams its events", async () => {
     const model = scripted("Better now?");
-    const parent = parentOf(createAgent({ model, tools: [fast], middleware: [tetherMiddleware()] }).graph);
+    const parent = nest(createAgent({ model, tools: [fast], middleware: [tetherMiddleware()] }).graph);
     await parent.updateState(config, { messages: [new HumanMessage("Go."), calls(["fast", {}, "f"])] });
     const options = { ...config, streamMode: "custom", subgraphs: true } as const;
     const streamed = await allOf<[unknown, AgentEvent]>(parent.stream(user("Hello?") as never, options));
@@ -93,7 +90,7 @@ describe("an agent inside another graph", () => {
     const summary = { maxMessagesBeforeSummary: 3, summaryModel: new FunctionModel(() => "In short.") };
     const model = new FunctionModel(() => "Yes, and that at some length, so that a summary is worth it.");
     const agent = createAgent({ model, middleware: [tetherMiddleware({ summary })] });
-    const parent = parentOf(async ({ messages }: { messages: BaseMessage[] }) => {
+    const parent = nest(async ({ messages }: { messages: BaseMessage[] }) => {
       const result = await agent.invoke({ messages });
       return { messages: result.messages };
     });

@@ -132,18 +132,3 @@ describe("after a run that was cancelled in the middle of a batch", () => {
     expect(probe.runs.filter((run) => run === "fast:-")).toHaveLength(1);
   });
 });
-
-describe("a run that goes on without `beforeAgent`", () => {
-  it("stores the placeholders beside the response", async () => {
-    const { thread } = open(["First.", "Second."]);
-    await thread.send("Hi.");
-    await thread.update(
-      [calls(["fast", {}, "f"]), { role: "user", content: "Hello?" }],
-      "tether.before_agent",
-    );
-    expect((await thread.run(null)).error).toBeUndefined();
-    expect(script(await thread.read())).toEqual(
-      lines("human: Hi. | ai: First. | ai> fast", closed("fast", "f"), "human: Hello? | ai: Second."),
-    );
-  });
-});

@@ -1,12 +1,13 @@
 /** Agents with a memory of their own, which other agents call as tools: several in one response. */
 
-import type { AIMessage } from "@langchain/core/messages";
+import type { AIMessage, BaseMessage } from "@langchain/core/messages";
 import { tool } from "@langchain/core/tools";
-import { Command, MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
+import { Command } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { createAgentGraph } from "../../../src/index.js";
 import { calls, FunctionModel } from "../../support/models.js";
+import { parentOf } from "../../support/plain-graph.js";
 import { SAVERS } from "../../support/savers.js";
 import { scripted } from "../../support/scripted-model.js";
 import { inThread, pairedMessagesOf, user } from "../../support/thread.js";
@@ -38,13 +39,13 @@ const asTool = (name: string, child: Child) =>
 
 /** The same agent inside a graph of LangGraph's own, which has the memory. */
 const inPlainGraph = (child: Child): Child =>
-  new StateGraph(MessagesAnnotation)
-    .addNode("child", async ({ messages }, config) => {
-      const answer = await child.invoke({ messages }, config as never);
+  parentOf(
+    async ({ messages }: { messages: BaseMessage[] }, config: never) => {
+      const answer = await child.invoke({ messages }, config);
       return { messages: answer.messages.slice(-1) };
-    })
-    .addEdge(START, "child")
-    .compile({ checkpointer: true }) as unknown as Child;
+    },
+    { checkpointer: true },
+  ) as unknown as Child;
 
 const approve = { decisions: [{ type: "approve" }] };
 const reject = { decisions: [{ type: "reject", message: "no" }] };

@@ -59,12 +59,6 @@ describe("a tool with `returnDirect`", () => {
       ["done"],
       ["tool: plain done", "tool: direct done", "ai: done"],
     ],
-    [
-      "does not end it if another tool was called after it",
-      [["direct"], ["plain"]],
-      ["done"],
-      ["tool: direct done", "tool: plain done", "ai: done"],
-    ],
     ["does not end it if it fails", [["direct", fails]], ["sorry"], [FAILED, "ai: sorry"]],
     [
       "does not end it if it fails in a batch",

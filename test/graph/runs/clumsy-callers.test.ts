@@ -1,7 +1,7 @@
 /** Agent graphs as runnables, values that a caller can easily get wrong, and what was bound to a graph before its run. */
 
 import { AIMessage, type BaseMessage } from "@langchain/core/messages";
-import { InMemoryStore, MemorySaver, START, StateGraph, StateSchema } from "@langchain/langgraph";
+import { InMemoryStore, MemorySaver, StateSchema } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import {
@@ -17,6 +17,7 @@ import { approvalThread, asInput } from "../../support/approval-graph.js";
 import { allOf, turns } from "../../support/async.js";
 import { lines } from "../../support/lines.js";
 import { calls } from "../../support/models.js";
+import { parentOf } from "../../support/plain-graph.js";
 import { scripted } from "../../support/scripted-model.js";
 import { abortRun } from "../../support/test-tools.js";
 import { inThread, pairedScript, script, user } from "../../support/thread.js";
@@ -77,22 +78,12 @@ describe("an agent graph is run through", () => {
     );
     expect(await last.invoke(input(), config)).toBe("fast returned: fast done -");
   });
-
-  it("no thread at all", async () => {
-    const { graph } = createThread({ checkpointer: undefined });
-    for (const given of [input(), input()])
-      expect(pairedScript(await graph.invoke(given))).toEqual(lines(ANSWER));
-  });
 });
 
 describe("an agent graph as a node of another graph", () => {
   function nest(compiled: { checkpointer?: MemorySaver } = {}) {
     const { graph: child, probe } = createThread({ checkpointer: undefined });
-    const graph = new StateGraph(new StateSchema({ messages: PairedMessagesValue }))
-      .addNode("child", child)
-      .addEdge(START, "child")
-      .compile(compiled);
-    return { probe, graph };
+    return { probe, graph: parentOf(child, compiled, new StateSchema({ messages: PairedMessagesValue })) };
   }
 
   it("streams from within", async () => {
@@ -141,12 +132,9 @@ describe("an input without messages", () => {
   });
 
   it("is taken from a parent graph whose state has none yet", async () => {
-    const graph = createAgentGraph({ model: "offline:" });
-    const parent = new StateGraph(z.object({ messages: z.array(z.any()).optional(), plan: z.string() }))
-      .addNode("child", graph as never)
-      .addEdge(START, "child")
-      .compile();
-    expect(await parent.invoke({ plan: "p" })).toEqual({ plan: "p" });
+    const state = z.object({ messages: z.array(z.any()).optional(), plan: z.string() });
+    const parent = parentOf(createAgentGraph({ model: "offline:" }), {}, state);
+    expect(await parent.invoke({ plan: "p" } as never)).toEqual({ plan: "p" });
   });
 });
 

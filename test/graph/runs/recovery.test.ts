@@ -114,17 +114,6 @@ describe("a run that is aborted", () => {
     expect(probe.runs).toHaveLength(2);
   });
 
-  it("while the model speaks leaves the user's message, and the next run answers", async () => {
-    const { graph, run } = createThread();
-    const controller = new AbortController();
-    const options = { ...config, signal: controller.signal, streamMode: "messages" as const };
-    const consume = async () => {
-      for await (const _ of await graph.stream(user("hello"), options)) controller.abort();
-    };
-    await expect(consume()).rejects.toThrow(/abort/i);
-    expect(await run("again")).toEqual(lines("human: hello | human: again | ai: …"));
-  });
-
   it.each<[method: string, run: (graph: AgentGraph, input: ReturnType<typeof user>) => Promise<unknown>]>([
     ["invoke", (graph, input) => graph.invoke(input, config)],
     ["stream", (graph, input) => allOf(graph.stream(input, config))],
