@@ -1,6 +1,5 @@
 /** Approvals with LangChain's `humanInTheLoopMiddleware`, and interrupts of tools. */
 
-import { tool } from "@langchain/core/tools";
 import { Command, interrupt } from "@langchain/langgraph";
 import { humanInTheLoopMiddleware } from "langchain";
 import { describe, expect, it } from "vitest";
@@ -11,7 +10,7 @@ import { calls } from "../support/models.js";
 import { openAgent } from "../support/open-thread.js";
 import { type Step, scripted } from "../support/scripted-model.js";
 import { script, user } from "../support/thread.js";
-import { createProbe } from "../support/tools.js";
+import { createProbe, makeTool } from "../support/tools.js";
 
 const text = (name: string, id: string, cause: string) => `tool! Tool call ${name} (${id}): ${cause}`;
 const declined = (name: string, id: string) => text(name, id, "it was not approved, so it was not run.");
@@ -21,11 +20,11 @@ const notStarted = (name: string, id: string) =>
 // With `exactOptionalPropertyTypes`, LangChain's type of these options is `never`.
 const asksAboutDeaf = () => humanInTheLoopMiddleware({ interruptOn: { deaf: true } } as never);
 
-const asking = tool(async ({ about }) => `${about}: ${interrupt(`Sure about ${about}?`)}`, {
-  name: "asking",
-  description: "Asks a human.",
-  schema: z.object({ about: z.string() }),
-});
+const asking = makeTool(
+  "asking",
+  async ({ about }) => `${about}: ${interrupt(`Sure about ${about}?`)}`,
+  z.object({ about: z.string() }),
+);
 
 function open(steps: readonly Step[], order: "before" | "after" = "before") {
   const probe = createProbe();

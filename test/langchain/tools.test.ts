@@ -1,22 +1,17 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { type ToolRuntime, tool } from "@langchain/core/tools";
+import type { ToolRuntime } from "@langchain/core/tools";
 import { interrupt } from "@langchain/langgraph";
 import { createMiddleware } from "langchain";
 import { describe, expect, it } from "vitest";
-import { z } from "zod";
 import { tetherMiddleware } from "../../src/langchain.js";
 import { lines } from "../support/lines.js";
 import { calls } from "../support/models.js";
 import { openAgent } from "../support/open-thread.js";
 import { type Step, scripted } from "../support/scripted-model.js";
 import { script, user } from "../support/thread.js";
-import { createProbe } from "../support/tools.js";
+import { createProbe, makeTool } from "../support/tools.js";
 
-const asking = tool(() => `answered: ${interrupt("Sure?")}`, {
-  name: "asking",
-  description: "Asks.",
-  schema: z.object({}),
-});
+const asking = makeTool("asking", () => `answered: ${interrupt("Sure?")}`);
 
 const outer = createMiddleware({ name: "Outer", wrapToolCall: (request, handler) => handler(request) });
 const throwing = createMiddleware({
@@ -58,14 +53,11 @@ it.each([
 
 it("a tool gets a key of its call, which is the same when a run with the input null runs it again", async () => {
   const keys: (string | undefined)[] = [];
-  const pay = tool(
-    async (_: object, { callKey, signal }: ToolRuntime & { callKey?: string }) => {
-      keys.push(callKey);
-      if (keys.length <= 2) await delay(60_000, undefined, { ...(signal && { signal }) });
-      return "paid";
-    },
-    { name: "pay", description: "Pays.", schema: z.object({}) },
-  );
+  const pay = makeTool("pay", async (_, { callKey, signal }: ToolRuntime & { callKey?: string }) => {
+    keys.push(callKey);
+    if (keys.length <= 2) await delay(60_000, undefined, { ...(signal && { signal }) });
+    return "paid";
+  });
   const model = scripted(calls(["pay", {}, "a"], ["pay", {}, "b"]), "Done.");
   const thread = openAgent({ model, tools: [pay] });
   const controller = new AbortController();
