@@ -1,4 +1,4 @@
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import { type Handler, type Layer, type Next, runOnion } from "../../src/agent/middleware/run-onion.js";
 import { MiddlewareError } from "../../src/index.js";
 import { turns } from "../support/async.js";
@@ -23,23 +23,15 @@ const passing = (name: string) =>
 /** Runs layers around a core that takes many turns of the event loop and has the result `"core"`. */
 async function run(layers: readonly Layer<Context>[]) {
   const context: Context = { result: undefined, lines: [] };
-  const onRetry = vi.fn();
   const core = async (own: Context) => {
     await turns();
     own.lines.push("core");
     own.result = "core";
   };
-  const exit = await runOnion({ layers, core, onRetry }, context);
+  const exit = await runOnion({ layers, core }, context);
   const error = exit.kind === "threw" ? exit.error : undefined;
-  return { ...context, error, retries: onRetry.mock.calls.length };
+  return { ...context, error };
 }
-
-it("A layer with retries runs the inner layers again, one run at a time, and counts", async () => {
-  const retrying = layer("again", (_context, next) => twice(next), true);
-  const { lines, retries, error } = await run([retrying, passing("b")]);
-  expect(lines).toEqual(["before b", "core", "after b", "before b", "core", "after b"]);
-  expect([retries, error]).toEqual([1, undefined]);
-});
 
 const ignore = (next: Next) => void next();
 

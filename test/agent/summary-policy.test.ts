@@ -63,51 +63,38 @@ describe("The policy of a run", () => {
   });
 });
 
-describe("The default token budget", () => {
-  it.each([
-    ["a window of 1,000 tokens", { maxInputTokens: 1000 }, 800],
-    ["a window that does not divide", { maxInputTokens: 128_001 }, 102_400],
-    ["a window of one token", { maxInputTokens: 1 }, 1],
-    ["an empty profile", {}, 0],
-    ["a window of 0", { maxInputTokens: 0 }, 0],
-    ["a window that is not a number", { maxInputTokens: "128000" }, 0],
-    ["a profile that is not an object", "large", 0],
-    ["no profile", undefined, 0],
-  ])("of a model with %s", (_title, profile, maxTokens) => {
-    expect(policyFor({}, withProfile(profile))).toMatchObject({ maxTokens });
-  });
+/** A model whose profile states a window, and of which a refusal has taught one. */
+function withWindows(stated: number | undefined, learned: number) {
+  const model = withProfile({ maxInputTokens: stated });
+  learnWindow(model, learned);
+  return model;
+}
 
-  it("is 80 % of the window of a LangChain client", () => {
-    const gpt = new ChatOpenAI({ model: "gpt-4o-mini", apiKey: "sk-none" });
-    expect(gpt.profile.maxInputTokens).toBe(128_000);
-    expect(policyFor({}, gpt)).toMatchObject({ maxTokens: 102_400 });
-  });
+const offline = await createModel("offline:");
 
-  it("is none for the offline model, whose window is unknown", async () => {
-    expect(policyFor({}, await createModel("offline:"))).toMatchObject({ maxTokens: 0 });
-  });
+describe("The token budget", () => {
+  const gpt = new ChatOpenAI({ model: "gpt-4o-mini", apiKey: "sk-none" });
+  const setTo = (maxTokensBeforeSummary: number) => ({ maxTokensBeforeSummary });
 
-  it("is 80 % of the window that a refusal taught, if that is the smaller one", () => {
-    for (const [stated, learned, maxTokens] of [
-      [undefined, 1000, 800],
-      [2000, 1000, 800],
-      [1000, 2000, 800],
-    ] as const) {
-      const model = withProfile({ maxInputTokens: stated });
-      learnWindow(model, learned);
-      expect(policyFor({}, model)).toMatchObject({ maxTokens });
-    }
-  });
-
-  it("is not what a setting says, but a smaller learned window lowers a setting other than 0", () => {
-    const model = withProfile({});
-    learnWindow(model, 1000);
-    for (const [given, maxTokens] of [
-      [900, 800],
-      [700, 700],
-      [0, 0],
-    ] as const)
-      expect(policyFor({ maxTokensBeforeSummary: given }, model)).toMatchObject({ maxTokens });
+  it.each<[title: string, model: BaseChatModel, maxTokens: number, options?: Partial<SettingsOptions>]>([
+    ["80 % of a window of 1,000 tokens", withProfile({ maxInputTokens: 1000 }), 800],
+    ["rounded down for a window that does not divide", withProfile({ maxInputTokens: 128_001 }), 102_400],
+    ["1 for a window of one token", withProfile({ maxInputTokens: 1 }), 1],
+    ["none for an empty profile", withProfile({}), 0],
+    ["none for a window of 0", withProfile({ maxInputTokens: 0 }), 0],
+    ["none for a window that is not a number", withProfile({ maxInputTokens: "128000" }), 0],
+    ["none for a profile that is not an object", withProfile("large"), 0],
+    ["none without a profile", withProfile(undefined), 0],
+    ["80 % of the window of 128,000 tokens of a LangChain client", gpt, 102_400],
+    ["none for the offline model, whose window is unknown", offline, 0],
+    ["80 % of the window that a refusal taught", withWindows(undefined, 1000), 800],
+    ["that of the taught window if it is smaller", withWindows(2000, 1000), 800],
+    ["that of the stated window if it is smaller", withWindows(1000, 2000), 800],
+    ["lowered by a taught window if a setting says more", withWindows(undefined, 1000), 800, setTo(900)],
+    ["what a setting says if that is less", withWindows(undefined, 1000), 700, setTo(700)],
+    ["none if a setting says 0", withWindows(undefined, 1000), 0, setTo(0)],
+  ])("is %s", (_title, model, maxTokens, options = {}) => {
+    expect(policyFor(options, model)).toMatchObject({ maxTokens });
   });
 
   it.each([0, 900])("needs no model if a setting says %i", (maxTokensBeforeSummary) => {

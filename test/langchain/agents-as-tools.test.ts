@@ -1,7 +1,8 @@
 /** What docs/agents-as-tools.md says: an agent that is a tool of another agent, with each combination of two kinds. */
 
+import { setTimeout as delay } from "node:timers/promises";
 import type { BaseMessage } from "@langchain/core/messages";
-import { type StructuredToolInterface, type ToolRuntime, tool } from "@langchain/core/tools";
+import { type StructuredToolInterface, tool } from "@langchain/core/tools";
 import { type BaseCheckpointSaver, Command, MemorySaver } from "@langchain/langgraph";
 import { type AgentMiddleware, createAgent, humanInTheLoopMiddleware } from "langchain";
 import { describe, expect, it } from "vitest";
@@ -9,7 +10,9 @@ import { z } from "zod";
 import { createAgentGraph } from "../../src/index.js";
 import { tetherMiddleware } from "../../src/langchain.js";
 import { calls, FunctionModel, type WantedCall } from "../support/models.js";
+import { abortRun } from "../support/test-tools.js";
 import { inThread, pairedScript, script, user } from "../support/thread.js";
+import { makeTool } from "../support/tools.js";
 
 /** What the tests use of an agent, whichever kind it is. */
 interface Agent {
@@ -75,26 +78,23 @@ function openTeam(
     begin = resolve;
   });
   const does = (name: string) =>
-    tool(
-      async ({ what }, { context }: ToolRuntime<unknown, typeof contextSchema>) => {
-        const done = `${name} ${what}${context?.userId === undefined ? "" : ` for ${context.userId}`}`;
+    makeTool(
+      name,
+      async ({ what }, { context }) => {
+        const userId = Reflect.get(Object(context), "userId");
+        const done = `${name} ${what}${userId === undefined ? "" : ` for ${userId}`}`;
         log.push(done);
         return done;
       },
-      { name, schema: z.object({ what: z.string().default("it") }) },
+      z.object({ what: z.string().default("it") }),
     );
-  const hang = tool(
-    async (_, { signal }: ToolRuntime) => {
-      begin();
-      await new Promise((_resolve, reject) => {
-        signal?.addEventListener("abort", () => {
-          log.push("hang was aborted");
-          reject(new Error("Aborted"));
-        });
-      });
-    },
-    { name: "hang", schema: z.object({}) },
-  );
+  const hang = makeTool("hang", async (_, { signal }) => {
+    begin();
+    await delay(60_000, undefined, { ...(signal && { signal }) }).catch((error: unknown) => {
+      log.push("hang was aborted");
+      throw error;
+    });
+  });
   const makeOf = (kind: string) => KINDS[kind] as MakeAgent;
   const model = obedient();
   const asTool = (name: string) => {
@@ -241,15 +241,10 @@ describe.each(PAIRS)("$child as a tool of $parent", (pair) => {
 
   it("hears at once that the run is cancelled, and the thread goes on with the results of its siblings", async () => {
     const { log, hasBegun, send } = openTeam(pair);
-    const controller = new AbortController();
-    const run = send([["note"], ["helper", { steps: [[["hang"]]] }]], { signal: controller.signal });
-    const ended = run.then(
-      () => "ended",
-      () => "failed",
+    await abortRun(
+      (signal) => send([["note"], ["helper", { steps: [[["hang"]]] }]], { signal }),
+      () => hasBegun,
     );
-    await hasBegun;
-    controller.abort();
-    expect(await ended).toBe("failed");
     await expect.poll(() => log).toEqual(["note it for ada", "hang was aborted"]);
     const { messages } = await send([["note", { what: "more" }]]);
     expect(pairedScript({ messages }).slice(2, 4)).toEqual([
@@ -300,13 +295,13 @@ describe.each(PAIRS)("$child as a tool of $parent", (pair) => {
     ],
   ])("%s what its tools had returned before a cancel", async (_, options, recovered) => {
     const { hasBegun, hasSaved, send, requests } = openTeam(pair, options);
-    const controller = new AbortController();
-    const run = send([["helper", { steps: [[["look"], ["hang"]]] }]], { signal: controller.signal });
-    const failed = expect(run).rejects.toThrow();
-    await hasBegun;
-    await expect.poll(hasSaved("look it")).toBe(true);
-    controller.abort();
-    await failed;
+    await abortRun(
+      (signal) => send([["helper", { steps: [[["look"], ["hang"]]] }]], { signal }),
+      async () => {
+        await hasBegun;
+        await expect.poll(hasSaved("look it")).toBe(true);
+      },
+    );
     await send([looks("down")]);
     expect(requests().at(-2)).toEqual([...recovered, "human"]);
   });

@@ -1,16 +1,16 @@
 /** Approvals with LangChain's `humanInTheLoopMiddleware`, and interrupts of tools. */
 
-import { tool } from "@langchain/core/tools";
 import { Command, interrupt } from "@langchain/langgraph";
 import { humanInTheLoopMiddleware } from "langchain";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { tetherMiddleware } from "../../src/langchain.js";
+import { lines } from "../support/lines.js";
 import { calls } from "../support/models.js";
 import { openAgent } from "../support/open-thread.js";
 import { type Step, scripted } from "../support/scripted-model.js";
 import { script, user } from "../support/thread.js";
-import { createProbe } from "../support/tools.js";
+import { createProbe, makeTool } from "../support/tools.js";
 
 const text = (name: string, id: string, cause: string) => `tool! Tool call ${name} (${id}): ${cause}`;
 const declined = (name: string, id: string) => text(name, id, "it was not approved, so it was not run.");
@@ -20,11 +20,11 @@ const notStarted = (name: string, id: string) =>
 // With `exactOptionalPropertyTypes`, LangChain's type of these options is `never`.
 const asksAboutDeaf = () => humanInTheLoopMiddleware({ interruptOn: { deaf: true } } as never);
 
-const asking = tool(async ({ about }) => `${about}: ${interrupt(`Sure about ${about}?`)}`, {
-  name: "asking",
-  description: "Asks a human.",
-  schema: z.object({ about: z.string() }),
-});
+const asking = makeTool(
+  "asking",
+  async ({ about }) => `${about}: ${interrupt(`Sure about ${about}?`)}`,
+  z.object({ about: z.string() }),
+);
 
 function open(steps: readonly Step[], order: "before" | "after" = "before") {
   const probe = createProbe();
@@ -57,14 +57,14 @@ describe.each(["before", "after"] as const)("`humanInTheLoopMiddleware` %s this 
       { type: "call-closed", tool: "fast", callId: "f", cause: "not-started" },
       { type: "call-closed", tool: "deaf", callId: "d", cause: "declined" },
     ]);
-    expect(script(await thread.read())).toEqual([
-      "human: Go.",
-      "ai> fast deaf",
-      notStarted("fast", "f"),
-      declined("deaf", "d"),
-      "human: Never mind.",
-      "ai: As you like.",
-    ]);
+    expect(script(await thread.read())).toEqual(
+      lines(
+        "human: Go. | ai> fast deaf",
+        notStarted("fast", "f"),
+        declined("deaf", "d"),
+        "human: Never mind. | ai: As you like.",
+      ),
+    );
     expect(probe.runs).toEqual([]);
   });
 
@@ -119,13 +119,9 @@ describe("several tools of one batch that ask", () => {
       const { error } = await thread.run(new Command({ resume: { [id]: index === 0 ? "yes" : "no" } }));
       expect(error).toBeUndefined();
     }
-    expect(script(await thread.read()).slice(1)).toEqual([
-      "ai> asking fast asking",
-      "tool: a: yes",
-      "tool: fast done -",
-      "tool: b: no",
-      "ai: Done.",
-    ]);
+    expect(script(await thread.read()).slice(1)).toEqual(
+      lines("ai> asking fast asking | tool: a: yes | tool: fast done - | tool: b: no | ai: Done."),
+    );
     expect(probe.runs).toEqual(["fast:-"]);
   });
 
@@ -134,13 +130,13 @@ describe("several tools of one batch that ask", () => {
     await thread.run(user("Go."));
     const [first = ""] = await asked();
     await thread.run(new Command({ resume: { [first]: "yes" } }));
-    const lines = script(await thread.send("Never mind."));
-    expect(lines.slice(1, 5)).toEqual([
-      "ai> asking fast asking",
-      "tool: a: yes",
-      "tool: fast done -",
-      text("asking", "b", "a new message came before it finished. It may or may not have taken effect."),
-    ]);
+    const shown = script(await thread.send("Never mind."));
+    expect(shown.slice(1, 5)).toEqual(
+      lines(
+        "ai> asking fast asking | tool: a: yes | tool: fast done -",
+        text("asking", "b", "a new message came before it finished. It may or may not have taken effect."),
+      ),
+    );
     expect(probe.runs).toEqual(["fast:-"]);
   });
 });

@@ -1,9 +1,8 @@
 import { AIMessage, type BaseMessage } from "@langchain/core/messages";
-import { tool } from "@langchain/core/tools";
 import { createAgent, modelFallbackMiddleware } from "langchain";
 import { describe, expect, it } from "vitest";
-import { z } from "zod";
 import { tetherMiddleware } from "../../src/langchain.js";
+import { createLook } from "../support/chain-script.js";
 import { openAIAt } from "../support/clients.js";
 import { startModelServer } from "../support/model-server.js";
 import { openAgent } from "../support/open-thread.js";
@@ -11,14 +10,7 @@ import { answerFor, CALL_TEXT, FAULT_CASES, respondToWish, shown, wish } from ".
 import { stopAtEnd } from "../support/test-tools.js";
 import { user } from "../support/thread.js";
 
-const looked: string[] = [];
-const look = tool(
-  async ({ city }) => {
-    looked.push(city);
-    return `${city}: clear`;
-  },
-  { name: "look", description: "Looks at the sky.", schema: z.object({ city: z.string() }) },
-);
+const { look, looked } = createLook();
 
 const server = stopAtEnd(await startModelServer(respondToWish("look")));
 

@@ -4,6 +4,7 @@ import { createAgent, createMiddleware } from "langchain";
 import { describe, expect, it } from "vitest";
 import { createAgentGraph, PairedMessagesDeltaValue, PairedMessagesValue } from "../../src/index.js";
 import { tetherMiddleware, tetherState } from "../../src/langchain.js";
+import { lines } from "../support/lines.js";
 import { calls } from "../support/models.js";
 import { openAgent } from "../support/open-thread.js";
 import { scripted } from "../support/scripted-model.js";
@@ -23,15 +24,12 @@ describe("the messages of an agent with the middleware", () => {
     await thread.update([new RemoveMessage({ id: first?.id ?? "" })]);
     await thread.update([new ToolMessage({ content: "late", tool_call_id: Object(first).tool_call_id })]);
     await thread.update([new RemoveMessage({ id: "no-such-id" })]);
-    expect(script(await thread.send("And now?"))).toEqual([
-      "human: Go.",
-      "ai> fast fast",
-      "tool: late",
-      "tool: fast done -",
-      "ai: Done.",
-      "human: And now?",
-      "ai: Still here.",
-    ]);
+    expect(script(await thread.send("And now?"))).toEqual(
+      lines(
+        "human: Go. | ai> fast fast | tool: late | tool: fast done - | ai: Done. | human: And now?",
+        "ai: Still here.",
+      ),
+    );
   });
 
   it.each([
@@ -73,12 +71,13 @@ describe("the messages of an agent with the middleware", () => {
   it("need no checkpointer", async () => {
     const agent = createAgent({ model: scripted("Yes."), middleware: [tetherMiddleware()] });
     const messages = [calls(["weather", {}, "c1"]), new HumanMessage("Are you there?")];
-    expect(script((await agent.invoke({ messages })).messages)).toEqual([
-      "ai> weather",
-      "tool! Tool call weather (c1): a new message came before it finished. It may or may not have taken effect.",
-      "human: Are you there?",
-      "ai: Yes.",
-    ]);
+    expect(script((await agent.invoke({ messages })).messages)).toEqual(
+      lines(
+        "ai> weather",
+        "tool! Tool call weather (c1): a new message came before it finished. It may or may not have taken effect.",
+        "human: Are you there? | ai: Yes.",
+      ),
+    );
   });
 
   it("are refused if they are not messages", async () => {
@@ -94,14 +93,9 @@ it("a thread goes on in `createAgentGraph`", async () => {
   await openAgent({ model, tools: [fast], checkpointer, middleware }).send("Go.");
   const graph = createAgentGraph({ model: scripted("Still here."), tools: [fast], checkpointer });
   const { messages } = await graph.invoke(user("And now?") as never, inThread("1"));
-  expect(script(messages)).toEqual([
-    "human: Go.",
-    "ai> fast",
-    "tool: fast done -",
-    "ai: Done.",
-    "human: And now?",
-    "ai: Still here.",
-  ]);
+  expect(script(messages)).toEqual(
+    lines("human: Go. | ai> fast | tool: fast done - | ai: Done. | human: And now? | ai: Still here."),
+  );
 });
 
 describe("the options", () => {

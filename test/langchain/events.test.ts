@@ -1,30 +1,22 @@
 /** Events of an agent's model calls, and of an agent inside another graph. */
 
 import { AIMessage, type BaseMessage, HumanMessage } from "@langchain/core/messages";
-import { END, MemorySaver, START, StateGraph, StateSchema } from "@langchain/langgraph";
+import { MemorySaver, StateSchema } from "@langchain/langgraph";
 import { createAgent } from "langchain";
 import { describe, expect, it } from "vitest";
 import { type AgentEvent, PairedMessagesValue } from "../../src/index.js";
 import { tetherMiddleware } from "../../src/langchain.js";
 import { allOf } from "../support/async.js";
 import { MADE_MODELS, makeModel } from "../support/clients.js";
-import { calls, FunctionModel } from "../support/models.js";
+import { lines } from "../support/lines.js";
+import { alternating, calls, FunctionModel, OpenAILike } from "../support/models.js";
 import { openAgent } from "../support/open-thread.js";
+import { parentOf } from "../support/plain-graph.js";
 import { scripted } from "../support/scripted-model.js";
 import { startStrictProvider } from "../support/strict-provider/start-strict-provider.js";
 import { hastenRetries } from "../support/test-tools.js";
 import { inThread, pairedMessagesOf, pairedScript, user } from "../support/thread.js";
 import { createProbe } from "../support/tools.js";
-
-/** It looks like an OpenAI client, whose dialect accepts two assistant messages in a row. */
-class OpenAILike extends FunctionModel {
-  override _llmType(): string {
-    return "offline";
-  }
-}
-
-const ALTERNATE =
-  "400 A conversation must alternate between user and assistant roles. Make sure the conversation alternates between user and assistant roles and try again.";
 
 describe("the event", () => {
   it("`model-retry` comes while the client waits to send a request again", async () => {
@@ -59,11 +51,7 @@ describe("the event", () => {
   });
 
   it("`dialect-changed` comes before a refused history is sent in the strict dialect", async () => {
-    const model = new OpenAILike(({ messages }) =>
-      messages.some(({ type }, index) => type === "ai" && messages[index - 1]?.type === "ai")
-        ? Object.assign(new Error(ALTERNATE), { status: 400 })
-        : "done",
-    );
+    const model = new OpenAILike(alternating);
     const thread = openAgent({ model });
     await thread.update([new HumanMessage("one"), new AIMessage("two"), new AIMessage("three")]);
     const { events, error } = await thread.run(user("four"));
@@ -82,35 +70,27 @@ describe("the event", () => {
 
 describe("an agent inside another graph", () => {
   const { fast } = createProbe();
-  const parentOf = (node: object) =>
-    new StateGraph(new StateSchema({ messages: PairedMessagesValue }))
-      .addNode("agent", node as never)
-      .addEdge(START, "agent")
-      .addEdge("agent", END)
-      .compile({ checkpointer: new MemorySaver() });
+  const state = new StateSchema({ messages: PairedMessagesValue });
+  const nest = (child: object) => parentOf(child, { checkpointer: new MemorySaver() }, state);
   const config = inThread("1");
 
   it("has its calls closed, and the parent streams its events", async () => {
     const model = scripted("Better now?");
-    const parent = parentOf(createAgent({ model, tools: [fast], middleware: [tetherMiddleware()] }).graph);
+    const parent = nest(createAgent({ model, tools: [fast], middleware: [tetherMiddleware()] }).graph);
     await parent.updateState(config, { messages: [new HumanMessage("Go."), calls(["fast", {}, "f"])] });
     const options = { ...config, streamMode: "custom", subgraphs: true } as const;
     const streamed = await allOf<[unknown, AgentEvent]>(parent.stream(user("Hello?") as never, options));
     expect(streamed.map(([, { type }]) => type)).toEqual(["call-closed"]);
-    expect(pairedScript((await parent.getState(config)).values)).toEqual([
-      "human: Go.",
-      "ai> fast",
-      expect.stringMatching(/^tool! Tool call fast/),
-      "human: Hello?",
-      "ai: Better now?",
-    ]);
+    expect(pairedScript((await parent.getState(config)).values)).toEqual(
+      lines("human: Go. | ai> fast | tool! Tool call fast… | human: Hello? | ai: Better now?"),
+    );
   });
 
   it("can be called by a node, with summaries", async () => {
     const summary = { maxMessagesBeforeSummary: 3, summaryModel: new FunctionModel(() => "In short.") };
     const model = new FunctionModel(() => "Yes, and that at some length, so that a summary is worth it.");
     const agent = createAgent({ model, middleware: [tetherMiddleware({ summary })] });
-    const parent = parentOf(async ({ messages }: { messages: BaseMessage[] }) => {
+    const parent = nest(async ({ messages }: { messages: BaseMessage[] }) => {
       const result = await agent.invoke({ messages });
       return { messages: result.messages };
     });

@@ -6,6 +6,7 @@ import { createMiddleware } from "langchain";
 import { describe, expect, it, vi } from "vitest";
 import { z } from "zod";
 import { tetherMiddleware, tetherState } from "../../src/langchain.js";
+import { lines } from "../support/lines.js";
 import { calls } from "../support/models.js";
 import { mortalSaver, SAVERS } from "../support/mortal-saver.js";
 import { openAgent } from "../support/open-thread.js";
@@ -56,12 +57,9 @@ describe("a response that was shown and not stored", () => {
       expect(error).toBeDefined();
       const { events, messages } = await next.run(user("Sorry?"));
       expect(types(events)).toEqual(["response-recovered"]);
-      expect(script(await next.read())).toEqual([
-        "human: What is it?",
-        "ai: The answer is 42.",
-        "human: Sorry?",
-        "ai: As I said: 42.",
-      ]);
+      expect(script(await next.read())).toEqual(
+        lines("human: What is it? | ai: The answer is 42. | human: Sorry? | ai: As I said: 42."),
+      );
       expect((await next.read())[1]?.id).toBe(shown.at(-1)?.id);
       // It is not shown a second time.
       expect(messages.map(({ text }) => text)).toEqual(["As I said: 42."]);
@@ -79,13 +77,13 @@ describe("a response that was shown and not stored", () => {
       expect((await dead.run(user("Go."), { durability })).error).toBeDefined();
       const { events } = await next.run(user("Hello?"));
       expect(types(events)).toEqual(["response-recovered", "call-closed"]);
-      expect(script(await next.read())).toEqual([
-        "human: Go.",
-        "ai> fast",
-        "tool! Tool call fast (f): a new message came before it finished. It may or may not have taken effect.",
-        "human: Hello?",
-        "ai: Sorry.",
-      ]);
+      expect(script(await next.read())).toEqual(
+        lines(
+          "human: Go. | ai> fast",
+          "tool! Tool call fast (f): a new message came before it finished. It may or may not have taken effect.",
+          "human: Hello? | ai: Sorry.",
+        ),
+      );
       expect(probe.runs).toEqual(ran);
     },
   );
@@ -94,14 +92,9 @@ describe("a response that was shown and not stored", () => {
     const { dead, next, probe } = open([calls(["fast", {}, "f"]), "It is done.", "Yes."], { after: 2 });
     expect((await dead.run(user("Go."), { durability: "sync" })).error).toBeDefined();
     await next.run(user("Really?"));
-    expect(script(await next.read())).toEqual([
-      "human: Go.",
-      "ai> fast",
-      "tool: fast done -",
-      "ai: It is done.",
-      "human: Really?",
-      "ai: Yes.",
-    ]);
+    expect(script(await next.read())).toEqual(
+      lines("human: Go. | ai> fast | tool: fast done - | ai: It is done. | human: Really? | ai: Yes."),
+    );
     expect(probe.runs).toEqual(["fast:-"]);
   });
 
@@ -120,13 +113,9 @@ describe("a response that was shown and not stored", () => {
     const removal: BaseMessage = new RemoveMessage({ id: lost?.id ?? "" });
     const { events } = await next.run({ messages: [removal, { role: "user", content: "Go on." }] });
     expect(types(events)).toEqual([]);
-    expect(script(await next.read())).toEqual([
-      "human: What is it?",
-      "human: Sorry?",
-      "ai: Yes.",
-      "human: Go on.",
-      "ai: Well.",
-    ]);
+    expect(script(await next.read())).toEqual(
+      lines("human: What is it? | human: Sorry? | ai: Yes. | human: Go on. | ai: Well."),
+    );
   });
 });
 

@@ -5,6 +5,7 @@ import type { Repair } from "../../src/index.js";
 import { type RepairPlace, type TetherMiddlewareOptions, tetherMiddleware } from "../../src/langchain.js";
 import { turns } from "../support/async.js";
 import { DURABILITIES, type Durability } from "../support/crashing-thread.js";
+import { lines } from "../support/lines.js";
 import { calls } from "../support/models.js";
 import { openAgent } from "../support/open-thread.js";
 import { type Step, scripted } from "../support/scripted-model.js";
@@ -51,14 +52,13 @@ describe("after a run that was cancelled in the middle of a batch", () => {
       await cancelRun(opened, "Go.", durability);
       const { events, error } = await thread.run(user("Hello?"));
       expect(error).toBeUndefined();
-      expect(script(await thread.read())).toEqual([
-        "human: Go.",
-        "ai> fast heedful",
-        "tool: fast done -",
-        closed("heedful", "h"),
-        "human: Hello?",
-        "ai: Better now?",
-      ]);
+      expect(script(await thread.read())).toEqual(
+        lines(
+          "human: Go. | ai> fast heedful | tool: fast done -",
+          closed("heedful", "h"),
+          "human: Hello? | ai: Better now?",
+        ),
+      );
       expect(events).toEqual([
         { type: "result-recovered", tool: "fast", callId: "f" },
         { type: "call-closed", tool: "heedful", callId: "h", cause: "superseded" },
@@ -91,12 +91,9 @@ describe("after a run that was cancelled in the middle of a batch", () => {
     await turns();
     const { events } = await thread.run(user("And now?"));
     expect(events).toContainEqual({ type: "result-recovered", tool: "deaf", callId: "d" });
-    expect(script(await thread.read()).slice(0, 4)).toEqual([
-      "human: Go.",
-      "ai> deaf",
-      "tool: deaf done -",
-      "human: Hello?",
-    ]);
+    expect(script(await thread.read()).slice(0, 4)).toEqual(
+      lines("human: Go. | ai> deaf | tool: deaf done - | human: Hello?"),
+    );
     expect(script(await thread.send("Bye."))).toHaveLength(9);
     expect(await store?.search(["langgraph-tether"])).toEqual(store && []);
   });
@@ -116,14 +113,11 @@ describe("after a run that was cancelled in the middle of a batch", () => {
     expect((await thread.run(user("Hello?"))).error).toBeDefined();
     expect((await thread.run(user("Hello??"))).error).toBeDefined();
     fails = false;
-    const lines = script(await thread.send("Hello???"));
-    expect(lines.slice(0, 4)).toEqual([
-      "human: Go.",
-      "ai> fast heedful",
-      "tool: fast done -",
-      closed("heedful", "h"),
-    ]);
-    expect(lines).toHaveLength(8);
+    const shown = script(await thread.send("Hello???"));
+    expect(shown.slice(0, 4)).toEqual(
+      lines("human: Go. | ai> fast heedful | tool: fast done -", closed("heedful", "h")),
+    );
+    expect(shown).toHaveLength(8);
   });
 
   it("going on without input runs only the calls that had not finished", async () => {
@@ -132,33 +126,9 @@ describe("after a run that was cancelled in the middle of a batch", () => {
     await cancelRun(opened, "Go.", "sync");
     probe.release();
     expect((await thread.run(null)).error).toBeUndefined();
-    expect(script(await thread.read())).toEqual([
-      "human: Go.",
-      "ai> fast deaf",
-      "tool: fast done -",
-      "tool: deaf done -",
-      "ai: Done.",
-    ]);
-    expect(probe.runs.filter((run) => run === "fast:-")).toHaveLength(1);
-  });
-});
-
-describe("a run that goes on without `beforeAgent`", () => {
-  it("stores the placeholders beside the response", async () => {
-    const { thread } = open(["First.", "Second."]);
-    await thread.send("Hi.");
-    await thread.update(
-      [calls(["fast", {}, "f"]), { role: "user", content: "Hello?" }],
-      "tether.before_agent",
+    expect(script(await thread.read())).toEqual(
+      lines("human: Go. | ai> fast deaf | tool: fast done - | tool: deaf done - | ai: Done."),
     );
-    expect((await thread.run(null)).error).toBeUndefined();
-    expect(script(await thread.read())).toEqual([
-      "human: Hi.",
-      "ai: First.",
-      "ai> fast",
-      closed("fast", "f"),
-      "human: Hello?",
-      "ai: Second.",
-    ]);
+    expect(probe.runs.filter((run) => run === "fast:-")).toHaveLength(1);
   });
 });

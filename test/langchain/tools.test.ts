@@ -1,21 +1,17 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { type ToolRuntime, tool } from "@langchain/core/tools";
+import type { ToolRuntime } from "@langchain/core/tools";
 import { interrupt } from "@langchain/langgraph";
 import { createMiddleware } from "langchain";
 import { describe, expect, it } from "vitest";
-import { z } from "zod";
 import { tetherMiddleware } from "../../src/langchain.js";
+import { lines } from "../support/lines.js";
 import { calls } from "../support/models.js";
 import { openAgent } from "../support/open-thread.js";
 import { type Step, scripted } from "../support/scripted-model.js";
 import { script, user } from "../support/thread.js";
-import { createProbe } from "../support/tools.js";
+import { createProbe, makeTool } from "../support/tools.js";
 
-const asking = tool(() => `answered: ${interrupt("Sure?")}`, {
-  name: "asking",
-  description: "Asks.",
-  schema: z.object({}),
-});
+const asking = makeTool("asking", () => `answered: ${interrupt("Sure?")}`);
 
 const outer = createMiddleware({ name: "Outer", wrapToolCall: (request, handler) => handler(request) });
 const throwing = createMiddleware({
@@ -46,26 +42,22 @@ it.each([
   );
   const thread = openAgent({ model, tools: [fast], ...options });
   await thread.send("Go.");
-  expect(script(await thread.send("Again.")).slice(5)).toEqual([
-    "ai> fast fast fast",
-    "tool: fast done two",
-    "tool: fast done three",
-    "tool: fast done four",
-    "ai: Done again.",
-  ]);
+  expect(script(await thread.send("Again.")).slice(5)).toEqual(
+    lines(
+      "ai> fast fast fast | tool: fast done two | tool: fast done three | tool: fast done four",
+      "ai: Done again.",
+    ),
+  );
   expect(runs).toEqual(["fast:one", "fast:two", "fast:three", "fast:four"]);
 });
 
 it("a tool gets a key of its call, which is the same when a run with the input null runs it again", async () => {
   const keys: (string | undefined)[] = [];
-  const pay = tool(
-    async (_: object, { callKey, signal }: ToolRuntime & { callKey?: string }) => {
-      keys.push(callKey);
-      if (keys.length <= 2) await delay(60_000, undefined, { ...(signal && { signal }) });
-      return "paid";
-    },
-    { name: "pay", description: "Pays.", schema: z.object({}) },
-  );
+  const pay = makeTool("pay", async (_, { callKey, signal }: ToolRuntime & { callKey?: string }) => {
+    keys.push(callKey);
+    if (keys.length <= 2) await delay(60_000, undefined, { ...(signal && { signal }) });
+    return "paid";
+  });
   const model = scripted(calls(["pay", {}, "a"], ["pay", {}, "b"]), "Done.");
   const thread = openAgent({ model, tools: [pay] });
   const controller = new AbortController();
@@ -93,12 +85,12 @@ describe("a tool that throws", () => {
     ["because of a middleware inside", [tetherMiddleware(), throwing], "inner middleware"],
   ])("becomes a result, and the calls beside it keep theirs: %s", async (_title, middleware, text) => {
     const thread = open(middleware, calls(["failing"], ["fast"]), "Done.");
-    expect(script(await thread.send("Go.")).slice(1)).toEqual([
-      "ai> failing fast",
-      `tool! Error: ${text}\n Please fix your mistakes.`,
-      "tool: fast done -",
-      "ai: Done.",
-    ]);
+    expect(script(await thread.send("Go.")).slice(1)).toEqual(
+      lines(
+        `ai> failing fast | tool! Error: ${text}\n Please fix your mistakes. | tool: fast done -`,
+        "ai: Done.",
+      ),
+    );
   });
 
   it("fails the run if the option says so, and its call is closed by the next message", async () => {

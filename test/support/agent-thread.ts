@@ -10,12 +10,21 @@ import { createProbe, makeTool } from "./tools.js";
 /** Asks a human by calling `interrupt` itself. */
 export const ask = makeTool("ask", async () => `answered ${interrupt("may I?")}`);
 
-/** @param options The tools are `fast` and `failing` of the probe and `ask`, if they are not given. */
-export function agentThread(steps: readonly Step[], options: Partial<AgentGraphOptions> = {}) {
+type Tools = NonNullable<AgentGraphOptions["tools"]>;
+
+export interface ThreadOptions extends Omit<Partial<AgentGraphOptions>, "tools"> {
+  /** @default `fast` and `failing` of the probe, and `ask` */
+  readonly tools?: Tools | ((probe: ReturnType<typeof createProbe>) => Tools) | undefined;
+}
+
+export function agentThread(
+  steps: readonly Step[],
+  { tools = ({ fast, failing }) => [fast, failing, ask], ...options }: ThreadOptions = {},
+) {
   const probe = createProbe();
   const model = scripted(...steps);
-  const tools = [probe.fast, probe.failing, ask];
-  const graph = createAgentGraph({ model, tools, checkpointer: new MemorySaver(), ...options });
+  const given = typeof tools === "function" ? tools(probe) : tools;
+  const graph = createAgentGraph({ model, tools: given, checkpointer: new MemorySaver(), ...options });
   const config = inThread("1");
   const state = async () => graph.getState(config);
   const messages = async () => messagesOf((await state()).values);
@@ -33,6 +42,10 @@ export function agentThread(steps: readonly Step[], options: Partial<AgentGraphO
     runs: probe.runs,
     /** The lines of the thread, in which no call waits. */
     lines: async () => script(pairedMessagesOf((await state()).values)),
+    /** The same of a thread in which a call can wait. */
+    openLines: async () => script(await messages()),
+    /** One run of a thread in which no call waits then, and what it returns as lines. */
+    pairedRun: async (...run: Parameters<typeof invoke>) => script(pairedMessagesOf(await invoke(...run))),
     /** One run, and what it returns as lines. A call can wait. */
     run: async (...run: Parameters<typeof invoke>) => script(messagesOf(await invoke(...run))),
     /** One run, as a client sees it that reads only the stream. */

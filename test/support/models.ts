@@ -121,6 +121,22 @@ export class FunctionModel extends PlayedModel {
   }
 }
 
+/** It looks like an OpenAI client, whose dialect accepts two assistant messages in a row. */
+export class OpenAILike extends FunctionModel {
+  override _llmType(): string {
+    return "offline";
+  }
+}
+
+export const ALTERNATE =
+  "400 A conversation must alternate between user and assistant roles. Make sure the conversation alternates between user and assistant roles and try again.";
+
+/** Refuses two assistant messages in a row, as a host behind a compatible address may do. */
+export const alternating: Answer = ({ messages }) =>
+  messages.some(({ type }, index) => type === "ai" && messages[index - 1]?.type === "ai")
+    ? Object.assign(new Error(ALTERNATE), { status: 400 })
+    : "done";
+
 /** Calls a tool this often for each message of the user, at once, and then responds. */
 export const callingOnce = (tool: string, count = 1) =>
   new FunctionModel(({ messages, index }) =>

@@ -24,3 +24,10 @@ export function parallelGraph(nodes: readonly Node[], checkpointer?: BaseCheckpo
 
 export const oneNode = (node: Node, checkpointer?: BaseCheckpointSaver) =>
   parallelGraph([node], checkpointer);
+
+/** A graph whose only node is this graph or function. @param options Those of `compile`. */
+export const parentOf = (child: object, options: object = {}, state: object = MessagesAnnotation) =>
+  new StateGraph(state as typeof MessagesAnnotation)
+    .addNode("child", child as never)
+    .addEdge(START, "child" as never)
+    .compile(options);

@@ -6,22 +6,13 @@ import { createAgentGraph } from "../../src/index.js";
 import { turns } from "./async.js";
 import { createLookGraph } from "./create-look-graph.js";
 import { textOf } from "./long-histories.js";
-import { FunctionModel, shortSummariser } from "./models.js";
+import { alternating, FunctionModel, OpenAILike, shortSummariser } from "./models.js";
 import { WindowModel } from "./overflow-refusals.js";
 import { user } from "./thread.js";
 import { createProbe } from "./tools.js";
 
 const thread = { configurable: { thread_id: "1" } };
 const failure = (status: number, text: string) => Object.assign(new Error(text), { status });
-
-/** It looks like an OpenAI client. */
-class OpenAILike extends FunctionModel {
-  override _llmType(): string {
-    return "offline";
-  }
-}
-
-const MUST_ALTERNATE = "400 A conversation must alternate between user and assistant roles.";
 
 export const TROUBLES = {
   /** An orphan result is refused. */
@@ -57,11 +48,7 @@ export const TROUBLES = {
   },
   /** A provider refuses its own dialect, and takes the strict one. */
   refusal: async () => {
-    const model = new OpenAILike(({ messages }) =>
-      messages.some(({ type }, index) => type === "ai" && messages[index - 1]?.type === "ai")
-        ? failure(400, MUST_ALTERNATE)
-        : "done",
-    );
+    const model = new OpenAILike(alternating);
     const graph = createAgentGraph({ model });
     const messages = [
       new HumanMessage("one"),

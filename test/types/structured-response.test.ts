@@ -24,35 +24,28 @@ type ResponseOf<Graph extends AgentGraph<unknown>> = NonNullable<
 const model = "offline:";
 
 describe("The type of the structured response", () => {
-  it("is that of the schema", () => {
-    const zod = createAgentGraph({ model, responseFormat: City });
-    expectTypeOf<ResponseOf<typeof zod>>().toEqualTypeOf<City>();
-    const tool = createAgentGraph({ model, responseFormat: toolStrategy(City) });
-    expectTypeOf<ResponseOf<typeof tool>>().toEqualTypeOf<City>();
-    const provider = createAgentGraph({
-      model,
-      responseFormat: providerStrategy({ schema: City, strict: true }),
-    });
-    expectTypeOf<ResponseOf<typeof provider>>().toEqualTypeOf<City>();
-  });
-
-  it("is that of one of several schemas", () => {
-    const list = createAgentGraph({ model, responseFormat: [City, River] });
-    expectTypeOf<ResponseOf<typeof list>>().toEqualTypeOf<City | River>();
-    const tools = createAgentGraph({ model, responseFormat: toolStrategy([City, River]) });
-    expectTypeOf<ResponseOf<typeof tools>>().toEqualTypeOf<City | River>();
-  });
-
-  it("is a record for a JSON schema", () => {
-    const plain = createAgentGraph({ model, responseFormat: json });
-    expectTypeOf<ResponseOf<typeof plain>>().toEqualTypeOf<Record<string, unknown>>();
-    const tool = createAgentGraph({ model, responseFormat: toolStrategy(json) });
-    expectTypeOf<ResponseOf<typeof tool>>().toEqualTypeOf<Record<string, unknown>>();
-  });
-
-  it("is that of LangChain's `toolStrategy`", () => {
-    const tool = createAgentGraph({ model, responseFormat: langchain.toolStrategy(River) });
-    expectTypeOf<ResponseOf<typeof tool>>().toEqualTypeOf<River>();
+  it("follows from the format", () => {
+    const graphs = {
+      zod: createAgentGraph({ model, responseFormat: City }),
+      tool: createAgentGraph({ model, responseFormat: toolStrategy(City) }),
+      provider: createAgentGraph({ model, responseFormat: providerStrategy({ schema: City, strict: true }) }),
+      list: createAgentGraph({ model, responseFormat: [City, River] }),
+      toolOfList: createAgentGraph({ model, responseFormat: toolStrategy([City, River]) }),
+      json: createAgentGraph({ model, responseFormat: json }),
+      toolOfJson: createAgentGraph({ model, responseFormat: toolStrategy(json) }),
+      langchain: createAgentGraph({ model, responseFormat: langchain.toolStrategy(River) }),
+    };
+    type Responses = { [Name in keyof typeof graphs]: ResponseOf<(typeof graphs)[Name]> };
+    expectTypeOf<Responses>().toEqualTypeOf<{
+      zod: City;
+      tool: City;
+      provider: City;
+      list: City | River;
+      toolOfList: City | River;
+      json: Record<string, unknown>;
+      toolOfJson: Record<string, unknown>;
+      langchain: River;
+    }>();
   });
 
   it("can be undefined, because a run can end without one", () => {

@@ -1,50 +1,54 @@
 /** Agents with a memory of their own, which other agents call as tools: several in one response. */
 
-import type { AIMessage } from "@langchain/core/messages";
-import { tool } from "@langchain/core/tools";
-import { Command, MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
+import type { AIMessage, BaseMessage } from "@langchain/core/messages";
+import { Command } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { createAgentGraph } from "../../../src/index.js";
 import { calls, FunctionModel } from "../../support/models.js";
+import { parentOf } from "../../support/plain-graph.js";
 import { SAVERS } from "../../support/savers.js";
 import { scripted } from "../../support/scripted-model.js";
 import { inThread, pairedMessagesOf, user } from "../../support/thread.js";
+import { makeTool } from "../../support/tools.js";
+
+const schema = z.object({ amount: z.number() });
 
 /** An agent that makes the payment that it is asked for, once a human has approved it. */
 function createPayer(payments: string[], name: string) {
   const model = new FunctionModel(({ messages, text }) =>
     messages.at(-1)?.type === "human" ? calls(["transfer", { amount: Number(text) }]) : text,
   );
-  const transfer = tool(
+  const transfer = makeTool(
+    "transfer",
     ({ amount }) => {
       payments.push(`${name} ${amount}`);
       return `${name} paid ${amount}`;
     },
-    { name: "transfer", schema: z.object({ amount: z.number() }) },
+    schema,
   );
   return createAgentGraph({ model, tools: [transfer], requireApproval: ["transfer"], checkpointer: true });
 }
 
-const amounts = { schema: z.object({ amount: z.number() }) };
 type Child = Pick<ReturnType<typeof createPayer>, "invoke">;
 
 const asTool = (name: string, child: Child) =>
-  tool(
+  makeTool(
+    name,
     async ({ amount }, config) =>
       (await child.invoke(user(String(amount)), config as never)).messages.at(-1)?.text,
-    { name, ...amounts },
+    schema,
   );
 
 /** The same agent inside a graph of LangGraph's own, which has the memory. */
 const inPlainGraph = (child: Child): Child =>
-  new StateGraph(MessagesAnnotation)
-    .addNode("child", async ({ messages }, config) => {
-      const answer = await child.invoke({ messages }, config as never);
+  parentOf(
+    async ({ messages }: { messages: BaseMessage[] }, config: never) => {
+      const answer = await child.invoke({ messages }, config);
       return { messages: answer.messages.slice(-1) };
-    })
-    .addEdge(START, "child")
-    .compile({ checkpointer: true }) as unknown as Child;
+    },
+    { checkpointer: true },
+  ) as unknown as Child;
 
 const approve = { decisions: [{ type: "approve" }] };
 const reject = { decisions: [{ type: "reject", message: "no" }] };

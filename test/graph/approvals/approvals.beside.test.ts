@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { approvalThread, approve, askedLabels, edit, reject } from "../../support/approval-graph.js";
+import { lines } from "../../support/lines.js";
 import { afterNext, beforeNext, throwing } from "../../support/middleware.js";
 import { calls } from "../../support/models.js";
 
@@ -56,11 +57,13 @@ describe("approvals beside other settings", () => {
     const thread = approvalThread([both(), both(), "the end"], { maxToolCalls: 3 });
     await thread.say("go");
     expect(askedLabels(await thread.decide(approve))).toEqual([]);
-    expect((await thread.pairedScript()).slice(3)).toEqual([
-      "ai> free risky",
-      ...Array(2).fill("tool! Not run: the limit of tool calls for one turn is reached."),
-      "ai: the end",
-    ]);
+    expect((await thread.pairedScript()).slice(3)).toEqual(
+      lines(
+        "ai> free risky",
+        ...Array(2).fill("tool! Not run: the limit of tool calls for one turn is reached."),
+        "ai: the end",
+      ),
+    );
     expect(thread.runs).toEqual(["free:1", "risky:2"]);
   });
 
@@ -81,11 +84,9 @@ describe("approvals beside other settings", () => {
       if (recursionLimit < 2) await expect(answered).rejects.toThrow("Recursion limit");
       else await answered;
       await thread.run(null);
-      expect((await thread.pairedScript()).slice(1)).toEqual([
-        "tool: free did 1",
-        "tool: risky did 2",
-        "ai: the end",
-      ]);
+      expect((await thread.pairedScript()).slice(1)).toEqual(
+        lines("tool: free did 1 | tool: risky did 2 | ai: the end"),
+      );
       expect(thread.runs).toEqual(["free:1", "risky:2"]);
     },
   );

@@ -7,6 +7,7 @@ import { type AgentEvent, createAgentGraph, MiddlewareTermination } from "../../
 import { agentThread } from "../../support/agent-thread.js";
 import { approvalThread, approve, asInput, askedLabels, reject } from "../../support/approval-graph.js";
 import { allOf } from "../../support/async.js";
+import { lines } from "../../support/lines.js";
 import { afterNext, set } from "../../support/middleware.js";
 import { calls } from "../../support/models.js";
 import { abortRun } from "../../support/test-tools.js";
@@ -90,11 +91,9 @@ describe("a Command without a decision runs no tool again:", () => {
     const thread = approvalThread([batch(), "the end"]);
     await thread.say("go");
     await thread.run(asInput({ resume: { decisions: [approve, reject()] }, update: user("and thanks") }));
-    expect((await thread.pairedScript()).slice(-3)).toEqual([
-      "tool! Error: `risky` was not approved, so it was not run.",
-      "human: and thanks",
-      "ai: the end",
-    ]);
+    expect((await thread.pairedScript()).slice(-3)).toEqual(
+      lines("tool! Error: `risky` was not approved, so it was not run. | human: and thanks | ai: the end"),
+    );
   });
 });
 
@@ -183,12 +182,9 @@ describe.each(["result", "termination"])("an agent middleware that ends the wait
     isOn = true;
     if (kind === "approved") await thread.decide(approve);
     const [name] = first;
-    expect(await thread.pairedScript()).toEqual([
-      `ai> ${name} risky`,
-      `tool: ${name} did 1`,
-      expect.stringMatching(/^tool! .*was not approved/),
-      "ai: no waiting",
-    ]);
+    expect(await thread.pairedScript()).toEqual(
+      lines(`ai> ${name} risky | tool: ${name} did 1 | tool! …was not approved… | ai: no waiting`),
+    );
     expect(thread.runs).toEqual([`${name}:1`]);
     await thread.say("again");
     expect((await thread.pairedScript()).at(-1)).toBe("ai: done");
@@ -220,14 +216,13 @@ describe("results that a chat UI made up", () => {
       (signal) => invoke("go", { signal }),
       () => expect.poll(() => probe.ends).toEqual(["fast:-"]) as never,
     );
-    const lines = await run({ messages: [...madeUpFor(await messages()), new HumanMessage("next")] });
-    expect(lines.slice(1)).toEqual([
-      "ai> fast heedful",
-      "tool: fast done -",
-      expect.stringMatching(/^tool! Tool call heedful .* a new message came before it finished\./),
-      "human: next",
-      "ai: I see",
-    ]);
+    const shown = await run({ messages: [...madeUpFor(await messages()), new HumanMessage("next")] });
+    expect(shown.slice(1)).toEqual(
+      lines(
+        "ai> fast heedful | tool: fast done -",
+        "tool! Tool call heedful … a new message came before it finished.… | human: next | ai: I see",
+      ),
+    );
   });
 
   it("do not answer calls that the caller is to run", async () => {

@@ -1,11 +1,9 @@
 import { AIMessage } from "@langchain/core/messages";
 import { DynamicStructuredTool } from "@langchain/core/tools";
 import type { JSONSchema } from "@langchain/core/utils/json_schema";
-import { MemorySaver } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
-import { type ApprovalRequest, createAgentGraph } from "../../../src/index.js";
+import type { ApprovalRequest } from "../../../src/index.js";
 import {
-  ApprovalThread,
   approvalThread,
   approve,
   asInput,
@@ -18,7 +16,6 @@ import {
 } from "../../support/approval-graph.js";
 import { allOf } from "../../support/async.js";
 import { calls, type WantedCall } from "../../support/models.js";
-import { scripted } from "../../support/scripted-model.js";
 
 const risky = (label: string): WantedCall => ["risky", { label }];
 const free = (label: string): WantedCall => ["free", { label }];
@@ -281,13 +278,8 @@ it.each([
       return "booked";
     },
   });
-  const graph = createAgentGraph({
-    model: scripted(calls(["book", { city: "Paris" }]), "end"),
-    tools: [book],
-    requireApproval: ["book"],
-    checkpointer: new MemorySaver(),
-  });
-  const thread = new ApprovalThread(graph, []);
+  const steps = [calls(["book", { city: "Paris" }]), "end"];
+  const thread = approvalThread(steps, { tools: [book], requireApproval: ["book"] });
   await thread.say("go");
   const [question] = questionsOf(await thread.decide(edit(args, "book")));
   expect(question?.problem).toContain(problem);

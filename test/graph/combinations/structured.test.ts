@@ -12,6 +12,7 @@ import {
 } from "../../../src/index.js";
 import { rememberDialect } from "../../../src/providers/dialect-of.js";
 import { agentThread } from "../../support/agent-thread.js";
+import { lines } from "../../support/lines.js";
 import { beforeNext, type Change, type Handle, insteadOfNext, set } from "../../support/middleware.js";
 import { type Answer, calls, FunctionModel, type PlayedModel } from "../../support/models.js";
 import { scripted } from "../../support/scripted-model.js";
@@ -59,13 +60,9 @@ describe("A schema alone", () => {
   it("is asked for in the way of each model when a fallback takes over in the middle of a turn", async () => {
     const model = formatting("openai", ({ index }) => (index === 0 ? calls(["fast"]) : down()));
     const second = scripted("A text.", right());
-    expect(await linesOf({ model, fallbackModels: [second], tools: [fast] })).toEqual([
-      "human: go",
-      "ai> fast",
-      "tool: fast done -",
-      "ai> City",
-      RIGHT,
-    ]);
+    expect(await linesOf({ model, fallbackModels: [second], tools: [fast] })).toEqual(
+      lines("human: go | ai> fast | tool: fast done - | ai> City", RIGHT),
+    );
     expect(model.sent).toEqual(Array(2).fill({ tools: ["fast"], schema: true }));
     expect(second.requests.map(({ toolNames }) => toolNames)).toEqual(Array(2).fill(["fast", "City"]));
   });
@@ -161,14 +158,9 @@ describe("With steered messages, a format", () => {
     });
     const thread = steeredThread({ model, responseFormat: City });
     await thread.say("go");
-    expect(await thread.script()).toEqual([
-      "human: go",
-      "ai> City",
-      RIGHT,
-      "human: And Rome?",
-      "ai> City",
-      RIGHT,
-    ]);
+    expect(await thread.script()).toEqual(
+      lines("human: go | ai> City", RIGHT, "human: And Rome? | ai> City", RIGHT),
+    );
   });
   it("takes a message after a direct result, and ends with a structured response", async () => {
     const direct = acting("direct", () => thread.graph.steer(THREAD, "And?"));
@@ -176,14 +168,9 @@ describe("With steered messages, a format", () => {
     const model = scripted(calls(["direct"]), right());
     const thread = steeredThread({ model, responseFormat: City, tools: [direct] });
     await thread.say("go");
-    expect(await thread.script()).toEqual([
-      "human: go",
-      "ai> direct",
-      "tool: direct done",
-      "human: And?",
-      "ai> City",
-      RIGHT,
-    ]);
+    expect(await thread.script()).toEqual(
+      lines("human: go | ai> direct | tool: direct done | human: And? | ai> City", RIGHT),
+    );
     expect(thread.eventTypes()).not.toContain("structured-response-missing");
   });
 });

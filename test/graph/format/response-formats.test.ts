@@ -1,6 +1,6 @@
 /** How `responseFormat` can be written, and what is refused. */
 
-import { END, MessagesValue, START, StateGraph, StateSchema } from "@langchain/langgraph";
+import { MessagesValue, StateSchema } from "@langchain/langgraph";
 import * as langchain from "langchain";
 import { expect, it } from "vitest";
 import { z } from "zod";
@@ -9,6 +9,7 @@ import { createAgentGraph, providerStrategy, type ResponseFormat, toolStrategy }
 import { agentThread } from "../../support/agent-thread.js";
 import { nested } from "../../support/foreign-values.js";
 import { calls } from "../../support/models.js";
+import { parentOf } from "../../support/plain-graph.js";
 import { type Step, scripted } from "../../support/scripted-model.js";
 import { pairedScript, user } from "../../support/thread.js";
 import { createProbe } from "../../support/tools.js";
@@ -143,12 +144,7 @@ const right = () => calls(["City", OSLO]);
 it("A parent graph gets the structured response if its state has the key.", async () => {
   const agent = createAgentGraph({ model: scripted(right(), right()), responseFormat });
   const run = (fields: object) =>
-    new StateGraph(new StateSchema({ messages: MessagesValue, ...fields }))
-      .addNode("agent", agent)
-      .addEdge(START, "agent")
-      .addEdge("agent", END)
-      .compile()
-      .invoke({ messages: user("go").messages as never });
+    parentOf(agent, {}, new StateSchema({ messages: MessagesValue, ...fields })).invoke(user("go"));
   expect(await run({ structuredResponse: z.unknown() })).toMatchObject({ structuredResponse: OSLO });
   const without = await run({});
   expect(Object.keys(without)).toEqual(["messages"]);

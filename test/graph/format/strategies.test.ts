@@ -21,7 +21,6 @@ import { shown } from "../../support/stream-faults.js";
 import { inThread, script, user } from "../../support/thread.js";
 
 const City = z.object({ name: z.string(), people: z.number().default(0) }).meta({ title: "City" });
-const River = z.object({ length: z.number() }).meta({ title: "River" });
 
 const OSLO = { name: "Oslo", people: 700_000 };
 const JSON_TEXT = JSON.stringify(OSLO);
@@ -111,13 +110,6 @@ const TURNS = Object.entries<Turn>({
     options: { tools: [] },
     lines: CITY,
     choices: ["City"],
-  },
-  "is one of several schemas": {
-    steps: [calls(["River", { length: 5 }])],
-    options: { responseFormat: toolStrategy([City, River]) },
-    lines: ["ai> River", 'tool: Returning structured response: {"length":5}'],
-    response: { length: 5 },
-    choices: ["any"],
   },
   "that is wrong has a result that says what is wrong, and the model is asked again": {
     steps: [wrong(), right()],
@@ -355,7 +347,6 @@ describe("The model is told", () => {
 
 describe("`handleError`", () => {
   it.each<[title: string, given: ToolStrategyOptions["handleError"], text: string]>([
-    ["a text", "Try again.", "tool! Try again."],
     ["a function", ({ name }) => `${name}!`, "tool! StructuredOutputParsingError!"],
     ["a slow function", async (error) => `${"errors" in error && error.errors.length}`, "tool! 1"],
     ["true", true, NO_NAME],

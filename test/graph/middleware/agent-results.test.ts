@@ -2,13 +2,14 @@
 
 import { setTimeout as delay } from "node:timers/promises";
 import { HumanMessage } from "@langchain/core/messages";
-import { Command, END, MemorySaver, MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
+import { Command, MemorySaver } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
 import { type AgentGraphOptions, agentMiddleware, createAgentGraph } from "../../../src/index.js";
 import { agentThread } from "../../support/agent-thread.js";
 import { allOf } from "../../support/async.js";
 import { afterNext, type Change, insteadOfNext, set } from "../../support/middleware.js";
 import { calls, FunctionModel } from "../../support/models.js";
+import { parentOf } from "../../support/plain-graph.js";
 import type { Step } from "../../support/scripted-model.js";
 import { PlainClient, shown } from "../../support/stream-faults.js";
 import { inThread, messagesOf, pairedScript, script, user } from "../../support/thread.js";
@@ -248,11 +249,7 @@ describe("an agent middleware goes around", () => {
 
   it.each(checkpointers)("a run as a node of another graph, %s", async (_title, make) => {
     const checkpointer = make();
-    const graph = new StateGraph(MessagesAnnotation)
-      .addNode("child", marked().graph)
-      .addEdge(START, "child")
-      .addEdge("child", END)
-      .compile(checkpointer === undefined ? {} : { checkpointer });
+    const graph = parentOf(marked().graph, checkpointer && { checkpointer });
     const run = (id: string) => graph.invoke({ messages: [new HumanMessage({ id, content: "go" })] }, config);
     expect(pairedScript(await run("h"))).toEqual(ANSWER);
     if (checkpointer === undefined) return;

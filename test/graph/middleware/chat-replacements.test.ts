@@ -2,18 +2,18 @@
 
 import { SystemMessage } from "@langchain/core/messages";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { type AgentGraphOptions, type ChatContext, functionMiddleware } from "../../../src/index.js";
+import { type ChatContext, functionMiddleware } from "../../../src/index.js";
 import { OfflineChatModel } from "../../../src/offline/offline-chat-model.js";
 import { rememberDialect } from "../../../src/providers/dialect-of.js";
 import { validateHistory } from "../../../src/providers/validate-history.js";
-import { agentThread } from "../../support/agent-thread.js";
+import { agentThread, type ThreadOptions } from "../../support/agent-thread.js";
 import { openAIAt } from "../../support/clients.js";
 import { beforeNext, type Change, set } from "../../support/middleware.js";
 import { startModelServer } from "../../support/model-server.js";
 import { calls, FunctionModel } from "../../support/models.js";
 import { type Step, scripted } from "../../support/scripted-model.js";
 import { rowsOf } from "../../support/test-tools.js";
-import { createProbe, makeTool } from "../../support/tools.js";
+import { makeTool } from "../../support/tools.js";
 
 const extra = {
   type: "function",
@@ -23,10 +23,9 @@ const extra = {
 const offline = new OfflineChatModel();
 
 /** A thread whose middleware chooses, for the steps of its model or another one. */
-function choosing(change: Change<"chat">, steps: Step[], options: Partial<AgentGraphOptions> = {}) {
-  const { fast, failing, runs } = createProbe();
+function choosing(change: Change<"chat">, steps: Step[], options: ThreadOptions = {}) {
   const middleware = [beforeNext("chat", change, { readOnly: true }), ...(options.middleware ?? [])];
-  return { ...agentThread(steps, { tools: [fast, failing], ...options, middleware }), runs };
+  return agentThread(steps, { tools: ({ fast, failing }) => [fast, failing], ...options, middleware });
 }
 
 const isFirst = ({ messages }: ChatContext) => messages.at(-1)?.type === "human";

@@ -1,6 +1,6 @@
 /** What all middleware contexts have in common: the state, the context of the run, the store and the writer. */
 
-import { InMemoryStore, START, StateGraph, StateSchema } from "@langchain/langgraph";
+import { InMemoryStore } from "@langchain/langgraph";
 import { describe, expect, expectTypeOf, it } from "vitest";
 import {
   type AgentContext,
@@ -10,12 +10,12 @@ import {
   type FunctionContext,
   functionMiddleware,
   type Next,
-  PairedMessagesValue,
 } from "../../../src/index.js";
 import { agentThread } from "../../support/agent-thread.js";
 import { allOf } from "../../support/async.js";
 import { beforeNext } from "../../support/middleware.js";
 import { calls } from "../../support/models.js";
+import { parentOf } from "../../support/plain-graph.js";
 import { user } from "../../support/thread.js";
 
 type AnyContext = AgentContext | ChatContext | FunctionContext;
@@ -94,11 +94,7 @@ describe("every middleware context", () => {
 
   it("writes to the custom stream of a parent graph, and as an event stream", async () => {
     const { graph, config } = agent(({ writer }, place) => place.startsWith("agent") && writer({ place }));
-    const parent = new StateGraph(new StateSchema({ messages: PairedMessagesValue }))
-      .addNode("agent", graph as never)
-      .addEdge(START, "agent")
-      .compile();
-    const seen = await allOf(parent.stream(user("go"), { ...config, streamMode: "custom" }));
+    const seen = await allOf(parentOf(graph).stream(user("go"), { ...config, streamMode: "custom" }));
     expect(seen).toMatchObject([{ place: "agent>" }, { type: "run-end" }, { place: "agent<" }]);
     const other = agent(({ writer }, place) => place === "agent>" && writer({ place }));
     const encoding = "text/event-stream";

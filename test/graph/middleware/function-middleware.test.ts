@@ -305,11 +305,6 @@ describe("of parallel calls", () => {
     expect(again.slice(5)).toEqual(["human: again", "ai> work", "tool: done pass", "ai: done"]);
   });
 
-  it("a termination lets the siblings finish, and the model is not asked again", async () => {
-    const lines = await siblings(batch("slow", "terminate", "pass")).run();
-    expect(lines.slice(2)).toEqual(resultsOf("slow", "terminate", "pass"));
-  });
-
   it("one that throws leaves the wait for a human: the caller gets the error, and nothing runs twice", async () => {
     const { invoke, run, runs, state, messages } = siblings(batch("ask", "throw", "pass"), "done");
     await expect(invoke()).rejects.toThrow(/^thrown$/);

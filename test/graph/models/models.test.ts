@@ -24,7 +24,14 @@ import { openAIAt } from "../../support/clients.js";
 import { lines } from "../../support/lines.js";
 import { removal } from "../../support/make-messages.js";
 import { type ModelServer, startModelServer } from "../../support/model-server.js";
-import { type Answer, calls, FunctionModel } from "../../support/models.js";
+import {
+  ALTERNATE,
+  type Answer,
+  alternating,
+  calls,
+  FunctionModel,
+  OpenAILike,
+} from "../../support/models.js";
 import { openThread } from "../../support/open-thread.js";
 import { type ScriptedModel, scripted } from "../../support/scripted-model.js";
 import { abortRun } from "../../support/test-tools.js";
@@ -258,23 +265,7 @@ it.each([
 
 // A model that refuses its own dialect by a rule of some provider gets the strict dialect, once.
 
-/** It looks like an OpenAI client, whose dialect accepts two assistant messages in a row. */
-class OpenAILike extends FunctionModel {
-  override _llmType(): string {
-    return "offline";
-  }
-}
-
 const refusal = (status: number, text: string) => Object.assign(new Error(text), { status });
-
-const ALTERNATE =
-  "400 A conversation must alternate between user and assistant roles. Make sure the conversation alternates between user and assistant roles and try again.";
-
-/** Refuses two messages of one role in a row, as a host behind a compatible address may do. */
-const alternating: Answer = ({ messages }) =>
-  messages.some(({ type }, index) => type === "ai" && messages[index - 1]?.type === "ai")
-    ? refusal(400, ALTERNATE)
-    : "done";
 
 const history = ["one", "two", "three", "four"].map((text, index) =>
   index % 3 === 0 ? new HumanMessage(text) : new AIMessage(text),

@@ -1,11 +1,10 @@
 /** Agent graphs as runnables, values that a caller can easily get wrong, and what was bound to a graph before its run. */
 
 import { AIMessage, type BaseMessage } from "@langchain/core/messages";
-import { InMemoryStore, MemorySaver, START, StateGraph, StateSchema } from "@langchain/langgraph";
+import { InMemoryStore, MemorySaver, StateSchema } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import {
-  type AgentGraphOptions,
   agentMiddleware,
   createAgentGraph,
   PairedMessagesValue,
@@ -13,27 +12,24 @@ import {
   restoreCovered,
   toModelInput,
 } from "../../../src/index.js";
+import { agentThread, type ThreadOptions } from "../../support/agent-thread.js";
 import { approvalThread, asInput } from "../../support/approval-graph.js";
 import { allOf, turns } from "../../support/async.js";
 import { lines } from "../../support/lines.js";
 import { calls } from "../../support/models.js";
+import { parentOf } from "../../support/plain-graph.js";
 import { scripted } from "../../support/scripted-model.js";
 import { abortRun } from "../../support/test-tools.js";
-import { inThread, messagesOf, pairedScript, script, user } from "../../support/thread.js";
-import { createProbe, makeTool } from "../../support/tools.js";
+import { inThread, pairedScript, script, user } from "../../support/thread.js";
+import { type createProbe, makeTool } from "../../support/tools.js";
 
 const config = inThread("1");
 const ANSWER = "human: call fast | ai> fast | tool: fast done - | ai: fast returned: fast done -";
 const input = () => user("call fast");
 const around = [agentMiddleware((_context, next) => next())];
 
-function createThread(options: Partial<AgentGraphOptions> = {}) {
-  const probe = createProbe();
-  const tools = [probe.fast, probe.heedful];
-  const graph = createAgentGraph({ model: "offline:", tools, checkpointer: new MemorySaver(), ...options });
-  const read = async () => messagesOf((await graph.getState(config)).values);
-  return { graph, probe, read };
-}
+const createThread = (options: ThreadOptions = {}) =>
+  agentThread([], { model: "offline:", tools: ({ fast, heedful }) => [fast, heedful], ...options });
 
 type Runs = { invoke(input: never, config: object): Promise<unknown> };
 
@@ -82,22 +78,12 @@ describe("an agent graph is run through", () => {
     );
     expect(await last.invoke(input(), config)).toBe("fast returned: fast done -");
   });
-
-  it("no thread at all", async () => {
-    const { graph } = createThread({ checkpointer: undefined });
-    for (const given of [input(), input()])
-      expect(pairedScript(await graph.invoke(given))).toEqual(lines(ANSWER));
-  });
 });
 
 describe("an agent graph as a node of another graph", () => {
   function nest(compiled: { checkpointer?: MemorySaver } = {}) {
     const { graph: child, probe } = createThread({ checkpointer: undefined });
-    const graph = new StateGraph(new StateSchema({ messages: PairedMessagesValue }))
-      .addNode("child", child)
-      .addEdge(START, "child")
-      .compile(compiled);
-    return { probe, graph };
+    return { probe, graph: parentOf(child, compiled, new StateSchema({ messages: PairedMessagesValue })) };
   }
 
   it("streams from within", async () => {
@@ -146,12 +132,9 @@ describe("an input without messages", () => {
   });
 
   it("is taken from a parent graph whose state has none yet", async () => {
-    const graph = createAgentGraph({ model: "offline:" });
-    const parent = new StateGraph(z.object({ messages: z.array(z.any()).optional(), plan: z.string() }))
-      .addNode("child", graph as never)
-      .addEdge(START, "child")
-      .compile();
-    expect(await parent.invoke({ plan: "p" })).toEqual({ plan: "p" });
+    const state = z.object({ messages: z.array(z.any()).optional(), plan: z.string() });
+    const parent = parentOf(createAgentGraph({ model: "offline:" }), {}, state);
+    expect(await parent.invoke({ plan: "p" } as never)).toEqual({ plan: "p" });
   });
 });
 
@@ -209,7 +192,7 @@ describe("a run that its caller halts before the tools", () => {
     const thread = createThread();
     await thread.graph.invoke(user("call fast and call fast"), { ...config, interruptBefore: ["tools"] });
     expect(thread.probe.runs).toEqual([]);
-    expect(script(await thread.read())).toEqual(lines("human: call fast and call fast | ai> fast fast"));
+    expect(script(await thread.messages())).toEqual(lines("human: call fast and call fast | ai> fast fast"));
     return thread;
   };
 
@@ -220,7 +203,7 @@ describe("a run that its caller halts before the tools", () => {
   });
 
   it("takes no results from the caller instead, because the calls are the tools' to answer", async () => {
-    const { graph, probe, read } = await halted();
+    const { graph, probe, messages: read } = await halted();
     const [, calling] = await read();
     const ids = (Reflect.get(calling ?? {}, "tool_calls") as { id: string }[]).map(({ id }) => id);
     const messages = ids.map((id) => ({ role: "tool", content: `given ${id}`, tool_call_id: id }));

@@ -2,26 +2,17 @@ import { AsyncLocalStorageProviderSingleton } from "@langchain/core/singletons";
 import type { StreamEvent } from "@langchain/core/tracers/log_stream";
 import { MemorySaver } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
-import {
-  type AgentGraph,
-  type AgentGraphOptions,
-  agentMiddleware,
-  createAgentGraph,
-} from "../../../src/index.js";
+import { type AgentGraph, agentMiddleware, createAgentGraph } from "../../../src/index.js";
+import { agentThread, type ThreadOptions } from "../../support/agent-thread.js";
 import { allOf, turns } from "../../support/async.js";
 import { FunctionModel } from "../../support/models.js";
-import { inThread, pairedMessagesOf, pairedScript, user } from "../../support/thread.js";
-import { createProbe, makeTool } from "../../support/tools.js";
+import { inThread, pairedScript, user } from "../../support/thread.js";
+import { makeTool } from "../../support/tools.js";
 
-function createThread(options: Partial<AgentGraphOptions> = {}) {
-  const probe = createProbe();
-  const graph = createAgentGraph({
-    model: "offline:",
-    tools: [probe.fast, probe.heedful, probe.deaf],
-    checkpointer: new MemorySaver(),
-    ...options,
-  });
-  const send = (text: string, more: object = {}) => graph.invoke(user(text), { ...config, ...more });
+function createThread(options: ThreadOptions = {}) {
+  const tools: ThreadOptions["tools"] = ({ fast, heedful, deaf }) => [fast, heedful, deaf];
+  const thread = agentThread([], { model: "offline:", tools, ...options });
+  const { probe, invoke: send } = thread;
   /** A run of the thread whose tool has begun, and ends when it is released. */
   const busy = async (more: object = {}) => {
     const run = send("call deaf", more);
@@ -29,10 +20,8 @@ function createThread(options: Partial<AgentGraphOptions> = {}) {
     return { run };
   };
   const textsOfUser = async () =>
-    pairedMessagesOf((await graph.getState(config)).values).flatMap(({ type, text }) =>
-      type === "human" ? text : [],
-    );
-  return { probe, graph, send, busy, textsOfUser };
+    (await thread.messages()).flatMap(({ type, text }) => (type === "human" ? text : []));
+  return { ...thread, send, busy, textsOfUser };
 }
 
 const config = inThread("1");
@@ -48,7 +37,8 @@ describe("Twenty runs at once on one thread", () => {
     const { send, textsOfUser } = createThread({ middleware });
     const results = await Promise.all(TEXTS.map((text) => send(text)));
     expect(await textsOfUser()).toEqual(TEXTS);
-    expect(results.map(({ messages }) => messages.length)).toEqual(TEXTS.map((_, index) => 2 * index + 2));
+    const counts = results.map((result) => pairedScript(result).length);
+    expect(counts).toEqual(TEXTS.map((_, index) => 2 * index + 2));
   });
 
   it("keep all messages of the user with batch, stream and streamEvents", async () => {

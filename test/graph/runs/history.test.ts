@@ -1,25 +1,21 @@
 import { type BaseMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
 import { MemorySaver, type StateSnapshot } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
-import { type AgentGraphOptions, createAgentGraph } from "../../../src/index.js";
+import { agentThread, type ThreadOptions } from "../../support/agent-thread.js";
 import { allOf } from "../../support/async.js";
 import { lines } from "../../support/lines.js";
 import { removal } from "../../support/make-messages.js";
 import { calls } from "../../support/models.js";
 import { oneNode } from "../../support/plain-graph.js";
 import { scripted } from "../../support/scripted-model.js";
-import { inThread, messagesOf, pairedScript, script, user } from "../../support/thread.js";
-import { createProbe } from "../../support/tools.js";
+import { inThread, pairedScript, script, user } from "../../support/thread.js";
 
 const config = inThread("1");
 
-function createThread(options: Partial<AgentGraphOptions> = {}) {
-  const { fast, failing, runs } = createProbe();
-  const checkpointer = new MemorySaver();
-  const graph = createAgentGraph({ model: "offline:", tools: [fast, failing], checkpointer, ...options });
-  const read = async () => messagesOf((await graph.getState(config)).values);
-  const send = (...messages: (BaseMessage | string)[]) => graph.invoke({ messages }, config);
-  return { runs, graph, checkpointer, read, send };
+function createThread(options: ThreadOptions = {}) {
+  const thread = agentThread([], { model: "offline:", ...options });
+  const send = (...messages: (BaseMessage | string)[]) => thread.invoke({ messages });
+  return { ...thread, read: thread.messages, send };
 }
 
 /** A response with calls of `fast`, or with a text. */
@@ -30,7 +26,7 @@ const result = (tool_call_id: string, content = `result ${tool_call_id}`) =>
 const a = new HumanMessage("a");
 
 describe("a healthy turn", () => {
-  it("writes only its messages, and takes no more supersteps than needed", async () => {
+  it("writes its messages, and takes no more supersteps than needed", async () => {
     const { graph } = createThread();
     for (const text of ["hello", "call fast and call fast"]) await graph.invoke(user(text), config);
     const states = await allOf<StateSnapshot>(graph.getStateHistory(config));
@@ -45,21 +41,6 @@ describe("a healthy turn", () => {
       ["model", 6],
       ["", 7],
     ]);
-  });
-
-  it("has no custom event except for its end", async () => {
-    const { graph } = createThread();
-    for (const text of ["hello", "call fast and call failing", "and now?"]) {
-      const events = await allOf(graph.stream(user(text), { ...config, streamMode: "custom" }));
-      expect(events).toEqual([expect.objectContaining({ type: "run-end", usedFallback: false })]);
-    }
-  });
-
-  it("keeps the system prompt out of the state", async () => {
-    const model = scripted("fine");
-    const { send } = createThread({ model, systemPrompt: "Be brief." });
-    expect(pairedScript(await send("x"))).toEqual(lines("human: x | ai: fine"));
-    expect(script(model.requests[0]?.messages ?? [])).toEqual(lines("system: Be brief. | human: x"));
   });
 });
 
@@ -93,7 +74,8 @@ describe("a thread that another graph has left", () => {
       "ai> fast | tool: x | ai> fast | tool: y",
     ],
   ])("%s is continued, and paired", async (_what, messages, found) => {
-    const { checkpointer, runs, send } = createThread();
+    const checkpointer = new MemorySaver();
+    const { runs, send } = createThread({ checkpointer });
     await oneNode(() => ({}), checkpointer).invoke({ messages }, config);
     const after = pairedScript(await send("go on"));
     expect(after).toEqual(lines(found, "human: go on | ai: …"));

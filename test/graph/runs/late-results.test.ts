@@ -4,14 +4,7 @@ import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { getEventListeners } from "node:events";
 import { RemoveMessage } from "@langchain/core/messages";
 import type { ToolRuntime } from "@langchain/core/tools";
-import {
-  Command,
-  InMemoryStore,
-  MemorySaver,
-  MessagesAnnotation,
-  START,
-  StateGraph,
-} from "@langchain/langgraph";
+import { Command, InMemoryStore, MemorySaver } from "@langchain/langgraph";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { z } from "zod/v4";
 import { reduceMessages } from "../../../src/history/reducer/reduce-messages.js";
@@ -22,6 +15,7 @@ import { type LateResults, takeLateResults } from "../../../src/threads/late-res
 import { turns } from "../../support/async.js";
 import { lines } from "../../support/lines.js";
 import { ai, human, messagesIn, result } from "../../support/make-messages.js";
+import { parentOf } from "../../support/plain-graph.js";
 import { abortRun } from "../../support/test-tools.js";
 import { inThread, messagesOf, pairedScript, script, user } from "../../support/thread.js";
 import { createProbe, makeTool } from "../../support/tools.js";
@@ -184,10 +178,7 @@ describe.each(STORES)("A late result, %s,", (_, options) => {
 
   it("of an agent that is a node with a memory answers its call", async () => {
     const { graph, abort, release } = createThread({ ...options(), checkpointer: true });
-    const parent = new StateGraph(MessagesAnnotation)
-      .addNode("child", graph)
-      .addEdge(START, "child")
-      .compile({ checkpointer: new MemorySaver(), ...options() } as object);
+    const parent = parentOf(graph, { checkpointer: new MemorySaver(), ...options() });
     await abort("", 1, (signal) => parent.invoke(user("call deaf"), { ...config, signal }));
     await release();
     const { messages } = await parent.invoke(user("hello"), config);

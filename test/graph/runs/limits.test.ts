@@ -1,22 +1,16 @@
-import { MemorySaver } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
-import { type AgentEvent, type AgentGraphOptions, createAgentGraph } from "../../../src/index.js";
+import type { AgentEvent } from "../../../src/index.js";
+import { agentThread, type ThreadOptions } from "../../support/agent-thread.js";
 import { allOf } from "../../support/async.js";
 import { lines } from "../../support/lines.js";
 import { calls } from "../../support/models.js";
 import { scripted } from "../../support/scripted-model.js";
 import { inThread, pairedMessagesOf, script, user } from "../../support/thread.js";
-import { createProbe } from "../../support/tools.js";
 
-/** A thread of a graph over the offline model with the probe's tools. */
-function thread(options: Partial<AgentGraphOptions> = {}) {
-  const probe = createProbe();
-  const graph = createAgentGraph({
-    model: "offline:",
-    tools: [probe.fast, probe.failing],
-    checkpointer: new MemorySaver(),
-    ...options,
-  });
+/** A thread of the offline model with the probe's tools. */
+function thread(options: ThreadOptions = {}) {
+  const tools: ThreadOptions["tools"] = ({ fast, failing }) => [fast, failing];
+  const { graph, runs } = agentThread([], { model: "offline:", tools, ...options });
   /** One run, which ends with a text. */
   const send = async (request: string, more: object = {}) => {
     const config = { ...inThread("1"), ...more, streamMode: ["custom", "values"] as const };
@@ -26,11 +20,11 @@ function thread(options: Partial<AgentGraphOptions> = {}) {
     expect(messages.at(-1)).toMatchObject({ type: "ai", text: expect.stringMatching(/./) });
     return { messages, events: events.filter(({ type }) => type !== "run-end") };
   };
-  return { graph, send, runs: probe.runs };
+  return { graph, send, runs };
 }
 
 /** One run of such a graph, and what it ran. */
-async function run(request: string, options: Partial<AgentGraphOptions> = {}, more: object = {}) {
+async function run(request: string, options: ThreadOptions = {}, more: object = {}) {
   const { send, runs } = thread(options);
   return { ...(await send(request, more)), runs };
 }
@@ -54,7 +48,7 @@ describe("maxIterations", () => {
     },
   );
 
-  it("is 40 by default", async () => {
+  it("is 40 by default, and the recursion limit suffices for it if the caller sets none", async () => {
     expect((await run(rounds(45, "fast"))).runs).toHaveLength(40);
   });
 
@@ -163,10 +157,6 @@ describe("the recursion limit", () => {
     const send = await brokenThread();
     await expect(send("hello", { recursionLimit: 2 })).rejects.toThrow("Recursion limit of 2 reached");
     await send("hello again");
-  });
-
-  it("suffices for maxIterations if the caller sets none", async () => {
-    expect((await run(rounds(30, "fast"), { maxIterations: 30 })).runs).toHaveLength(30);
   });
 
   it("counts from the beginning of the run, not of the thread", async () => {

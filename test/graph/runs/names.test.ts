@@ -1,12 +1,6 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import type { BaseMessage } from "@langchain/core/messages";
-import {
-  getCurrentTaskInput,
-  MemorySaver,
-  MessagesAnnotation,
-  START,
-  StateGraph,
-} from "@langchain/langgraph";
+import { getCurrentTaskInput, MemorySaver } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { type AgentEvent, type AgentGraph, agentMiddleware, createAgentGraph } from "../../../src/index.js";
@@ -14,19 +8,17 @@ import { EVENT_CHANNEL } from "../../../src/threads/events.js";
 import { allOf } from "../../support/async.js";
 import { lines } from "../../support/lines.js";
 import { calls } from "../../support/models.js";
+import { oneNode } from "../../support/plain-graph.js";
 import { scripted } from "../../support/scripted-model.js";
 import { abortRun } from "../../support/test-tools.js";
 import { inThread, pairedScript, user } from "../../support/thread.js";
 import { createProbe, makeTool } from "../../support/tools.js";
 
-const parentOf = (child: AgentGraph, checkpointer?: MemorySaver) =>
-  new StateGraph(MessagesAnnotation)
-    .addNode("child", async (_, config) => {
-      const { messages } = await child.invoke(user("hi"), config as never);
-      return { messages: messages.slice(-1) };
-    })
-    .addEdge(START, "child")
-    .compile(checkpointer === undefined ? {} : { checkpointer });
+const callerOf = (child: AgentGraph, checkpointer?: MemorySaver) =>
+  oneNode(async (_, config) => {
+    const { messages } = await child.invoke(user("hi"), config as never);
+    return { messages: messages.slice(-1) };
+  }, checkpointer);
 
 describe("the name of an agent", () => {
   it("is on its graph, on each response, and in the requests after it", async () => {
@@ -68,7 +60,7 @@ describe("the name of an agent", () => {
 describe("the memory of an agent inside another graph", () => {
   const twice = async (checkpointer: boolean | undefined) => {
     const model = scripted("one", "two");
-    const parent = parentOf(createAgentGraph({ model, checkpointer }), new MemorySaver());
+    const parent = callerOf(createAgentGraph({ model, checkpointer }), new MemorySaver());
     for (const text of ["a", "b"]) await parent.invoke(user(text), inThread("1"));
     return model.requests.map(({ messages }) => messages.map(({ text }) => text));
   };
@@ -85,7 +77,7 @@ describe("the memory of an agent inside another graph", () => {
     const probe = createProbe();
     const model = scripted(calls(["fast", { label: "1" }], ["heedful"]), "done");
     const child = createAgentGraph({ model, tools: [probe.fast, probe.heedful], checkpointer: true });
-    const parent = parentOf(child, new MemorySaver());
+    const parent = callerOf(child, new MemorySaver());
     await abortRun(
       (signal) => parent.invoke(user("a"), { ...inThread("1"), signal }),
       () => probe.hasBegun(2),
@@ -104,7 +96,7 @@ describe("the memory of an agent inside another graph", () => {
 
   it("that is missing is told by the first run of each graph, with the remedy", async () => {
     const missing = async (checkpointer: boolean | undefined, saver?: MemorySaver) => {
-      const parent = parentOf(createAgentGraph({ model: scripted("1", "2"), checkpointer }), saver);
+      const parent = callerOf(createAgentGraph({ model: scripted("1", "2"), checkpointer }), saver);
       const found: AgentEvent[] = [];
       for (const text of ["a", "b"])
         found.push(

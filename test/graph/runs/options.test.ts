@@ -1,5 +1,5 @@
 import { StructuredTool } from "@langchain/core/tools";
-import { InMemoryStore, MemorySaver, MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
+import { InMemoryStore, MemorySaver } from "@langchain/langgraph";
 import { ChatOpenAI } from "@langchain/openai";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { z } from "zod";
@@ -14,6 +14,7 @@ import {
 } from "../../../src/index.js";
 import { allOf } from "../../support/async.js";
 import { calls } from "../../support/models.js";
+import { parentOf } from "../../support/plain-graph.js";
 import { scripted } from "../../support/scripted-model.js";
 import { inThread, pairedScript, user } from "../../support/thread.js";
 import { createProbe, makeTool } from "../../support/tools.js";
@@ -244,9 +245,6 @@ const refusing = (setting: string, because: string) => ({
   message: `Expected \`${setting}\` to be a ${setting}, because ${because}, got \`undefined\`.`,
 });
 
-const nest = (graph: AgentGraph, options: object = {}) =>
-  new StateGraph(MessagesAnnotation).addNode("agent", graph).addEdge(START, "agent").compile(options);
-
 describe("Archived messages without a store", () => {
   const coveredMessages = "archive";
   const refused = refusing("store", '`coveredMessages: "archive"` moves messages to it');
@@ -262,7 +260,7 @@ describe("Archived messages without a store", () => {
   it.each([
     ["graph", () => createAgentGraph({ model, coveredMessages, store }).invoke(user("hello"))],
     ["run", () => createAgentGraph({ model, coveredMessages }).invoke(user("hello"), { store })],
-    ["parent", () => nest(createAgentGraph({ model, coveredMessages }), { store }).invoke(user("hello"))],
+    ["parent", () => parentOf(createAgentGraph({ model, coveredMessages }), { store }).invoke(user("hello"))],
   ])("are accepted if the %s has a store", async (_place, run) => {
     expect(pairedScript(await run())).toHaveLength(2);
   });
@@ -287,14 +285,14 @@ describe("Approvals without a checkpointer", () => {
   });
 
   it("are accepted with the checkpointer of a parent graph", async () => {
-    const nested = nest(graphOf(["fast"], "offline:").graph, { checkpointer: new MemorySaver() });
+    const nested = parentOf(graphOf(["fast"], "offline:").graph, { checkpointer: new MemorySaver() });
     await nested.invoke(user("call fast"), thread);
     expect((await nested.getState(thread)).tasks[0]?.interrupts).toHaveLength(1);
   });
 
   it.each<[kind: string, send: (graph: AgentGraph, input: ReturnType<typeof user>) => Promise<unknown>]>([
     ["served", (graph, input) => graph.invoke(input, { configurable: { assistant_id: "a" } })],
-    ["nested", (graph, input) => nest(graph).invoke(input)],
+    ["nested", (graph, input) => parentOf(graph).invoke(input)],
   ])(
     "are refused only when a human must be asked, if the run is %s, and no tool of the batch runs",
     async (kind, send) => {

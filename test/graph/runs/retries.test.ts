@@ -3,17 +3,11 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { ToolMessage } from "@langchain/core/messages";
 import type { ToolRuntime } from "@langchain/core/tools";
-import {
-  Command,
-  InMemoryStore,
-  interrupt,
-  MemorySaver,
-  ReducedValue,
-  StateSchema,
-} from "@langchain/langgraph";
+import { Command, InMemoryStore, interrupt, ReducedValue, StateSchema } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { type AgentGraphOptions, createAgentGraph } from "../../../src/index.js";
+import type { AgentGraphOptions } from "../../../src/index.js";
+import { agentThread } from "../../support/agent-thread.js";
 import { allOf, turns } from "../../support/async.js";
 import { DURABILITIES, type Durability } from "../../support/crashing-thread.js";
 import { lines } from "../../support/lines.js";
@@ -57,12 +51,8 @@ function createThread(
     return Object.assign(made, { metadata });
   };
   const model = new FunctionModel(answer);
-  const graph = createAgentGraph({
-    model,
-    tools: [make("fast", false), make("pay", true), make("look", true, replay)],
-    checkpointer: new MemorySaver(),
-    ...options,
-  });
+  const tools = [make("fast", false), make("pay", true), make("look", true, replay)];
+  const { graph, state } = agentThread([], { model, tools, ...options });
   const send = (input: unknown = job, more: object = {}) =>
     graph.invoke(input as null, { ...config, ...more });
   const dies = (durability: Durability = "async", input: object = job, count = 3) =>
@@ -73,7 +63,7 @@ function createThread(
         await turns();
       },
     );
-  const head = async () => (await graph.getState(config)).config.configurable?.["checkpoint_id"];
+  const head = async () => (await state()).config.configurable?.["checkpoint_id"];
   return { graph, model, runs, send, dies, head };
 }
 

@@ -1,13 +1,5 @@
 import { AIMessage, HumanMessage, SystemMessage, ToolMessage } from "@langchain/core/messages";
-import {
-  Command,
-  InMemoryStore,
-  interrupt,
-  MemorySaver,
-  MessagesAnnotation,
-  START,
-  StateGraph,
-} from "@langchain/langgraph";
+import { Command, InMemoryStore, interrupt, MemorySaver } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
 import {
   type AgentGraphOptions,
@@ -20,6 +12,7 @@ import {
 } from "../../../src/index.js";
 import { lines } from "../../support/lines.js";
 import { type Answer, calls, FunctionModel } from "../../support/models.js";
+import { parentOf } from "../../support/plain-graph.js";
 import { type Step, scripted } from "../../support/scripted-model.js";
 import { acting, INBOX, type SteeredThread, steeredThread, THREAD } from "../../support/steering.js";
 import { inThread, pairedScript, script } from "../../support/thread.js";
@@ -348,13 +341,6 @@ describe("items of the inbox that clients put", () => {
       lines("human: hello | ai: fine"),
     );
   });
-
-  it("may be replaced before they are taken", async () => {
-    const thread = steeredThread({ model: fine() });
-    for (const content of ["helo", "hello"]) await thread.store.put(INBOX, "1", { role: "user", content });
-    await thread.run(noMessages);
-    expect(await thread.script()).toEqual(lines("human: hello | ai: fine"));
-  });
 });
 
 describe("steer", () => {
@@ -440,13 +426,10 @@ describe("an agent takes its messages", () => {
     Object.entries<(store: InMemoryStore) => { invoke(input: never, config: object): Promise<unknown> }>({
       "without a checkpointer": agent,
       "with the checkpointer and the store of a parent": (store) =>
-        new StateGraph(MessagesAnnotation)
-          .addNode(
-            "child",
-            agent(store, () => {}, {}),
-          )
-          .addEdge(START, "child")
-          .compile({ checkpointer: new MemorySaver(), store }),
+        parentOf(
+          agent(store, () => {}, {}),
+          { checkpointer: new MemorySaver(), store },
+        ),
       "unlike another agent that a tool of the thread runs": (store) => {
         const other = createAgentGraph({ model: scripted("from the other") });
         return agent(store, () => other.invoke({ messages: "well?" }));

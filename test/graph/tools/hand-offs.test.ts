@@ -22,6 +22,7 @@ import {
 } from "../../../src/index.js";
 import { agentThread } from "../../support/agent-thread.js";
 import { allOf, turns } from "../../support/async.js";
+import { lines } from "../../support/lines.js";
 import { calls } from "../../support/models.js";
 import { type Step, scripted } from "../../support/scripted-model.js";
 import { acting, INBOX, THREAD } from "../../support/steering.js";
@@ -71,13 +72,10 @@ const TEAMS = rowsOf<[make: () => Team]>({
     () => ({
       alice: [calls(["deaf", { label: "1" }, "work"], ["to_bob", {}, "go"], ["failing", {}, "bad"])],
       bob: ["bob is here"],
-      lines: [
-        "ai> deaf to_bob failing",
-        "tool: deaf done 1",
-        "tool: transferred to bob",
-        "tool! Error: `failing` failed.",
-        "ai: bob is here",
-      ],
+      lines: lines(
+        "ai> deaf to_bob failing | tool: deaf done 1 | tool: transferred to bob",
+        "tool! Error: `failing` failed. | ai: bob is here",
+      ),
     }),
   ],
   "keeps the other messages of the calls beside it": [
@@ -91,15 +89,10 @@ const TEAMS = rowsOf<[make: () => Team]>({
     () => ({
       alice: [calls(["to_bob"], ["fast", { label: "1" }]), "alice is back"],
       bob: [calls(["fast", { label: "2" }], ["to_alice"])],
-      lines: [
-        "ai> to_bob fast",
-        "tool: transferred to bob",
-        "tool: fast done 1",
-        "ai> fast to_alice",
-        "tool: fast done 2",
-        "tool: transferred to alice",
-        "ai: alice is back",
-      ],
+      lines: lines(
+        "ai> to_bob fast | tool: transferred to bob | tool: fast done 1 | ai> fast to_alice",
+        "tool: fast done 2 | tool: transferred to alice | ai: alice is back",
+      ),
       maxConcurrency: 1,
     }),
   ],
@@ -107,12 +100,10 @@ const TEAMS = rowsOf<[make: () => Team]>({
     () => ({
       alice: [calls(["to_bob"], ["fast"])],
       bob: ["bob is here"],
-      lines: [
-        "ai> to_bob fast",
-        "tool: transferred to bob",
-        expect.stringMatching(/^tool! Tool call fast .*no result was recorded/),
+      lines: lines(
+        "ai> to_bob fast | tool: transferred to bob | tool! Tool call fast …no result was recorded…",
         "ai: bob is here",
-      ],
+      ),
       asks: ["fast"],
       runs: [],
     }),
@@ -146,13 +137,13 @@ it("An agent that is handed a thread with an open call at its end answers, and c
     calls(["fast", {}, "1"], ["elsewhere", {}, "2"]),
     new ToolMessage({ content: "one", tool_call_id: "1" }),
   ];
-  expect(await run({ messages })).toEqual([
-    "human: go",
-    "ai> fast elsewhere",
-    "tool: one",
-    "tool! Tool call elsewhere (2): no result was recorded for it. It may or may not have taken effect.",
-    "ai: here I am",
-  ]);
+  expect(await run({ messages })).toEqual(
+    lines(
+      "human: go | ai> fast elsewhere | tool: one",
+      "tool! Tool call elsewhere (2): no result was recorded for it. It may or may not have taken effect.",
+      "ai: here I am",
+    ),
+  );
   expect(runs).toEqual([]);
 });
 
@@ -167,20 +158,15 @@ describe("under a supervisor", () => {
 
   it("two agents get the conversation and give it back", async () => {
     const result = await run("last_message");
-    expect(pairedScript(result)).toEqual([
-      "human: hi",
-      "ai> transfer_to_math",
-      "tool: Successfully transferred to math",
-      "ai: it is 4",
-      "ai> transfer_back_to_supervisor",
-      "tool: Successfully transferred back to supervisor",
-      "ai> transfer_to_poet",
-      "tool: Successfully transferred to poet",
-      "ai: a rose",
-      "ai> transfer_back_to_supervisor",
-      "tool: Successfully transferred back to supervisor",
-      "ai: 4, and a rose",
-    ]);
+    expect(pairedScript(result)).toEqual(
+      lines(
+        "human: hi | ai> transfer_to_math | tool: Successfully transferred to math | ai: it is 4",
+        "ai> transfer_back_to_supervisor | tool: Successfully transferred back to supervisor",
+        "ai> transfer_to_poet | tool: Successfully transferred to poet | ai: a rose",
+        "ai> transfer_back_to_supervisor | tool: Successfully transferred back to supervisor",
+        "ai: 4, and a rose",
+      ),
+    );
     const names = pairedMessagesOf(result).flatMap(({ type, name }) => (type === "ai" ? [name] : []));
     expect(new Set(names)).toEqual(new Set(["supervisor", "math", "poet"]));
   });
@@ -203,16 +189,12 @@ it("In a swarm, agents hand the conversation over, and the active one answers th
   const graph = swarm.compile({ checkpointer: new MemorySaver() });
   await graph.invoke(user("hi"), inThread("1"));
   const result = await graph.invoke(user("more"), inThread("1"));
-  expect(pairedScript(result)).toEqual([
-    "human: hi",
-    "ai> fast",
-    "tool: fast done 1",
-    "ai> transfer_to_bob",
-    "tool: Successfully transferred to bob",
-    "ai: bob here",
-    "human: more",
-    "ai: still bob",
-  ]);
+  expect(pairedScript(result)).toEqual(
+    lines(
+      "human: hi | ai> fast | tool: fast done 1 | ai> transfer_to_bob",
+      "tool: Successfully transferred to bob | ai: bob here | human: more | ai: still bob",
+    ),
+  );
   expect(result).toMatchObject({ activeAgent: "bob" });
 });
 

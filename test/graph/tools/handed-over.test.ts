@@ -7,7 +7,8 @@ import { ChatMistralAI } from "@langchain/mistralai";
 import { ChatOpenAI } from "@langchain/openai";
 import { describe, expect, it } from "vitest";
 import { type AgentGraphOptions, createAgentGraph, type ProviderTool } from "../../../src/index.js";
-import { agentThread } from "../../support/agent-thread.js";
+import { agentThread, type ThreadOptions } from "../../support/agent-thread.js";
+import { lines } from "../../support/lines.js";
 import { calls } from "../../support/models.js";
 import { ScriptedModel, type Step } from "../../support/scripted-model.js";
 import { user } from "../../support/thread.js";
@@ -24,10 +25,8 @@ const browser = {
 
 const neverRun = makeTool("ask_user", async () => expect.fail("It is the caller's."));
 
-function thread(steps: readonly Step[], options: Partial<AgentGraphOptions>) {
-  const { fast, runs } = createProbe();
-  return { ...agentThread(steps, { tools: [fast], ...options }), runs };
-}
+const thread = (steps: readonly Step[], options: ThreadOptions = {}) =>
+  agentThread(steps, { tools: ({ fast }) => [fast], ...options });
 
 const result = (id: string) => ({
   messages: [new ToolMessage({ content: `result of ${id}`, tool_call_id: id })],
@@ -100,17 +99,17 @@ describe("terminateOnUnknownCalls", () => {
   it("ends the run when siblings are done, and the next turn goes on", async () => {
     const batch = calls(["nowhere", {}, "a"], ["fast", {}, "b"]);
     const { run } = thread([batch, "done"], { terminateOnUnknownCalls: true });
-    expect(await run()).toEqual([
-      "human: go",
-      "ai> nowhere fast",
-      "tool! Error: there is no tool named `nowhere`. The tools are: fast.",
-      "tool: fast done -",
-    ]);
+    expect(await run()).toEqual(
+      lines(
+        "human: go | ai> nowhere fast",
+        "tool! Error: there is no tool named `nowhere`. The tools are: fast. | tool: fast done -",
+      ),
+    );
     expect((await run("go on")).at(-1)).toBe("ai: done");
   });
 
   it("is off by default: the model is told, and goes on", async () => {
-    expect((await thread([calls(["nowhere"]), "done"], {}).run()).at(-1)).toBe("ai: done");
+    expect((await thread([calls(["nowhere"]), "done"]).run()).at(-1)).toBe("ai: done");
   });
 });
 
@@ -184,15 +183,14 @@ describe("A tool of a provider", () => {
   });
 
   it("is offered to the model beside the others, and a call of it is not run", async () => {
-    const { fast, runs } = createProbe();
-    const { run, model } = agentThread([calls(["fast"], ["web_search"]), "done"], {
-      tools: [fast, ANTHROPIC],
-    });
-    expect((await run()).slice(2)).toEqual([
-      "tool: fast done -",
-      "tool! Error: there is no tool named `web_search`. The tools are: fast.",
-      "ai: done",
-    ]);
+    const tools: ThreadOptions["tools"] = ({ fast }) => [fast, ANTHROPIC];
+    const { run, runs, model } = agentThread([calls(["fast"], ["web_search"]), "done"], { tools });
+    expect((await run()).slice(2)).toEqual(
+      lines(
+        "tool: fast done - | tool! Error: there is no tool named `web_search`. The tools are: fast.",
+        "ai: done",
+      ),
+    );
     expect(model.requests[0]?.toolNames).toEqual(["fast", "web_search"]);
     expect(runs).toEqual(["fast:-"]);
   });

@@ -8,15 +8,12 @@ import { openThread } from "../../support/open-thread.js";
 import type { Step } from "../../support/scripted-model.js";
 import { shown } from "../../support/stream-faults.js";
 import { rowsOf } from "../../support/test-tools.js";
-import { createProbe } from "../../support/tools.js";
 
 type Options = Partial<AgentGraphOptions>;
 const NOTHING_SAID = "ai: I stopped here: tools are off for this response.";
 
-function thread(steps: readonly Step[], options: Options) {
-  const { fast, failing, runs } = createProbe();
-  return { ...agentThread(steps, { tools: [fast, failing], ...options }), runs };
-}
+const thread = (steps: readonly Step[], options: Options) =>
+  agentThread(steps, { tools: ({ fast, failing }) => [fast, failing], ...options });
 
 const call = () => calls(["fast"]);
 const CALLED = ["ai> fast", "tool: fast done -"];

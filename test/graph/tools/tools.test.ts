@@ -12,7 +12,7 @@ import { twice } from "../../support/middleware.js";
 import { calls, type WantedCall } from "../../support/models.js";
 import { scripted } from "../../support/scripted-model.js";
 import { rowsOf } from "../../support/test-tools.js";
-import { inThread, script, user } from "../../support/thread.js";
+import { inThread, user } from "../../support/thread.js";
 import { createProbe, makeTool } from "../../support/tools.js";
 
 describe("a call fails", () => {
@@ -89,45 +89,6 @@ it("A time limit longer than a timer takes is refused", () => {
 });
 
 describe("a batch", () => {
-  it("has its results in call order, whatever came first", async () => {
-    const wait = makeTool(
-      "wait",
-      async ({ amount }) => {
-        await new Promise((resolve) => setTimeout(resolve, amount));
-        return `after ${amount}`;
-      },
-      schema,
-    );
-    const batch = [90, 40, 1].map((amount): WantedCall => ["wait", { amount }]);
-    const found = await results({ tools: [wait] }, ...batch);
-    expect(script(found)).toEqual(["tool: after 90", "tool: after 40", "tool: after 1"]);
-  });
-
-  it("runs in parallel", async () => {
-    const probe = createProbe();
-    const all = results({ tools: [probe.deaf] }, ["deaf"], ["deaf"], ["deaf"]);
-    await probe.hasBegun(3);
-    probe.release();
-    expect(await all).toHaveLength(3);
-  });
-
-  it("loses nothing when one of its calls throws first", async () => {
-    const probe = createProbe();
-    const all = results(
-      { tools: [probe.failing, probe.deaf, probe.fast] },
-      ["deaf", { label: "1" }],
-      ["failing"],
-      ["no_such_tool"],
-      ["fast"],
-      ["deaf", { label: "2" }],
-    );
-    await probe.hasBegun(4);
-    probe.release();
-    const statuses = (await all).map(({ status }) => status);
-    expect(statuses).toEqual(["success", "error", "error", "success", "success"]);
-    expect(probe.ends.toSorted()).toEqual(["deaf:1", "deaf:2", "fast:-"]);
-  });
-
   it("whose calls share one id has a result for each of them", async () => {
     const { fast, runs } = createProbe();
     const batch = ["1", "2"].map((label): WantedCall => ["fast", { label }, "same"]);
@@ -190,8 +151,6 @@ describe("A tool that", () => {
     ["throws what cannot be made a string", () => Promise.reject(Object.create(null))],
     ["returns a command with what is no message", update([42])],
     ["returns a command with null as messages", update(null)],
-    ["returns nothing", () => undefined],
-    ["returns an empty text", () => ""],
     ["returns an empty list", () => []],
     ["returns a result for another call", answer({ tool_call_id: "other", status: "error" })],
     ["gives its result the id of the user's message", answer({ id: "user" })],
