@@ -85,7 +85,7 @@ describe.each(STORES.filter(({ isThere = true }) => isThere))("With $title", ({ 
     expect(whole.filter((text) => text.startsWith("Tell"))).toEqual(said);
   });
 
-  it.each(["1", "ann@example.com", "*", undefined])(
+  it.each(["1", "ann@example.com", "a_b", "*", "langgraph", "线程", undefined])(
     "the part of user %j has its own items alone",
     async (name) => {
       const store = await open();
@@ -97,13 +97,18 @@ describe.each(STORES.filter(({ isThere = true }) => isThere))("With $title", ({ 
       };
       const [own, other] = [partOf(name), partOf(`${name}0`)];
       await own.put(["notes"], "k", { text: "mine" });
-      for (let index = 0; index < 110; index += 1) await other.put(["notes"], `${index}`, {});
+      await other.put(["notes"], "k", { text: "theirs" });
+      for (let index = 0; index < 110; index += 1) await other.put([`n${index}`], "k", {});
       expect((await own.search([])).map(({ value }) => value)).toEqual([{ text: "mine" }]);
       expect(await own.get(["notes"], "k")).toMatchObject({ namespace: ["notes"], value: { text: "mine" } });
-      expect(await own.listNamespaces({ maxDepth: 1 })).toEqual([["notes"]]);
+      expect(await own.listNamespaces()).toEqual([["notes"]]);
       await own.delete(["notes"], "k");
       expect(await own.search([])).toEqual([]);
-      expect(await other.search(["notes"], { limit: 5, offset: 108 })).toHaveLength(2);
+      expect(await own.get(["notes"], "k")).toBeNull();
+      expect(await other.search(["n"])).toEqual([]);
+      expect(await other.search([], { limit: 1000 })).toHaveLength(111);
+      expect(await other.search([], { limit: 5, offset: 109 })).toHaveLength(2);
+      expect(await other.listNamespaces({ limit: 1000 })).toHaveLength(111);
     },
   );
 
@@ -129,13 +134,14 @@ describe.each(STORES.filter(({ isThere = true }) => isThere))("With $title", ({ 
 
 describe("The label of a text", () => {
   const text = fc.string({ unit: "binary" }).map((whole) => whole.slice(1));
-  const like = fc.string({ unit: fc.constantFrom("x--", "x", "-", "0", "005f", "-005f-", "_", "%5F", ".") });
+  const like = fc.string({ unit: fc.constantFrom(..."x-- x - 0 005f -005f- _ %5F . nobody".split(" ")) });
   const texts = fc.oneof(text, like);
 
   it("has only letters, digits and hyphens, and belongs to no other text", () => {
     const law = fc.property(texts, texts, (one, other) => {
       expect(storeLabel(one)).toMatch(/^[A-Za-z0-9-]+$/);
       expect(storeLabel(one) === storeLabel(other)).toBe(one === other);
+      expect(storeLabel(one)).not.toBe(userLabel(undefined));
     });
     fc.assert(law, runs(2000));
   });

@@ -1,16 +1,9 @@
-/** Threads that no repair writes: those that the request or their own graph mends, and those of another graph. */
+/** Threads that no repair writes: those that their own graph mends, and those of another graph. */
 
 import { MemorySaver } from "@langchain/langgraph";
 import { createAgent, summarizationMiddleware, todoListMiddleware } from "langchain";
 import { describe, expect, it } from "vitest";
-import {
-  applyRepair,
-  createGraphStore,
-  type DiagnoseOptions,
-  diagnoseThread,
-  planRepair,
-  threadOfList,
-} from "../../src/doctor.js";
+import { applyRepair, createGraphStore, diagnoseThread, planRepair, threadOfList } from "../../src/doctor.js";
 import { createAgentGraph } from "../../src/index.js";
 import { tetherMiddleware } from "../../src/langchain.js";
 import { type AgentName, type AnyGraph, createDeployedAgent, TOOLS } from "../support/deployment/agents.js";
@@ -25,7 +18,6 @@ expectWarnings(OLD_PACKAGES);
 
 const ref = { threadId: "1", namespace: "" };
 const config = inThread("1");
-const LONG_ID = `call_${"7".repeat(39)}|fc_${"7".repeat(35)}`;
 const agentWith = (...middleware: readonly object[]) =>
   createAgent({ model: new StrictWorker(), tools: TOOLS, middleware } as never).graph as unknown as AnyGraph;
 
@@ -36,25 +28,6 @@ function openSaver() {
   const stored = async () => JSON.stringify(await checkpointer.getTuple(config));
   return { checkpointer, storeOver, stored };
 }
-
-it.each<[title: string, id: string, options: DiagnoseOptions, code: string]>([
-  ["an id that Anthropic refuses", "functions.look:0", { dialect: "anthropic" }, "content/call-id"],
-  ["an id of 83 characters, which OpenAI refuses", LONG_ID, { dialect: "openai" }, "content/call-id"],
-  ["more tokens than the window", "c1", { maxTokens: 40 }, "size/window"],
-])(
-  "a thread with %s is found, and not written, because the request mends it",
-  async (_, id, options, code) => {
-    const { checkpointer, storeOver } = openSaver();
-    const driver = driveLocally("langchain", checkpointer)("1");
-    for (let turn = 0; turn < 6; turn += 1)
-      await driver.work([{ id: turn === 3 ? id : `t${turn}`, name: "look" }]);
-    const thread = await storeOver(createDeployedAgent("langchain")).read(ref);
-    const found = diagnoseThread(thread, options).findings.filter(({ severity }) => severity !== "info");
-    expect([...new Set(found.map((finding) => finding.code))]).toEqual([code]);
-    expect(planRepair(thread).kind).toBe("nothing");
-    expect(diagnoseThread(thread).outcome).toBe("sound");
-  },
-);
 
 it.each<[owner: AgentName, other: AgentName]>([
   ["langchain", "react"],

@@ -12,6 +12,7 @@ import {
 import { unwrapped } from "../../src/threads/langgraph/swap-channel.js";
 import { AGENT_NAMES, type AgentName, createDeployedAgent } from "../support/deployment/agents.js";
 import { driveLocally } from "../support/deployment/driver.js";
+import { asJson } from "../support/deployment/stored-deployment.js";
 import { mortalSaver } from "../support/mortal-saver.js";
 import { expectWarnings, OLD_PACKAGES } from "../support/test-tools.js";
 import { undone } from "./mend.js";
@@ -52,16 +53,6 @@ const MALFORMED: Readonly<Record<string, readonly unknown[]>> = {
   "a result whose id of a call is undefined": [returned({ tool_call_id: undefinedValue })],
   "a call without id and name": [asking([{ args: {} }]), human("h8")],
   "a call that is null": [asking([null, call]), human("h8")],
-};
-
-/** A stored value is JSON. Read so, every value can be compared. */
-const asJson = {
-  dumpsTyped: async (value: unknown): Promise<[string, Uint8Array]> => [
-    "json",
-    new TextEncoder().encode(JSON.stringify(value)),
-  ],
-  loadsTyped: async (_: string, data: Uint8Array | string): Promise<unknown> =>
-    JSON.parse(typeof data === "string" ? data : new TextDecoder().decode(data)),
 };
 
 /** How the process of a repair ends, and what an undo says then. */

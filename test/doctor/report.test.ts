@@ -51,6 +51,8 @@ describe("a report", () => {
       { code: "size/window", severity: "error" },
     ]);
     expect(diagnoseThread(stored(sound), { maxTokens: 5_000 }).findings).toEqual([]);
+    // The request mends it.
+    expect(planRepair(stored(sound)).kind).toBe("nothing");
   });
 
   it("is the same twice, has no text of messages, and does not judge what it could not read", () => {

@@ -1,12 +1,13 @@
 /**
  * Everything at once: tools that fail, return directly, write own keys or need a human, unregistered tools, structured
- * responses, steered messages, models that fail in the middle of a turn, and cancels. The history is always paired,
- * every input is valid for its provider, each steered message is there once, and own keys have the last value.
+ * responses, steered messages, limits, models that fail in the middle of a turn, and cancels. The history is always
+ * paired, every input is valid for its provider, each steered message is there once, own keys have what the tools with a
+ * result wrote, and each turn ends within its limits, with a structured response or the reason why there is none.
  */
 
-import { AIMessage, type BaseMessage } from "@langchain/core/messages";
+import { AIMessage, type BaseMessage, ToolMessage } from "@langchain/core/messages";
 import { type ToolRuntime, tool } from "@langchain/core/tools";
-import { Command, InMemoryStore, MemorySaver } from "@langchain/langgraph";
+import { Command, InMemoryStore, MemorySaver, ReducedValue, StateSchema } from "@langchain/langgraph";
 import fc from "fast-check";
 import { expect } from "vitest";
 import { z } from "zod";
@@ -23,6 +24,7 @@ import {
 import { rememberDialect } from "../../src/providers/dialect-of.js";
 import { DIALECTS, type DialectName } from "../../src/providers/dialects.js";
 import { validateHistory } from "../../src/providers/validate-history.js";
+import { turns as waitForTools } from "../support/async.js";
 import { type Asked, FunctionModel } from "../support/models.js";
 import { law } from "../support/test-tools.js";
 import { messagesOf, pairedMessagesOf, user } from "../support/thread.js";
@@ -32,7 +34,10 @@ const THREAD = "1";
 const OSLO = { name: "Oslo" };
 const City = z.object({ name: z.string() }).meta({ title: "City" });
 
-const TOOLS = ["plain", "asks", "failing", "direct", "write", "ghost", "right", "wrong", "cancel"] as const;
+const TOOLS = [
+  ...(["plain", "asks", "failing", "direct", "ghost", "right", "wrong", "cancel"] as const),
+  ...(["write", "writeDirect", "say", "writeUnknownKey", "writeBadValue"] as const),
+];
 type Wanted = (typeof TOOLS)[number];
 type Reply =
   | { readonly kind: "fails"; readonly status: number | undefined }
@@ -41,7 +46,7 @@ type Reply =
   | { readonly kind: "calls"; readonly batch: readonly Wanted[]; readonly text: string };
 
 const wanted = fc.oneof(
-  { weight: 12, arbitrary: fc.constantFrom(...TOOLS.slice(0, -1)) },
+  { weight: 12, arbitrary: fc.constantFrom(...TOOLS.filter((name) => name !== "cancel")) },
   { weight: 1, arbitrary: fc.constant<Wanted>("cancel") },
 );
 const reply: fc.Arbitrary<Reply> = fc.oneof(
@@ -60,7 +65,7 @@ const reply: fc.Arbitrary<Reply> = fc.oneof(
   {
     weight: 2,
     arbitrary: fc
-      .constantFrom("A text.", "", JSON.stringify(OSLO))
+      .constantFrom("A text.", "", JSON.stringify(OSLO), '{"name":7}')
       .map((text): Reply => ({ kind: "text", text })),
   },
   { weight: 1, arbitrary: fc.constant<Reply>({ kind: "cancel" }) },
@@ -75,28 +80,49 @@ const given = fc.record({
   format: fc.constantFrom("none", "tool", "provider", "auto"),
   middleware: fc.constantFrom("none", "holds", "reads", "retries"),
   serves: fc.boolean(),
+  /** Whether the calls that write nothing have one id. */
+  repeatsIds: fc.boolean(),
+  /** How many turns of the event loop the tools take, in the order of their calls. */
+  ticks: fc.array(fc.nat(4), { minLength: 1, maxLength: 5 }),
   settings: fc.record({
-    maxIterations: fc.integer({ min: 2, max: 8 }),
-    maxToolCalls: fc.constantFrom(3, undefined),
-    maxToolCallsPerThread: fc.constantFrom(6, undefined),
+    maxIterations: fc.integer({ min: 1, max: 8 }),
+    maxConsecutiveErrors: fc.integer({ min: 1, max: 3 }),
+    maxToolCalls: fc.constantFrom(0, 3, undefined),
+    maxToolCallsPerThread: fc.constantFrom(0, 6, undefined),
+    toolChoice: fc.constantFrom("auto", "none", "required"),
     maxToolCallsFromHistory: fc.constantFrom(0, 1, undefined),
     maxStreamFallbackAttempts: fc.integer({ min: 0, max: 1 }),
   }),
 });
 
 const FORMATS = { none: undefined, tool: toolStrategy(City), provider: providerStrategy(City), auto: City };
-const stateSchema = z.object({ last: z.string().optional(), round: z.number().default(0) });
+const lines = z.array(z.string());
+const stateSchema = new StateSchema({
+  last: z.string().optional(),
+  round: z.number().default(0),
+  log: new ReducedValue(
+    lines.default(() => []),
+    { inputSchema: lines, reducer: (log, added) => [...log, ...added] },
+  ),
+});
 const schema = z.object({});
 
-law("All of it together", 25, [given], async ({ dialects, profiles, turns, arrivals, ...chosen }) => {
+law("All of it together", 80, [given], async ({ dialects, profiles, turns, arrivals, ...chosen }) => {
   const refused: string[] = [];
   const sent: string[] = [];
-  const written = new Set<string>();
+  /** The calls that wrote, and whether each has written its last value. */
+  const written = new Map<string, boolean>();
   let ids = 0;
+  let toolRuns = 0;
   let operations = 0;
   let rounds = 0;
   let left: Reply[] = [];
   let abort = new AbortController();
+  let hasCancelled = false;
+  const cancel = () => {
+    hasCancelled = true;
+    abort.abort();
+  };
   let steer: (text: string) => Promise<unknown>;
   const operate = async () => {
     operations += 1;
@@ -109,7 +135,7 @@ law("All of it together", 25, [given], async ({ dialects, profiles, turns, arriv
   const answer = ({ toolChoice, text }: Asked): string | AIMessage | Error => {
     const next = left.shift();
     if (next?.kind === "fails") return Object.assign(new Error("It failed."), { status: next.status });
-    if (next?.kind === "cancel") abort.abort();
+    if (next?.kind === "cancel") cancel();
     if (next?.kind === "text") return next.text;
     const wanted: readonly Wanted[] = next?.kind === "calls" ? next.batch : ["right"];
     const isForced =
@@ -119,7 +145,8 @@ law("All of it together", 25, [given], async ({ dialects, profiles, turns, arriv
       ids += 1;
       const isFormat = name === "right" || name === "wrong";
       const args = name === "right" ? OSLO : {};
-      return { id: `call_${ids}`, name: isFormat ? "City" : name, args, type: "tool_call" as const };
+      const id = chosen.repeatsIds && !/write|say/.test(name) ? "again" : `call_${ids}`;
+      return { id, name: isFormat ? "City" : name, args, type: "tool_call" as const };
     });
     return new AIMessage({ content: next?.kind === "calls" ? next.text : "", tool_calls });
   };
@@ -135,23 +162,34 @@ law("All of it together", 25, [given], async ({ dialects, profiles, turns, arriv
   const make = (name: string, run: (runtime: ToolRuntime) => unknown, returnDirect = false) =>
     tool(
       async (_args: object, runtime: ToolRuntime) => {
+        const ticks = chosen.ticks[toolRuns % chosen.ticks.length] ?? 0;
+        toolRuns += 1;
+        for (let tick = 0; tick < ticks; tick += 1) await new Promise(setImmediate);
         await operate();
         return run(runtime);
       },
       { name, description: name, schema, returnDirect },
     );
+  const write =
+    (more: object = {}, says = false) =>
+    ({ toolCallId }: ToolRuntime) => {
+      written.set(toolCallId, !("last" in more));
+      const said = { messages: [new ToolMessage({ content: "said", tool_call_id: toolCallId })] };
+      return new Command({ update: { last: toolCallId, log: [toolCallId], ...(says && said), ...more } });
+    };
   const tools = [
     make("plain", () => "plain done"),
     make("asks", () => "asks done"),
     make("direct", () => "direct done", true),
-    make("cancel", () => abort.abort()),
+    make("cancel", () => cancel()),
     make("failing", () => {
       throw new Error("no");
     }),
-    make("write", ({ toolCallId }) => {
-      written.add(toolCallId);
-      return new Command({ update: { last: toolCallId } });
-    }),
+    make("write", write()),
+    make("writeDirect", write(), true),
+    make("say", write({}, true)),
+    make("writeUnknownKey", write({ lgo: [] })),
+    make("writeBadValue", write({ last: 7 })),
   ];
   const count = chatMiddleware(
     async (context, next) => {
@@ -173,20 +211,22 @@ law("All of it together", 25, [given], async ({ dialects, profiles, turns, arriv
     stateSchema,
     middleware: [...(chosen.middleware === "none" ? [] : [count]), ...(chosen.serves ? [serve] : [])],
     requireApproval: { asks: { when: async () => true } },
-    maxConsecutiveErrors: 3,
     checkpointer: new MemorySaver(),
     store: new InMemoryStore(),
     ...chosen.settings,
   } satisfies AgentGraphOptions & { stateSchema: typeof stateSchema };
   const responseFormat = FORMATS[chosen.format as keyof typeof FORMATS];
   const config = { configurable: { thread_id: THREAD } };
+  const countRequests = () => models.reduce((sum, { requests }) => sum + requests.length, 0);
 
   /** One turn, with the decisions of a human. */
-  const play = async (text: string) => {
+  const play = async (text: string, script: readonly Reply[] = []) => {
+    left = [...script];
     // Another process, each time.
     const graph = createAgentGraph({ ...options, ...(responseFormat && { responseFormat }) });
     steer = (message) => graph.steer(THREAD, message);
     const events: AgentEvent[] = [];
+    const before = { requests: countRequests(), sent: sent.length };
     let error: unknown;
     let loops = 0;
     let input: Parameters<typeof graph.invoke>[0] = user(text);
@@ -211,6 +251,14 @@ law("All of it together", 25, [given], async ({ dialects, profiles, turns, arriv
       input = new Command({ resume: { decisions } });
     }
     const { values, next } = await graph.getState(config);
+    // A steered message begins a turn of its own.
+    const isSteered = sent.length > before.sent;
+    // A failure or an empty response is followed by a request that is not counted.
+    const isAskedAgain = script.some(
+      (one) => one.kind === "fails" || (one.kind === "text" && one.text === ""),
+    );
+    if (!isSteered && !isAskedAgain && chosen.middleware !== "retries")
+      expect(countRequests() - before.requests).toBeLessThanOrEqual(chosen.settings.maxIterations + 1);
     if (error === undefined) {
       expect(next).toEqual([]);
       expect(events.at(-1)?.type).toBe("run-end");
@@ -220,28 +268,37 @@ law("All of it together", 25, [given], async ({ dialects, profiles, turns, arriv
       if (responseFormat === undefined) expect([structuredResponse, missing]).toEqual([undefined, 0]);
       else if (structuredResponse === undefined) expect(missing).toBeGreaterThan(0);
       else expect(structuredResponse).toEqual(OSLO);
+      // A steered message can follow a response that says why there is none.
+      if (responseFormat !== undefined && !isSteered)
+        expect(missing).toBe(structuredResponse === undefined ? 1 : 0);
     } else if (!abort.signal.aborted) expect(error).toMatchObject({ code: "MODEL_FAILED" });
     messagesOf(values);
     return { values, error, events };
   };
 
-  for (const [index, script] of turns.entries()) {
-    left = [...script];
-    await play(`turn ${index}`);
-  }
-  left = [];
+  for (const [index, script] of turns.entries()) await play(`turn ${index}`, script);
+  // A tool that went on after the abort of its run puts its result into the inbox.
+  await waitForTools();
   const { values, error } = await play("end");
   expect(error).toBeUndefined();
   const messages = pairedMessagesOf(values);
   const isSteered = ({ type, text }: BaseMessage) => type === "human" && text.startsWith("steered");
   expect(messages.filter(isSteered).map(({ text }) => text)).toEqual(sent);
   expect((await options.store.search(["langgraph-tether", "inbox", THREAD])).length).toBe(0);
-  const last = messages.findLast(
-    (message) => isResult(message) && written.has(message.tool_call_id) && !isPlaceholder(message),
+  const writers = messages.flatMap((message) =>
+    isResult(message) && written.has(message.tool_call_id) && !isPlaceholder(message)
+      ? message.tool_call_id
+      : [],
   );
-  expect(values.last).toBe(last === undefined ? undefined : Reflect.get(last, "tool_call_id"));
+  // What a tool wrote after the abort of its run comes after what later calls wrote.
+  const { log = [], last } = values;
+  expect(log.toSorted()).toEqual(writers.toSorted());
+  expect(last).toBe(log.findLast((id) => written.get(id)));
+  if (!hasCancelled) expect(log).toEqual(writers);
   if (chosen.middleware !== "none") expect(values.round).toBe(rounds);
-  if (responseFormat !== undefined) expect(values.structuredResponse).toEqual(OSLO);
+  const { maxIterations, maxConsecutiveErrors } = chosen.settings;
+  const canAskAgain = maxIterations > 1 && maxConsecutiveErrors > 1;
+  if (responseFormat !== undefined && canAskAgain) expect(values.structuredResponse).toEqual(OSLO);
   expect(refused).toEqual([]);
   expect(models.flatMap((asked) => asked.refused)).toEqual([]);
 });

@@ -27,9 +27,9 @@ export const messageLike: fc.Arbitrary<unknown> = fc.oneof(
   fc.constant({ lc: 1, type: "constructor", id: ["a", "HumanMessage"], kwargs: { content: "x", id: "m3" } }),
 );
 
-/** A value inside this many lists. */
-export function nested(levels: number): unknown {
-  let value: unknown = "deep";
+/** A value inside this many lists and objects. */
+export function nested(levels: number, inner: unknown = "deep"): unknown {
+  let value = inner;
   for (let level = 0; level < levels; level += 1) value = level % 2 === 0 ? [value] : { inner: value };
   return value;
 }

@@ -73,13 +73,6 @@ export async function countedSerializer(): Promise<CountedSerializer> {
   return { ...serializer, count: () => calls };
 }
 
-/** Lists and objects inside one another. */
-export function nested(depth: number, inner: unknown = "bottom"): unknown {
-  let value = inner;
-  for (let level = 0; level < depth; level += 1) value = level % 2 === 0 ? [value] : { value };
-  return value;
-}
-
 /** Both write the same bytes of a value, and both read the same value of these bytes. */
 export async function expectSame(ours: MessageSerializer, make: () => unknown): Promise<void> {
   const langGraph = new JsonPlusSerializer();

@@ -8,7 +8,7 @@ import { SqliteSaver } from "@langchain/langgraph-checkpoint-sqlite";
 import { type AgentName, createDeployedAgent } from "./agents.js";
 
 /** A stored value is JSON. Read so, nothing of it can be lost, and nothing makes reading fail. */
-const asJson = {
+export const asJson = {
   // A checkpointer also reads what it has read already, by writing it.
   dumpsTyped: async (value: unknown): Promise<[string, Uint8Array]> => [
     "json",

@@ -2,7 +2,8 @@
 
 import { AIMessage, HumanMessage } from "@langchain/core/messages";
 import { describe, expect, it } from "vitest";
-import { countedSerializer, expectSameReading, nested } from "../../../support/two-serializers.js";
+import { nested } from "../../../support/foreign-values.js";
+import { countedSerializer, expectSameReading } from "../../../support/two-serializers.js";
 
 const UNDEFINED = { lc: 2, type: "undefined" };
 const stored = (name: string, kwargs: unknown, others: object = {}) => ({

@@ -18,7 +18,8 @@ import { DeltaSnapshot } from "@langchain/langgraph-checkpoint";
 import { describe, expect, it, vi } from "vitest";
 import { z } from "zod";
 import { messageSerializer } from "../../../../src/index.js";
-import { countedSerializer, expectSame, nested } from "../../../support/two-serializers.js";
+import { nested } from "../../../support/foreign-values.js";
+import { countedSerializer, expectSame } from "../../../support/two-serializers.js";
 
 type Rows = readonly (readonly [title: string, make: () => unknown])[];
 
