@@ -57,7 +57,7 @@ export function createToolsNode(plan: AgentPlan) {
     const run = runOf(config);
     const { signal } = config;
     const answered = run.limitCall(() => answerCall(task, plan, config));
-    const answering = signal === undefined ? answered : untilAborted(answered, signal);
+    const answering = untilAborted(answered, signal);
     run.running.add(task, answering, stepOf(config));
     const update = await answering.catch((error: unknown) => {
       if (signal?.aborted) keepLate(task, answered, config);
