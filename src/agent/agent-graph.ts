@@ -35,7 +35,7 @@ import { isApprovalTask } from "./approval-request.js";
 import { recursionLimitFor } from "./budgets.js";
 import { admitUpdates, idsInInput } from "./client.js";
 import { steerThread } from "./inbox.js";
-import { joinMiddleware, sortMiddleware } from "./middleware/middleware.js";
+import { checkMiddleware, sortMiddleware } from "./middleware/middleware.js";
 import type { AgentPlan } from "./plan.js";
 import { type RunStart, runAgent } from "./run.js";
 import { withoutRunHandle } from "./run-handle.js";
@@ -140,7 +140,7 @@ export class AgentGraph<Own = NoKeys, Update = NoKeys, Context = NoKeys> extends
     const rest = given as typeof given & { context?: object };
     if (this.#run !== undefined) return { graph: this, run: this.#run, rest };
     const graph = this.copy();
-    const joined = joinMiddleware(this.#shared.plan.middleware, sortMiddleware(middleware));
+    const joined = sortMiddleware([...this.#shared.plan.middleware, ...checkMiddleware(middleware)]);
     const run: OwnRun = { isStreamed, middleware: joined, ends: [], abort: undefined };
     graph.#run = run;
     return { graph, run, rest };

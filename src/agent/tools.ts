@@ -136,7 +136,7 @@ async function answerInMiddleware(
   config: Config,
 ): Promise<ToolsUpdate> {
   const { call, args = {} } = task;
-  const hook = functionHook({ call: { id: call.id, name: call.name, args }, tool, ...scopeOf(config) });
+  const hook = functionHook(scopeOf(config), { call: { id: call.id, name: call.name, args }, tool });
   let done: FinalizedCall | undefined;
   let thrown: { readonly error: unknown } | undefined;
   const core = async (): Promise<void> => {

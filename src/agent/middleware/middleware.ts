@@ -147,18 +147,13 @@ export function functionMiddleware<State extends object = StateView, Context ext
   return { kind: "function", name: nameOf(handle, options), handle: untyped(handle), mayRetry: retry };
 }
 
-export interface MiddlewareByKind {
-  readonly agent: readonly AgentMiddleware[];
-  readonly chat: readonly ChatMiddleware[];
-  readonly function: readonly FunctionMiddleware[];
-}
-
 /**
- * Sorts a list of middleware by kind. The first of a kind is its outermost layer.
+ * Checks a list of middleware.
  *
+ * @returns A copy of the list.
  * @throws InvalidSettingError for a value that is not a list, or an entry that is not middleware.
  */
-export function sortMiddleware(list: unknown): MiddlewareByKind {
+export function checkMiddleware(list: unknown): readonly Middleware[] {
   if (!Array.isArray(list)) throw InvalidSettingError.expected("middleware", "a list of middleware", list);
   for (const [index, entry] of list.entries()) {
     if (isMiddleware(entry)) continue;
@@ -171,20 +166,17 @@ export function sortMiddleware(list: unknown): MiddlewareByKind {
     const expectation = "made by agentMiddleware, chatMiddleware or functionMiddleware";
     throw InvalidSettingError.expected(setting, expectation, entry);
   }
-  const middleware = list.filter(isMiddleware);
-  return {
-    agent: middleware.filter((entry) => entry.kind === "agent"),
-    chat: middleware.filter((entry) => entry.kind === "chat"),
-    function: middleware.filter((entry) => entry.kind === "function"),
-  };
+  return list.filter(isMiddleware);
 }
 
-/** Joins two lists. All of `outer` goes around all of `inner`. */
-export function joinMiddleware(outer: MiddlewareByKind, inner: MiddlewareByKind): MiddlewareByKind {
+export type MiddlewareByKind = ReturnType<typeof sortMiddleware>;
+
+/** The first of a kind is its outermost layer. */
+export function sortMiddleware(list: readonly Middleware[]) {
   return {
-    agent: [...outer.agent, ...inner.agent],
-    chat: [...outer.chat, ...inner.chat],
-    function: [...outer.function, ...inner.function],
+    agent: list.filter((entry) => entry.kind === "agent"),
+    chat: list.filter((entry) => entry.kind === "chat"),
+    function: list.filter((entry) => entry.kind === "function"),
   };
 }
 
