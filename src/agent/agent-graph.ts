@@ -7,7 +7,7 @@ import type { IterableReadableStream } from "@langchain/core/utils/stream";
 import { Command, isCommand, Send, type StreamMode } from "@langchain/langgraph";
 import { trustMarked } from "../history/marks.js";
 import { abortSignal, checkSettings } from "../shared/check-settings.js";
-import { isPlainObject, isRecord } from "../shared/values.js";
+import { isPlainObject, isRecord, pickFields } from "../shared/values.js";
 import { fieldsOfCommand, isSend } from "../threads/commands.js";
 import type { AgentEvent } from "../threads/events.js";
 import { type HeldAbort, holdAbort, relayAbort } from "../threads/langgraph/abort.js";
@@ -375,8 +375,7 @@ function publicValue(value: unknown): unknown {
   if (isCommand(value)) return publicCommand(value);
   if (Array.isArray(value) && value.some((written) => isCommand(written))) return value.map(publicValue);
   if (!isPlainObject(value)) return value;
-  const shown = Object.entries(value).filter(([name, field]) => !isPrivateChannel(name, field));
-  return Object.fromEntries(shown);
+  return pickFields(value, (name, field) => !isPrivateChannel(name, field));
 }
 
 /** A tool call in LangChain's form. */

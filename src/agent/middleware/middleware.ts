@@ -2,6 +2,7 @@
 
 import { InvalidSettingError } from "../../errors.js";
 import { checkSettings, flag, type Rules, text } from "../../shared/check-settings.js";
+import { isRecord } from "../../shared/values.js";
 import type { AgentContext, ChatContext, ContextView, FunctionContext, StateView } from "./contexts.js";
 import type { Handler, Layer } from "./run-onion.js";
 
@@ -78,8 +79,7 @@ export function agentMiddleware<State extends object = StateView, Context extend
   handle: Handler<AgentContext<State, Context>>,
   options: MiddlewareOptions = {},
 ): AgentMiddleware {
-  checkFactory("agentMiddleware", handle, options, { name: text });
-  return { kind: "agent", name: nameOf(handle, options), handle: untyped(handle), mayRetry: false };
+  return { kind: "agent", ...layerOf("agentMiddleware", handle, options, { name: text }) };
 }
 
 /**
@@ -108,9 +108,9 @@ export function chatMiddleware<State extends object = StateView, Context extends
   handle: Handler<ChatContext<State, Context>>,
   options: ChatMiddlewareOptions = {},
 ): ChatMiddleware {
-  checkFactory("chatMiddleware", handle, options, { name: text, readOnly: flag, retry: flag });
-  const { readOnly = false, retry = false } = options;
-  return { kind: "chat", name: nameOf(handle, options), handle: untyped(handle), mayRetry: retry, readOnly };
+  const rules = { name: text, readOnly: flag, retry: flag };
+  const layer = layerOf<ChatContext>("chatMiddleware", handle, options, rules);
+  return { kind: "chat", ...layer, readOnly: options.readOnly ?? false };
 }
 
 /**
@@ -142,9 +142,7 @@ export function functionMiddleware<State extends object = StateView, Context ext
   handle: Handler<FunctionContext<State, Context>>,
   options: FunctionMiddlewareOptions = {},
 ): FunctionMiddleware {
-  checkFactory("functionMiddleware", handle, options, { name: text, retry: flag });
-  const { retry = false } = options;
-  return { kind: "function", name: nameOf(handle, options), handle: untyped(handle), mayRetry: retry };
+  return { kind: "function", ...layerOf("functionMiddleware", handle, options, { name: text, retry: flag }) };
 }
 
 /**
@@ -187,30 +185,23 @@ const KINDS: ReadonlySet<unknown> = new Set<Middleware["kind"]>(["agent", "chat"
 
 function isMiddleware(value: unknown): value is Middleware {
   return (
-    typeof value === "object" &&
-    value !== null &&
-    "kind" in value &&
-    KINDS.has(value.kind) &&
-    "name" in value &&
-    "handle" in value &&
-    typeof value.handle === "function"
+    isRecord(value) && KINDS.has(value["kind"]) && "name" in value && typeof value["handle"] === "function"
   );
 }
 
 /**
  * @throws InvalidSettingError for a handler that is not a function, an unknown option, or an option of the wrong type.
  */
-function checkFactory(factory: string, handle: unknown, options: unknown, rules: Rules): void {
+function layerOf<Context>(
+  factory: string,
+  handle: Handler<never>,
+  options: MiddlewareOptions & { readonly retry?: boolean },
+  rules: Rules,
+): Layer<Context> {
   checkSettings(options, rules, `options of ${factory}`);
-  if (typeof handle === "function") return;
-  throw InvalidSettingError.expected(factory, "given an async function (context, next) => { … }", handle);
-}
-
-/** The types of a state and of a context are those of the graph that a middleware is made for, which checks them. */
-function untyped<Typed, Context>(handle: Handler<Typed>): Handler<Context> {
-  return handle as unknown as Handler<Context>;
-}
-
-function nameOf(handle: { readonly name: string }, { name }: MiddlewareOptions): string {
-  return name ?? (handle.name || "(unnamed)");
+  if (typeof handle !== "function")
+    throw InvalidSettingError.expected(factory, "given an async function (context, next) => { … }", handle);
+  const { name = handle.name || "(unnamed)", retry = false } = options;
+  // The types of a state and of a context are those of the graph that a middleware is made for, which checks them.
+  return { name, handle: handle as unknown as Handler<Context>, mayRetry: retry };
 }
