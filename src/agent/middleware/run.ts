@@ -59,8 +59,12 @@ export function runAgentMiddleware<Chunk>(
     runs.onWrite(give);
     const pass = async (chunks: AsyncGenerator<Chunk>): Promise<void> => {
       reading = chunks;
-      for await (const chunk of chunks) give(chunk);
-      assertGoesOn();
+      try {
+        for await (const chunk of chunks) give(chunk);
+      } finally {
+        // A middleware gets the reason of the abort, not what the graph makes of it.
+        assertGoesOn();
+      }
     };
     let record: RunOutcome | undefined;
     /** The result that is stored in the thread. */
