@@ -7,7 +7,7 @@ import type { IterableReadableStream } from "@langchain/core/utils/stream";
 import { Command, isCommand, Send, type StreamMode } from "@langchain/langgraph";
 import { trustMarked } from "../history/marks.js";
 import { abortSignal, checkSettings } from "../shared/check-settings.js";
-import { isPlainObject, isRecord } from "../shared/values.js";
+import { isPlainObject, isRecord, pickFields } from "../shared/values.js";
 import { fieldsOfCommand, isSend } from "../threads/commands.js";
 import type { AgentEvent } from "../threads/events.js";
 import { type HeldAbort, holdAbort, relayAbort } from "../threads/langgraph/abort.js";
@@ -35,7 +35,7 @@ import { isApprovalTask } from "./approval-request.js";
 import { recursionLimitFor } from "./budgets.js";
 import { admitUpdates, idsInInput } from "./client.js";
 import { steerThread } from "./inbox.js";
-import { joinMiddleware, sortMiddleware } from "./middleware/middleware.js";
+import { checkMiddleware, sortMiddleware } from "./middleware/middleware.js";
 import type { AgentPlan } from "./plan.js";
 import { type RunStart, runAgent } from "./run.js";
 import { withoutRunHandle } from "./run-handle.js";
@@ -140,7 +140,7 @@ export class AgentGraph<Own = NoKeys, Update = NoKeys, Context = NoKeys> extends
     const rest = given as typeof given & { context?: object };
     if (this.#run !== undefined) return { graph: this, run: this.#run, rest };
     const graph = this.copy();
-    const joined = joinMiddleware(this.#shared.plan.middleware, sortMiddleware(middleware));
+    const joined = sortMiddleware([...this.#shared.plan.middleware, ...checkMiddleware(middleware)]);
     const run: OwnRun = { isStreamed, middleware: joined, ends: [], abort: undefined };
     graph.#run = run;
     return { graph, run, rest };
@@ -375,8 +375,7 @@ function publicValue(value: unknown): unknown {
   if (isCommand(value)) return publicCommand(value);
   if (Array.isArray(value) && value.some((written) => isCommand(written))) return value.map(publicValue);
   if (!isPlainObject(value)) return value;
-  const shown = Object.entries(value).filter(([name, field]) => !isPrivateChannel(name, field));
-  return Object.fromEntries(shown);
+  return pickFields(value, (name, field) => !isPrivateChannel(name, field));
 }
 
 /** A tool call in LangChain's form. */

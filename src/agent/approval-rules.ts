@@ -8,7 +8,7 @@ import { z } from "zod/v4";
 import { InvalidSettingError } from "../errors.js";
 import { aFunction, checkSettings, type Rule, type Rules } from "../shared/check-settings.js";
 import { didYouMean } from "../shared/text.js";
-import { isPlainObject } from "../shared/values.js";
+import { isPlainObject, pickFields } from "../shared/values.js";
 import type { ToolTask } from "../threads/langgraph/read-checkpoints.js";
 import { type AgentState, isPrivateChannel } from "../threads/state.js";
 
@@ -271,21 +271,19 @@ export function approvalScene(
   message: AIMessage,
   config: LangGraphRunnableConfig,
 ): ApprovalScene {
-  const shown = Object.entries(state).filter(([name, value]) => !isPrivateChannel(name, value));
+  const shown = pickFields(state, (name, value) => !isPrivateChannel(name, value));
   const { context, store, writer, signal, configurable } = config;
   return {
-    state: { ...Object.fromEntries(shown), messages: [...state.messages, message] },
+    state: { ...shown, messages: [...state.messages, message] },
     runtime: {
       context,
       ...(store !== undefined && { store }),
       ...(writer !== undefined && { writer }),
       ...(signal !== undefined && { signal }),
-      ...(configurable !== undefined && { configurable: publicFields(configurable) }),
+      ...(configurable !== undefined && { configurable: pickFields(configurable, isPublic) }),
     },
   };
 }
 
 /** LangGraph keeps its own objects under names that begin with `__`, as does the run handle. */
-function publicFields(configurable: Record<string, unknown>): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(configurable).filter(([name]) => !name.startsWith("__")));
-}
+const isPublic = (name: string): boolean => !name.startsWith("__");

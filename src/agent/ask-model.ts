@@ -130,15 +130,16 @@ async function askWithMiddleware(
   const input = prepare(first);
   reportChanges(input, first, "window", config);
   const mayBeServed = middleware.function.length > 0;
-  const hook = chatHook({
+  const given = {
     // Copies, so that changes of a middleware do not reach the history.
     messages: input.messages.map(cloneMessage),
     options: { toolChoice: request.toolChoice, parameters: {} },
     model,
     tools: request.tools,
-    checkTools: (tools) => checkOffered(tools, request.tools, request.formatTools ?? [], mayBeServed),
-    ...scopeOf(config),
-  });
+  };
+  const hook = chatHook(scopeOf(config), given, (tools) =>
+    checkOffered(tools, request.tools, request.formatTools ?? [], mayBeServed),
+  );
   const shown = new Set<string>();
   const discarded = new Set<string>();
   let { position } = models;

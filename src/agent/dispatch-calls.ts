@@ -9,6 +9,7 @@ import { hasMessage } from "../history/reducer/normalize-history.js";
 import { reduceMessages } from "../history/reducer/reduce-messages.js";
 import { endingRun } from "../history/result.js";
 import { archiveOf, isUserMessage } from "../history/summary.js";
+import { pickFields } from "../shared/values.js";
 import { archiveIn, isArchived } from "../threads/archive.js";
 import { emitEvent } from "../threads/events.js";
 import { type ToolTask, toolTasksOf } from "../threads/langgraph/read-checkpoints.js";
@@ -193,22 +194,19 @@ export function mergeUpdates(
     updates.flatMap((given) => (given.isAfter === isAfter ? given.messages : []));
   const messages = [...messagesOf(false), ...written, ...messagesOf(true)];
   const startedBy = reduceMessages(history, messages).messages.findLast(isUserMessage)?.id;
-  const goesOn = update.turn !== undefined && !written.some(isUserMessage);
-  const reduced = updates.map(({ fields }) => fieldsIn(fields, (key) => reducedKeys.has(key)));
+  const turn = written.some(isUserMessage) ? undefined : update.turn;
+  const latest: object = Object.assign({}, ...updates.map(({ fields }) => fields));
+  const reduced = updates.map(({ fields }) => pickFields(fields, (key) => reducedKeys.has(key)));
   return {
     ...dispatched,
     update: {
-      ...Object.assign({}, ...updates.map(({ fields }) => fieldsIn(fields, (key) => !reducedKeys.has(key)))),
+      ...pickFields(latest, (key) => !reducedKeys.has(key)),
       ...update,
       messages,
-      ...(goesOn && { turn: { ...update.turn, startedBy } }),
+      ...(turn !== undefined && { turn: { ...turn, startedBy } }),
     },
     combined: [...combined, ...reduced.filter((fields) => Object.keys(fields).length > 0)],
   };
-}
-
-function fieldsIn(fields: Readonly<Record<string, unknown>>, isWanted: (key: string) => boolean) {
-  return Object.fromEntries(Object.entries(fields).filter(([key]) => isWanted(key)));
 }
 
 /** The model node writes instances only. */

@@ -14,7 +14,7 @@ import { type AgentState, turnOf } from "../threads/state.js";
 import { countToolTokens, summaryPolicy } from "../threads/summary-settings.js";
 import { type CallPolicy, createCallPolicy } from "./approval-rules.js";
 import { type FormatPlan, formatTools, readResponseFormat } from "./format/response-format.js";
-import { type MiddlewareByKind, sortMiddleware } from "./middleware/middleware.js";
+import { checkMiddleware, type Middleware } from "./middleware/middleware.js";
 import { assertChoosable, checkModels, dialectAt, type ModelChain, makeModel, modelChain } from "./models.js";
 import {
   checkAllowedSettings,
@@ -44,7 +44,7 @@ export interface AgentPlan {
   /** Contract: makes a model with the tools that its provider runs. Rejects with a clear error. */
   readonly makeModel: ModelChain["make"];
   /** The graph's own middleware. It goes around that of a run. */
-  readonly middleware: MiddlewareByKind;
+  readonly middleware: readonly Middleware[];
   readonly ownState: OwnState;
   readonly ownContext: OwnContext;
 }
@@ -59,7 +59,7 @@ export function planAgent(options: SettingsOptions): AgentPlan {
   const known = [...offered, ...ofFormat];
   const requirableNames = known.map(toolName).filter((name) => name !== "");
   readToolChoice(settings.toolChoice, requirableNames);
-  const middleware = sortMiddleware(settings.middleware);
+  const middleware = checkMiddleware(settings.middleware);
   checkModels(settings);
   const { model, models, fallbackModels, createModel } = settings;
   checkProviderTools(providerTools, [model, ...models, ...fallbackModels]);

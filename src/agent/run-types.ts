@@ -171,9 +171,7 @@ export interface Batch<Own = NoKeys, Update = NoKeys, Context = NoKeys> {
 type GraphOptions = Partial<PregelOptions<BaseGraph["nodes"], BaseGraph["channels"]>>;
 
 /** The options of `withConfig`. */
-interface AgentConfig<Context> extends Omit<GraphOptions, "context"> {
-  readonly context?: (RunContext & Context) | undefined;
-}
+interface AgentConfig<Context> extends Omit<GraphOptions, "context">, Pick<RunOptions<Context>, "context"> {}
 
 /** The options of `invoke`. */
 export interface InvokeOptions<Context = NoKeys>

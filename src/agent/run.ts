@@ -276,7 +276,7 @@ async function* loopInMiddleware<Chunk>(run: AdmittedRun<Chunk>): AsyncGenerator
   let record: RunRecord | undefined;
   let send = (_chunk: Chunk): void => {};
   const parentWriter: unknown = Reflect.get(options, "writer");
-  const hook = agentHook({
+  const scope = {
     bag,
     threadId: threadIdOf(options),
     signal: options.signal,
@@ -290,14 +290,16 @@ async function* loopInMiddleware<Chunk>(run: AdmittedRun<Chunk>): AsyncGenerator
       ...record?.ownValues(plan.ownState),
       ...(record?.history !== undefined && { messages: record.history }),
     }),
-    write: (value) => {
+    write: (value: unknown) => {
       if (isSubgraph && typeof parentWriter === "function") parentWriter(value);
       const made = customChunk(value, options);
       if (made !== undefined) send(made.chunk as Chunk);
     },
+  };
+  const hook = agentHook(scope, {
+    stream: run.isStreamed,
     messages: messagesOfInput(input),
     options: { ...settings },
-    isStreamed: run.isStreamed,
   });
   const chosen = () => planRun(plan, hook.fields.options, isSubgraph);
   const keepsHistory = watched.checkpointer !== undefined && !isSubgraph;

@@ -188,7 +188,7 @@ async function takeSlot(thread: Thread, { concurrentRuns, signal, onLost }: Queu
   };
   let release: Release = () => {};
   try {
-    if (previous !== undefined) await (signal === undefined ? previous : untilAborted(previous, signal));
+    if (previous !== undefined) await untilAborted(previous, signal);
     if (typeof concurrentRuns === "object")
       release = await acquire(concurrentRuns, threadId, signal ?? new AbortController().signal, onLost);
   } catch (error) {

@@ -37,7 +37,7 @@ import { callKeyOf, isReplaySafe, startingCall } from "../threads/started-calls.
 import type { AgentUpdate, ToolsUpdate } from "../threads/state.js";
 import { type CallOutcome, type FinalizedCall, finalizeCall, readCommand, resultOf } from "./call-result.js";
 import { isHandOff, withBatch } from "./hand-off.js";
-import { functionHook, type StateUpdate } from "./middleware/contexts.js";
+import { type FunctionCall, functionHook, type StateUpdate } from "./middleware/contexts.js";
 import { runOnion, type Span } from "./middleware/run-onion.js";
 import type { AgentPlan } from "./plan.js";
 import { type AnsweredCall, noteFailure, runOf, scopeOf } from "./run-handle.js";
@@ -57,7 +57,7 @@ export function createToolsNode(plan: AgentPlan) {
     const run = runOf(config);
     const { signal } = config;
     const answered = run.limitCall(() => answerCall(task, plan, config));
-    const answering = signal === undefined ? answered : untilAborted(answered, signal);
+    const answering = untilAborted(answered, signal);
     run.running.add(task, answering, stepOf(config));
     const update = await answering.catch((error: unknown) => {
       if (signal?.aborted) keepLate(task, answered, config);
@@ -136,7 +136,7 @@ async function answerInMiddleware(
   config: Config,
 ): Promise<ToolsUpdate> {
   const { call, args = {} } = task;
-  const hook = functionHook({ call: { id: call.id, name: call.name, args }, tool, ...scopeOf(config) });
+  const hook = functionHook(scopeOf(config), { call: { id: call.id, name: call.name, args }, tool });
   let done: FinalizedCall | undefined;
   let thrown: { readonly error: unknown } | undefined;
   const core = async (): Promise<void> => {
@@ -207,11 +207,7 @@ export function lateResultIn({ task: { call }, update }: AnsweredCall, keys: rea
   return { result: resultIn(update, call.id), values: valuesOf(update, keys) };
 }
 
-interface WantedCall extends Pick<ToolTask, "place"> {
-  readonly id: string;
-  readonly name: string;
-  readonly args: Readonly<Record<string, unknown>>;
-}
+interface WantedCall extends FunctionCall, Pick<ToolTask, "place"> {}
 
 /**
  * Runs a tool once, with the runtime that LangChain's tools expect: a config with the state, store, context, writer and

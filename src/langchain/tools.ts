@@ -48,11 +48,10 @@ export async function runTool<Tool>(
   const answered = keepResult(toolCall, signal, () =>
     handle(place === undefined ? tool : prepared(tool, toolCall, place, index)),
   );
-  if (signal === undefined) return answered;
   try {
     return await untilAborted(answered, signal);
   } catch (error) {
-    if (signal.aborted && place !== undefined) {
+    if (signal?.aborted && place !== undefined) {
       const coming = answered.then((outcome) => {
         const update = isCommand(outcome) ? outcome : { messages: outcome };
         return { result: resultIn(update, toolCall.id ?? ""), values: [] };

@@ -48,6 +48,14 @@ export function mapTexts(value: unknown, change: TextChange, levels: number): un
   );
 }
 
+/** A copy with some of the fields. */
+export function pickFields(
+  fields: object,
+  isWanted: (name: string, value: unknown) => boolean,
+): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(fields).filter(([name, value]) => isWanted(name, value)));
+}
+
 /** Adds a value to the list of its key. */
 export function addToList<Key, Value>(lists: Map<Key, Value[]>, key: Key, value: Value): void {
   const list = lists.get(key);

@@ -1,11 +1,15 @@
 /** Waits only as long as can be expected: for a signal, a time or a database. */
 
 /**
- * Waits for work until a signal aborts. The work goes on then, and nobody waits for it.
+ * Waits for work until a signal aborts, if there is one. The work goes on then, and nobody waits for it.
  *
  * @throws The reason of the abort, or the error of the work.
  */
-export async function untilAborted<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
+export async function untilAborted<Result>(
+  work: Promise<Result>,
+  signal: AbortSignal | undefined,
+): Promise<Result> {
+  if (signal === undefined) return work;
   let stopListening = () => {};
   const aborted = new Promise<never>((_, reject) => {
     stopListening = onAbort(signal, () => reject(signal.reason));
@@ -143,35 +147,37 @@ export function answered<Result>(work: Promise<Result>, { what, signal, giveUp }
 }
 
 /*
- * A generator that is read to its end even if nobody takes what it yields.
+ * What work gives while it goes on, even if nobody takes it.
  */
 
 type End = { readonly kind: "done" } | { readonly kind: "failed"; readonly error: unknown };
 
 /**
- * Starts to read a generator, and yields what it yields. What nobody has taken yet is kept, so the generator ends
- * although a caller stops reading. A caller that returns early closes it.
+ * Starts work, and yields what it gives. What nobody has taken yet is kept, so the work ends although a caller stops
+ * reading.
  *
- * @throws The error of the source, after everything that it has yielded.
+ * @param leave Contract: called when nobody reads any more, before the work is waited for. It ends what goes on.
+ * @throws The error of the work, after everything that it has given.
  */
-export function readAhead<Item>(source: AsyncGenerator<Item>): AsyncGenerator<Item> {
+export function whileWorking<Item>(
+  work: (give: (item: Item) => void) => Promise<void>,
+  leave: () => Promise<unknown>,
+): AsyncGenerator<Item> {
   const items: Item[] = [];
   let end: End | undefined;
   let wake = () => {};
-
-  const read = async (): Promise<void> => {
-    try {
-      for await (const item of source) {
-        items.push(item);
-        wake();
-      }
-      end = { kind: "done" };
-    } catch (error) {
-      end = { kind: "failed", error };
-    }
+  const give = (item: Item): void => {
+    items.push(item);
     wake();
   };
-  const reading = read();
+  const finish = (reached: End): void => {
+    end = reached;
+    wake();
+  };
+  const working = work(give).then(
+    () => finish({ kind: "done" }),
+    (error: unknown) => finish({ kind: "failed", error }),
+  );
 
   const take = async function* (): AsyncGenerator<Item> {
     try {
@@ -185,9 +191,21 @@ export function readAhead<Item>(source: AsyncGenerator<Item>): AsyncGenerator<It
         });
       }
     } finally {
-      await source.return(undefined);
-      await reading;
+      await leave();
+      await working;
     }
   };
   return take();
+}
+
+/**
+ * Starts to read a generator, and yields what it yields. A caller that returns early closes it.
+ *
+ * @throws The error of the source, after everything that it has yielded.
+ */
+export function readAhead<Item>(source: AsyncGenerator<Item>): AsyncGenerator<Item> {
+  const read = async (give: (item: Item) => void): Promise<void> => {
+    for await (const item of source) give(item);
+  };
+  return whileWorking(read, () => source.return(undefined));
 }

@@ -311,28 +311,19 @@ function guardWrites(context: object, kind: Kind, setters: Setters): object {
   });
 }
 
-interface AgentFields extends RunScope {
-  readonly messages: BaseMessage[];
-  readonly options: RunContext;
-  readonly isStreamed: boolean;
+export function agentHook(scope: RunScope, given: Pick<AgentContext, "stream" | "messages" | "options">) {
+  const fields = { ...given, interrupts: [], result: undefined };
+  const setters = { messages: asMessages, options: asOptions, result: asAnswer };
+  return new Hook<AgentContext>("agent", scope, fields, setters);
 }
 
-export function agentHook({ messages, options, isStreamed, ...scope }: AgentFields): Hook<AgentContext> {
-  const fields = { stream: isStreamed, interrupts: [], messages, options, result: undefined };
-  return new Hook("agent", scope, fields, { messages: asMessages, options: asOptions, result: asAnswer });
-}
-
-interface ChatFields extends RunScope {
-  readonly messages: BaseMessage[];
-  readonly options: ChatOptions;
-  readonly model: BaseChatModel;
-  readonly tools: readonly BindToolsInput[];
-  /** Contract: returns the tools, or throws an error that names the first one that cannot be offered. */
-  readonly checkTools: (tools: unknown) => readonly BindToolsInput[];
-}
-
-export function chatHook({ messages, options, model, tools, checkTools, ...scope }: ChatFields) {
-  const fields = { messages, options, model, tools: viewOfTools(tools), result: undefined };
+/** @param checkTools Contract: returns the tools, or throws an error that names the first one that cannot be offered. */
+export function chatHook(
+  scope: RunScope,
+  given: Pick<ChatContext, "messages" | "options" | "model" | "tools">,
+  checkTools: (tools: unknown) => readonly BindToolsInput[],
+) {
+  const fields = { ...given, tools: viewOfTools(given.tools), result: undefined };
   return new Hook<ChatContext>("chat", scope, fields, {
     messages: asMessages,
     options: asOptions,
@@ -347,12 +338,7 @@ function viewOfTools(tools: readonly BindToolsInput[]): readonly BindToolsInput[
   return readOnlyView([...tools], "context.tools", { advice: "Set it to another list.", isShallow: true });
 }
 
-interface FunctionFields extends RunScope {
-  readonly call: FunctionCall;
-  readonly tool: StructuredToolInterface | undefined;
-}
-
-export function functionHook({ call, tool, ...scope }: FunctionFields): Hook<FunctionContext> {
+export function functionHook(scope: RunScope, { call, tool }: Pick<FunctionContext, "call" | "tool">) {
   const fields = {
     // Copies, because changes of a middleware must not reach the history.
     call: readOnlyView({ ...call, args: structuredClone(call.args) }, "context.call", {
@@ -363,7 +349,7 @@ export function functionHook({ call, tool, ...scope }: FunctionFields): Hook<Fun
     error: undefined,
     result: undefined,
   };
-  return new Hook("function", scope, fields, {
+  return new Hook<FunctionContext>("function", scope, fields, {
     arguments: (value) => value,
     result: (value) => (value === undefined ? undefined : toResult(value, call)),
   });

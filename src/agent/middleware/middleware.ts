@@ -2,6 +2,7 @@
 
 import { InvalidSettingError } from "../../errors.js";
 import { checkSettings, flag, type Rules, text } from "../../shared/check-settings.js";
+import { isRecord } from "../../shared/values.js";
 import type { AgentContext, ChatContext, ContextView, FunctionContext, StateView } from "./contexts.js";
 import type { Handler, Layer } from "./run-onion.js";
 
@@ -78,8 +79,7 @@ export function agentMiddleware<State extends object = StateView, Context extend
   handle: Handler<AgentContext<State, Context>>,
   options: MiddlewareOptions = {},
 ): AgentMiddleware {
-  checkFactory("agentMiddleware", handle, options, { name: text });
-  return { kind: "agent", name: nameOf(handle, options), handle: untyped(handle), mayRetry: false };
+  return { kind: "agent", ...layerOf("agentMiddleware", handle, options, { name: text }) };
 }
 
 /**
@@ -108,9 +108,9 @@ export function chatMiddleware<State extends object = StateView, Context extends
   handle: Handler<ChatContext<State, Context>>,
   options: ChatMiddlewareOptions = {},
 ): ChatMiddleware {
-  checkFactory("chatMiddleware", handle, options, { name: text, readOnly: flag, retry: flag });
-  const { readOnly = false, retry = false } = options;
-  return { kind: "chat", name: nameOf(handle, options), handle: untyped(handle), mayRetry: retry, readOnly };
+  const rules = { name: text, readOnly: flag, retry: flag };
+  const layer = layerOf<ChatContext>("chatMiddleware", handle, options, rules);
+  return { kind: "chat", ...layer, readOnly: options.readOnly ?? false };
 }
 
 /**
@@ -142,23 +142,16 @@ export function functionMiddleware<State extends object = StateView, Context ext
   handle: Handler<FunctionContext<State, Context>>,
   options: FunctionMiddlewareOptions = {},
 ): FunctionMiddleware {
-  checkFactory("functionMiddleware", handle, options, { name: text, retry: flag });
-  const { retry = false } = options;
-  return { kind: "function", name: nameOf(handle, options), handle: untyped(handle), mayRetry: retry };
-}
-
-export interface MiddlewareByKind {
-  readonly agent: readonly AgentMiddleware[];
-  readonly chat: readonly ChatMiddleware[];
-  readonly function: readonly FunctionMiddleware[];
+  return { kind: "function", ...layerOf("functionMiddleware", handle, options, { name: text, retry: flag }) };
 }
 
 /**
- * Sorts a list of middleware by kind. The first of a kind is its outermost layer.
+ * Checks a list of middleware.
  *
+ * @returns A copy of the list.
  * @throws InvalidSettingError for a value that is not a list, or an entry that is not middleware.
  */
-export function sortMiddleware(list: unknown): MiddlewareByKind {
+export function checkMiddleware(list: unknown): readonly Middleware[] {
   if (!Array.isArray(list)) throw InvalidSettingError.expected("middleware", "a list of middleware", list);
   for (const [index, entry] of list.entries()) {
     if (isMiddleware(entry)) continue;
@@ -171,20 +164,17 @@ export function sortMiddleware(list: unknown): MiddlewareByKind {
     const expectation = "made by agentMiddleware, chatMiddleware or functionMiddleware";
     throw InvalidSettingError.expected(setting, expectation, entry);
   }
-  const middleware = list.filter(isMiddleware);
-  return {
-    agent: middleware.filter((entry) => entry.kind === "agent"),
-    chat: middleware.filter((entry) => entry.kind === "chat"),
-    function: middleware.filter((entry) => entry.kind === "function"),
-  };
+  return list.filter(isMiddleware);
 }
 
-/** Joins two lists. All of `outer` goes around all of `inner`. */
-export function joinMiddleware(outer: MiddlewareByKind, inner: MiddlewareByKind): MiddlewareByKind {
+export type MiddlewareByKind = ReturnType<typeof sortMiddleware>;
+
+/** The first of a kind is its outermost layer. */
+export function sortMiddleware(list: readonly Middleware[]) {
   return {
-    agent: [...outer.agent, ...inner.agent],
-    chat: [...outer.chat, ...inner.chat],
-    function: [...outer.function, ...inner.function],
+    agent: list.filter((entry) => entry.kind === "agent"),
+    chat: list.filter((entry) => entry.kind === "chat"),
+    function: list.filter((entry) => entry.kind === "function"),
   };
 }
 
@@ -195,30 +185,23 @@ const KINDS: ReadonlySet<unknown> = new Set<Middleware["kind"]>(["agent", "chat"
 
 function isMiddleware(value: unknown): value is Middleware {
   return (
-    typeof value === "object" &&
-    value !== null &&
-    "kind" in value &&
-    KINDS.has(value.kind) &&
-    "name" in value &&
-    "handle" in value &&
-    typeof value.handle === "function"
+    isRecord(value) && KINDS.has(value["kind"]) && "name" in value && typeof value["handle"] === "function"
   );
 }
 
 /**
  * @throws InvalidSettingError for a handler that is not a function, an unknown option, or an option of the wrong type.
  */
-function checkFactory(factory: string, handle: unknown, options: unknown, rules: Rules): void {
+function layerOf<Context>(
+  factory: string,
+  handle: Handler<never>,
+  options: MiddlewareOptions & { readonly retry?: boolean },
+  rules: Rules,
+): Layer<Context> {
   checkSettings(options, rules, `options of ${factory}`);
-  if (typeof handle === "function") return;
-  throw InvalidSettingError.expected(factory, "given an async function (context, next) => { … }", handle);
-}
-
-/** The types of a state and of a context are those of the graph that a middleware is made for, which checks them. */
-function untyped<Typed, Context>(handle: Handler<Typed>): Handler<Context> {
-  return handle as unknown as Handler<Context>;
-}
-
-function nameOf(handle: { readonly name: string }, { name }: MiddlewareOptions): string {
-  return name ?? (handle.name || "(unnamed)");
+  if (typeof handle !== "function")
+    throw InvalidSettingError.expected(factory, "given an async function (context, next) => { … }", handle);
+  const { name = handle.name || "(unnamed)", retry = false } = options;
+  // The types of a state and of a context are those of the graph that a middleware is made for, which checks them.
+  return { name, handle: handle as unknown as Handler<Context>, mayRetry: retry };
 }

@@ -7,7 +7,7 @@ import { callsOf, isAIMessage } from "../../history/call.js";
 import { withoutStaleCalls } from "../../history/change-calls.js";
 import { cloneMessage, isSameMessage } from "../../history/message.js";
 import { isResult } from "../../history/result.js";
-import { untilAborted } from "../../shared/waiting.js";
+import { untilAborted, whileWorking } from "../../shared/waiting.js";
 import type { AgentContext, ChatContext, Hook } from "./contexts.js";
 import type { AgentMiddleware, ChatMiddleware } from "./middleware.js";
 import { MiddlewareTermination, runOnion, type Span } from "./run-onion.js";
@@ -41,137 +41,69 @@ interface GraphRuns<Chunk> {
   readonly onWrite: (give: (chunk: Chunk) => void) => void;
 }
 
-/** A run of the graph, and how the `next()` ends that has begun it. */
-interface BegunRun<Chunk> extends ReturnType<GraphRuns<Chunk>["start"]> {
-  readonly first: Promise<IteratorResult<Chunk>>;
-  readonly end: () => void;
-  readonly fail: (error: unknown) => void;
-}
-
-/** Yields the chunks of a run. A middleware continues after `next()` when the chunks of the graph have ended. */
-export async function* runAgentMiddleware<Chunk>(
+/** Yields the chunks of a run. A middleware continues after `next()` when the run of the graph has ended. */
+export function runAgentMiddleware<Chunk>(
   layers: readonly AgentMiddleware[],
   hook: Hook<AgentContext>,
   runs: GraphRuns<Chunk>,
 ): AsyncGenerator<Chunk> {
   const { signal } = hook.fields;
-  signal?.throwIfAborted();
-  const written = new WrittenChunks<Chunk>(signal);
-  runs.onWrite((chunk) => written.add(chunk));
-  let begun: BegunRun<Chunk> | undefined;
+  let reading: AsyncGenerator<Chunk> | undefined;
   let hasLeft = false;
-  let begin: () => void = () => {};
-  const beginning = new Promise<void>((resolve) => {
-    begin = resolve;
-  });
-  const core = () =>
-    new Promise<void>((end, fail) => {
-      if (hasLeft) throw new Error(LEFT);
+  const assertGoesOn = (): void => {
+    signal?.throwIfAborted();
+    if (hasLeft) throw new Error("The consumer of the run has left.");
+  };
+  const work = async (give: (chunk: Chunk) => void): Promise<void> => {
+    assertGoesOn();
+    runs.onWrite(give);
+    const pass = async (chunks: AsyncGenerator<Chunk>): Promise<void> => {
+      reading = chunks;
+      try {
+        for await (const chunk of chunks) give(chunk);
+      } finally {
+        // A middleware gets the reason of the abort, not what the graph makes of it.
+        assertGoesOn();
+      }
+    };
+    let record: RunOutcome | undefined;
+    /** The result that is stored in the thread. */
+    let last: BaseMessage | undefined;
+    const core = async (): Promise<void> => {
+      assertGoesOn();
       const run = runs.start();
-      // The graph begins at once, though the caller may still have a chunk that middleware wrote: `streamEvents` drops
-      // the chunks of a run that has not begun.
-      begun = { ...run, first: run.chunks.next(), end, fail };
-      begun.first.catch(() => {});
-      begin();
-    });
-  const leaving = runOnion({ layers, core }, hook.view);
-  // The middleware can be left without a run.
-  void leaving.then(begin);
-  try {
-    yield* written.until(beginning);
-    const last = begun && (yield* runInside(begun, hook, written));
-    const exit = yield* written.until(leaving);
+      record = run.record;
+      await pass(run.chunks);
+      last = resultOfRun(record.history?.at(-1));
+      // A copy, so that changes of a middleware are noticed.
+      hook.settle({ result: last && cloneMessage(last), interrupts: record.interrupts });
+      if (record.failure !== undefined) throw record.failure.error;
+    };
+    const exit = await runOnion({ layers, core }, hook.view);
     if (exit.kind === "threw") throw exit.error;
+    assertGoesOn();
     const { result: left, messages: given } = hook.fields;
     const result = left && cloneMessage(left);
-    if (begun === undefined) {
-      const messages = result === undefined ? [] : [result];
-      yield* written.among(runs.answer({ kind: "answer", messages }));
+    if (record === undefined) {
+      await pass(runs.answer({ kind: "answer", messages: result === undefined ? [] : [result] }));
     } else if (result !== undefined && !isSameMessage(result, last)) {
-      const { interrupts, history = given } = begun.record;
+      const { interrupts, history = given } = record;
       const isAnswer = isAIMessage(result) && callsOf(result).length === 0;
       if (interrupts.length > 0 && !isAnswer) throw new MiddlewareError(WAITING);
-      yield* written.among(runs.correct({ kind: "correction", messages: correct(last, result) }, history));
+      await pass(runs.correct({ kind: "correction", messages: correct(last, result) }, history));
     }
-  } finally {
-    hasLeft = true;
-    begun?.fail(new Error(LEFT));
-    await begun?.chunks.return(undefined).catch(() => {});
+  };
+  return whileWorking(
     // After an abort, a middleware that ignores the signal is abandoned.
-    if (signal?.aborted !== true) await leaving;
-  }
+    (give) => untilAborted(work(give), signal),
+    // The run still saves its last writes.
+    async () => {
+      hasLeft = true;
+      await reading?.return(undefined).catch(() => {});
+    },
+  );
 }
 
-/** Yields the chunks of the run, and ends its `next()`. Returns the result that is stored in the thread. */
-async function* runInside<Chunk>(
-  { chunks, first, record, end, fail }: BegunRun<Chunk>,
-  hook: Hook<AgentContext>,
-  written: WrittenChunks<Chunk>,
-): AsyncGenerator<Chunk, BaseMessage | undefined> {
-  try {
-    yield* written.among(chunks, first);
-  } catch (error) {
-    fail(error);
-    return undefined;
-  }
-  const last = resultOfRun(record.history?.at(-1));
-  // A copy, so that changes of a middleware are noticed.
-  hook.settle({ result: last && cloneMessage(last), interrupts: record.interrupts });
-  if (record.failure === undefined) end();
-  else fail(record.failure.error);
-  return last;
-}
-
-/** The chunks that middleware writes, at any time. */
-class WrittenChunks<Chunk> {
-  readonly #signal: AbortSignal | undefined;
-  readonly #waiting: Chunk[] = [];
-  #wake: () => void = () => {};
-
-  constructor(signal: AbortSignal | undefined) {
-    this.#signal = signal;
-  }
-
-  add(chunk: Chunk): void {
-    this.#waiting.push(chunk);
-    this.#wake();
-  }
-
-  /**
-   * Yields what is written until the work has ended. Returns its outcome.
-   *
-   * @throws The reason of the abort, at once, or the error of the work.
-   */
-  async *until<Value>(work: Promise<Value>): AsyncGenerator<Chunk, Value> {
-    const ended = work.then((value) => ({ value }));
-    // It can fail while the caller has a chunk.
-    ended.catch(() => {});
-    for (;;) {
-      const woken = new Promise<undefined>((resolve) => {
-        this.#wake = () => resolve(undefined);
-      });
-      while (this.#waiting.length > 0) yield this.#waiting.shift() as Chunk;
-      const next = Promise.race([woken, ended]);
-      const outcome = await (this.#signal === undefined ? next : untilAborted(next, this.#signal));
-      if (outcome !== undefined && this.#waiting.length === 0) return outcome.value;
-    }
-  }
-
-  /** Yields the chunks, and what is written meanwhile. After an abort, the run still saves its last writes. */
-  async *among(chunks: AsyncGenerator<Chunk>, first = chunks.next()): AsyncGenerator<Chunk> {
-    try {
-      for (let next = first; ; next = chunks.next()) {
-        const { done, value } = yield* this.until(next);
-        if (done) return;
-        yield value;
-      }
-    } finally {
-      await chunks.return(undefined).catch(() => {});
-    }
-  }
-}
-
-const LEFT = "The consumer of the run has left.";
 const WAITING =
   "An agent middleware changed `context.result` of a run that waits for a human. Leave it as it is while `context.interrupts` is not empty, or set a text, which ends the wait.";
 

@@ -5,6 +5,7 @@ import { z } from "zod/v4";
 import { InvalidSettingError } from "../../errors.js";
 import { checkSettings, type Rule, type Setting } from "../../shared/check-settings.js";
 import { didYouMean } from "../../shared/text.js";
+import { pickFields } from "../../shared/values.js";
 import { describedBy, jsonSchemaOf, type OwnContextSchema, placeIn } from "../../threads/own-state.js";
 import { readWith } from "../../threads/schema.js";
 import { RUN_HELP } from "./run-help.js";
@@ -57,10 +58,12 @@ export function readRunContext(
 ): RunContext {
   if (context === undefined || context === null) return {};
   const isAllowed = (name: string) => graph.allowedSettings?.includes(name) ?? true;
-  const given = ignoresUnknown ? pick(context, (name) => isRunSetting(name) && isAllowed(name)) : context;
+  const given = ignoresUnknown
+    ? pickFields(context, (name) => isRunSetting(name) && isAllowed(name))
+    : context;
   const own = Object.fromEntries(ownKeys.map((key) => [key, ANY_VALUE]));
   checkSettings(given, { ...RUN_RULES, ...own }, "context");
-  const chosen = pick(given, isRunSetting);
+  const chosen = pickFields(given, isRunSetting);
   for (const [name, value] of Object.entries(chosen)) {
     if (value === undefined) continue;
     if (!isAllowed(name))
@@ -84,21 +87,17 @@ export function settingsInRun(settings: Settings, context: RunContext): Settings
   return {
     ...settings,
     ...(messagesToKeep !== undefined && { tokensToKeep }),
-    ...pick(context, isChosen),
+    ...pickFields(context, isChosen),
   };
 }
 
 /** The keys of a context that are no settings. */
 export function withoutSettings(context: object): Record<string, unknown> {
-  return pick(context, (name) => !isRunSetting(name));
+  return pickFields(context, (name) => !isRunSetting(name));
 }
 
 function isRunSetting(name: string): boolean {
   return Object.hasOwn(RUN_RULES, name);
-}
-
-function pick(values: object, isWanted: (name: string, value: unknown) => boolean): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(values).filter(([name, value]) => isWanted(name, value)));
 }
 
 /**
@@ -197,7 +196,7 @@ function makeOwnContext(schema: OwnContextSchema, form: Form): OwnContext {
     read: async (context) => {
       const outcome = await readWith(
         schema,
-        pick(Object(context), (name) => keys.includes(name)),
+        pickFields(Object(context), (name) => keys.includes(name)),
       );
       if (outcome.kind === "value") return Object(outcome.value);
       const [issue] = outcome.issues;

@@ -136,14 +136,7 @@ export function toolName(tool: object): string {
 }
 
 function isTool(value: unknown): value is StructuredToolInterface {
-  return (
-    typeof value === "object" &&
-    value !== null &&
-    "name" in value &&
-    typeof value.name === "string" &&
-    "invoke" in value &&
-    typeof value.invoke === "function"
-  );
+  return isRecord(value) && typeof value["name"] === "string" && typeof value["invoke"] === "function";
 }
 
 /*
