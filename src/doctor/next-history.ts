@@ -1,11 +1,10 @@
 /** What a thread has when the next message of its user comes: what the next run recovers, closes and sends. */
 
 import { type BaseMessage, HumanMessage } from "@langchain/core/messages";
-import { placeOfCall } from "../history/group.js";
-import { type UnansweredCall, unansweredCalls } from "../history/open-calls.js";
+import { unansweredCalls } from "../history/open-calls.js";
 import { reduceMessages } from "../history/reducer/reduce-messages.js";
-import { createPlaceholder, isPlaceholder, markRecoveredResult } from "../history/result.js";
-import { causesOf, recoverCalls } from "../threads/close-calls.js";
+import { isPlaceholder } from "../history/result.js";
+import { causesOf, closingsOf, recoverCalls } from "../threads/close-calls.js";
 import { leftoversInPlace, mayLackResponse, placeMessages } from "../threads/leftovers.js";
 import { leftoversOf, readList } from "./examine.js";
 import { type StoredThread, valuesOf } from "./thread-store.js";
@@ -41,23 +40,19 @@ export function nextHistoryOf(thread: StoredThread, next: BaseMessage | null = n
   const calls = [...dangling, ...pending];
   const found = recoverCalls(calls, leftovers);
   const causeOf = causesOf(calls, found, leftovers, history);
-  const guessed = new Set<BaseMessage>();
-  const results = calls.map((unanswered, index): [UnansweredCall, BaseMessage] => {
-    const { call, group, place } = unanswered;
-    const remains = found[index];
-    if (remains?.kind === "result") return [unanswered, markRecoveredResult(remains.result)];
-    const placeholder = createPlaceholder(call, causeOf(unanswered, index), placeOfCall(group, place));
-    const isGuess = !isOfAgent && thread.tellsStarts !== true && next !== null;
-    if (isGuess && remains === undefined && call.kind !== "invalid") guessed.add(placeholder);
-    return [unanswered, placeholder];
-  });
-  const messages = withResults(history, results);
+  const closings = closingsOf(calls, found, causeOf);
+  const knowsStarts = isOfAgent || thread.tellsStarts === true || next === null;
+  const guessed = closings.filter(
+    ({ unanswered: { call } }, index) =>
+      !knowsStarts && found[index] === undefined && call.kind !== "invalid",
+  );
+  const messages = withResults(history, closings);
   const known = new Set<BaseMessage>(stored);
   const kindOf = (message: BaseMessage): Addition =>
     message === next ? "next-message" : isPlaceholder(message) ? "closed" : "recovered";
   return {
     messages,
-    guessed,
+    guessed: new Set(guessed.map(({ message }) => message)),
     added: new Map(
       messages.filter((message) => !known.has(message)).map((message) => [message, kindOf(message)]),
     ),
@@ -70,11 +65,12 @@ const nextMessage = (): BaseMessage => new HumanMessage({ id: "next-message", co
 /** Puts each result after its message, before the results of later calls. What stands in another place stays there. */
 function withResults(
   history: readonly BaseMessage[],
-  results: readonly (readonly [UnansweredCall, BaseMessage])[],
+  closings: ReturnType<typeof closingsOf>,
 ): BaseMessage[] {
   const messages = [...history];
   const missing: (readonly [at: number, result: BaseMessage])[] = [];
-  for (const [{ group, place }, result] of results) {
+  for (const { unanswered, message: result } of closings) {
+    const { group, place } = unanswered;
     const former = group.answeredAt[place];
     const earlier = group.answeredAt.slice(0, place);
     let at = group.start + 1;

@@ -100,31 +100,44 @@ interface Closing {
   readonly cause: PlaceholderCause | undefined;
 }
 
+/** Contract: returns why a call has no result. Undefined: the call stays open. */
+type CauseOf = (unanswered: UnansweredCall, index: number) => PlaceholderCause | undefined;
+
 /**
- * Closes calls, and tells it in events. A call gets the result that was found for it, or a placeholder.
+ * What closes calls: the result that was found for a call, or a placeholder.
  *
  * @param found What `recoverCalls` has found for the calls.
- * @param causeOf Contract: returns why a call has no result. Undefined: the call stays open.
  */
-export function closeCalls(
+export function closingsOf(
   calls: readonly UnansweredCall[],
   found: readonly (Remains | undefined)[],
-  causeOf: (unanswered: UnansweredCall, index: number) => PlaceholderCause | undefined,
-  config: LangGraphRunnableConfig,
+  causeOf: CauseOf,
 ): Closing[] {
   return calls.flatMap((unanswered, index): Closing[] => {
     const { call, group, place } = unanswered;
     const remains = found[index];
-    const named = { tool: call.name, callId: call.id };
-    if (remains?.kind === "result") {
-      emitEvent(config, { type: "result-recovered", ...named });
+    if (remains?.kind === "result")
       return [{ unanswered, message: markRecoveredResult(remains.result), cause: undefined }];
-    }
     const cause = causeOf(unanswered, index);
     if (cause === undefined) return [];
-    emitEvent(config, { type: "call-closed", ...named, cause });
     return [{ unanswered, message: createPlaceholder(call, cause, placeOfCall(group, place)), cause }];
   });
+}
+
+/** The same, told in events. */
+export function closeCalls(
+  calls: readonly UnansweredCall[],
+  found: readonly (Remains | undefined)[],
+  causeOf: CauseOf,
+  config: LangGraphRunnableConfig,
+): Closing[] {
+  const closings = closingsOf(calls, found, causeOf);
+  for (const { unanswered, cause } of closings) {
+    const named = { tool: unanswered.call.name, callId: unanswered.call.id };
+    if (cause === undefined) emitEvent(config, { type: "result-recovered", ...named });
+    else emitEvent(config, { type: "call-closed", ...named, cause });
+  }
+  return closings;
 }
 
 /*
