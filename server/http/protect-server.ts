@@ -16,6 +16,7 @@ import { type ChatMiddleware, chatMiddleware } from "../../src/agent/middleware/
 import { copyMessage } from "../../src/history/message.js";
 import { isSerializedForm, MOST_LEVELS } from "../../src/history/storable.js";
 import { parseJson } from "../../src/shared/json.js";
+import { shortened } from "../../src/shared/text.js";
 import { isRecord, recordsIn } from "../../src/shared/values.js";
 import { runOwners } from "../access/access.js";
 import { askServer } from "./limits.js";
@@ -27,6 +28,8 @@ const MOST_VALUES = 200_000;
 const MOST_ENTRIES = 10_000;
 /** Much later dates are no dates. */
 const MOST_SECONDS = 1_000_000_000;
+/** How many characters of a place an error names. */
+const LONGEST_PATH = 200;
 
 const PLAIN = "must be plain data, without LangChain's serialized form (an object with `lc`)";
 /** Where a request says how long a run shall wait. */
@@ -131,9 +134,7 @@ function* serializedIn(value: unknown, path: string): Generator<readonly [place:
 }
 
 function quoted(path: string): string {
-  return path === ""
-    ? "The body of the request"
-    : `\`${path.length > 200 ? `${path.slice(0, 200)}…` : path}\``;
+  return path === "" ? "The body of the request" : `\`${shortened(path, LONGEST_PATH)}\``;
 }
 
 function refusal(path: string, demand: string): HTTPException {

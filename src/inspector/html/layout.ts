@@ -1,7 +1,7 @@
 /** What all pages have. */
 
 import { createHash } from "node:crypto";
-import { amount, printableLine } from "../../shared/text.js";
+import { amount, printableLine, shortened } from "../../shared/text.js";
 import type { ListView } from "../read-threads.js";
 import { html, Markup } from "./markup.js";
 
@@ -272,5 +272,5 @@ export function timeText(iso: string): string {
 
 /** A sentence about a message. It has ids and names, which clients and models choose. */
 export function sentence(text: string): string {
-  return printableLine(text.length > LONGEST_SENTENCE ? `${text.slice(0, LONGEST_SENTENCE)}…` : text);
+  return printableLine(shortened(text, LONGEST_SENTENCE));
 }
