@@ -10,7 +10,7 @@ import { leftoversOf, readList } from "./examine.js";
 import { type StoredThread, valuesOf } from "./thread-store.js";
 
 /** Why the next run puts a message into the history. */
-export type Addition = "recovered" | "closed" | "next-message";
+type Addition = "recovered" | "closed" | "next-message";
 
 export interface NextHistory {
   /** The stored messages and those that are added, in the order in which the model input is made of them. */

@@ -177,6 +177,10 @@ const STATUS_TONES: Readonly<Record<string, string>> = {
 
 export const statusChip = (status: string): Markup => chip(status, STATUS_TONES[status] ?? "neutral");
 
+/** The options of a choice. */
+export const options = (names: readonly string[], chosen: string | undefined): readonly Markup[] =>
+  names.map((name) => html`<option value="${name}"${name === chosen && html` selected`}>${name}</option>`);
+
 /** With commas between them. */
 export const joined = (parts: readonly Markup[]): readonly Markup[] =>
   parts.map((part, index) => (index === 0 ? part : html`, ${part}`));
