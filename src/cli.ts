@@ -3,6 +3,7 @@
 
 import { once } from "node:events";
 import { createInterface } from "node:readline/promises";
+import { text as readToEnd } from "node:stream/consumers";
 import { EXIT, type TextOutput } from "./doctor/command/command-io.js";
 import { ONLY_GRAPH, runCommandLine } from "./doctor/command/run-command-line.js";
 import { serveInspector } from "./inspector/serve.js";
@@ -27,12 +28,6 @@ function outputTo(stream: NodeJS.WriteStream): TextOutput & { readonly failure: 
       await Promise.race([once(stream, "drain"), once(stream, "close")]).catch(() => {});
     },
   };
-}
-
-async function readInput(): Promise<string> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of stdin) chunks.push(Buffer.from(chunk));
-  return Buffer.concat(chunks).toString("utf8");
 }
 
 async function ask(question: string): Promise<string> {
@@ -73,7 +68,7 @@ async function main(): Promise<void> {
   const code = await runCommandLine(process.argv.slice(2), {
     output,
     errors,
-    readInput,
+    readInput: () => readToEnd(stdin),
     canAsk: stdin.isTTY === true && stderr.isTTY === true,
     ask,
     // biome-ignore lint/style/noProcessEnv: the program is where the environment enters.

@@ -2,6 +2,7 @@
 
 import { createHash, createPublicKey, createSecretKey, randomBytes, timingSafeEqual } from "node:crypto";
 import { HTTPException } from "@langchain/langgraph-sdk/auth";
+import { auth as basicAuthOf } from "hono/utils/basic-auth";
 import { createRemoteJWKSet, errors, type JWTVerifyGetKey, jwtVerify } from "jose";
 import { InvalidSettingError } from "../../src/errors.js";
 import { namesThisMachine } from "../../src/inspector/this-machine.js";
@@ -135,8 +136,9 @@ export function credentialOf(request: Request): string | undefined {
   const authorization = request.headers.get("authorization") ?? "";
   const [, bearer] = /^bearer +(\S+) *$/i.exec(authorization) ?? [];
   if (bearer !== undefined) return bearer;
-  const typed = isPageRequest(request) ? passwordOf(authorization) : undefined;
-  return typed ?? (request.headers.get("x-api-key")?.trim() || undefined);
+  // The name before the password does not count, as the key names its user.
+  const typed = isPageRequest(request) ? basicAuthOf(request)?.password : undefined;
+  return typed || request.headers.get("x-api-key")?.trim() || undefined;
 }
 
 /**
@@ -145,14 +147,6 @@ export function credentialOf(request: Request): string | undefined {
  */
 function isPageRequest({ method, url }: Request): boolean {
   return (method === "GET" || method === "HEAD") && /^\/tether(?:\.json|\/.*)?$/.test(pathOf(url));
-}
-
-/** The password of HTTP's basic authentication (RFC 7617). The name before it does not count, as the key names its user. */
-function passwordOf(authorization: string): string | undefined {
-  const [, encoded] = /^basic +([\w+/=]+) *$/i.exec(authorization) ?? [];
-  if (encoded === undefined) return undefined;
-  const [, password] = /^[^:]*:(\S+)$/.exec(Buffer.from(encoded, "base64").toString("utf8")) ?? [];
-  return password;
 }
 
 /*

@@ -3,8 +3,8 @@
 import type { Context, MiddlewareHandler } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { HTTPException } from "hono/http-exception";
+import { clientOfThisServer } from "../../src/inspector/handler.js";
 import { isRecord } from "../../src/shared/values.js";
-import { serverFetch } from "../../src/threads/langgraph/run-host.js";
 import { runOwners } from "../access/access.js";
 import { EVERYBODY } from "../access/authenticate.js";
 
@@ -73,15 +73,13 @@ export function limitRuns(most: number): MiddlewareHandler {
 
 /** The threads of the user that are busy have one run each. The thread of the request can have more, which wait. */
 async function countRuns(context: Context, most: number): Promise<number> {
-  const busy = await askServer(context, "/threads/count", { status: "busy" });
-  const threads = Number(await busy.json());
+  const { threads, runs } = await clientOfThisServer(context.req.raw);
+  const busy = await threads.count({ status: "busy" });
   const thread = context.req.param("thread");
-  if (thread === undefined) return threads;
-  const path = `/threads/${encodeURIComponent(thread)}/runs?status=pending&limit=${most + 1}`;
-  const waiting = await askServer(context, path);
-  const runs: unknown = waiting.ok ? await waiting.json() : [];
+  if (thread === undefined) return busy;
+  const waiting = await runs.list(thread, { status: "pending", limit: most + 1 }).catch(() => []);
   // One of a thread that is busy only with waiting runs is counted already.
-  return threads + (Array.isArray(runs) ? Math.max(0, runs.length - 1) : 0);
+  return busy + Math.max(0, waiting.length - 1);
 }
 
 /*
@@ -104,9 +102,10 @@ export const RUN_STREAM_ROUTES = ["/threads/:thread/runs/:run/stream", "/threads
  */
 export const guardProtocol: MiddlewareHandler = async (context, next) => {
   const thread = context.req.param("thread") ?? "";
-  const { ok } = await askServer(context, "/threads", { thread_id: thread, if_exists: "do_nothing" });
+  const { threads } = await clientOfThisServer(context.req.raw);
+  await found("Thread", threads.create({ threadId: thread, ifExists: "do_nothing" }));
   const user = userOf(context);
-  if (!ok || (firstUsers.get(thread) ?? user) !== user) throw notFound("Thread");
+  if ((firstUsers.get(thread) ?? user) !== user) throw notFound("Thread");
   firstUsers.set(thread, user);
   await next();
 };
@@ -117,8 +116,8 @@ const firstUsers = new Map<string, string>();
 /** The run must be one of the thread, and the thread one of the user. */
 export const guardRunOfThread: MiddlewareHandler = async (context, next) => {
   const { thread = "", run = "" }: Partial<Record<string, string>> = context.req.param();
-  const path = `/threads/${encodeURIComponent(thread)}/runs/${encodeURIComponent(run)}`;
-  if (!(await askServer(context, path)).ok) throw notFound("Run");
+  const { runs } = await clientOfThisServer(context.req.raw);
+  await found("Run", runs.get(thread, run));
   await next();
 };
 
@@ -130,22 +129,17 @@ export const guardRun: MiddlewareHandler = async (context, next) => {
 
 /** The assistant of a run must be one of the user or of the server. */
 export const guardAssistants: MiddlewareHandler = async (context, next) => {
-  for (const { assistant } of await runRequestsOf(context)) {
-    if (assistant === undefined) continue;
-    const path = `/assistants/${encodeURIComponent(assistant)}`;
-    if (!(await askServer(context, path)).ok) throw notFound("Assistant");
-  }
+  const { assistants } = await clientOfThisServer(context.req.raw);
+  for (const { assistant } of await runRequestsOf(context))
+    if (assistant !== undefined) await found("Assistant", assistants.get(assistant));
   await next();
 };
 
-/** What a client may send to say who it is. */
-const RIGHTS = ["authorization", "x-api-key", "x-auth-scheme"];
-
-/** A request of the server to itself, with the rights of the one that came in. With a body it is a POST. */
-export function askServer({ req }: Context, path: string, body?: object): Promise<Response> {
-  const rights = [...req.raw.headers].filter(([name]) => RIGHTS.includes(name));
-  const headers = new Headers([["content-type", "application/json"], ...rights]);
-  return serverFetch(path, { headers, ...(body && { method: "POST", body: JSON.stringify(body) }) });
+/** @throws HTTPException if the server does not answer the user's request. */
+async function found(what: string, asked: Promise<unknown>): Promise<void> {
+  await asked.catch(() => {
+    throw notFound(what);
+  });
 }
 
 function notFound(what: string): HTTPException {

@@ -15,10 +15,10 @@ import { HTTPException } from "hono/http-exception";
 import { type ChatMiddleware, chatMiddleware } from "../../src/agent/middleware/middleware.js";
 import { copyMessage } from "../../src/history/message.js";
 import { isSerializedForm, MOST_LEVELS } from "../../src/history/storable.js";
+import { clientOfThisServer } from "../../src/inspector/handler.js";
 import { parseJson } from "../../src/shared/json.js";
-import { isRecord, recordsIn } from "../../src/shared/values.js";
+import { shortened } from "../../src/shared/text.js";
 import { runOwners } from "../access/access.js";
-import { askServer } from "./limits.js";
 
 /** The server cannot read a file that is nested more than 50 levels deep, and puts up to six around a body. */
 const MOST_LEVELS_OF_BODY = MOST_LEVELS + 4;
@@ -27,6 +27,8 @@ const MOST_VALUES = 200_000;
 const MOST_ENTRIES = 10_000;
 /** Much later dates are no dates. */
 const MOST_SECONDS = 1_000_000_000;
+/** How many characters of a place an error names. */
+const LONGEST_PATH = 200;
 
 const PLAIN = "must be plain data, without LangChain's serialized form (an object with `lc`)";
 /** Where a request says how long a run shall wait. */
@@ -64,13 +66,9 @@ export const refuseSocket: Handler = () => {
 /** Refuses to delete a run that goes on, or what it needs. Runs that wait can be deleted. */
 export const refuseWhileRunning: Handler = async (context, next) => {
   const { thread, run, assistant } = context.req.param();
-  const read = async (path: string, body?: object): Promise<unknown> => {
-    const response = await askServer(context, path, body);
-    return response.ok ? await response.json() : undefined;
-  };
-  const threads = thread === undefined ? await threadsOf(assistant ?? "") : [thread];
-  for (const id of threads) {
-    const running = recordsIn(await read(`/threads/${encodeURIComponent(id)}/runs?status=running`));
+  const { assistants, runs, threads } = await clientOfThisServer(context.req.raw);
+  for (const id of thread === undefined ? await threadsOf(assistant ?? "") : [thread]) {
+    const running = await runs.list(id, { status: "running" }).catch(() => []);
     if (running.some(({ run_id }) => run === undefined || run_id === run))
       throw new HTTPException(409, {
         message: `A run of the thread ${id} goes on. Cancel it, or wait until it has ended, and try again.`,
@@ -79,14 +77,15 @@ export const refuseWhileRunning: Handler = async (context, next) => {
   await next();
 
   async function threadsOf(name: string): Promise<ReadonlySet<string>> {
-    const found = await read(`/assistants/${encodeURIComponent(name)}`);
-    const id = isRecord(found) ? String(found["assistant_id"]) : "";
+    const found = await assistants.get(name).catch(() => undefined);
+    const id = found?.assistant_id ?? "";
     const used = new Set(runOwners.threadsOf(id));
     if (context.req.query("delete_threads") !== "true") return used;
     for (let offset = 0; ; offset += PAGE) {
-      const query = { metadata: { assistant_id: id }, limit: PAGE, offset, select: ["thread_id"] };
-      const page = recordsIn(await read("/threads/search", query));
-      for (const { thread_id } of page) used.add(String(thread_id));
+      const page = await threads
+        .search({ metadata: { assistant_id: id }, limit: PAGE, offset, select: ["thread_id"] })
+        .catch(() => []);
+      for (const { thread_id } of page) used.add(thread_id);
       if (page.length < PAGE) return used;
     }
   }
@@ -131,9 +130,7 @@ function* serializedIn(value: unknown, path: string): Generator<readonly [place:
 }
 
 function quoted(path: string): string {
-  return path === ""
-    ? "The body of the request"
-    : `\`${path.length > 200 ? `${path.slice(0, 200)}…` : path}\``;
+  return path === "" ? "The body of the request" : `\`${shortened(path, LONGEST_PATH)}\``;
 }
 
 function refusal(path: string, demand: string): HTTPException {

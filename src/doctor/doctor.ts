@@ -62,9 +62,7 @@ export function diagnoseThread(
   given: StoredThread | ThreadPlace,
   options?: DiagnoseOptions,
 ): ThreadReport | Promise<ThreadReport> {
-  return isPlace(given)
-    ? readThread(given).then((thread) => reportOn(thread, options))
-    : reportOn(given, options);
+  return ofThread(given, (thread) => reportOn(thread, options));
 }
 
 /**
@@ -93,11 +91,9 @@ export function planRepair(
   given: StoredThread | ThreadPlace,
   options?: PlanOptions,
 ): RepairPlan | Promise<RepairPlan> {
-  return isPlace(given)
-    ? readThread(given).then((thread) => planFor(thread, options))
-    : planFor(given, options);
+  return ofThread(given, (thread) => planFor(thread, options));
 }
 
-function isPlace(given: StoredThread | ThreadPlace): given is ThreadPlace {
-  return isGraphThread(given) || "store" in given;
+function ofThread<Made>(given: StoredThread | ThreadPlace, make: (thread: StoredThread) => Made) {
+  return isGraphThread(given) || "store" in given ? readThread(given).then(make) : make(given);
 }

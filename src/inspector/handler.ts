@@ -1,5 +1,6 @@
 /** The inspector: pages that show what is stored in a thread, and what a model is sent of it. They change nothing. */
 
+import type { Client } from "@langchain/langgraph-sdk";
 import { z } from "zod/v4";
 import { threadsOfClient } from "../doctor/targets/server-target.js";
 import type { ThreadStore } from "../doctor/thread-store.js";
@@ -128,18 +129,22 @@ export function createInspector({
 /** What a client may send to say who it is. */
 const RIGHTS = ["authorization", "x-api-key", "x-auth-scheme", "cookie"];
 
-/** The threads that a request may see on the LangGraph server of this process. The server checks who asks. */
-export async function threadsOfThisServer({ headers }: Pick<Request, "headers">): Promise<ThreadStore> {
+/** Asks the LangGraph server of this process with the rights of a request. The server checks who asks. */
+export async function clientOfThisServer({ headers }: Pick<Request, "headers">): Promise<Client> {
   const { Client } =
     await importOptional<typeof import("@langchain/langgraph-sdk")>("@langchain/langgraph-sdk");
   const rights = [...headers].filter(([name]) => RIGHTS.includes(name));
   // Without an address, the client asks the server of this process. Without `null`, it would send a key of the environment.
-  const client = new Client({
+  return new Client({
     apiKey: null,
     defaultHeaders: Object.fromEntries(rights),
     callerOptions: { maxRetries: 0 },
   });
-  return threadsOfClient(client, "this server");
+}
+
+/** The threads that a request may see on the LangGraph server of this process. */
+export async function threadsOfThisServer(request: Pick<Request, "headers">): Promise<ThreadStore> {
+  return threadsOfClient(await clientOfThisServer(request), "this server");
 }
 
 /*

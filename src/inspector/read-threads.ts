@@ -54,7 +54,7 @@ export interface Archive {
 }
 
 /** What the reader asks for. */
-export interface ThreadQuestion {
+interface ThreadQuestion {
   readonly threadId: string;
   /** The checkpoint of the step; undefined for the latest. */
   readonly step: string | undefined;
@@ -294,7 +294,7 @@ export const THREAD_STATUSES = ["idle", "busy", "interrupted", "error"] as const
 export const TRAITS = ["findings", "repairs"] as const;
 
 /** What the reader asks for. */
-export interface ListQuestion {
+interface ListQuestion {
   /** A thread id, `key=value` of the metadata, or a part of an id, of the metadata or of a message. Empty: all threads. */
   readonly query: string;
   /** Undefined: any. */

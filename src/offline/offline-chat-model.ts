@@ -24,7 +24,7 @@ import { groupMessages } from "../history/group.js";
 import { isUserMessage } from "../history/summary.js";
 import { validateHistory } from "../providers/validate-history.js";
 import { hashText } from "../shared/json.js";
-import { beginningOf } from "../shared/text.js";
+import { shortened } from "../shared/text.js";
 import { isRecord } from "../shared/values.js";
 import { type FindCalls, findLiteralCalls, findSteps, type PlannedCall, type Step } from "./literal-calls.js";
 
@@ -283,7 +283,7 @@ function stateResults(rounds: readonly Round[], language: OfflineLanguage): stri
 }
 
 function stateResult(call: PlannedCall, { text, status }: ToolMessage, language: OfflineLanguage): string {
-  const content = shorten(text.trim(), LONGEST_RESULT) || "(no output)";
+  const content = shortened(text.trim(), LONGEST_RESULT) || "(no output)";
   if (status === "error") return content.includes(call.name) ? content : `${call.name} failed: ${content}`;
   return language.stateResult(call, content) ?? `${call.name} returned: ${content}`;
 }
@@ -319,11 +319,7 @@ function summarize(messages: readonly BaseMessage[]): string | undefined {
     .filter((line) => !FRAME.test(line) && !SUMMARY_REQUEST.test(line));
   const isShort = lines.length <= 2 * LINES_AT_EACH_END;
   const ends = [...lines.slice(0, LINES_AT_EACH_END), "…", ...lines.slice(-LINES_AT_EACH_END)];
-  return [HEADING, ...(isShort ? lines : ends).map((line) => shorten(line, LONGEST_LINE))].join("\n");
-}
-
-function shorten(text: string, longest: number): string {
-  return text.length > longest ? `${beginningOf(text, longest)}…` : text;
+  return [HEADING, ...(isShort ? lines : ends).map((line) => shortened(line, LONGEST_LINE))].join("\n");
 }
 
 /*

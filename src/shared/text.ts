@@ -61,6 +61,11 @@ export function beginningOf(text: string, length: number): string {
   return text.slice(0, length < text.length && isHighSurrogate(text, length - 1) ? length - 1 : length);
 }
 
+/** The same, with an ellipsis if something was left out. */
+export function shortened(text: string, longest: number): string {
+  return text.length > longest ? `${beginningOf(text, longest)}…` : text;
+}
+
 /** Whether the character at an index is the first half of a surrogate pair. */
 export function isHighSurrogate(text: string, index: number): boolean {
   const code = text.charCodeAt(index);
@@ -77,7 +82,7 @@ export function refusalText(name: string, expectation: string, value: unknown): 
 function formatValue(value: unknown): string {
   if (typeof value === "function") return "a function";
   const text = typeof value === "number" ? String(value) : (toJson(value) ?? typeof value);
-  return text.length > LONGEST_VALUE ? `${beginningOf(text, LONGEST_VALUE)}…` : text;
+  return shortened(text, LONGEST_VALUE);
 }
 
 /** Characters that move the cursor, change colours, or turn the direction of the text. A line break and a tab are not among them. */

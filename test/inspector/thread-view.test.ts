@@ -165,6 +165,18 @@ describe("the rows of a thread", () => {
       ],
     ],
     [
+      "keep the result that is said to be moved off its row, and not the one that it changes places with",
+      messagesIn("a b(c1,c2) d:c2 c:c1"),
+      {},
+      [
+        "user 1 | user 1",
+        "assistant 2 | assistant 2",
+        "tool result 3 | - [moved]",
+        "tool result 4 | tool result 3",
+        "- | tool result 4* [moved]",
+      ],
+    ],
+    [
       "name the places of messages that are sent as one",
       messagesIn("s! a t! b"),
       { rows: [{ storedElsewhere: [3] }, {}, { sentElsewhere: 1 }, {}] },

@@ -5,6 +5,7 @@ import { amount, count, printableLine } from "../../shared/text.js";
 import { addToList } from "../../shared/values.js";
 import { diagnoseThread } from "../doctor.js";
 import type { Finding, FindingCode, Fix, ThreadReport } from "../finding.js";
+import { skipOf } from "../plan.js";
 import { openTarget } from "../targets/targets.js";
 import { type CommandIo, EXIT, type ExitCode } from "./command-io.js";
 import { type Options, typedOptions, typedThreads } from "./options.js";
@@ -33,11 +34,7 @@ export async function runDoctor(command: Command, io: CommandIo): Promise<ExitCo
       async ({ thread, report }) => {
         countThread(counts, report);
         const { schemaVersion: _, threadId, ...fields } = report;
-        // The state of a subgraph is never written.
-        const canRepair =
-          report.namespace === "" &&
-          report.status !== "interrupted" &&
-          report.findings.every(({ code }) => code !== "state/other-graph");
+        const canRepair = skipOf(thread) === undefined && thread.otherGraph === undefined;
         const mend = canRepair ? [...repair, ...typedThreads([threadId])].join(" ") : null;
         const findings = report.findings.map((finding) => ({
           ...finding,

@@ -104,12 +104,9 @@ async function* mapInOrder<Item, Result>(
       // It is awaited in its turn. Until then, a rejection must not end the process.
       result.catch(() => {});
       waiting.push(result);
-      const [first] = waiting;
-      if (waiting.length < concurrency || first === undefined) continue;
-      yield await first;
-      waiting.shift();
+      if (waiting.length === concurrency) yield* waiting.splice(0, 1);
     }
-    for (const result of waiting) yield await result;
+    yield* waiting;
   } finally {
     await Promise.allSettled(waiting);
   }

@@ -2,7 +2,7 @@
 
 import { contentText } from "../../history/message.js";
 import { coerceMessage } from "../../history/read-messages.js";
-import { printableLine } from "../../shared/text.js";
+import { printableLine, shortened } from "../../shared/text.js";
 import { type StoredThread, valuesOf } from "../thread-store.js";
 
 /** A word of a command line, as a shell takes it. One with control characters is in the form of bash and zsh. */
@@ -45,6 +45,5 @@ const LONGEST = 120;
 /** The beginning of a message of the thread, on one line; empty if it has no text. */
 export function excerptOf(thread: StoredThread, index: number): string {
   const message = coerceMessage(valuesOf(thread)?.[index]);
-  const text = message === undefined ? "" : contentText(message).replaceAll(/\s+/g, " ").trim();
-  return text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text;
+  return message === undefined ? "" : shortened(contentText(message).replaceAll(/\s+/g, " ").trim(), LONGEST);
 }

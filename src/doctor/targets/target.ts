@@ -6,7 +6,7 @@ import { pathToFileURL } from "node:url";
 import { Option, type OptionValues } from "commander";
 import { importOptional } from "../../shared/import-optional.js";
 import { safely } from "../../shared/json.js";
-import { decoded } from "../../shared/text.js";
+import { decoded, shortened } from "../../shared/text.js";
 import { isRecord } from "../../shared/values.js";
 import { errorText, type ThreadStore } from "../thread-store.js";
 
@@ -84,8 +84,7 @@ const LONGEST = 300;
 
 /** The text of an error on one line, without its stack. */
 export function reasonOf(error: unknown): string {
-  const line = errorText(error).replaceAll(/\s+/g, " ").trim();
-  return line.length > LONGEST ? `${line.slice(0, LONGEST)}…` : line;
+  return shortened(errorText(error).replaceAll(/\s+/g, " ").trim(), LONGEST);
 }
 
 /** What stands for a secret. */

@@ -1,7 +1,7 @@
 /** What all pages have. */
 
 import { createHash } from "node:crypto";
-import { amount, printableLine } from "../../shared/text.js";
+import { amount, printableLine, shortened } from "../../shared/text.js";
 import type { ListView } from "../read-threads.js";
 import { html, Markup } from "./markup.js";
 
@@ -177,6 +177,10 @@ const STATUS_TONES: Readonly<Record<string, string>> = {
 
 export const statusChip = (status: string): Markup => chip(status, STATUS_TONES[status] ?? "neutral");
 
+/** The options of a choice. */
+export const options = (names: readonly string[], chosen: string | undefined): readonly Markup[] =>
+  names.map((name) => html`<option value="${name}"${name === chosen && html` selected`}>${name}</option>`);
+
 /** With commas between them. */
 export const joined = (parts: readonly Markup[]): readonly Markup[] =>
   parts.map((part, index) => (index === 0 ? part : html`, ${part}`));
@@ -272,5 +276,5 @@ export function timeText(iso: string): string {
 
 /** A sentence about a message. It has ids and names, which clients and models choose. */
 export function sentence(text: string): string {
-  return printableLine(text.length > LONGEST_SENTENCE ? `${text.slice(0, LONGEST_SENTENCE)}…` : text);
+  return printableLine(shortened(text, LONGEST_SENTENCE));
 }

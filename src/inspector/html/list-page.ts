@@ -8,6 +8,7 @@ import {
   layout,
   listJsonLink,
   listLink,
+  options,
   outcomeChip,
   statusChip,
   threadLink,
@@ -19,8 +20,6 @@ import { html, type Markup } from "./markup.js";
 export function listPage(view: ListView, now: number): Markup {
   const { threads, query, status, has, page, hasNext, searched } = view;
   const link = (number: number) => listLink({ q: query, status, has, page: number });
-  const options = (names: readonly string[], chosen: string | undefined) =>
-    names.map((name) => html`<option value="${name}"${name === chosen && html` selected`}>${name}</option>`);
   return layout({
     title: "Threads",
     heading: html`<h1>Threads</h1>`,

@@ -12,6 +12,7 @@ import {
   codeSpans,
   joined,
   layout,
+  options,
   outcomeChip,
   sentence,
   statusChip,
@@ -259,9 +260,7 @@ ${
 }
 <details><summary>Request and provider</summary><div class="panel">
 <form action="${threadLink(threadId)}" method="get">${hidden({ step: chosen.step, only })}
-<label>Dialect<select name="dialect"><option value="">${chosen.dialect === undefined ? `${dialect} (${ORIGINS[form.origin]})` : "of the step"}</option>${DIALECT_NAMES.map(
-    (name) => html`<option value="${name}"${name === chosen.dialect && html` selected`}>${name}</option>`,
-  )}</select></label>
+<label>Dialect<select name="dialect"><option value="">${chosen.dialect === undefined ? `${dialect} (${ORIGINS[form.origin]})` : "of the step"}</option>${options(DIALECT_NAMES, chosen.dialect)}</select></label>
 <label>Token limit<input type="number" name="maxTokens" min="1" step="1" size="8" value="${chosen.maxTokens}"></label>
 <button type="submit">Show</button>
 </form>

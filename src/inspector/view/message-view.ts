@@ -10,7 +10,7 @@ import { isUserMessage } from "../../history/summary.js";
 import { readMedia } from "../../providers/media.js";
 import { readMaker } from "../../providers/rule.js";
 import { safely, toJson } from "../../shared/json.js";
-import { printable, printableLine } from "../../shared/text.js";
+import { printable, printableLine, shortened } from "../../shared/text.js";
 import { isRecord, recordsIn } from "../../shared/values.js";
 
 /** How many characters of a text a page shows. The JSON has all of it. */
@@ -80,12 +80,8 @@ export function shownOf(message: BaseMessage): string {
   return JSON.stringify([content, pictures.length, calls]);
 }
 
-function cutLine(text: string, longest: number): string {
-  return text.length > longest ? `${text.slice(0, longest)}…` : text;
-}
-
 export function nameIn(value: unknown): string {
-  return typeof value === "string" ? printableLine(cutLine(value, LONGEST_NAME)) : "";
+  return typeof value === "string" ? printableLine(shortened(value, LONGEST_NAME)) : "";
 }
 
 function cutText(text: string, longest: number): ShownText {
@@ -134,7 +130,7 @@ export function titleOf(
   if (typeof given === "string" && given.trim() !== "") return printableLine(given.slice(0, 120));
   const first = messages.find(isUserMessage);
   const text = first === undefined ? "" : contentText(first).slice(0, LONGEST_TITLE * 4);
-  return printableLine(cutLine(text.replaceAll(/\s+/g, " ").trim(), LONGEST_TITLE));
+  return printableLine(shortened(text.replaceAll(/\s+/g, " ").trim(), LONGEST_TITLE));
 }
 
 /** The messages of a stored list. Values that are not messages are left out: the doctor names them. */
@@ -158,9 +154,9 @@ export interface Question {
 /** @param interrupt The value of an interrupt, or an interrupt. Of another form, all of it is shown. */
 export function questionsIn(interrupt: unknown): readonly Question[] {
   const value = isRecord(interrupt) && "value" in interrupt ? interrupt["value"] : interrupt;
-  const asked = isRecord(value) ? (value["action_requests"] ?? value["actionRequests"]) : undefined;
-  const rules = recordsIn(isRecord(value) ? (value["review_configs"] ?? value["reviewConfigs"]) : undefined);
-  const requests = recordsIn(asked);
+  const fields = isRecord(value) ? value : {};
+  const requests = recordsIn(fields["action_requests"] ?? fields["actionRequests"]);
+  const rules = recordsIn(fields["review_configs"] ?? fields["reviewConfigs"]);
   if (requests.length === 0) return [{ tool: "", text: lines(value), arguments: "", decisions: [] }];
   return requests.map(({ name, args, description }, index) => {
     const rule =

@@ -244,7 +244,7 @@ const MADE_UP = mark("made-up", "made up", "warning", "Another program made this
 const STEERED = mark("steered", "sent during a run", "neutral", "It came while a run went on.");
 
 /** What a stored message is, by its marks. */
-export function marksOfStored(message: BaseMessage): readonly Mark[] {
+function marksOfStored(message: BaseMessage): readonly Mark[] {
   const given: Readonly<Record<string, unknown>> = message.additional_kwargs ?? {};
   const coverage = coverageOf(message);
   const cause = given[PLACEHOLDER_KEY] === undefined ? causeInText(message) : causeIn(given[PLACEHOLDER_KEY]);

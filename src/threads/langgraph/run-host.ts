@@ -211,10 +211,10 @@ export function customChunk(value: unknown, options: ChunkOptions): { readonly c
 }
 
 /*
- * The LangGraph server that runs in this process: requests to it, and what it says of a run.
+ * The LangGraph server that runs in this process, and what it says of a run.
  */
 
-/** Where the server keeps the function. The SDK's client uses it in graphs. Not exported. */
+/** Where the server keeps the function that sends requests to it. The SDK's client uses it. Not exported. */
 const SERVER_FETCH = Symbol.for("langgraph_api:fetch");
 
 /** Where a server that is no part of the process keeps its address. Not exported. */
@@ -224,16 +224,6 @@ const SERVER_URL = Symbol.for("langgraph_api:url");
 function isServerProcess(): boolean {
   return SERVER_FETCH in globalThis || SERVER_URL in globalThis;
 }
-
-/** Contract: sends a request to a path of the server, through all of its checks, and returns the response. */
-type ServerFetch = (path: string, init: RequestInit) => Promise<Response>;
-
-/** @throws Error in a process without a server. */
-export const serverFetch: ServerFetch = (path, init) => {
-  const send: unknown = Reflect.get(globalThis, SERVER_FETCH);
-  if (typeof send !== "function") throw new Error("Expected a LangGraph server in this process.");
-  return send(path, init);
-};
 
 export interface ServedRun {
   readonly runId: string;

@@ -27,7 +27,6 @@ import {
   isServedRun,
   isSubgraphRun,
   mapParentStream,
-  serverFetch,
   withoutForgedKeys,
 } from "../../../src/threads/langgraph/run-host.js";
 import { stepOf, withTaskInput } from "../../../src/threads/langgraph/wrappable-graph.js";
@@ -322,8 +321,4 @@ it("LangGraph's server binds the function under the same symbol", () => {
   const code = readFileSync(join(root, "dist/loopback.mjs"), "utf8");
   expect(code).toContain('Symbol.for("langgraph_api:fetch")');
   expect(code).toContain("app.request(url, init)");
-});
-
-it("fails clearly in a process without a server", () => {
-  expect(() => serverFetch("/ok", {})).toThrow("Expected a LangGraph server in this process.");
 });
