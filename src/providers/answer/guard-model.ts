@@ -147,8 +147,8 @@ interface GuardedRequest {
  * The complete response of a model. Its stream is passed on to the client as it arrives. No tool has run before the
  * response is complete, so a second request repeats no tool call.
  *
- * The guard does not handle refusals of the provider (the model's client retries 429 and 5xx), a host that cannot be reached
- * for a stream, and the abort of the run.
+ * The guard does not handle refusals of the provider and hosts that cannot be reached, which the model's client has
+ * retried, and the abort of the run.
  *
  * @throws ModelError if all attempts give broken responses.
  */
@@ -241,7 +241,7 @@ async function askWhole({ model, guard, messages, options }: GuardedRequest): Pr
     return judge(message, guard);
   } catch (error) {
     if (isEmptyAnswer(error)) return judge(undefined, guard);
-    const isLost = isTransportError(error) && !isRefusal(error);
+    const isLost = isTransportError(error) && !isConnectError(error) && !isRefusal(error);
     if (options.signal?.aborted || isAbortError(error) || !isLost) throw error;
     return { reason: "transport-error", usage: undefined, cause: error };
   }

@@ -288,6 +288,21 @@ it.each([
   expect(await thread.run("hello")).toEqual([...kept, "human: hello", "ai: done"]);
 });
 
+it("A middleware gets the reason of an abort from next(), and not the error that the graph makes of it", async () => {
+  const controller = new AbortController();
+  const reason = new Error("The user has pressed stop.");
+  let thrown: unknown;
+  const watch = agentMiddleware(async function watch(_context, next) {
+    await next().catch((error: unknown) => {
+      thrown = error;
+    });
+  });
+  const stop = makeTool("stop", async () => controller.abort(reason));
+  const thread = agentThread([calls(["stop"])], { tools: [stop], middleware: [watch] });
+  await expect(thread.invoke("go", { signal: controller.signal })).rejects.toThrow();
+  await expect.poll(() => thrown).toBe(reason);
+});
+
 describe("a reader that leaves early", () => {
   it.each([0, 20])("lets no run begin: the middleware calls next() %i ms later", async (milliseconds) => {
     const ended: unknown[] = [];

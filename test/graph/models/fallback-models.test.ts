@@ -49,6 +49,13 @@ describe("another model is asked", () => {
     expect(seen).toEqual(["here"]);
   });
 
+  it("at once if a model that does not stream cannot be reached: its client has retried already", async () => {
+    const unreachable = failure("Request timed out.", { name: "APIConnectionTimeoutError" });
+    const whole = Object.assign(scripted(unreachable), { disableStreaming: true });
+    const graph = agent([whole, scripted("here")]);
+    expect(pairedScript(await graph.invoke(user("go"), config))).toEqual(lines("human: go | ai: here"));
+  });
+
   it("if the input does not fit into the window of the first one, however it is shortened", async () => {
     const small = new WindowModel({ window: 5, family: "openai" });
     const large = new WindowModel({ window: 100_000, family: "openai" });
