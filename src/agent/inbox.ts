@@ -14,7 +14,7 @@ import { emitEvent } from "../threads/events.js";
 import { deleteItems, type InboxItem, type InboxStore, putIntoInbox, readInbox } from "../threads/inbox.js";
 import { stepOf } from "../threads/langgraph/wrappable-graph.js";
 import { takeLateResults } from "../threads/late-results.js";
-import { keysIn } from "../threads/leftovers.js";
+import { givenKeys } from "../threads/leftovers.js";
 import type { AgentState, AgentUpdate } from "../threads/state.js";
 import { missingStore, threadIdOf } from "../threads/stores.js";
 import { stepsLeft } from "./budgets.js";
@@ -135,7 +135,7 @@ async function ownValuesOf(
 ): Promise<Record<string, unknown>[]> {
   const { ownState, input } = runOf(config).inputs;
   const { keys, reducedKeys, read } = ownState;
-  const given = new Set(keysIn(input, keys));
+  const given = new Set(givenKeys(input, keys));
   const written = values.flatMap((update) => Object.entries(update));
   const wanted = written.filter(([key]) => keys.includes(key) && (reducedKeys.has(key) || !given.has(key)));
   const checked = wanted.map(async ([key, value]) => ({ [key]: await read(key, value) }));

@@ -27,7 +27,7 @@ import {
   savesAtExit,
 } from "../threads/langgraph/run-host.js";
 import { awaitLate, type LateResults } from "../threads/late-results.js";
-import { historyIn, keysIn, walkBack } from "../threads/leftovers.js";
+import { givenKeys, historyIn, walkBack } from "../threads/leftovers.js";
 import { defaultsOf } from "../threads/own-state.js";
 import type { WatchedCheckpointer } from "../threads/run-saver.js";
 import { missingCheckpointer, missingStore, threadIdOf } from "../threads/stores.js";
@@ -149,7 +149,7 @@ async function isSentAgain(
   if (tuple === undefined) return false;
   const isUnfinished = hasTasks(tuple);
   const { channel_values: values } = tuple.checkpoint;
-  const keys = keysIn(input, plan.ownState.keys);
+  const keys = givenKeys(input, plan.ownState.keys);
   const isRead = values["messages"] !== undefined || isUnfinished || keys.length > 0;
   const history: unknown = isRead && (await historyIn(tuple, watched.checkpoints));
   if (!Array.isArray(history)) return false;
@@ -183,7 +183,7 @@ async function inputWith(
 }
 
 /** So many checkpoints are read at most for the input of a retry. */
-const SEARCH = { fate: "applied", most: 1_000 } as const;
+const SEARCH = { fate: "continued", most: 1_000 } as const;
 
 interface Loop extends Pick<RunInputs, "input" | "given" | "structuredResponse"> {
   readonly settings: RunContext;

@@ -1,4 +1,4 @@
-/** Reads and writes threads through the user's own graph. */
+/** Reads the threads of a checkpointer, and writes them through their own graph. */
 
 import { types } from "node:util";
 import type { BaseMessage } from "@langchain/core/messages";
@@ -205,7 +205,7 @@ export function isGraphThread(value: object): value is GraphThread {
  * Reads a thread of a graph: the stored list, what its own graph makes of it, and what ended runs left.
  */
 
-/** Contract: never throws for a thread that cannot be read, only if the checkpointer fails for every thread. */
+/** Contract: does not throw for a thread whose head cannot be read, which is then said to be unreadable. */
 async function readThread(
   { graph, saver: given }: Opened,
   { threadId, namespace }: ThreadRef,
@@ -250,7 +250,7 @@ function contentOf(messages: readonly unknown[] | undefined, own: StateSnapshot 
   return messages === undefined ? ({ kind: "none" } as const) : ({ kind: "read", messages } as const);
 }
 
-/** Undefined without a graph, too. */
+/** Undefined without a graph, or if it cannot be read. */
 async function readTolerantly(
   { graph, saver }: Opened,
   place: RunnableConfig,
@@ -273,17 +273,16 @@ async function listAt(
 }
 
 /**
- * The list of a checkpoint that stores only what was added: its value is made from earlier checkpoints. Its own reducer
- * shows what the user's code sees, even if that list is broken. Ours does not throw for a removal of an unknown message.
+ * The list of a checkpoint that stores only what was added: its value is made from earlier checkpoints. The graph's own
+ * reducer is tried first, because it shows what the user's code sees, even if that list is broken; then ours, which does
+ * not throw for a removal of an unknown message.
  */
 async function deltaAt({ graph, saver }: Opened, config: RunnableConfig): Promise<unknown> {
   const own = graph?.channels[MESSAGES];
   if (graph !== undefined && !isDeltaChannel(own)) return undefined;
-  for (const channel of [own as DeltaChannel<BaseMessage[]> | undefined, undefined]) {
-    const list = await readDelta(saver, config, channel).catch(() => undefined);
-    if (list !== undefined) return list;
-  }
-  return undefined;
+  const readWith = (channel?: DeltaChannel<BaseMessage[]>) =>
+    readDelta(saver, config, channel).catch(() => undefined);
+  return (own && (await readWith(own as DeltaChannel<BaseMessage[]>))) ?? readWith();
 }
 
 /** See `ThreadStore.steps`. */
@@ -387,7 +386,7 @@ function routable(list: readonly unknown[]): readonly unknown[] {
   return pinJson(readable, list);
 }
 
-/** A message in its serialized form is stored in that form. */
+/** A serialized message becomes an instance for the routes. `pinJson` keeps its stored form. */
 function asInstance(value: unknown): unknown {
   if (!isRecord(value) || value["lc"] !== 1) return value;
   const message = convertMessage(value);
@@ -417,7 +416,7 @@ async function findEndedRuns(
   const checkpoints = { ...checkpointsOf(opened.saver, latest), readDelta };
   const { all } = unansweredCalls(messagesAmong(list).filter((message) => !isPlaceholder(message)));
   const wanted = new Set(all.map(({ group }) => group.head.id));
-  /** Whether a run that comes next looks no further. Beyond, only results are looked for. */
+  /** Whether the walk is past the point where the next run stops looking. From there on only results count. */
   let isPassed = false;
   const goesOn = async (checkpoint: CheckpointTuple): Promise<boolean> => {
     isPassed ||=
@@ -434,7 +433,7 @@ async function findEndedRuns(
     const otherChannels = writtenChannels(checkpoint).filter(isOtherChannel);
     const run = { checkpointId: checkpoint.checkpoint.id, history, removed, otherChannels };
     const kept = (written: readonly BaseMessage[]) => (hasOnlyResults ? written.filter(isResult) : written);
-    const ofTasks = child === undefined ? "pending" : fate === "folded" ? "applied" : "discarded";
+    const ofTasks = child === undefined ? "pending" : fate === "applied" ? fate : "discarded";
     const runs: EndedRun[] = [
       // What an update of the state took over can be gone again, for example after an undo.
       { ...run, fate: ofTasks, written: kept(left.written), interrupts, unstarted, nodes },
@@ -454,7 +453,7 @@ function isOtherChannel(name: string): boolean {
   return name !== MESSAGES && !name.includes(":") && !name.startsWith("__");
 }
 
-/** Without the graph, the nodes that ran tell of an agent of `createAgent`. Those of another graph do not tell it. */
+/** Who mends the thread. Without the graph, only the nodes of `createAgent` tell it. */
 function mendedByGraph(
   graph: ForeignGraph | undefined,
   { versions_seen = {} }: Partial<Checkpoint>,

@@ -58,10 +58,10 @@ export interface Leftovers {
 }
 
 /**
- * What became of a checkpoint's writes: new input discarded them, an update of the state took them over, which drops the
- * questions, or the next superstep applied them.
+ * What became of a checkpoint's writes: new input discarded them, an update of the state applied them, which drops the
+ * questions, or the next superstep of the run did.
  */
-type Fate = "discarded" | "folded" | "applied";
+type Fate = "discarded" | "applied" | "continued";
 
 /** A checkpoint of a thread, and the one that continues it. */
 interface CheckpointStep {
@@ -99,14 +99,16 @@ export async function findLeftovers(
   isBeforePatch: (checkpoint: CheckpointTuple) => boolean = (checkpoint) => waitsForNode(checkpoint, "patch"),
 ): Promise<readonly Leftovers[]> {
   const found: Leftovers[] = [];
-  // The steps of a run itself end the search.
+  // A checkpoint of a run that is past `patch` ends the search: that run has looked itself.
   const goesOn = (checkpoint: CheckpointTuple) => isAddedBetweenRuns(checkpoint) || isBeforePatch(checkpoint);
   for await (const { step, left, lost } of walkLeftovers(ended, MOST_READ, goesOn)) {
-    const own = step.fate === "folded" ? { ...left, written: [], values: [], usage: NO_USAGE } : left;
+    const own = step.fate === "applied" ? { ...left, written: [], values: [], usage: NO_USAGE } : left;
     const written = [...own.written, ...lost];
     const whole = { ...own, written, usage: addUsage(own.usage, usageOf(lost)) };
-    const isNew = written.some((message) => !isResult(message)) || isUsed(whole.usage);
-    found.unshift(isNew && (await isForked(step, ended.checkpoints)) ? ofResultsAlone(whole) : whole);
+    const hasMoreThanResults = written.some((message) => !isResult(message)) || isUsed(whole.usage);
+    found.unshift(
+      hasMoreThanResults && (await isForked(step, ended.checkpoints)) ? withResultsOnly(whole) : whole,
+    );
   }
   return found;
 }
@@ -125,12 +127,12 @@ export async function* walkLeftovers(
   goesOn: (checkpoint: CheckpointTuple) => boolean | Promise<boolean>,
 ) {
   const removed = new Set(removalsOf(input));
-  const rewritten = new Set(keysIn(input, keys));
+  const rewritten = new Set(givenKeys(input, keys));
   // A run that continues the abandoned one applies its writes.
-  const fate = isRecord(input) && !isCommand(input) ? "discarded" : "applied";
+  const fate = isRecord(input) && !isCommand(input) ? "discarded" : "continued";
   for await (const step of walkBack(checkpoints.abandoned, checkpoints.read, { fate, most })) {
     const { checkpoint, child } = step;
-    if (step.fate !== "applied") {
+    if (step.fate !== "continued") {
       const isSuperseded = child === undefined && checkpoints.isFork;
       const lost = isSuperseded ? [] : messagesAmong(writesOfLostRun(checkpoint, child, "messages").flat());
       const own = readLeftovers(checkpoint, await historyIn(checkpoint, checkpoints), keys);
@@ -139,7 +141,7 @@ export async function* walkLeftovers(
     if (!(await goesOn(checkpoint))) return;
     const received: unknown = checkpoint.checkpoint.channel_values[START];
     for (const id of removalsOf(received)) removed.add(id);
-    for (const key of keysIn(received, keys)) rewritten.add(key);
+    for (const key of givenKeys(received, keys)) rewritten.add(key);
   }
 }
 
@@ -165,9 +167,9 @@ export async function* walkBack(
 
 function fateOfParent(child: CheckpointTuple, parent: CheckpointTuple): Fate {
   if (child.metadata?.source === "input") return "discarded";
-  if (child.metadata?.source === "update") return "folded";
+  if (child.metadata?.source === "update") return "applied";
   // With the durability `exit`, the checkpoint of the input between them is not saved.
-  return (child.metadata?.step ?? 0) - (parent.metadata?.step ?? 0) > 1 ? "discarded" : "applied";
+  return (child.metadata?.step ?? 0) - (parent.metadata?.step ?? 0) > 1 ? "discarded" : "continued";
 }
 
 /** The ids of the messages that an input removes. */
@@ -177,13 +179,13 @@ function removalsOf(input: unknown): string[] {
     .map(({ id = "" }) => id);
 }
 
-export function keysIn(input: unknown, keys: readonly string[]): string[] {
+export function givenKeys(input: unknown, keys: readonly string[]): string[] {
   return isRecord(input) ? keys.filter((key) => input[key] !== undefined) : [];
 }
 
 /**
- * Whether the thread had gone on after the checkpoint. Then another branch has the messages. Results are used
- * anyway: they tell what their calls did.
+ * Whether the thread had gone on from this checkpoint before its child was made. Then another branch has the messages.
+ * Results are used anyway: they tell what their calls did.
  */
 export async function isForked(
   { checkpoint, child }: Pick<CheckpointStep, "checkpoint" | "child">,
@@ -194,13 +196,13 @@ export async function isForked(
   return before !== undefined && before.checkpoint.id !== checkpoint.checkpoint.id;
 }
 
-function ofResultsAlone(left: Leftovers): Leftovers {
+function withResultsOnly(left: Leftovers): Leftovers {
   const called = new Set(left.history.flatMap(callsOf).map(({ id }) => id));
   const results = left.written.filter(isResult).filter((result) => called.has(callIdOf(result)));
   return { ...left, written: results, values: [], usage: NO_USAGE };
 }
 
-/** A checkpoint of a delta channel holds a snapshot of the history, or nothing. */
+/** The stored history of a checkpoint. One of a delta channel holds a snapshot, or nothing: then it is rebuilt. */
 export async function historyIn({ checkpoint, config }: CheckpointTuple, { readDelta }: WatchedCheckpoints) {
   const { messages } = checkpoint.channel_values;
   return messages === undefined ? readDelta?.(config) : unwrapped(messages);
@@ -228,7 +230,10 @@ function readLeftovers(
   };
 }
 
-/** The patch node writes what it found in earlier checkpoints, which are read again. */
+/**
+ * Before `patch` has run, the usage in its writes is that of earlier checkpoints, which are read here too. Counting both
+ * would double it.
+ */
 function readUsage(checkpoint: CheckpointTuple): ThreadUsage {
   if (waitsForNode(checkpoint, "patch")) return NO_USAGE;
   const writes = writesByTask(checkpoint, ["threadUsage"]).flat();
@@ -263,7 +268,7 @@ function taskOf(writes: Writes): FinishedTask {
 
 function writesOfInput({ checkpoint }: CheckpointTuple, channels: readonly string[]): Writes {
   const input: unknown = checkpoint.channel_values[START];
-  return isRecord(input) ? keysIn(input, channels).map((name) => [name, input[name]]) : [];
+  return isRecord(input) ? givenKeys(input, channels).map((name) => [name, input[name]]) : [];
 }
 
 /** Tasks of one batch finish in any order. */
@@ -286,8 +291,8 @@ export function asQuietUpdate(message: BaseMessage) {
 }
 
 /**
- * The update that gives a thread the messages of ended runs, besides results. Events tell of its responses. A reader of the thread has seen them:
- * `getState` shows the writes of finished tasks.
+ * The update that puts back what ended runs wrote besides results. `getState` has shown these messages already. An event
+ * tells of each response.
  *
  * - A new message is placed where the reader saw it: after the message that it followed.
  * - A message that replaced another one does so again, unless the other one has changed since.
@@ -354,7 +359,7 @@ async function tellDropped(
   }
 }
 
-/** What a message that led from one history to the next means for the current history. */
+/** The update that repeats on `current` what a message did to `shown`. `next` is `shown` after the message. */
 function changesOf(
   message: BaseMessage,
   shown: readonly BaseMessage[],
@@ -413,7 +418,7 @@ export function mayLackResponse(history: readonly BaseMessage[]): boolean {
   return before !== undefined && !(isAIMessage(before) && callsOf(before).length === 0);
 }
 
-/** Those of which messages are put back, with these messages. */
+/** The leftovers whose last message is still in the history, with those of their messages that are put back. */
 export function leftoversInPlace<Left extends Pick<Leftovers, "history" | "written">>(
   history: readonly BaseMessage[],
   leftovers: readonly Left[],

@@ -45,9 +45,9 @@ export type Askable = Runnable<BaseLanguageModelInput, AIMessageChunk>;
  * A model, alone or with bound tools, whose `stream` gives only complete responses; see `guardedAnswer`. The
  * parameters apply to this request; see `withParameters`.
  *
- * The result is the model itself with one method replaced, not a wrapper. So it keeps its default options, its call
- * options, its name in traces and its serialized form. (`ChatOpenAI` keeps bound tools in its defaults and adds them
- * only in `stream`. With a wrapper, its request would have no tools.)
+ * The result is a view of the model whose stream is replaced, not a model around it. So it keeps its default options, its
+ * call options, its name in traces and its serialized form. (`ChatOpenAI` keeps bound tools in its defaults and adds them
+ * only in `stream`. With a model around it, its request would have no tools.) What is no chat model is returned as it is.
  */
 export async function guardModel(
   model: Askable,
@@ -70,22 +70,26 @@ export async function madeModel(model: object, config: RunnableConfig): Promise<
   return typeof make === "function" ? make.call(model, config) : model;
 }
 
-/** @param made The model as it was made. The provider of a view cannot be recognised. */
-function withGuardedChunks(model: BaseChatModel, guard: StreamGuardOptions, made: BaseChatModel): Askable {
-  const asked = PROVIDERS.reduce(
+/** @param original The model without parameters. The provider of a view cannot be recognised. */
+function withGuardedChunks(
+  model: BaseChatModel,
+  guard: StreamGuardOptions,
+  original: BaseChatModel,
+): Askable {
+  const mended = PROVIDERS.reduce(
     (view, { mendClient }) => mendClient?.(view, identityOf(view)) ?? view,
     model,
   );
-  async function* chunks(messages: BaseMessage[], options: CallOptions, run?: CallbackManagerForLLMRun) {
-    const request = { model: asked, guard, messages, options };
+  async function* streamWhole(messages: BaseMessage[], options: CallOptions, run?: CallbackManagerForLLMRun) {
+    const request = { model: mended, guard, messages, options };
     const message = await guardedAnswer(request, run).catch((error: unknown) => {
-      throw toModelError(error, { model: made, messages, signal: options.signal });
+      throw toModelError(error, { model: original, messages, signal: options.signal });
     });
     yield new ChatGenerationChunk({ text: message.text, message });
   }
   return new Proxy(model, {
     get(target, name) {
-      if (name === "_streamResponseChunks") return chunks;
+      if (name === "_streamResponseChunks") return streamWhole;
       // The guard also handles a model that does not stream.
       if (name === "disableStreaming") return false;
       const value: unknown = Reflect.get(target, name, target);
@@ -315,6 +319,7 @@ export async function joinChunks(stream: AsyncIterable<AIMessageChunk>): Promise
 }
 
 /**
- * The methods that a chat model calls on `this` while it streams. The second one is internal to LangChain.
+ * The methods that a chat model calls on `this` while it streams. They are not bound to the model, so that they find the
+ * guarded `_streamResponseChunks` of the view. The second one is internal to LangChain.
  */
 export const STREAMING_METHODS: ReadonlySet<unknown> = new Set(["stream", "_streamIterator"]);
