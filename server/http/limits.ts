@@ -71,15 +71,16 @@ export function limitRuns(most: number): MiddlewareHandler {
   };
 }
 
-/** The threads of the user that are busy have one run each. The thread of the request can have more, which wait. */
+/** Each busy thread of the user counts as one run. The thread of the request can have more, which wait. */
 async function countRuns(context: Context, most: number): Promise<number> {
   const { threads, runs } = await clientOfThisServer(context.req.raw);
   const busy = await threads.count({ status: "busy" });
   const thread = context.req.param("thread");
   if (thread === undefined) return busy;
-  const waiting = await runs.list(thread, { status: "pending", limit: most + 1 }).catch(() => []);
-  // One of a thread that is busy only with waiting runs is counted already.
-  return busy + Math.max(0, waiting.length - 1);
+  const withStatus = (status: "pending" | "running") =>
+    runs.list(thread, { status, limit: most + 1 }).catch(() => []);
+  const own = (await Promise.all([withStatus("pending"), withStatus("running")])).flat();
+  return busy + Math.max(0, own.length - 1);
 }
 
 /*

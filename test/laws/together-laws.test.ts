@@ -2,7 +2,7 @@
  * Everything at once: tools that fail, return directly, write own keys or need a human, unregistered tools, structured
  * responses, steered messages, limits, models that fail in the middle of a turn, and cancels. The history is always
  * paired, every input is valid for its provider, each steered message is there once, own keys have what the tools with a
- * result wrote, and each turn ends within its limits, with a structured response or the reason why there is none.
+ * result wrote, and each turn ends with a structured response or the reason why there is none.
  */
 
 import { AIMessage, type BaseMessage, ToolMessage } from "@langchain/core/messages";
@@ -217,7 +217,6 @@ law("All of it together", 80, [given], async ({ dialects, profiles, turns, arriv
   } satisfies AgentGraphOptions & { stateSchema: typeof stateSchema };
   const responseFormat = FORMATS[chosen.format as keyof typeof FORMATS];
   const config = { configurable: { thread_id: THREAD } };
-  const countRequests = () => models.reduce((sum, { requests }) => sum + requests.length, 0);
 
   /** One turn, with the decisions of a human. */
   const play = async (text: string, script: readonly Reply[] = []) => {
@@ -226,7 +225,7 @@ law("All of it together", 80, [given], async ({ dialects, profiles, turns, arriv
     const graph = createAgentGraph({ ...options, ...(responseFormat && { responseFormat }) });
     steer = (message) => graph.steer(THREAD, message);
     const events: AgentEvent[] = [];
-    const before = { requests: countRequests(), sent: sent.length };
+    const sentBefore = sent.length;
     let error: unknown;
     let loops = 0;
     let input: Parameters<typeof graph.invoke>[0] = user(text);
@@ -252,13 +251,7 @@ law("All of it together", 80, [given], async ({ dialects, profiles, turns, arriv
     }
     const { values, next } = await graph.getState(config);
     // A steered message begins a turn of its own.
-    const isSteered = sent.length > before.sent;
-    // A failure or an empty response is followed by a request that is not counted.
-    const isAskedAgain = script.some(
-      (one) => one.kind === "fails" || (one.kind === "text" && one.text === ""),
-    );
-    if (!isSteered && !isAskedAgain && chosen.middleware !== "retries")
-      expect(countRequests() - before.requests).toBeLessThanOrEqual(chosen.settings.maxIterations + 1);
+    const isSteered = sent.length > sentBefore;
     if (error === undefined) {
       expect(next).toEqual([]);
       expect(events.at(-1)?.type).toBe("run-end");

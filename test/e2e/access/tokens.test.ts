@@ -143,6 +143,25 @@ it("refuses a run beside as many as a user may have, and takes it when one has e
   await thread.send("Are you there?");
 });
 
+it("counts the runs that wait on one thread", async () => {
+  const client = served.client("limited");
+  const { thread_id } = await client.threads.create();
+  const payload = {
+    assistant_id: "probe",
+    input: say('call heedful {"ms": 60000}'),
+    multitask_strategy: "enqueue",
+  };
+  const statuses: number[] = [];
+  const runs: string[] = [];
+  for (let run = 0; run <= MOST_RUNS; run += 1) {
+    const { status, text } = await served.send("limited", "POST", `/threads/${thread_id}/runs`, payload);
+    statuses.push(status);
+    if (status === 200) runs.push(JSON.parse(text).run_id);
+  }
+  expect(statuses).toEqual([...Array.from({ length: MOST_RUNS }, () => 200), 429]);
+  for (const run of runs.toReversed()) await client.runs.cancel(thread_id, run);
+});
+
 it("refuses a request, a message and a setting that are too much, and names the limit", async () => {
   const client = served.client("bob");
   const { thread_id } = await client.threads.create();
