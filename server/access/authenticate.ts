@@ -137,7 +137,8 @@ export function credentialOf(request: Request): string | undefined {
   const [, bearer] = /^bearer +(\S+) *$/i.exec(authorization) ?? [];
   if (bearer !== undefined) return bearer;
   // The name before the password does not count, as the key names its user.
-  const typed = isPageRequest(request) ? basicAuthOf(request)?.password : undefined;
+  const { password = "" } = (isPageRequest(request) && basicAuthOf(request)) || {};
+  const typed = /\s/.test(password) ? "" : password;
   return typed || request.headers.get("x-api-key")?.trim() || undefined;
 }
 

@@ -177,7 +177,8 @@ function declinedCalls(
     const waiting = new Map<string, UnansweredCall[]>();
     for (const unanswered of calls) {
       const { call, group } = unanswered;
-      if (!known.has(group.head.id)) continue;
+      // Two runs can have asked about equal calls, one after the other.
+      if (!known.has(group.head.id) || declined.has(unanswered)) continue;
       addToList(waiting, describe(call.name, argumentsOf(unanswered)), unanswered);
     }
     for (const { name, args } of asked) {

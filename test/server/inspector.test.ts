@@ -58,6 +58,7 @@ describe("the inspector", () => {
     ["a key", { "x-api-key": "k1" }],
     ["a token", { authorization: "Bearer k1" }],
     ["a typed key", { authorization: `Basic ${btoa("ann:k1")}` }],
+    ["a key beside a typed text", { "x-api-key": "k1", authorization: `Basic ${btoa("ann:no key")}` }],
   ])("asks the server with the rights of whoever asks it, by %s, and only reads", async (_, headers) => {
     const { asked, get } = inspect(true);
     for (const path of ["/tether", "/tether.json", "/tether/threads.json", PAGE, `${PAGE}.json`])

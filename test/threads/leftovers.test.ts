@@ -2,7 +2,7 @@ import { AIMessage, type BaseMessage, ToolMessage } from "@langchain/core/messag
 import { type CheckpointTuple, emptyCheckpoint } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
 import { unansweredCalls } from "../../src/history/open-calls.js";
-import { recoverCalls } from "../../src/threads/close-calls.js";
+import { examineCalls, recoverCalls } from "../../src/threads/close-calls.js";
 import { findLeftovers } from "../../src/threads/leftovers.js";
 import { NO_OWN_STATE } from "../../src/threads/own-state.js";
 import type { WatchedCheckpoints } from "../../src/threads/run-saver.js";
@@ -120,4 +120,21 @@ describe("the leftovers of ended runs", () => {
     );
     expect(await harvest(history, checkpoints)).toEqual([undefined, undefined, undefined]);
   });
+});
+
+it("Two runs that asked about equal calls of one message have each asked about one of them", () => {
+  const asked = { name: "tool", args: {} };
+  const tool_calls = ["1", "2"].map((id) => ({ ...asked, id }));
+  const history = [human("h"), new AIMessage({ id: "a", content: "", tool_calls })];
+  const left = {
+    history,
+    written: [],
+    nodes: [],
+    unstarted: [],
+    interrupts: [{ value: { actionRequests: [asked] } }],
+  };
+  const causes = (leftovers: readonly (typeof left)[]) =>
+    examineCalls(unansweredCalls(history).all, leftovers, history).map(({ cause }) => cause);
+  expect(causes([left])).toEqual(["unrecorded", "declined"]);
+  expect(causes([left, left])).toEqual(["declined", "declined"]);
 });
