@@ -433,7 +433,7 @@ async function findEndedRuns(
     const otherChannels = writtenChannels(checkpoint).filter(isOtherChannel);
     const run = { checkpointId: checkpoint.checkpoint.id, history, removed, otherChannels };
     const kept = (written: readonly BaseMessage[]) => (hasOnlyResults ? written.filter(isResult) : written);
-    const ofTasks = child === undefined ? "pending" : fate === "applied" ? fate : "discarded";
+    const ofTasks = child === undefined ? "pending" : fate === "applied" ? "applied" : "discarded";
     const runs: EndedRun[] = [
       // What an update of the state took over can be gone again, for example after an undo.
       { ...run, fate: ofTasks, written: kept(left.written), interrupts, unstarted, nodes },

@@ -3,7 +3,7 @@
 import type { BaseMessage, BaseMessageChunk, MessageContent } from "@langchain/core/messages";
 import { hashText, toJson } from "../shared/json.js";
 import { wellFormed } from "../shared/text.js";
-import { changesTexts, isRecord, mapTexts } from "../shared/values.js";
+import { changesTexts, isRecord, mapTexts, pickFields } from "../shared/values.js";
 import { callBlockOf } from "./call.js";
 import {
   callerIdOf,
@@ -31,7 +31,7 @@ export function isSameMessage(one: BaseMessage | undefined, other: BaseMessage |
 }
 
 function fieldsOf(message: BaseMessage): object {
-  return Object.fromEntries(Object.entries(message).filter(([name]) => !name.startsWith("lc_")));
+  return pickFields(message, (name) => !name.startsWith("lc_"));
 }
 
 /** The field and its list add two levels. */

@@ -174,8 +174,7 @@ const checkOrder: Check = (messages, _dialect, report) => {
 
 function checkStep(before: SentMessage | undefined, sent: SentMessage, report: ReportFault): void {
   const { role, index, message, calls } = sent;
-  if (!Object.values(ROLES).includes(role) || message.type === "generic")
-    report("role", index, { name: role });
+  if (!KNOWN_ROLES.has(role) || message.type === "generic") report("role", index, { name: role });
   if (before === undefined) return;
   if (role === "system") report("system-position", index, { name: before.role });
   if (role === "user" && before.role === "tool") report("user-after-tool", index);
@@ -326,6 +325,7 @@ const ROLES: Readonly<Record<string, string>> = {
   ai: "assistant",
   tool: "tool",
 };
+const KNOWN_ROLES: ReadonlySet<string> = new Set(Object.values(ROLES));
 
 export function toSentMessages(messages: readonly BaseMessage[], dialect: Dialect): SentMessage[] {
   return messages.map((message, index) => ({

@@ -190,6 +190,8 @@ function isMiddleware(value: unknown): value is Middleware {
 }
 
 /**
+ * The layer that a handler and its options describe.
+ *
  * @throws InvalidSettingError for a handler that is not a function, an unknown option, or an option of the wrong type.
  */
 function layerOf<Context>(

@@ -16,7 +16,7 @@ import { ChatGenerationChunk } from "@langchain/core/outputs";
 import { AsyncLocalStorageProviderSingleton } from "@langchain/core/singletons";
 import { isAIMessage } from "../../history/call.js";
 import { isChunk } from "../../history/message.js";
-import { hasMethods } from "../../shared/values.js";
+import { hasMethods, pickFields } from "../../shared/values.js";
 import { partsOf } from "../models/model-view.js";
 
 export interface StreamIds {
@@ -124,7 +124,7 @@ function isContinuedBy(sent: AIMessageChunk, answer: AIMessage): boolean {
 
 /** Joining concatenates texts and adds numbers, so fields that the client has are not sent again. */
 function withoutFields(fields: object, known: object): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(fields).filter(([name]) => !Object.hasOwn(known, name)));
+  return pickFields(fields, (name) => !Object.hasOwn(known, name));
 }
 
 /** Without `tool_call_chunks`, because they would be parsed again by a lenient parser. */

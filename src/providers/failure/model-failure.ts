@@ -8,6 +8,7 @@ import { type AsyncCallerParams, classifyRateLimitError } from "@langchain/core/
 import { type BrokenRule, ModelError, TetherError } from "../../errors.js";
 import { causesOf, isError, LONGEST_CHAIN } from "../../shared/is-error.js";
 import { parseJson } from "../../shared/json.js";
+import { shortened } from "../../shared/text.js";
 import { isRecord } from "../../shared/values.js";
 import { dialectOf, innermost } from "../dialect-of.js";
 import { PROVIDERS } from "../providers.js";
@@ -263,7 +264,7 @@ export function toPlainError(error: unknown, redact: Redact, depth = 0): Error {
   const inner = read("cause");
   const hasCause = typeof inner === "object" && inner !== null && depth < LONGEST_CHAIN;
   const plain = new Error(
-    shorten(redact(message), LONGEST_MESSAGE),
+    shortened(redact(message), LONGEST_MESSAGE),
     hasCause ? { cause: toPlainError(inner, redact, depth + 1) } : {},
   );
   const name = nameOf(Object(error)) ?? "Error";
@@ -293,7 +294,7 @@ export function providerTextOf(error: Error): string {
   const own = words === NO_BODY ? NO_REASON : words;
   const root = rootOf(error);
   const whole = root === error || own.includes(root.message) ? own : `${own} (${root.message})`;
-  return shorten(whole.replace(/\s+/g, " ").trim(), LONGEST_TEXT);
+  return shortened(whole.replace(/\s+/g, " ").trim(), LONGEST_TEXT);
 }
 
 /** The first cause of an error. It says most. */
@@ -307,10 +308,6 @@ function findMessage(answer: unknown): string | undefined {
   const read = (field: string): unknown => Reflect.get(answer, field);
   const own = [read("message"), read("detail"), read("error")].find((value) => typeof value === "string");
   return typeof own === "string" ? own : findMessage(read("error"));
-}
-
-function shorten(text: string, longest: number): string {
-  return text.length > longest ? `${text.slice(0, longest)}…` : text;
 }
 
 /** Fields in which clients keep their address. `_defaultConfig` is a field of `initChatModel`. */

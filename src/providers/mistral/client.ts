@@ -63,11 +63,11 @@ async function createMistralModel({ baseURL, ...fields }: ModelFields): Promise<
  */
 function generateAtOnce(model: BaseChatModel): BaseChatModel {
   if (model._llmType() !== "mistral_ai") return model;
-  const onlyOnce = new AsyncCaller({ maxRetries: 0 });
-  const httpClient = { request: readingWhole(Reflect.get(model, "httpClient")) };
   return viewOf(model, {
     _generate(this: BaseChatModel, ...[messages, options, run]: Parameters<BaseChatModel["_generate"]>) {
       const { signal, timeout: _, ...others } = options;
+      const onlyOnce = new AsyncCaller({ maxRetries: 0 });
+      const httpClient = { request: readingWhole(Reflect.get(model, "httpClient")) };
       const client = viewOf(this, { streaming: false, httpClient });
       const generate = () => model._generate.call(client, messages, others, run);
       return onlyOnce.callWithOptions({ ...(signal && { signal }) }, generate);

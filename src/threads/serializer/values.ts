@@ -1,7 +1,7 @@
 /** Reads and writes stored values as LangGraph's serializer does, in less time. */
 
 import { Send } from "@langchain/langgraph";
-import { isPlainObject } from "../../shared/values.js";
+import { isPlainObject, pickFields } from "../../shared/values.js";
 import { type MessageClass, type MessageClasses, NAMESPACE, UNDEFINED } from "./message-classes.js";
 
 /*
@@ -233,7 +233,7 @@ function readField(value: unknown, depth: number): unknown {
     if (field !== given) holder[key] = field === undefined && isList ? null : field;
   }
   if (!hasDropped) return holder;
-  return Object.fromEntries(Object.entries(holder).filter(([, field]) => field !== undefined));
+  return pickFields(holder, (_name, field) => field !== undefined);
 }
 
 /*
