@@ -71,16 +71,24 @@ export function limitRuns(most: number): MiddlewareHandler {
   };
 }
 
-/** Each busy thread of the user counts as one run. The thread of the request can have more, which wait. */
+/**
+ * The runs of the user that wait or go on. The thread of the request is asked also if it is not busy: the server calls a
+ * thread interrupted as soon as one of its runs is, while others wait.
+ */
 async function countRuns(context: Context, most: number): Promise<number> {
   const { threads, runs } = await clientOfThisServer(context.req.raw);
-  const busy = await threads.count({ status: "busy" });
+  const limit = most + 1;
+  const busy = await threads.search({ status: "busy", limit, select: ["thread_id"] });
   const thread = context.req.param("thread");
-  if (thread === undefined) return busy;
-  const withStatus = (status: "pending" | "running") =>
-    runs.list(thread, { status, limit: most + 1 }).catch(() => []);
-  const own = (await Promise.all([withStatus("pending"), withStatus("running")])).flat();
-  return busy + Math.max(0, own.length - 1);
+  const ids = new Set([...busy.map(({ thread_id }) => thread_id), ...(thread === undefined ? [] : [thread])]);
+  // A thread may be deleted meanwhile, and that of the request may be missing or another user's: the server refuses it.
+  const list = (id: string, status: "pending" | "running") =>
+    runs.list(id, { status, limit }).catch(() => []);
+  const unfinished = await Promise.all(
+    // A run that begins between the two is in both lists. In the other order, it could be in none.
+    [...ids].map(async (id) => [...(await list(id, "pending")), ...(await list(id, "running"))]),
+  );
+  return new Set(unfinished.flat().map(({ run_id }) => run_id)).size;
 }
 
 /*
