@@ -7,7 +7,7 @@ import type { BaseMessage } from "@langchain/core/messages";
 import { isRecord, recordsIn } from "../shared/values.js";
 import { isAIMessage } from "./call.js";
 import { copyMessage } from "./message.js";
-import { jsonText, MOST_LEVELS, storableCopy, storageDemand } from "./storable.js";
+import { jsonText, MOST_LEVELS, mayDemand, storableCopy, storageDemand } from "./storable.js";
 
 /** Contract: returns the same value if it is sound. Otherwise the part of it that can be read. */
 type Mend = (value: unknown) => unknown;
@@ -71,46 +71,44 @@ const CALLS: Shape = {
   item: { mend: mendCall, expectation: "a tool call (an object whose `id` and `name` are texts)" },
 };
 
-type Field = readonly [name: string, shape: Shape];
+const EVERY: Readonly<Record<string, Shape>> = {
+  id: TEXT,
+  name: TEXT,
+  content: {
+    mend: mendContent,
+    expectation: "a text or a list of content blocks",
+    item: { mend: mendBlock, expectation: "a content block (an object) or a text" },
+  },
+  additional_kwargs: {
+    mend: mendKwargs,
+    expectation: "an object, whose `tool_calls`, if there are any, are a list of objects",
+  },
+  response_metadata: { mend: (value) => (isRecord(value) ? value : {}), expectation: "an object" },
+};
 
-const EVERY: readonly Field[] = [
-  ["id", TEXT],
-  ["name", TEXT],
-  [
-    "content",
-    {
-      mend: mendContent,
-      expectation: "a text or a list of content blocks",
-      item: { mend: mendBlock, expectation: "a content block (an object) or a text" },
-    },
-  ],
-  [
-    "additional_kwargs",
-    {
-      mend: mendKwargs,
-      expectation: "an object, whose `tool_calls`, if there are any, are a list of objects",
-    },
-  ],
-  ["response_metadata", { mend: (value) => (isRecord(value) ? value : {}), expectation: "an object" }],
-];
+type Field = Shape & { readonly name: string };
 
+const listed = (shapes: Readonly<Record<string, Shape>>): readonly Field[] =>
+  Object.entries(shapes).map(([name, shape]) => ({ name, ...shape }));
+
+const OF_EVERY = listed(EVERY);
 const FIELDS: ReadonlyMap<unknown, readonly Field[]> = new Map([
-  ["ai", [...EVERY, ["tool_calls", CALLS], ["invalid_tool_calls", CALLS]]],
+  ["ai", listed({ ...EVERY, tool_calls: CALLS, invalid_tool_calls: CALLS })],
   [
     "tool",
-    [
+    listed({
       ...EVERY,
-      ["tool_call_id", { mend: (id) => (isText(id) ? id : ""), expectation: "the id of a tool call" }],
-    ],
+      tool_call_id: { mend: (id) => (isText(id) ? id : ""), expectation: "the id of a tool call" },
+    }),
   ],
   [
     "generic",
-    [...EVERY, ["role", { mend: (role) => (isText(role) ? role : "user"), expectation: "a text" }]],
+    listed({ ...EVERY, role: { mend: (role) => (isText(role) ? role : "user"), expectation: "a text" } }),
   ],
 ]);
 
 function fieldsOf(type: unknown): readonly Field[] {
-  return FIELDS.get(type) ?? EVERY;
+  return FIELDS.get(type) ?? OF_EVERY;
 }
 
 /**
@@ -124,7 +122,7 @@ export function mendMessage<T extends BaseMessage>(message: T): T {
 
 function mendFields<T extends BaseMessage>(message: T): T {
   const changes: Record<string, unknown> = {};
-  for (const [name, { mend }] of fieldsOf(message.type)) {
+  for (const { name, mend } of fieldsOf(message.type)) {
     const value: unknown = Reflect.get(message, name);
     const sound = mend(value);
     if (sound !== value) changes[name] = sound;
@@ -194,17 +192,19 @@ export interface ShapeIssue {
  */
 export function issueOfShape(message: object): ShapeIssue | undefined {
   const type: unknown = Reflect.get(message, "type");
-  for (const [path, { mend, expectation, item }] of fieldsOf(type)) {
-    const value: unknown = Reflect.get(message, path);
+  for (const { name: path, mend, expectation, item } of fieldsOf(type)) {
+    const value: unknown = message[path as never];
     if (mend(value) === value) continue;
     if (item === undefined || !Array.isArray(value)) return { path, expectation, value };
     const index = [...value].findIndex((one) => one === undefined || item.mend(one) !== one);
     return { path: `${path}[${index}]`, expectation: item.expectation, value: value[index] };
   }
-  const calls = type === "ai" ? recordsIn(Reflect.get(message, "tool_calls")) : [];
-  for (const [index, { args }] of calls.entries()) {
-    const expectation = demandOnArguments(args);
-    if (expectation !== undefined) return { path: `tool_calls[${index}].args`, expectation, value: args };
+  if (type === "ai") {
+    const calls = recordsIn(Reflect.get(message, "tool_calls"));
+    for (const [index, { args }] of calls.entries()) {
+      const expectation = demandOnArguments(args);
+      if (expectation !== undefined) return { path: `tool_calls[${index}].args`, expectation, value: args };
+    }
   }
   return storageIssueOf(message);
 }
@@ -212,15 +212,15 @@ export function issueOfShape(message: object): ShapeIssue | undefined {
 /** The first field that a checkpoint cannot store. It stores other values too that the constructor received. */
 function storageIssueOf(message: object): ShapeIssue | undefined {
   const { lc_kwargs } = message as { lc_kwargs?: unknown };
-  return firstIssue(message, {}) ?? (isRecord(lc_kwargs) ? firstIssue(lc_kwargs, message) : undefined);
+  return firstIssue(message) ?? (isRecord(lc_kwargs) ? firstIssue(lc_kwargs, message) : undefined);
 }
 
-function firstIssue(fields: object, others: object): ShapeIssue | undefined {
+function firstIssue(fields: object, others?: object): ShapeIssue | undefined {
   // Reading a value by the key of a `for in` loop is faster than any other way.
   for (const path in fields) {
     const value: unknown = fields[path as never];
     // Most values are so.
-    if (typeof value === "string" || Object.hasOwn(others, path) || path.startsWith("lc_")) continue;
+    if (!mayDemand(value) || path.startsWith("lc_") || (others && Object.hasOwn(others, path))) continue;
     const expectation = demandOnField(path, value);
     if (expectation !== undefined) return { path, expectation, value };
   }

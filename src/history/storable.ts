@@ -22,9 +22,7 @@ const DEMANDS = {
  * too deep. Never throws, and needs no deep stack.
  */
 export function storageDemand(value: unknown, levels = MOST_LEVELS): string | undefined {
-  // A checkpoint with one is stored as an error text, without the thread.
-  if (typeof value === "bigint") return DEMANDS.number;
-  if (typeof value !== "object" || value === null) return undefined;
+  if (!mayDemand(value)) return undefined;
   try {
     return demandOf(value, { levels, path: [], deep: undefined });
   } catch {
@@ -32,26 +30,32 @@ export function storageDemand(value: unknown, levels = MOST_LEVELS): string | un
   }
 }
 
+/** Texts, numbers and functions can always be stored, or left out. */
+export function mayDemand(value: unknown): value is object | bigint {
+  return (typeof value === "object" && value !== null) || typeof value === "bigint";
+}
+
 interface Walk {
   readonly levels: number;
   /** The objects that the value is inside of. */
   readonly path: object[];
-  /** The objects below the first levels that were read. Few values are nested so deep. */
-  deep: Set<object> | undefined;
+  /** The objects below the first levels that were read, and the deepest level of each. Few values are nested so deep. */
+  deep: Map<object, number> | undefined;
 }
 
 const FIRST_LEVELS = 4;
 
 function demandOf(value: unknown, walk: Walk): string | undefined {
+  if (!mayDemand(value)) return undefined;
+  // A checkpoint with one is stored as an error text, without the thread.
   if (typeof value === "bigint") return DEMANDS.number;
-  if (typeof value !== "object" || value === null) return undefined;
   const { levels, path } = walk;
   if (path.includes(value)) return isUncut(value, path.at(-1)) ? DEMANDS.depth : undefined;
   if (path.length === levels && !ArrayBuffer.isView(value)) return DEMANDS.depth;
   if (path.length > FIRST_LEVELS) {
-    walk.deep ??= new Set();
-    if (walk.deep.has(value)) return undefined;
-    walk.deep.add(value);
+    walk.deep ??= new Map();
+    if ((walk.deep.get(value) ?? 0) >= path.length) return undefined;
+    walk.deep.set(value, path.length);
   }
   path.push(value);
   const demand = demandOfFields(value, walk);

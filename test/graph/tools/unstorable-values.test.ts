@@ -33,6 +33,9 @@ const unreadable = () => {
   throw new Error("Not to be read");
 };
 
+/** Met first at a level where it fits, and then below one where it does not. */
+const shared = nested(20);
+
 const VALUES = rowsOf<[value: unknown, stored: unknown]>({
   "a bigint": [5n, "5"],
   "rows with bigints": [{ rows: [{ id: 5n, name: "x" }] }, { rows: [{ id: "5", name: "x" }] }],
@@ -54,6 +57,10 @@ const VALUES = rowsOf<[value: unknown, stored: unknown]>({
     { form: expect.stringContaining("cannot be written") },
   ],
   "a deep value": [[[nested(60)]], [[expect.stringContaining("deep")]]],
+  "a part that is too deep in its second place": [
+    [{ fits: nested(6, shared), exceeds: nested(34, shared) }],
+    [{ fits: expect.anything(), exceeds: expect.stringContaining("deep") }],
+  ],
   "a frozen object that contains itself": [{ page: new Page() }, { page: expect.anything() }],
 });
 
