@@ -6,7 +6,8 @@
  * checkpointers are asked with `getTuple`, and another process can then write between the look and the write.
  */
 
-import type { BaseCheckpointSaver } from "@langchain/langgraph";
+import type { RunnableConfig } from "@langchain/core/runnables";
+import type { BaseCheckpointSaver, CheckpointTuple } from "@langchain/langgraph";
 import { hasMethods, isRecord } from "../shared/values.js";
 import { answered } from "../shared/waiting.js";
 import { originalOf, replaceMethods } from "./langgraph/replace-methods.js";
@@ -155,7 +156,7 @@ export function boundedSaver(
     return answered(write(Object.create(saver, { pool: { value: { connect } } })), { ...wait, giveUp });
   };
   return replaceMethods(saver, {
-    getTuple: (...given) => answered(saver.getTuple(...given), wait),
+    getTuple: (config) => answered(readTuple(saver, config), wait),
     // Savers that are older than the delta channel do not have it.
     ...(typeof saver.getDeltaChannelHistory === "function" && {
       getDeltaChannelHistory: (...given) => answered(saver.getDeltaChannelHistory(...given), wait),
@@ -220,7 +221,7 @@ function inAnySaver(saver: BaseCheckpointSaver, target: object, threadId: Thread
   const is = async (id: string | undefined): Promise<boolean> => {
     // Another class can have a field of this name, so the field never decides that a checkpoint is not the latest.
     const checkpoints = checkpointsIn(storage, threadId);
-    if (checkpoints !== undefined && id !== undefined && lastAdded(checkpoints) === id) return true;
+    if (checkpoints !== undefined && id !== undefined && isLastAdded(checkpoints, id)) return true;
     const tuple = await saver.getTuple({ configurable: { thread_id: threadId, checkpoint_ns: "" } });
     return tuple?.checkpoint.id === id;
   };
@@ -229,11 +230,9 @@ function inAnySaver(saver: BaseCheckpointSaver, target: object, threadId: Thread
     const ends = lastWrites.get(holder) ?? new Map<ThreadId, Promise<unknown>>();
     lastWrites.set(holder, ends);
     const written = (ends.get(threadId) ?? Promise.resolve()).then(async () => {
-      const known = listings.get(checkpointsIn(storage, threadId) ?? {});
-      const isKnown = known !== undefined && known.latest === id && performance.now() < known.until;
-      if (!isKnown && !(await is(id))) return false;
+      if (!(await is(id))) return false;
       const latest = await write(saver);
-      const listing = listings.get(checkpointsIn(storage, threadId) ?? {});
+      const listing = listingOf(storage, threadId);
       if (listing !== undefined) listing.latest = latest;
       return true;
     });
@@ -252,32 +251,58 @@ function checkpointsIn(storage: unknown, threadId: ThreadId): object | undefined
   return isRecord(checkpoints) ? checkpoints : undefined;
 }
 
-/** What a listing of checkpoints found, and what this process has written since. */
+/**
+ * What a listing of checkpoints found, and what this process has written since. A `MemorySaver` can only list all
+ * checkpoints of a thread, and a run looks before each write. So a listing of a long thread is used again for ten times
+ * what it took.
+ */
 interface Listing {
   latest: string | undefined;
-  /** In milliseconds. Before a write, it is not listed again until then. */
-  readonly until: number;
+  /** When it was made, as `performance.now()` tells it. */
+  since: number;
+  /** For how many milliseconds it is used again. */
+  readonly lasts: number;
 }
 
 /** By the object that has the checkpoints of a thread. */
 const listings = new WeakMap<object, Listing>();
 
+function listingOf(storage: unknown, threadId: ThreadId): Listing | undefined {
+  const checkpoints = checkpointsIn(storage, threadId);
+  return checkpoints && listings.get(checkpoints);
+}
+
 /** At least so many checkpoints are listed in a millisecond. */
 const LISTED_IN_A_MILLISECOND = 5_000;
 
 /**
- * The id that was added last to a thread in `MemorySaver`, whose `getTuple` would read all messages. An earlier one is not
- * later than it: a run begins after the latest one, and looks before each write.
- *
- * A `MemorySaver` can only list all checkpoints of a thread, and a run writes several. So a listing of a long thread is
- * used again for ten times what it took.
+ * Whether this is the id that was added last to a thread in `MemorySaver`, whose `getTuple` would read all messages. An
+ * earlier one is not later than it: a run begins after the latest one, and looks before each write.
  */
-function lastAdded(checkpoints: object): string | undefined {
+function isLastAdded(checkpoints: object, id: string): boolean {
+  const known = listings.get(checkpoints);
+  const since = performance.now();
+  if (known?.latest === id && since < known.since + known.lasts) return true;
   const ids = Object.keys(checkpoints);
   const latest = ids.at(-1);
-  const until = performance.now() + 10 * Math.floor(ids.length / LISTED_IN_A_MILLISECOND);
-  listings.set(checkpoints, { latest, until });
-  return latest;
+  listings.set(checkpoints, { latest, since, lasts: 10 * Math.floor(ids.length / LISTED_IN_A_MILLISECOND) });
+  return latest === id;
+}
+
+/** Reads a checkpoint. If it is the latest, a `MemorySaver` lists all of the thread to find it. */
+async function readTuple(
+  saver: BaseCheckpointSaver,
+  config: RunnableConfig,
+): Promise<CheckpointTuple | undefined> {
+  const { thread_id, checkpoint_ns = "", checkpoint_id } = { ...config.configurable };
+  const isOfLatest = checkpoint_ns === "" && checkpoint_id === undefined;
+  const listing = isOfLatest ? listingOf(Reflect.get(originalOf(saver), "storage"), thread_id) : undefined;
+  const [before, since] = [listing?.latest, performance.now()];
+  const tuple = await saver.getTuple(config);
+  // What was written meanwhile is later than what was read.
+  if (listing !== undefined && listing.latest === before)
+    Object.assign(listing, { latest: tuple?.checkpoint.id, since });
+  return tuple;
 }
 
 function idIn(row: unknown): string | undefined {

@@ -21,7 +21,7 @@ import {
 } from "../../../../src/threads/langgraph/read-checkpoints.js";
 import { replaceMethods } from "../../../../src/threads/langgraph/replace-methods.js";
 import { viewForRun } from "../../../../src/threads/run-saver.js";
-import { threadHead } from "../../../../src/threads/thread-head.js";
+import { boundedSaver, threadHead } from "../../../../src/threads/thread-head.js";
 import { turns } from "../../../support/async.js";
 import { oneNode, parallelGraph } from "../../../support/plain-graph.js";
 import { DATABASE_URL, SAVERS } from "../../../support/savers.js";
@@ -148,7 +148,7 @@ describe.each(SAVERS)("With $title", ({ isThere, open }) => {
   });
 });
 
-it("A long thread in memory is not listed for each write, and a writer that comes between is noticed", async () => {
+it("A long thread in memory is not listed for each look, and a writer that comes between is noticed", async () => {
   const saver = new MemorySaver();
   await put(saver, "a0");
   const thread = saver.storage["1"] ?? {};
@@ -174,13 +174,26 @@ it("A long thread in memory is not listed for each write, and a writer that come
   expect(await write(other, "b2", "b3")).toBe(true);
   expect(await write(one, "b2", "b4")).toBe(false);
   expect(await write(other, "b3", "b5")).toBe(true);
+  listings = 0;
+  expect(await other.is("b5")).toBe(true);
+  expect(listings).toBe(0);
   // Of a graph without this library.
   await put(saver, "c1");
+  time.mockReturnValue(1_100);
   expect(await one.is("b5")).toBe(false);
   expect(await write(other, "c1", "c2")).toBe(true);
   await put(saver, "d1");
-  time.mockReturnValue(1_100);
+  time.mockReturnValue(1_200);
   expect(await write(other, "c2", "d2")).toBe(false);
+  // A read of the latest checkpoint has listed all of them.
+  time.mockReturnValue(1_300);
+  listings = 0;
+  const latest = { configurable: { thread_id: "1" } };
+  expect(
+    (await boundedSaver(saver, undefined).getTuple(latest))?.config.configurable?.["checkpoint_id"],
+  ).toBe("d1");
+  expect(await write(other, "d1", "d3")).toBe(true);
+  expect(listings).toBe(1);
 });
 
 it.skipIf(DATABASE_URL === undefined)(
