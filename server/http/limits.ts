@@ -3,8 +3,8 @@
 import type { Context, MiddlewareHandler } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { HTTPException } from "hono/http-exception";
-import { clientOfThisServer } from "../../src/inspector/handler.js";
 import { isRecord } from "../../src/shared/values.js";
+import { clientOfThisServer } from "../../src/threads/langgraph/run-host.js";
 import { runOwners } from "../access/access.js";
 import { EVERYBODY } from "../access/authenticate.js";
 

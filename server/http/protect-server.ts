@@ -15,9 +15,9 @@ import { HTTPException } from "hono/http-exception";
 import { type ChatMiddleware, chatMiddleware } from "../../src/agent/middleware/middleware.js";
 import { copyMessage } from "../../src/history/message.js";
 import { isSerializedForm, MOST_LEVELS } from "../../src/history/storable.js";
-import { clientOfThisServer } from "../../src/inspector/handler.js";
 import { parseJson } from "../../src/shared/json.js";
 import { shortened } from "../../src/shared/text.js";
+import { clientOfThisServer } from "../../src/threads/langgraph/run-host.js";
 import { runOwners } from "../access/access.js";
 
 /** The server cannot read a file that is nested more than 50 levels deep, and puts up to six around a body. */

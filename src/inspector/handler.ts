@@ -1,14 +1,13 @@
 /** The inspector: pages that show what is stored in a thread, and what a model is sent of it. They change nothing. */
 
-import type { Client } from "@langchain/langgraph-sdk";
 import { z } from "zod/v4";
 import { threadsOfClient } from "../doctor/targets/server-target.js";
 import type { ThreadStore } from "../doctor/thread-store.js";
 import { InvalidSettingError } from "../errors.js";
 import { toPlain } from "../history/message.js";
 import { countFrom, oneOf, type Rule, type Rules, readVariable, text } from "../shared/check-settings.js";
-import { importOptional } from "../shared/import-optional.js";
 import { decoded, listWithOr, printableLine } from "../shared/text.js";
+import { clientOfThisServer } from "../threads/langgraph/run-host.js";
 import { dialectRule } from "../threads/summary-settings.js";
 import { HEADERS, threadLink } from "./html/layout.js";
 import { errorPage, listPage } from "./html/list-page.js";
@@ -124,22 +123,6 @@ export function createInspector({
       return answerRefusal(error, request);
     }
   };
-}
-
-/** What a client may send to say who it is. */
-const RIGHTS = ["authorization", "x-api-key", "x-auth-scheme", "cookie"];
-
-/** Asks the LangGraph server of this process with the rights of a request. The server checks who asks. */
-export async function clientOfThisServer({ headers }: Pick<Request, "headers">): Promise<Client> {
-  const { Client } =
-    await importOptional<typeof import("@langchain/langgraph-sdk")>("@langchain/langgraph-sdk");
-  const rights = [...headers].filter(([name]) => RIGHTS.includes(name));
-  // Without an address, the client asks the server of this process. Without `null`, it would send a key of the environment.
-  return new Client({
-    apiKey: null,
-    defaultHeaders: Object.fromEntries(rights),
-    callerOptions: { maxRetries: 0 },
-  });
 }
 
 /** The threads that a request may see on the LangGraph server of this process. */

@@ -2,6 +2,8 @@
 
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { BaseCheckpointSaver } from "@langchain/langgraph";
+import type { Client } from "@langchain/langgraph-sdk";
+import { importOptional } from "../../shared/import-optional.js";
 import { isRecord } from "../../shared/values.js";
 
 /** LangGraph's own keys begin with this. A client can send any of them with a JSON value. Not exported. */
@@ -237,4 +239,20 @@ export function servedRunOf(config: RunnableConfig | undefined): ServedRun | und
   return typeof runId === "string"
     ? { runId, threadId: String(threadId), assistantId: String(assistantId) }
     : undefined;
+}
+
+/** What a client may send to say who it is. */
+const RIGHTS = ["authorization", "x-api-key", "x-auth-scheme", "cookie"];
+
+/** Asks the LangGraph server of this process with the rights of a request. The server checks who asks. */
+export async function clientOfThisServer({ headers }: Pick<Request, "headers">): Promise<Client> {
+  const { Client } =
+    await importOptional<typeof import("@langchain/langgraph-sdk")>("@langchain/langgraph-sdk");
+  const rights = [...headers].filter(([name]) => RIGHTS.includes(name));
+  // Without an address, the client asks the server of this process. Without `null`, it would send a key of the environment.
+  return new Client({
+    apiKey: null,
+    defaultHeaders: Object.fromEntries(rights),
+    callerOptions: { maxRetries: 0 },
+  });
 }
