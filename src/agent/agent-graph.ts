@@ -11,6 +11,7 @@ import { isPlainObject, isRecord, pickFields } from "../shared/values.js";
 import { fieldsOfCommand, isSend } from "../threads/commands.js";
 import type { AgentEvent } from "../threads/events.js";
 import { type HeldAbort, holdAbort, relayAbort } from "../threads/langgraph/abort.js";
+import { quickSaver } from "../threads/langgraph/quick-saver.js";
 import { isToolTask, type ToolTask } from "../threads/langgraph/read-checkpoints.js";
 import { isSaver } from "../threads/langgraph/replace-methods.js";
 import {
@@ -28,7 +29,6 @@ import {
   withoutWriteCheck,
 } from "../threads/langgraph/wrappable-graph.js";
 import type { NoKeys } from "../threads/own-state.js";
-import { quickSaver } from "../threads/quick-saver.js";
 import { isPrivateChannel } from "../threads/state.js";
 import { boundedStore, unbatched } from "../threads/stores.js";
 import { isApprovalTask } from "./approval-request.js";

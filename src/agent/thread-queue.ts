@@ -4,6 +4,7 @@ import type { BaseStore } from "@langchain/langgraph";
 import { InvalidSettingError, ThreadConflictError } from "../errors.js";
 import { errorMessage } from "../shared/is-error.js";
 import { answered, readAhead, untilAborted } from "../shared/waiting.js";
+import { quickSaver } from "../threads/langgraph/quick-saver.js";
 import { isSaver } from "../threads/langgraph/replace-methods.js";
 import {
   inheritedCheckpointer,
@@ -13,7 +14,6 @@ import {
   withInheritedCheckpointer,
 } from "../threads/langgraph/run-host.js";
 import { type LateResults, lateResultsOf } from "../threads/late-results.js";
-import { quickSaver } from "../threads/quick-saver.js";
 import { viewForRun, type WatchedCheckpointer } from "../threads/run-saver.js";
 import type { ThreadLock } from "../threads/thread-lock.js";
 

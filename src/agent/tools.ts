@@ -22,6 +22,7 @@ import { untilAborted, withDeadline } from "../shared/waiting.js";
 import { resultIn, valuesOf, withOwnSends } from "../threads/commands.js";
 import { emitEvent } from "../threads/events.js";
 import { withOwnMemory } from "../threads/langgraph/own-memory.js";
+import { patientTool } from "../threads/langgraph/patient-tool.js";
 import {
   isResumedWith,
   isToolTask,
@@ -31,7 +32,7 @@ import {
   tasksOfLostRun,
 } from "../threads/langgraph/read-checkpoints.js";
 import { stepOf, withTaskInput } from "../threads/langgraph/wrappable-graph.js";
-import { awaitLate, patientTool } from "../threads/late-results.js";
+import { awaitLate } from "../threads/late-results.js";
 import { readOwnValues } from "../threads/own-state.js";
 import { callKeyOf, isReplaySafe, startingCall } from "../threads/started-calls.js";
 import type { AgentUpdate, ToolsUpdate } from "../threads/state.js";

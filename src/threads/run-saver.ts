@@ -15,7 +15,7 @@ import { type GuardedThread, guardHead, isRoot } from "./guard-head.js";
 import { nodesToEnter, readDelta, saveResumeValue } from "./langgraph/read-checkpoints.js";
 import { isSaver, replaceMethods } from "./langgraph/replace-methods.js";
 import { inheritedCheckpointer, namespaceOfGraph } from "./langgraph/run-host.js";
-import { boundedSaver } from "./thread-head.js";
+import { boundedSaver } from "./langgraph/thread-head.js";
 
 /** What a run can know about its thread besides the state. */
 export interface WatchedCheckpoints {

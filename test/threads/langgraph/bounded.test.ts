@@ -1,8 +1,8 @@
 import { InMemoryStore, MemorySaver } from "@langchain/langgraph";
 import { PostgresSaver } from "@langchain/langgraph-checkpoint-postgres";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { boundedSaver } from "../../../src/threads/langgraph/thread-head.js";
 import { boundedStore } from "../../../src/threads/stores.js";
-import { boundedSaver } from "../../../src/threads/thread-head.js";
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());

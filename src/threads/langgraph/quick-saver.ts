@@ -5,10 +5,10 @@
 
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { BaseCheckpointSaver, CheckpointTuple } from "@langchain/langgraph";
-import { safely } from "../shared/json.js";
-import { hasMethods } from "../shared/values.js";
-import { replaceMethods } from "./langgraph/replace-methods.js";
-import { type MessageSerializer, messageSerializer } from "./serializer/message-serializer.js";
+import { safely } from "../../shared/json.js";
+import { hasMethods } from "../../shared/values.js";
+import { type MessageSerializer, messageSerializer } from "../serializer/message-serializer.js";
+import { replaceMethods } from "./replace-methods.js";
 
 /**
  * Makes the view, for one run or one read of a thread. One that has a serializer of its own keeps it. A checkpointer

@@ -8,10 +8,10 @@
 
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { BaseCheckpointSaver, CheckpointTuple } from "@langchain/langgraph";
-import { hasMethods, isRecord } from "../shared/values.js";
-import { answered } from "../shared/waiting.js";
-import { originalOf, replaceMethods } from "./langgraph/replace-methods.js";
-import { lockKey } from "./thread-lock.js";
+import { hasMethods, isRecord } from "../../shared/values.js";
+import { answered } from "../../shared/waiting.js";
+import { lockKey } from "../thread-lock.js";
+import { originalOf, replaceMethods } from "./replace-methods.js";
 
 /** LangGraph's types say text, but some checkpointers take a number too. */
 export type ThreadId = string | number;
