@@ -1,5 +1,6 @@
 /** The tools node: runs a call, and makes its result, no matter how the call ended. */
 
+import { setMaxListeners } from "node:events";
 import type { BaseMessage } from "@langchain/core/messages";
 import type { StructuredToolInterface } from "@langchain/core/tools";
 import { type CheckpointTuple, Command, isCommand, type LangGraphRunnableConfig } from "@langchain/langgraph";
@@ -57,6 +58,8 @@ export function createToolsNode(plan: AgentPlan) {
     if (!isToolTask(task)) return new Command({ goto: "patch" });
     const run = runOf(config);
     const { signal } = config;
+    // LangGraph adds a listener for each task of the step, and Node warns of more than ten.
+    if (signal !== undefined) setMaxListeners(0, signal);
     const answered = run.limitCall(() => answerCall(task, plan, config));
     const answering = untilAborted(answered, signal);
     run.running.add(task, answering, stepOf(config));

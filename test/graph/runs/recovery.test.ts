@@ -126,13 +126,13 @@ describe("a run that is aborted", () => {
     );
   });
 
-  it("warns of no listeners, however many runs have one signal", async () => {
+  it("warns of no listeners, however many runs have one signal, and calls a response", async () => {
     const { graph } = createThread();
     const warnings: string[] = [];
     const note = ({ name }: Error) => warnings.push(name);
     process.on("warning", note);
     const { signal } = new AbortController();
-    const hello = user("hello");
+    const hello = user("call fast\n".repeat(12));
     const ways = [
       (thread: object) => allOf(graph.stream(hello, { ...thread, signal })),
       (thread: object) => graph.withConfig({ signal }).invoke(hello, thread),
