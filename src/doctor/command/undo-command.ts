@@ -38,7 +38,7 @@ export async function runUndo(command: Command, io: CommandIo): Promise<ExitCode
   const [first] = intents;
   if (first === undefined) {
     await io.output.write("The receipt has no repairs.\n");
-    return EXIT.sound;
+    return damaged.length > 0 ? EXIT.findings : EXIT.sound;
   }
   const isNamed = TARGETS.some(({ option }) => command.getOptionValue(option.attributeName()) !== undefined);
   const place = isNamed ? {} : optionsForReceipt(first.target);

@@ -209,6 +209,9 @@ it("A damaged line is named, and a torn last line is not", async () => {
     "The receipt r.jsonl is damaged: 1 line cannot be read (1). Threads that only they name are not restored.\n",
   ]);
   expect(await typesOf("3-orphan")).toEqual(["tool", "human"]);
+  const results = rest.filter((line) => line.includes('"kind":"result"'));
+  const onlyResult = await undoWith(`${[first.slice(0, -20), ...results].join("\n")}\n`);
+  expect([onlyResult.code, onlyResult.output]).toEqual([1, "The receipt has no repairs.\n"]);
 });
 
 it("A plan that came too late is not taken back", async () => {
