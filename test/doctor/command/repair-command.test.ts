@@ -58,6 +58,15 @@ describe("repair", () => {
     expect([refused.code, questions]).toEqual([1, ["Write 2 threads of sqlite:threads.db? [y/N] "]]);
     expect(refused.output).toMatch(/Nothing was written\.\n$/);
     expect(readdirSync(folder).filter((name) => name.endsWith(".jsonl"))).toEqual([]);
+    const told = await jsonOver(["repair", "--apply"], answering("n"));
+    expect(told).toMatchObject({
+      code: 1,
+      outcome: "left",
+      counts: { planned: 2, repaired: 0 },
+      receipt: null,
+    });
+    const lines = (await over(["repair", "--apply", "--format", "ndjson"], answering("n"))).output.trimEnd();
+    expect(lines.split("\n").map((line) => JSON.parse(line).type)).toEqual(["start", "summary"]);
     const agreed = await jsonOver(["repair", "--apply"], answering("y"));
     expect(agreed.code).toBe(0);
   });
