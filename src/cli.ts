@@ -13,6 +13,8 @@ const { stdin, stdout, stderr } = process;
 /** Waits until a slow reader has taken what was written. A reader that has gone away, such as `head`, ends nothing. */
 function outputTo(stream: NodeJS.WriteStream): TextOutput & { readonly failure: () => string | undefined } {
   const write = stream.write.bind(stream);
+  // One for all writes: each listener that is left behind counts.
+  const closed = once(stream, "close").catch(() => {});
   let isClosed = false;
   let failure: string | undefined;
   stream.on("error", (error: NodeJS.ErrnoException) => {
@@ -25,7 +27,7 @@ function outputTo(stream: NodeJS.WriteStream): TextOutput & { readonly failure: 
     isTerminal: stream.isTTY === true,
     write: async (text) => {
       if (isClosed || write(text)) return;
-      await Promise.race([once(stream, "drain"), once(stream, "close")]).catch(() => {});
+      await Promise.race([once(stream, "drain"), closed]).catch(() => {});
     },
   };
 }

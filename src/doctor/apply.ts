@@ -210,8 +210,9 @@ export interface UndoOptions {
 }
 
 /**
- * Gives each thread of a receipt the messages that it had before its repair, each with the same bytes. Nothing is
- * deleted: the checkpoints of the repair stay too. A thread that has moved on since is refused. It can be run again.
+ * Gives each thread of a receipt the messages that it had before its repair, each with the same bytes; on a server, an id
+ * that LangGraph has given can stand before other fields. Nothing is deleted: the checkpoints of the repair stay too. A
+ * thread that has moved on since is refused. It can be run again.
  *
  * The receipt must be of the same store. Undo writes no other channel.
  *

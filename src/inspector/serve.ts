@@ -86,7 +86,9 @@ function isSame(one: string, other: string): boolean {
 
 /** What went wrong in a store is told to the person who has started it. */
 function toPage(error: unknown): Response {
-  const { status = 500, message } = Object(error);
-  const title = status === 500 ? "The threads cannot be read" : "Not allowed";
-  return page(errorPage(title, String(message)), Number(status));
+  const { status, message } = Object(error);
+  // A server of LangGraph, or a proxy before it, can answer with any status, and no response can be made with some of them.
+  return status === 401 || status === 403
+    ? page(errorPage("Not allowed", String(message)), status)
+    : page(errorPage("The threads cannot be read", String(message)), 500);
 }

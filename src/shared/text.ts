@@ -86,7 +86,7 @@ function formatValue(value: unknown): string {
 }
 
 /** Characters that move the cursor, change colours, or turn the direction of the text. A line break and a tab are not among them. */
-const CONTROLS = /[^\P{Cc}\n\t]|[\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu;
+const CONTROLS = /[^\P{Cc}\n\t]|[\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu;
 
 /**
  * The text with `\u001b` in place of an escape character, and so on. Ids and names of tools come from clients and models,

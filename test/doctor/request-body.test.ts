@@ -179,6 +179,8 @@ it("each result of an entry is named in the reason that is about it", () => {
 
 const custom = { type: "custom_tool_call", call_id: "a", name: "look", input: "x" };
 const customOutput = { type: "custom_tool_call_output", call_id: "a", output: "1" };
+const customChat = { id: "a", type: "custom", custom: { name: "look", input: "x" } };
+const referred = (id: string) => ({ type: "item_reference", id });
 const system = { role: "system", content: "Be brief." };
 const said = (fields: object) => ({ role: "assistant", ...fields });
 const snake = [asked(), model({ function_call: { name: "look", args: {} } })];
@@ -221,6 +223,18 @@ it.each<[title: string, body: object, dialect: string, ...reasons: string[]]>([
     "openai",
     "0 content-form",
     "1 content-form",
+  ],
+  ["a custom call in chat and its result", inChat([user(), asks(customChat), tool("a")]), "openai"],
+  [
+    "a lone custom call in chat",
+    inChat([user(), asks(customChat, fn("b")), tool("b")]),
+    "openai",
+    "1 missing-result",
+  ],
+  [
+    "a reference to stored reasoning",
+    inResponses([user(), referred("rs_1"), item(), output()]),
+    "openai-responses",
   ],
   ["responses that need no content", inChat(withoutContent), "openai"],
   ["a role of LangChain", inChat([{ role: "human", content: "Hello?" }]), "openai", "0 role"],
@@ -278,6 +292,7 @@ describe("the command", () => {
       { model: "gpt-5", previous_response_id: "resp_1", input: RESPONSES[2]?.[1] },
       "messages that OpenAI has stored",
     ],
+    [{ model: "gpt-5", input: [referred("fc_1"), output()] }, "messages that OpenAI has stored"],
     [{ prompt: "Hello" }, "or the body of a request to OpenAI, Anthropic or Gemini"],
   ])("says so if it cannot judge a body: %j", async (body, errors) => {
     expect(await ran(body)).toMatchObject({ code: 2, errors: expect.stringContaining(errors) });

@@ -2,7 +2,7 @@
 
 import { once } from "node:events";
 import { writeFileSync } from "node:fs";
-import { type IncomingMessage, request } from "node:http";
+import { createServer, type IncomingMessage, request } from "node:http";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { PostgresSaver } from "@langchain/langgraph-checkpoint-postgres";
@@ -23,6 +23,7 @@ import { HOSTILE_TEXT, hostileMessages } from "../e2e/inspector/hostile-thread.j
 import { archiving } from "../fixtures/long-thread/graph.js";
 import { type AgentName, createDeployedAgent } from "../support/deployment/agents.js";
 import { workText } from "../support/deployment/strict-worker.js";
+import { listen } from "../support/listen.js";
 import { accessibilityFaults, BROWSER, NEEDS_BROWSER, openBrowser } from "../support/open-browser.js";
 import { DATABASE_URL } from "../support/savers.js";
 import { inThread, user } from "../support/thread.js";
@@ -44,7 +45,7 @@ async function inspect(...args: string[]): Promise<URL> {
     expect(await ended).toMatchObject({ code: 0, errors: "" });
   });
   const told = await Promise.race([printed, ended.then(({ errors }) => errors)]);
-  return new URL(/http:\S+/.exec(told)?.[0] ?? told);
+  return new URL(/http:\S+key=\S+/.exec(told)?.[0] ?? told);
 }
 
 interface Answer {
@@ -130,6 +131,22 @@ describe("the pages of `inspect`", () => {
   it("say what is wrong with a target before they are served", async () => {
     expect(await run(["inspect"])).toMatchObject({ code: 2, errors: expect.stringContaining("--url") });
     expect(await run(["inspect", "--file", "none.json"])).toMatchObject({ code: 2 });
+  });
+
+  it.each([304, 429, 999])("go on after a server has answered with status %i, and say so", async (status) => {
+    let isWell = true;
+    const server = createServer((_, response) => {
+      response.writeHead(isWell ? 200 : status).end("[]");
+    });
+    const { url, stop } = await listen(server);
+    onTestFinished(stop);
+    const get = await enter(await inspect("--url", url));
+    isWell = false;
+    const { text: page, ...answer } = await get("/tether");
+    expect([answer.status, page]).toEqual([500, expect.stringContaining(`HTTP ${status}`)]);
+    expect(page).toContain("The threads cannot be read");
+    isWell = true;
+    expect((await get("/tether")).status).toBe(200);
   });
 
   it("show each list of a file, and 404 for another thread", async () => {

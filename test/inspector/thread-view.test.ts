@@ -261,10 +261,12 @@ describe("the rows of a thread", () => {
     expect([first.pageOfPlace("stored-1"), first.pageOfPlace("stored-2")]).toEqual([1, 2]);
   });
 
-  it("write characters that move the text as escapes, and cut long texts", () => {
+  it("write characters that move or hide text as escapes, and cut long texts", () => {
     const { content } = viewMessage(human("a", `\u202Eevil\u0000${"x".repeat(9_000)}`));
     expect(content.text.startsWith("\\u202eevil\\u0000xx")).toBe(true);
     expect(content.cut).toBe(5_006);
+    const unseen = viewMessage(human("a", "Hi\u061C\u{E0041}\u{E0142}👍🏽"));
+    expect(unseen.content.text).toBe("Hi\\u061c\\u{e0041}\\u{e0142}👍🏽");
   });
 });
 

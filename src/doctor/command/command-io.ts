@@ -49,8 +49,6 @@ export const EXIT = {
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
 /** Whether the operator agrees. Anything but `y` or `yes` is a no. */
-export async function askToWrite(question: string, { ask, output }: CommandIo): Promise<boolean> {
-  const isMeant = /^\s*y(?:es)?\s*$/i.test(await ask(`${question} [y/N] `));
-  if (!isMeant) await output.write("Nothing was written.\n");
-  return isMeant;
+export async function askToWrite(question: string, { ask }: CommandIo): Promise<boolean> {
+  return /^\s*y(?:es)?\s*$/i.test(await ask(`${question} [y/N] `));
 }

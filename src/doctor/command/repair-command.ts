@@ -86,9 +86,8 @@ async function repairAll(
     // A program is told of a thread once: what became of it.
     await take(done, !isPlanned || format === "text");
   });
-  if (planned.length > 0 && reading.stopped === null) {
-    const question = `Write ${amount(planned.length, "thread")} of ${store.target}?`;
-    if (!(await askToWrite(question, io))) return EXIT.findings;
+  const question = `Write ${amount(planned.length, "thread")} of ${store.target}?`;
+  if (planned.length > 0 && reading.stopped === null && (await askToWrite(question, io))) {
     counts.threads -= planned.length;
     counts.planned = 0;
     report.restart();
@@ -108,7 +107,9 @@ async function repairAll(
       ...reading,
       receipt: path,
     },
-    notesText(counts, reading) + verdictText(counts, isApplied) + nextText(counts, command, io, path),
+    notesText(counts, reading) +
+      verdictText(counts, isApplied && counts.planned === 0) +
+      nextText(counts, command, io, path),
   );
   return isLeft ? EXIT.findings : EXIT.sound;
 }

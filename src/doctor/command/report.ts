@@ -73,6 +73,10 @@ export async function readThreads<Result extends object>(
       await take(result);
     }
     if (io.signal.aborted) stopped = "It was interrupted.";
+    // Another option can leave out a thread that is there.
+    const unseen = (threadIds ?? []).filter((id) => !seen.has(id));
+    if (unseen.length > 0 && stopped === null)
+      for await (const { threadId } of store.threads({ threadIds: unseen })) seen.add(threadId);
   } catch (error) {
     if (UsageError.isInstance(error)) throw error;
     stopped = reasonOf(error);

@@ -38,7 +38,7 @@ export async function runUndo(command: Command, io: CommandIo): Promise<ExitCode
   const [first] = intents;
   if (first === undefined) {
     await io.output.write("The receipt has no repairs.\n");
-    return EXIT.sound;
+    return damaged.length > 0 ? EXIT.findings : EXIT.sound;
   }
   const isNamed = TARGETS.some(({ option }) => command.getOptionValue(option.attributeName()) !== undefined);
   const place = isNamed ? {} : optionsForReceipt(first.target);
@@ -52,7 +52,10 @@ export async function runUndo(command: Command, io: CommandIo): Promise<ExitCode
       await warn(`The receipt was written for ${other.target}, and this is ${store.target}.`);
     const report = await startReport("undo", store, { format: "text" }, io);
     const question = `Restore ${amount(threadIds.length, "thread")} of ${store.target}?`;
-    if (!yes && !(await askToWrite(question, io))) return EXIT.findings;
+    if (!yes && !(await askToWrite(question, io))) {
+      await report.end({}, "  Nothing was written.\n");
+      return EXIT.findings;
+    }
     const kinds: UndoOutcome["kind"][] = [];
     for await (const outcome of undo(store, entries, { threadIds, force, asNode })) {
       kinds.push(outcome.kind);

@@ -385,13 +385,18 @@ function otherWritesOf(state: ShownState): Record<string, unknown> {
 }
 
 /**
- * A message as it is sent, so that the server sends it back with the same bytes. LangChain gives a message without invalid
- * calls an empty list of them, after its calls. A list that is sent comes before them.
+ * A message as it is sent, so that the server sends it back with the same bytes. LangChain gives a message the fields that
+ * it was made without, after its calls. Where they are sent, they come before the calls.
  */
 function asSent(message: unknown): unknown {
   if (!isRecord(message)) return message;
-  const { invalid_tool_calls, ...rest } = message;
-  const names = Object.keys(message);
-  const isAfter = names.indexOf("tool_calls") < names.indexOf("invalid_tool_calls");
-  return isAfter && Array.isArray(invalid_tool_calls) && invalid_tool_calls.length === 0 ? rest : message;
+  const fields = Object.entries(message);
+  const calls = fields.findIndex(([name]) => name === "tool_calls");
+  const isAdded = (name: string, value: unknown) =>
+    ADDED.has(name) && typeof value === "object" && value !== null && Object.keys(value).length === 0;
+  return Object.fromEntries(
+    fields.filter(([name, value], place) => calls === -1 || place < calls || !isAdded(name, value)),
+  );
 }
+
+const ADDED: ReadonlySet<string> = new Set(["invalid_tool_calls", "additional_kwargs", "response_metadata"]);

@@ -84,8 +84,15 @@ export function nameIn(value: unknown): string {
   return typeof value === "string" ? printableLine(shortened(value, LONGEST_NAME)) : "";
 }
 
+/** Tags and selectors of variants: no font draws them, and a model can read a text that is written with them. */
+const UNSEEN = /[\u{e0000}-\u{e01ef}]/gu;
+
 function cutText(text: string, longest: number): ShownText {
-  return { text: printable(text.slice(0, longest)), cut: Math.max(0, text.length - longest) };
+  const seen = printable(text.slice(0, longest)).replaceAll(
+    UNSEEN,
+    (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`,
+  );
+  return { text: seen, cut: Math.max(0, text.length - longest) };
 }
 
 function textOf(value: unknown): string {

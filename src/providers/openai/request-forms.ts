@@ -42,7 +42,8 @@ export const chatRequests: RequestForm = {
 };
 
 function readResponse({ content, tool_calls, function_call, reasoning_content }: Fields): AIMessage {
-  const calls = recordsIn(tool_calls).map((call) => {
+  const written = recordsIn(tool_calls).map(asFunction);
+  const calls = written.map((call) => {
     const { name, arguments: given } = Object(call["function"]);
     return { id: call["id"], name, args: parseJson(String(given)), type: "tool_call" };
   });
@@ -53,8 +54,14 @@ function readResponse({ content, tool_calls, function_call, reasoning_content }:
     ...(reasoning_content !== undefined && { additional_kwargs: { reasoning_content } }),
   });
   // The constructor would read them. A client sends them as they are if no call is listed.
-  if (!isListed && Array.isArray(tool_calls)) message.additional_kwargs["tool_calls"] = tool_calls;
+  if (!isListed && Array.isArray(tool_calls)) message.additional_kwargs["tool_calls"] = written as never;
   return message;
+}
+
+/** A custom call, whose input is a text, as a call of a function: LangChain's messages have no other in this API. */
+function asFunction(call: Fields): Fields {
+  const { custom } = call;
+  return isRecord(custom) ? { ...call, function: { name: custom["name"], arguments: "{}" } } : call;
 }
 
 /** OpenAI's Responses. */
@@ -66,15 +73,19 @@ export const responsesRequests: RequestForm = {
   read: (entries, body) => {
     for (const name of ["previous_response_id", "conversation"])
       if (body[name] !== undefined && body[name] !== null)
-        throw InvalidSettingError.expected(
-          name,
-          "left out",
-          body[name],
-          " The request goes on with messages that OpenAI has stored, so its calls cannot be judged from the body.",
-        );
+        throw InvalidSettingError.expected(name, "left out", body[name], STORED);
+    const reference = entries.find(isCallReference);
+    if (reference !== undefined)
+      throw InvalidSettingError.expected("item_reference", "left out", Object(reference).id, STORED);
     return readItems(entries);
   },
 };
+
+const STORED =
+  " The request goes on with messages that OpenAI has stored, so its calls cannot be judged from the body.";
+/** Calls and their results have no id that begins so. */
+const isCallReference = (entry: unknown): boolean =>
+  Object(entry).type === "item_reference" && !/^(?:rs|msg)_/.test(String(Object(entry).id));
 
 const CUSTOM = "custom_tool_call";
 const isCall = ({ type }: Fields): boolean => type === "function_call" || type === CUSTOM;

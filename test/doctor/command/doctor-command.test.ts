@@ -136,6 +136,9 @@ describe("doctor", () => {
     ["--thread 1-sound --max-tokens 5", 1, 1],
     ["--thread 1-sound --max-tokens 5000", 0, 1],
     ["--since 2100-01-01", 0, 0],
+    ["--thread 1-sound --since 2100-01-01", 0, 0],
+    ["--thread 1-sound 4-sound --limit 1", 0, 1],
+    ["--thread 1-sound nobody --since 2100-01-01", 3, 0],
   ])("with %s ends with %i and has read %i threads", async (args, code, threads) => {
     const { jsonOver } = await makeDatabase();
     const ran = await jsonOver(["doctor", ...args.split(" ")]);

@@ -240,6 +240,20 @@ createServer().listen(0, "127.0.0.1");`,
   });
 });
 
+it("a slow reader of many findings gets them all, without a word from Node on its listeners", () => {
+  const calls = Array.from({ length: 100 }, (_, index) => ({ id: `c${index}`, name: "look", args: {} }));
+  const thread = [
+    { role: "assistant", content: "", tool_calls: calls },
+    { role: "user", content: "Hello?" },
+  ];
+  const input = Array.from({ length: 20 }, () => JSON.stringify(thread)).join("\n");
+  const cli = join(import.meta.dirname, "../../../src/cli.ts");
+  const doctor = [process.execPath, "--import", "tsx", cli, "doctor", "--file", "-", "--format", "ndjson"];
+  const read = '"$@" | while IFS= read -r line; do sleep 0.05; echo; done';
+  const { stdout, stderr } = spawnSync("bash", ["-c", read, "bash", ...doctor], { input, encoding: "utf8" });
+  expect([stdout.length, stderr]).toEqual([22, ""]);
+});
+
 /** Runs the program over a database, with a graph whose file does this when it is loaded. */
 async function diagnoseWith(code: string, threads = THREADS) {
   const { folder, path } = await makeDatabase(threads);

@@ -58,6 +58,15 @@ describe("repair", () => {
     expect([refused.code, questions]).toEqual([1, ["Write 2 threads of sqlite:threads.db? [y/N] "]]);
     expect(refused.output).toMatch(/Nothing was written\.\n$/);
     expect(readdirSync(folder).filter((name) => name.endsWith(".jsonl"))).toEqual([]);
+    const told = await jsonOver(["repair", "--apply"], answering("n"));
+    expect(told).toMatchObject({
+      code: 1,
+      outcome: "left",
+      counts: { planned: 2, repaired: 0 },
+      receipt: null,
+    });
+    const lines = (await over(["repair", "--apply", "--format", "ndjson"], answering("n"))).output.trimEnd();
+    expect(lines.split("\n").map((line) => JSON.parse(line).type)).toEqual(["start", "summary"]);
     const agreed = await jsonOver(["repair", "--apply"], answering("y"));
     expect(agreed.code).toBe(0);
   });
@@ -209,6 +218,9 @@ it("A damaged line is named, and a torn last line is not", async () => {
     "The receipt r.jsonl is damaged: 1 line cannot be read (1). Threads that only they name are not restored.\n",
   ]);
   expect(await typesOf("3-orphan")).toEqual(["tool", "human"]);
+  const results = rest.filter((line) => line.includes('"kind":"result"'));
+  const onlyResult = await undoWith(`${[first.slice(0, -20), ...results].join("\n")}\n`);
+  expect([onlyResult.code, onlyResult.output]).toEqual([1, "The receipt has no repairs.\n"]);
 });
 
 it("A plan that came too late is not taken back", async () => {

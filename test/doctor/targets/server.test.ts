@@ -27,6 +27,7 @@ describe("a LangGraph server", () => {
     const label = `doctor-${process.pid}`;
     const broken = await makeThread(label);
     await client.threads.updateState(broken, { values: { messages: DANGLING, todos: ["x"] } });
+    const stored = JSON.stringify(Object((await client.threads.getState(broken)).values).messages);
     const bricked = await makeThread(label);
     await client.threads.updateState(bricked, { values: { messages: DANGLING.slice(0, 2) } });
     await send(bricked, "brick");
@@ -83,6 +84,7 @@ describe("a LangGraph server", () => {
     expect([undone.code, undone.errors]).toEqual([0, ""]);
     const restored = await client.threads.getState<{ messages: Message[] }>(broken);
     expect(restored.values.messages.map(({ id }) => id)).toEqual(["h1", "ai-c1", "h2"]);
+    expect(JSON.stringify(restored.values.messages)).toBe(stored);
     await client.runs.cancel(busy, busyRun.run_id, true);
   });
 
