@@ -19,6 +19,7 @@ import { clientOfThisServer } from "../../src/inspector/handler.js";
 import { parseJson } from "../../src/shared/json.js";
 import { shortened } from "../../src/shared/text.js";
 import { runOwners } from "../access/access.js";
+import { idsOfThreads } from "./limits.js";
 
 /** The server cannot read a file that is nested more than 50 levels deep, and puts up to six around a body. */
 const MOST_LEVELS_OF_BODY = MOST_LEVELS + 4;
@@ -33,8 +34,6 @@ const LONGEST_PATH = 200;
 const PLAIN = "must be plain data, without LangChain's serialized form (an object with `lc`)";
 /** Where a request says how long a run shall wait. */
 const DELAY = /^(?:\[\d+\]\.)?after_seconds$/;
-/** How many threads the server gives at once. */
-const PAGE = 1000;
 /** The ids that messages have, and had, in LangChain's serialized form. */
 const MESSAGE_ID = /^langchain(?:_core|,schema),(?:\w+,)*\w*Message(?:Chunk)?$/;
 const IMPORTS = { schema: messages, schema__messages: messages };
@@ -69,7 +68,7 @@ export const refuseWhileRunning: Handler = async (context, next) => {
   const { assistants, runs, threads } = await clientOfThisServer(context.req.raw);
   for (const id of thread === undefined ? await threadsOf(assistant ?? "") : [thread]) {
     const running = await runs.list(id, { status: "running" }).catch(() => []);
-    if (running.some(({ run_id }) => run === undefined || run_id === run))
+    if (running.some((each) => (run ?? each.run_id) === each.run_id && !runOwners.isCutOff(each)))
       throw new HTTPException(409, {
         message: `A run of the thread ${id} goes on. Cancel it, or wait until it has ended, and try again.`,
       });
@@ -79,15 +78,10 @@ export const refuseWhileRunning: Handler = async (context, next) => {
   async function threadsOf(name: string): Promise<ReadonlySet<string>> {
     const found = await assistants.get(name).catch(() => undefined);
     const id = found?.assistant_id ?? "";
-    const used = new Set(runOwners.threadsOf(id));
-    if (context.req.query("delete_threads") !== "true") return used;
-    for (let offset = 0; ; offset += PAGE) {
-      const page = await threads
-        .search({ metadata: { assistant_id: id }, limit: PAGE, offset, select: ["thread_id"] })
-        .catch(() => []);
-      for (const { thread_id } of page) used.add(thread_id);
-      if (page.length < PAGE) return used;
-    }
+    const used = runOwners.threadsOf(id);
+    if (context.req.query("delete_threads") !== "true") return new Set(used);
+    const made = await idsOfThreads(threads, { metadata: { assistant_id: id } }).catch(() => []);
+    return new Set([...used, ...made]);
   }
 };
 
