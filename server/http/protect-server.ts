@@ -62,6 +62,16 @@ export const refuseSocket: Handler = () => {
   });
 };
 
+/**
+ * The event protocol takes any text for the id of a thread. With such an id, which is a name in the server's file, nothing
+ * of anybody is saved any more.
+ */
+export const refuseReservedId: MiddlewareHandler = async ({ req }, next) => {
+  const thread = req.param("thread") ?? "";
+  if (RESERVED_NAMES.has(thread)) throw refusal("thread_id", "must not be a name that JavaScript reserves");
+  await next();
+};
+
 /** Refuses to delete a run that goes on, or what it needs. Runs that wait can be deleted. */
 export const refuseWhileRunning: Handler = async (context, next) => {
   const { thread, run, assistant } = context.req.param();

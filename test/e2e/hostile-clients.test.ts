@@ -68,6 +68,16 @@ async function attack(options: object) {
 }
 
 describe("On a server", () => {
+  it.each(["constructor", "%5F_proto__", "prototype"])("no thread has the id %s", async (id) => {
+    const params = { assistant_id: "agent", input: { messages: [hello] } };
+    const response = await fetch(`${served.url}/threads/${id}/commands`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ id: 1, method: "run.start", params }),
+    });
+    expect([response.status, await response.text()]).toEqual([422, expect.stringContaining("`thread_id`")]);
+  });
+
   it("a client gains nothing from JSON in the keys that only LangGraph sets", async () => {
     const honest = await attack({});
     const refusals = [expect.stringContaining("messages[0]"), expect.stringContaining("evil")];
