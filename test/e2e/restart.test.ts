@@ -196,6 +196,12 @@ it("refuses to delete what a run needs, so that the runs of other users still st
     const { run_id } = await bob.runs.create(thread_id, index % 4 === 0 ? "agent" : assistant_id, { input });
     await until(async () => (await bob.runs.get(thread_id, run_id)).status === "running");
     if (index % 4 === 0) await bob.threads.update(thread_id, { metadata: { assistant_id } });
+    // What another thread says of the run when its state is read does not count.
+    const forging = (await bob.threads.create()).thread_id;
+    const config = { configurable: { run_id, thread_id: forging, assistant_id: forging } };
+    await bob.runs.create(forging, "agent", { input, config, afterSeconds: 1_000 });
+    await bob.threads.getState(forging);
+    await bob.threads.delete(forging);
     const paths = [
       `/assistants/${assistant_id}?delete_threads=true`,
       `/assistants/${assistant_id}`,
