@@ -17,7 +17,9 @@ export const THREAD_RUN_ROUTES = [
 export const takeSecondRuns: MiddlewareHandler = async ({ req }, next) => {
   const body: unknown = await req.json().catch(() => undefined);
   if (isRecord(body) && body["multitask_strategy"] == null) {
-    const isFromCheckpoint = body["checkpoint"] != null || body["checkpoint_id"] != null;
+    const { configurable } = Object(body["config"]);
+    const named = [body["checkpoint"], body["checkpoint_id"], Object(configurable).checkpoint_id];
+    const isFromCheckpoint = named.some((checkpoint) => checkpoint != null);
     const strategy = isFromCheckpoint ? "interrupt" : "enqueue";
     req.bodyCache = {
       text: Promise.resolve(JSON.stringify({ ...body, multitask_strategy: strategy })) as never,
