@@ -26,7 +26,7 @@ const MOST_LEVELS_OF_BODY = MOST_LEVELS + 4;
 /** Work with a body blocks the server for everybody. */
 const MOST_VALUES = 200_000;
 const MOST_ENTRIES = 10_000;
-/** Much later dates are no dates. */
+/** Much later dates are no dates. A run with an earlier date than now would begin before those of others. */
 const MOST_SECONDS = 1_000_000_000;
 /** How many characters of a place an error names. */
 const LONGEST_PATH = 200;
@@ -127,8 +127,8 @@ function* serializedIn(value: unknown, path: string): Generator<readonly [place:
   for (const [key, item] of Object.entries(value)) {
     const place = Array.isArray(value) ? `${path}[${key}]` : path === "" ? key : `${path}.${key}`;
     if (RESERVED_NAMES.has(key)) throw refusal(place, "must have another name: JavaScript reserves this one");
-    if (typeof item === "number" && DELAY.test(place) && Math.abs(item) > MOST_SECONDS)
-      throw refusal(place, `must be at most ${MOST_SECONDS}`);
+    if (typeof item === "number" && DELAY.test(place) && (item < 0 || item > MOST_SECONDS))
+      throw refusal(place, `must be from 0 to ${MOST_SECONDS}`);
     yield* serializedIn(item, place);
   }
 }

@@ -115,6 +115,7 @@ const damaging: readonly (readonly [request: string, body: unknown, says: RegExp
     /additional_kwargs`/,
   ],
   ["POST /threads/T/runs", run({ input: say("hi"), after_seconds: 1e15 }), /after_seconds/],
+  ["POST /runs/batch", [run({ input: say("hi"), after_seconds: -1 })], /`\[0\]\.after_seconds`/],
   ["POST /threads", `{"metadata":{"a":${"[".repeat(9e6)}${"]".repeat(9e6)}}}`, /levels deep/],
   [
     "POST /threads",
