@@ -34,6 +34,16 @@ const LONGEST_PATH = 200;
 const PLAIN = "must be plain data, without LangChain's serialized form (an object with `lc`)";
 /** Where a request says how long a run shall wait. */
 const DELAY = /^(?:\[\d+\]\.)?after_seconds$/;
+/** Where a request asks to trace its run, or those of its assistant. The server traces them although tracing is off. */
+const TRACER = /^(?:\[\d+\]\.|params\.)?(?:langsmith_tracer|config\.configurable\.langsmith_project)$/;
+/** What turns tracing with LangSmith on. */
+const TRACING_VARIABLES = [
+  "LANGSMITH_TRACING",
+  "LANGSMITH_TRACING_V2",
+  "LANGCHAIN_TRACING",
+  "LANGCHAIN_TRACING_V2",
+];
+const isTracing = TRACING_VARIABLES.some((name) => process.env[name] === "true");
 /** The ids that messages have, and had, in LangChain's serialized form. */
 const MESSAGE_ID = /^langchain(?:_core|,schema),(?:\w+,)*\w*Message(?:Chunk)?$/;
 const IMPORTS = { schema: messages, schema__messages: messages };
@@ -129,6 +139,8 @@ function* serializedIn(value: unknown, path: string): Generator<readonly [place:
     if (RESERVED_NAMES.has(key)) throw refusal(place, "must have another name: JavaScript reserves this one");
     if (typeof item === "number" && DELAY.test(place) && (item < 0 || item > MOST_SECONDS))
       throw refusal(place, `must be from 0 to ${MOST_SECONDS}`);
+    if (item !== null && TRACER.test(place) && !isTracing)
+      throw refusal(place, "must not be sent: this server sends nothing to LangSmith");
     yield* serializedIn(item, place);
   }
 }
