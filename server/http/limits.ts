@@ -37,8 +37,12 @@ export function limitWebhooks(allowedHosts: readonly string[]): MiddlewareHandle
   return async (context, next) => {
     for (const { webhook } of await runRequestsOf(context)) {
       if (webhook === undefined || webhook === null) continue;
-      const host = typeof webhook === "string" && URL.canParse(webhook) ? new URL(webhook).host : undefined;
-      if (host === undefined || !allowedHosts.includes(host))
+      const { protocol, host, username, password } = Object(
+        typeof webhook === "string" && URL.canParse(webhook) && new URL(webhook),
+      );
+      // What `fetch` refuses would end the worker of the run.
+      const isFetched = /^https?:$/.test(protocol) && !username && !password;
+      if (!isFetched || !allowedHosts.includes(host))
         throw new HTTPException(403, {
           message: "This server does not call the webhook. `ALLOWED_WEBHOOKS` can name its host.",
         });

@@ -1,8 +1,10 @@
 /** Who is let in: keys, tokens of an issuer, and nobody else. */
 
 import { generateKeyPairSync } from "node:crypto";
+import { Hono } from "hono";
 import { importPKCS8, SignJWT } from "jose";
 import { describe, expect, it } from "vitest";
+import { limitWebhooks } from "../../../server/http/limits.js";
 import { readMetrics } from "../../support/read-metrics.js";
 import { user as say } from "../../support/thread.js";
 import { newThread, serve, Thread, until } from "../served.js";
@@ -222,6 +224,24 @@ it("calls no webhook that the operator has not named", async () => {
     expect([status, text]).toEqual([403, expect.stringContaining("`ALLOWED_WEBHOOKS`")]);
   }
 });
+
+it.each([
+  ["http://hooks.example.com/a?b=c", 200],
+  ["https://hooks.example.com:443", 200],
+  ["https://hooks.example.com:8443", 403],
+  ["https://hooks.example.com.evil.example", 403],
+  // With these, the call would fail and end a worker of the server.
+  ["ftp://hooks.example.com", 403],
+  ["https://user@hooks.example.com", 403],
+  ["https://:password@hooks.example.com", 403],
+])(
+  "answers a run with the webhook %s with %i, if the host hooks.example.com is allowed",
+  async (webhook, status) => {
+    const app = new Hono().use(limitWebhooks(["hooks.example.com"])).post("/runs", ({ text }) => text(""));
+    const body = JSON.stringify({ assistant_id: "agent", webhook });
+    expect((await app.request("/runs", { method: "POST", body })).status).toBe(status);
+  },
+);
 
 // What an operator reads, and what nobody reads.
 
