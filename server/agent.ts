@@ -1,6 +1,7 @@
 /** The graph that `langgraph.json` names. */
 
 import type { RunnableConfig } from "@langchain/core/runnables";
+import type { ServerRuntime } from "@langchain/langgraph-sdk";
 import { type AgentGraph, withStartEvents } from "../src/agent/agent-graph.js";
 import { createAgentGraph } from "../src/agent/create-agent-graph.js";
 import { cachedCreateModel } from "../src/providers/models/create-model.js";
@@ -59,8 +60,8 @@ async function buildForRun(): Promise<AgentGraph> {
  *
  * What the graph keeps in the store, such as notes, archives and inboxes, belongs to the authenticated user of the run.
  */
-export const graph = async (config?: RunnableConfig): Promise<AgentGraph> => {
-  const run = servedRunOf(config);
+export const graph = async (config?: RunnableConfig, runtime?: ServerRuntime): Promise<AgentGraph> => {
+  const run = servedRunOf(config, runtime);
   if (run !== undefined) runOwners.begin(run);
   const built = await buildForRun();
   return access.kind === "users" ? withOwnedStore(built, userLabel(userOf(config))) : built;

@@ -6,6 +6,7 @@
  * value to set the owner. What no handler allows is refused.
  */
 
+import type { Run } from "@langchain/langgraph-sdk";
 import type { Auth } from "@langchain/langgraph-sdk/auth";
 import type { ServedRun } from "../../src/threads/langgraph/run-host.js";
 import { forbidden, HEALTH_CHECK, STUDIO_USER } from "./authenticate.js";
@@ -105,6 +106,9 @@ export function createRunOwners(most = MOST_RUNS) {
     ownerOf: (runId: string) => owners.get(runId),
     /** Called when a run begins. */
     begin: (run: ServedRun) => keep(begun, run.runId, run),
+    /** Whether a run ended with an earlier process of the server, which calls it running for ever. */
+    isCutOff: ({ run_id, status, created_at }: Pick<Run, "run_id" | "status" | "created_at">) =>
+      status === "running" && Date.parse(created_at) < performance.timeOrigin && !begun.has(run_id),
     /** The threads of runs with the assistant that have begun. Such a run may have ended. */
     threadsOf: (assistantId: string) =>
       [...begun.values()].filter((run) => run.assistantId === assistantId).map(({ threadId }) => threadId),

@@ -16,7 +16,7 @@ import {
   RUN_STREAM_ROUTES,
 } from "./limits.js";
 import { METRICS_ROUTE, serveMetrics } from "./metrics.js";
-import { checkBody, refuseSocket, refuseWhileRunning } from "./protect-server.js";
+import { checkBody, refuseReservedId, refuseSocket, refuseWhileRunning } from "./protect-server.js";
 import { THREAD_RUN_ROUTES, takeSecondRuns } from "./second-runs.js";
 
 const { MAX_REQUEST_BYTES, MAX_RUNS_PER_USER, ALLOWED_WEBHOOKS } = serverSettings;
@@ -26,6 +26,7 @@ export const app = new Hono();
 app.use(limitBody(MAX_REQUEST_BYTES));
 app.use(checkBody);
 app.get("/threads/:thread/stream/events", refuseSocket);
+for (const route of PROTOCOL_ROUTES) app.use(route, refuseReservedId);
 for (const route of THREAD_RUN_ROUTES) app.post(route, takeSecondRuns);
 for (const route of ["/threads/:thread", "/threads/:thread/runs/:run", "/assistants/:assistant"])
   app.delete(route, refuseWhileRunning);

@@ -1,5 +1,6 @@
 /** Limits of what clients can ask of the server. */
 
+import type { Client } from "@langchain/langgraph-sdk";
 import type { Context, MiddlewareHandler } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { HTTPException } from "hono/http-exception";
@@ -36,8 +37,12 @@ export function limitWebhooks(allowedHosts: readonly string[]): MiddlewareHandle
   return async (context, next) => {
     for (const { webhook } of await runRequestsOf(context)) {
       if (webhook === undefined || webhook === null) continue;
-      const host = typeof webhook === "string" && URL.canParse(webhook) ? new URL(webhook).host : undefined;
-      if (host === undefined || !allowedHosts.includes(host))
+      const { protocol, host, username, password } = Object(
+        typeof webhook === "string" && URL.canParse(webhook) && new URL(webhook),
+      );
+      // What `fetch` refuses would end the worker of the run.
+      const isFetched = /^https?:$/.test(protocol) && !username && !password;
+      if (!isFetched || !allowedHosts.includes(host))
         throw new HTTPException(403, {
           message: "This server does not call the webhook. `ALLOWED_WEBHOOKS` can name its host.",
         });
@@ -57,38 +62,67 @@ export function limitRuns(most: number): MiddlewareHandler {
     return done.finally(() => lastOf.get(user) === done && lastOf.delete(user));
   };
 
+  /** The threads on which each user has asked for runs here. The server does not call all of them busy that have some. */
+  const threadsOf = new Map<string, Set<string>>();
+
   return async (context, next) => {
     const asked = (await runRequestsOf(context)).length;
     if (asked === 0) return await next();
-    await inOrder(userOf(context), async () => {
-      const running = await countRuns(context, most);
+    const user = userOf(context);
+    await inOrder(user, async () => {
+      const known = threadsOf.get(user) ?? new Set();
+      const running = await countRuns(context, known, most);
       if (running + asked > most)
         throw new HTTPException(429, {
           message: `You have ${running} runs that have not ended, and ${most} are allowed at once. Wait for one to end.`,
         });
+      const thread = context.req.param("thread");
+      if (thread !== undefined) threadsOf.set(user, known.add(thread));
       await next();
     });
   };
 }
 
 /**
- * The runs of the user that wait or go on. The thread of the request is asked also if it is not busy: the server calls a
- * thread interrupted as soon as one of its runs is, while others wait.
+ * The runs of the user that wait or go on. A thread whose run fails, asks something or is cancelled is not called busy
+ * any more, also if another run of it waits or goes on.
+ *
+ * @param known Threads that may not be called busy. Those without such runs are taken out.
  */
-async function countRuns(context: Context, most: number): Promise<number> {
+async function countRuns(context: Context, known: Set<string>, most: number): Promise<number> {
   const { threads, runs } = await clientOfThisServer(context.req.raw);
-  const limit = most + 1;
-  const busy = await threads.search({ status: "busy", limit, select: ["thread_id"] });
+  const busy = await idsOfThreads(threads, { status: "busy" });
   const thread = context.req.param("thread");
-  const ids = new Set([...busy.map(({ thread_id }) => thread_id), ...(thread === undefined ? [] : [thread])]);
+  const ids = new Set([...busy, ...known, ...(thread === undefined ? [] : [thread])]);
   // A thread may be deleted meanwhile, and that of the request may be missing or another user's: the server refuses it.
   const list = (id: string, status: "pending" | "running") =>
-    runs.list(id, { status, limit }).catch(() => []);
+    runs.list(id, { status, limit: most + 1 }).catch(() => []);
   const unfinished = await Promise.all(
-    // A run that begins between the two is in both lists. In the other order, it could be in none.
-    [...ids].map(async (id) => [...(await list(id, "pending")), ...(await list(id, "running"))]),
+    [...ids].map(async (id) => {
+      // A run that begins between the two is in both lists. In the other order, it could be in none.
+      const listed = [...(await list(id, "pending")), ...(await list(id, "running"))];
+      const found = listed.filter((run) => !runOwners.isCutOff(run));
+      if (found.length === 0) known.delete(id);
+      return found;
+    }),
   );
   return new Set(unfinished.flat().map(({ run_id }) => run_id)).size;
+}
+
+/** How many threads the server gives at once. */
+const PAGE = 1000;
+
+/** The ids of all threads that a search finds. */
+export async function idsOfThreads(
+  threads: Client["threads"],
+  query: Parameters<Client["threads"]["search"]>[0],
+): Promise<string[]> {
+  const ids: string[] = [];
+  for (let offset = 0; ; offset += PAGE) {
+    const page = await threads.search({ ...query, limit: PAGE, offset, select: ["thread_id"] });
+    ids.push(...page.map(({ thread_id }) => thread_id));
+    if (page.length < PAGE) return ids;
+  }
 }
 
 /*

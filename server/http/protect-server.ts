@@ -19,13 +19,14 @@ import { parseJson } from "../../src/shared/json.js";
 import { shortened } from "../../src/shared/text.js";
 import { clientOfThisServer } from "../../src/threads/langgraph/run-host.js";
 import { runOwners } from "../access/access.js";
+import { idsOfThreads } from "./limits.js";
 
 /** The server cannot read a file that is nested more than 50 levels deep, and puts up to six around a body. */
 const MOST_LEVELS_OF_BODY = MOST_LEVELS + 4;
 /** Work with a body blocks the server for everybody. */
 const MOST_VALUES = 200_000;
 const MOST_ENTRIES = 10_000;
-/** Much later dates are no dates. */
+/** Much later dates are no dates. A run with an earlier date than now would begin before those of others. */
 const MOST_SECONDS = 1_000_000_000;
 /** How many characters of a place an error names. */
 const LONGEST_PATH = 200;
@@ -33,8 +34,16 @@ const LONGEST_PATH = 200;
 const PLAIN = "must be plain data, without LangChain's serialized form (an object with `lc`)";
 /** Where a request says how long a run shall wait. */
 const DELAY = /^(?:\[\d+\]\.)?after_seconds$/;
-/** How many threads the server gives at once. */
-const PAGE = 1000;
+/** Where a request asks to trace its run, or those of its assistant. The server traces them although tracing is off. */
+const TRACER = /^(?:\[\d+\]\.|params\.)?(?:langsmith_tracer|config\.configurable\.langsmith_project)$/;
+/** What turns tracing with LangSmith on. */
+const TRACING_VARIABLES = [
+  "LANGSMITH_TRACING",
+  "LANGSMITH_TRACING_V2",
+  "LANGCHAIN_TRACING",
+  "LANGCHAIN_TRACING_V2",
+];
+const isTracing = TRACING_VARIABLES.some((name) => process.env[name] === "true");
 /** The ids that messages have, and had, in LangChain's serialized form. */
 const MESSAGE_ID = /^langchain(?:_core|,schema),(?:\w+,)*\w*Message(?:Chunk)?$/;
 const IMPORTS = { schema: messages, schema__messages: messages };
@@ -63,13 +72,23 @@ export const refuseSocket: Handler = () => {
   });
 };
 
+/**
+ * The event protocol takes any text for the id of a thread. With such an id, which is a name in the server's file, nothing
+ * of anybody is saved any more.
+ */
+export const refuseReservedId: MiddlewareHandler = async ({ req }, next) => {
+  const thread = req.param("thread") ?? "";
+  if (RESERVED_NAMES.has(thread)) throw refusal("thread_id", "must not be a name that JavaScript reserves");
+  await next();
+};
+
 /** Refuses to delete a run that goes on, or what it needs. Runs that wait can be deleted. */
 export const refuseWhileRunning: Handler = async (context, next) => {
   const { thread, run, assistant } = context.req.param();
   const { assistants, runs, threads } = await clientOfThisServer(context.req.raw);
   for (const id of thread === undefined ? await threadsOf(assistant ?? "") : [thread]) {
     const running = await runs.list(id, { status: "running" }).catch(() => []);
-    if (running.some(({ run_id }) => run === undefined || run_id === run))
+    if (running.some((each) => (run ?? each.run_id) === each.run_id && !runOwners.isCutOff(each)))
       throw new HTTPException(409, {
         message: `A run of the thread ${id} goes on. Cancel it, or wait until it has ended, and try again.`,
       });
@@ -79,15 +98,10 @@ export const refuseWhileRunning: Handler = async (context, next) => {
   async function threadsOf(name: string): Promise<ReadonlySet<string>> {
     const found = await assistants.get(name).catch(() => undefined);
     const id = found?.assistant_id ?? "";
-    const used = new Set(runOwners.threadsOf(id));
-    if (context.req.query("delete_threads") !== "true") return used;
-    for (let offset = 0; ; offset += PAGE) {
-      const page = await threads
-        .search({ metadata: { assistant_id: id }, limit: PAGE, offset, select: ["thread_id"] })
-        .catch(() => []);
-      for (const { thread_id } of page) used.add(thread_id);
-      if (page.length < PAGE) return used;
-    }
+    const used = runOwners.threadsOf(id);
+    if (context.req.query("delete_threads") !== "true") return new Set(used);
+    const made = await idsOfThreads(threads, { metadata: { assistant_id: id } }).catch(() => []);
+    return new Set([...used, ...made]);
   }
 };
 
@@ -123,8 +137,10 @@ function* serializedIn(value: unknown, path: string): Generator<readonly [place:
   for (const [key, item] of Object.entries(value)) {
     const place = Array.isArray(value) ? `${path}[${key}]` : path === "" ? key : `${path}.${key}`;
     if (RESERVED_NAMES.has(key)) throw refusal(place, "must have another name: JavaScript reserves this one");
-    if (typeof item === "number" && DELAY.test(place) && Math.abs(item) > MOST_SECONDS)
-      throw refusal(place, `must be at most ${MOST_SECONDS}`);
+    if (typeof item === "number" && DELAY.test(place) && (item < 0 || item > MOST_SECONDS))
+      throw refusal(place, `must be from 0 to ${MOST_SECONDS}`);
+    if (item !== null && TRACER.test(place) && !isTracing)
+      throw refusal(place, "must not be sent: this server sends nothing to LangSmith");
     yield* serializedIn(item, place);
   }
 }

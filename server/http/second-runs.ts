@@ -1,6 +1,7 @@
 /** What happens to a run of a busy thread, if its client does not say it with `multitask_strategy`. */
 
 import type { MiddlewareHandler } from "hono";
+import { HTTPException } from "hono/http-exception";
 import { isRecord } from "../../src/shared/values.js";
 
 export const THREAD_RUN_ROUTES = [
@@ -9,19 +10,28 @@ export const THREAD_RUN_ROUTES = [
   "/threads/:thread/runs/wait",
 ];
 
+/** What the server answers if a run that waits, or cancels another one, has no thread. */
+const NO_THREAD = "Unreachable state when creating run";
+
 /**
  * The server's own default is to refuse the second run, and then the message of a user is lost. Here it waits for the
  * first one, as in `createAgentGraph`. A run from a checkpoint would not have what the first one does until its end, so it
  * cancels the first one. That is what agent-chat-ui sends after its "Cancel", which only stops reading.
  */
-export const takeSecondRuns: MiddlewareHandler = async ({ req }, next) => {
+export const takeSecondRuns: MiddlewareHandler = async (context, next) => {
+  const { req } = context;
   const body: unknown = await req.json().catch(() => undefined);
   if (isRecord(body) && body["multitask_strategy"] == null) {
-    const isFromCheckpoint = body["checkpoint"] != null || body["checkpoint_id"] != null;
+    const { configurable } = Object(body["config"]);
+    const named = [body["checkpoint"], body["checkpoint_id"], Object(configurable).checkpoint_id];
+    const isFromCheckpoint = named.some((checkpoint) => checkpoint != null);
     const strategy = isFromCheckpoint ? "interrupt" : "enqueue";
     req.bodyCache = {
       text: Promise.resolve(JSON.stringify({ ...body, multitask_strategy: strategy })) as never,
     };
   }
   await next();
+  // With its own default, the server would say that the thread is busy.
+  if (context.res.status === 500 && (await context.res.clone().text()).startsWith(NO_THREAD))
+    throw new HTTPException(404, { message: "Thread not found" });
 };

@@ -119,6 +119,22 @@ describe.concurrent("a message that comes while a run is in flight", () => {
   });
 });
 
+describe.concurrent("a run from a checkpoint that comes while a run is in flight", () => {
+  it.each<[string, (id: string) => RunOptions]>([
+    ["checkpoint_id", (id) => ({ checkpointId: id })],
+    ["checkpoint", (id) => ({ checkpoint: { checkpoint_id: id, checkpoint_ns: "" } as never })],
+    ["configurable", (id) => ({ config: { configurable: { checkpoint_id: id } } })],
+  ])("ends it, wherever `%s` names the checkpoint", async (label, from) => {
+    const thread = await served.thread("probe");
+    const before = await thread.send("hello");
+    const { checkpoint } = await thread.client.threads.getState(thread.id);
+    const run = await beginBatch(thread, `from-${label}`);
+    const lines = await thread.send("again", from(String(checkpoint.checkpoint_id)));
+    expect(lines).toEqual([...before, "human: again", expect.anything()]);
+    expect((await thread.client.runs.get(thread.id, run)).status).toBe("interrupted");
+  });
+});
+
 // Agents of LangChain, deepagents and LangGraph, behind providers that refuse a bad history.
 
 it("Without the middleware, the provider refuses every message after a cancelled run.", async () => {

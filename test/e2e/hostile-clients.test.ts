@@ -68,6 +68,36 @@ async function attack(options: object) {
 }
 
 describe("On a server", () => {
+  it.each<[string, (run: object) => object]>([
+    ["/runs/wait", (run) => ({ ...run, langsmith_tracer: { project_name: "mine" } })],
+    ["/runs/batch", (run) => [{ ...run, config: { configurable: { langsmith_project: "mine" } } }]],
+    [
+      "/threads/T/commands",
+      (run) => ({
+        id: 1,
+        method: "run.start",
+        params: { ...run, config: { configurable: { langsmith_project: "mine" } } },
+      }),
+    ],
+    ["/assistants", () => ({ graph_id: "agent", config: { configurable: { langsmith_project: "mine" } } })],
+  ])("no client has its runs traced with `%s` while tracing is off", async (path, bodyOf) => {
+    const body = JSON.stringify(bodyOf({ assistant_id: "agent", input: { messages: [hello] } }));
+    const headers = { "content-type": "application/json" };
+    const url = served.url + path.replace("T", crypto.randomUUID());
+    const response = await fetch(url, { method: "POST", headers, body });
+    expect([response.status, await response.text()]).toEqual([422, expect.stringContaining("LangSmith")]);
+  });
+
+  it.each(["constructor", "%5F_proto__", "prototype"])("no thread has the id %s", async (id) => {
+    const params = { assistant_id: "agent", input: { messages: [hello] } };
+    const response = await fetch(`${served.url}/threads/${id}/commands`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ id: 1, method: "run.start", params }),
+    });
+    expect([response.status, await response.text()]).toEqual([422, expect.stringContaining("`thread_id`")]);
+  });
+
   it("a client gains nothing from JSON in the keys that only LangGraph sets", async () => {
     const honest = await attack({});
     const refusals = [expect.stringContaining("messages[0]"), expect.stringContaining("evil")];

@@ -22,7 +22,8 @@ const TOOL_LOG = join(folder, "tools.log");
 let weather: Listening;
 let server: DevServer;
 
-const start = () =>
+/** @param most How many runs a user may have at once. */
+const start = (most = 1000) =>
   startDevServer({
     config: AGENTS,
     stateDirectory: folder,
@@ -31,6 +32,7 @@ const start = () =>
       MODEL: "offline:",
       TOOL_LOG,
       REQUIRE_APPROVAL: "save_note",
+      MAX_RUNS_PER_USER: String(most),
       AUTH_API_KEYS: `${keys.ann.entry},${keys.bob.entry}`,
       OPEN_METEO_GEOCODING_URL: weather.url,
       OPEN_METEO_FORECAST_URL: weather.url,
@@ -113,6 +115,7 @@ const damaging: readonly (readonly [request: string, body: unknown, says: RegExp
     /additional_kwargs`/,
   ],
   ["POST /threads/T/runs", run({ input: say("hi"), after_seconds: 1e15 }), /after_seconds/],
+  ["POST /runs/batch", [run({ input: say("hi"), after_seconds: -1 })], /`\[0\]\.after_seconds`/],
   ["POST /threads", `{"metadata":{"a":${"[".repeat(9e6)}${"]".repeat(9e6)}}}`, /levels deep/],
   [
     "POST /threads",
@@ -194,6 +197,12 @@ it("refuses to delete what a run needs, so that the runs of other users still st
     const { run_id } = await bob.runs.create(thread_id, index % 4 === 0 ? "agent" : assistant_id, { input });
     await until(async () => (await bob.runs.get(thread_id, run_id)).status === "running");
     if (index % 4 === 0) await bob.threads.update(thread_id, { metadata: { assistant_id } });
+    // What another thread says of the run when its state is read does not count.
+    const forging = (await bob.threads.create()).thread_id;
+    const config = { configurable: { run_id, thread_id: forging, assistant_id: forging } };
+    await bob.runs.create(forging, "agent", { input, config, afterSeconds: 1_000 });
+    await bob.threads.getState(forging);
+    await bob.threads.delete(forging);
     const paths = [
       `/assistants/${assistant_id}?delete_threads=true`,
       `/assistants/${assistant_id}`,
@@ -207,4 +216,19 @@ it("refuses to delete what a run needs, so that the runs of other users still st
     expect((await send("DELETE", path)).status).toBeLessThan(300);
   }
   expect((await (await newThread(clientOf("ann"), "agent")).send("what is 20+22")).join()).toContain("42");
+});
+
+it("does not count a run that a restart has cut off, and deletes its thread", async () => {
+  const { thread_id } = await clientOf("bob").threads.create();
+  const input = say("What is the weather in Slowtown?");
+  const { run_id } = await clientOf("bob").runs.create(thread_id, "agent", { input });
+  await until(async () => (await clientOf("bob").runs.get(thread_id, run_id)).status === "running");
+  await server.stop();
+  server = await start(1);
+  expect((await clientOf("bob").runs.get(thread_id, run_id)).status).toBe("running");
+  const copy = await clientOf("bob").threads.copy(thread_id);
+  expect((await new Thread(clientOf("bob"), "agent", copy.thread_id).send("what is 20+22")).join()).toContain(
+    "42",
+  );
+  expect((await send("DELETE", `/threads/${thread_id}`)).status).toBe(204);
 });

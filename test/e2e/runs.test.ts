@@ -187,6 +187,14 @@ describe.concurrent("Runs at once on one served thread", () => {
   );
 });
 
+it.each(["create", "wait", "stream"])("a run of a thread that is gone is not found (%s)", async (how) => {
+  const path = `/threads/${crypto.randomUUID()}/runs${how === "create" ? "" : `/${how}`}`;
+  const headers = { "content-type": "application/json" };
+  const body = JSON.stringify({ assistant_id: "agent", input: user("hello") });
+  const response = await fetch(served.url + path, { method: "POST", headers, body });
+  expect([response.status, await response.text()]).toEqual([404, "Thread not found"]);
+});
+
 // Messages from a second client, which are put into the store while a run of the first one goes on.
 
 /** A client of its own, which knows only the thread's id. */

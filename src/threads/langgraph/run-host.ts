@@ -233,8 +233,17 @@ export interface ServedRun {
   readonly assistantId: string;
 }
 
-/** The run for which the server asks for a graph; undefined if it only reads or changes a state. */
-export function servedRunOf(config: RunnableConfig | undefined): ServedRun | undefined {
+/**
+ * The run for which the server asks for a graph; undefined if it only reads or changes a state. The config has what a client
+ * has sent then.
+ *
+ * @param runtime What the server passes to the function that makes the graph, as its second argument.
+ */
+export function servedRunOf(
+  config: RunnableConfig | undefined,
+  runtime: { readonly accessContext: string } | undefined,
+): ServedRun | undefined {
+  if (runtime?.accessContext !== "threads.create_run") return undefined;
   const { run_id: runId, thread_id: threadId, assistant_id: assistantId } = config?.configurable ?? {};
   return typeof runId === "string"
     ? { runId, threadId: String(threadId), assistantId: String(assistantId) }

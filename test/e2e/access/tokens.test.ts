@@ -1,8 +1,10 @@
 /** Who is let in: keys, tokens of an issuer, and nobody else. */
 
 import { generateKeyPairSync } from "node:crypto";
+import { Hono } from "hono";
 import { importPKCS8, SignJWT } from "jose";
 import { describe, expect, it } from "vitest";
+import { limitWebhooks } from "../../../server/http/limits.js";
 import { readMetrics } from "../../support/read-metrics.js";
 import { user as say } from "../../support/thread.js";
 import { newThread, serve, Thread, until } from "../served.js";
@@ -156,7 +158,42 @@ it("counts the runs that wait, on whichever thread", async () => {
     const { status } = await served.send("limited", "POST", path, { assistant_id: "probe", input });
     expect([path, status]).toEqual([path, 429]);
   }
-  for (const run of runs.toReversed()) await client.runs.cancel(busy.thread_id, run);
+  for (const run of runs.toReversed()) await client.runs.cancel(busy.thread_id, run, run === runs[0]);
+});
+
+it("counts all runs, also if the server does not call their threads busy, and calls others busy for ever", async () => {
+  const client = served.client("limited");
+  const create = async (thread: string, options: object) => {
+    const body = { assistant_id: "probe", input: say('call heedful {"ms": 60000}'), ...options };
+    const { status, text } = await served.send("limited", "POST", `/threads/${thread}/runs`, body);
+    return { status, runId: String(JSON.parse(status === 200 ? text : "{}").run_id) };
+  };
+  const [failing, cancelling, first, ...others] = await Promise.all(
+    Array.from({ length: MOST_RUNS + 4 }, async () => (await client.threads.create()).thread_id),
+  );
+  if (failing === undefined || cancelling === undefined || first === undefined) throw new Error();
+  // The first run fails, and the second one goes on.
+  const tooMuch = { assistant_id: "agent", context: { maxIterations: 1_000 } };
+  await create(failing, tooMuch);
+  const running = [[failing, (await create(failing, {})).runId]] as [string, string][];
+  await until(async () => (await client.threads.get(failing)).status === "error");
+  // A run waits beside one that goes on, and is cancelled.
+  running.push([cancelling, (await create(cancelling, {})).runId]);
+  await client.runs.cancel(cancelling, (await create(cancelling, { after_seconds: 1_000 })).runId);
+  running.push([first, (await create(first, {})).runId]);
+  // The server goes on to call a thread busy whose waiting run has been removed.
+  for (const thread of others) {
+    const { runId } = await create(thread, { after_seconds: 1_000 });
+    await client.runs.cancel(thread, runId, false, "rollback");
+  }
+  expect(await client.threads.count({ status: "busy" })).toBe(MOST_RUNS + 2);
+  const { thread_id: last } = await client.threads.create();
+  const answers = [];
+  for (let index = 0; index < 2; index += 1) answers.push(await create(last, {}));
+  expect(answers.map(({ status }) => status)).toEqual([200, 429]);
+  running.push([last, answers[0]?.runId ?? ""]);
+  for (const [thread, run] of running) await client.runs.cancel(thread, run);
+  for (const thread of others) await client.threads.delete(thread);
 });
 
 it("refuses a request, a message and a setting that are too much, and names the limit", async () => {
@@ -187,6 +224,24 @@ it("calls no webhook that the operator has not named", async () => {
     expect([status, text]).toEqual([403, expect.stringContaining("`ALLOWED_WEBHOOKS`")]);
   }
 });
+
+it.each([
+  ["http://hooks.example.com/a?b=c", 200],
+  ["https://hooks.example.com:443", 200],
+  ["https://hooks.example.com:8443", 403],
+  ["https://hooks.example.com.evil.example", 403],
+  // With these, the call would fail and end a worker of the server.
+  ["ftp://hooks.example.com", 403],
+  ["https://user@hooks.example.com", 403],
+  ["https://:password@hooks.example.com", 403],
+])(
+  "answers a run with the webhook %s with %i, if the host hooks.example.com is allowed",
+  async (webhook, status) => {
+    const app = new Hono().use(limitWebhooks(["hooks.example.com"])).post("/runs", ({ text }) => text(""));
+    const body = JSON.stringify({ assistant_id: "agent", webhook });
+    expect((await app.request("/runs", { method: "POST", body })).status).toBe(status);
+  },
+);
 
 // What an operator reads, and what nobody reads.
 
