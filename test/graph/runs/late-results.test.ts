@@ -182,6 +182,18 @@ describe.each(STORES)("A late result, %s,", (_, options) => {
     expect(lateEvents()[0]?.message).toMatchObject({ content: "redacted 11" });
   });
 
+  it("is there if the middleware of its call ends with the abort", async () => {
+    const heed = functionMiddleware(async ({ signal }, next) => {
+      await next();
+      signal?.throwIfAborted();
+    });
+    const { abort, release, send, results } = createThread({ ...options(), middleware: [heed] });
+    await abort();
+    await release();
+    await send("hello");
+    expect(await results()).toEqual(["deaf done -"]);
+  });
+
   it("of an approved call, in a run that resumed, answers it", async () => {
     const approvals = { ...options(), requireApproval: { deaf: true } };
     const { graph, abort, send, release, results } = createThread(approvals);
