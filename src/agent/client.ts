@@ -169,11 +169,12 @@ async function findRefused(
   // Tasks of these nodes answer the calls. A thread without them waits for its caller.
   if (!next.some((node) => node === "tools" || node === "approve")) return new Map();
   const history: unknown = values.messages;
-  const { pending } = unansweredCalls(Array.isArray(history) ? history : []);
+  // A tool or a middleware can have written messages after the other results of the batch.
+  const { all } = unansweredCalls(Array.isArray(history) ? history : []);
   return claimsOf(
     messages,
     // Those whose calls this graph runs, and not the caller of the run.
-    pending.filter(({ call }) => settings.autoInvoke && tools.has(call.name)),
+    all.filter(({ call }) => settings.autoInvoke && tools.has(call.name)),
   );
 }
 

@@ -43,13 +43,16 @@ export interface TakenMessages {
  *   removed or archived does not come back.
  * - An item is deleted when the message is saved: in a checkpoint of this run, or of an earlier one. What is left at the
  *   end of a run is deleted then.
+ *
+ * @param answered The history without what tools and middleware wrote after the results of the run.
  */
 export async function takeMessages(
   options: InboxOptions,
   state: AgentState,
   config: LangGraphRunnableConfig,
+  answered: readonly BaseMessage[] = state.messages,
 ): Promise<TakenMessages | undefined> {
-  if (stepsLeft(config) < 1 || !isOpenToMessages(state, config)) return undefined;
+  if (stepsLeft(config) < 1 || !isOpenToMessages(answered, config)) return undefined;
   return (await takeLate(state, config)) ?? (await takeSteered(options, state, config));
 }
 
@@ -57,7 +60,7 @@ export async function takeMessages(
  * Whether a message of the inbox can follow the history: no call waits for its result, and no middleware has just ended
  * the run. What ended an earlier run does not count.
  */
-function isOpenToMessages({ messages }: AgentState, config: LangGraphRunnableConfig): boolean {
+function isOpenToMessages(messages: readonly BaseMessage[], config: LangGraphRunnableConfig): boolean {
   if (unansweredCalls(messages).pending.length > 0) return false;
   return !lastResults(messages).some(endsRun) || stepOf(config) === runOf(config).record.firstStep;
 }

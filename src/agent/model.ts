@@ -6,12 +6,14 @@ import { Command, END, type LangGraphRunnableConfig } from "@langchain/langgraph
 import { callsOf, isAIMessage } from "../history/call.js";
 import { isBlankMessage, withDistinctCallIds, withoutCalls } from "../history/change-calls.js";
 import { type Group, groupMessages } from "../history/group.js";
-import { withoutMarks } from "../history/marks.js";
+import { MARKS, withoutMarks } from "../history/marks.js";
 import { copyMessage, deriveId } from "../history/message.js";
 import { unansweredCalls } from "../history/open-calls.js";
 import { endsRun, isResult, lastResults } from "../history/result.js";
+import { isUserMessage } from "../history/summary.js";
 import { emitEvent } from "../threads/events.js";
 import { retractMessages, takeBack } from "../threads/langgraph/channels.js";
+import { runsBesideTasks } from "../threads/langgraph/read-checkpoints.js";
 import { readOwnValues } from "../threads/own-state.js";
 import {
   type AgentState,
@@ -75,18 +77,22 @@ async function takeStep(plan: AgentPlan, state: AgentState, config: Config): Pro
     return endWith(written, undefined, inputs.structuredResponse);
   }
   if (record.failure !== undefined) return WAIT;
-  const taken = await takeMessages(plan.settings, state, config);
+  // A message after the results so far does not say that the other calls are over.
+  if (runsBesideTasks(config)) return WAIT;
+  const answered = withoutNotes(messages, config);
+  const taken = await takeMessages(plan.settings, state, config, answered);
   if (taken !== undefined) return goOn(taken);
 
-  const step = await planStep(plan, state, config);
-  const gate = decideAtGate(step);
+  const turn = turnWithNotes(state, answered);
+  const step = await planStep(plan, { ...state, turn }, config);
+  const gate = decideAtGate(step, answered);
   switch (gate.kind) {
     case "wait":
       return WAIT;
     case "summarize":
-      return { goto: "summarize" };
+      return { goto: "summarize", ...(turn !== undefined && turn !== state.turn && { update: { turn } }) };
     case "end":
-      tellIfMissing(plan.formatPlan, messages, config);
+      tellIfMissing(plan.formatPlan, answered, config);
       return endWith([]);
     case "used-up":
       return endUnasked(gate.turn, step);
@@ -100,8 +106,8 @@ async function takeStep(plan: AgentPlan, state: AgentState, config: Config): Pro
   const { answer } = asked;
   const updates = await checkUpdates(answer, config);
   const iterations = gate.turn.iterations + asked.requests - 1;
-  const turn = withPosition({ ...gate.turn, iterations }, config.context?.model, answer.position);
-  const followed = await followResponse(step, asked, turn, gate.off);
+  const asking = withPosition({ ...gate.turn, iterations }, config.context?.model, answer.position);
+  const followed = await followResponse(step, asked, asking, gate.off);
   const whole = answer.isTerminated ? followed : await takeMore(step, followed);
   const merged = mergeUpdates(whole, updates, messages, inputs.ownState.reducedKeys);
   const before = { turn: gate.turn, thread: state.threadUsage ?? NO_USAGE };
@@ -248,8 +254,12 @@ interface Asking {
 
 const USED_UP = "max-tokens-per-thread";
 
-function decideAtGate({ plan, state, config, settings, policy }: ModelStep): GateDecision {
-  const { messages, threadUsage: thread = NO_USAGE } = state;
+/** @param messages The history without the notes at its end. */
+function decideAtGate(
+  { plan, state, config, settings, policy }: ModelStep,
+  messages: readonly BaseMessage[],
+): GateDecision {
+  const { threadUsage: thread = NO_USAGE } = state;
   const last = messages.at(-1);
   if (last === undefined || last.type === "ai") return { kind: "wait" };
   if (unansweredCalls(messages).pending.length > 0) return { kind: "wait" };
@@ -268,6 +278,25 @@ function decideAtGate({ plan, state, config, settings, policy }: ModelStep): Gat
   if (turn.afterRequired === "answer") return { kind: "ask", turn, off: "after-required" };
   const off = settings.toolChoice === "none" ? "tool-choice" : undefined;
   return { kind: "ask", turn: { ...turn, iterations: turn.iterations + 1 }, off };
+}
+
+/**
+ * The history without what tools and middleware wrote after the results of this run. Such notes do not hide the round that
+ * has ended. A message of the inbox is no note: the model responds to it.
+ */
+function withoutNotes(messages: readonly BaseMessage[], config: Config): readonly BaseMessage[] {
+  if (runOf(config).record.tally.results === 0) return messages;
+  const isNote = ({ type, additional_kwargs }: BaseMessage) =>
+    type !== "tool" && type !== "ai" && additional_kwargs[MARKS.steered] === undefined;
+  const end = messages.findLastIndex((message) => !isNote(message)) + 1;
+  const last = messages[end - 1];
+  return end < messages.length && last !== undefined && isResult(last) ? messages.slice(0, end) : messages;
+}
+
+/** A note goes on with the turn, also if it is a message of the user. */
+function turnWithNotes({ turn, messages }: AgentState, { length }: readonly BaseMessage[]): Turn | undefined {
+  if (turn === undefined || !messages.slice(length).some(isUserMessage)) return turn;
+  return { ...turn, startedBy: messages.findLast(isUserMessage)?.id };
 }
 
 /** The calls of the message before the last results, with these. */

@@ -159,8 +159,9 @@ async function answerInMiddleware(
   // An interrupt must pass even if a middleware catches every error.
   if (thrown !== undefined) throw thrown.error;
   if (exit.kind === "threw") {
-    if (isLangGraphSignal(exit.error) || config.signal?.aborted === true) throw exit.error;
-    noteFailure(exit.error, config);
+    const isAborted = config.signal?.aborted === true;
+    if (isLangGraphSignal(exit.error) || (isAborted && done === undefined)) throw exit.error;
+    if (!isAborted) noteFailure(exit.error, config);
   }
   // The result of the tool is kept even if a middleware threw after it.
   const { result, updateWith } = done ?? finalize(exit.kind === "threw" ? exit : { kind: "ended" });

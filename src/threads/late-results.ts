@@ -68,7 +68,10 @@ export function lateResultsOf({ saver, threadId, namespace, store, namesCheckpoi
   const exists = (): Promise<boolean> => {
     const configurable = { thread_id: threadId, checkpoint_ns: namespace };
     looking ??= answered(saver.getTuple({ configurable }), { what: "The checkpointer" })
-      .then((tuple) => tuple !== undefined)
+      .then(
+        (tuple) => tuple !== undefined,
+        () => true,
+      )
       .finally(() => {
         looking = undefined;
       });
@@ -76,10 +79,17 @@ export function lateResultsOf({ saver, threadId, namespace, store, namesCheckpoi
   };
   return {
     namesCheckpoint,
-    /** Contract: never rejects. */
-    async deliver(late: LateResult): Promise<void> {
+    /** Contract: whether the thread has a checkpoint. Never rejects. */
+    exists,
+    /**
+     * Contract: never rejects.
+     *
+     * @param wasThere Whether the thread had a checkpoint when its run was aborted. A new one may have none before the run
+     * has ended.
+     */
+    async deliver(late: LateResult, wasThere: boolean): Promise<void> {
       // A thread that was deleted has no next run.
-      if (!(await exists().catch(() => true))) return;
+      if (wasThere && !(await exists())) return;
       try {
         if (inbox === undefined) throw new Error("There is no store.");
         const { place, result, values } = late;
@@ -124,6 +134,7 @@ export function awaitLate(
   threadId: unknown,
 ): Promise<void> {
   const deliver = async (): Promise<void> => {
+    const looked = late?.exists();
     const { result, values } = await coming;
     if (result === undefined || isPlaceholder(result)) return;
     publishEvent({
@@ -133,7 +144,7 @@ export function awaitLate(
       threadId: threadId === undefined ? undefined : String(threadId),
       message: toPlain(result),
     });
-    await late?.deliver({ place, result, values });
+    await late?.deliver({ place, result, values }, (await looked) ?? true);
   };
   // What ends with the abort has nothing to tell.
   return deliver().catch(() => {});
@@ -152,7 +163,7 @@ interface TakenResults extends Pick<LateResult, "values"> {
  */
 export async function takeLateResults(
   messages: readonly BaseMessage[],
-  late: LateResults,
+  late: Pick<LateResults, "read" | "remove" | "namesCheckpoint">,
   config: RunnableConfig,
 ): Promise<TakenResults> {
   const done: LateResult[] = [];

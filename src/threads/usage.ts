@@ -38,6 +38,11 @@ export class RunTally {
     this.#calls += callsOf(message).length;
   }
 
+  /** How many calls got their results in this run. */
+  get results(): number {
+    return this.#results;
+  }
+
   addResults(count: number): void {
     this.#results += count;
   }

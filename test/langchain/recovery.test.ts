@@ -10,7 +10,7 @@ import { calls } from "../support/models.js";
 import { openAgent } from "../support/open-thread.js";
 import { type Step, scripted } from "../support/scripted-model.js";
 import { script, user } from "../support/thread.js";
-import { createProbe } from "../support/tools.js";
+import { createProbe, makeTool } from "../support/tools.js";
 
 const UNSURE = "It may or may not have taken effect.";
 const closed = (tool: string, id: string, cause = "a new message came before it finished.") =>
@@ -97,6 +97,25 @@ describe("after a run that was cancelled in the middle of a batch", () => {
     expect(script(await thread.send("Bye."))).toHaveLength(9);
     expect(await store?.search(["langgraph-tether"])).toEqual(store && []);
   });
+
+  it.each(DURABILITIES)(
+    "what a tool returns right after the abort is there, in a new thread: %s",
+    async (durability) => {
+      const controller = new AbortController();
+      const stopping = makeTool("stopping", async () => {
+        await turns();
+        controller.abort();
+        return "half of it";
+      });
+      const { fast } = createProbe();
+      const model = scripted(calls(["fast", {}, "f"], ["stopping", {}, "s"]), "Better now?");
+      const thread = openAgent({ model, tools: [fast, stopping] });
+      expect((await thread.run(user("Go."), { signal: controller.signal, durability })).error).toBeDefined();
+      expect(script(await thread.send("Hello?")).slice(2, 4)).toEqual(
+        lines("tool: fast done - | tool: half of it"),
+      );
+    },
+  );
 
   it("the result is found past a run that ended before this middleware", async () => {
     let fails = true;

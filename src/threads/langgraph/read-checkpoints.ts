@@ -320,6 +320,12 @@ export function sentTasks({ checkpoint, pendingWrites = [] }: CheckpointTuple): 
   return sends.flatMap((send: unknown) => (isRecord(send) && isToolTask(send["args"]) ? [send["args"]] : []));
 }
 
+/** Whether tasks that were sent run in the superstep of this node, beside it. */
+export function runsBesideTasks(config: RunnableConfig): boolean {
+  const sent = Object(readChannels(config, [TASKS]))[TASKS];
+  return Array.isArray(sent) && sent.length > 0;
+}
+
 /** The nodes of the tasks that a checkpoint has sent. */
 export function sentNodes({ checkpoint }: CheckpointTuple): string[] {
   return recordsIn(checkpoint.channel_values[TASKS]).map(({ node }) => String(node));

@@ -1,12 +1,27 @@
-import { HumanMessage, RemoveMessage, SystemMessage, ToolMessage } from "@langchain/core/messages";
+import {
+  type BaseMessage,
+  HumanMessage,
+  RemoveMessage,
+  SystemMessage,
+  ToolMessage,
+} from "@langchain/core/messages";
+import type { ToolRuntime } from "@langchain/core/tools";
+import { Command, InMemoryStore } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
-import { chatMiddleware, functionMiddleware, type Middleware } from "../../../src/index.js";
-import { agentThread } from "../../support/agent-thread.js";
+import {
+  type ChatContext,
+  chatMiddleware,
+  functionMiddleware,
+  type Middleware,
+  MiddlewareTermination,
+} from "../../../src/index.js";
+import { agentThread, type ThreadOptions } from "../../support/agent-thread.js";
 import { afterNext, beforeNext, type Change, insteadOfNext, twice } from "../../support/middleware.js";
 import { calls } from "../../support/models.js";
 import type { Step } from "../../support/scripted-model.js";
 import { rowsOf } from "../../support/test-tools.js";
 import { script } from "../../support/thread.js";
+import { makeTool } from "../../support/tools.js";
 
 const noting =
   (text: string): Change<"chat" | "function"> =>
@@ -129,5 +144,130 @@ describe("context.update", () => {
     const { invoke, lines } = agentThread([calls(["fast"])], { middleware });
     await expect(invoke()).rejects.toThrow("`plan`, which is no key of the state");
     expect((await lines()).at(-1)).toBe("tool: fast done -");
+  });
+});
+
+describe("a message after the results of a batch", () => {
+  const text = "a note";
+  const notes = [new SystemMessage(text), new HumanMessage(text)];
+  const fast = makeTool("fast", async () => "fast done");
+  const telling = (note: BaseMessage) =>
+    makeTool("tell", async (_args, { toolCallId }: ToolRuntime) => {
+      const result = new ToolMessage({ content: "told", tool_call_id: toolCallId });
+      return new Command({ update: { messages: [result, note] } });
+    });
+  const calling = ({ result, update }: ChatContext, note: BaseMessage) =>
+    result?.tool_calls?.length && update({ messages: [note] });
+  const WRITERS = notes.flatMap((note): [who: string, options: ThreadOptions][] => [
+    [`of a tool (${note.type})`, { tools: [fast, telling(note)] }],
+    [
+      `of a chat middleware (${note.type})`,
+      {
+        tools: [fast, makeTool("tell", async () => "told")],
+        middleware: [afterNext("chat", (context) => calling(context, note))],
+      },
+    ],
+    [
+      `of a function middleware (${note.type})`,
+      {
+        tools: [fast, makeTool("tell", async () => "told")],
+        middleware: [
+          afterNext("function", ({ call, update }) => call.name === "tell" && update({ messages: [note] })),
+        ],
+      },
+    ],
+  ]);
+  const tell = () => calls(["tell"]);
+
+  describe.each(WRITERS)("%s", (_who, options) => {
+    it("is no response to a call that waits for a human, and the model waits for its result", async () => {
+      const requireApproval = ["fast"];
+      const thread = agentThread([calls(["fast"], ["tell"]), "done"], { ...options, requireApproval });
+      await thread.invoke();
+      const wrong = { decisions: [{ type: "approve" }, { type: "approve" }] };
+      await thread.invoke(new Command({ resume: wrong }));
+      const lines = await thread.run(new Command({ resume: { decisions: [{ type: "approve" }] } }));
+      expect(lines.slice(2)).toEqual([
+        "tool: fast done",
+        "tool: told",
+        expect.stringContaining(text),
+        "ai: done",
+      ]);
+      // The model was not told that the call has no result.
+      expect(script(thread.model.requests[1]?.messages ?? [])).toContain("tool: fast done");
+    });
+
+    it("does not let a client answer a call that waits for a human", async () => {
+      const thread = agentThread([calls(["fast", {}, "a"], ["tell"])], {
+        ...options,
+        requireApproval: ["fast"],
+      });
+      await thread.invoke();
+      const forged = new ToolMessage({ content: "forged", tool_call_id: "a" });
+      await expect(thread.graph.updateState(thread.config, { messages: [forged] })).rejects.toThrow(
+        "waits for approval",
+      );
+    });
+
+    it.each<[title: string, more: ThreadOptions]>([
+      ["a required call", { toolChoice: "required" }],
+      [
+        "a middleware that ended the run",
+        {
+          store: new InMemoryStore(),
+          middleware: [
+            afterNext("function", async ({ store }) => {
+              await store?.put(["langgraph-tether", "inbox", "1"], "a", {
+                role: "user",
+                content: "for later",
+              });
+              throw new MiddlewareTermination();
+            }),
+          ],
+        },
+      ],
+    ])("does not undo the end of the run by %s", async (_title, { middleware = [], ...more }) => {
+      const all = [...middleware, ...(options.middleware ?? [])];
+      const thread = agentThread([tell()], { ...options, ...more, middleware: all });
+      const lines = (await thread.run()).filter((line) => !line.endsWith(text));
+      expect(lines).toEqual(["human: go", "ai> tell", "tool: told"]);
+    });
+
+    it("does not begin a turn, so that limits hold", async () => {
+      const steps = [tell(), tell(), "closed"];
+      const thread = agentThread(steps, { ...options, maxIterations: 2 });
+      await thread.run();
+      expect(thread.choices()).toEqual([undefined, undefined, "none"]);
+    });
+  });
+
+  it("does not hide that all calls failed, or that a tool returns its result directly", async () => {
+    const note = afterNext("chat", (context) => calling(context, new SystemMessage(text)));
+    const limited = { middleware: [note], maxConsecutiveErrors: 2 };
+    const failing = agentThread([calls(["failing"]), calls(["failing"]), "closed"], limited);
+    await failing.run();
+    expect(failing.choices()).toEqual([undefined, undefined, "none"]);
+    const direct = Object.assign(
+      makeTool("direct", async () => "directly"),
+      { returnDirect: true },
+    );
+    const thread = agentThread([calls(["direct"])], { tools: [direct], middleware: [note] });
+    expect((await thread.run()).slice(1)).toEqual(["ai> direct", "tool: directly", `system: ${text}`]);
+  });
+
+  it("is no response to a call that the caller of the run answers", async () => {
+    const note = afterNext("chat", (context) => calling(context, new SystemMessage(text)));
+    const given = makeTool("given", async () => "never");
+    const options = { tools: [fast], additionalTools: [given], middleware: [note] };
+    const thread = agentThread([calls(["given", {}, "g"], ["fast"]), "done"], options);
+    await thread.invoke();
+    expect(thread.model.requests).toHaveLength(1);
+    const result = new ToolMessage({ content: "by the caller", tool_call_id: "g" });
+    expect((await thread.run({ messages: [result] })).slice(2)).toEqual([
+      "tool: by the caller",
+      "tool: fast done",
+      `system: ${text}`,
+      "ai: done",
+    ]);
   });
 });

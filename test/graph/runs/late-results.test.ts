@@ -138,6 +138,24 @@ describe.each(STORES)("A late result, %s,", (_, options) => {
     expect(lateEvents()).toEqual([]);
   });
 
+  it("that comes before the aborted run of a new thread is saved has its place", async () => {
+    const probe = createProbe();
+    const controller = new AbortController();
+    const stopping = makeTool("stopping", async () => {
+      await turns();
+      controller.abort();
+      return "half of it";
+    });
+    const { send, read } = createThread({ ...options(), tools: [probe.fast, stopping] }, probe);
+    const run = send("call fast and call stopping", { signal: controller.signal, durability: "exit" });
+    await expect(run).rejects.toThrow("aborted");
+    await send("hello");
+    const results = "tool: fast done - | tool: half of it";
+    expect(pairedScript({ messages: await read() })).toEqual(
+      lines(`human: call fast and call stopping | ai> fast stopping | ${results} | human: hello | ai: …`),
+    );
+  });
+
   it("that comes twice is there once", async () => {
     const { graph, abort, release, send, results } = createThread(options());
     await abort();
@@ -162,6 +180,18 @@ describe.each(STORES)("A late result, %s,", (_, options) => {
     await send("hello");
     expect(await results()).toEqual(["redacted 11"]);
     expect(lateEvents()[0]?.message).toMatchObject({ content: "redacted 11" });
+  });
+
+  it("is there if the middleware of its call ends with the abort", async () => {
+    const heed = functionMiddleware(async ({ signal }, next) => {
+      await next();
+      signal?.throwIfAborted();
+    });
+    const { abort, release, send, results } = createThread({ ...options(), middleware: [heed] });
+    await abort();
+    await release();
+    await send("hello");
+    expect(await results()).toEqual(["deaf done -"]);
   });
 
   it("of an approved call, in a run that resumed, answers it", async () => {
@@ -284,11 +314,7 @@ describe("takeLateResults", () => {
     createPlaceholder({ kind: "valid", id, name: "t" }, cause, `a:${index}`);
   /** Takes what waits here. */
   const take = (history: Parameters<typeof takeLateResults>[0], read: LateResults["read"]) =>
-    takeLateResults(
-      history,
-      { read, deliver: async () => {}, remove: async () => {}, namesCheckpoint: false },
-      {},
-    );
+    takeLateResults(history, { read, remove: async () => {}, namesCheckpoint: false }, {});
   const lateAt = (place: string, id: string, values: object[] = []) => ({
     place,
     result: result(`late-${id}`, id, "late"),
