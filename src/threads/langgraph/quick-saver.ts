@@ -4,7 +4,7 @@
  */
 
 import type { RunnableConfig } from "@langchain/core/runnables";
-import type { BaseCheckpointSaver, CheckpointTuple } from "@langchain/langgraph";
+import { BaseCheckpointSaver, type CheckpointTuple, MemorySaver } from "@langchain/langgraph";
 import { safely } from "../../shared/json.js";
 import { hasMethods } from "../../shared/values.js";
 import { type MessageSerializer, messageSerializer } from "../serializer/message-serializer.js";
@@ -22,6 +22,9 @@ export function quickSaver(saver: BaseCheckpointSaver): BaseCheckpointSaver {
       replaced.has(name) ? replaced.get(name) : Reflect.get(target, name, receiver),
   });
   if (hasStockSerializer(saver)) replaced.set("serde", serializerOver(saver.serde));
+  // `MemorySaver` walks to the beginning of the thread. The walk that others inherit ends at the stored value.
+  if (saver.getDeltaChannelHistory === MemorySaver.prototype.getDeltaChannelHistory)
+    replaced.set("getDeltaChannelHistory", BaseCheckpointSaver.prototype.getDeltaChannelHistory);
   const pool: unknown = Reflect.get(saver, "pool");
   if (isPool(pool)) {
     replaced.set("pool", quickPool(pool));

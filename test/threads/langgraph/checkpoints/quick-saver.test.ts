@@ -78,6 +78,23 @@ describe("The history of a delta channel", () => {
     expect(paged).toBeLessThan(10);
   });
 
+  it("is the same from every checkpoint in memory, and read without those before the stored value", async () => {
+    const saver = new MemorySaver();
+    const checkpoints = await live(saver, 28, 25);
+    const stored = saver.storage["1"]?.[""] ?? {};
+    const first = checkpoints.at(-1)?.checkpoint.id ?? "";
+    const read = vi.fn(Reflect.get);
+    for (const [index, { config }] of checkpoints.entries()) {
+      const wanted = { config, channels: ["messages"] };
+      const expected = await saver.getDeltaChannelHistory(wanted);
+      saver.storage["1"] = { "": new Proxy(stored, { get: (all, id) => read(all, id) }) };
+      expect(await quickSaver(saver).getDeltaChannelHistory(wanted)).toEqual(expected);
+      saver.storage["1"] = { "": stored };
+      if (index === 0) expect(read).not.toHaveBeenCalledWith(stored, first);
+    }
+    expect(read).toHaveBeenCalledWith(stored, first);
+  });
+
   it("is read without the checkpoint that the run has read before", async () => {
     const saver = new ListedSaver();
     await live(saver, 3);
