@@ -26,6 +26,7 @@ import { shouldSummarize } from "../threads/summary.js";
 import { NO_USAGE } from "../threads/usage.js";
 import { type ModelAnswer, requestOf } from "./ask-model.js";
 import { closingReason, STEPS_OF_A_SUMMARY, stepsLeft } from "./budgets.js";
+import { idsInInput } from "./client.js";
 import {
   charge,
   type Dispatched,
@@ -282,12 +283,15 @@ function decideAtGate(
 
 /**
  * The history without what tools and middleware wrote after the results of this run. Such notes do not hide the round that
- * has ended. A message of the inbox is no note: the model responds to it.
+ * has ended. A message of the inbox or of the run's input, which can be a `Command` with decisions, is no note: the model
+ * responds to it.
  */
 function withoutNotes(messages: readonly BaseMessage[], config: Config): readonly BaseMessage[] {
-  if (runOf(config).record.tally.results === 0) return messages;
-  const isNote = ({ type, additional_kwargs }: BaseMessage) =>
-    type !== "tool" && type !== "ai" && additional_kwargs[MARKS.steered] === undefined;
+  const { inputs, record } = runOf(config);
+  if (record.tally.results === 0) return messages;
+  const given = new Set(idsInInput(inputs.input));
+  const isNote = ({ id = "", type, additional_kwargs }: BaseMessage) =>
+    type !== "tool" && type !== "ai" && additional_kwargs[MARKS.steered] === undefined && !given.has(id);
   const end = messages.findLastIndex((message) => !isNote(message)) + 1;
   const last = messages[end - 1];
   return end < messages.length && last !== undefined && isResult(last) ? messages.slice(0, end) : messages;

@@ -255,6 +255,20 @@ describe("a message after the results of a batch", () => {
     expect((await thread.run()).slice(1)).toEqual(["ai> direct", "tool: directly", `system: ${text}`]);
   });
 
+  it("begins a turn if the user sends it with the decisions", async () => {
+    const direct = Object.assign(
+      makeTool("direct", async () => "directly"),
+      { returnDirect: true },
+    );
+    const options = { tools: [direct], requireApproval: ["direct"], maxIterations: 1 };
+    const thread = agentThread([calls(["direct"]), "done"], options);
+    await thread.invoke();
+    const resume = { decisions: [{ type: "approve" }] };
+    const lines = await thread.run(new Command({ resume, update: { messages: [new HumanMessage("also")] } }));
+    expect(lines.slice(2)).toEqual(["tool: directly", "human: also", "ai: done"]);
+    expect(thread.choices()).toEqual([undefined, undefined]);
+  });
+
   it("is no response to a call that the caller of the run answers", async () => {
     const note = afterNext("chat", (context) => calling(context, new SystemMessage(text)));
     const given = makeTool("given", async () => "never");
