@@ -79,7 +79,7 @@ async function takeStep(plan: AgentPlan, state: AgentState, config: Config): Pro
   }
   if (record.failure !== undefined) return WAIT;
   // A message after the results so far does not say that the other calls are over.
-  if (runsBesideTasks(config)) return WAIT;
+  if (runsBesideTasks(config, "model")) return WAIT;
   const answered = withoutNotes(messages, config);
   const taken = await takeMessages(plan.settings, state, config, answered);
   if (taken !== undefined) return goOn(taken);

@@ -320,10 +320,9 @@ export function sentTasks({ checkpoint, pendingWrites = [] }: CheckpointTuple): 
   return sends.flatMap((send: unknown) => (isRecord(send) && isToolTask(send["args"]) ? [send["args"]] : []));
 }
 
-/** Whether tasks that were sent run in the superstep of this node, beside it. */
-export function runsBesideTasks(config: RunnableConfig): boolean {
-  const sent = Object(readChannels(config, [TASKS]))[TASKS];
-  return Array.isArray(sent) && sent.length > 0;
+/** Whether tasks that were sent to other nodes run in the superstep of this one, beside it. */
+export function runsBesideTasks(config: RunnableConfig, own: string): boolean {
+  return recordsIn(Object(readChannels(config, [TASKS]))[TASKS]).some(({ node }) => node !== own);
 }
 
 /** The nodes of the tasks that a checkpoint has sent. */
