@@ -39,9 +39,14 @@ export function reportOn(thread: StoredThread, options: DiagnoseOptions = {}): T
   if (status !== "busy" && values !== undefined) {
     const found = examineThread(thread, values, options);
     const messages = found.list.messages.map(({ message }) => message);
-    findings.push(...formFindings(found.list, content.kind === "bricked"));
-    findings.push(...callAndRuleFindings(thread, found, messages, dialect));
-    findings.push(...windowFindings(messages, options.maxTokens));
+    // A namespace with a colon has the id of one task, so later runs of the thread have a state of their own.
+    const isOfTask = namespace.includes(":") && status !== "interrupted";
+    const ofMessages = [
+      ...formFindings(found.list, content.kind === "bricked"),
+      ...callAndRuleFindings(thread, found, messages, dialect),
+      ...windowFindings(messages, options.maxTokens),
+    ];
+    for (const each of ofMessages) findings.push(isOfTask ? { ...each, severity: "info", ...UNSAID } : each);
   }
   const isUnread = content.kind === "unreadable" || (content.kind === "bricked" && values === undefined);
   const isSound = findings.every(({ severity }) => severity === "info");

@@ -1,7 +1,7 @@
 /** The inspector: pages that show what is stored in a thread, and what a model is sent of it. They change nothing. */
 
 import { z } from "zod/v4";
-import { threadsOfClient } from "../doctor/targets/server-target.js";
+import { threadsOfClient, UUID } from "../doctor/targets/server-target.js";
 import type { ThreadStore } from "../doctor/thread-store.js";
 import { InvalidSettingError } from "../errors.js";
 import { toPlain } from "../history/message.js";
@@ -20,7 +20,6 @@ import {
   type SettingsOf,
   THREAD_STATUSES,
   TRAITS,
-  UUID,
 } from "./read-threads.js";
 import { admitThisMachine, refusal } from "./this-machine.js";
 import type { RequestDifference } from "./view/request.js";

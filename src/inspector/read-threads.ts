@@ -5,6 +5,7 @@ import pLimit from "p-limit";
 import { type ThreadReport, worthALook } from "../doctor/finding.js";
 import { reportOn } from "../doctor/findings.js";
 import { type NextHistory, nextHistoryOf } from "../doctor/next-history.js";
+import { UUID } from "../doctor/targets/server-target.js";
 import {
   type ListedThread,
   type StoredThread,
@@ -372,8 +373,6 @@ async function findThreads(store: ThreadStore, { query, status, has, page }: Lis
   }
   return { found: found.slice(offset), searched: MOST_SEARCHED };
 }
-
-export const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /** What a store itself can select; undefined for a part of a text. */
 function filterOf(query: string): ThreadSelection | undefined {

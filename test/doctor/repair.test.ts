@@ -236,6 +236,22 @@ describe("a thread that must not be changed", () => {
     expect(planRepair(inside)).toMatchObject({ kind: "skip", reason: "subgraph" });
   });
 
+  it("is what a task of a subgraph has left: no later message is sent with it, so it is no fault", async () => {
+    const inner = new StateGraph(MessagesAnnotation).addNode("inner", died).addEdge(START, "inner").compile();
+    const graph = sequence({ outer: inner as never });
+    await expect(graph.invoke({ messages: DANGLING }, config)).rejects.toThrow();
+    const store = createGraphStore({ graph });
+    const refs = await allOf<{ threadId: string; namespace: string }>(store.threads({}));
+    const inside = refs.filter(({ namespace }) => namespace.startsWith("outer:"));
+    const reports = await Promise.all(inside.map(async (found) => diagnoseThread(await store.read(found))));
+    expect(reports).toMatchObject([
+      {
+        outcome: "sound",
+        findings: [{ code: "state/subgraph" }, { code: "pairing/dangling-call", severity: "info" }],
+      },
+    ]);
+  });
+
   it("ended with calls that its client may answer: it is reported, and closed only on demand", async () => {
     const place = await threadWith(asking.messages);
     expect((await diagnoseThread(place)).findings).toMatchObject([

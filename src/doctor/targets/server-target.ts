@@ -157,7 +157,7 @@ export function threadsOfClient(
     recent: async ({ limit, ...selection }, offset): Promise<readonly ListedThread[]> => {
       const page = { ...(limit !== undefined && { limit }), offset, select: LISTED_FIELDS };
       const latest = { sortBy: "updated_at", sortOrder: "desc" } as const;
-      const found = await threads.search({ ...queryOf(selection), ...latest, ...page });
+      const found = await searchThreads(threads, selection, { ...latest, ...page });
       return found.map(({ thread_id, status, metadata }) => ({
         threadId: thread_id,
         status,
@@ -210,6 +210,28 @@ const queryOf = ({ threadIds, metadata, status }: ThreadSelection) => ({
   ...(status !== undefined && { status }),
 });
 
+/** The ids of LangGraph's own server. */
+export const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/** A server refuses ids that none of its threads can have, and the ids beside them. These are asked for alone then. */
+async function searchThreads(
+  threads: Threads,
+  selection: ThreadSelection,
+  page: Parameters<Threads["search"]>[0],
+): Promise<Thread[]> {
+  const { threadIds = [] } = selection;
+  const possible = threadIds.filter((id) => UUID.test(id));
+  try {
+    return await threads.search({ ...queryOf(selection), ...page });
+  } catch (error) {
+    const isAboutIds = possible.length < threadIds.length && [400, 422].includes(Number(statusCodeOf(error)));
+    if (!isAboutIds) throw error;
+    // Without any id the search could select all threads.
+    if (possible.length === 0) return [];
+    return threads.search({ ...queryOf({ ...selection, threadIds: possible }), ...page });
+  }
+}
+
 /**
  * The oldest threads come first, so one that is made meanwhile moves no other one. One that is deleted moves others to a
  * page that was read before, so the list is read twice.
@@ -219,7 +241,7 @@ async function* listThreads(threads: Threads, selection: ThreadSelection): Async
   const met = new Set<string>();
   for (const _ of ["first", "second"])
     for (let offset = 0; offset <= met.size; offset += PAGE) {
-      const page = await threads.search({ ...queryOf(selection), ...oldest, offset });
+      const page = await searchThreads(threads, selection, { ...oldest, offset });
       for (const { thread_id: threadId, updated_at } of page) {
         if (met.has(threadId)) continue;
         met.add(threadId);

@@ -111,6 +111,14 @@ describe("a LangGraph server", () => {
     const none = "00000000-0000-4000-8000-000000000000";
     const missing = await run(["doctor", "--url", server.url, "--thread", none]);
     expect([missing.code, missing.errors]).toEqual([2, `${server.url} has no thread ${none}.\n`]);
+    // A server refuses an id that is no UUID, and the ids beside it.
+    const misspelt = await run(["doctor", "--url", server.url, "--thread", "abc"]);
+    expect([misspelt.code, misspelt.errors]).toEqual([2, `${server.url} has no thread abc.\n`]);
+    const both = await run(["doctor", "--url", server.url, "--thread", "abc", thread, "--format", "json"]);
+    expect([both.code, JSON.parse(both.output)]).toMatchObject([
+      3,
+      { missing: ["abc"], counts: { threads: 1 } },
+    ]);
   });
 
   it.each([
