@@ -4,7 +4,7 @@
  */
 
 import type { RunnableConfig } from "@langchain/core/runnables";
-import { BaseCheckpointSaver, type CheckpointTuple, MemorySaver } from "@langchain/langgraph";
+import { BaseCheckpointSaver, type CheckpointTuple } from "@langchain/langgraph";
 import { safely } from "../../shared/json.js";
 import { hasMethods } from "../../shared/values.js";
 import { type MessageSerializer, messageSerializer } from "../serializer/message-serializer.js";
@@ -23,7 +23,7 @@ export function quickSaver(saver: BaseCheckpointSaver): BaseCheckpointSaver {
   });
   if (hasStockSerializer(saver)) replaced.set("serde", serializerOver(saver.serde));
   // `MemorySaver` walks to the beginning of the thread. The walk that others inherit ends at the stored value.
-  if (saver.getDeltaChannelHistory === MemorySaver.prototype.getDeltaChannelHistory)
+  if (classWith("getDeltaChannelHistory", saver) === "MemorySaver")
     replaced.set("getDeltaChannelHistory", BaseCheckpointSaver.prototype.getDeltaChannelHistory);
   const pool: unknown = Reflect.get(saver, "pool");
   if (isPool(pool)) {
@@ -50,6 +50,13 @@ function hasPrivateFields(made: unknown): boolean {
 function hasStockSerializer({ serde }: BaseCheckpointSaver): boolean {
   const isStock = Object(serde).constructor?.name === "JsonPlusSerializer";
   return isStock && !Object.hasOwn(serde, "dumpsTyped") && !Object.hasOwn(serde, "loadsTyped");
+}
+
+/** The name of the class that a method is from. A process can have several copies of a class. */
+function classWith(method: string, saver: object): unknown {
+  let owner: object | null = saver;
+  while (owner !== null && !Object.hasOwn(owner, method)) owner = Object.getPrototypeOf(owner);
+  return owner?.constructor.name;
 }
 
 const serializers = new WeakMap<object, MessageSerializer>();

@@ -172,10 +172,11 @@ it("counts all runs, also if the server does not call their threads busy, and ca
     Array.from({ length: MOST_RUNS + 4 }, async () => (await client.threads.create()).thread_id),
   );
   if (failing === undefined || cancelling === undefined || first === undefined) throw new Error();
-  // The first run fails, and the second one goes on.
-  const tooMuch = { assistant_id: "agent", context: { maxIterations: 1_000 } };
-  await create(failing, tooMuch);
+  // Behind a run that is cancelled, one fails, and the next one goes on.
+  const { runId: cancelled } = await create(failing, {});
+  await create(failing, { assistant_id: "agent", context: { maxIterations: 1_000 } });
   const running = [[failing, (await create(failing, {})).runId]] as [string, string][];
+  await client.runs.cancel(failing, cancelled);
   await until(async () => (await client.threads.get(failing)).status === "error");
   // A run waits beside one that goes on, and is cancelled.
   running.push([cancelling, (await create(cancelling, {})).runId]);
