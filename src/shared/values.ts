@@ -78,3 +78,10 @@ export function hasMethods(value: unknown, ...names: readonly string[]): boolean
   const isObject = typeof value === "object" && value !== null;
   return isObject && names.every((name) => typeof Reflect.get(value, name) === "function");
 }
+
+/** The nearest prototype of a value that has this member itself: the class that a method is from. */
+export function prototypeWith<Value extends object>(value: Value, name: PropertyKey): Value | undefined {
+  let prototype: Value | null = Object.getPrototypeOf(value);
+  while (prototype !== null && !Object.hasOwn(prototype, name)) prototype = Object.getPrototypeOf(prototype);
+  return prototype ?? undefined;
+}

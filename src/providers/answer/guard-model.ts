@@ -15,6 +15,7 @@ import { concat } from "@langchain/core/utils/stream";
 import { ModelError } from "../../errors.js";
 import { isAIMessage } from "../../history/call.js";
 import { coerceMessage } from "../../history/read-messages.js";
+import { prototypeWith } from "../../shared/values.js";
 import { identityOf } from "../dialect-of.js";
 import {
   isAbortError,
@@ -294,12 +295,7 @@ function mayStream(model: BaseChatModel): boolean {
  * The prototype of LangChain's `BaseChatModel` in the model's own chain, because the model can be one of another copy
  * of LangChain. Its `_streamResponseChunks` only throws. It is the one class that declares `_generateUncached`.
  */
-function baseOf(model: BaseChatModel): BaseChatModel | undefined {
-  let prototype = Object.getPrototypeOf(model);
-  while (prototype !== null && !Object.hasOwn(prototype, "_generateUncached"))
-    prototype = Object.getPrototypeOf(prototype);
-  return prototype ?? undefined;
-}
+const baseOf = (model: BaseChatModel): BaseChatModel | undefined => prototypeWith(model, "_generateUncached");
 
 /**
  * A view of the model that does not stream. With `streaming: true`, `_generate` of the common clients streams too,

@@ -6,7 +6,7 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { BaseCheckpointSaver, type CheckpointTuple } from "@langchain/langgraph";
 import { safely } from "../../shared/json.js";
-import { hasMethods } from "../../shared/values.js";
+import { hasMethods, prototypeWith } from "../../shared/values.js";
 import { type MessageSerializer, messageSerializer } from "../serializer/message-serializer.js";
 import { replaceMethods } from "./replace-methods.js";
 
@@ -23,7 +23,7 @@ export function quickSaver(saver: BaseCheckpointSaver): BaseCheckpointSaver {
   });
   if (hasStockSerializer(saver)) replaced.set("serde", serializerOver(saver.serde));
   // `MemorySaver` walks to the beginning of the thread. The walk that others inherit ends at the stored value.
-  if (classWith("getDeltaChannelHistory", saver) === "MemorySaver")
+  if (hasWalkOfMemory(saver))
     replaced.set("getDeltaChannelHistory", BaseCheckpointSaver.prototype.getDeltaChannelHistory);
   const pool: unknown = Reflect.get(saver, "pool");
   if (isPool(pool)) {
@@ -52,11 +52,11 @@ function hasStockSerializer({ serde }: BaseCheckpointSaver): boolean {
   return isStock && !Object.hasOwn(serde, "dumpsTyped") && !Object.hasOwn(serde, "loadsTyped");
 }
 
-/** The name of the class that a method is from. A process can have several copies of a class. */
-function classWith(method: string, saver: object): unknown {
-  let owner: object | null = saver;
-  while (owner !== null && !Object.hasOwn(owner, method)) owner = Object.getPrototypeOf(owner);
-  return owner?.constructor.name;
+/** By the name of its class too. A checkpointer can also have a walk of its own. */
+function hasWalkOfMemory(saver: BaseCheckpointSaver): boolean {
+  const owner = prototypeWith(saver, "getDeltaChannelHistory");
+  if (owner?.constructor.name !== "MemorySaver") return false;
+  return saver.getDeltaChannelHistory === owner.getDeltaChannelHistory;
 }
 
 const serializers = new WeakMap<object, MessageSerializer>();

@@ -8,7 +8,7 @@
 
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { BaseCheckpointSaver, CheckpointTuple } from "@langchain/langgraph";
-import { hasMethods, isRecord } from "../../shared/values.js";
+import { hasMethods, isRecord, prototypeWith } from "../../shared/values.js";
 import { answered } from "../../shared/waiting.js";
 import { lockKey } from "../thread-lock.js";
 import { originalOf, replaceMethods } from "./replace-methods.js";
@@ -206,10 +206,9 @@ function recordStatements() {
  * a wrapper with methods of its own can do more than to write, so it is called as it is.
  */
 function writesItself(saver: BaseCheckpointSaver, name: string): boolean {
-  let owner: object | null = Object.getPrototypeOf(saver);
-  while (owner !== null && !Object.hasOwn(owner, "put")) owner = Object.getPrototypeOf(owner);
-  if (owner === null || !Object.hasOwn(owner, name)) return false;
-  return saver.put === Reflect.get(owner, "put") && saver.putWrites === Reflect.get(owner, "putWrites");
+  const owner = prototypeWith(saver, "put");
+  if (owner === undefined || !Object.hasOwn(owner, name)) return false;
+  return saver.put === owner.put && saver.putWrites === owner.putWrites;
 }
 
 /** For each object that holds threads, and each thread, the end of its last write. */
