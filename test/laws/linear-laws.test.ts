@@ -30,7 +30,7 @@ import { validateHistory } from "../../src/providers/validate-history.js";
 import { examineCalls, recoverCalls } from "../../src/threads/close-calls.js";
 import type { Leftovers } from "../../src/threads/leftovers.js";
 import { learnClasses, SAMPLE_MESSAGES } from "../../src/threads/serializer/message-classes.js";
-import { createMessageText, readValue, writeValue } from "../../src/threads/serializer/values.js";
+import { createMessageBytes, readValue, writeValue } from "../../src/threads/serializer/values.js";
 import { countSteps } from "../support/count-steps.js";
 import { buildShape, type Part, shapes } from "../support/long-shapes.js";
 import { human, result, summary } from "../support/make-messages.js";
@@ -278,7 +278,7 @@ describe("The work of the serializer grows with what it reads and writes", async
     expectLinear((size) =>
       countSteps(
         [],
-        () => void writeValue(make(size), { classes, messageText: createMessageText(), writeMember }),
+        () => void writeValue(make(size), { classes, messageBytes: createMessageBytes(), writeMember }),
       ),
     );
   });

@@ -3,7 +3,7 @@ import { InvalidSettingError } from "../../errors.js";
 import { safely } from "../../shared/json.js";
 import { hasMethods } from "../../shared/values.js";
 import { learnClasses, type MessageClasses, SAMPLE_MESSAGES, UNDEFINED } from "./message-classes.js";
-import { createMessageText, readValue, type Unread, type Writer, writeValue } from "./values.js";
+import { createMessageBytes, type Piece, readValue, type Unread, type Writer, writeValue } from "./values.js";
 
 /** Turns values into bytes and back: what the savers and caches of LangGraph take as their serializer. */
 export interface MessageSerializer {
@@ -52,11 +52,9 @@ export function messageSerializer(base: MessageSerializer = new MemorySaver().se
       const own = writer;
       const pieces =
         own === undefined || isForBase(data) ? undefined : safely(() => writeValue(data, own), undefined);
-      if (pieces === undefined) return base.dumpsTyped(data);
-      const texts: readonly (string | undefined)[] = await Promise.all(pieces);
+      const bytes = pieces && (await joinPieces(pieces));
       // LangGraph writes one text instead of a value that it cannot write, also if only a part is the reason.
-      if (texts.includes(undefined)) return base.dumpsTyped(data);
-      return ["json", new TextEncoder().encode(texts.join(""))];
+      return bytes === undefined ? base.dumpsTyped(data) : ["json", bytes];
     },
     async loadsTyped(type, data) {
       const classes = type === "json" ? await learned : undefined;
@@ -74,6 +72,18 @@ export function messageSerializer(base: MessageSerializer = new MemorySaver().se
 /** Bytes are stored as they are, and JSON has no word for functions and symbols. */
 function isForBase(data: unknown): boolean {
   return typeof data === "function" || typeof data === "symbol" || ArrayBuffer.isView(data);
+}
+
+/** It is undefined if one of them is. */
+async function joinPieces(pieces: readonly Piece[]): Promise<Uint8Array | undefined> {
+  const parts: Uint8Array[] = [];
+  for (const piece of pieces) {
+    const part = piece instanceof Promise ? await piece : piece;
+    if (part === undefined) return undefined;
+    parts.push(typeof part === "string" ? Buffer.from(part) : part);
+  }
+  // `Buffer.concat` makes a part of a larger buffer.
+  return new Uint8Array(Buffer.concat(parts));
 }
 
 async function readDirectly(
@@ -115,12 +125,12 @@ async function prepareWriter(base: MessageSerializer): Promise<Writer | undefine
         return undefined;
       }
     };
-    const writer = { classes, messageText: createMessageText(), writeMember };
+    const writer = { classes, messageBytes: createMessageBytes(), writeMember };
     const read = await readDirectly(stored, classes, base);
     const sends = [new Send("node", { missing: undefined }), new Send("node", [], { timeout: 5 })];
     const expected = decode(await base.dumpsTyped([[messages, snapshot], sends, fieldsGiven(messages)]));
-    const written = await Promise.all(writeValue([read, sends, fieldsGiven(Object(read)[0])], writer));
-    return written.join("") === expected ? writer : undefined;
+    const written = await joinPieces(writeValue([read, sends, fieldsGiven(Object(read)[0])], writer));
+    return written && decode(["json", written]) === expected ? writer : undefined;
   } catch {
     return undefined;
   }

@@ -8,13 +8,16 @@ import { type MessageClass, type MessageClasses, NAMESPACE, UNDEFINED } from "./
  * The stored JSON of one message, made once as long as the message stays the same.
  */
 
-/** The JSON of a message. It is undefined if only LangGraph's serializer knows how to write the message. */
-type MessageText = (message: object, messageClass: MessageClass) => string | undefined;
+/**
+ * A comma and the JSON of a message, as the next of a list is written. It is undefined if only LangGraph's serializer knows
+ * how to write the message.
+ */
+type MessageBytes = (message: object, messageClass: MessageClass) => Uint8Array | undefined;
 
 interface Known {
-  /** Every value that the text depends on, in order. */
+  /** Every value that the bytes depend on, in order. */
   readonly facts: readonly unknown[];
-  readonly text: string;
+  readonly bytes: Uint8Array;
 }
 
 const UNDEFINED_TEXT = JSON.stringify(UNDEFINED);
@@ -25,45 +28,42 @@ const OBJECT = Symbol("object");
 
 /**
  * Messages can be changed in place: LangGraph and LangChain write ids, names and metadata into them, and so can a node.
- * So the values of a message are compared with those that its text was made from. The comparison costs one step for
+ * So the values of a message are compared with those that its bytes were made from. The comparison costs one step for
  * each value, however long its texts are.
  */
-export function createMessageText(): MessageText {
+export function createMessageBytes(): MessageBytes {
   const known = new WeakMap<object, Known>();
   const facts: unknown[] = [];
   return (message, messageClass) => {
     facts.length = 0;
-    const fields = fieldsOf(message, messageClass, facts);
-    if (fields === undefined) return undefined;
+    const { lc_kwargs } = message as Record<string, unknown>;
+    if (!isPlainObject(lc_kwargs) || !isUsual(message, messageClass)) return undefined;
+    for (const field in lc_kwargs) {
+      const given = lc_kwargs[field];
+      const value = heldValue(message, field, given);
+      facts.push(field);
+      // LangGraph also visits what is not stored, and fails if it is too deep.
+      if (!gather(value, facts, 0) || (value !== given && !gather(given, facts, 0))) return undefined;
+    }
     const before = known.get(message);
-    if (before !== undefined && isSame(before.facts, facts)) return before.text;
-    const text = compose(fields, messageClass, facts.includes(undefined));
-    known.set(message, { facts: facts.slice(), text });
-    return text;
+    if (before !== undefined && isSame(before.facts, facts)) return before.bytes;
+    const text = compose(message, lc_kwargs, messageClass, facts.includes(undefined));
+    if (text === undefined) return undefined;
+    const bytes = Buffer.from(`,${text}`);
+    known.set(message, { facts: facts.slice(), bytes });
+    return bytes;
   };
 }
 
-/** The fields with their stored names, and in `facts` all that they hold. It is undefined for an odd message. */
-function fieldsOf(
-  message: object,
-  messageClass: MessageClass,
-  facts: unknown[],
-): readonly (readonly [key: string, value: unknown])[] | undefined {
-  const { lc_serializable, lc_namespace, lc_kwargs, toJSON } = message as Record<string, unknown>;
-  const isUsual = lc_serializable === true && toJSON === messageClass.toJSON && isNamespace(lc_namespace, 2);
-  if (!isUsual || !isPlainObject(lc_kwargs)) return undefined;
-  const fields: (readonly [string, unknown])[] = [];
-  for (const field of Object.keys(lc_kwargs)) {
-    const key = messageClass.keyOf.get(field);
-    if (key === undefined || (key !== field && Object.hasOwn(lc_kwargs, key))) return undefined;
-    const given = lc_kwargs[field];
-    const value: unknown = field in message ? Reflect.get(message, field) : given;
-    facts.push(field);
-    // LangGraph also visits what is not stored, and fails if it is too deep.
-    if (!gather(value, facts, 0) || (value !== given && !gather(given, facts, 0))) return undefined;
-    fields.push([key, value]);
-  }
-  return fields;
+function isUsual(message: object, { toJSON }: MessageClass): boolean {
+  const { lc_serializable, lc_namespace, toJSON: own } = message as Record<string, unknown>;
+  return lc_serializable === true && own === toJSON && isNamespace(lc_namespace, 2);
+}
+
+/** What the message holds now of a field that its constructor was given. */
+function heldValue(message: object, field: string, given: unknown): unknown {
+  const value: unknown = message[field as never];
+  return value === undefined && !(field in message) ? given : value;
 }
 
 /** @param length How many names there are: those of the namespace, and perhaps the one of a class. */
@@ -106,20 +106,31 @@ function gather(value: unknown, facts: unknown[], depth: number): boolean {
 }
 
 function isSame(before: readonly unknown[], now: readonly unknown[]): boolean {
-  return before.length === now.length && before.every((fact, index) => fact === now[index]);
+  if (before.length !== now.length) return false;
+  for (let index = 0; index < now.length; index += 1) if (before[index] !== now[index]) return false;
+  return true;
 }
 
+/** It is undefined if two fields have the same stored name, or one has none. */
 function compose(
-  fields: readonly (readonly [key: string, value: unknown])[],
-  { head }: MessageClass,
+  message: object,
+  given: Readonly<Record<string, unknown>>,
+  { head, keyOf }: MessageClass,
   hasUndefined: boolean,
-): string {
+): string | undefined {
   const mark = (_key: string, value: unknown) => (value === undefined ? UNDEFINED : value);
   const replace = hasUndefined ? mark : undefined;
-  const members = fields.map(([key, value]) =>
-    value === undefined ? `"${key}":${UNDEFINED_TEXT}` : `"${key}":${JSON.stringify(value, replace)}`,
-  );
-  return `${head}${members.join()}}}`;
+  let text = head;
+  let before = "";
+  for (const field of Object.keys(given)) {
+    const key = keyOf.get(field);
+    if (key === undefined || (key !== field && Object.hasOwn(given, key))) return undefined;
+    const value = heldValue(message, field, given[field]);
+    const json = value === undefined ? UNDEFINED_TEXT : JSON.stringify(value, replace);
+    text += `${before}"${key}":${json}`;
+    before = ",";
+  }
+  return `${text}}}`;
 }
 
 /*
@@ -240,12 +251,12 @@ function readField(value: unknown, depth: number): unknown {
  * Writes what LangGraph's serializer writes: plain values, messages, snapshots and sends directly.
  */
 
-/** A part of the text. What LangGraph has to write comes as a promise; it is undefined if LangGraph cannot write it. */
-type Piece = string | Promise<string | undefined>;
+/** A part of the JSON. What LangGraph has to write comes as a promise; it is undefined if LangGraph cannot write it. */
+export type Piece = string | Uint8Array | Promise<string | undefined>;
 
 export interface Writer {
   readonly classes: MessageClasses;
-  readonly messageText: MessageText;
+  readonly messageBytes: MessageBytes;
   /** Writes a member of an object with LangGraph's serializer. Contract: does not reject. */
   readonly writeMember: (key: string, value: unknown) => Promise<string | undefined>;
 }
@@ -257,7 +268,7 @@ const SEND_PROTOTYPE: unknown = Object.getPrototypeOf(new Send("node", undefined
  *
  * @throws RangeError if the value is nested deeper than 200, or has a cycle. Whatever a getter of the value throws.
  */
-export function writeValue(data: unknown, { classes, messageText, writeMember }: Writer): readonly Piece[] {
+export function writeValue(data: unknown, { classes, messageBytes, writeMember }: Writer): readonly Piece[] {
   const snapshotPrototype: unknown = Object.getPrototypeOf(new classes.snapshot(undefined));
   const pieces: Piece[] = [];
   let text = "";
@@ -286,9 +297,12 @@ export function writeValue(data: unknown, { classes, messageText, writeMember }:
     const prototype: object | null = Object.getPrototypeOf(value);
     const messageClass = prototype === null ? undefined : classes.byPrototype.get(prototype);
     if (messageClass !== undefined) {
-      const message = messageText(value, messageClass);
+      const message = messageBytes(value, messageClass);
       if (message === undefined) return false;
-      text += message;
+      const isNext = text === ",";
+      if (!isNext) pieces.push(text);
+      pieces.push(isNext ? message : message.subarray(1));
+      text = "";
       return true;
     }
     const { toJSON, lg_name } = value as Record<string, unknown>;
