@@ -78,7 +78,7 @@ function isForBase(data: unknown): boolean {
 async function joinPieces(pieces: readonly Piece[]): Promise<Uint8Array | undefined> {
   const parts: Uint8Array[] = [];
   for (const piece of pieces) {
-    const part = piece instanceof Promise ? await piece : piece;
+    const part = typeof piece === "string" || ArrayBuffer.isView(piece) ? piece : await piece;
     if (part === undefined) return undefined;
     parts.push(typeof part === "string" ? Buffer.from(part) : part);
   }
