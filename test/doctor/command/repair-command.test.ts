@@ -64,11 +64,20 @@ describe("repair", () => {
       outcome: "left",
       counts: { planned: 2, repaired: 0 },
       receipt: null,
+      threads: [
+        { threadId: "2-dangling", outcome: "planned", steps: [{ kind: "close", callId: "c1" }] },
+        { threadId: "3-orphan", outcome: "planned" },
+      ],
     });
     const lines = (await over(["repair", "--apply", "--format", "ndjson"], answering("n"))).output.trimEnd();
-    expect(lines.split("\n").map((line) => JSON.parse(line).type)).toEqual(["start", "summary"]);
+    expect(lines.split("\n").map((line) => JSON.parse(line).type)).toEqual([
+      "start",
+      "thread",
+      "thread",
+      "summary",
+    ]);
     const agreed = await jsonOver(["repair", "--apply"], answering("y"));
-    expect(agreed.code).toBe(0);
+    expect([agreed.code, agreed.threads.length]).toEqual([0, 2]);
   });
 
   it("never overwrites a receipt", async () => {
