@@ -263,22 +263,25 @@ type Receipt = Awaited<ReturnType<typeof createReceipt>>;
 async function createReceipt(path: string | undefined, { folder, now }: CommandIo) {
   const name = path ?? `tether-receipt-${new Date(now()).toISOString().replaceAll(/[-:]|\.\d+/g, "")}.jsonl`;
   const absolute = resolve(folder, name);
+  const unwritable = (error: unknown): string => `The receipt ${name} cannot be written: ${reasonOf(error)}`;
   await open(absolute, "wx", 0o600).then(
     (file) => file.close(),
     (error: unknown) => {
       throw new UsageError(
         Object(error).code === "EEXIST"
           ? `The receipt ${name} exists already. A receipt is never overwritten: choose another name.`
-          : `The receipt ${name} cannot be written: ${reasonOf(error)}`,
+          : unwritable(error),
       );
     },
   );
   const file = await openReceipt(absolute);
   let isEmpty = true;
   return {
-    append: (entry: ReceiptEntry) => {
+    append: async (entry: ReceiptEntry) => {
       isEmpty = false;
-      return file.append(entry);
+      await file.append(entry).catch((error: unknown) => {
+        throw new Error(unwritable(error));
+      });
     },
     /** The path, as the operator can type it; undefined if nothing was written. */
     writtenTo: () => (isEmpty ? undefined : name),

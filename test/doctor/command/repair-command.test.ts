@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { open } from "node:fs/promises";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { openReceipt, type ReceiptEntry } from "../../../src/doctor.js";
 import { ai, human } from "../../support/make-messages.js";
 import { undone } from "../mend.js";
@@ -88,6 +89,19 @@ describe("repair", () => {
     expect(errors).toBe(
       "The receipt r.jsonl exists already. A receipt is never overwritten: choose another name.\n",
     );
+  });
+
+  it("names the receipt that cannot be written any more", async () => {
+    const { folder, path, jsonOver } = await makeDatabase();
+    const before = JSON.stringify(await readState(path, "2-dangling"));
+    const file = await open(join(folder, "other"), "w");
+    const full = new Error("ENOSPC: no space left on device, write");
+    const appendFile = vi.spyOn(Object.getPrototypeOf(file), "appendFile").mockRejectedValue(full);
+    onTestFinished(() => appendFile.mockRestore());
+    await file.close();
+    const { code, stopped } = await jsonOver(["repair", "--apply", "--yes", "--receipt", "r.jsonl"]);
+    expect([code, stopped]).toEqual([1, `The receipt r.jsonl cannot be written: ${full.message}`]);
+    expect(JSON.stringify(await readState(path, "2-dangling"))).toBe(before);
   });
 
   it("prints JSON of a fixed shape, without any text of messages", async () => {
