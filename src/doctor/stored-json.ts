@@ -3,9 +3,9 @@
  * does not hide the others.
  */
 
-import type { BaseCheckpointSaver } from "@langchain/langgraph";
-import { safely } from "../shared/json.js";
-import { isRecord } from "../shared/values.js";
+import type { BaseCheckpointSaver, CheckpointTuple } from "@langchain/langgraph";
+import { safely, toJson } from "../shared/json.js";
+import { isRecord, prototypeWith } from "../shared/values.js";
 import { replaceMethods } from "../threads/langgraph/replace-methods.js";
 
 type Serializer = BaseCheckpointSaver["serde"];
@@ -21,6 +21,8 @@ export function pinMessages(saver: BaseCheckpointSaver): BaseCheckpointSaver {
   const pinned: BaseCheckpointSaver = Object.create(saver, {
     serde: { value: pinningSerializer(saver.serde) },
   });
+  if (prototypeWith(pinned, "getDeltaChannelHistory")?.constructor.name === "BaseCheckpointSaver")
+    Object.defineProperty(pinned, "getDeltaChannelHistory", { value: sharedWalk(pinned) });
   const withFallback = (name: "getTuple" | "getDeltaChannelHistory") => ({
     [name]: async (...given: unknown[]): Promise<unknown> => {
       try {
@@ -36,6 +38,34 @@ export function pinMessages(saver: BaseCheckpointSaver): BaseCheckpointSaver {
     ...withFallback("getTuple"),
     ...(hasDelta && withFallback("getDeltaChannelHistory")),
   });
+}
+
+/**
+ * The doctor rebuilds the messages of one checkpoint after the other, and their walks back meet, so what LangGraph's walk
+ * uses of a checkpoint is read once. Each walk gets a copy, because a reducer may change what it gets. The walk of a
+ * checkpointer's own class may use more.
+ */
+function sharedWalk(pinned: BaseCheckpointSaver): BaseCheckpointSaver["getDeltaChannelHistory"] {
+  const { getDeltaChannelHistory, serde } = pinned;
+  const kept = new Map<string | undefined, ReturnType<Serializer["dumpsTyped"]>>();
+  return async ({ channels, ...options }) => {
+    const read = async (config: CheckpointTuple["config"]) => {
+      const tuple = await pinned.getTuple(config);
+      const values = Object.entries({ ...tuple?.checkpoint.channel_values });
+      const channel_values = Object.fromEntries(values.filter(([name]) => channels.includes(name)));
+      const pendingWrites = tuple?.pendingWrites?.filter(([, name]) => channels.includes(name));
+      const parentConfig = tuple?.parentConfig;
+      return serde.dumpsTyped({ checkpoint: { channel_values }, pendingWrites, parentConfig });
+    };
+    const getTuple = async (config: CheckpointTuple["config"]): Promise<unknown> => {
+      const key = toJson([channels, config.configurable]);
+      const bytes = kept.get(key) ?? read(config);
+      kept.set(key, bytes);
+      return serde.loadsTyped(...(await bytes));
+    };
+    const walker = Object.create(pinned, { getTuple: { value: getTuple } });
+    return Reflect.apply(getDeltaChannelHistory, walker, [{ ...options, channels }]);
+  };
 }
 
 function pinningSerializer(serde: Serializer): Serializer {

@@ -1,4 +1,7 @@
-/** What a receipt has of a message, and its hash: the same for every form in which a message is stored and read. */
+/**
+ * What a receipt has of a message, and its hash: the same for every form in which a message is stored and read. And how
+ * often a checkpoint is read.
+ */
 
 import {
   AIMessage,
@@ -7,11 +10,22 @@ import {
   type MessageFieldWithRole,
   ToolMessage,
 } from "@langchain/core/messages";
-import { emptyCheckpoint, MemorySaver } from "@langchain/langgraph";
+import {
+  Annotation,
+  BaseCheckpointSaver,
+  DeltaChannel,
+  emptyCheckpoint,
+  MemorySaver,
+  StateGraph,
+} from "@langchain/langgraph";
+import { SqliteSaver } from "@langchain/langgraph-checkpoint-sqlite";
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { pinMessages } from "../../src/doctor/stored-json.js";
 import { hashList, toStoredJson } from "../../src/doctor/thread-store.js";
+import { diagnoseThread, planRepair, readThread } from "../../src/doctor.js";
+import { pairedMessagesDeltaReducer } from "../../src/threads/langgraph/channels.js";
+import { ai, human, result } from "../support/make-messages.js";
 import { inThread } from "../support/thread.js";
 
 /** What LangGraph stores as it is, and what it stores as an object with the mark `lc: 2`. */
@@ -111,6 +125,70 @@ describe("the hash of a list", () => {
           } as never);
         expect(hashList([withNumber(number)])).not.toBe(hashList([withNumber(number + 1)]));
       }),
+    );
+  });
+});
+
+describe("a thread with a delta channel", () => {
+  const config = inThread("1");
+
+  function deltaGraph(snapshotFrequency: number, saver = SqliteSaver.fromConnString(":memory:")) {
+    const messages = () => new DeltaChannel<BaseMessage[]>(pairedMessagesDeltaReducer, { snapshotFrequency });
+    return new StateGraph(Annotation.Root({ messages: messages as never }))
+      .addNode("model", () => ({}))
+      .addEdge("__start__", "model")
+      .compile({ checkpointer: saver });
+  }
+
+  it("is read with queries that grow with its length only, if its first call has no result", async () => {
+    const countReads = async (updates: number): Promise<number> => {
+      const graph = deltaGraph(1_000);
+      await graph.updateState(config, { messages: [ai("m0", "c0")] } as never, "model");
+      for (let index = 1; index < updates; index += 1)
+        await graph.updateState(config, { messages: [human(`m${index}`)] } as never, "model");
+      const getTuple = vi.spyOn(graph.checkpointer as SqliteSaver, "getTuple");
+      await readThread({ graph, config });
+      return getTuple.mock.calls.length;
+    };
+    const reads = [await countReads(20), await countReads(40)] as const;
+    expect(reads[1]).toBeLessThan(reads[0] * 2.2);
+  });
+
+  it("has the findings and the plan that it has if each walk reads all of its checkpoints", async () => {
+    const update = fc.record({
+      kind: fc.constantFrom("human", "call", "result", "input"),
+      /** How many updates before the latest one it continues: more than 0 makes a branch. */
+      back: fc.constantFrom(0, 0, 0, 1, 3),
+    });
+    const updates = fc.array(update, { minLength: 1, maxLength: 12 });
+    await fc.assert(
+      fc.asyncProperty(updates, fc.constantFrom(2, 4, 100), async (list, snapshotFrequency) => {
+        const saver = SqliteSaver.fromConnString(":memory:");
+        const graph = deltaGraph(snapshotFrequency, saver);
+        const places: (typeof config)[] = [config];
+        for (const [index, { kind, back }] of list.entries()) {
+          const from = places.at(-1 - back) ?? config;
+          const message =
+            kind === "call"
+              ? ai(`m${index}`, `c${index}`)
+              : kind === "result"
+                ? result(`m${index}`, `c${index - 1}`)
+                : human(`m${index}`);
+          const values = { messages: [message] } as never;
+          if (kind === "input") await graph.invoke(values, from);
+          else await graph.updateState(from, values, "model");
+          places.push((await graph.getState(config)).config as typeof config);
+        }
+        const told = async () => {
+          const thread = await readThread({ graph, config });
+          return [toStoredJson(thread), diagnoseThread(thread), planRepair(thread)];
+        };
+        const shared = await told();
+        // A method of its own is asked each time.
+        saver.getDeltaChannelHistory = BaseCheckpointSaver.prototype.getDeltaChannelHistory;
+        expect(shared).toEqual(await told());
+      }),
+      { numRuns: Number(process.env["RUNS"] ?? 30) },
     );
   });
 });

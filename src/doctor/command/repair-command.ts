@@ -63,37 +63,48 @@ async function repairAll(
   const report = await startReport("repair", { target: store.target, applied: isApplied }, options, io);
   const kinds = Object.keys(MARKS).map((kind) => [kind, 0]);
   const counts: Counts = { threads: 0, ...Object.fromEntries(kinds) };
-  const take = async (done: Done, isPrinted = true): Promise<void> => {
-    const { plan, outcome } = done;
+  const count = (done: Done): void => {
     counts[kindOf(done)] += 1;
-    if (plan.namespace === "") counts.threads += 1;
-    if (!isPrinted || (plan.kind === "nothing" && outcome === undefined)) return;
+    if (done.plan.namespace === "") counts.threads += 1;
+  };
+  const print = async (done: Done): Promise<void> => {
+    const { plan, outcome } = done;
+    if (plan.kind === "nothing" && outcome === undefined) return;
     // A thread that is skipped counts as one step.
     await report.thread(plan.kind === "write" ? plan.steps : [undefined], (listed) => {
       const steps = listed.filter((step) => step !== undefined);
       return [printedPlan(done, steps), planText(done, steps)];
     });
   };
+  const take = async (done: Done): Promise<void> => {
+    count(done);
+    await print(done);
+  };
   /** @param into Undefined: the repairs are only planned. */
   const workWith = (into: Receipt | undefined) => (ref: ThreadRef, thread: StoredThread) =>
     repairOne(store, ref, thread, options, into);
   // The operator sees the plan first. Each thread is then read and planned again, and written at once.
   const asks = isApplied && !yes;
-  const planned: string[] = [];
+  const planned: Done[] = [];
   let reading = await readThreads(store, options, io, workWith(asks ? undefined : receipt), async (done) => {
-    const isPlanned = asks && done.plan.kind === "write";
-    if (isPlanned) planned.push(done.plan.threadId);
-    // A program is told of a thread once: what became of it.
-    await take(done, !isPlanned || format === "text");
+    const { plan } = done;
+    if (!asks || plan.kind !== "write") return take(done);
+    // Only what is printed is kept of a plan, because the messages of many threads would fill the memory.
+    planned.push({ plan: { ...plan, before: [], after: [] } });
+    count(done);
+    if (format === "text") await print(done);
   });
   const question = `Write ${amount(planned.length, "thread")} of ${store.target}?`;
   if (planned.length > 0 && reading.stopped === null && (await askToWrite(question, io))) {
     counts.threads -= planned.length;
     counts.planned = 0;
     report.restart();
-    const again = { thread: planned, concurrency, quiet: quiet === true };
+    const again = { thread: planned.map(({ plan }) => plan.threadId), concurrency, quiet: quiet === true };
     const written = await readThreads(store, again, io, workWith(receipt), take);
     reading = { ...written, missing: [...reading.missing, ...written.missing] };
+  } else if (format !== "text") {
+    // A program is told of a thread once: what became of it.
+    for (const done of planned) await print(done);
   }
   const { unreadable, otherGraph, moved, failed, skipped } = counts;
   const left = counts.planned + unreadable + otherGraph + moved + failed + (isApplied ? skipped : 0);
@@ -252,22 +263,25 @@ type Receipt = Awaited<ReturnType<typeof createReceipt>>;
 async function createReceipt(path: string | undefined, { folder, now }: CommandIo) {
   const name = path ?? `tether-receipt-${new Date(now()).toISOString().replaceAll(/[-:]|\.\d+/g, "")}.jsonl`;
   const absolute = resolve(folder, name);
+  const unwritable = (error: unknown): string => `The receipt ${name} cannot be written: ${reasonOf(error)}`;
   await open(absolute, "wx", 0o600).then(
     (file) => file.close(),
     (error: unknown) => {
       throw new UsageError(
         Object(error).code === "EEXIST"
           ? `The receipt ${name} exists already. A receipt is never overwritten: choose another name.`
-          : `The receipt ${name} cannot be written: ${reasonOf(error)}`,
+          : unwritable(error),
       );
     },
   );
   const file = await openReceipt(absolute);
   let isEmpty = true;
   return {
-    append: (entry: ReceiptEntry) => {
+    append: async (entry: ReceiptEntry) => {
       isEmpty = false;
-      return file.append(entry);
+      await file.append(entry).catch((error: unknown) => {
+        throw new Error(unwritable(error));
+      });
     },
     /** The path, as the operator can type it; undefined if nothing was written. */
     writtenTo: () => (isEmpty ? undefined : name),

@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { open } from "node:fs/promises";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { openReceipt, type ReceiptEntry } from "../../../src/doctor.js";
 import { ai, human } from "../../support/make-messages.js";
 import { undone } from "../mend.js";
@@ -64,11 +65,20 @@ describe("repair", () => {
       outcome: "left",
       counts: { planned: 2, repaired: 0 },
       receipt: null,
+      threads: [
+        { threadId: "2-dangling", outcome: "planned", steps: [{ kind: "close", callId: "c1" }] },
+        { threadId: "3-orphan", outcome: "planned" },
+      ],
     });
     const lines = (await over(["repair", "--apply", "--format", "ndjson"], answering("n"))).output.trimEnd();
-    expect(lines.split("\n").map((line) => JSON.parse(line).type)).toEqual(["start", "summary"]);
+    expect(lines.split("\n").map((line) => JSON.parse(line).type)).toEqual([
+      "start",
+      "thread",
+      "thread",
+      "summary",
+    ]);
     const agreed = await jsonOver(["repair", "--apply"], answering("y"));
-    expect(agreed.code).toBe(0);
+    expect([agreed.code, agreed.threads.length]).toEqual([0, 2]);
   });
 
   it("never overwrites a receipt", async () => {
@@ -79,6 +89,19 @@ describe("repair", () => {
     expect(errors).toBe(
       "The receipt r.jsonl exists already. A receipt is never overwritten: choose another name.\n",
     );
+  });
+
+  it("names the receipt that cannot be written any more", async () => {
+    const { folder, path, jsonOver } = await makeDatabase();
+    const before = JSON.stringify(await readState(path, "2-dangling"));
+    const file = await open(join(folder, "other"), "w");
+    const full = new Error("ENOSPC: no space left on device, write");
+    const appendFile = vi.spyOn(Object.getPrototypeOf(file), "appendFile").mockRejectedValue(full);
+    onTestFinished(() => appendFile.mockRestore());
+    await file.close();
+    const { code, stopped } = await jsonOver(["repair", "--apply", "--yes", "--receipt", "r.jsonl"]);
+    expect([code, stopped]).toEqual([1, `The receipt r.jsonl cannot be written: ${full.message}`]);
+    expect(JSON.stringify(await readState(path, "2-dangling"))).toBe(before);
   });
 
   it("prints JSON of a fixed shape, without any text of messages", async () => {
