@@ -46,6 +46,8 @@ class InputDraft {
   /** For each message what is left of it; undefined if it is left out. */
   readonly kept: (BaseMessage | undefined)[];
   readonly parts: Parts;
+  /** The place of the message in which the provider has compacted what was before. It stays whole. -1: there is none. */
+  readonly compacted: number;
   /** The number of tokens in which the input is cut, so that its beginning is the same for several turns. */
   readonly block: number;
   /** The bound, in tokens. */
@@ -53,10 +55,13 @@ class InputDraft {
   /** How many tokens are too many. */
   excess: number;
 
-  constructor(input: readonly BaseMessage[], bound: number, excess: number) {
+  constructor(input: readonly BaseMessage[], { dialect }: Target, bound: number, excess: number) {
     this.input = input;
     this.kept = [...input];
     this.parts = partsOf(input);
+    this.compacted = input.findLastIndex(
+      (message) => isAIMessage(message) && dialect.isCompacted?.(message) === true,
+    );
     this.block = Math.ceil(bound * SHARE_OF_BLOCK);
     this.bound = bound;
     this.excess = excess;
@@ -77,7 +82,7 @@ class InputDraft {
 
   /** @param after Undefined leaves the message out. */
   replace(place: number, after: BaseMessage | undefined): void {
-    if (after === this.kept[place]) return;
+    if (after === this.kept[place] || place === this.compacted) return;
     this.excess -= this.sizeAt(place);
     this.kept[place] = after;
     this.excess += this.sizeAt(place);
@@ -198,6 +203,7 @@ function leaveOutOldest(draft: InputDraft, groups: readonly Places[]): void {
   const goal = goalOf(draft);
   for (const group of groups) {
     const [first = 0] = group;
+    if (first === draft.compacted) continue;
     const head = draft.kept[first];
     const startsTurn = head !== undefined && isUserMessage(head);
     if (draft.excess <= goal && (startsTurn || draft.excess <= goal - draft.block)) return;
@@ -256,7 +262,7 @@ export function fitInput(
     let kept: readonly (BaseMessage | undefined)[] = formed;
     for (let attempt = 0, excess = 0; attempt < ATTEMPTS && size > tokens; attempt += 1) {
       excess += size - tokens;
-      const draft = new InputDraft(formed, tokens, excess);
+      const draft = new InputDraft(formed, target, tokens, excess);
       for (const step of STEPS[name]) if (draft.excess > 0) step(draft);
       kept = draft.kept;
       projected = projectDraft(draft, target, journal);

@@ -35,13 +35,14 @@ export function quickSaver(saver: BaseCheckpointSaver): BaseCheckpointSaver {
 
 const classesWithPrivateFields = new WeakMap<object, boolean>();
 
-/** Read from the sources of its classes: a `#name`, or what compilers make of it. */
+/** Read from the sources of its classes: a `#name`, or the helpers that TypeScript, esbuild, Babel and SWC make of it. */
 function hasPrivateFields(made: unknown): boolean {
   if (typeof made !== "function") return false;
   const isKnown = classesWithPrivateFields.get(made);
   if (isKnown !== undefined) return isKnown;
   const source = Function.prototype.toString.call(made);
-  const has = /#[\w$]|__classPrivateField/.test(source) || hasPrivateFields(Object.getPrototypeOf(made));
+  const has =
+    /#[\w$]|__private|class_?private/i.test(source) || hasPrivateFields(Object.getPrototypeOf(made));
   classesWithPrivateFields.set(made, has);
   return has;
 }

@@ -1,6 +1,6 @@
 /** What a provider has compacted by itself is not sent to it again, not counted, and not summarised. */
 
-import { AIMessage, type BaseMessage, HumanMessage } from "@langchain/core/messages";
+import { AIMessage, type BaseMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
 import { describe, expect, it } from "vitest";
 import { isSummaryDue, measureInput, planSummary } from "../../../src/history/plan-summary.js";
 import { explainInput, type ModelInputOptions, toModelInput } from "../../../src/index.js";
@@ -74,6 +74,24 @@ describe.each(CASES)("%s", (_, message, options) => {
     expect(measureInput(history, policy)).toBeLessThan(200);
     expect(isSummaryDue(history, policy)).toBe(false);
     expect(isSummaryDue(history, { ...policy, maxTokens: 0, maxMessages: 5 })).toBe(false);
+  });
+
+  it("stays whole, with its results, in an input that is too long", () => {
+    const { output, ...metadata } = message.response_metadata;
+    const item = { type: "function_call", id: "fc_1", call_id: "c1", name: "look", arguments: "{}" };
+    const asking = Object.assign(withId(message, 0), {
+      id: "compacted",
+      response_metadata: Array.isArray(output) ? { ...metadata, output: [...output, item] } : metadata,
+      tool_calls: [{ id: "c1", name: "look", args: {} }],
+    });
+    const found = new ToolMessage({ id: "found", tool_call_id: "c1", content: "Found." });
+    const later = turnsOf(20).map((each, index) => withId(each, index));
+    const sent = toModelInput([...before, asking, found, ...later, next], { ...options, maxTokens: 500 });
+    const place = idsOf(sent).indexOf("compacted");
+    expect(sent[place]).toEqual(asking);
+    expect(idsOf(sent)[place + 1]).toBe("found");
+    expect(idsOf(sent)).not.toContain("later-0");
+    expect(idsOf(sent)).toContain("next");
   });
 
   it("a summary covers more than that, or is not made", () => {

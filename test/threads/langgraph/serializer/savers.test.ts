@@ -241,4 +241,26 @@ describe("A checkpointer keeps its way", () => {
     expect(saver.reads).toBeGreaterThan(0);
     expect(saver.written).toBeGreaterThan(4);
   });
+
+  /** What a compiler makes of a class with private methods, if it writes for engines that do not have them. */
+  it.each([
+    ["esbuild", "__privateMethod"],
+    ["TypeScript", "__classPrivateFieldGet"],
+    ["Babel", "_classPrivateMethodGet"],
+    ["SWC", "_class_private_method_get"],
+  ])("with private methods that %s has compiled", async (_, helper) => {
+    const instances = new WeakSet<object>();
+    const checkInstance = (saver: object) => {
+      if (!instances.has(saver)) throw new TypeError("Cannot access private method");
+    };
+    const compile = new Function(
+      "MemorySaver",
+      helper,
+      `return class extends MemorySaver { put(...given) { ${helper}(this); return super.put(...given); } }`,
+    );
+    const CompiledSaver: typeof MemorySaver = compile(MemorySaver, checkInstance);
+    const saver = new CompiledSaver();
+    instances.add(saver);
+    expect(await live(saver, "full")).toBe(7);
+  });
 });
