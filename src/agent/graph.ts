@@ -5,7 +5,7 @@ import { z } from "zod/v4";
 import { type UnansweredCall, unansweredCalls } from "../history/open-calls.js";
 import { normalizeHistory } from "../history/reducer/normalize-history.js";
 import { interruptsOf } from "../providers/failure/langgraph-signal.js";
-import { isRecord } from "../shared/values.js";
+import { isRecord, madeOnce } from "../shared/values.js";
 import { emitEvent } from "../threads/events.js";
 import { withHistoryChannel, withValueUntilNextStep } from "../threads/langgraph/channels.js";
 import { readState } from "../threads/langgraph/read-checkpoints.js";
@@ -69,12 +69,10 @@ const schemasWithResponse = new WeakMap<StateSchema, Map<string, StateSchema>>()
 function withStructuredResponse(keys: StateSchema, { formats }: FormatPlan): StateSchema {
   const [only, ...others] = formats.map(({ jsonSchema: { $schema: _draft, ...schema } }) => schema);
   const shape = { ...(others.length === 0 ? only : { anyOf: [only, ...others] }) };
-  const schemas = schemasWithResponse.get(keys) ?? new Map<string, StateSchema>();
-  schemasWithResponse.set(keys, schemas);
-  const name = JSON.stringify(shape);
-  const schema = schemas.get(name) ?? keys.extend({ structuredResponse: z.unknown().meta(shape).optional() });
-  schemas.set(name, schema);
-  return schema;
+  const schemas = madeOnce(schemasWithResponse, keys, () => new Map<string, StateSchema>());
+  return madeOnce(schemas, JSON.stringify(shape), () =>
+    keys.extend({ structuredResponse: z.unknown().meta(shape).optional() }),
+  );
 }
 
 /*

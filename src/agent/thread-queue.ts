@@ -3,6 +3,7 @@ import type { RunnableConfig } from "@langchain/core/runnables";
 import type { BaseStore } from "@langchain/langgraph";
 import { InvalidSettingError, ThreadConflictError } from "../errors.js";
 import { errorMessage } from "../shared/is-error.js";
+import { madeOnce } from "../shared/values.js";
 import { answered, readAhead, untilAborted } from "../shared/waiting.js";
 import { quickSaver } from "../threads/langgraph/quick-saver.js";
 import { isSaver } from "../threads/langgraph/replace-methods.js";
@@ -171,8 +172,7 @@ async function takeSlot(thread: Thread, { concurrentRuns, signal, onLost }: Queu
   const { saver, threadId } = thread;
   const outer = currentSlot.getStore();
   if (isInsideSlotOf(thread, outer)) throw busy(threadId, WAITS_FOR_ITSELF);
-  const queue = queues.get(saver) ?? new Map<string, Promise<void>>();
-  queues.set(saver, queue);
+  const queue = madeOnce(queues, saver, () => new Map<string, Promise<void>>());
   const previous = queue.get(threadId);
   if (previous !== undefined && concurrentRuns === "reject") throw busy(threadId, IS_REFUSED);
   const slot: Slot = { ...thread, isOver: false, outer };

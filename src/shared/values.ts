@@ -63,6 +63,20 @@ export function addToList<Key, Value>(lists: Map<Key, Value[]>, key: Key, value:
   else list.push(value);
 }
 
+interface Entries<Key, Value> {
+  get(key: Key): Value | undefined;
+  set(key: Key, value: Value): unknown;
+}
+
+/** The value of a key in a map. It is made when it is first asked for. */
+export function madeOnce<Key, Value>(entries: Entries<Key, Value>, key: Key, make: () => Value): Value {
+  const known = entries.get(key);
+  if (known !== undefined) return known;
+  const made = make();
+  entries.set(key, made);
+  return made;
+}
+
 /** The name of a value's native class, such as `Uint8Array` or `Headers`. Every realm has its own classes of these names. */
 export function nativeClassOf(value: unknown): string {
   return Object.prototype.toString.call(value).slice("[object ".length, -1);

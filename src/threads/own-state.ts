@@ -24,7 +24,7 @@ import { z } from "zod/v4";
 import { InvalidSettingError, InvalidStateError } from "../errors.js";
 import { storageDemand } from "../history/storable.js";
 import { safely } from "../shared/json.js";
-import { isRecord } from "../shared/values.js";
+import { isRecord, madeOnce } from "../shared/values.js";
 import { FoldChannel, OVERWRITE, overwriteIn } from "./langgraph/channels.js";
 import { isStandardSchema, readWith, type SchemaIssue } from "./schema.js";
 
@@ -89,9 +89,7 @@ const known = new WeakMap<object, OwnState>();
 /** @throws InvalidSettingError for a key that the graph itself has. */
 export function readStateSchema(schema: OwnStateSchema | undefined): OwnState {
   if (schema === undefined) return NO_OWN_STATE;
-  const state = known.get(schema) ?? makeOwnState(schema);
-  known.set(schema, state);
-  return state;
+  return madeOnce(known, schema, () => makeOwnState(schema));
 }
 
 function makeOwnState(schema: OwnStateSchema): OwnState {

@@ -12,6 +12,7 @@ import {
 } from "../history/messages-schema.js";
 import { pairedMessagesReducer } from "../history/reducer/paired-messages.js";
 import { isUserMessage } from "../history/summary.js";
+import { madeOnce } from "../shared/values.js";
 import type { OwnState } from "./own-state.js";
 import { type ThreadUsage, threadUsageSchema, threadUsageValue } from "./usage.js";
 
@@ -89,11 +90,9 @@ const extendedSchemas = new WeakMap<OwnState, typeof publicStateSchema>();
 /** The channels that callers see, with the own keys of a user. */
 export function publicStateWith(ownState: OwnState): typeof publicStateSchema {
   if (ownState.keys.length === 0) return publicStateSchema;
-  const known = extendedSchemas.get(ownState);
-  if (known !== undefined) return known;
-  const schema = z.object({ ...publicStateSchema.shape, ...ownState.fields });
-  extendedSchemas.set(ownState, schema);
-  return schema;
+  return madeOnce(extendedSchemas, ownState, () =>
+    z.object({ ...publicStateSchema.shape, ...ownState.fields }),
+  );
 }
 
 const privateChannels = {

@@ -10,7 +10,7 @@ import type {
 import type { OptionValues } from "commander";
 import { unansweredCalls } from "../../history/open-calls.js";
 import { isPlaceholder } from "../../history/result.js";
-import { isRecord, recordsIn } from "../../shared/values.js";
+import { isRecord, madeOnce, recordsIn } from "../../shared/values.js";
 import { readArchive } from "../../threads/archive.js";
 import {
   mendedBy,
@@ -138,17 +138,16 @@ export function threadsOfClient(
   target: string,
   hide: HideSecrets = (text) => text,
 ): ThreadStore {
-  const mends = new Map<unknown, Promise<StoredThread["mendedBy"]>>();
+  const mends = new Map<string, Promise<StoredThread["mendedBy"]>>();
   /** Undefined if the server does not show its graphs. */
   const mendedByGraph = (graphId: unknown) => {
-    const known = mends.get(graphId);
-    if (known !== undefined || typeof graphId !== "string") return known;
-    const asked = assistants.getGraph(graphId).then(
-      (drawn) => mendedBy(recordsIn(Object(drawn).nodes).map(({ id }) => String(id))),
-      () => undefined,
+    if (typeof graphId !== "string") return undefined;
+    return madeOnce(mends, graphId, () =>
+      assistants.getGraph(graphId).then(
+        (drawn) => mendedBy(recordsIn(Object(drawn).nodes).map(({ id }) => String(id))),
+        () => undefined,
+      ),
     );
-    mends.set(graphId, asked);
-    return asked;
   };
   return {
     target,

@@ -3,7 +3,7 @@ import { getEnvironmentVariable } from "@langchain/core/utils/env";
 import { InvalidModelError, InvalidSettingError } from "../../errors.js";
 import { hintAtClass } from "../../shared/check-settings.js";
 import { nearestOf } from "../../shared/text.js";
-import { isRecord } from "../../shared/values.js";
+import { isRecord, madeOnce } from "../../shared/values.js";
 import { rememberDialect } from "../dialect-of.js";
 import { RETRY_FIELDS, toPlainError } from "../failure/model-failure.js";
 import { createRedact } from "../failure/redact.js";
@@ -151,14 +151,12 @@ export type CreateModel = (name: string) => Promise<BaseChatModel>;
  */
 export function cachedCreateModel(make: CreateModel = createModel): CreateModel {
   const made = new Map<string, Promise<BaseChatModel>>();
-  const shared: CreateModel = (name) => {
-    const known = made.get(name);
-    if (known !== undefined) return known;
-    const model = make(name);
-    made.set(name, model);
-    model.catch(() => made.delete(name));
-    return model;
-  };
+  const shared: CreateModel = (name) =>
+    madeOnce(made, name, () => {
+      const model = make(name);
+      model.catch(() => made.delete(name));
+      return model;
+    });
   return readsEnvironment(make) ? readingEnvironment(shared) : shared;
 }
 

@@ -6,7 +6,7 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { BaseCheckpointSaver, type CheckpointTuple } from "@langchain/langgraph";
 import { safely } from "../../shared/json.js";
-import { hasMethods, prototypeWith } from "../../shared/values.js";
+import { hasMethods, madeOnce, prototypeWith } from "../../shared/values.js";
 import { type MessageSerializer, messageSerializer } from "../serializer/message-serializer.js";
 import { replaceMethods } from "./replace-methods.js";
 
@@ -21,7 +21,11 @@ export function quickSaver(saver: BaseCheckpointSaver): BaseCheckpointSaver {
     get: (target, name, receiver) =>
       replaced.has(name) ? replaced.get(name) : Reflect.get(target, name, receiver),
   });
-  if (hasStockSerializer(saver)) replaced.set("serde", serializerOver(saver.serde));
+  if (hasStockSerializer(saver))
+    replaced.set(
+      "serde",
+      madeOnce(serializers, saver.serde, () => messageSerializer(saver.serde)),
+    );
   // `MemorySaver` walks to the beginning of the thread. The walk that others inherit ends at the stored value.
   if (hasWalkOfMemory(saver))
     replaced.set("getDeltaChannelHistory", BaseCheckpointSaver.prototype.getDeltaChannelHistory);
@@ -60,12 +64,6 @@ function hasWalkOfMemory(saver: BaseCheckpointSaver): boolean {
 }
 
 const serializers = new WeakMap<object, MessageSerializer>();
-
-function serializerOver(base: BaseCheckpointSaver["serde"]): MessageSerializer {
-  const serializer = serializers.get(base) ?? messageSerializer(base);
-  serializers.set(base, serializer);
-  return serializer;
-}
 
 /*
  * Reads the ancestors of a checkpoint in pages.

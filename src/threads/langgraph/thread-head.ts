@@ -8,7 +8,7 @@
 
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { BaseCheckpointSaver, CheckpointTuple } from "@langchain/langgraph";
-import { hasMethods, isRecord, prototypeWith } from "../../shared/values.js";
+import { hasMethods, isRecord, madeOnce, prototypeWith } from "../../shared/values.js";
 import { answered } from "../../shared/waiting.js";
 import { lockKey } from "../thread-lock.js";
 import { originalOf, replaceMethods } from "./replace-methods.js";
@@ -226,8 +226,7 @@ function inAnySaver(saver: BaseCheckpointSaver, target: object, threadId: Thread
   };
   const writeAfter: ThreadHead["writeAfter"] = async (id, write) => {
     const holder = isRecord(storage) ? storage : target;
-    const ends = lastWrites.get(holder) ?? new Map<ThreadId, Promise<unknown>>();
-    lastWrites.set(holder, ends);
+    const ends = madeOnce(lastWrites, holder, () => new Map<ThreadId, Promise<unknown>>());
     const written = (ends.get(threadId) ?? Promise.resolve()).then(async () => {
       if (!(await is(id))) return false;
       const latest = await write(saver);
