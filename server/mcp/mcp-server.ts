@@ -6,6 +6,7 @@ import { createRedact, type Redact } from "../../src/providers/failure/redact.js
 import { importOptional } from "../../src/shared/import-optional.js";
 import { errorMessage, isError } from "../../src/shared/is-error.js";
 import { isRecord, recordsIn } from "../../src/shared/values.js";
+import { liveView } from "../../src/shared/views.js";
 import { withDeadline } from "../../src/shared/waiting.js";
 import type { McpServerSettings } from "./read-mcp-file.js";
 
@@ -245,9 +246,7 @@ function guardToolList(client: McpClient, signal: AbortSignal): McpClient {
       }),
     });
   };
-  return new Proxy(client, {
-    get: (target, key) => (key === "request" ? request : Reflect.get(target, key)),
-  });
+  return liveView(client, { request });
 }
 
 /** Follows references as those who read the schema do: a few of them can stand for billions of parts. */

@@ -6,13 +6,13 @@
 import type { BaseChatModel, BindToolsInput } from "@langchain/core/language_models/chat_models";
 import { InvalidToolError } from "../../errors.js";
 import { isPlainObject, isRecord, madeOnce } from "../../shared/values.js";
+import { viewOf } from "../../shared/views.js";
 import { dialectOf, innermost, rememberDialect } from "../dialect-of.js";
 import { type DialectName, dialectNamed } from "../dialects.js";
 import { openaiFormat } from "../openai/client.js";
 import type { ForcedCall, PromptCacheMarks, Provider, ProviderTool } from "../provider.js";
 import { PROVIDERS } from "../providers.js";
 import { parseModelName } from "./create-model.js";
-import { viewOf } from "./model-view.js";
 import type { WantedFormat } from "./response-format.js";
 
 /** Types of tools whose calls somebody else than the provider answers. */

@@ -7,6 +7,7 @@ import type { RunnableConfig } from "@langchain/core/runnables";
 import { BaseCheckpointSaver, type CheckpointTuple } from "@langchain/langgraph";
 import { safely } from "../../shared/json.js";
 import { hasMethods, madeOnce, prototypeWith } from "../../shared/values.js";
+import { liveView, viewOf } from "../../shared/views.js";
 import { type MessageSerializer, messageSerializer } from "../serializer/message-serializer.js";
 import { replaceMethods } from "./replace-methods.js";
 
@@ -16,24 +17,15 @@ import { replaceMethods } from "./replace-methods.js";
  */
 export function quickSaver(saver: BaseCheckpointSaver): BaseCheckpointSaver {
   if (hasPrivateFields(saver.constructor)) return saver;
-  const replaced = new Map<PropertyKey, unknown>();
-  const view = new Proxy(saver, {
-    get: (target, name, receiver) =>
-      replaced.has(name) ? replaced.get(name) : Reflect.get(target, name, receiver),
-  });
+  const replaced: Partial<BaseCheckpointSaver> = {};
+  const view = liveView(saver, replaced);
   if (hasStockSerializer(saver))
-    replaced.set(
-      "serde",
-      madeOnce(serializers, saver.serde, () => messageSerializer(saver.serde)),
-    );
+    replaced.serde = madeOnce(serializers, saver.serde, () => messageSerializer(saver.serde));
   // `MemorySaver` walks to the beginning of the thread. The walk that others inherit ends at the stored value.
   if (hasWalkOfMemory(saver))
-    replaced.set("getDeltaChannelHistory", BaseCheckpointSaver.prototype.getDeltaChannelHistory);
+    replaced.getDeltaChannelHistory = BaseCheckpointSaver.prototype.getDeltaChannelHistory;
   const pool: unknown = Reflect.get(saver, "pool");
-  if (isPool(pool)) {
-    replaced.set("pool", quickPool(pool));
-    for (const [name, method] of Object.entries(readPages(view))) replaced.set(name, method);
-  }
+  if (isPool(pool)) Object.assign(replaced, { pool: quickPool(pool) }, readPages(view));
   return view;
 }
 
@@ -115,7 +107,7 @@ function readPages(saver: BaseCheckpointSaver): Partial<BaseCheckpointSaver> {
     // Savers that are older than the delta channel do not have it.
     ...(typeof getDeltaChannelHistory === "function" && {
       getDeltaChannelHistory: (options) => {
-        const walker = Object.create(saver, { getTuple: { value: readAncestors() } });
+        const walker = viewOf(saver, { getTuple: readAncestors() });
         return Reflect.apply(getDeltaChannelHistory, walker, [options]);
       },
     }),

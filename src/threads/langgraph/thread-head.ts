@@ -9,6 +9,7 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { BaseCheckpointSaver, CheckpointTuple } from "@langchain/langgraph";
 import { hasMethods, isRecord, madeOnce, prototypeWith } from "../../shared/values.js";
+import { viewOf } from "../../shared/views.js";
 import { answered } from "../../shared/waiting.js";
 import { lockKey } from "../thread-lock.js";
 import { originalOf, replaceMethods } from "./replace-methods.js";
@@ -81,7 +82,7 @@ function inPostgres(
   const writeAfter: ThreadHead["writeAfter"] = async (id, write) => {
     const { add, statements } = recordStatements();
     const recording = { query: async (...given: Statement) => add(given), release: () => {} };
-    await write(Object.create(target, { pool: { value: { connect: async () => recording } } }));
+    await write(viewOf(target, { pool: { connect: async () => recording } }));
     const { connect, giveUp } = closing(pool);
     const transaction = async (): Promise<boolean> => {
       const client = await connect();
@@ -153,7 +154,7 @@ export function boundedSaver(
   const bounded = <Result>(write: (own: BaseCheckpointSaver) => Promise<Result>): Promise<Result> => {
     if (pool === undefined) return answered(write(saver), wait);
     const { connect, giveUp } = closing(pool);
-    return answered(write(Object.create(saver, { pool: { value: { connect } } })), { ...wait, giveUp });
+    return answered(write(viewOf(saver, { pool: { connect } })), { ...wait, giveUp });
   };
   return replaceMethods(saver, {
     getTuple: (config) => answered(readTuple(saver, config), wait),
@@ -178,7 +179,7 @@ function inSqlite(target: BaseCheckpointSaver, database: SqliteDatabase, threadI
     const { add, statements } = recordStatements();
     const prepare = (text: string) => ({ run: (...values: unknown[]) => add([text, values]) });
     const recording = { prepare, transaction: (work: unknown) => work };
-    await write(Object.create(target, { db: { value: recording }, isSetup: { value: true } }));
+    await write(viewOf(target, { db: recording, isSetup: true }));
     const transaction = database.transaction(() => {
       if (!is(id)) return false;
       for (const [text, values] of statements) database.prepare(text).run(...values);
