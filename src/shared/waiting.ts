@@ -21,6 +21,15 @@ export async function untilAborted<Result>(
   }
 }
 
+/** A promise, and what resolves it. Newer versions of Node have it as `Promise.withResolvers`. */
+export function deferred<Value>() {
+  let resolve: (value: Value) => void = () => {};
+  const promise = new Promise<Value>((done) => {
+    resolve = done;
+  });
+  return { promise, resolve };
+}
+
 interface Listening {
   readonly callbacks: Set<() => void>;
   readonly call: () => void;
