@@ -1,11 +1,12 @@
 /** The drawing of the graph: its nodes and routes. */
 
-import { END, isCommand, type LangGraphRunnableConfig, START, StateGraph } from "@langchain/langgraph";
+import { END, type LangGraphRunnableConfig, START, StateGraph } from "@langchain/langgraph";
 import { z } from "zod/v4";
 import { type UnansweredCall, unansweredCalls } from "../history/open-calls.js";
 import { normalizeHistory } from "../history/reducer/normalize-history.js";
 import { interruptsOf } from "../providers/failure/langgraph-signal.js";
 import { isRecord, madeOnce } from "../shared/values.js";
+import { updatesIn } from "../threads/commands.js";
 import { emitEvent } from "../threads/events.js";
 import { withHistoryChannel, withValueUntilNextStep } from "../threads/langgraph/channels.js";
 import { readState } from "../threads/langgraph/read-checkpoints.js";
@@ -129,7 +130,7 @@ function step<Input, NodeConfig extends LangGraphRunnableConfig, Output>(
     record.beginStep(stepOf(config), readState(config, inputs.ownState.keys));
     try {
       const output = await node(inSoundForm(input), config);
-      record.addWrites(updatesOf(output));
+      record.addWrites(updatesIn(output));
       return output;
     } catch (error) {
       record.interrupts.push(...interruptsOf(error));
@@ -152,12 +153,4 @@ function inSoundForm<Input>(input: Input): Input {
 /** A run that was resumed has no route, and a run that ends at once has no node. */
 function emitInputEvents(config: LangGraphRunnableConfig): void {
   for (const event of runOf(config).record.inputEvents.splice(0)) emitEvent(config, event);
-}
-
-/** What a node wrote, in one update or several. */
-function updatesOf(output: unknown): Readonly<Record<string, unknown>>[] {
-  return [output].flat().flatMap((written) => {
-    const update: unknown = isCommand(written) ? written.update : written;
-    return isRecord(update) ? [update] : [];
-  });
 }
