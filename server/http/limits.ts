@@ -9,6 +9,7 @@ import { isRecord, madeOnce } from "../../src/shared/values.js";
 import { clientOfThisServer } from "../../src/threads/langgraph/run-host.js";
 import { runOwners } from "../access/access.js";
 import { EVERYBODY } from "../access/authenticate.js";
+import { THREAD_RUN_ROUTES } from "./second-runs.js";
 
 /** How many bytes of a refused body are read away. The connection of a client that goes on sending is then closed. */
 const MOST_READ_AWAY = 64 * 1024 * 1024;
@@ -195,9 +196,7 @@ export const RUN_ROUTES = [
   "/runs/wait",
   "/runs/batch",
   "/runs/crons",
-  "/threads/:thread/runs",
-  "/threads/:thread/runs/stream",
-  "/threads/:thread/runs/wait",
+  ...THREAD_RUN_ROUTES,
   "/threads/:thread/runs/crons",
   "/threads/:thread/commands",
 ];

@@ -22,7 +22,6 @@ import { messagesAmong } from "../threads/commands.js";
 import { pairedMessagesDeltaReducer } from "../threads/langgraph/channels.js";
 import {
   failuresOf,
-  hasFailedTask,
   nodesToEnter,
   readDelta,
   sentNodes,
@@ -233,7 +232,7 @@ async function readThread(
     ...unread,
     checkpointId: checkpoint.id,
     updatedAt: checkpoint.ts,
-    status: waits ? "interrupted" : hasFailedTask(tuple) ? "error" : "idle",
+    status: waits ? "interrupted" : failuresOf(tuple).length > 0 ? "error" : "idle",
     content: contentOf(messages, own),
     endedRuns: messages === undefined ? [] : await findEndedRuns(opened, tuple, messages),
     openTasks: graph && openTasksOf({ ...shown }),
