@@ -39,11 +39,6 @@ export function parseModelName(name: string, setting?: string): ModelName {
   throw new InvalidModelError(name, `Expected ${what} ${expected}, got \`${name}\`.${question}`);
 }
 
-/** @throws InvalidModelError for a malformed name, an unknown provider or a missing key. */
-export function checkModelKey(name: string, { environment }: CreateModelOptions = {}): void {
-  readKey(name, parseModelName(name).source, readerOf(environment));
-}
-
 type Read = (variable: string) => string | undefined;
 
 function readerOf(environment: CreateModelOptions["environment"]): Read {
@@ -213,8 +208,8 @@ export function assertGivenModel(
     assertPlainModel(setting, model);
     return;
   }
-  parseModelName(model, setting);
-  if (readsEnvironment(make)) checkModelKey(model);
+  const { source } = parseModelName(model, setting);
+  if (readsEnvironment(make)) readKey(model, source, readerOf(undefined));
 }
 
 const EXPECTATION = "a chat model or the name of one";
