@@ -2,14 +2,9 @@ import type { BaseMessage } from "@langchain/core/messages";
 import { type LangGraphRunnableConfig, ReducedValue, StateSchema } from "@langchain/langgraph";
 import { z } from "zod/v4";
 import { InvalidStateError } from "../errors.js";
-import {
-  type MessagesUpdate,
-  messagesJsonSchemaExtra,
-  messagesSchema,
-  messagesUpdateSchema,
-} from "../history/messages-schema.js";
+import { type MessagesUpdate, messagesSchema, messagesUpdateSchema } from "../history/messages-schema.js";
 import { isKnownHistory } from "../history/reducer/normalize-history.js";
-import { pairedMessagesReducer } from "../history/reducer/paired-messages.js";
+import { pairedField } from "../history/reducer/paired-messages.js";
 import { checkSettings, flag } from "../shared/check-settings.js";
 import { isError } from "../shared/is-error.js";
 import { PairedMessagesDeltaValue, probeChannel } from "../threads/langgraph/channels.js";
@@ -66,9 +61,8 @@ export function tetherState(options: TetherStateOptions = {}): typeof pairedStat
 const messages: ReducedValue<BaseMessage[], MessagesUpdate | undefined> = new ReducedValue(
   messagesSchema.default(() => []),
   {
+    ...pairedField,
     inputSchema: z.any().superRefine(checkUpdate) as z.ZodType<MessagesUpdate | undefined>,
-    reducer: pairedMessagesReducer,
-    jsonSchemaExtra: messagesJsonSchemaExtra,
   },
 );
 
