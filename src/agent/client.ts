@@ -33,6 +33,7 @@ import {
 import type { AgentEvent } from "../threads/events.js";
 import type { OwnState } from "../threads/own-state.js";
 import type { AgentPlan } from "./plan.js";
+import type { Settings } from "./settings/settings.js";
 
 /** What decides on what clients can do. */
 type ClientRules = Pick<AgentPlan, "settings" | "tools" | "ownState" | "callPolicy">;
@@ -296,12 +297,7 @@ function wrongTarget(): InvalidCommandError {
  */
 
 /** What the messages of clients may be. */
-export interface MessageRules {
-  /** Whether a system message stays one. Otherwise it becomes a message of the user. */
-  readonly acceptSystemMessages: boolean;
-  /** How many characters a message may have as JSON. */
-  readonly maxMessageLength: number;
-}
+export type MessageRules = Pick<Settings, "acceptSystemMessages" | "maxMessageLength">;
 
 type RoleChanged = Extract<Repair, { readonly kind: "role-changed" }>;
 

@@ -1,5 +1,6 @@
 /** What every store takes, and how a store is searched. Each store has limits of its own, and LangGraph's differ. */
 
+import type { RunnableConfig } from "@langchain/core/runnables";
 import type { BaseStore } from "@langchain/langgraph";
 import { InvalidSettingError } from "../errors.js";
 import { toJson } from "../shared/json.js";
@@ -7,13 +8,9 @@ import { isRecord, mapTexts } from "../shared/values.js";
 import { answered } from "../shared/waiting.js";
 import { replaceMethods } from "./langgraph/replace-methods.js";
 
-interface ThreadConfig {
-  readonly configurable?: Readonly<Record<string, unknown>> | undefined;
-}
-
 /** The id of a config's thread; undefined for a run without a thread. */
-export function threadIdOf({ configurable }: ThreadConfig): string | undefined {
-  const threadId = configurable?.["thread_id"];
+export function threadIdOf({ configurable }: Pick<RunnableConfig, "configurable">): string | undefined {
+  const threadId: unknown = configurable?.["thread_id"];
   return typeof threadId === "string" ? threadId : undefined;
 }
 
