@@ -27,7 +27,6 @@ import {
   sentNodes,
   waitingInterrupts,
   waitsForNode,
-  writtenChannels,
 } from "../threads/langgraph/read-checkpoints.js";
 import { isSaver } from "../threads/langgraph/replace-methods.js";
 import {
@@ -429,7 +428,8 @@ async function findEndedRuns(
     // Another branch has the other messages, or a run has passed them.
     const hasOnlyResults = isPassed || (await isForked(step, checkpoints).catch(() => false));
     const { history, interrupts, nodes, unstarted, removed } = left;
-    const otherChannels = writtenChannels(checkpoint).filter(isOtherChannel);
+    const writtenTo = new Set((checkpoint.pendingWrites ?? []).map(([, channel]) => channel));
+    const otherChannels = [...writtenTo].filter(isOtherChannel);
     const run = { checkpointId: checkpoint.checkpoint.id, history, removed, otherChannels };
     const kept = (written: readonly BaseMessage[]) => (hasOnlyResults ? written.filter(isResult) : written);
     const ofTasks = child === undefined ? "pending" : fate === "applied" ? "applied" : "discarded";

@@ -8,6 +8,7 @@ import type {
   ThreadStateSelectField,
 } from "@langchain/langgraph-sdk";
 import type { OptionValues } from "commander";
+import { REMOVE_ALL_MESSAGES } from "../../history/message.js";
 import { unansweredCalls } from "../../history/open-calls.js";
 import { isPlaceholder } from "../../history/result.js";
 import { isRecord, madeOnce, recordsIn } from "../../shared/values.js";
@@ -356,8 +357,6 @@ function toStep(state: ThreadState<unknown>): ThreadStep[] {
  * Writes the messages of a thread.
  */
 
-const REMOVE_ALL = "__remove_all__";
-
 /** See `ThreadStore.write`. */
 async function writeServedThread(
   threads: Threads,
@@ -373,7 +372,7 @@ async function writeServedThread(
   const [failing] = state === undefined ? await threads.getHistory(threadId, fields) : [];
   const head = (state ?? failing)?.checkpoint?.checkpoint_id ?? undefined;
   if (head !== expectedCheckpointId) return { kind: "moved", checkpointId: head };
-  const list = [{ type: "remove", id: REMOVE_ALL, content: "" }, ...messages.map(asSent)];
+  const list = [{ type: "remove", id: REMOVE_ALL_MESSAGES, content: "" }, ...messages.map(asSent)];
   try {
     const written = await threads.updateState(threadId, {
       values: { ...(failing && otherWritesOf(failing)), messages: list },

@@ -105,12 +105,6 @@ export function failuresOf({ pendingWrites = [] }: CheckpointTuple): unknown[] {
   return pendingWrites.flatMap(([, channel, error]) => (channel === ERROR ? [error] : []));
 }
 
-/** The names of the channels that finished tasks of a checkpoint wrote, without LangGraph's own. */
-export function writtenChannels({ pendingWrites = [] }: CheckpointTuple): string[] {
-  const names = new Set(pendingWrites.map(([, channel]) => String(channel)));
-  return [...names].filter((name) => !name.startsWith("__") && !name.includes(":"));
-}
-
 /*
  * The writes of a checkpoint that belong to the run after it. With the durability `exit`, LangGraph stores all updates of
  * a delta channel with the checkpoint that the run began on.
