@@ -21,7 +21,7 @@ import { callIdOf, causeInText, isMadeUpResult, isResult, placeholderMarks } fro
 import { storageDemand } from "../history/storable.js";
 import { safely, toJson } from "../shared/json.js";
 import { hasNameLike } from "../shared/text.js";
-import { isRecord } from "../shared/values.js";
+import { defined, isRecord } from "../shared/values.js";
 import { findReturned, isArchived, type Returned, type ThreadArchive } from "../threads/archive.js";
 import {
   commandWithMessages,
@@ -348,11 +348,7 @@ export function readClientMessage(value: unknown, place: string, rules: MessageR
   const unmarked = withoutForeignMarks(message);
   if (rules.acceptSystemMessages || !speaksAsSystem(unmarked)) return { message: unmarked };
   const { id, content, name } = unmarked;
-  const by = new HumanMessage({
-    content,
-    ...(id !== undefined && { id }),
-    ...(name !== undefined && { name }),
-  });
+  const by = new HumanMessage({ content, ...defined({ id, name }) });
   return { message: by, repair: createRepair({ kind: "role-changed", message: unmarked, by }) };
 }
 

@@ -7,6 +7,7 @@ import { isKnownHistory } from "../history/reducer/normalize-history.js";
 import { pairedField } from "../history/reducer/paired-messages.js";
 import { checkSettings, flag } from "../shared/check-settings.js";
 import { isError } from "../shared/is-error.js";
+import { defined } from "../shared/values.js";
 import { PairedMessagesDeltaValue, probeChannel } from "../threads/langgraph/channels.js";
 
 /** The options of `tetherState`. */
@@ -120,10 +121,5 @@ interface HookRuntime {
 
 /** The config of the run, for the code that this middleware shares with the nodes of `createAgentGraph`. */
 export function configOf({ configurable, writer, signal, store }: HookRuntime): LangGraphRunnableConfig {
-  return {
-    ...(configurable !== undefined && { configurable }),
-    ...(writer != null && { writer }),
-    ...(signal !== undefined && { signal }),
-    ...(store != null && { store }),
-  };
+  return defined({ configurable, writer: writer ?? undefined, signal, store: store ?? undefined });
 }

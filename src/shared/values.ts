@@ -56,6 +56,13 @@ export function pickFields(
   return Object.fromEntries(Object.entries(fields).filter(([name, value]) => isWanted(name, value)));
 }
 
+/** A copy with the fields that are not undefined. */
+export function defined<Fields extends object>(
+  fields: Fields,
+): { [Name in keyof Fields]?: Exclude<Fields[Name], undefined> } {
+  return pickFields(fields, (_, value) => value !== undefined) as never;
+}
+
 /** Adds a value to the list of its key. */
 export function addToList<Key, Value>(lists: Map<Key, Value[]>, key: Key, value: Value): void {
   const list = lists.get(key);

@@ -2,7 +2,7 @@ import type { BaseMessage, ToolMessage } from "@langchain/core/messages";
 import { Command, isCommand, Send } from "@langchain/langgraph";
 import { coerceMessage } from "../history/read-messages.js";
 import { callIdOf, isResult } from "../history/result.js";
-import { isRecord, pickFields } from "../shared/values.js";
+import { defined, isRecord, pickFields } from "../shared/values.js";
 
 /** The messages in the update of a command; undefined if it has none. */
 export function messagesOfCommand({ update }: Command): unknown {
@@ -69,12 +69,7 @@ export function isSend(value: unknown): value is Send {
 
 /** The fields of a command that are set, to make another command with some of them replaced. */
 export function fieldsOfCommand({ graph, goto, resume, update }: Command) {
-  return {
-    ...(graph !== undefined && { graph }),
-    ...(goto !== undefined && { goto }),
-    ...(resume !== undefined && { resume }),
-    ...(update !== undefined && { update }),
-  };
+  return defined({ graph, goto, resume, update });
 }
 
 /**

@@ -24,7 +24,7 @@ import { z } from "zod/v4";
 import { InvalidSettingError, InvalidStateError } from "../errors.js";
 import { storageDemand } from "../history/storable.js";
 import { safely } from "../shared/json.js";
-import { isRecord, madeOnce } from "../shared/values.js";
+import { defined, isRecord, madeOnce } from "../shared/values.js";
 import { FoldChannel, OVERWRITE, overwriteIn } from "./langgraph/channels.js";
 import { isStandardSchema, readWith, type SchemaIssue } from "./schema.js";
 
@@ -137,11 +137,8 @@ function readField(key: string, field: unknown): OwnField {
   }
   if (ReducedValue.isInstance(field)) return reduced(field);
   if (UntrackedValue.isInstance(field)) {
-    const initialValueFactory = defaultGetterOf(field.schema);
-    const channel = new UntrackedValueChannel({
-      guard: false,
-      ...(initialValueFactory !== undefined && { initialValueFactory }),
-    });
+    const initial = defined({ initialValueFactory: defaultGetterOf(field.schema) });
+    const channel = new UntrackedValueChannel({ guard: false, ...initial });
     return { channel, input: field.schema, whole: undefined, json: jsonSchemaOf(field.schema) };
   }
   const meta = isRecord(field) ? schemaMetaRegistry.get(field as never) : undefined;

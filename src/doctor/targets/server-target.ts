@@ -11,7 +11,7 @@ import type { OptionValues } from "commander";
 import { REMOVE_ALL_MESSAGES } from "../../history/message.js";
 import { unansweredCalls } from "../../history/open-calls.js";
 import { isPlaceholder } from "../../history/result.js";
-import { isRecord, madeOnce, recordsIn } from "../../shared/values.js";
+import { defined, isRecord, madeOnce, recordsIn } from "../../shared/values.js";
 import { readArchive } from "../../threads/archive.js";
 import {
   mendedBy,
@@ -204,11 +204,8 @@ export function threadsOfClient(
 const PAGE = 100;
 const LISTED_FIELDS: ThreadSelectField[] = ["thread_id", "updated_at", "metadata", "status"];
 
-const queryOf = ({ threadIds, metadata, status }: ThreadSelection) => ({
-  ...(threadIds !== undefined && { ids: [...threadIds] }),
-  ...(metadata !== undefined && { metadata }),
-  ...(status !== undefined && { status }),
-});
+const queryOf = ({ threadIds, metadata, status }: ThreadSelection) =>
+  defined({ ids: threadIds && [...threadIds], metadata, status });
 
 /** The ids of LangGraph's own server. */
 export const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
