@@ -12,6 +12,12 @@ export function isPlainObject(value: unknown): value is Record<string, unknown> 
   return prototype === null || Object.getPrototypeOf(prototype) === null;
 }
 
+/** The text in a field; undefined if there is none. */
+export function textIn(value: unknown, name: string): string | undefined {
+  const field = isRecord(value) ? value[name] : undefined;
+  return typeof field === "string" ? field : undefined;
+}
+
 /** The objects of a list; the same list if it holds nothing else. None if the value is not a list. */
 export function recordsIn(list: unknown): readonly Record<string, unknown>[] {
   if (!Array.isArray(list)) return [];

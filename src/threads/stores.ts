@@ -4,14 +4,13 @@ import type { RunnableConfig } from "@langchain/core/runnables";
 import type { BaseStore } from "@langchain/langgraph";
 import { InvalidSettingError } from "../errors.js";
 import { toJson } from "../shared/json.js";
-import { isRecord, mapTexts } from "../shared/values.js";
+import { isRecord, mapTexts, textIn } from "../shared/values.js";
 import { answered } from "../shared/waiting.js";
 import { replaceMethods } from "./langgraph/replace-methods.js";
 
 /** The id of a config's thread; undefined for a run without a thread. */
 export function threadIdOf({ configurable }: Pick<RunnableConfig, "configurable">): string | undefined {
-  const threadId: unknown = configurable?.["thread_id"];
-  return typeof threadId === "string" ? threadId : undefined;
+  return textIn(configurable, "thread_id");
 }
 
 /** Texts that are labels as they are. `langgraph` must not begin a namespace. */

@@ -10,7 +10,7 @@ import {
 } from "@langchain/langgraph";
 import { argumentsOf, type Call, callsOf } from "../../history/call.js";
 import { parseJson, toJson } from "../../shared/json.js";
-import { addToList, isRecord, recordsIn } from "../../shared/values.js";
+import { addToList, isRecord, recordsIn, textIn } from "../../shared/values.js";
 import { pairedMessagesDeltaReducer } from "./channels.js";
 import { readChannels } from "./run-host.js";
 
@@ -206,8 +206,7 @@ export function hasInterrupt({ pendingWrites = [] }: CheckpointTuple, id: string
 }
 
 function idOf(interrupt: unknown): string {
-  const id = isRecord(interrupt) ? interrupt["id"] : undefined;
-  return typeof id === "string" ? id : "";
+  return textIn(interrupt, "id") ?? "";
 }
 
 /** Whether the checkpoint has been resumed with this value before. */

@@ -8,7 +8,7 @@
 
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { BaseCheckpointSaver, CheckpointTuple } from "@langchain/langgraph";
-import { hasMethods, isRecord, madeOnce, prototypeWith } from "../../shared/values.js";
+import { hasMethods, isRecord, madeOnce, prototypeWith, textIn } from "../../shared/values.js";
 import { viewOf } from "../../shared/views.js";
 import { answered } from "../../shared/waiting.js";
 import { lockKey } from "../thread-lock.js";
@@ -77,7 +77,7 @@ function inPostgres(
   const latest = LATEST(`"${schema}".checkpoints`, "$1");
   const read = async (connection: Pick<PostgresClient, "query">): Promise<string | undefined> => {
     const { rows } = await connection.query(latest, [threadId]);
-    return idIn(rows[0]);
+    return textIn(rows[0], "checkpoint_id");
   };
   const writeAfter: ThreadHead["writeAfter"] = async (id, write) => {
     const { add, statements } = recordStatements();
@@ -174,7 +174,8 @@ interface SqliteDatabase {
 
 function inSqlite(target: BaseCheckpointSaver, database: SqliteDatabase, threadId: ThreadId): ThreadHead {
   const latest = LATEST("checkpoints", "?");
-  const is = (id: string | undefined) => idIn(database.prepare(latest).get(threadId)) === id;
+  const is = (id: string | undefined) =>
+    textIn(database.prepare(latest).get(threadId), "checkpoint_id") === id;
   const writeAfter: ThreadHead["writeAfter"] = async (id, write) => {
     const { add, statements } = recordStatements();
     const prepare = (text: string) => ({ run: (...values: unknown[]) => add([text, values]) });
@@ -302,11 +303,6 @@ async function readTuple(
   if (listing !== undefined && listing.latest === before)
     Object.assign(listing, { latest: tuple?.checkpoint.id, since });
   return tuple;
-}
-
-function idIn(row: unknown): string | undefined {
-  const id = isRecord(row) ? row["checkpoint_id"] : undefined;
-  return typeof id === "string" ? id : undefined;
 }
 
 /** The pool of a `PostgresSaver`. */
