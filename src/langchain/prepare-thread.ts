@@ -132,7 +132,7 @@ async function closingResults(
   for (const { call, message } of closings) {
     if (!isPlaceholder(message)) continue;
     const repair = createRepair({ kind: "call-closed", call, message });
-    safely(() => onRepair?.(repair, { threadId: threadIdOf(config) }), undefined);
+    safely(() => onRepair?.(repair, { threadId: threadIdOf(config) }));
   }
   return closings.map(({ message }) => message);
 }

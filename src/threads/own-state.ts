@@ -217,7 +217,7 @@ export type NoKeys = {};
 function defaultGetterOf(schema: unknown): (() => unknown) | undefined {
   if (!isStandardSchema(schema)) return undefined;
   const read = (): unknown => {
-    const result = safely(() => schema["~standard"].validate(undefined), undefined);
+    const result = safely(() => schema["~standard"].validate(undefined));
     return isRecord(result) && result["issues"] === undefined ? result["value"] : undefined;
   };
   return read() === undefined ? undefined : read;
@@ -225,9 +225,8 @@ function defaultGetterOf(schema: unknown): (() => unknown) | undefined {
 
 /** The JSON schema of the values that a schema takes. Empty if it cannot be written as one. */
 export function jsonSchemaOf(schema: unknown): Record<string, unknown> {
-  const written = safely<unknown>(
-    () => (isInteropZodSchema(schema) ? toJsonSchema(schema) : getJsonSchemaFromSchema(schema)),
-    undefined,
+  const written = safely<unknown>(() =>
+    isInteropZodSchema(schema) ? toJsonSchema(schema) : getJsonSchemaFromSchema(schema),
   );
   if (!isRecord(written)) return {};
   // These have a meaning only at the root of a schema.

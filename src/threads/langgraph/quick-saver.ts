@@ -190,10 +190,7 @@ function quickPool(pool: PostgresPool): PostgresPool {
  */
 function bytesIn(list: string): unknown {
   const json = list.replaceAll("{", "[").replaceAll("}", "]").replaceAll("NULL", "null");
-  return safely(
-    () => JSON.parse(json, (_, part) => (typeof part === "string" ? bytesOf(part) : part)),
-    undefined,
-  );
+  return safely(() => JSON.parse(json, (_, part) => (typeof part === "string" ? bytesOf(part) : part)));
 }
 
 function bytesOf(text: string): Buffer {
