@@ -5,6 +5,7 @@ import type { ServerRuntime } from "@langchain/langgraph-sdk";
 import { type AgentGraph, withStartEvents } from "../src/agent/agent-graph.js";
 import { createAgentGraph } from "../src/agent/create-agent-graph.js";
 import { cachedCreateModel } from "../src/providers/models/create-model.js";
+import { textIn } from "../src/shared/values.js";
 import { servedRunOf } from "../src/threads/langgraph/run-host.js";
 import { access, runOwners, serverSettings } from "./access/access.js";
 import { userLabel, withOwnedStore } from "./access/owned-store.js";
@@ -69,6 +70,5 @@ export const graph = async (config?: RunnableConfig, runtime?: ServerRuntime): P
 
 /** The server overwrites what a client says here, if it has users. Otherwise it is not read. */
 function userOf(config: RunnableConfig | undefined): string | undefined {
-  const user: unknown = config?.configurable?.["langgraph_auth_user_id"];
-  return typeof user === "string" ? user : undefined;
+  return textIn(config?.configurable, "langgraph_auth_user_id");
 }

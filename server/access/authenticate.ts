@@ -296,7 +296,7 @@ function readSource(
       `\`AUTH_JWT_KEY\` to be a public key in PEM form (\`-----BEGIN PUBLIC KEY-----\`) for ${algorithm}`,
     );
   const kind = KEY_KINDS[algorithm.slice(0, 2)];
-  const publicKey = safely(() => createPublicKey(text), undefined);
+  const publicKey = safely(() => createPublicKey(text));
   const given = publicKey?.asymmetricKeyType;
   if (publicKey !== undefined && given === kind) return async () => publicKey;
   const what = publicKey === undefined ? "and it cannot be read" : `got one of the kind ${given}`;

@@ -4,10 +4,12 @@ import type { Client } from "@langchain/langgraph-sdk";
 import type { Context, MiddlewareHandler } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { HTTPException } from "hono/http-exception";
-import { isRecord } from "../../src/shared/values.js";
+import pLimit, { type LimitFunction } from "p-limit";
+import { isRecord, madeOnce } from "../../src/shared/values.js";
 import { clientOfThisServer } from "../../src/threads/langgraph/run-host.js";
 import { runOwners } from "../access/access.js";
 import { EVERYBODY } from "../access/authenticate.js";
+import { THREAD_RUN_ROUTES } from "./second-runs.js";
 
 /** How many bytes of a refused body are read away. The connection of a client that goes on sending is then closed. */
 const MOST_READ_AWAY = 64 * 1024 * 1024;
@@ -53,15 +55,8 @@ export function limitWebhooks(allowedHosts: readonly string[]): MiddlewareHandle
 
 /** Refuses a run if the user has as many that have not ended. */
 export function limitRuns(most: number): MiddlewareHandler {
-  const lastOf = new Map<string, Promise<void>>();
   /** Requests of one user follow one another, so that two cannot take the last place. */
-  const inOrder = (user: string, work: () => Promise<void>): Promise<void> => {
-    const before = lastOf.get(user) ?? Promise.resolve();
-    const done = before.catch(() => {}).then(work);
-    lastOf.set(user, done);
-    return done.finally(() => lastOf.get(user) === done && lastOf.delete(user));
-  };
-
+  const orders = new Map<string, LimitFunction>();
   /** The threads on which each user has asked for runs here. The server does not call all of them busy that have some. */
   const threadsOf = new Map<string, Set<string>>();
 
@@ -69,7 +64,8 @@ export function limitRuns(most: number): MiddlewareHandler {
     const asked = (await runRequestsOf(context)).length;
     if (asked === 0) return await next();
     const user = userOf(context);
-    await inOrder(user, async () => {
+    const inOrder = madeOnce(orders, user, () => pLimit(1));
+    await inOrder(async () => {
       const known = threadsOf.get(user) ?? new Set();
       const running = await countRuns(context, known, most);
       if (running + asked > most)
@@ -200,9 +196,7 @@ export const RUN_ROUTES = [
   "/runs/wait",
   "/runs/batch",
   "/runs/crons",
-  "/threads/:thread/runs",
-  "/threads/:thread/runs/stream",
-  "/threads/:thread/runs/wait",
+  ...THREAD_RUN_ROUTES,
   "/threads/:thread/runs/crons",
   "/threads/:thread/commands",
 ];

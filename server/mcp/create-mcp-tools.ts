@@ -6,6 +6,7 @@ import type { RequireApproval } from "../../src/agent/approval-rules.js";
 import { InvalidSettingError } from "../../src/errors.js";
 import { errorMessage } from "../../src/shared/is-error.js";
 import { didYouMean } from "../../src/shared/text.js";
+import { madeOnce } from "../../src/shared/values.js";
 import type { AgentEvent } from "../../src/threads/events.js";
 import { McpServer, type McpServerOptions } from "./mcp-server.js";
 
@@ -162,17 +163,14 @@ export function prefixedName(server: string, tool: string): string {
 export function createToolNames() {
   const names = new Map<string, string>();
   return function nameTool(server: string, tool: string, isTaken: (name: string) => boolean): string {
-    const key = JSON.stringify([server, tool]);
-    const known = names.get(key);
-    if (known !== undefined) return known;
-    const used = new Set(names.values());
-    const isFree = (name: string) => !used.has(name) && !isTaken(name);
-    const prefixed = prefixedName(server, tool);
-    const numbered = Array.from({ length: used.size + 2 }, (_, index) =>
-      legalName(`${prefixed}_${index + 2}`),
-    );
-    const name = [legalName(tool), prefixed, ...numbered].find(isFree) ?? prefixed;
-    names.set(key, name);
-    return name;
+    return madeOnce(names, JSON.stringify([server, tool]), () => {
+      const used = new Set(names.values());
+      const isFree = (name: string) => !used.has(name) && !isTaken(name);
+      const prefixed = prefixedName(server, tool);
+      const numbered = Array.from({ length: used.size + 2 }, (_, index) =>
+        legalName(`${prefixed}_${index + 2}`),
+      );
+      return [legalName(tool), prefixed, ...numbered].find(isFree) ?? prefixed;
+    });
   };
 }

@@ -5,7 +5,8 @@ import type { DynamicStructuredTool } from "@langchain/core/tools";
 import { createRedact, type Redact } from "../../src/providers/failure/redact.js";
 import { importOptional } from "../../src/shared/import-optional.js";
 import { errorMessage, isError } from "../../src/shared/is-error.js";
-import { isRecord, recordsIn } from "../../src/shared/values.js";
+import { defined, isRecord, recordsIn } from "../../src/shared/values.js";
+import { liveView } from "../../src/shared/views.js";
 import { withDeadline } from "../../src/shared/waiting.js";
 import type { McpServerSettings } from "./read-mcp-file.js";
 
@@ -68,10 +69,7 @@ export class McpServer {
       throw new Error(`The MCP server \`${this.name}\` has no tool \`${toolName}\` now.`);
     const { defaultToolTimeout: timeout } = this.#options;
     try {
-      const [content, artifacts] = await tool.func(args, undefined, {
-        ...config,
-        ...(timeout !== undefined && { timeout }),
-      });
+      const [content, artifacts] = await tool.func(args, undefined, { ...config, ...defined({ timeout }) });
       return [toolContent(content, structuredOf(artifacts)), artifacts];
     } catch (error) {
       if (isErrorOfTool(error)) throw error;
@@ -245,9 +243,7 @@ function guardToolList(client: McpClient, signal: AbortSignal): McpClient {
       }),
     });
   };
-  return new Proxy(client, {
-    get: (target, key) => (key === "request" ? request : Reflect.get(target, key)),
-  });
+  return liveView(client, { request });
 }
 
 /** Follows references as those who read the schema do: a few of them can stand for billions of parts. */

@@ -80,7 +80,7 @@ function withoutPrototype(members: object): object {
 
 /** Undefined if the expression cannot be read, or if its value is not a number. */
 function evaluate(parser: Parser, expression: string): number | undefined {
-  const value: unknown = CHARACTERS.test(expression) && safely(() => parser.evaluate(expression), undefined);
+  const value: unknown = CHARACTERS.test(expression) && safely(() => parser.evaluate(expression));
   return typeof value === "number" ? value : undefined;
 }
 

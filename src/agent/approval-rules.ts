@@ -8,7 +8,7 @@ import { z } from "zod/v4";
 import { InvalidSettingError } from "../errors.js";
 import { aFunction, checkSettings, type Rule, type Rules } from "../shared/check-settings.js";
 import { didYouMean } from "../shared/text.js";
-import { isPlainObject, pickFields } from "../shared/values.js";
+import { defined, isPlainObject, pickFields } from "../shared/values.js";
 import type { ToolTask } from "../threads/langgraph/read-checkpoints.js";
 import { type AgentState, isPrivateChannel } from "../threads/state.js";
 
@@ -277,9 +277,7 @@ export function approvalScene(
     state: { ...shown, messages: [...state.messages, message] },
     runtime: {
       context,
-      ...(store !== undefined && { store }),
-      ...(writer !== undefined && { writer }),
-      ...(signal !== undefined && { signal }),
+      ...defined({ store, writer, signal }),
       ...(configurable !== undefined && { configurable: pickFields(configurable, isPublic) }),
     },
   };

@@ -5,7 +5,7 @@ import { Command, interrupt, type LangGraphRunnableConfig, Send } from "@langcha
 import { callsOf, isAIMessage } from "../history/call.js";
 import { withArguments } from "../history/change-calls.js";
 import { toPlain } from "../history/message.js";
-import { readHistory, type ToolTask } from "../threads/langgraph/read-checkpoints.js";
+import { readState, type ToolTask } from "../threads/langgraph/read-checkpoints.js";
 import type { AgentUpdate } from "../threads/state.js";
 import {
   type ApprovalTask,
@@ -68,7 +68,7 @@ function editedMessage(
   decided: readonly DecidedTask[],
   config: LangGraphRunnableConfig,
 ): ReturnType<typeof toPlain>[] {
-  const asked = readHistory(config)?.messages.findLast(({ id }) => id === messageId);
+  const asked = readState(config)?.messages.findLast(({ id }) => id === messageId);
   if (asked === undefined || !isAIMessage(asked)) return [];
   const calls = callsOf(asked);
   const edits = decided.flatMap(({ task, decision }) => {

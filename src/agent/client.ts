@@ -21,7 +21,7 @@ import { callIdOf, causeInText, isMadeUpResult, isResult, placeholderMarks } fro
 import { storageDemand } from "../history/storable.js";
 import { safely, toJson } from "../shared/json.js";
 import { hasNameLike } from "../shared/text.js";
-import { isRecord } from "../shared/values.js";
+import { defined, isRecord } from "../shared/values.js";
 import { findReturned, isArchived, type Returned, type ThreadArchive } from "../threads/archive.js";
 import {
   commandWithMessages,
@@ -33,6 +33,7 @@ import {
 import type { AgentEvent } from "../threads/events.js";
 import type { OwnState } from "../threads/own-state.js";
 import type { AgentPlan } from "./plan.js";
+import type { Settings } from "./settings/settings.js";
 
 /** What decides on what clients can do. */
 type ClientRules = Pick<AgentPlan, "settings" | "tools" | "ownState" | "callPolicy">;
@@ -296,12 +297,7 @@ function wrongTarget(): InvalidCommandError {
  */
 
 /** What the messages of clients may be. */
-export interface MessageRules {
-  /** Whether a system message stays one. Otherwise it becomes a message of the user. */
-  readonly acceptSystemMessages: boolean;
-  /** How many characters a message may have as JSON. */
-  readonly maxMessageLength: number;
-}
+export type MessageRules = Pick<Settings, "acceptSystemMessages" | "maxMessageLength">;
 
 type RoleChanged = Extract<Repair, { readonly kind: "role-changed" }>;
 
@@ -352,11 +348,7 @@ export function readClientMessage(value: unknown, place: string, rules: MessageR
   const unmarked = withoutForeignMarks(message);
   if (rules.acceptSystemMessages || !speaksAsSystem(unmarked)) return { message: unmarked };
   const { id, content, name } = unmarked;
-  const by = new HumanMessage({
-    content,
-    ...(id !== undefined && { id }),
-    ...(name !== undefined && { name }),
-  });
+  const by = new HumanMessage({ content, ...defined({ id, name }) });
   return { message: by, repair: createRepair({ kind: "role-changed", message: unmarked, by }) };
 }
 

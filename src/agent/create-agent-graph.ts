@@ -1,5 +1,6 @@
 /** `createAgentGraph`: plans the agent from its options, draws its graph, and compiles it. */
 
+import { defined } from "../shared/values.js";
 import type {
   ContextOf,
   OwnContextSchema,
@@ -67,10 +68,6 @@ export function createAgentGraph<
 ): AgentGraph<StateOf<State> & StructuredValues<Format>, StateUpdateOf<State>, ContextOf<Context>> {
   const plan = planAgent(options);
   const { checkpointer, store, name = "agent" } = plan.settings;
-  const compiled = buildStateGraph(plan).compile({
-    ...(checkpointer !== undefined && { checkpointer }),
-    ...(store && { store }),
-    name,
-  });
+  const compiled = buildStateGraph(plan).compile({ ...defined({ checkpointer, store }), name });
   return AgentGraph.from(compiled, plan);
 }

@@ -15,7 +15,7 @@ import { emitEvent } from "../threads/events.js";
 import { type ToolTask, toolTasksOf } from "../threads/langgraph/read-checkpoints.js";
 import { isSavedRun } from "../threads/langgraph/run-host.js";
 import { isReplaySafe, notesStarts } from "../threads/started-calls.js";
-import type { AgentState, AgentUpdate, Turn } from "../threads/state.js";
+import type { AgentUpdate, Turn } from "../threads/state.js";
 import { missingCheckpointer } from "../threads/stores.js";
 import { addUsage, isUsed, type ThreadUsage } from "../threads/usage.js";
 import type { ApprovalTask } from "./approval-request.js";
@@ -23,7 +23,7 @@ import { type ApprovalScene, approvalScene } from "./approval-rules.js";
 import type { ModelAnswer } from "./ask-model.js";
 import { nearBudgets, type Spending } from "./budgets.js";
 import type { StateUpdate } from "./middleware/contexts.js";
-import type { AgentPlan } from "./plan.js";
+import type { AgentPlan, ModelStep } from "./plan.js";
 import { runOf } from "./run-handle.js";
 import type { LoopLimits } from "./settings/settings.js";
 import { afterRequired } from "./settings/tools.js";
@@ -43,14 +43,6 @@ export interface Dispatched {
   readonly combined?: readonly Readonly<Record<string, unknown>>[];
 }
 
-/** The step of the model whose response has the calls. */
-interface DispatchingStep {
-  readonly plan: Pick<AgentPlan, "tools" | "callPolicy">;
-  readonly state: AgentState;
-  readonly settings: LoopLimits;
-  readonly config: LangGraphRunnableConfig;
-}
-
 interface Response {
   /** What the model was asked with. */
   readonly answer: Pick<ModelAnswer, "toolChoice" | "offered">;
@@ -63,12 +55,13 @@ interface Response {
 /**
  * Runs calls without approval at once, and asks one question about all calls that need a human.
  *
+ * @param step The step of the model whose response has the calls.
  * @throws InvalidSettingError if a call needs a human, and the run is not saved while it waits.
  */
 export async function dispatchCalls(
   message: AIMessage,
   turn: Turn,
-  { plan: { tools, callPolicy }, state, settings, config }: DispatchingStep,
+  { plan: { tools, callPolicy }, state, settings, config }: ModelStep,
   { answer: { toolChoice, offered }, answered = new Map(), hasFormat }: Response,
 ): Promise<Dispatched> {
   const isOffered = ({ call }: ToolTask) => offered === undefined || offered.includes(call.name);

@@ -1,11 +1,12 @@
 /** The drawing of the graph: its nodes and routes. */
 
-import { END, isCommand, type LangGraphRunnableConfig, START, StateGraph } from "@langchain/langgraph";
+import { END, type LangGraphRunnableConfig, START, StateGraph } from "@langchain/langgraph";
 import { z } from "zod/v4";
 import { type UnansweredCall, unansweredCalls } from "../history/open-calls.js";
 import { normalizeHistory } from "../history/reducer/normalize-history.js";
 import { interruptsOf } from "../providers/failure/langgraph-signal.js";
-import { isRecord } from "../shared/values.js";
+import { isRecord, madeOnce } from "../shared/values.js";
+import { updatesIn } from "../threads/commands.js";
 import { emitEvent } from "../threads/events.js";
 import { withHistoryChannel, withValueUntilNextStep } from "../threads/langgraph/channels.js";
 import { readState } from "../threads/langgraph/read-checkpoints.js";
@@ -69,12 +70,10 @@ const schemasWithResponse = new WeakMap<StateSchema, Map<string, StateSchema>>()
 function withStructuredResponse(keys: StateSchema, { formats }: FormatPlan): StateSchema {
   const [only, ...others] = formats.map(({ jsonSchema: { $schema: _draft, ...schema } }) => schema);
   const shape = { ...(others.length === 0 ? only : { anyOf: [only, ...others] }) };
-  const schemas = schemasWithResponse.get(keys) ?? new Map<string, StateSchema>();
-  schemasWithResponse.set(keys, schemas);
-  const name = JSON.stringify(shape);
-  const schema = schemas.get(name) ?? keys.extend({ structuredResponse: z.unknown().meta(shape).optional() });
-  schemas.set(name, schema);
-  return schema;
+  const schemas = madeOnce(schemasWithResponse, keys, () => new Map<string, StateSchema>());
+  return madeOnce(schemas, JSON.stringify(shape), () =>
+    keys.extend({ structuredResponse: z.unknown().meta(shape).optional() }),
+  );
 }
 
 /*
@@ -131,7 +130,7 @@ function step<Input, NodeConfig extends LangGraphRunnableConfig, Output>(
     record.beginStep(stepOf(config), readState(config, inputs.ownState.keys));
     try {
       const output = await node(inSoundForm(input), config);
-      record.addWrites(updatesOf(output));
+      record.addWrites(updatesIn(output));
       return output;
     } catch (error) {
       record.interrupts.push(...interruptsOf(error));
@@ -154,12 +153,4 @@ function inSoundForm<Input>(input: Input): Input {
 /** A run that was resumed has no route, and a run that ends at once has no node. */
 function emitInputEvents(config: LangGraphRunnableConfig): void {
   for (const event of runOf(config).record.inputEvents.splice(0)) emitEvent(config, event);
-}
-
-/** What a node wrote, in one update or several. */
-function updatesOf(output: unknown): Readonly<Record<string, unknown>>[] {
-  return [output].flat().flatMap((written) => {
-    const update: unknown = isCommand(written) ? written.update : written;
-    return isRecord(update) ? [update] : [];
-  });
 }

@@ -20,11 +20,9 @@ import { missingStore, threadIdOf } from "../threads/stores.js";
 import { stepsLeft } from "./budgets.js";
 import { type ClientRead, type MessageRules, readClientMessage, speaksAsSystem } from "./client.js";
 import { runOf } from "./run-handle.js";
+import type { Settings } from "./settings/settings.js";
 
-interface InboxOptions extends MessageRules {
-  /** Whether the inbox is read at all. */
-  readonly steering: boolean;
-}
+type InboxOptions = MessageRules & Pick<Settings, "steering">;
 
 /** The update of the state that takes messages. */
 export interface TakenMessages {

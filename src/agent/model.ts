@@ -11,6 +11,7 @@ import { copyMessage, deriveId } from "../history/message.js";
 import { unansweredCalls } from "../history/open-calls.js";
 import { endsRun, isResult, lastResults } from "../history/result.js";
 import { isUserMessage } from "../history/summary.js";
+import { defined } from "../shared/values.js";
 import { emitEvent } from "../threads/events.js";
 import { retractMessages, takeBack } from "../threads/langgraph/channels.js";
 import { runsBesideTasks } from "../threads/langgraph/read-checkpoints.js";
@@ -186,11 +187,7 @@ function goOn({ values = [], ...update }: AgentUpdate & Pick<TakenMessages, "val
 }
 
 function endWith(messages: readonly BaseMessage[], turn?: Turn, structuredResponse?: unknown): Dispatched {
-  const update = {
-    messages: [...messages],
-    ...(turn !== undefined && { turn }),
-    ...(structuredResponse !== undefined && { structuredResponse }),
-  };
+  const update = { messages: [...messages], ...defined({ turn, structuredResponse }) };
   return { update, goto: END, isEnd: true };
 }
 

@@ -10,7 +10,7 @@ import {
   type GivenModel,
   parseModelName,
 } from "../providers/models/create-model.js";
-import { isRecord } from "../shared/values.js";
+import { isRecord, madeOnce } from "../shared/values.js";
 import type { Turn } from "../threads/state.js";
 import type { Settings } from "./settings/settings.js";
 
@@ -75,11 +75,7 @@ export function modelChain(
     position: Math.min(positionIn(turn, name), last),
     last,
     at: (position) => (position === 0 ? name : fallbackModels[position - 1]) ?? model,
-    make: (given) => {
-      const making = made.get(given) ?? make(given);
-      made.set(given, making);
-      return making;
-    },
+    make: (given) => madeOnce(made, given, () => make(given)),
     ownDialect: dialect,
   };
 }

@@ -3,7 +3,8 @@ import type { RunnableConfig } from "@langchain/core/runnables";
 import type { BaseStore } from "@langchain/langgraph";
 import { InvalidSettingError, ThreadConflictError } from "../errors.js";
 import { errorMessage } from "../shared/is-error.js";
-import { answered, readAhead, untilAborted } from "../shared/waiting.js";
+import { madeOnce } from "../shared/values.js";
+import { answered, deferred, readAhead, untilAborted } from "../shared/waiting.js";
 import { quickSaver } from "../threads/langgraph/quick-saver.js";
 import { isSaver } from "../threads/langgraph/replace-methods.js";
 import {
@@ -143,19 +144,12 @@ export async function updateInQueue<Result>(
  *
  * @throws ThreadConflictError if the thread is busy and the run cannot wait, or the reason of an abort.
  */
-export function streamInQueue<Chunk>(
+export async function* streamInQueue<Chunk>(
   thread: Thread | undefined,
   options: QueueOptions,
   start: () => AsyncGenerator<Chunk>,
 ): AsyncGenerator<Chunk> {
-  return thread === undefined ? start() : streamInSlot(thread, options, start);
-}
-
-async function* streamInSlot<Chunk>(
-  thread: Thread,
-  options: QueueOptions,
-  start: () => AsyncGenerator<Chunk>,
-): AsyncGenerator<Chunk> {
+  if (thread === undefined) return yield* start();
   const { slot, end } = await takeSlot(thread, options);
   const run = async function* (): AsyncGenerator<Chunk> {
     try {
@@ -171,15 +165,11 @@ async function takeSlot(thread: Thread, { concurrentRuns, signal, onLost }: Queu
   const { saver, threadId } = thread;
   const outer = currentSlot.getStore();
   if (isInsideSlotOf(thread, outer)) throw busy(threadId, WAITS_FOR_ITSELF);
-  const queue = queues.get(saver) ?? new Map<string, Promise<void>>();
-  queues.set(saver, queue);
+  const queue = madeOnce(queues, saver, () => new Map<string, Promise<void>>());
   const previous = queue.get(threadId);
   if (previous !== undefined && concurrentRuns === "reject") throw busy(threadId, IS_REFUSED);
   const slot: Slot = { ...thread, isOver: false, outer };
-  let resolve = () => {};
-  const ended = new Promise<void>((done) => {
-    resolve = done;
-  });
+  const { promise: ended, resolve } = deferred<void>();
   queue.set(threadId, ended);
   const leaveQueue = (): void => {
     slot.isOver = true;

@@ -4,8 +4,7 @@ import { setMaxListeners } from "node:events";
 import type { BaseMessage } from "@langchain/core/messages";
 import type { StructuredToolInterface } from "@langchain/core/tools";
 import { type CheckpointTuple, Command, isCommand, type LangGraphRunnableConfig } from "@langchain/langgraph";
-import { callsOf, isAIMessage } from "../history/call.js";
-import { toPlain } from "../history/message.js";
+import { callsOf } from "../history/call.js";
 import { coerceMessage } from "../history/read-messages.js";
 import {
   callIdOf,
@@ -27,13 +26,13 @@ import { patientTool } from "../threads/langgraph/patient-tool.js";
 import {
   isResumedWith,
   isToolTask,
-  readHistory,
   readState,
   type ToolTask,
   tasksOfLostRun,
 } from "../threads/langgraph/read-checkpoints.js";
 import { stepOf, withTaskInput } from "../threads/langgraph/wrappable-graph.js";
 import { awaitLate } from "../threads/late-results.js";
+import { asQuietUpdate } from "../threads/leftovers.js";
 import { readOwnValues } from "../threads/own-state.js";
 import { callKeyOf, isReplaySafe, startingCall } from "../threads/started-calls.js";
 import type { AgentUpdate, ToolsUpdate } from "../threads/state.js";
@@ -311,13 +310,12 @@ function savedMessages(
     .filter((messages) => messages.some(isOfCall));
   const [messages] = found;
   // Two calls of one message can have one id. Nobody knows to which of them a result belongs.
-  const head = readHistory(config)?.messages.findLast((message) => `${message.id}:${index}` === place);
+  const head = readState(config)?.messages.findLast((message) => `${message.id}:${index}` === place);
   const isOnly = head !== undefined && callsOf(head).filter(({ id }) => id === call.id).length === 1;
   if (messages === undefined || !isOnly) return undefined;
-  return messages.map((message) => {
-    if (isResult(message)) return isOfCall(message) ? markRecoveredResult(message) : message;
-    return isAIMessage(message) ? toPlain(message) : message;
-  });
+  return messages.map((message) =>
+    isResult(message) && isOfCall(message) ? markRecoveredResult(message) : asQuietUpdate(message),
+  );
 }
 
 function continues(tuple: CheckpointTuple, input: unknown): boolean {

@@ -22,13 +22,11 @@ import { messagesAmong } from "../threads/commands.js";
 import { pairedMessagesDeltaReducer } from "../threads/langgraph/channels.js";
 import {
   failuresOf,
-  hasFailedTask,
   nodesToEnter,
   readDelta,
   sentNodes,
   waitingInterrupts,
   waitsForNode,
-  writtenChannels,
 } from "../threads/langgraph/read-checkpoints.js";
 import { isSaver } from "../threads/langgraph/replace-methods.js";
 import {
@@ -233,7 +231,7 @@ async function readThread(
     ...unread,
     checkpointId: checkpoint.id,
     updatedAt: checkpoint.ts,
-    status: waits ? "interrupted" : hasFailedTask(tuple) ? "error" : "idle",
+    status: waits ? "interrupted" : failuresOf(tuple).length > 0 ? "error" : "idle",
     content: contentOf(messages, own),
     endedRuns: messages === undefined ? [] : await findEndedRuns(opened, tuple, messages),
     openTasks: graph && openTasksOf({ ...shown }),
@@ -430,7 +428,8 @@ async function findEndedRuns(
     // Another branch has the other messages, or a run has passed them.
     const hasOnlyResults = isPassed || (await isForked(step, checkpoints).catch(() => false));
     const { history, interrupts, nodes, unstarted, removed } = left;
-    const otherChannels = writtenChannels(checkpoint).filter(isOtherChannel);
+    const writtenTo = new Set((checkpoint.pendingWrites ?? []).map(([, channel]) => channel));
+    const otherChannels = [...writtenTo].filter(isOtherChannel);
     const run = { checkpointId: checkpoint.checkpoint.id, history, removed, otherChannels };
     const kept = (written: readonly BaseMessage[]) => (hasOnlyResults ? written.filter(isResult) : written);
     const ofTasks = child === undefined ? "pending" : fate === "applied" ? "applied" : "discarded";

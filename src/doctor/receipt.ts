@@ -1,6 +1,7 @@
 /** The file that keeps every message of a repaired thread. */
 
 import { open, readFile } from "node:fs/promises";
+import pLimit from "p-limit";
 import { InvalidSettingError } from "../errors.js";
 import { parseJson } from "../shared/json.js";
 import type { RepairStep, Unplaced } from "./plan.js";
@@ -83,21 +84,17 @@ export async function openReceipt(path: string): Promise<ReceiptFile> {
   const file = await open(path, "a", 0o600);
   // What a killed process or a full disk has left can end in the middle of a line. What follows must not become a part of it.
   let isTorn = (await file.stat()).size > 0;
-  let queue: Promise<unknown> = Promise.resolve();
+  const inOrder = pLimit(1);
   return {
     path,
-    append: (entry) => {
-      const write = async (): Promise<void> => {
+    append: (entry) =>
+      inOrder(async () => {
         const begin = isTorn ? "\n" : "";
         isTorn = true;
         await file.appendFile(`${begin}${JSON.stringify(entry)}\n`);
         isTorn = false;
         await file.datasync();
-      };
-      const written = queue.then(write, write);
-      queue = written;
-      return written;
-    },
+      }),
     close: () => file.close(),
   };
 }

@@ -46,7 +46,7 @@ export function createFollowing<Made extends Follower>(): Following<Made> {
   const lines = new WeakMap<object, Map<string, Line<Made>>>();
   return (messages, variant, create) => {
     // Agents put a system message of their own before the messages of all threads.
-    const first: unknown = messages.find((message) => safely(() => message.type, undefined) !== "system");
+    const first: unknown = messages.find((message) => safely(() => message.type) !== "system");
     const isKept = typeof first === "object" && first !== null;
     const variants = (isKept && lines.get(first)) || new Map<string, Line<Made>>();
     const known = variants.get(variant);

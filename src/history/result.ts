@@ -1,7 +1,7 @@
 /** Results of tool calls, and the placeholders for results that were never recorded. */
 
 import { type BaseMessage, ToolMessage } from "@langchain/core/messages";
-import { isRecord } from "../shared/values.js";
+import { textIn } from "../shared/values.js";
 import type { Call } from "./call.js";
 import { MARKS, withMarks } from "./marks.js";
 import { placeholderId } from "./message.js";
@@ -142,9 +142,7 @@ export function markRecoveredResult(result: ToolMessage): ToolMessage {
 
 /** The id of the message that a recovered message follows. Undefined for every other message. */
 export function recoveredAfter(message: BaseMessage): string | undefined {
-  const mark: unknown = message.additional_kwargs?.[MARKS.recovered];
-  const after = isRecord(mark) ? mark["after"] : undefined;
-  return typeof after === "string" ? after : undefined;
+  return textIn(message.additional_kwargs?.[MARKS.recovered], "after");
 }
 
 /** The message as the history stores it: the mark stays, but names no place. */

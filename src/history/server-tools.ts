@@ -4,7 +4,7 @@
  */
 
 import { toJson } from "../shared/json.js";
-import { isRecord } from "../shared/values.js";
+import { isRecord, textIn } from "../shared/values.js";
 
 /** In Anthropic's form, and in LangChain's `v1` form. */
 const CALL_TYPES: ReadonlySet<unknown> = new Set(["server_tool_use", "mcp_tool_use", "server_tool_call"]);
@@ -26,8 +26,7 @@ export function serverResultId(block: unknown): string | undefined {
 
 /** The id of the call whose code made this call. */
 export function callerIdOf(block: unknown): string | undefined {
-  const id = fieldsOf(fieldsOf(block)["caller"])["tool_id"];
-  return typeof id === "string" ? id : undefined;
+  return textIn(fieldsOf(fieldsOf(block)["caller"]), "tool_id");
 }
 
 /** Contract: returns the text of a result with its call. Undefined for a block that is no result. */

@@ -109,10 +109,7 @@ export function storableCopy(value: unknown): unknown {
 
 /** The JSON of a value, with bigints as texts. */
 export function jsonText(value: unknown): string {
-  const json = safely(
-    () => JSON.stringify(value, (_, item) => (isBigint(item) ? String(item) : item)),
-    undefined,
-  );
+  const json = safely(() => JSON.stringify(value, (_, item) => (isBigint(item) ? String(item) : item)));
   return json ?? "(a value that cannot be written as JSON)";
 }
 

@@ -9,6 +9,7 @@ import { reduceMessages } from "../history/reducer/reduce-messages.js";
 import { createRepair } from "../history/reducer/repair.js";
 import { isPlaceholder } from "../history/result.js";
 import { safely } from "../shared/json.js";
+import { madeOnce } from "../shared/values.js";
 import { closeCalls, examineCalls } from "../threads/close-calls.js";
 import { followSpans } from "../threads/events.js";
 import { takeLateResults } from "../threads/late-results.js";
@@ -105,12 +106,11 @@ export function createPreparation(options: TetherMiddlewareOptions) {
 
   return (request: SummaryRequest, config: LangGraphRunnableConfig, send: Send) => {
     const { messages } = request.state;
-    const known = prepared.get(messages);
-    if (known !== undefined) return known;
-    const update = prepare(request, config, send);
-    prepared.set(messages, update);
-    update.catch(() => prepared.delete(messages));
-    return update;
+    return madeOnce(prepared, messages, () => {
+      const update = prepare(request, config, send);
+      update.catch(() => prepared.delete(messages));
+      return update;
+    });
   };
 }
 
@@ -132,7 +132,7 @@ async function closingResults(
   for (const { call, message } of closings) {
     if (!isPlaceholder(message)) continue;
     const repair = createRepair({ kind: "call-closed", call, message });
-    safely(() => onRepair?.(repair, { threadId: threadIdOf(config) }), undefined);
+    safely(() => onRepair?.(repair, { threadId: threadIdOf(config) }));
   }
   return closings.map(({ message }) => message);
 }

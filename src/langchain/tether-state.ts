@@ -2,16 +2,12 @@ import type { BaseMessage } from "@langchain/core/messages";
 import { type LangGraphRunnableConfig, ReducedValue, StateSchema } from "@langchain/langgraph";
 import { z } from "zod/v4";
 import { InvalidStateError } from "../errors.js";
-import {
-  type MessagesUpdate,
-  messagesJsonSchemaExtra,
-  messagesSchema,
-  messagesUpdateSchema,
-} from "../history/messages-schema.js";
+import { type MessagesUpdate, messagesSchema, messagesUpdateSchema } from "../history/messages-schema.js";
 import { isKnownHistory } from "../history/reducer/normalize-history.js";
-import { pairedMessagesReducer } from "../history/reducer/paired-messages.js";
+import { pairedField } from "../history/reducer/paired-messages.js";
 import { checkSettings, flag } from "../shared/check-settings.js";
 import { isError } from "../shared/is-error.js";
+import { defined } from "../shared/values.js";
 import { PairedMessagesDeltaValue, probeChannel } from "../threads/langgraph/channels.js";
 
 /** The options of `tetherState`. */
@@ -66,9 +62,8 @@ export function tetherState(options: TetherStateOptions = {}): typeof pairedStat
 const messages: ReducedValue<BaseMessage[], MessagesUpdate | undefined> = new ReducedValue(
   messagesSchema.default(() => []),
   {
+    ...pairedField,
     inputSchema: z.any().superRefine(checkUpdate) as z.ZodType<MessagesUpdate | undefined>,
-    reducer: pairedMessagesReducer,
-    jsonSchemaExtra: messagesJsonSchemaExtra,
   },
 );
 
@@ -126,10 +121,5 @@ interface HookRuntime {
 
 /** The config of the run, for the code that this middleware shares with the nodes of `createAgentGraph`. */
 export function configOf({ configurable, writer, signal, store }: HookRuntime): LangGraphRunnableConfig {
-  return {
-    ...(configurable !== undefined && { configurable }),
-    ...(writer != null && { writer }),
-    ...(signal !== undefined && { signal }),
-    ...(store != null && { store }),
-  };
+  return defined({ configurable, writer: writer ?? undefined, signal, store: store ?? undefined });
 }

@@ -2,7 +2,7 @@
 
 import { HumanMessage, parseBase64DataUrl } from "@langchain/core/messages";
 import { decodeBase64Text, encodeBase64 } from "../shared/json.js";
-import { isRecord, nativeClassOf } from "../shared/values.js";
+import { isRecord, nativeClassOf, textIn } from "../shared/values.js";
 import { DIALECTS } from "./dialects.js";
 import type { Block, Dialect, Fields, Media, MediaKind, Source } from "./rule.js";
 
@@ -87,6 +87,5 @@ function readKind(value: unknown): MediaKind | undefined {
 }
 
 function readString(fields: Fields, name: string): string | undefined {
-  const value = fields[name];
-  return typeof value === "string" && value !== "" ? value : undefined;
+  return textIn(fields, name) || undefined;
 }

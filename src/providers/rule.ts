@@ -3,6 +3,7 @@
 import type { AIMessage, BaseMessage, MessageContent } from "@langchain/core/messages";
 import { isAIMessage } from "../history/call.js";
 import { createFollowing, type Follower } from "../history/follow-list.js";
+import { textIn } from "../shared/values.js";
 
 /** The histories that break each rule. Which dialect has a rule, and in which words, is in the rooms of the providers. */
 const MEANINGS = {
@@ -225,10 +226,7 @@ interface Maker {
 }
 
 export function readMaker({ response_metadata }: AIMessage): Maker {
-  const read = (name: string): string | undefined => {
-    const value: unknown = response_metadata?.[name];
-    return typeof value === "string" && value !== "" ? value : undefined;
-  };
+  const read = (name: string): string | undefined => textIn(response_metadata, name) || undefined;
   return { provider: read("model_provider"), model: read("model_name") ?? read("model") };
 }
 

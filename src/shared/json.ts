@@ -28,7 +28,9 @@ export function toJson(
 }
 
 /** What the function returns; `otherwise` if it throws. For values whose getters or traps can throw. */
-export function safely<Value>(read: () => Value, otherwise: Value): Value {
+export function safely<Value>(read: () => Value): Value | undefined;
+export function safely<Value>(read: () => Value, otherwise: Value): Value;
+export function safely<Value>(read: () => Value, otherwise?: Value): Value | undefined {
   try {
     return read();
   } catch {

@@ -12,6 +12,12 @@ export function isPlainObject(value: unknown): value is Record<string, unknown> 
   return prototype === null || Object.getPrototypeOf(prototype) === null;
 }
 
+/** The text in a field; undefined if there is none. */
+export function textIn(value: unknown, name: string): string | undefined {
+  const field = isRecord(value) ? value[name] : undefined;
+  return typeof field === "string" ? field : undefined;
+}
+
 /** The objects of a list; the same list if it holds nothing else. None if the value is not a list. */
 export function recordsIn(list: unknown): readonly Record<string, unknown>[] {
   if (!Array.isArray(list)) return [];
@@ -56,11 +62,32 @@ export function pickFields(
   return Object.fromEntries(Object.entries(fields).filter(([name, value]) => isWanted(name, value)));
 }
 
+/** A copy with the fields that are not undefined. */
+export function defined<Fields extends object>(
+  fields: Fields,
+): { [Name in keyof Fields]?: Exclude<Fields[Name], undefined> } {
+  return pickFields(fields, (_, value) => value !== undefined) as never;
+}
+
 /** Adds a value to the list of its key. */
 export function addToList<Key, Value>(lists: Map<Key, Value[]>, key: Key, value: Value): void {
   const list = lists.get(key);
   if (list === undefined) lists.set(key, [value]);
   else list.push(value);
+}
+
+interface Entries<Key, Value> {
+  get(key: Key): Value | undefined;
+  set(key: Key, value: Value): unknown;
+}
+
+/** The value of a key in a map. It is made when it is first asked for. */
+export function madeOnce<Key, Value>(entries: Entries<Key, Value>, key: Key, make: () => Value): Value {
+  const known = entries.get(key);
+  if (known !== undefined) return known;
+  const made = make();
+  entries.set(key, made);
+  return made;
 }
 
 /** The name of a value's native class, such as `Uint8Array` or `Headers`. Every realm has its own classes of these names. */

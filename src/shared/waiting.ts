@@ -1,5 +1,7 @@
 /** Waits only as long as can be expected: for a signal, a time or a database. */
 
+import { madeOnce } from "./values.js";
+
 /**
  * Waits for work until a signal aborts, if there is one. The work goes on then, and nobody waits for it.
  *
@@ -21,13 +23,20 @@ export async function untilAborted<Result>(
   }
 }
 
-interface Listening {
-  readonly callbacks: Set<() => void>;
-  readonly call: () => void;
+/** A promise, and what resolves it. Newer versions of Node have it as `Promise.withResolvers`. */
+export function deferred<Value>() {
+  let resolve: (value: Value) => void = () => {};
+  const promise = new Promise<Value>((done) => {
+    resolve = done;
+  });
+  return { promise, resolve };
 }
 
 /** What waits for the abort of a signal. Node warns of many listeners, and many calls and writes of a run can wait. */
-const listening = new WeakMap<AbortSignal, Listening>();
+const listening = new WeakMap<
+  AbortSignal,
+  { readonly callbacks: Set<() => void>; readonly call: () => void }
+>();
 
 /**
  * Calls back when the signal aborts, and at once if it has.
@@ -39,17 +48,14 @@ export function onAbort(signal: AbortSignal, callback: () => void): () => void {
     callback();
     return () => {};
   }
-  let known = listening.get(signal);
-  if (known === undefined) {
+  const { callbacks, call } = madeOnce(listening, signal, () => {
     const callbacks = new Set<() => void>();
     const call = (): void => {
       for (const each of callbacks) each();
     };
-    known = { callbacks, call };
-    listening.set(signal, known);
-    signal.addEventListener("abort", known.call, { once: true });
-  }
-  const { callbacks, call } = known;
+    signal.addEventListener("abort", call, { once: true });
+    return { callbacks, call };
+  });
   callbacks.add(callback);
   return () => {
     callbacks.delete(callback);

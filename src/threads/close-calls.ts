@@ -16,7 +16,7 @@ import {
   type PlaceholderCause,
 } from "../history/result.js";
 import { toJson } from "../shared/json.js";
-import { addToList } from "../shared/values.js";
+import { addToList, madeOnce } from "../shared/values.js";
 import { emitEvent } from "./events.js";
 import { type ToolTask, toolTasksOf } from "./langgraph/read-checkpoints.js";
 import type { Leftovers } from "./leftovers.js";
@@ -198,8 +198,6 @@ function argumentsReader(): (unanswered: UnansweredCall) => unknown {
   const known = new Map<BaseMessage, readonly ToolTask[]>();
   return ({ group: { head }, place }) => {
     if (!isAIMessage(head)) return undefined;
-    const tasks = known.get(head) ?? toolTasksOf(head);
-    known.set(head, tasks);
-    return tasks[place]?.args;
+    return madeOnce(known, head, () => toolTasksOf(head))[place]?.args;
   };
 }

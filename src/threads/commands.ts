@@ -2,7 +2,7 @@ import type { BaseMessage, ToolMessage } from "@langchain/core/messages";
 import { Command, isCommand, Send } from "@langchain/langgraph";
 import { coerceMessage } from "../history/read-messages.js";
 import { callIdOf, isResult } from "../history/result.js";
-import { isRecord } from "../shared/values.js";
+import { defined, isRecord, pickFields } from "../shared/values.js";
 
 /** The messages in the update of a command; undefined if it has none. */
 export function messagesOfCommand({ update }: Command): unknown {
@@ -29,11 +29,15 @@ function fieldsOf(update: unknown): Record<string, unknown> {
 /** What a node writes: an update, a command, or several. */
 type Written = object | readonly object[];
 
+/** The updates in what a node writes, each with its fields. */
+export function updatesIn(written: unknown): Record<string, unknown>[] {
+  const several: readonly unknown[] = [written].flat();
+  return several.map((one) => readUpdate(isCommand(one) ? one.update : one)).filter(isRecord);
+}
+
 /** The messages that an update writes. */
 export function messagesOf(update: Written): BaseMessage[] {
-  return [update]
-    .flat()
-    .flatMap((one) => messagesAmong(isCommand(one) ? messagesOfCommand(one) : Reflect.get(one, "messages")));
+  return updatesIn(update).flatMap(({ messages }) => messagesAmong(messages));
 }
 
 /** The result of a call that an update writes. */
@@ -45,11 +49,8 @@ export function resultIn(update: Written, callId: string): ToolMessage | undefin
 
 /** What an update writes to these keys of the state, in order. */
 export function valuesOf(update: Written, keys: readonly string[]): Record<string, unknown>[] {
-  return [update].flat().flatMap((one) => {
-    const fields = (isCommand(one) ? readUpdate(one.update) : readUpdate(one)) ?? {};
-    const own = Object.entries(fields).filter(([key]) => keys.includes(key));
-    return own.length === 0 ? [] : [Object.fromEntries(own)];
-  });
+  const own = updatesIn(update).map((fields) => pickFields(fields, (key) => keys.includes(key)));
+  return own.filter((fields) => Object.keys(fields).length > 0);
 }
 
 /** Those of these values that are messages. Others are left out. */
@@ -68,12 +69,7 @@ export function isSend(value: unknown): value is Send {
 
 /** The fields of a command that are set, to make another command with some of them replaced. */
 export function fieldsOfCommand({ graph, goto, resume, update }: Command) {
-  return {
-    ...(graph !== undefined && { graph }),
-    ...(goto !== undefined && { goto }),
-    ...(resume !== undefined && { resume }),
-    ...(update !== undefined && { update }),
-  };
+  return defined({ graph, goto, resume, update });
 }
 
 /**

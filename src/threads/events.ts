@@ -11,6 +11,7 @@ import type { DialectName } from "../providers/dialects.js";
 import { type ModelRefusal, REFUSAL_CHANNEL } from "../providers/failure/refusal.js";
 import { importOptional } from "../shared/import-optional.js";
 import { safely } from "../shared/json.js";
+import { madeOnce } from "../shared/values.js";
 import type { ClosingReason } from "./state.js";
 import type { RunEndEvent } from "./usage.js";
 
@@ -367,8 +368,7 @@ async function follow(): Promise<void> {
   );
   const told = new WeakMap<Span, Set<string>>();
   listen<Repair>(REPAIR_CHANNEL, (span, repair) => {
-    const keys = told.get(span) ?? new Set();
-    told.set(span, keys);
+    const keys = madeOnce(told, span, () => new Set<string>());
     // LangGraph runs reducers again, so the same repair is published several times.
     if (keys.has(repair.key)) return;
     keys.add(repair.key);

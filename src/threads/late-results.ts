@@ -23,7 +23,7 @@ import {
 } from "../history/result.js";
 import { archiveOf } from "../history/summary.js";
 import { hashText, toJson } from "../shared/json.js";
-import { isRecord, recordsIn } from "../shared/values.js";
+import { isRecord, madeOnce, recordsIn } from "../shared/values.js";
 import { answered } from "../shared/waiting.js";
 import { emitEvent, publishEvent } from "./events.js";
 import { type InboxStore, putResult, readResults, removeResults } from "./inbox.js";
@@ -57,9 +57,7 @@ const MOST_WAITING = 1_000;
 const waitingIn = new WeakMap<object, Map<string, LateResult>>();
 
 export function lateResultsOf({ saver, threadId, namespace, store, namesCheckpoint }: LateThread) {
-  const original = originalOf(saver);
-  const waiting = waitingIn.get(original) ?? new Map<string, LateResult>();
-  waitingIn.set(original, waiting);
+  const waiting = madeOnce(waitingIn, originalOf(saver), () => new Map<string, LateResult>());
   const prefix = `${toJson([String(threadId), namespace])}\n`;
   const keyOf = ({ place }: LateResult): string => hashText(`${namespace}\n${place}`);
   const inbox = typeof threadId === "string" ? store : undefined;

@@ -24,7 +24,7 @@ import { z } from "zod/v4";
 import { InvalidSettingError, InvalidStateError } from "../errors.js";
 import { storageDemand } from "../history/storable.js";
 import { safely } from "../shared/json.js";
-import { isRecord } from "../shared/values.js";
+import { defined, isRecord, madeOnce } from "../shared/values.js";
 import { FoldChannel, OVERWRITE, overwriteIn } from "./langgraph/channels.js";
 import { isStandardSchema, readWith, type SchemaIssue } from "./schema.js";
 
@@ -89,9 +89,7 @@ const known = new WeakMap<object, OwnState>();
 /** @throws InvalidSettingError for a key that the graph itself has. */
 export function readStateSchema(schema: OwnStateSchema | undefined): OwnState {
   if (schema === undefined) return NO_OWN_STATE;
-  const state = known.get(schema) ?? makeOwnState(schema);
-  known.set(schema, state);
-  return state;
+  return madeOnce(known, schema, () => makeOwnState(schema));
 }
 
 function makeOwnState(schema: OwnStateSchema): OwnState {
@@ -139,11 +137,8 @@ function readField(key: string, field: unknown): OwnField {
   }
   if (ReducedValue.isInstance(field)) return reduced(field);
   if (UntrackedValue.isInstance(field)) {
-    const initialValueFactory = defaultGetterOf(field.schema);
-    const channel = new UntrackedValueChannel({
-      guard: false,
-      ...(initialValueFactory !== undefined && { initialValueFactory }),
-    });
+    const initial = defined({ initialValueFactory: defaultGetterOf(field.schema) });
+    const channel = new UntrackedValueChannel({ guard: false, ...initial });
     return { channel, input: field.schema, whole: undefined, json: jsonSchemaOf(field.schema) };
   }
   const meta = isRecord(field) ? schemaMetaRegistry.get(field as never) : undefined;
@@ -222,7 +217,7 @@ export type NoKeys = {};
 function defaultGetterOf(schema: unknown): (() => unknown) | undefined {
   if (!isStandardSchema(schema)) return undefined;
   const read = (): unknown => {
-    const result = safely(() => schema["~standard"].validate(undefined), undefined);
+    const result = safely(() => schema["~standard"].validate(undefined));
     return isRecord(result) && result["issues"] === undefined ? result["value"] : undefined;
   };
   return read() === undefined ? undefined : read;
@@ -230,9 +225,8 @@ function defaultGetterOf(schema: unknown): (() => unknown) | undefined {
 
 /** The JSON schema of the values that a schema takes. Empty if it cannot be written as one. */
 export function jsonSchemaOf(schema: unknown): Record<string, unknown> {
-  const written = safely<unknown>(
-    () => (isInteropZodSchema(schema) ? toJsonSchema(schema) : getJsonSchemaFromSchema(schema)),
-    undefined,
+  const written = safely<unknown>(() =>
+    isInteropZodSchema(schema) ? toJsonSchema(schema) : getJsonSchemaFromSchema(schema),
   );
   if (!isRecord(written)) return {};
   // These have a meaning only at the root of a schema.

@@ -12,8 +12,9 @@ import {
 } from "../history/messages-schema.js";
 import { pairedMessagesReducer } from "../history/reducer/paired-messages.js";
 import { isUserMessage } from "../history/summary.js";
+import { madeOnce } from "../shared/values.js";
 import type { OwnState } from "./own-state.js";
-import { type ThreadUsage, threadUsageSchema, threadUsageValue } from "./usage.js";
+import { threadUsageSchema, threadUsageValue } from "./usage.js";
 
 /** Why the model must not call tools in the rest of the turn. */
 const closingReasonSchema = z.enum([
@@ -68,9 +69,6 @@ export const summaryAttemptSchema = z.object({
 
 export type SummaryAttempt = z.infer<typeof summaryAttemptSchema>;
 
-/** The messages of the inbox that were taken, and whose items may still be in the store. */
-const steeredSchema = z.array(z.string());
-
 /**
  * The channels that callers see. It is a plain zod object, because with a `StateSchema` the server shows no form for
  * the context.
@@ -89,26 +87,29 @@ const extendedSchemas = new WeakMap<OwnState, typeof publicStateSchema>();
 /** The channels that callers see, with the own keys of a user. */
 export function publicStateWith(ownState: OwnState): typeof publicStateSchema {
   if (ownState.keys.length === 0) return publicStateSchema;
-  const known = extendedSchemas.get(ownState);
-  if (known !== undefined) return known;
-  const schema = z.object({ ...publicStateSchema.shape, ...ownState.fields });
-  extendedSchemas.set(ownState, schema);
-  return schema;
+  return madeOnce(extendedSchemas, ownState, () =>
+    z.object({ ...publicStateSchema.shape, ...ownState.fields }),
+  );
 }
 
-const privateChannels = {
-  turn: turnSchema,
-  summaryAttempt: summaryAttemptSchema,
-  threadUsage: threadUsageSchema,
-  steered: steeredSchema,
-};
+/** The channels that are neither input nor output of the graph. */
+const privateSchema = z
+  .object({
+    turn: turnSchema,
+    summaryAttempt: summaryAttemptSchema,
+    /** In an update, what was used in addition. */
+    threadUsage: threadUsageSchema,
+    /** The messages of the inbox that were taken, and whose items may still be in the store. */
+    steered: z.array(z.string()),
+  })
+  .partial();
 
-/** The channels that nodes see. The private ones are neither input nor output of the graph. */
+type PrivateState = z.infer<typeof privateSchema>;
+
+/** The channels that nodes see. */
 export const agentStateSchema = publicStateSchema.extend({
-  turn: turnSchema.optional(),
-  summaryAttempt: summaryAttemptSchema.optional(),
+  ...privateSchema.shape,
   threadUsage: threadUsageValue,
-  steered: steeredSchema.optional(),
 });
 
 /**
@@ -116,28 +117,15 @@ export const agentStateSchema = publicStateSchema.extend({
  * can use the same name.
  */
 export function isPrivateChannel(name: string, value: unknown): boolean {
-  if (!Object.hasOwn(privateChannels, name)) return false;
-  return (
-    value === undefined || privateChannels[name as keyof typeof privateChannels].safeParse(value).success
-  );
+  const { shape } = privateSchema;
+  return Object.hasOwn(shape, name) && shape[name as keyof typeof shape].safeParse(value).success;
 }
 
-export type AgentState = {
-  messages: BaseMessage[];
-  turn?: Turn | undefined;
-  summaryAttempt?: SummaryAttempt | undefined;
-  threadUsage?: ThreadUsage | undefined;
-  steered?: string[] | undefined;
-};
-export type AgentUpdate = {
+export type AgentState = PrivateState & { messages: BaseMessage[] };
+export type AgentUpdate = PrivateState & {
   messages?: BaseMessageLike[];
-  turn?: Turn;
-  summaryAttempt?: SummaryAttempt;
-  /** What was used in addition. */
-  threadUsage?: ThreadUsage;
   /** Only in a graph with a response format. */
   structuredResponse?: unknown;
-  steered?: string[];
 };
 
 /** What the tools node writes. */

@@ -1,20 +1,16 @@
 /** What every store takes, and how a store is searched. Each store has limits of its own, and LangGraph's differ. */
 
+import type { RunnableConfig } from "@langchain/core/runnables";
 import type { BaseStore } from "@langchain/langgraph";
 import { InvalidSettingError } from "../errors.js";
 import { toJson } from "../shared/json.js";
-import { isRecord, mapTexts } from "../shared/values.js";
+import { isRecord, mapTexts, textIn } from "../shared/values.js";
 import { answered } from "../shared/waiting.js";
 import { replaceMethods } from "./langgraph/replace-methods.js";
 
-interface ThreadConfig {
-  readonly configurable?: Readonly<Record<string, unknown>> | undefined;
-}
-
 /** The id of a config's thread; undefined for a run without a thread. */
-export function threadIdOf({ configurable }: ThreadConfig): string | undefined {
-  const threadId = configurable?.["thread_id"];
-  return typeof threadId === "string" ? threadId : undefined;
+export function threadIdOf({ configurable }: Pick<RunnableConfig, "configurable">): string | undefined {
+  return textIn(configurable, "thread_id");
 }
 
 /** Texts that are labels as they are. `langgraph` must not begin a namespace. */

@@ -12,7 +12,7 @@ import { type BaseMessage, coerceMessageLikeToMessage } from "@langchain/core/me
 import type { Client } from "@langchain/langgraph-sdk";
 import { expect, it } from "vitest";
 import { startDevServer } from "../../scripts/dev-server.js";
-import { openTarget } from "../../src/doctor/targets/targets.js";
+import { serverTarget } from "../../src/doctor/targets/server-target.js";
 import {
   applyRepair,
   diagnoseThread,
@@ -100,10 +100,8 @@ it.skipIf(process.env["SLOW_TESTS"] !== "1")(
         busy: 4,
         open: (agent) => driveServer(client, agent),
       });
-      const store = await openTarget(
-        { url: server.url },
-        { canWrite: true, concurrency: 2, folder, environment: {}, readInput: async () => "" },
-      );
+      const context = { canWrite: true, concurrency: 2, folder, environment: {}, readInput: async () => "" };
+      const store = await serverTarget.open({ url: server.url }, context);
       const broken = threads.filter(({ kind }) => kind === "broken");
       const diagnose = async () => {
         const read = await eachOf(store.threads({}), (ref) => store.read(ref));

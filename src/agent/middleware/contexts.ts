@@ -13,7 +13,7 @@ import { coerceMessage } from "../../history/read-messages.js";
 import { isResult } from "../../history/result.js";
 import { assertPlainModel, parseModelName } from "../../providers/models/create-model.js";
 import { didYouMean } from "../../shared/text.js";
-import { isPlainObject, isRecord } from "../../shared/values.js";
+import { isPlainObject, isRecord, madeOnce } from "../../shared/values.js";
 import type { RunContext } from "../settings/run-context.js";
 import type { ToolChoice } from "../settings/tools.js";
 import type { Span } from "./run-onion.js";
@@ -431,26 +431,24 @@ function viewOf(
   known: WeakMap<object, object>,
 ): unknown {
   if (!isViewable(value)) return value;
-  const seen = known.get(value);
-  if (seen !== undefined) return seen;
   const refuse = (name: string | symbol): never => {
     throw new MiddlewareError(
       `\`${pathOf(place, value, name)}\` cannot be changed.${options.advice ? ` ${options.advice}` : ""}`,
     );
   };
-  const view = new Proxy(value, {
-    get: (target, name, receiver) => {
-      const field: unknown = Reflect.get(target, name, receiver);
-      if (options.isShallow || typeof field === "function" || isFixed(target, name)) return field;
-      return viewOf(field, pathOf(place, value, name), options, known);
-    },
-    set: (_target, name) => refuse(name),
-    defineProperty: (_target, name) => refuse(name),
-    deleteProperty: (_target, name) => refuse(name),
-    setPrototypeOf: () => refuse("prototype"),
-  });
-  known.set(value, view);
-  return view;
+  const makeView = (): object =>
+    new Proxy(value, {
+      get: (target, name, receiver) => {
+        const field: unknown = Reflect.get(target, name, receiver);
+        if (options.isShallow || typeof field === "function" || isFixed(target, name)) return field;
+        return viewOf(field, pathOf(place, value, name), options, known);
+      },
+      set: (_target, name) => refuse(name),
+      defineProperty: (_target, name) => refuse(name),
+      deleteProperty: (_target, name) => refuse(name),
+      setPrototypeOf: () => refuse("prototype"),
+    });
+  return madeOnce(known, value, makeView);
 }
 
 function isViewable(value: unknown): value is object {

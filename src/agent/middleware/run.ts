@@ -7,7 +7,7 @@ import { callsOf, isAIMessage } from "../../history/call.js";
 import { withoutStaleCalls } from "../../history/change-calls.js";
 import { cloneMessage, isSameMessage } from "../../history/message.js";
 import { isResult } from "../../history/result.js";
-import { untilAborted, whileWorking } from "../../shared/waiting.js";
+import { deferred, untilAborted, whileWorking } from "../../shared/waiting.js";
 import type { AgentContext, ChatContext, Hook } from "./contexts.js";
 import type { AgentMiddleware, ChatMiddleware } from "./middleware.js";
 import { MiddlewareTermination, runOnion, type Span } from "./run-onion.js";
@@ -227,19 +227,13 @@ interface Attempt {
 }
 
 function beginAttempt(call: (settle: Settle) => Promise<AIMessage>): Attempt {
-  let end: Attempt["end"] = () => {};
-  const ended = new Promise<AIMessage | undefined>((resolve) => {
-    end = resolve;
-  });
+  const ended = deferred<AIMessage | undefined>();
+  const settled = deferred<AIMessage>();
   let hasSettled = false;
-  let settle: (whole: AIMessage) => void = () => {};
-  const settled = new Promise<AIMessage>((resolve) => {
-    settle = resolve;
-  });
   const streaming = call(async (whole) => {
     hasSettled = true;
-    settle(whole);
-    const message = await ended;
+    settled.resolve(whole);
+    const message = await ended.promise;
     if (message === undefined) throw new MiddlewareTermination();
     return message;
   });
@@ -247,7 +241,7 @@ function beginAttempt(call: (settle: Settle) => Promise<AIMessage>): Attempt {
     (message) => (hasSettled ? message : undefined),
     () => undefined,
   );
-  return { answered: Promise.race([settled, streaming]), streamed, end };
+  return { answered: Promise.race([settled.promise, streaming]), streamed, end: ended.resolve };
 }
 
 const CHANGED =

@@ -5,7 +5,7 @@ import { z } from "zod/v4";
 import { InvalidSettingError } from "../../errors.js";
 import { checkSettings, type Rule, type Setting } from "../../shared/check-settings.js";
 import { didYouMean } from "../../shared/text.js";
-import { pickFields } from "../../shared/values.js";
+import { madeOnce, pickFields } from "../../shared/values.js";
 import { describedBy, jsonSchemaOf, type OwnContextSchema, placeIn } from "../../threads/own-state.js";
 import { readWith } from "../../threads/schema.js";
 import { RUN_HELP } from "./run-help.js";
@@ -141,13 +141,9 @@ const known = new WeakMap<object, Map<string, OwnContext>>();
 
 /** @throws InvalidSettingError for a key that is a setting of a run. */
 export function readContextSchema(schema: OwnContextSchema = NO_KEYS, settings: Settings): OwnContext {
-  const contexts = known.get(schema) ?? new Map<string, OwnContext>();
-  known.set(schema, contexts);
+  const contexts = madeOnce(known, schema, () => new Map<string, OwnContext>());
   const form = formOf(settings);
-  const name = JSON.stringify(form);
-  const context = contexts.get(name) ?? makeOwnContext(schema, form);
-  contexts.set(name, context);
-  return context;
+  return madeOnce(contexts, JSON.stringify(form), () => makeOwnContext(schema, form));
 }
 
 type Form = Readonly<Record<string, Readonly<Record<string, unknown>>>>;

@@ -6,7 +6,7 @@ import { addToList } from "../../shared/values.js";
 import { diagnoseThread } from "../doctor.js";
 import type { Finding, FindingCode, Fix, ThreadReport } from "../finding.js";
 import { skipOf } from "../plan.js";
-import { openTarget } from "../targets/targets.js";
+import { withTarget } from "../targets/targets.js";
 import { type CommandIo, EXIT, type ExitCode } from "./command-io.js";
 import { type Options, typedOptions, typedThreads } from "./options.js";
 import { isComplete, notesText, readThreads, startReport } from "./report.js";
@@ -20,8 +20,7 @@ const MOST_NAMED = 8;
 export async function runDoctor(command: Command, io: CommandIo): Promise<ExitCode> {
   const options = command.opts<Options>();
   const { concurrency, failOn, maxTokens, dialect, redact } = options;
-  const store = await openTarget(options, { ...io, canWrite: false, concurrency });
-  try {
+  return withTarget(options, { ...io, canWrite: false, concurrency }, async (store) => {
     const printer = await startReport("doctor", { target: store.target }, options, io);
     const repair = ["npx langgraph-tether repair", ...typedOptions(command, "target", io)];
     const counts = { ...NO_COUNTS };
@@ -64,9 +63,7 @@ export async function runDoctor(command: Command, io: CommandIo): Promise<ExitCo
         (broken.length === 0 ? "" : nextCommand("Show what a repair would do:", mend)),
     );
     return { sound: EXIT.sound, findings: EXIT.findings, "partly-read": EXIT.partlyRead }[outcome];
-  } finally {
-    await store.close();
-  }
+  });
 }
 
 const NO_COUNTS = {

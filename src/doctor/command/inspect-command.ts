@@ -5,7 +5,7 @@ import type { Command } from "commander";
 import { graphOption } from "../targets/database.js";
 import { isGraphNamed } from "../targets/load-graph.js";
 import { reasonOf, UsageError } from "../targets/target.js";
-import { openTarget, targetOf } from "../targets/targets.js";
+import { targetOf, withTarget } from "../targets/targets.js";
 import { type CommandIo, EXIT, type ExitCode } from "./command-io.js";
 import { typedOptions } from "./options.js";
 
@@ -15,13 +15,8 @@ const GRAPH_TO_NAME = "--graph FILE:EXPORT";
 export async function runInspect(command: Command, io: CommandIo): Promise<ExitCode> {
   const options = command.opts();
   const { port, concurrency } = options;
-  const store = await openTarget(options, {
-    ...io,
-    canWrite: false,
-    concurrency,
-    readsWithoutGraph: true,
-  });
-  try {
+  const context = { ...io, canWrite: false, concurrency, readsWithoutGraph: true };
+  return withTarget(options, context, async (store) => {
     const { canWrite, further } = targetOf(options);
     // The pages read a database without its graph, and a repair does not.
     const lacksGraph =
@@ -37,7 +32,5 @@ export async function runInspect(command: Command, io: CommandIo): Promise<ExitC
     if (!io.signal.aborted) await once(io.signal, "abort");
     await close();
     return EXIT.sound;
-  } finally {
-    await store.close();
-  }
+  });
 }

@@ -9,7 +9,7 @@ import { planRepair } from "../doctor.js";
 import type { RepairPlan, RepairStep, SkipReason } from "../plan.js";
 import { openReceipt, type ReceiptEntry } from "../receipt.js";
 import { reasonOf, UsageError } from "../targets/target.js";
-import { openTarget, targetOf } from "../targets/targets.js";
+import { targetOf, withTarget } from "../targets/targets.js";
 import type { StoredThread, ThreadRef, ThreadStore } from "../thread-store.js";
 import { askToWrite, type CommandIo, EXIT, type ExitCode } from "./command-io.js";
 import { type Options, typedOptions } from "./options.js";
@@ -34,15 +34,14 @@ export async function runRepair(command: Command, io: CommandIo): Promise<ExitCo
     if (!apply && options[name] !== undefined)
       throw new UsageError(`${long} needs --apply: without it, nothing is written.`);
   if (apply && !yes && !io.canAsk) throw new UsageError("Nobody can be asked here, so --apply needs --yes.");
-  const store = await openTarget(options, { ...io, canWrite: apply, concurrency });
-  let receipt: Receipt | undefined;
-  try {
-    if (apply) receipt = await createReceipt(options.receipt, io);
-    return await repairAll(store, command, io, receipt);
-  } finally {
-    await receipt?.close();
-    await store.close();
-  }
+  return withTarget(options, { ...io, canWrite: apply, concurrency }, async (store) => {
+    const receipt = apply ? await createReceipt(options.receipt, io) : undefined;
+    try {
+      return await repairAll(store, command, io, receipt);
+    } finally {
+      await receipt?.close();
+    }
+  });
 }
 
 /** What was planned for a thread, and what became of it. Undefined: nothing was written. */

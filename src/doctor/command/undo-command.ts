@@ -7,7 +7,7 @@ import { amount, printable, printableLine } from "../../shared/text.js";
 import { type UndoOutcome, undo } from "../apply.js";
 import { readReceiptLines } from "../receipt.js";
 import { reasonOf, UsageError } from "../targets/target.js";
-import { openTarget, optionsForReceipt, TARGETS } from "../targets/targets.js";
+import { optionsForReceipt, TARGETS, withTarget } from "../targets/targets.js";
 import { askToWrite, type CommandIo, EXIT, type ExitCode } from "./command-io.js";
 import type { Options } from "./options.js";
 import { startReport } from "./report.js";
@@ -45,8 +45,8 @@ export async function runUndo(command: Command, io: CommandIo): Promise<ExitCode
   // A receipt names its target without secrets, so a database with a password has to be named again.
   if (place === undefined)
     throw new UsageError(`Name the target of the receipt, which is ${first.target}: see undo --help.`);
-  const store = await openTarget({ ...options, ...place }, { ...io, canWrite: true, concurrency: 1 });
-  try {
+  const context = { ...io, canWrite: true, concurrency: 1 };
+  return withTarget({ ...options, ...place }, context, async (store) => {
     const other = intents.find(({ target }) => target !== store.target);
     if (other !== undefined)
       await warn(`The receipt was written for ${other.target}, and this is ${store.target}.`);
@@ -68,9 +68,7 @@ export async function runUndo(command: Command, io: CommandIo): Promise<ExitCode
     const rest = left === 0 ? "" : ` ${amount(left, "thread was", "threads were")} not.`;
     await report.end({}, `  ${amount(restored, "thread was", "threads were")} restored.${rest}${stopped}\n`);
     return left + damaged.length > 0 || io.signal.aborted ? EXIT.findings : EXIT.sound;
-  } finally {
-    await store.close();
-  }
+  });
 }
 
 const MARKS = { restored: "✓", unchanged: "·", moved: "!", skipped: "!", failed: "✗" } as const;

@@ -8,9 +8,10 @@ import type {
   ThreadStateSelectField,
 } from "@langchain/langgraph-sdk";
 import type { OptionValues } from "commander";
+import { REMOVE_ALL_MESSAGES } from "../../history/message.js";
 import { unansweredCalls } from "../../history/open-calls.js";
 import { isPlaceholder } from "../../history/result.js";
-import { isRecord, recordsIn } from "../../shared/values.js";
+import { defined, isRecord, madeOnce, recordsIn } from "../../shared/values.js";
 import { readArchive } from "../../threads/archive.js";
 import {
   mendedBy,
@@ -138,17 +139,16 @@ export function threadsOfClient(
   target: string,
   hide: HideSecrets = (text) => text,
 ): ThreadStore {
-  const mends = new Map<unknown, Promise<StoredThread["mendedBy"]>>();
+  const mends = new Map<string, Promise<StoredThread["mendedBy"]>>();
   /** Undefined if the server does not show its graphs. */
   const mendedByGraph = (graphId: unknown) => {
-    const known = mends.get(graphId);
-    if (known !== undefined || typeof graphId !== "string") return known;
-    const asked = assistants.getGraph(graphId).then(
-      (drawn) => mendedBy(recordsIn(Object(drawn).nodes).map(({ id }) => String(id))),
-      () => undefined,
+    if (typeof graphId !== "string") return undefined;
+    return madeOnce(mends, graphId, () =>
+      assistants.getGraph(graphId).then(
+        (drawn) => mendedBy(recordsIn(Object(drawn).nodes).map(({ id }) => String(id))),
+        () => undefined,
+      ),
     );
-    mends.set(graphId, asked);
-    return asked;
   };
   return {
     target,
@@ -204,11 +204,8 @@ export function threadsOfClient(
 const PAGE = 100;
 const LISTED_FIELDS: ThreadSelectField[] = ["thread_id", "updated_at", "metadata", "status"];
 
-const queryOf = ({ threadIds, metadata, status }: ThreadSelection) => ({
-  ...(threadIds !== undefined && { ids: [...threadIds] }),
-  ...(metadata !== undefined && { metadata }),
-  ...(status !== undefined && { status }),
-});
+const queryOf = ({ threadIds, metadata, status }: ThreadSelection) =>
+  defined({ ids: threadIds && [...threadIds], metadata, status });
 
 /** The ids of LangGraph's own server. */
 export const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
@@ -357,8 +354,6 @@ function toStep(state: ThreadState<unknown>): ThreadStep[] {
  * Writes the messages of a thread.
  */
 
-const REMOVE_ALL = "__remove_all__";
-
 /** See `ThreadStore.write`. */
 async function writeServedThread(
   threads: Threads,
@@ -374,7 +369,7 @@ async function writeServedThread(
   const [failing] = state === undefined ? await threads.getHistory(threadId, fields) : [];
   const head = (state ?? failing)?.checkpoint?.checkpoint_id ?? undefined;
   if (head !== expectedCheckpointId) return { kind: "moved", checkpointId: head };
-  const list = [{ type: "remove", id: REMOVE_ALL, content: "" }, ...messages.map(asSent)];
+  const list = [{ type: "remove", id: REMOVE_ALL_MESSAGES, content: "" }, ...messages.map(asSent)];
   try {
     const written = await threads.updateState(threadId, {
       values: { ...(failing && otherWritesOf(failing)), messages: list },

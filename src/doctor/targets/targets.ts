@@ -11,9 +11,22 @@ import { HIDDEN, type OpenContext, type Target, UsageError } from "./target.js";
 
 export const TARGETS: readonly Target[] = [serverTarget, postgresTarget, sqliteTarget, fileTarget];
 
-/** @throws UsageError if the options name no target, several, or one that cannot be opened. */
-export async function openTarget(options: OptionValues, context: OpenContext): Promise<ThreadStore> {
-  return targetOf(options).open(options, context);
+/**
+ * Works with the threads of a target, which is closed when the work has ended.
+ *
+ * @throws UsageError if the options name no target, several, or one that cannot be opened; and the error of the work.
+ */
+export async function withTarget<Result>(
+  options: OptionValues,
+  context: OpenContext,
+  work: (store: ThreadStore) => Promise<Result>,
+): Promise<Result> {
+  const store = await targetOf(options).open(options, context);
+  try {
+    return await work(store);
+  } finally {
+    await store.close();
+  }
 }
 
 /** @throws UsageError if the options name no target, several, or further options of another one. */

@@ -58,6 +58,13 @@ export function publishRepairs(repairs: readonly Repair[]): void {
   if (repairChannel.hasSubscribers) for (const repair of repairs) repairChannel.publish(repair);
 }
 
+/** What the `messages` fields of all graphs have in common. */
+export const pairedField = {
+  inputSchema: messagesUpdateSchema,
+  reducer: pairedMessagesReducer,
+  jsonSchemaExtra: messagesJsonSchemaExtra,
+};
+
 /**
  * A `messages` field whose history stays paired, in place of LangGraph's `MessagesValue`. It refuses an update
  * that is not a message or a list of messages with an `InvalidMessageError`.
@@ -84,9 +91,5 @@ export function publishRepairs(repairs: readonly Repair[]): void {
  */
 export const PairedMessagesValue: ReducedValue<BaseMessage[], MessagesUpdate> = new ReducedValue(
   messagesSchema.default(() => []),
-  {
-    inputSchema: messagesUpdateSchema,
-    reducer: pairedMessagesReducer,
-    jsonSchemaExtra: messagesJsonSchemaExtra,
-  },
+  pairedField,
 );

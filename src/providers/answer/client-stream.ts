@@ -16,7 +16,7 @@ import { ChatGenerationChunk } from "@langchain/core/outputs";
 import { AsyncLocalStorageProviderSingleton } from "@langchain/core/singletons";
 import { isAIMessage } from "../../history/call.js";
 import { isChunk } from "../../history/message.js";
-import { hasMethods, pickFields } from "../../shared/values.js";
+import { defined, hasMethods, pickFields } from "../../shared/values.js";
 import { partsOf } from "../models/model-view.js";
 
 export interface StreamIds {
@@ -106,12 +106,7 @@ export class ClientStream {
 
 /** If a server leaves out the role, OpenAI's client makes a generic message from its stream. */
 function asAnswer({ content, id, additional_kwargs, response_metadata }: BaseMessageChunk): AIMessageChunk {
-  return new AIMessageChunk({
-    content,
-    additional_kwargs,
-    response_metadata,
-    ...(id !== undefined && { id }),
-  });
+  return new AIMessageChunk({ content, additional_kwargs, response_metadata, ...defined({ id }) });
 }
 
 /** Whether the response only adds text to what was sent. Pieces of tool calls and of reasoning cannot be continued. */
@@ -135,9 +130,7 @@ function toChunk(answer: AIMessage, id: string | undefined): AIMessageChunk {
     additional_kwargs,
     response_metadata,
     tool_calls: tool_calls ?? [],
-    ...(id !== undefined && { id }),
-    ...(name !== undefined && { name }),
-    ...(answer.usage_metadata !== undefined && { usage_metadata: answer.usage_metadata }),
+    ...defined({ id, name, usage_metadata: answer.usage_metadata }),
   });
   // The constructor empties this field.
   chunk.invalid_tool_calls = invalid_tool_calls ?? [];

@@ -16,6 +16,7 @@ import { ModelError } from "../../errors.js";
 import { isAIMessage } from "../../history/call.js";
 import { coerceMessage } from "../../history/read-messages.js";
 import { prototypeWith } from "../../shared/values.js";
+import { boundView, viewOf } from "../../shared/views.js";
 import { identityOf } from "../dialect-of.js";
 import {
   isAbortError,
@@ -26,7 +27,7 @@ import {
   toModelError,
 } from "../failure/model-failure.js";
 import { readOverflow } from "../failure/overflow.js";
-import { isChatModel, partsOf, viewOf, withParameters } from "../models/model-view.js";
+import { isChatModel, partsOf, withParameters } from "../models/model-view.js";
 import { PROVIDERS } from "../providers.js";
 import { ClientStream, type FailedAttempt, type StreamIds, tellRetries } from "./client-stream.js";
 import {
@@ -58,7 +59,7 @@ export async function guardModel(
 ): Promise<Askable> {
   if (RunnableBinding.isRunnableBinding(model)) {
     const bound = await guardModel(model.bound, guard, config, parameters);
-    return Object.create(model, { bound: { value: bound, enumerable: true } });
+    return viewOf(model, { bound });
   }
   const made = await madeModel(model, config);
   if (made !== model) return guardModel(made as Askable, guard, config, parameters);
@@ -88,15 +89,9 @@ function withGuardedChunks(
     });
     yield new ChatGenerationChunk({ text: message.text, message });
   }
-  return new Proxy(model, {
-    get(target, name) {
-      if (name === "_streamResponseChunks") return streamWhole;
-      // The guard also handles a model that does not stream.
-      if (name === "disableStreaming") return false;
-      const value: unknown = Reflect.get(target, name, target);
-      return typeof value === "function" && !STREAMING_METHODS.has(name) ? value.bind(target) : value;
-    },
-  });
+  // The guard also handles a model that does not stream.
+  const members = { _streamResponseChunks: streamWhole, disableStreaming: false };
+  return boundView(model, members, STREAMING_METHODS);
 }
 
 /*

@@ -7,7 +7,7 @@ import type { ChatGenerationChunk } from "@langchain/core/outputs";
 import { callsOf } from "../../history/call.js";
 import { isBlankMessage } from "../../history/change-calls.js";
 import { parseJson } from "../../shared/json.js";
-import { isRecord } from "../../shared/values.js";
+import { isRecord, madeOnce } from "../../shared/values.js";
 import type { FinishKind } from "../provider.js";
 import { PROVIDERS } from "../providers.js";
 
@@ -167,9 +167,7 @@ const HABITS = new WeakMap<object, FinishHabit>();
 
 /** The habit of a model, kept as long as the model exists. Graphs that share a model share its habit. */
 export function finishHabitOf(model: object): FinishHabit {
-  const habit = HABITS.get(model) ?? new FinishHabit();
-  HABITS.set(model, habit);
-  return habit;
+  return madeOnce(HABITS, model, () => new FinishHabit());
 }
 
 /*

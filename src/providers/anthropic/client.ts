@@ -4,7 +4,7 @@ import { ChatGenerationChunk } from "@langchain/core/outputs";
 import { copyMessage } from "../../history/message.js";
 import { serverCallId, serverResultId } from "../../history/server-tools.js";
 import { isRecord } from "../../shared/values.js";
-import { viewOf } from "../models/model-view.js";
+import { viewOf } from "../../shared/views.js";
 import { closed, isStrict, type Json, schemasIn } from "../models/response-format.js";
 import { byLangChain, type PromptCacheMarks, type Provider } from "../provider.js";
 import type { Fields } from "../rule.js";

@@ -10,7 +10,7 @@
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import { convertEventStreamToIterableReadableDataStream } from "@langchain/core/utils/event_source_parse";
 import { importOptional } from "../../shared/import-optional.js";
-import { viewOf } from "../models/model-view.js";
+import { viewOf } from "../../shared/views.js";
 import { createOpenAIModel } from "../openai/client.js";
 import type { ForcedCall, ModelFields, Provider } from "../provider.js";
 

@@ -3,7 +3,8 @@ import type { BaseMessage } from "@langchain/core/messages";
 import { isAIMessage } from "../../history/call.js";
 import { copyMessage } from "../../history/message.js";
 import { importOptional } from "../../shared/import-optional.js";
-import { isChatModel, sendingAs, viewOf } from "../models/model-view.js";
+import { viewOf } from "../../shared/views.js";
+import { isChatModel, sendingAs } from "../models/model-view.js";
 import type { ModelFields, ModelIdentity, Provider } from "../provider.js";
 import { REASONING_FIELD, reasoningOf } from "./dialect.js";
 

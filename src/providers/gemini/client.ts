@@ -5,7 +5,8 @@ import type { AIMessage, AIMessageChunk, BaseMessage } from "@langchain/core/mes
 import { isAIMessage } from "../../history/call.js";
 import { copyMessage } from "../../history/message.js";
 import { isRecord } from "../../shared/values.js";
-import { sendingAs, viewOf } from "../models/model-view.js";
+import { viewOf } from "../../shared/views.js";
+import { sendingAs } from "../models/model-view.js";
 import { mapSchemas } from "../models/response-format.js";
 import { byLangChain, type ModelIdentity, type Provider } from "../provider.js";
 import type { Block } from "../rule.js";

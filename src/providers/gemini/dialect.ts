@@ -2,7 +2,7 @@
 
 import type { AIMessage } from "@langchain/core/messages";
 import { copyMessage } from "../../history/message.js";
-import { isRecord } from "../../shared/values.js";
+import { isRecord, textIn } from "../../shared/values.js";
 import { overOpenAI } from "../compatible/dialect.js";
 import {
   COMMON,
@@ -26,8 +26,7 @@ export const ORIGINAL_TEXT = "originalTextContentBlock";
 const SIGNATURE = "thoughtSignature";
 
 export function signatureOf(value: unknown): string | undefined {
-  const signature = isRecord(value) ? value[SIGNATURE] : undefined;
-  return typeof signature === "string" ? signature : undefined;
+  return textIn(value, SIGNATURE);
 }
 
 /** The message without signatures, and without the thoughts that Gemini's client stores as text. */

@@ -99,7 +99,7 @@ function distinct(reasons: readonly InputReason[]): readonly InputReason[] {
 
 /** A history can hold values that are not messages, and that throw when they are read. */
 function idOf(message: unknown): string | undefined {
-  const id: unknown = safely(() => Object(message).id, undefined);
+  const id: unknown = safely(() => Object(message).id);
   return typeof id === "string" ? id : undefined;
 }
 

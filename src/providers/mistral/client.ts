@@ -1,7 +1,7 @@
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import { AsyncCaller } from "@langchain/core/utils/async_caller";
 import { importOptional } from "../../shared/import-optional.js";
-import { viewOf } from "../models/model-view.js";
+import { viewOf } from "../../shared/views.js";
 import { closed, isStrict } from "../models/response-format.js";
 import type { ModelFields, Provider } from "../provider.js";
 

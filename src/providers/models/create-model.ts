@@ -3,7 +3,7 @@ import { getEnvironmentVariable } from "@langchain/core/utils/env";
 import { InvalidModelError, InvalidSettingError } from "../../errors.js";
 import { hintAtClass } from "../../shared/check-settings.js";
 import { nearestOf } from "../../shared/text.js";
-import { isRecord } from "../../shared/values.js";
+import { isRecord, madeOnce } from "../../shared/values.js";
 import { rememberDialect } from "../dialect-of.js";
 import { RETRY_FIELDS, toPlainError } from "../failure/model-failure.js";
 import { createRedact } from "../failure/redact.js";
@@ -37,11 +37,6 @@ export function parseModelName(name: string, setting?: string): ModelName {
       : ["as `provider:model`", ` Did you mean \`${meant}\`?`];
   const what = setting === undefined ? "a model" : `\`${setting}\` to be a model`;
   throw new InvalidModelError(name, `Expected ${what} ${expected}, got \`${name}\`.${question}`);
-}
-
-/** @throws InvalidModelError for a malformed name, an unknown provider or a missing key. */
-export function checkModelKey(name: string, { environment }: CreateModelOptions = {}): void {
-  readKey(name, parseModelName(name).source, readerOf(environment));
 }
 
 type Read = (variable: string) => string | undefined;
@@ -151,14 +146,12 @@ export type CreateModel = (name: string) => Promise<BaseChatModel>;
  */
 export function cachedCreateModel(make: CreateModel = createModel): CreateModel {
   const made = new Map<string, Promise<BaseChatModel>>();
-  const shared: CreateModel = (name) => {
-    const known = made.get(name);
-    if (known !== undefined) return known;
-    const model = make(name);
-    made.set(name, model);
-    model.catch(() => made.delete(name));
-    return model;
-  };
+  const shared: CreateModel = (name) =>
+    madeOnce(made, name, () => {
+      const model = make(name);
+      model.catch(() => made.delete(name));
+      return model;
+    });
   return readsEnvironment(make) ? readingEnvironment(shared) : shared;
 }
 
@@ -215,8 +208,8 @@ export function assertGivenModel(
     assertPlainModel(setting, model);
     return;
   }
-  parseModelName(model, setting);
-  if (readsEnvironment(make)) checkModelKey(model);
+  const { source } = parseModelName(model, setting);
+  if (readsEnvironment(make)) readKey(model, source, readerOf(undefined));
 }
 
 const EXPECTATION = "a chat model or the name of one";

@@ -1,19 +1,8 @@
-/** Views of chat models and their clients: some members are replaced, all others are read from the object itself. */
+/** Views of chat models and their clients. */
 
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import type { BaseMessage } from "@langchain/core/messages";
-
-/**
- * Methods run on the view, so they see the replaced members. The object itself does not change. Do not use it for
- * classes with `#private` fields, which a view does not have. LangChain's clients have none.
- */
-export function viewOf<T extends object>(target: T, members: object): T {
-  const view: T = Object.create(target);
-  for (const [name, value] of Object.entries(members)) {
-    Object.defineProperty(view, name, { value, writable: true, enumerable: true, configurable: true });
-  }
-  return view;
-}
+import { viewOf } from "../../shared/views.js";
 
 /** Members of a view that sends each history in another form. */
 export function sendingAs(form: (messages: BaseMessage[]) => BaseMessage[], model: BaseChatModel): object {

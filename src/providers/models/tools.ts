@@ -5,14 +5,14 @@
 
 import type { BaseChatModel, BindToolsInput } from "@langchain/core/language_models/chat_models";
 import { InvalidToolError } from "../../errors.js";
-import { isPlainObject, isRecord } from "../../shared/values.js";
+import { isPlainObject, isRecord, madeOnce } from "../../shared/values.js";
+import { viewOf } from "../../shared/views.js";
 import { dialectOf, innermost, rememberDialect } from "../dialect-of.js";
 import { type DialectName, dialectNamed } from "../dialects.js";
 import { openaiFormat } from "../openai/client.js";
 import type { ForcedCall, PromptCacheMarks, Provider, ProviderTool } from "../provider.js";
 import { PROVIDERS } from "../providers.js";
 import { parseModelName } from "./create-model.js";
-import { viewOf } from "./model-view.js";
 import type { WantedFormat } from "./response-format.js";
 
 /** Types of tools whose calls somebody else than the provider answers. */
@@ -84,18 +84,19 @@ export function withProviderTools(model: BaseChatModel, tools: readonly Provider
   const dialect = dialectOf(model);
   assertTaken(tools, dialect, "the model");
   if (dialect !== "openai" || innermost(model) !== model) return model;
-  const view =
-    responsesViews.get(model) ??
-    rememberDialect(viewOf(model, { useResponsesApi: true }), "openai-responses");
-  responsesViews.set(model, view);
-  return view;
+  return madeOnce(responsesViews, model, () =>
+    rememberDialect(viewOf(model, { useResponsesApi: true }), "openai-responses"),
+  );
 }
 
 type Bound = ReturnType<NonNullable<BaseChatModel["bindTools"]>>;
 type Options = Parameters<NonNullable<BaseChatModel["bindTools"]>>[1];
 
 /** By model, by the list of tools, and by the choice. A client converts the schemas of its tools each time. */
-const known = new WeakMap<BaseChatModel, WeakMap<readonly BindToolsInput[], Map<unknown, Bound>>>();
+const known = new WeakMap<
+  BaseChatModel,
+  WeakMap<readonly BindToolsInput[], Map<unknown, Bound | undefined>>
+>();
 
 /** The same as {@link bindTools}, made once for each model and list of tools. The list must not change. */
 export function bindToolsOnce(
@@ -103,15 +104,11 @@ export function bindToolsOnce(
   tools: readonly BindToolsInput[],
   toolChoice: string | undefined,
 ): Bound | undefined {
-  const ofModel = known.get(model) ?? new WeakMap<readonly BindToolsInput[], Map<unknown, Bound>>();
-  known.set(model, ofModel);
-  const ofTools = ofModel.get(tools) ?? new Map<unknown, Bound>();
-  ofModel.set(tools, ofTools);
-  const bound =
-    ofTools.get(toolChoice) ??
-    bindTools(model, tools, toolChoice === undefined ? {} : { tool_choice: toolChoice });
-  if (bound !== undefined) ofTools.set(toolChoice, bound);
-  return bound;
+  const ofModel = madeOnce(known, model, () => new WeakMap());
+  const ofTools = madeOnce(ofModel, tools, () => new Map());
+  return madeOnce(ofTools, toolChoice, () =>
+    bindTools(model, tools, toolChoice === undefined ? {} : { tool_choice: toolChoice }),
+  );
 }
 
 /**

@@ -3,7 +3,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { isAIMessage } from "../../history/call.js";
 import { isResult } from "../../history/result.js";
-import { isRecord } from "../../shared/values.js";
+import { isRecord, textIn } from "../../shared/values.js";
 import {
   COMMON,
   confirmed,
@@ -175,7 +175,7 @@ export const openaiResponses = {
   blocksIn: ["human", "ai", "tool"],
   media: responsesMedia,
   isCompacted: (message) =>
-    storedOutput(message)?.some((item) => read(item, "type") === "compaction") === true,
+    storedOutput(message)?.some((item) => textIn(item, "type") === "compaction") === true,
   makers: ["openai"],
 } as const satisfies Dialect;
 
@@ -191,9 +191,9 @@ export function storedItemIds(message: BaseMessage): string[] {
   if (isResult(message)) return own.startsWith("fc_") ? [own] : [];
   if (!isAIMessage(message)) return [];
   const output = storedOutput(message);
-  if (output !== undefined) return output.flatMap((item) => read(item, "id") ?? []);
+  if (output !== undefined) return output.flatMap((item) => textIn(item, "id") ?? []);
   const functionIds = functionItemIds(message);
-  const reasoning = read(message.additional_kwargs?.["reasoning"], "id") ?? [];
+  const reasoning = textIn(message.additional_kwargs?.["reasoning"], "id") ?? [];
   const calls = (message.tool_calls ?? []).flatMap(({ id }) => functionIds?.get(id) ?? []);
   return [own.startsWith("msg_") ? own : [], reasoning, calls].flat();
 }
@@ -207,7 +207,7 @@ export function storedOutput(message: BaseMessage): readonly unknown[] | undefin
 /** The id of reasoning that is the last of these items. The API demands the item that followed it. */
 export function trailingReasoning(output: readonly unknown[] = []): string | undefined {
   const last = output.at(-1);
-  return read(last, "type") === "reasoning" ? (read(last, "id") ?? "") : undefined;
+  return textIn(last, "type") === "reasoning" ? (textIn(last, "id") ?? "") : undefined;
 }
 
 /** The item id of each call, by the id of the call. */
@@ -220,11 +220,6 @@ export function functionItemIds(message: BaseMessage): ReadonlyMap<unknown, stri
 /** The ids of the calls in a stored response. */
 export function callIdsOfOutput(output: readonly unknown[]): string[] {
   return output
-    .filter((item) => read(item, "type") === "function_call")
-    .map((item) => read(item, "call_id") ?? "");
-}
-
-function read(value: unknown, name: string): string | undefined {
-  const field = isRecord(value) ? value[name] : undefined;
-  return typeof field === "string" ? field : undefined;
+    .filter((item) => textIn(item, "type") === "function_call")
+    .map((item) => textIn(item, "call_id") ?? "");
 }

@@ -1,7 +1,7 @@
 /** The abort of a run, which its caller hears of when the run has ended. */
 
 import type { RunnableConfig } from "@langchain/core/runnables";
-import { onAbort } from "../../shared/waiting.js";
+import { deferred, onAbort } from "../../shared/waiting.js";
 
 /** A run that hangs, or its database, holds an abort back no longer than this, in milliseconds. */
 const LONGEST_HOLD = 5_000;
@@ -44,10 +44,7 @@ export function holdAbort<Options extends RunnableConfig>(options: Options): Hel
     timer = setTimeout(tell, LONGEST_HOLD);
   };
   const stopListening = onAbort(signal, hold);
-  let resolve = () => {};
-  const ended = new Promise<void>((done) => {
-    resolve = done;
-  });
+  const { promise: ended, resolve } = deferred<void>();
   told.signal.addEventListener("abort", () => resolve(), { once: true });
 
   const end = (): void => {

@@ -7,14 +7,9 @@ import { ChatGenerationChunk, type ChatResult } from "@langchain/core/outputs";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { type BaseChannel, BinaryOperatorAggregate, DeltaChannel, DeltaValue } from "@langchain/langgraph";
 import { EphemeralValue } from "@langchain/langgraph/channels";
-import {
-  type MessagesUpdate,
-  messagesJsonSchemaExtra,
-  messagesSchema,
-  messagesUpdateSchema,
-} from "../../history/messages-schema.js";
+import { type MessagesUpdate, messagesSchema } from "../../history/messages-schema.js";
 import { coerceMessage } from "../../history/read-messages.js";
-import { pairedMessagesReducer } from "../../history/reducer/paired-messages.js";
+import { pairedField, pairedMessagesReducer } from "../../history/reducer/paired-messages.js";
 import { isResult } from "../../history/result.js";
 import { isRecord } from "../../shared/values.js";
 import { readChannels } from "./run-host.js";
@@ -111,11 +106,7 @@ Object.defineProperty(pairedMessagesDeltaReducer, DELTA_MARK, { value: true });
  */
 export const PairedMessagesDeltaValue: DeltaValue<BaseMessage[], MessagesUpdate> = new DeltaValue(
   messagesSchema.default(() => []),
-  {
-    inputSchema: messagesUpdateSchema,
-    reducer: pairedMessagesDeltaReducer,
-    jsonSchemaExtra: messagesJsonSchemaExtra,
-  },
+  { ...pairedField, reducer: pairedMessagesDeltaReducer },
 );
 
 /*

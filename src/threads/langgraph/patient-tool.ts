@@ -1,7 +1,7 @@
 import { AsyncLocalStorageProviderSingleton } from "@langchain/core/singletons";
 import { tool } from "@langchain/core/tools";
 import { z } from "zod/v4";
-import { viewOf } from "../../providers/models/model-view.js";
+import { viewOf } from "../../shared/views.js";
 
 /** What LangChain's `tool` puts around a function. It is the same text around each of them. */
 const WRAPPER = String(tool(() => "", { name: "sample", schema: z.object({}) }).func);

@@ -6,7 +6,8 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { BaseCheckpointSaver, type CheckpointTuple } from "@langchain/langgraph";
 import { safely } from "../../shared/json.js";
-import { hasMethods, prototypeWith } from "../../shared/values.js";
+import { hasMethods, madeOnce, prototypeWith } from "../../shared/values.js";
+import { liveView, viewOf } from "../../shared/views.js";
 import { type MessageSerializer, messageSerializer } from "../serializer/message-serializer.js";
 import { replaceMethods } from "./replace-methods.js";
 
@@ -16,20 +17,15 @@ import { replaceMethods } from "./replace-methods.js";
  */
 export function quickSaver(saver: BaseCheckpointSaver): BaseCheckpointSaver {
   if (hasPrivateFields(saver.constructor)) return saver;
-  const replaced = new Map<PropertyKey, unknown>();
-  const view = new Proxy(saver, {
-    get: (target, name, receiver) =>
-      replaced.has(name) ? replaced.get(name) : Reflect.get(target, name, receiver),
-  });
-  if (hasStockSerializer(saver)) replaced.set("serde", serializerOver(saver.serde));
+  const replaced: Partial<BaseCheckpointSaver> = {};
+  const view = liveView(saver, replaced);
+  if (hasStockSerializer(saver))
+    replaced.serde = madeOnce(serializers, saver.serde, () => messageSerializer(saver.serde));
   // `MemorySaver` walks to the beginning of the thread. The walk that others inherit ends at the stored value.
   if (hasWalkOfMemory(saver))
-    replaced.set("getDeltaChannelHistory", BaseCheckpointSaver.prototype.getDeltaChannelHistory);
+    replaced.getDeltaChannelHistory = BaseCheckpointSaver.prototype.getDeltaChannelHistory;
   const pool: unknown = Reflect.get(saver, "pool");
-  if (isPool(pool)) {
-    replaced.set("pool", quickPool(pool));
-    for (const [name, method] of Object.entries(readPages(view))) replaced.set(name, method);
-  }
+  if (isPool(pool)) Object.assign(replaced, { pool: quickPool(pool) }, readPages(view));
   return view;
 }
 
@@ -61,12 +57,6 @@ function hasWalkOfMemory(saver: BaseCheckpointSaver): boolean {
 }
 
 const serializers = new WeakMap<object, MessageSerializer>();
-
-function serializerOver(base: BaseCheckpointSaver["serde"]): MessageSerializer {
-  const serializer = serializers.get(base) ?? messageSerializer(base);
-  serializers.set(base, serializer);
-  return serializer;
-}
 
 /*
  * Reads the ancestors of a checkpoint in pages.
@@ -118,7 +108,7 @@ function readPages(saver: BaseCheckpointSaver): Partial<BaseCheckpointSaver> {
     // Savers that are older than the delta channel do not have it.
     ...(typeof getDeltaChannelHistory === "function" && {
       getDeltaChannelHistory: (options) => {
-        const walker = Object.create(saver, { getTuple: { value: readAncestors() } });
+        const walker = viewOf(saver, { getTuple: readAncestors() });
         return Reflect.apply(getDeltaChannelHistory, walker, [options]);
       },
     }),
@@ -201,10 +191,7 @@ function quickPool(pool: PostgresPool): PostgresPool {
  */
 function bytesIn(list: string): unknown {
   const json = list.replaceAll("{", "[").replaceAll("}", "]").replaceAll("NULL", "null");
-  return safely(
-    () => JSON.parse(json, (_, part) => (typeof part === "string" ? bytesOf(part) : part)),
-    undefined,
-  );
+  return safely(() => JSON.parse(json, (_, part) => (typeof part === "string" ? bytesOf(part) : part)));
 }
 
 function bytesOf(text: string): Buffer {

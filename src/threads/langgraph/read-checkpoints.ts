@@ -10,7 +10,7 @@ import {
 } from "@langchain/langgraph";
 import { argumentsOf, type Call, callsOf } from "../../history/call.js";
 import { parseJson, toJson } from "../../shared/json.js";
-import { addToList, isRecord, recordsIn } from "../../shared/values.js";
+import { addToList, isRecord, recordsIn, textIn } from "../../shared/values.js";
 import { pairedMessagesDeltaReducer } from "./channels.js";
 import { readChannels } from "./run-host.js";
 
@@ -105,17 +105,6 @@ export function failuresOf({ pendingWrites = [] }: CheckpointTuple): unknown[] {
   return pendingWrites.flatMap(([, channel, error]) => (channel === ERROR ? [error] : []));
 }
 
-/** Whether a task of the checkpoint failed. */
-export function hasFailedTask(tuple: CheckpointTuple): boolean {
-  return failuresOf(tuple).length > 0;
-}
-
-/** The names of the channels that finished tasks of a checkpoint wrote, without LangGraph's own. */
-export function writtenChannels({ pendingWrites = [] }: CheckpointTuple): string[] {
-  const names = new Set(pendingWrites.map(([, channel]) => String(channel)));
-  return [...names].filter((name) => !name.startsWith("__") && !name.includes(":"));
-}
-
 /*
  * The writes of a checkpoint that belong to the run after it. With the durability `exit`, LangGraph stores all updates of
  * a delta channel with the checkpoint that the run began on.
@@ -178,17 +167,12 @@ export async function readDelta(
 }
 
 /**
- * The history at the beginning of a task's superstep, for a task whose input is not the state. Undefined for a node
- * that runs outside a graph.
+ * The history at the beginning of a task's superstep, for a task whose input is not the state, with the values of these
+ * keys. A key without a value is left out. Undefined for a node that runs outside a graph.
  */
-export function readHistory(config: RunnableConfig): { messages: BaseMessage[] } | undefined {
-  return readState(config, []);
-}
-
-/** The same, with the values of these keys of the state. A key without a value is left out. */
 export function readState(
   config: RunnableConfig,
-  keys: readonly string[],
+  keys: readonly string[] = [],
 ): { messages: BaseMessage[]; [key: string]: unknown } | undefined {
   const state = readChannels(config, ["messages", ...keys]);
   return isRecord(state) && Array.isArray(state["messages"])
@@ -222,8 +206,7 @@ export function hasInterrupt({ pendingWrites = [] }: CheckpointTuple, id: string
 }
 
 function idOf(interrupt: unknown): string {
-  const id = isRecord(interrupt) ? interrupt["id"] : undefined;
-  return typeof id === "string" ? id : "";
+  return textIn(interrupt, "id") ?? "";
 }
 
 /** Whether the checkpoint has been resumed with this value before. */

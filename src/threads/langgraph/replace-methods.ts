@@ -1,6 +1,7 @@
 /** Views of objects with other methods. */
 
 import type { BaseCheckpointSaver } from "@langchain/langgraph";
+import { boundView } from "../../shared/views.js";
 
 const originals = new WeakMap<object, object>();
 
@@ -14,15 +15,7 @@ export function replaceMethods<Target extends object>(
   target: Target,
   methods: Partial<NoInfer<Target>>,
 ): Target {
-  const replaced = new Map<PropertyKey, unknown>(Object.entries(methods));
-  const view = new Proxy(target, {
-    get(_, name) {
-      if (replaced.has(name)) return replaced.get(name);
-      const value: unknown = Reflect.get(target, name, target);
-      // Bound, because an object can have private fields.
-      return typeof value === "function" ? value.bind(target) : value;
-    },
-  });
+  const view = boundView(target, methods);
   originals.set(view, originalOf(target));
   return view;
 }

@@ -96,7 +96,8 @@ export function withInheritedCheckpointer<Options extends RunnableConfig>(
 
 /** Whether LangGraph's server started the run. A client of a program can send an assistant too. */
 export function isServedRun({ configurable }: RunnableConfig): boolean {
-  return configurable?.[ASSISTANT] !== undefined && isServerProcess();
+  const isServer = SERVER_FETCH in globalThis || SERVER_URL in globalThis;
+  return configurable?.[ASSISTANT] !== undefined && isServer;
 }
 
 /**
@@ -221,11 +222,6 @@ const SERVER_FETCH = Symbol.for("langgraph_api:fetch");
 
 /** Where a server that is no part of the process keeps its address. Not exported. */
 const SERVER_URL = Symbol.for("langgraph_api:url");
-
-/** Whether LangGraph's server runs graphs in this process. */
-function isServerProcess(): boolean {
-  return SERVER_FETCH in globalThis || SERVER_URL in globalThis;
-}
 
 export interface ServedRun {
   readonly runId: string;

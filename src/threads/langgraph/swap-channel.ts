@@ -7,6 +7,7 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { BaseCheckpointSaver, StateSnapshot } from "@langchain/langgraph";
 import { isRecord } from "../../shared/values.js";
+import { viewOf } from "../../shared/views.js";
 import { overwriteIn } from "./channels.js";
 
 /** The name of the channel of messages. */
@@ -47,7 +48,7 @@ export function isDeltaChannel(channel: object | undefined): boolean {
 /** A copy of the graph with another checkpointer, and another channel of messages if one is given. */
 function copyWith(graph: ForeignGraph, saver: BaseCheckpointSaver, channel?: object): ForeignGraph {
   const channels = channel === undefined ? graph.channels : { ...graph.channels, [MESSAGES]: channel };
-  return Object.create(graph, { channels: { value: channels }, checkpointer: { value: saver } });
+  return viewOf(graph, { channels, checkpointer: saver });
 }
 
 /**
@@ -104,14 +105,14 @@ export async function writeMessages(
  * completely, as it does from time to time anyway.
  */
 function fixedChannel(channel: object, value: readonly unknown[]): object {
-  const fixed: object = Object.create(channel, {
-    fromCheckpoint: { value: () => fixed },
-    update: { value: (values: readonly unknown[]) => values.length > 0 },
-    get: { value: () => value },
-    checkpoint: { value: () => value },
-    isAvailable: { value: () => true },
-    replayWrites: { value: () => {} },
-    snapshotFrequency: { value: 1 },
+  const fixed: object = viewOf(channel, {
+    fromCheckpoint: () => fixed,
+    update: (values: readonly unknown[]) => values.length > 0,
+    get: () => value,
+    checkpoint: () => value,
+    isAvailable: () => true,
+    replayWrites: () => {},
+    snapshotFrequency: 1,
   });
   return fixed;
 }
@@ -133,20 +134,16 @@ export function tolerantChannel(
         current = replaced === undefined ? reduce(current, [write]) : replaced.value;
       }
     };
-    return Object.create(channel, {
-      fromCheckpoint: { value: (stored: unknown) => withValue(unwrapped(stored)) },
-      update: {
-        value: (writes: readonly unknown[]) => {
-          apply(writes);
-          return writes.length > 0;
-        },
+    return viewOf(channel, {
+      fromCheckpoint: (stored: unknown) => withValue(unwrapped(stored)),
+      update: (writes: readonly unknown[]) => {
+        apply(writes);
+        return writes.length > 0;
       },
-      replayWrites: {
-        value: (writes: readonly (readonly unknown[])[]) => apply(writes.map(([, , write]) => write)),
-      },
-      get: { value: () => current ?? [] },
-      checkpoint: { value: () => current ?? [] },
-      isAvailable: { value: () => true },
+      replayWrites: (writes: readonly (readonly unknown[])[]) => apply(writes.map(([, , write]) => write)),
+      get: () => current ?? [],
+      checkpoint: () => current ?? [],
+      isAvailable: () => true,
     });
   };
   return withValue(undefined);

@@ -8,7 +8,8 @@
 
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { BaseCheckpointSaver, CheckpointTuple } from "@langchain/langgraph";
-import { hasMethods, isRecord, prototypeWith } from "../../shared/values.js";
+import { hasMethods, isRecord, madeOnce, prototypeWith, textIn } from "../../shared/values.js";
+import { viewOf } from "../../shared/views.js";
 import { answered } from "../../shared/waiting.js";
 import { lockKey } from "../thread-lock.js";
 import { originalOf, replaceMethods } from "./replace-methods.js";
@@ -76,12 +77,12 @@ function inPostgres(
   const latest = LATEST(`"${schema}".checkpoints`, "$1");
   const read = async (connection: Pick<PostgresClient, "query">): Promise<string | undefined> => {
     const { rows } = await connection.query(latest, [threadId]);
-    return idIn(rows[0]);
+    return textIn(rows[0], "checkpoint_id");
   };
   const writeAfter: ThreadHead["writeAfter"] = async (id, write) => {
     const { add, statements } = recordStatements();
     const recording = { query: async (...given: Statement) => add(given), release: () => {} };
-    await write(Object.create(target, { pool: { value: { connect: async () => recording } } }));
+    await write(viewOf(target, { pool: { connect: async () => recording } }));
     const { connect, giveUp } = closing(pool);
     const transaction = async (): Promise<boolean> => {
       const client = await connect();
@@ -153,7 +154,7 @@ export function boundedSaver(
   const bounded = <Result>(write: (own: BaseCheckpointSaver) => Promise<Result>): Promise<Result> => {
     if (pool === undefined) return answered(write(saver), wait);
     const { connect, giveUp } = closing(pool);
-    return answered(write(Object.create(saver, { pool: { value: { connect } } })), { ...wait, giveUp });
+    return answered(write(viewOf(saver, { pool: { connect } })), { ...wait, giveUp });
   };
   return replaceMethods(saver, {
     getTuple: (config) => answered(readTuple(saver, config), wait),
@@ -173,12 +174,13 @@ interface SqliteDatabase {
 
 function inSqlite(target: BaseCheckpointSaver, database: SqliteDatabase, threadId: ThreadId): ThreadHead {
   const latest = LATEST("checkpoints", "?");
-  const is = (id: string | undefined) => idIn(database.prepare(latest).get(threadId)) === id;
+  const is = (id: string | undefined) =>
+    textIn(database.prepare(latest).get(threadId), "checkpoint_id") === id;
   const writeAfter: ThreadHead["writeAfter"] = async (id, write) => {
     const { add, statements } = recordStatements();
     const prepare = (text: string) => ({ run: (...values: unknown[]) => add([text, values]) });
     const recording = { prepare, transaction: (work: unknown) => work };
-    await write(Object.create(target, { db: { value: recording }, isSetup: { value: true } }));
+    await write(viewOf(target, { db: recording, isSetup: true }));
     const transaction = database.transaction(() => {
       if (!is(id)) return false;
       for (const [text, values] of statements) database.prepare(text).run(...values);
@@ -226,8 +228,7 @@ function inAnySaver(saver: BaseCheckpointSaver, target: object, threadId: Thread
   };
   const writeAfter: ThreadHead["writeAfter"] = async (id, write) => {
     const holder = isRecord(storage) ? storage : target;
-    const ends = lastWrites.get(holder) ?? new Map<ThreadId, Promise<unknown>>();
-    lastWrites.set(holder, ends);
+    const ends = madeOnce(lastWrites, holder, () => new Map<ThreadId, Promise<unknown>>());
     const written = (ends.get(threadId) ?? Promise.resolve()).then(async () => {
       if (!(await is(id))) return false;
       const latest = await write(saver);
@@ -302,11 +303,6 @@ async function readTuple(
   if (listing !== undefined && listing.latest === before)
     Object.assign(listing, { latest: tuple?.checkpoint.id, since });
   return tuple;
-}
-
-function idIn(row: unknown): string | undefined {
-  const id = isRecord(row) ? row["checkpoint_id"] : undefined;
-  return typeof id === "string" ? id : undefined;
 }
 
 /** The pool of a `PostgresSaver`. */

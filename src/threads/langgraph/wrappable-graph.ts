@@ -5,6 +5,7 @@ import { AsyncLocalStorageProviderSingleton } from "@langchain/core/singletons";
 import type { StreamEvent } from "@langchain/core/tracers/log_stream";
 import { CompiledStateGraph, type StateDefinition } from "@langchain/langgraph";
 import { isRecord } from "../../shared/values.js";
+import { liveView, viewOf } from "../../shared/views.js";
 import { isSubgraphRun, withoutForgedKeys } from "./run-host.js";
 
 /** The options that LangGraph passes to a run. */
@@ -113,7 +114,7 @@ export function showOnly<Fields extends object>(fields: Fields, channels: readon
 export function withoutWriteCheck<Fields extends { builder: object }>(compiled: Fields): Fields {
   const fields = { ...compiled };
   // The writers look up the schema in the graph that was compiled. If the name changes, they check again.
-  compiled.builder = Object.create(compiled.builder, { _schemaRuntimeDefinition: { value: undefined } });
+  compiled.builder = viewOf(compiled.builder, { _schemaRuntimeDefinition: undefined });
   return fields;
 }
 
@@ -184,8 +185,6 @@ const SCRATCHPAD = "__pregel_scratchpad";
 export function withTaskInput<Config extends RunnableConfig>(config: Config, input: unknown): Config {
   const scratchpad: unknown = config.configurable?.[SCRATCHPAD];
   if (!isRecord(scratchpad)) return config;
-  const view = new Proxy(scratchpad, {
-    get: (target, name) => (name === "currentTaskInput" ? input : Reflect.get(target, name, target)),
-  });
+  const view = liveView(scratchpad, { currentTaskInput: input });
   return { ...config, configurable: { ...config.configurable, [SCRATCHPAD]: view } };
 }

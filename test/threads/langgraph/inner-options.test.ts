@@ -19,7 +19,7 @@ import { describe, expect, it, vi } from "vitest";
 import { STREAMING_METHODS } from "../../../src/providers/answer/guard-model.js";
 import { interruptsOf, isLangGraphSignal } from "../../../src/providers/failure/langgraph-signal.js";
 import { holdAbort } from "../../../src/threads/langgraph/abort.js";
-import { readHistory } from "../../../src/threads/langgraph/read-checkpoints.js";
+import { readState } from "../../../src/threads/langgraph/read-checkpoints.js";
 import {
   followingOptions,
   innerOptions,
@@ -131,7 +131,7 @@ describe("the `configurable` of a task", () => {
   });
 
   it("has the history that its step began with", async () => {
-    const [read] = await foundBy((config) => readHistory(config)?.messages);
+    const [read] = await foundBy((config) => readState(config)?.messages);
     expect(read).toMatchObject([{ type: "human", content: "hi" }]);
   });
 
@@ -144,7 +144,7 @@ describe("the `configurable` of a task", () => {
   });
 
   it("has none of this for a node that runs outside a graph", () => {
-    expect([isSavedRun({}), isSubgraphRun({}), isServedRun({}), readHistory({})]).toEqual([
+    expect([isSavedRun({}), isSubgraphRun({}), isServedRun({}), readState({})]).toEqual([
       false,
       false,
       false,

@@ -1,0 +1,43 @@
+/**
+ * Views of objects: some members are replaced, and all others are those of the object, which stays as it is. The views
+ * differ in what the object's own methods run on.
+ */
+
+/**
+ * They run on the view, so they see the replaced members, and what they write stays in the view. Do not use it for
+ * classes with `#private` fields, which a view does not have. LangChain's clients have none.
+ */
+export function viewOf<Target extends object>(target: Target, members: object): Target {
+  const view: Target = Object.create(target);
+  for (const [name, value] of Object.entries(members)) {
+    Object.defineProperty(view, name, { value, writable: true, enumerable: true, configurable: true });
+  }
+  return view;
+}
+
+/** They run on the view too, and what they write is written to the object. The members can still change. */
+export function liveView<Target extends object>(target: Target, members: object): Target {
+  return new Proxy(target, {
+    get: (_, name, receiver) =>
+      Object.hasOwn(members, name) ? Reflect.get(members, name) : Reflect.get(target, name, receiver),
+  });
+}
+
+/**
+ * They run on the object itself, because it can have private fields.
+ *
+ * @param onView The names of the methods that run on the view, so that they see the replaced members.
+ */
+export function boundView<Target extends object>(
+  target: Target,
+  members: object,
+  onView: ReadonlySet<unknown> = new Set(),
+): Target {
+  return new Proxy(target, {
+    get(_, name) {
+      if (Object.hasOwn(members, name)) return Reflect.get(members, name);
+      const value: unknown = Reflect.get(target, name, target);
+      return typeof value === "function" && !onView.has(name) ? value.bind(target) : value;
+    },
+  });
+}
