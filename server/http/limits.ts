@@ -4,8 +4,7 @@ import type { Client } from "@langchain/langgraph-sdk";
 import type { Context, MiddlewareHandler } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { HTTPException } from "hono/http-exception";
-import pLimit, { type LimitFunction } from "p-limit";
-import { isRecord, madeOnce } from "../../src/shared/values.js";
+import { isRecord } from "../../src/shared/values.js";
 import { clientOfThisServer } from "../../src/threads/langgraph/run-host.js";
 import { runOwners } from "../access/access.js";
 import { EVERYBODY } from "../access/authenticate.js";
@@ -55,8 +54,15 @@ export function limitWebhooks(allowedHosts: readonly string[]): MiddlewareHandle
 
 /** Refuses a run if the user has as many that have not ended. */
 export function limitRuns(most: number): MiddlewareHandler {
-  /** Requests of one user follow one another, so that two cannot take the last place. */
-  const orders = new Map<string, LimitFunction>();
+  const lastOf = new Map<string, Promise<void>>();
+  /** Requests of one user follow one another, so that two cannot take the last place. Nothing is kept of idle users. */
+  const inOrder = (user: string, work: () => Promise<void>): Promise<void> => {
+    const before = lastOf.get(user) ?? Promise.resolve();
+    const done = before.catch(() => {}).then(work);
+    lastOf.set(user, done);
+    return done.finally(() => lastOf.get(user) === done && lastOf.delete(user));
+  };
+
   /** The threads on which each user has asked for runs here. The server does not call all of them busy that have some. */
   const threadsOf = new Map<string, Set<string>>();
 
@@ -64,8 +70,7 @@ export function limitRuns(most: number): MiddlewareHandler {
     const asked = (await runRequestsOf(context)).length;
     if (asked === 0) return await next();
     const user = userOf(context);
-    const inOrder = madeOnce(orders, user, () => pLimit(1));
-    await inOrder(async () => {
+    await inOrder(user, async () => {
       const known = threadsOf.get(user) ?? new Set();
       const running = await countRuns(context, known, most);
       if (running + asked > most)
