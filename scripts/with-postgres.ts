@@ -82,7 +82,13 @@ export async function openPostgresServer(flags: readonly string[] = []) {
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const [command, ...given] = process.argv.slice(2);
   if (command === undefined) throw new Error("Expected a command: npm run with-postgres -- COMMAND");
-  const { url, close } = await openPostgresServer(["-c", "synchronous_commit=off"]);
+  // Each file of the tests has pools of its own, and several files run at the same time.
+  const { url, close } = await openPostgresServer([
+    "-c",
+    "synchronous_commit=off",
+    "-c",
+    "max_connections=300",
+  ]);
   try {
     const child = spawn(command, given, { stdio: "inherit", env: { ...process.env, DATABASE_URL: url } });
     const [code] = await once(child, "exit");
