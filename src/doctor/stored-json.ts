@@ -117,7 +117,9 @@ async function readPieces(stored: unknown, serde: Serializer): Promise<unknown> 
   if (isSerialized(stored) || stored["lc"] === 2) {
     try {
       const value: unknown = await serde.loadsTyped("json", JSON.stringify(stored));
-      return isSerialized(stored) && isRecord(value) ? pinJson(value, stored) : value;
+      // A snapshot of a delta channel has messages inside.
+      pinAll(stored, value);
+      return value;
     } catch {
       return stored;
     }

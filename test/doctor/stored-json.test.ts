@@ -18,6 +18,7 @@ import {
   MemorySaver,
   StateGraph,
 } from "@langchain/langgraph";
+import { DeltaSnapshot } from "@langchain/langgraph-checkpoint";
 import { SqliteSaver } from "@langchain/langgraph-checkpoint-sqlite";
 import fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
@@ -152,6 +153,24 @@ describe("a thread with a delta channel", () => {
     };
     const reads = [await countReads(20), await countReads(40)] as const;
     expect(reads[1]).toBeLessThan(reads[0] * 2.2);
+  });
+
+  it("keeps the stored JSON of the messages in a snapshot beside a write that cannot be read", async () => {
+    const saver = SqliteSaver.fromConnString(":memory:");
+    const value = new HumanMessage({ id: "m", content: "x", additional_kwargs: { odd: undefined } });
+    const unreadable = { lc: 1, type: "constructor", id: ["langchain_core", "messages", "None"], kwargs: {} };
+    const metadata = { source: "update", step: 0, parents: {} } as const;
+    const snapshot = { ...emptyCheckpoint(), channel_values: { messages: new DeltaSnapshot([value]) } };
+    const start = { configurable: { ...config.configurable, checkpoint_ns: "" } };
+    const parent = await saver.put(start, snapshot, metadata);
+    await saver.putWrites(parent, [["messages", [unreadable]]], "task");
+    const latest = await saver.put(parent, { ...emptyCheckpoint(), id: "1" }, metadata);
+    const pinned = pinMessages(saver);
+    const { messages } = await pinned.getDeltaChannelHistory({ config: latest, channels: ["messages"] });
+    expect(messages?.writes.map(([, , written]) => written)).toEqual([[unreadable]]);
+    const [, stored] = await saver.serde.dumpsTyped(messages?.seed);
+    const [, bytes] = await saver.serde.dumpsTyped(new DeltaSnapshot([value]));
+    expect(new TextDecoder().decode(stored)).toBe(new TextDecoder().decode(bytes));
   });
 
   it("has the findings and the plan that it has if each walk reads all of its checkpoints", async () => {

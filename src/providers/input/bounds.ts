@@ -46,8 +46,9 @@ class InputDraft {
   /** For each message what is left of it; undefined if it is left out. */
   readonly kept: (BaseMessage | undefined)[];
   readonly parts: Parts;
-  /** The place of the message in which the provider has compacted what was before. It stays whole. -1: there is none. */
+  /** The place of the message in which the provider has compacted what was before. It is kept. -1: there is none. */
   readonly compacted: number;
+  readonly #isCompacted: (message: BaseMessage | undefined) => boolean;
   /** The number of tokens in which the input is cut, so that its beginning is the same for several turns. */
   readonly block: number;
   /** The bound, in tokens. */
@@ -59,9 +60,9 @@ class InputDraft {
     this.input = input;
     this.kept = [...input];
     this.parts = partsOf(input);
-    this.compacted = input.findLastIndex(
-      (message) => isAIMessage(message) && dialect.isCompacted?.(message) === true,
-    );
+    this.#isCompacted = (message) =>
+      message !== undefined && isAIMessage(message) && dialect.isCompacted?.(message) === true;
+    this.compacted = input.findLastIndex(this.#isCompacted);
     this.block = Math.ceil(bound * SHARE_OF_BLOCK);
     this.bound = bound;
     this.excess = excess;
@@ -82,7 +83,9 @@ class InputDraft {
 
   /** @param after Undefined leaves the message out. */
   replace(place: number, after: BaseMessage | undefined): void {
-    if (after === this.kept[place] || place === this.compacted) return;
+    if (after === this.kept[place]) return;
+    // A message with a shorter text can have lost the compaction: OpenAI's client sends it with the stored output only.
+    if (place === this.compacted && !this.#isCompacted(after)) return;
     this.excess -= this.sizeAt(place);
     this.kept[place] = after;
     this.excess += this.sizeAt(place);

@@ -5,6 +5,7 @@ import { describe, expect, it } from "vitest";
 import { isSummaryDue, measureInput, planSummary } from "../../../src/history/plan-summary.js";
 import { explainInput, type ModelInputOptions, toModelInput } from "../../../src/index.js";
 import { dialectNamed } from "../../../src/providers/dialects.js";
+import { sizeOfInput } from "../../../src/providers/input/shorten.js";
 import { compactedAt } from "../../../src/providers/rule.js";
 import { policyOf, turnsOf } from "../../support/long-histories.js";
 import { system } from "../../support/make-messages.js";
@@ -94,6 +95,28 @@ describe.each(CASES)("%s", (_, message, options) => {
     expect(idsOf(sent)).toContain("next");
   });
 
+  it.each([
+    ["an earlier turn", [next]],
+    ["the current turn", []],
+  ])("has the long arguments of its calls shortened in %s", (_title, after) => {
+    const args = { path: "places.md", text: "word ".repeat(20_000) };
+    const { output, ...metadata } = message.response_metadata;
+    const item = { type: "function_call", id: "fc_1", call_id: "c1", name: "write" };
+    const written = { ...item, arguments: JSON.stringify(args) };
+    const asking = Object.assign(withId(message, 0), {
+      id: "compacted",
+      response_metadata: Array.isArray(output) ? { ...metadata, output: [...output, written] } : metadata,
+      tool_calls: [{ id: "c1", name: "write", args }],
+    });
+    const done = new ToolMessage({ id: "done", tool_call_id: "c1", content: "Done." });
+    const sent = toModelInput([...before, asking, done, ...after], { ...options, maxTokens: 2_000 });
+    expect(sizeOfInput(sent)).toBeLessThanOrEqual(2_000);
+    const shorter = sent.find(({ id }) => id === "compacted");
+    expect(shorter?.content).toEqual(message.content);
+    if (Array.isArray(output))
+      expect(shorter?.response_metadata["output"]).toEqual(expect.arrayContaining(output));
+  });
+
   it("a summary covers more than that, or is not made", () => {
     expect(planSummary(history, policy)).toBeUndefined();
     const longer = [...history.slice(0, -1), ...turnsOf(20).map((each, index) => withId(each, index)), next];
@@ -101,6 +124,19 @@ describe.each(CASES)("%s", (_, message, options) => {
     expect(idsOf(covered)).toContain("compacted");
     expect(covered.at(-1)).not.toBe(message);
   });
+});
+
+it("a long text beside a compaction of Anthropic is shortened", () => {
+  const content = [
+    { type: "compaction", content: "They spoke of places." },
+    { type: "text", text: "word ".repeat(20_000) },
+  ];
+  const { response_metadata } = anthropics;
+  const long = new AIMessage({ id: "compacted", content, response_metadata } as never);
+  const options = { dialect: "anthropic", modelId: "claude-opus-4-6", maxTokens: 2_000 } as const;
+  const sent = toModelInput([...before, long, next], options);
+  expect(sizeOfInput(sent)).toBeLessThanOrEqual(2_000);
+  expect(sent.find(({ id }) => id === "compacted")?.content).toContainEqual(content[0]);
 });
 
 it("a compaction of Anthropic that failed is no cut", () => {
