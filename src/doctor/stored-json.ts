@@ -5,7 +5,8 @@
 
 import type { BaseCheckpointSaver, CheckpointTuple } from "@langchain/langgraph";
 import { safely, toJson } from "../shared/json.js";
-import { isRecord, prototypeWith } from "../shared/values.js";
+import { isRecord, madeOnce, pickFields, prototypeWith } from "../shared/values.js";
+import { viewOf } from "../shared/views.js";
 import { replaceMethods } from "../threads/langgraph/replace-methods.js";
 
 type Serializer = BaseCheckpointSaver["serde"];
@@ -18,11 +19,9 @@ type Serializer = BaseCheckpointSaver["serde"];
  * does not allow that, and is read in its own way.
  */
 export function pinMessages(saver: BaseCheckpointSaver): BaseCheckpointSaver {
-  const pinned: BaseCheckpointSaver = Object.create(saver, {
-    serde: { value: pinningSerializer(saver.serde) },
-  });
+  const pinned = viewOf(saver, { serde: pinningSerializer(saver.serde) });
   if (prototypeWith(pinned, "getDeltaChannelHistory")?.constructor.name === "BaseCheckpointSaver")
-    Object.defineProperty(pinned, "getDeltaChannelHistory", { value: sharedWalk(pinned) });
+    pinned.getDeltaChannelHistory = sharedWalk(pinned);
   const withFallback = (name: "getTuple" | "getDeltaChannelHistory") => ({
     [name]: async (...given: unknown[]): Promise<unknown> => {
       try {
@@ -51,20 +50,18 @@ function sharedWalk(pinned: BaseCheckpointSaver): BaseCheckpointSaver["getDeltaC
   return async ({ channels, ...options }) => {
     const read = async (config: CheckpointTuple["config"]) => {
       const tuple = await pinned.getTuple(config);
-      const values = Object.entries({ ...tuple?.checkpoint.channel_values });
-      const channel_values = Object.fromEntries(values.filter(([name]) => channels.includes(name)));
+      const channel_values = pickFields({ ...tuple?.checkpoint.channel_values }, (name) =>
+        channels.includes(name),
+      );
       const pendingWrites = tuple?.pendingWrites?.filter(([, name]) => channels.includes(name));
       const parentConfig = tuple?.parentConfig;
       return serde.dumpsTyped({ checkpoint: { channel_values }, pendingWrites, parentConfig });
     };
     const getTuple = async (config: CheckpointTuple["config"]): Promise<unknown> => {
       const key = toJson([channels, config.configurable]);
-      const bytes = kept.get(key) ?? read(config);
-      kept.set(key, bytes);
-      return serde.loadsTyped(...(await bytes));
+      return serde.loadsTyped(...(await madeOnce(kept, key, () => read(config))));
     };
-    const walker = Object.create(pinned, { getTuple: { value: getTuple } });
-    return Reflect.apply(getDeltaChannelHistory, walker, [{ ...options, channels }]);
+    return Reflect.apply(getDeltaChannelHistory, viewOf(pinned, { getTuple }), [{ ...options, channels }]);
   };
 }
 

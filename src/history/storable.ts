@@ -1,7 +1,7 @@
 /** Which values a checkpoint can store and read back. Any other makes every read of its thread fail. */
 
 import { safely } from "../shared/json.js";
-import { isPlainObject, isRecord } from "../shared/values.js";
+import { isPlainObject, isRecord, madeOnce } from "../shared/values.js";
 
 /** LangChain reads back no message with a field that is nested deeper than 48. A thread with one cannot be read. */
 export const MOST_LEVELS = 40;
@@ -164,9 +164,7 @@ const PLACE = "langchain_core/messages";
 export function isReadBack(instance: object): boolean {
   const kind: object | null = Object.getPrototypeOf(instance);
   if (kind === null || Object.hasOwn(instance, "lc_id")) return isNamedInPlace(instance);
-  const isKnown = known.get(kind) ?? isNamedInPlace(instance);
-  known.set(kind, isKnown);
-  return isKnown;
+  return madeOnce(known, kind, () => isNamedInPlace(instance));
 }
 
 /** By prototype: all instances of a class have one name, and every message that is read asks for it. */

@@ -23,6 +23,7 @@ import {
 } from "../shared/check-settings.js";
 import { toJson } from "../shared/json.js";
 import { listWithOr } from "../shared/text.js";
+import { madeOnce } from "../shared/values.js";
 
 export const dialectRule = {
   schema: z.custom<DialectName>((name) => typeof name === "string" && Object.hasOwn(DIALECTS, name)),
@@ -159,9 +160,7 @@ export function countToolTokens(tools: readonly BindToolsInput[]): number {
 const known = new WeakMap<BindToolsInput, number>();
 
 function tokensOfTool(tool: BindToolsInput): number {
-  const tokens = known.get(tool) ?? countTextTokens(toJson(convertToOpenAITool(tool)) ?? "");
-  known.set(tool, tokens);
-  return tokens;
+  return madeOnce(known, tool, () => countTextTokens(toJson(convertToOpenAITool(tool)) ?? ""));
 }
 
 /*

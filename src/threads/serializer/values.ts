@@ -9,8 +9,8 @@ import { type MessageClass, type MessageClasses, NAMESPACE, UNDEFINED } from "./
  */
 
 /**
- * A comma and the JSON of a message, as the next of a list is written. It is undefined if only LangGraph's serializer knows
- * how to write the message.
+ * A comma and the JSON of a message, because most messages follow another one in a list. It is undefined if only LangGraph's
+ * serializer knows how to write the message.
  */
 type MessageBytes = (message: object, messageClass: MessageClass) => Uint8Array | undefined;
 
