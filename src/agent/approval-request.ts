@@ -9,7 +9,7 @@ import { parseJson, toJson } from "../shared/json.js";
 import { listWithOr } from "../shared/text.js";
 import { isRecord } from "../shared/values.js";
 import { problemText } from "../threads/close-calls.js";
-import { isToolTask, type ToolTask } from "../threads/langgraph/read-checkpoints.js";
+import type { ToolTask } from "../threads/langgraph/read-checkpoints.js";
 import { readWith, type SchemaIssue } from "../threads/schema.js";
 import { type ApprovalRule, type AskedTask, DECISION_TYPES, type DecisionType } from "./approval-rules.js";
 
@@ -22,12 +22,6 @@ export interface ApprovalTask {
   readonly tasks: readonly AskedTask[];
   /** What was wrong with the last decision, if the question is repeated. */
   readonly problem?: string | undefined;
-}
-
-export function isApprovalTask(value: unknown): value is ApprovalTask {
-  if (!isRecord(value)) return false;
-  const { messageId, tasks } = value;
-  return typeof messageId === "string" && Array.isArray(tasks) && tasks.every(isToolTask);
 }
 
 /** The value of an interrupt that asks a human about tool calls. The lists have the same entries in both spellings. */
