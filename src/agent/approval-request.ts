@@ -1,6 +1,6 @@
 /**
- * The question to a human about tool calls, and the decisions that it accepts. The question has two spellings of one
- * format: Studio, agent-chat-ui and Python read `action_requests`, and LangChain.js reads `actionRequests`.
+ * The question to a human about tool calls, and the decisions that it accepts. They are those of LangChain.js, which
+ * reads `actionRequests` and sends `editedAction`. agent-chat-ui reads `action_requests` and sends `edited_action`.
  */
 
 import type { JSONSchema } from "@langchain/core/utils/json_schema";
@@ -53,7 +53,6 @@ interface ReviewConfig {
   readonly allowed_decisions: readonly DecisionType[];
   readonly allowedDecisions: readonly DecisionType[];
   /** The JSON schema that edited arguments must match, if the graph has one for this tool. */
-  readonly args_schema?: JSONSchema;
   readonly argsSchema?: JSONSchema;
 }
 
@@ -76,7 +75,7 @@ export function approvalRequest(
       actionName: name,
       allowed_decisions: allowedDecisions,
       allowedDecisions,
-      ...(argsJsonSchema !== undefined && { args_schema: argsJsonSchema, argsSchema: argsJsonSchema }),
+      ...(argsJsonSchema !== undefined && { argsSchema: argsJsonSchema }),
     };
   });
   return {
@@ -113,7 +112,7 @@ const answerSchema = z.strictObject({
   decisions: z.array(z.preprocess(inOneSpelling, decisionSchema)).min(1),
 });
 
-/** LangChain's JavaScript spelling `editedAction` is accepted too. */
+/** LangChain.js sends `editedAction`, agent-chat-ui `edited_action`, and the SDK of LangGraph both. */
 function inOneSpelling(decision: unknown): unknown {
   if (!isRecord(decision) || !("editedAction" in decision)) return decision;
   const { editedAction, ...rest } = decision;
