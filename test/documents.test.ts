@@ -14,8 +14,11 @@ import * as library from "../src/index.js";
 import { DIALECTS } from "../src/providers/dialects.js";
 import { MODEL_SOURCES } from "../src/providers/models/create-model.js";
 import type { Dialect } from "../src/providers/rule.js";
+import { look } from "./support/create-look-graph.js";
 import { OVERFLOW_REFUSALS } from "./support/overflow-refusals.js";
 import { REFUSED_HISTORIES } from "./support/refused-histories.js";
+import { user } from "./support/thread.js";
+import { TROUBLES } from "./support/troubled-runs.js";
 import { typeErrorsOf } from "./support/type-errors.js";
 
 const ROOT = resolve(fileURLToPath(import.meta.url), "../..");
@@ -128,6 +131,30 @@ function write(name: string, code: string): string {
   return file;
 }
 
+/** The part of OpenTelemetry's API that the lines use. */
+const otel = write(
+  "otel",
+  `import { AsyncLocalStorage } from "node:async_hooks";
+  type Attributes = Record<string, unknown>;
+  interface Span { name: string; isEnded: boolean; events: Attributes[]; addEvent(name: string, attributes: Attributes): void; end(): void }
+  export const spans: Span[] = [];
+  const active = new AsyncLocalStorage<Span>();
+  function startActiveSpan<Value>(name: string, work: (span: Span) => Value): Value {
+    const span: Span = {
+      name,
+      isEnded: false,
+      events: [],
+      addEvent: (event, attributes) => void span.events.push({ name: event, ...attributes }),
+      end: () => void (span.isEnded = true),
+    };
+    spans.push(span);
+    return active.run(span, () => work(span));
+  }
+  export const trace = { getActiveSpan: () => active.getStore(), getTracer: (_name: string) => ({ startActiveSpan }) };`,
+);
+const [lines] = examplesIn("docs/production.md", /```ts\n(import \{ subscribe[\s\S]*?)```/g);
+const copied = write("spans", lines?.code.replace('"@opentelemetry/api"', '"./otel.js"') ?? "");
+
 describe("The examples", () => {
   it.each(Object.entries(DOCUMENTS))("of %s are %i", (path, count) => {
     expect(ofDocuments.filter((example) => example.path === path)).toHaveLength(count);
@@ -145,7 +172,7 @@ describe("The examples", () => {
     const files = examples.map(({ path, code, index }) =>
       write(`${path.replaceAll(/\W/g, "-")}-${index}`, code),
     );
-    expect(typeErrorsOf(files)).toEqual([]);
+    expect(typeErrorsOf([...files, copied])).toEqual([]);
   }, 600_000);
 
   it.each(ofExports)("of the export $path import this package", ({ code }) => {
@@ -229,6 +256,34 @@ describe("docs/serving.md", () => {
   it.each(Object.entries(EVENT_FIELDS))("has a row for the event %s with its fields", (type, fields) => {
     const row = read("docs/serving.md").match(new RegExp(`^\\| \`${type}\` .*$`, "m"))?.[0];
     for (const field of Object.keys(fields)) expect(row).toContain(`\`${field}\``);
+  });
+});
+
+describe("docs/production.md", () => {
+  it("has lines that make spans of calls, and events of what goes wrong", async () => {
+    const { spans: made, trace } = await import(/* @vite-ignore */ otel);
+    const { spans: middleware } = await import(/* @vite-ignore */ copied);
+    await trace.getTracer("test").startActiveSpan("request", async () => {
+      const agent = library.createAgentGraph({ model: "offline:", tools: [look], middleware });
+      await agent.invoke(user('call look {"at": "a", "tokens": 1}'));
+      await TROUBLES.refusal();
+      await TROUBLES.cancelled();
+    });
+    const [request, ...calls] = made;
+    expect(calls).toMatchObject(
+      ["model call", "tool look", "model call"].map((name) => ({ name, isEnded: true })),
+    );
+    const named = (name: string, fields: object) => ({ name: `langgraph_tether.${name}`, ...fields });
+    const ends = named("run-end", {});
+    expect(request.events).toEqual([
+      ends,
+      named("refusal", { kind: "rule", dialect: "strict", rule: "alternation" }),
+      named("dialect-changed", { from: "openai", to: "strict" }),
+      ends,
+      named("call-closed", { tool: "deaf", callId: expect.any(String), cause: "superseded" }),
+      named("result-recovered", { tool: "fast", callId: expect.any(String) }),
+      ends,
+    ]);
   });
 });
 

@@ -2,22 +2,17 @@
 
 import type { BaseMessageLike } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
-import type { StreamEvent } from "@langchain/core/tracers/log_stream";
 import type { IterableReadableStream } from "@langchain/core/utils/stream";
-import { Command, isCommand, Send, type StreamMode } from "@langchain/langgraph";
+import type { StreamMode } from "@langchain/langgraph";
 import { trustMarked } from "../history/marks.js";
 import { abortSignal, checkSettings } from "../shared/check-settings.js";
-import { isPlainObject, isRecord, pickFields } from "../shared/values.js";
-import { fieldsOfCommand, isSend } from "../threads/commands.js";
 import type { AgentEvent } from "../threads/events.js";
 import { type HeldAbort, holdAbort, relayAbort } from "../threads/langgraph/abort.js";
 import { quickSaver } from "../threads/langgraph/quick-saver.js";
-import { isToolTask, type ToolTask } from "../threads/langgraph/read-checkpoints.js";
 import { isSaver } from "../threads/langgraph/replace-methods.js";
 import {
   isSavedRun,
   isSubgraphRun,
-  mapParentStream,
   withoutForgedKeys,
   withPlainCheckpoint,
 } from "../threads/langgraph/run-host.js";
@@ -29,16 +24,13 @@ import {
   withoutWriteCheck,
 } from "../threads/langgraph/wrappable-graph.js";
 import type { NoKeys } from "../threads/own-state.js";
-import { isPrivateChannel } from "../threads/state.js";
 import { boundedStore, unbatched } from "../threads/stores.js";
-import { isApprovalTask } from "./approval-request.js";
 import { recursionLimitFor } from "./budgets.js";
 import { admitUpdates, idsInInput } from "./client.js";
 import { steerThread } from "./inbox.js";
 import { checkMiddleware, sortMiddleware } from "./middleware/middleware.js";
 import type { AgentPlan } from "./plan.js";
 import { type RunStart, runAgent } from "./run.js";
-import { withoutRunHandle } from "./run-handle.js";
 import {
   type AgentChunk,
   type AgentInput,
@@ -175,10 +167,6 @@ export class AgentGraph<Own = NoKeys, Update = NoKeys, Context = NoKeys> extends
     });
   }
 
-  protected override shownEvent(event: StreamEvent): StreamEvent {
-    return publicEvent(event);
-  }
-
   protected override async *wrapRun(received: unknown, options: AnyOptions): Chunks {
     const { graph, run } = this.#begin({});
     let latestInput = received;
@@ -189,7 +177,6 @@ export class AgentGraph<Own = NoKeys, Update = NoKeys, Context = NoKeys> extends
     const { streamMode, signal, store } = bound;
     if (graph.store !== undefined) graph.store = boundedStore(graph.store, signal);
     const ownStore = store && boundedStore(store, signal);
-    const onlyMode = Array.isArray(streamMode) ? undefined : (streamMode ?? "");
     const { concurrentRuns } = this.#shared.plan.settings;
     const hasInput = () => latestInput == null || watched.checkpoints.saved !== undefined;
     const onLost = (cause: unknown) => run.abort?.abort(lockLost(bound, cause, hasInput()));
@@ -199,9 +186,7 @@ export class AgentGraph<Own = NoKeys, Update = NoKeys, Context = NoKeys> extends
         isStreamed: run.isStreamed,
         middleware: run.middleware,
         received,
-        options: mapParentStream({ ...bound, ...(ownStore && { store: ownStore }) }, (chunk) =>
-          publicChunk(chunk, undefined),
-        ),
+        options: { ...bound, ...(ownStore && { store: ownStore }) },
         watched,
         // A parent stops the batches of its store when it ends.
         late: thread.lateResults(store === undefined ? graph.store : unbatched(store)),
@@ -217,8 +202,8 @@ export class AgentGraph<Own = NoKeys, Update = NoKeys, Context = NoKeys> extends
     );
     try {
       for await (const chunk of chunks) {
-        if (onlyMode === "values") trustMarked(Reflect.get(Object(chunk), "messages"));
-        yield publicChunk(chunk, onlyMode);
+        if (streamMode === "values") trustMarked(Reflect.get(Object(chunk), "messages"));
+        yield chunk;
       }
     } finally {
       for (const end of run.ends) end();
@@ -320,76 +305,4 @@ function withBound(
     context: options.context ?? bound.context,
     configurable: { ...bound.configurable, ...options.configurable },
   } as AnyOptions;
-}
-
-/*
- * Removes private data from the streams of a run. LangGraph leaves private channels out of states, but not out of
- * tasks: the modes `tasks`, `debug`, `checkpoints` and `events` contain the input of each node.
- */
-
-/** The stream modes whose chunks describe tasks and checkpoints. */
-const TASK_MODES: ReadonlySet<unknown> = new Set(["tasks", "debug", "checkpoints"]);
-
-/**
- * A chunk of a run's stream, without private data. A chunk is a payload, or a tuple that ends with the payload. If a
- * stream has several modes, or is encoded for HTTP, the mode comes before the payload.
- *
- * @param onlyMode The mode of a stream with one mode; undefined if the stream has several.
- */
-function publicChunk<Chunk>(chunk: Chunk, onlyMode: string | undefined): Chunk {
-  const isTuple = Array.isArray(chunk);
-  const mode: unknown = isTuple && (onlyMode === undefined || chunk.length === 3) ? chunk.at(-2) : onlyMode;
-  if (!TASK_MODES.has(mode)) return chunk;
-  return (isTuple ? chunk.with(-1, publicPayload(chunk.at(-1))) : publicPayload(chunk)) as Chunk;
-}
-
-/** What is hidden in the fields of a task, of a checkpoint, or of a chunk of the `debug` mode, which has either in it. */
-const PUBLIC_FIELDS: ReadonlyMap<string, (value: unknown) => unknown> = new Map([
-  ["input", publicValue],
-  ["payload", publicPayload],
-  ["config", withoutRunHandle],
-  ["parentConfig", withoutRunHandle],
-]);
-
-function publicPayload(payload: unknown): unknown {
-  if (!isRecord(payload)) return payload;
-  const fields = Object.entries(payload).map(([name, value]) => [
-    name,
-    PUBLIC_FIELDS.get(name)?.(value) ?? value,
-  ]);
-  return Object.fromEntries(fields);
-}
-
-/** An event of a run, without private data. */
-function publicEvent(event: StreamEvent): StreamEvent {
-  // A piece of a response, which is most events.
-  if (event.event === "on_chat_model_stream") return event;
-  const data = Object.entries(event.data).map(([name, value]) => [name, publicValue(value)]);
-  return { ...event, data: Object.fromEntries(data) };
-}
-
-/** The input or the output of a node, without private data. */
-function publicValue(value: unknown): unknown {
-  if (isToolTask(value)) return toolCallOf(value);
-  if (isApprovalTask(value)) return { tool_calls: value.tasks.map(toolCallOf) };
-  if (isCommand(value)) return publicCommand(value);
-  if (Array.isArray(value) && value.some((written) => isCommand(written))) return value.map(publicValue);
-  if (!isPlainObject(value)) return value;
-  return pickFields(value, (name, field) => !isPrivateChannel(name, field));
-}
-
-/** A tool call in LangChain's form. */
-function toolCallOf({ call, args }: ToolTask) {
-  return { type: "tool_call", id: call.id, name: call.name, args: args ?? {} };
-}
-
-function publicCommand(command: Command): Command {
-  const { update, goto } = command;
-  const publicTarget = <Target>(target: Target) =>
-    isSend(target) ? new Send(target.node, publicValue(target.args)) : target;
-  return new Command({
-    ...fieldsOfCommand(command),
-    ...(update !== undefined && { update: publicValue(update) as Record<string, unknown> }),
-    ...(goto !== undefined && { goto: [goto].flat().map(publicTarget) }),
-  });
 }

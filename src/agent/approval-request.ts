@@ -1,6 +1,6 @@
 /**
- * The question to a human about tool calls, and the decisions that it accepts. The question has two spellings of one
- * format: Studio, agent-chat-ui and Python read `action_requests`, and LangChain.js reads `actionRequests`.
+ * The question to a human about tool calls, and the decisions that it accepts. They are those of LangChain.js, which
+ * reads `actionRequests` and sends `editedAction`. agent-chat-ui reads `action_requests` and sends `edited_action`.
  */
 
 import type { JSONSchema } from "@langchain/core/utils/json_schema";
@@ -9,7 +9,7 @@ import { parseJson, toJson } from "../shared/json.js";
 import { listWithOr } from "../shared/text.js";
 import { isRecord } from "../shared/values.js";
 import { problemText } from "../threads/close-calls.js";
-import { isToolTask, type ToolTask } from "../threads/langgraph/read-checkpoints.js";
+import type { ToolTask } from "../threads/langgraph/read-checkpoints.js";
 import { readWith, type SchemaIssue } from "../threads/schema.js";
 import { type ApprovalRule, type AskedTask, DECISION_TYPES, type DecisionType } from "./approval-rules.js";
 
@@ -22,12 +22,6 @@ export interface ApprovalTask {
   readonly tasks: readonly AskedTask[];
   /** What was wrong with the last decision, if the question is repeated. */
   readonly problem?: string | undefined;
-}
-
-export function isApprovalTask(value: unknown): value is ApprovalTask {
-  if (!isRecord(value)) return false;
-  const { messageId, tasks } = value;
-  return typeof messageId === "string" && Array.isArray(tasks) && tasks.every(isToolTask);
 }
 
 /** The value of an interrupt that asks a human about tool calls. The lists have the same entries in both spellings. */
@@ -59,7 +53,6 @@ interface ReviewConfig {
   readonly allowed_decisions: readonly DecisionType[];
   readonly allowedDecisions: readonly DecisionType[];
   /** The JSON schema that edited arguments must match, if the graph has one for this tool. */
-  readonly args_schema?: JSONSchema;
   readonly argsSchema?: JSONSchema;
 }
 
@@ -82,7 +75,7 @@ export function approvalRequest(
       actionName: name,
       allowed_decisions: allowedDecisions,
       allowedDecisions,
-      ...(argsJsonSchema !== undefined && { args_schema: argsJsonSchema, argsSchema: argsJsonSchema }),
+      ...(argsJsonSchema !== undefined && { argsSchema: argsJsonSchema }),
     };
   });
   return {
@@ -119,7 +112,7 @@ const answerSchema = z.strictObject({
   decisions: z.array(z.preprocess(inOneSpelling, decisionSchema)).min(1),
 });
 
-/** LangChain's JavaScript spelling `editedAction` is accepted too. */
+/** LangChain.js sends `editedAction`, agent-chat-ui `edited_action`, and the SDK of LangGraph both. */
 function inOneSpelling(decision: unknown): unknown {
   if (!isRecord(decision) || !("editedAction" in decision)) return decision;
   const { editedAction, ...rest } = decision;

@@ -66,10 +66,9 @@ type StateSchema = ReturnType<typeof publicStateWith>;
 /** LangGraph keeps each state schema that it has seen, and a server makes a graph for each run. */
 const schemasWithResponse = new WeakMap<StateSchema, Map<string, StateSchema>>();
 
-/** The server shows the JSON schema of the state. Of several schemas the response has one. */
-function withStructuredResponse(keys: StateSchema, { formats }: FormatPlan): StateSchema {
-  const [only, ...others] = formats.map(({ jsonSchema: { $schema: _draft, ...schema } }) => schema);
-  const shape = { ...(others.length === 0 ? only : { anyOf: [only, ...others] }) };
+/** The server shows the JSON schema of the state. */
+function withStructuredResponse(keys: StateSchema, { format }: FormatPlan): StateSchema {
+  const { $schema: _draft, ...shape } = format.jsonSchema;
   const schemas = madeOnce(schemasWithResponse, keys, () => new Map<string, StateSchema>());
   return madeOnce(schemas, JSON.stringify(shape), () =>
     keys.extend({ structuredResponse: z.unknown().meta(shape).optional() }),

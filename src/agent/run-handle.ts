@@ -43,6 +43,11 @@ export class RunHandle {
     return true;
   }
 
+  /** The stream modes `debug` and `checkpoints` contain the config of a run. As JSON it has no handle. */
+  toJSON(): undefined {
+    return undefined;
+  }
+
   toConfigurable(): Record<string, RunHandle> {
     return { [HANDLE_KEY]: this };
   }
@@ -74,13 +79,6 @@ export function runOf(config: RunnableConfig): RunHandle {
       endsAfterInput: false,
     })
   );
-}
-
-/** A config as clients can see it. */
-export function withoutRunHandle(config: unknown): unknown {
-  if (!isRecord(config) || !isRecord(config["configurable"])) return config;
-  const { [HANDLE_KEY]: _handle, ...configurable } = config["configurable"];
-  return { ...config, configurable };
 }
 
 type ScopeConfig = Omit<LangGraphRunnableConfig, "context"> & { readonly context?: unknown };

@@ -15,7 +15,7 @@ import { toJson } from "../shared/json.js";
 import { isRecord } from "../shared/values.js";
 import { archiveIn } from "../threads/archive.js";
 import { readUpdate } from "../threads/commands.js";
-import { type AgentEvent, followSpans, withGraphType } from "../threads/events.js";
+import { type AgentEvent, withGraphType } from "../threads/events.js";
 import { clearInbox } from "../threads/inbox.js";
 import { hasTasks } from "../threads/langgraph/read-checkpoints.js";
 import {
@@ -79,7 +79,6 @@ export function runAgent<Chunk>(run: AgentRun<Chunk>): AsyncGenerator<Chunk> {
 
 /** The story of a run: it is admitted, and loops through the graph, alone or inside agent middleware. */
 async function* execute<Chunk>(run: AgentRun<Chunk>): AsyncGenerator<Chunk> {
-  await followSpans();
   const admitted = await admit(run);
   if (run.middleware.agent.length > 0) {
     yield* loopInMiddleware(admitted);

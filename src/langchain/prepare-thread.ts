@@ -11,7 +11,6 @@ import { isPlaceholder } from "../history/result.js";
 import { safely } from "../shared/json.js";
 import { madeOnce } from "../shared/values.js";
 import { closeCalls, examineCalls } from "../threads/close-calls.js";
-import { followSpans } from "../threads/events.js";
 import { takeLateResults } from "../threads/late-results.js";
 import {
   asQuietUpdate,
@@ -57,7 +56,6 @@ export async function recoverThread(
   config: LangGraphRunnableConfig,
   options: TetherMiddlewareOptions,
 ): Promise<Written[]> {
-  await followSpans();
   const written: Written[] = [];
   let current = history;
   const write = (update: readonly Written[]): void => {
@@ -93,7 +91,6 @@ export function createPreparation(options: TetherMiddlewareOptions) {
     config: LangGraphRunnableConfig,
     send: Send,
   ): Promise<ThreadUpdate | undefined> => {
-    await followSpans();
     const { state, messages } = request;
     const results = await closingResults(state.messages, config, options);
     const answered = { ...request, messages: after(messages, results) as BaseMessage[] };

@@ -1,17 +1,10 @@
 /** Events that the agent emits on the `custom` stream. */
 
-import { channel, subscribe } from "node:diagnostics_channel";
+import { channel } from "node:diagnostics_channel";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
-import type { Span } from "@opentelemetry/api";
-import { REPAIR_CHANNEL } from "../history/reducer/paired-messages.js";
-import type { Repair } from "../history/reducer/repair.js";
 import type { PlaceholderCause } from "../history/result.js";
 import type { BrokenReason } from "../providers/answer/verdict.js";
 import type { DialectName } from "../providers/dialects.js";
-import { type ModelRefusal, REFUSAL_CHANNEL } from "../providers/failure/refusal.js";
-import { importOptional } from "../shared/import-optional.js";
-import { safely } from "../shared/json.js";
-import { madeOnce } from "../shared/values.js";
 import type { ClosingReason } from "./state.js";
 import type { RunEndEvent } from "./usage.js";
 
@@ -299,80 +292,4 @@ export function withAgentType(
 /** The same for the run of a graph. A caller can name another part, such as that of an agent in its own agent. */
 export function withGraphType(metadata: Metadata | undefined, isSubgraph: boolean): Record<string, unknown> {
   return isSubgraph ? withAgentType(metadata, "subagent") : { [FIELD]: "root", ...metadata };
-}
-
-/*
- * Adds what this library does to the active OpenTelemetry span, as span events. So a trace shows repairs beside the
- * requests that they belong to. They have ids, names and numbers, and no text of messages.
- */
-
-/** A name, and attributes. All of them get the prefix of this library. */
-type SpanEvent = readonly [string, Readonly<Record<string, string | number | undefined>>];
-
-const PREFIX = "langgraph_tether.";
-
-/** The events that change something in the thread or in its requests. */
-const SPAN_EVENTS: {
-  readonly [Type in AgentEvent["type"]]?: (event: Extract<AgentEvent, { readonly type: Type }>) => SpanEvent;
-} = {
-  "call-closed": ({ type: kind, cause, tool, callId: call_id }) => ["repair", { kind, cause, tool, call_id }],
-  "result-recovered": ({ tool, callId: call_id }) => ["recovery", { kind: "result", tool, call_id }],
-  "response-recovered": ({ messageId: message_id }) => ["recovery", { kind: "response", message_id }],
-  "summary-made": ({ covered, tokensSaved }) => [
-    "summary",
-    { covered: covered.length, tokens_saved: tokensSaved },
-  ],
-  "summary-failed": ({ retryAfterTurns }) => ["summary-failed", { retry_after_turns: retryAfterTurns }],
-  "model-switched": ({ from, to }) => ["fallback", { from, to }],
-  "answer-broken": ({ reason }) => ["stream-fallback", { reason }],
-  "dialect-changed": ({ from, to }) => ["dialect-changed", { from, to }],
-  "input-shortened": ({ reason, maxTokens: max_tokens, shortened, leftOut }) => [
-    "input-shortened",
-    { reason, max_tokens, shortened: shortened.length, left_out: leftOut.length },
-  ],
-};
-
-/** OpenTelemetry's API registers its SDK here, for all copies of the API with this major version. */
-const REGISTERED = Symbol.for("opentelemetry.js.api.1");
-
-let following: Promise<void> | undefined;
-
-/** Begins to follow, once for the process, as soon as an SDK is registered. Undefined if there is nothing to wait for. */
-export function followSpans(): Promise<void> | undefined {
-  // A bundle can have an SDK while the package cannot be found.
-  if (following === undefined && REGISTERED in globalThis) following = follow().catch(() => {});
-  return following;
-}
-
-async function follow(): Promise<void> {
-  const { trace } = await importOptional<typeof import("@opentelemetry/api")>("@opentelemetry/api");
-  // What a subscriber throws ends the process, and an SDK can throw anywhere.
-  const listen = <Published>(name: string, hear: (span: Span, published: Published) => void) =>
-    subscribe(name, (published) =>
-      safely(() => {
-        const span = trace.getActiveSpan();
-        if (span !== undefined) hear(span, published as Published);
-      }, undefined),
-    );
-  const add = (span: Span, [name, values]: SpanEvent) => {
-    const known = Object.entries(values).filter(([, value]) => value !== undefined);
-    const attributes = Object.fromEntries(known.map(([key, value]) => [`${PREFIX}${key}`, value]));
-    span.addEvent(`${PREFIX}${name}`, attributes as Record<string, string | number>);
-  };
-  listen<AgentEvent>(EVENT_CHANNEL, (span, event) => {
-    const describe = SPAN_EVENTS[event.type] as ((event: AgentEvent) => SpanEvent) | undefined;
-    if (describe !== undefined) add(span, describe(event));
-  });
-  listen<ModelRefusal>(REFUSAL_CHANNEL, (span, { kind, dialect, rule }) =>
-    add(span, ["refusal", { kind, dialect, rule }]),
-  );
-  const told = new WeakMap<Span, Set<string>>();
-  listen<Repair>(REPAIR_CHANNEL, (span, repair) => {
-    const keys = madeOnce(told, span, () => new Set<string>());
-    // LangGraph runs reducers again, so the same repair is published several times.
-    if (keys.has(repair.key)) return;
-    keys.add(repair.key);
-    const message_id = "message" in repair ? repair.message.id : undefined;
-    add(span, ["repair", { kind: repair.kind, message_id }]);
-  });
 }

@@ -57,7 +57,7 @@ describe("approvalRequest", () => {
     );
     expect(review_configs).toEqual([
       configOf("send", ["reject"]),
-      { ...configOf("pay", ["approve", "edit"]), args_schema: schema, argsSchema: schema },
+      { ...configOf("pay", ["approve", "edit"]), argsSchema: schema },
     ]);
   });
 

@@ -113,7 +113,7 @@ describe.concurrent("a served agent with approval options", () => {
       {
         ...{ action_name: "pay", actionName: "pay" },
         ...{ allowed_decisions: allowed, allowedDecisions: allowed },
-        ...{ args_schema: schema, argsSchema: schema },
+        argsSchema: schema,
       },
     ];
     const [question] = await questionsOf(thread);

@@ -90,16 +90,15 @@ export async function askInFormat(
 /** What is wrong with a text; undefined if it is in the format. */
 async function faultOf(message: AIMessage, active: ActiveFormat): Promise<string | undefined> {
   if (active.strategy === "tool") return "The response is a text.";
-  const checked = await checkText(message, active.formats[0]);
+  const checked = await checkText(message, active.format);
   return checked.kind === "right" ? undefined : checked.errors.join("\n");
 }
 
 function instruct(fault: string, active: ActiveFormat): string {
   if (active.strategy === "tool") {
-    const names = active.formats.map(({ name }) => `\`${name}\``).join(" or ");
-    return `${fault} Do not respond with a text. Call ${names} with your response as its arguments.`;
+    return `${fault} Do not respond with a text. Call \`${active.format.name}\` with your response as its arguments.`;
   }
-  return `The response does not match its schema:\n${fault}\nRespond again, only with JSON that matches this schema:\n${toJson(active.formats[0].jsonSchema)}`;
+  return `The response does not match its schema:\n${fault}\nRespond again, only with JSON that matches this schema:\n${toJson(active.format.jsonSchema)}`;
 }
 
 /**
@@ -120,44 +119,38 @@ function withFault(
  * What a response format adds to a model request: tools, a tool choice, and options of the client.
  */
 
-/** The format of one request. With tools, the model responds with a call of one of them, else with a text in JSON. */
+/** The format of one request. The model responds with a call of its tool, or with a text in JSON. */
 interface ActiveFormat extends FormatPlan {
   readonly strategy: "tool" | "provider";
 }
 
 /** @param hasTools Whether the request has tools besides those of the format. */
 function activeFormat(plan: FormatPlan, model: BaseChatModel, hasTools: boolean): ActiveFormat {
-  const { strategy, formats, strict } = plan;
+  const { strategy, format, strict } = plan;
   if (strategy !== "either") return { ...plan, strategy };
-  return { ...plan, strategy: canFormat(model, { ...formats[0], strict }, hasTools) ? "provider" : "tool" };
+  return { ...plan, strategy: canFormat(model, { ...format, strict }, hasTools) ? "provider" : "tool" };
 }
 
 /** Adds a format to the tools of the graph and their choice. The format holds even if the tools are off. */
 function formatRequest(
-  { strategy, formats, strict }: ActiveFormat,
+  { strategy, format, strict }: ActiveFormat,
   model: BaseChatModel,
   offer: Offer,
 ): FormatRequest {
   if (strategy === "provider")
-    return { ...offer, clientOptions: (asked) => formatOptions(asked, { ...formats[0], strict }) };
-  const tools = [...offer.tools, ...formats.map(toolOf)];
-  return { tools, toolChoice: choiceFor(formats, model, offer) };
+    return { ...offer, clientOptions: (asked) => formatOptions(asked, { ...format, strict }) };
+  return { tools: [...offer.tools, toolOf(format)], toolChoice: choiceFor(format, model, offer) };
 }
 
 /**
  * The model must call a tool in each response, because the last one is a call too. A model that cannot be made to is
  * asked again if it responds with a text.
  */
-function choiceFor(
-  formats: FormatPlan["formats"],
-  model: BaseChatModel,
-  { tools, toolChoice }: Offer,
-): ToolChoice {
+function choiceFor({ name }: Format, model: BaseChatModel, { tools, toolChoice }: Offer): ToolChoice {
   const isOff = toolChoice === "none";
   const force = forcedCallOf(model);
-  const [only, ...others] = formats;
-  const isOnly = others.length === 0 && (isOff || tools.length === 0);
-  if (isOnly && force !== "nothing") return { mode: "required", requiredFunctionName: only.name };
+  const isOnly = isOff || tools.length === 0;
+  if (isOnly && force !== "nothing") return { mode: "required", requiredFunctionName: name };
   if (!isOff && toolChoice !== "auto") return toolChoice;
   return force === "any" ? "required" : "auto";
 }
@@ -192,9 +185,9 @@ export async function settleResponse(
   config: LangGraphRunnableConfig,
 ): Promise<Settled> {
   const tasks = toolTasksOf(message);
-  const { formats, options } = active;
+  const { format, options } = active;
   const isTool = active.strategy === "tool";
-  const isStructured = ({ call }: ToolTask) => isTool && formats.some(({ name }) => name === call.name);
+  const isStructured = ({ call }: ToolTask) => isTool && call.name === format.name;
   const structured = tasks.filter(isStructured);
   const runsOthers = structured.length < tasks.length && off === undefined && !isTerminated;
   const refused = (reason: string) => emitEvent(config, { type: "structured-response-refused", reason });
@@ -222,7 +215,7 @@ export async function settleResponse(
     if (runsOthers) return GO_ON;
     // In a format that the provider keeps, a text is the response.
     if (isTool || tasks.length > 0) return missing();
-    const checked = await checkText(message, formats[0]);
+    const checked = await checkText(message, format);
     if (checked.kind === "right") return done([], END, { structuredResponse: checked.value });
     refused(checked.errors.join("\n"));
     return missing();
@@ -231,7 +224,7 @@ export async function settleResponse(
   const { toolMessageContent, handleError } = options;
   // The model answers before it has seen the results of its other calls, so it is asked again when they are there.
   if (structured.length === 1 && runsOthers) return goOn(TOO_EARLY);
-  const checked = await checkCalls(structured, formats);
+  const checked = await checkCalls(structured, format);
   if (checked.kind === "right") {
     const text = toolMessageContent ?? `Returning structured response: ${toJson(checked.value)}`;
     const results = resultsOf(text, "success").map(endingRun);
@@ -283,10 +276,7 @@ export function tellIfMissing(
 ): void {
   const last = history.at(-1);
   const isStructured =
-    last !== undefined &&
-    isResult(last) &&
-    last.status === "success" &&
-    plan?.formats.some(({ name }) => name === last.name);
+    last !== undefined && isResult(last) && last.status === "success" && plan?.format.name === last.name;
   if (plan === undefined || isStructured) return;
   emitEvent(config, { type: "structured-response-missing", reason: "ended" });
 }
@@ -300,10 +290,7 @@ type CheckedCalls =
   | { readonly kind: "wrong"; readonly error: StructuredOutputError };
 
 /** Checks the structured calls of one response. Only one is allowed. */
-async function checkCalls(
-  structured: readonly ToolTask[],
-  formats: readonly Format[],
-): Promise<CheckedCalls> {
+async function checkCalls(structured: readonly ToolTask[], format: Format): Promise<CheckedCalls> {
   const [task, ...others] = structured;
   if (task === undefined || others.length > 0) {
     const names = structured.map(({ call }) => call.name);
@@ -315,8 +302,7 @@ async function checkCalls(
     error: new StructuredOutputParsingError(call.name, errors),
   });
   if (call.id === "") return wrong(["the call has no id"]);
-  const format = formats.find(({ name }) => name === call.name);
-  if (args === undefined || format === undefined) return wrong([parseError ?? "it is not valid JSON"]);
+  if (args === undefined) return wrong([parseError ?? "it is not valid JSON"]);
   const checked = await format.check(args);
   return checked.kind === "right" ? checked : wrong(checked.errors);
 }

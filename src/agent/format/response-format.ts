@@ -36,7 +36,7 @@ export interface ToolStrategyOptions {
 /** A response format for {@link createAgentGraph}. {@link toolStrategy} makes it. */
 export interface ToolStrategy<Response = unknown> {
   readonly kind: "tool-strategy";
-  readonly schemas: readonly ResponseSchema[];
+  readonly schema: ResponseSchema;
   readonly options: ToolStrategyOptions;
   /** Only a type. There is no such value. */
   readonly _schemaType?: Response;
@@ -51,7 +51,7 @@ export interface ProviderStrategy<Response = unknown> {
   readonly _schemaType?: Response;
 }
 
-/** LangChain's `toolStrategy(…)`, of any copy of `langchain`. */
+/** LangChain's `toolStrategy(…)` of one schema, of any copy of `langchain`: a list with one entry. */
 type LangChainToolStrategy = readonly {
   readonly tool: { readonly type: "function" };
   readonly schema: object;
@@ -63,10 +63,9 @@ interface LangChainProviderStrategy {
   parse(response: never): unknown;
 }
 
-/** The format of a run's final response: a schema, several schemas, or a strategy. */
+/** The format of a run's final response: a schema or a strategy. */
 export type ResponseFormat =
   | ResponseSchema
-  | readonly ResponseSchema[]
   | ToolStrategy
   | ProviderStrategy
   | LangChainToolStrategy
@@ -79,16 +78,13 @@ export type ResponseIn<Format> = Format extends { readonly "~standard": { readon
     : unknown
   : "_schemaType" extends keyof Format
     ? NonNullable<Format["_schemaType"]>
-    : Format extends readonly (infer Schema)[]
-      ? ResponseIn<Schema>
-      : Record<string, unknown>;
+    : Record<string, unknown>;
 
 /**
- * A response format in which the model responds with a tool call: each schema is offered as a tool that is never run.
+ * A response format in which the model responds with a tool call: the schema is offered as a tool that is never run.
  * It works with every model that can call tools.
  *
- * @param schema The schema of the response, or a list of schemas of which the model chooses one. It describes an
- * object. Its `title` is the name of the tool.
+ * @param schema The schema of the response. It describes an object. Its `title` is the name of the tool.
  * @param options What the model reads about a wrong response, and the result of a right one.
  * @example
  * ```ts
@@ -103,11 +99,11 @@ export type ResponseIn<Format> = Format extends { readonly "~standard": { readon
  * console.log(structuredResponse?.country); // Norway
  * ```
  */
-export function toolStrategy<const Schema extends ResponseSchema | readonly ResponseSchema[]>(
+export function toolStrategy<const Schema extends ResponseSchema>(
   schema: Schema,
   options: ToolStrategyOptions = {},
 ): ToolStrategy<ResponseIn<Schema>> {
-  return { kind: "tool-strategy", schemas: [schema].flat() as ResponseSchema[], options };
+  return { kind: "tool-strategy", schema, options };
 }
 
 /**
@@ -153,7 +149,7 @@ function isWithStrict<Schema extends ResponseSchema>(
 export interface FormatPlan {
   /** `"either"`: the provider's own way for a model that has it, else tool calls. */
   readonly strategy: "tool" | "provider" | "either";
-  readonly formats: readonly [Format, ...Format[]];
+  readonly format: Format;
   /** Whether the provider must keep every detail of the schema. Undefined: if the schema allows it. */
   readonly strict: boolean | undefined;
   readonly options: ToolStrategyOptions;
@@ -167,32 +163,27 @@ export const responseFormatRule = {
 /** @throws InvalidSettingError for a value that is not a response format, or a schema that no model could be given. */
 export function readResponseFormat(given: ResponseFormat | undefined): FormatPlan | undefined {
   if (given === undefined || given === null) return undefined;
-  const list: readonly unknown[] = [given].flat();
-  const [first] = list;
-  if (list.length === 1 && isProviderStrategy(first)) {
-    const strict = typeof first.strict === "boolean" ? first.strict : undefined;
-    return { strategy: "provider", formats: readAll([first.schema]), strict, options: {} };
+  if (isProviderStrategy(given)) {
+    const strict = typeof given.strict === "boolean" ? given.strict : undefined;
+    return { strategy: "provider", format: readSchema(given.schema), strict, options: {} };
   }
-  const tools = (schemas: readonly unknown[], options: unknown): FormatPlan => ({
+  const tool = (schema: unknown, options: unknown): FormatPlan => ({
     strategy: "tool",
-    formats: readAll(schemas),
+    format: readSchema(schema),
     strict: undefined,
     options: readOptions(options),
   });
-  if (isToolStrategy(given)) return tools(given.schemas, given.options);
-  if (isLangChainTool(first) && list.every(isLangChainTool)) {
+  if (isToolStrategy(given)) return tool(given.schema, given.options);
+  const [first, ...others]: readonly unknown[] = [given].flat();
+  if (others.length === 0 && isLangChainTool(first)) {
     const { handleError, toolMessageContent } = Object(first.options);
-    return tools(
-      list.map(({ tool }) => tool.function),
-      { handleError, toolMessageContent },
-    );
+    return tool(first.tool.function, { handleError, toolMessageContent });
   }
-  const plan = tools(list, {});
-  return Array.isArray(given) ? plan : { ...plan, strategy: "either" };
+  return { ...tool(given, {}), strategy: "either" };
 }
 
-function isToolStrategy(value: object): value is Pick<ToolStrategy, "schemas" | "options"> {
-  return Reflect.get(value, "kind") === "tool-strategy" && Array.isArray(Reflect.get(value, "schemas"));
+function isToolStrategy(value: object): value is Pick<ToolStrategy, "schema" | "options"> {
+  return Reflect.get(value, "kind") === "tool-strategy" && "schema" in value;
 }
 
 /** One entry of the list that LangChain's `toolStrategy` returns. */
@@ -211,14 +202,6 @@ function isProviderStrategy(value: unknown): value is { readonly schema: unknown
     kind === "provider-strategy" ||
     (isRecord(schema) && typeof strict === "boolean" && typeof parse === "function")
   );
-}
-
-function readAll(schemas: readonly unknown[]): FormatPlan["formats"] {
-  const [first, ...others] = schemas.map((schema, index) =>
-    readSchema(schema, schemas.length === 1 ? "extract" : `extract_${index + 1}`),
-  );
-  if (first === undefined) throw refused("a list of at least one schema");
-  return [first, ...others];
 }
 
 const OPTION_RULES = {
@@ -262,17 +245,17 @@ export interface Format {
   readonly check: (value: unknown) => Promise<CheckedResponse>;
 }
 
-/**
- * Reads a schema.
- *
- * @param fallbackName The name of a format whose schema has no title.
- */
-function readSchema(schema: unknown, fallbackName: string): Format {
+/** The name of a format whose schema has no title. */
+const FALLBACK_NAME = "extract";
+
+function readSchema(schema: unknown): Format {
   const isObject = (typeof schema === "object" && schema !== null) || typeof schema === "function";
-  if (!isObject || Array.isArray(schema)) throw refused("a schema", schema);
+  if (!isObject) throw refused("a schema", schema);
+  if (Array.isArray(schema))
+    throw refused("one schema, such as an object with a field for each kind of response", schema);
   const definition = readDefinition(schema);
   const jsonSchema = jsonSchemaOf(schema, definition?.parameters ?? schema);
-  const name = legalName(definition?.name ?? jsonSchema["title"]) ?? fallbackName;
+  const name = legalName(definition?.name ?? jsonSchema["title"]) ?? FALLBACK_NAME;
   const description = definition?.description ?? jsonSchema["description"];
   return {
     name,
@@ -301,8 +284,8 @@ function jsonSchemaOf(given: object, schema: object): Record<string, unknown> {
 }
 
 /** The tools that a format can offer to a model, as definitions in OpenAI's form. */
-export function formatTools({ strategy, formats }: FormatPlan): BindToolsInput[] {
-  return strategy === "provider" ? [] : formats.map(toolOf);
+export function formatTools({ strategy, format }: FormatPlan): BindToolsInput[] {
+  return strategy === "provider" ? [] : [toolOf(format)];
 }
 
 export function toolOf({ name, description, jsonSchema }: Format): BindToolsInput {
@@ -355,7 +338,7 @@ export class StructuredOutputParsingError extends TetherError {
 /** Several structured responses in one response of the model. */
 export class MultipleStructuredOutputsError extends TetherError {
   override readonly name = "MultipleStructuredOutputsError";
-  /** The names of the formats, one for each call. */
+  /** The name of the format, once for each call. */
   readonly toolNames: readonly string[];
 
   constructor(toolNames: readonly string[]) {

@@ -1,19 +1,19 @@
 /** What the functions of middleware get: a context for each kind of hook. */
 
 import type { BaseChatModel, BindToolsInput } from "@langchain/core/language_models/chat_models";
-import { AIMessage, type BaseMessage, isBaseMessage, ToolMessage } from "@langchain/core/messages";
+import { AIMessage, type BaseMessage, ToolMessage } from "@langchain/core/messages";
 import type { StructuredToolInterface } from "@langchain/core/tools";
 import type { BaseStore, Interrupt } from "@langchain/langgraph";
 import { InvalidMessageError, InvalidSettingError, MiddlewareError } from "../../errors.js";
 import { isAIMessage } from "../../history/call.js";
-import { cloneMessage } from "../../history/message.js";
+import { cloneMessage, copyMessage } from "../../history/message.js";
 import { parseMessages } from "../../history/messages-schema.js";
 import { unansweredCalls } from "../../history/open-calls.js";
 import { coerceMessage } from "../../history/read-messages.js";
 import { isResult } from "../../history/result.js";
 import { assertPlainModel, parseModelName } from "../../providers/models/create-model.js";
 import { didYouMean } from "../../shared/text.js";
-import { isPlainObject, isRecord, madeOnce } from "../../shared/values.js";
+import { isRecord } from "../../shared/values.js";
 import type { RunContext } from "../settings/run-context.js";
 import type { ToolChoice } from "../settings/tools.js";
 import type { Span } from "./run-onion.js";
@@ -32,7 +32,7 @@ export interface RunScope {
   /** The `context` of the run, with the caller's own keys. */
   readonly context: object;
   /** Contract: reads the state without its private channels. Called when a middleware asks for it. */
-  readonly readState: () => object;
+  readonly readState: () => StateView;
   /** The keys of the state that a middleware can write. */
   readonly stateKeys: readonly string[];
   /** Contract: sends a value to the run's `custom` stream. Must not throw. */
@@ -59,9 +59,9 @@ interface MiddlewareContext<State extends object = StateView, Context extends ob
   readonly signal: AbortSignal | undefined;
   /** The long-term memory of the graph; undefined if it has none. */
   readonly store: BaseStore | undefined;
-  /** The state of the thread at this moment, to read. A change in it is a `MiddlewareError`. */
+  /** A copy of the thread's state at this moment. What a middleware does to it has no effect: see `update`. */
   readonly state: State;
-  /** The `context` that the run was started with, to read. A change in it is a `MiddlewareError`. */
+  /** The `context` that the run was started with, to read. */
   readonly context: Context;
   /** Sends a value to the clients that read the run's `custom` stream. */
   readonly writer: (value: unknown) => void;
@@ -270,18 +270,14 @@ export class Hook<Context extends object> {
 }
 
 function sharedFields({ threadId, signal, store, bag, write, ...scope }: RunScope): MiddlewareContext {
-  let context: ContextView | undefined;
   return {
     threadId,
     signal,
     store,
     get state() {
-      return readOnlyView(scope.readState(), "context.state") as StateView;
+      return copyOfState(scope.readState());
     },
-    get context() {
-      context ??= readOnlyView(scope.context, "context.context") as ContextView;
-      return context;
-    },
+    context: Object.freeze({ ...scope.context }),
     writer: write,
     get metadata() {
       return bag.metadata;
@@ -290,6 +286,21 @@ function sharedFields({ threadId, signal, store, bag, write, ...scope }: RunScop
       bag.metadata = metadata;
     },
   };
+}
+
+/**
+ * Messages and their blocks are copied, because what a middleware does to them must not reach the thread. A deep copy of
+ * each message would cost more than 50 ms in a long thread.
+ */
+function copyOfState({ messages, ...own }: StateView): StateView {
+  const copies = messages.map((message) => {
+    const { content } = message;
+    return copyMessage(
+      message,
+      Array.isArray(content) ? { content: content.map((block) => ({ ...block })) } : {},
+    );
+  });
+  return Object.freeze({ ...own, messages: Object.freeze(copies) });
 }
 
 /** The context as middleware gets it: a field without a setter cannot be changed, and there are no other fields. */
@@ -323,27 +334,20 @@ export function chatHook(
   given: Pick<ChatContext, "messages" | "options" | "model" | "tools">,
   checkTools: (tools: unknown) => readonly BindToolsInput[],
 ) {
-  const fields = { ...given, tools: viewOfTools(given.tools), result: undefined };
+  const fields = { ...given, tools: Object.freeze([...given.tools]), result: undefined };
   return new Hook<ChatContext>("chat", scope, fields, {
     messages: asMessages,
     options: asOptions,
     model: asModel,
-    tools: (value) => viewOfTools(checkTools(value)),
+    tools: (value) => Object.freeze([...checkTools(value)]),
     result: asAnswer,
   });
-}
-
-/** Not the tools themselves: they are shared by all runs, and some have private fields. */
-function viewOfTools(tools: readonly BindToolsInput[]): readonly BindToolsInput[] {
-  return readOnlyView([...tools], "context.tools", { advice: "Set it to another list.", isShallow: true });
 }
 
 export function functionHook(scope: RunScope, { call, tool }: Pick<FunctionContext, "call" | "tool">) {
   const fields = {
     // Copies, because changes of a middleware must not reach the history.
-    call: readOnlyView({ ...call, args: structuredClone(call.args) }, "context.call", {
-      advice: "Set `context.arguments`.",
-    }),
+    call: Object.freeze({ ...call, args: Object.freeze(structuredClone(call.args)) }),
     arguments: structuredClone(call.args),
     tool,
     error: undefined,
@@ -402,69 +406,6 @@ function toResult(value: unknown, { id, name }: FunctionCall): ToolMessage {
   throw new MiddlewareError(
     `Expected \`context.result\` of a function middleware to be a \`ToolMessage\` or a text, got a value of type \`${given?.type ?? typeof value}\`.`,
   );
-}
-
-/*
- * A view of a value that can be read and not changed. A change is an error that says what cannot be changed.
- */
-
-interface ViewOptions {
-  /** What to do instead, as a sentence. */
-  readonly advice?: string;
-  /** Whether only the value itself is a view, and not what it contains. @default false */
-  readonly isShallow?: boolean;
-}
-
-/**
- * Objects, lists and messages in the value are views too. Other values, such as dates, are the values themselves.
- *
- * @param place The name of the value in errors.
- */
-function readOnlyView<Value>(value: Value, place: string, options: ViewOptions = {}): Value {
-  return viewOf(value, place, options, new WeakMap()) as Value;
-}
-
-function viewOf(
-  value: unknown,
-  place: string,
-  options: ViewOptions,
-  known: WeakMap<object, object>,
-): unknown {
-  if (!isViewable(value)) return value;
-  const refuse = (name: string | symbol): never => {
-    throw new MiddlewareError(
-      `\`${pathOf(place, value, name)}\` cannot be changed.${options.advice ? ` ${options.advice}` : ""}`,
-    );
-  };
-  const makeView = (): object =>
-    new Proxy(value, {
-      get: (target, name, receiver) => {
-        const field: unknown = Reflect.get(target, name, receiver);
-        if (options.isShallow || typeof field === "function" || isFixed(target, name)) return field;
-        return viewOf(field, pathOf(place, value, name), options, known);
-      },
-      set: (_target, name) => refuse(name),
-      defineProperty: (_target, name) => refuse(name),
-      deleteProperty: (_target, name) => refuse(name),
-      setPrototypeOf: () => refuse("prototype"),
-    });
-  return madeOnce(known, value, makeView);
-}
-
-function isViewable(value: unknown): value is object {
-  return Array.isArray(value) || isPlainObject(value) || isBaseMessage(value);
-}
-
-/** A proxy must return the value itself of a field that is frozen. */
-function isFixed(target: object, name: string | symbol): boolean {
-  const field = Reflect.getOwnPropertyDescriptor(target, name);
-  return field !== undefined && field.configurable === false && field.writable === false;
-}
-
-function pathOf(place: string, holder: object, name: string | symbol): string {
-  return Array.isArray(holder) && /^\d+$/.test(String(name))
-    ? `${place}[${String(name)}]`
-    : `${place}.${String(name)}`;
 }
 
 /*

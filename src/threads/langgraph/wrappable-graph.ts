@@ -2,7 +2,6 @@
 
 import { Runnable, type RunnableConfig } from "@langchain/core/runnables";
 import { AsyncLocalStorageProviderSingleton } from "@langchain/core/singletons";
-import type { StreamEvent } from "@langchain/core/tracers/log_stream";
 import { CompiledStateGraph, type StateDefinition } from "@langchain/langgraph";
 import { isRecord } from "../../shared/values.js";
 import { liveView, viewOf } from "../../shared/views.js";
@@ -44,11 +43,6 @@ export abstract class WrappableGraph<
   /** Contract: streams one run. It calls `runUnwrapped`, once or several times, to run the graph itself. */
   protected abstract wrapRun(received: unknown, options: RunConfigOf<AnyGraph>): RunChunksOf<AnyGraph>;
 
-  /** What callers of `streamEvents` see of an event. By default all of it. */
-  protected shownEvent(event: StreamEvent): StreamEvent {
-    return event;
-  }
-
   override _streamIterator(input: unknown, options: RunConfigOf<AnyGraph> = {}) {
     return this.wrapRun(input, options);
   }
@@ -82,20 +76,6 @@ export abstract class WrappableGraph<
   protected copy(): this {
     return this.withConfig({});
   }
-}
-
-type Events = (this: object, ...given: readonly unknown[]) => AsyncGenerator<StreamEvent>;
-
-/**
- * The methods that make the events of a run, for callers that read objects and for those that read bytes. LangChain marks
- * them as private.
- */
-for (const name of ["_streamEventsV1", "_streamEventsV2"]) {
-  const events: Events = Reflect.get(CompiledStateGraph.prototype, name);
-  async function* shown(this: { shownEvent(event: StreamEvent): StreamEvent }, ...given: unknown[]) {
-    for await (const event of events.apply(this, given)) yield this.shownEvent(event);
-  }
-  Object.defineProperty(WrappableGraph.prototype, name, { value: shown });
 }
 
 /**

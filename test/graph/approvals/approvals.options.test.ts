@@ -156,7 +156,7 @@ describe("argsSchema", () => {
   ])("as %s checks edited arguments", async (_what, argsSchema) => {
     const thread = riskyWith({ allowedDecisions: ["edit", "approve"], argsSchema }, "first", "2");
     const [first] = questionsOf(await thread.say("go"));
-    expect(first?.review_configs[0]?.args_schema).toMatchObject(jsonSchema);
+    expect(first?.reviewConfigs[0]?.argsSchema).toMatchObject(jsonSchema);
     expect(first?.reviewConfigs[0]?.argsSchema).toMatchObject(jsonSchema);
     const [again] = questionsOf(await thread.decide(approve, edit({ label: "long" })));
     expect(again?.problem).toContain("`decisions.1.edited_action.args.label`: ");

@@ -106,21 +106,21 @@ describe("every middleware context", () => {
   });
 });
 
-describe("what cannot be changed is an error that names it", () => {
+describe("what cannot be changed is an error", () => {
   const CAN = (kind: string) => `A middleware of the kind \`${kind}\` can change: `;
 
   it.each<[place: string, path: string, says: string]>([
     ["agent>", "threadId", `cannot be changed. ${CAN("agent")}messages, metadata, options, result.`],
     ["agent>", "interrupts", "`context.interrupts` cannot be changed."],
-    ["agent>", "state.messages", "`context.state.messages` cannot be changed."],
     ["agent>", "message", "`context.message` cannot be changed. Did you mean `messages`?"],
     ["chat>", "signal", `${CAN("chat")}messages, metadata, model, options, result, tools.`],
-    ["chat>", "state.messages.0.content", "`context.state.messages[0].content` cannot be changed."],
-    ["chat>", "context.systemPrompt", "`context.context.systemPrompt` cannot be changed."],
-    ["chat>", "tools.0", "`context.tools[0]` cannot be changed. Set it to another list."],
+    ["chat>", "state.messages", "read only"],
+    ["chat>", "state.messages.0", "read only"],
+    ["chat>", "context.systemPrompt", "not extensible"],
+    ["chat>", "tools.0", "read only"],
     ["chat>", "attempt", "`context.attempt` cannot be changed."],
     ["function>", "tool", `${CAN("function")}arguments, metadata, result.`],
-    ["function>", "call.args.label", "`context.call.args.label` cannot be changed. Set `context.arguments`."],
+    ["function>", "call.args.label", "not extensible"],
     ["function>", "error", "`context.error` cannot be changed."],
   ])("%s %s", async (place, path, says) => {
     const write: Use = (context, where) => {
@@ -128,12 +128,29 @@ describe("what cannot be changed is an error that names it", () => {
       const names = path.split(".");
       const last = names.pop() ?? "";
       const holder = names.reduce((object: object, name) => Reflect.get(object, name), context);
-      Reflect.set(holder, last, "x");
+      Object.assign(holder, { [last]: "x" });
     };
     const { invoke } = agent(write, place === "function>" ? [calls(["fast"])] : []);
     const message = expect.stringContaining(says);
-    await expect(invoke()).rejects.toMatchObject({ name: "MiddlewareError", message });
+    const name = path.includes(".") ? "TypeError" : "MiddlewareError";
+    await expect(invoke()).rejects.toMatchObject({ name, message });
   });
+});
+
+it("What a middleware does to the messages of the state does not reach the thread", async () => {
+  const content = [{ type: "text", text: "go" }];
+  const change: Use = ({ state }) => {
+    for (const message of state.messages) {
+      if (Array.isArray(message.content)) Object.assign(message.content[0] ?? {}, { text: "changed" });
+      Object.assign(message, { content: "changed" });
+    }
+  };
+  const { graph, config } = agent(change);
+  await graph.invoke({ messages: [{ role: "user", content }] }, config);
+  const { messages } = (await graph.getState(config)).values;
+  expect(messages.map(({ type }) => type)).toEqual(["human", "ai", "tool", "ai"]);
+  expect(messages[0]?.content).toEqual(content);
+  expect(JSON.stringify(messages)).not.toContain("changed");
 });
 
 it("The state and the context of the run can be typed", () => {

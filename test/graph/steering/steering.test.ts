@@ -122,7 +122,7 @@ describe("a message that is sent while a tool runs", () => {
   });
 
   it("is streamed, so that every client of the run sees it, without private fields", async () => {
-    const streamMode = ["messages", "updates", "values", "tasks", "debug", "checkpoints"] as const;
+    const streamMode = ["messages", "updates", "values"] as const;
     const thread = workingThread([work(), "understood"]);
     const chunks: unknown[] = [];
     const shown: string[] = [];

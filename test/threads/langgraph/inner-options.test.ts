@@ -26,11 +26,9 @@ import {
   isSavedRun,
   isServedRun,
   isSubgraphRun,
-  mapParentStream,
   withoutForgedKeys,
 } from "../../../src/threads/langgraph/run-host.js";
 import { stepOf, withTaskInput } from "../../../src/threads/langgraph/wrappable-graph.js";
-import { allOf } from "../../support/async.js";
 import { oneNode, parallelGraph } from "../../support/plain-graph.js";
 import { inThread, user } from "../../support/thread.js";
 
@@ -202,28 +200,6 @@ it("A timeout becomes a part of the signal, and stays in the metadata", () => {
   expect(options.timeout).toBeUndefined();
   expect(options.metadata).toEqual({ timeoutMs: 60_000, own: 1 });
   expect(holdAbort({ timeout: -1 }).options.timeout).toBe(-1);
-});
-
-describe("the stream of a parent graph", () => {
-  it("gets the chunks of a subgraph through `push`, as tuples that end with mode and payload", async () => {
-    const child = oneNode(() => user("from the child"));
-    const parent = oneNode(async (state, config) => {
-      const options = mapParentStream(config, (chunk) =>
-        Array.isArray(chunk) && chunk.at(-2) === "updates" ? chunk.with(-1, "hidden") : chunk,
-      );
-      return child.invoke(state, options);
-    });
-    const chunks = await allOf(parent.stream(user("hi"), { streamMode: ["updates"], subgraphs: true }));
-    expect(chunks).toEqual([
-      [[expect.stringMatching(/^node0:/)], "updates", "hidden"],
-      [[], "updates", { node0: expect.anything() }],
-    ]);
-  });
-
-  it("does not exist for a run without a parent", () => {
-    const options = { configurable: { thread_id: "1" } };
-    expect(mapParentStream(options, () => "hidden")).toBe(options);
-  });
 });
 
 describe("a chat model that streams", () => {
