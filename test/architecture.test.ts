@@ -29,13 +29,18 @@ const ENTRIES = ["index", "history", "langchain", "doctor", "inspector", "cli"].
 
 /** Below these, only what is named may be imported from outside: pure code takes no I/O, clock or runtime. */
 const PURE_IMPORTS = {
-  shared: ["@emotion/hash", "leven", "zod/v4"],
+  shared: ["@noble/hashes/sha2.js", "@noble/hashes/utils.js", "leven", "zod/v4"],
   errors: [],
   history: ["@langchain/core/messages", "@langchain/langgraph", "node:diagnostics_channel", "zod/v4"],
 } as const satisfies Partial<Record<Layer, readonly string[]>>;
 
 /** What the entry `langgraph-tether/history` may import at any depth: it runs in browsers, and is small. */
-const HISTORY_IMPORTS: readonly string[] = ["@langchain/core/messages", "leven", "@emotion/hash"];
+const HISTORY_IMPORTS: readonly string[] = [
+  "@langchain/core/messages",
+  "leven",
+  "@noble/hashes/sha2.js",
+  "@noble/hashes/utils.js",
+];
 
 const NODE_GLOBALS = /\b(?:Buffer|process)\.\w|\b(?:require|setImmediate)\(/;
 
