@@ -14,6 +14,7 @@ import type {
   RunContext,
   ToolChoice,
 } from "../../src/index.js";
+import type { ProviderTool } from "../../src/providers/provider.js";
 
 type Given<Name extends keyof AgentGraphOptions> = Exclude<AgentGraphOptions[Name], undefined>;
 
