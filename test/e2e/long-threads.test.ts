@@ -4,8 +4,8 @@ import { describe, expect, it } from "vitest";
 import { reduceMessages } from "../../src/history/reducer/reduce-messages.js";
 import { coverageOf } from "../../src/history/summary.js";
 import { type ArchiveReader, readFullHistory, restoreCovered } from "../../src/index.js";
-import { serve } from "../e2e/served.js";
 import { textOf } from "../support/long-histories.js";
+import { serve } from "./served.js";
 
 type Kind = "keep" | "archive";
 
