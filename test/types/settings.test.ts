@@ -9,7 +9,6 @@ import type {
   AgentGraphOptions,
   CreateModel,
   Middleware,
-  ProviderTool,
   RequireApproval,
   RunContext,
   ToolChoice,
