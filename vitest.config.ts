@@ -22,7 +22,8 @@ const deltaByDefault = {
  * What starts servers, browsers, databases or many processes, or tries thousands of cases. `npm test` leaves it out, and
  * `npm run test:all` runs it too.
  */
-const THOROUGH = "test/{crash,databases,e2e,examples,laws,scripts,soak}/**/*.test.ts";
+const THOROUGH =
+  "test/{crash,databases,doctor/command,e2e,examples,laws,long-threads,scripts,soak,wire}/**/*.test.ts";
 
 export default defineConfig({
   plugins: process.env["TEST_MESSAGES_CHANNEL"] === "delta" ? [deltaByDefault] : [],
