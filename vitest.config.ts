@@ -18,6 +18,13 @@ const deltaByDefault = {
   },
 };
 
+/**
+ * What starts servers, browsers, databases or many processes, or tries thousands of cases. `npm test` leaves it out, and
+ * `npm run test:all` runs it too.
+ */
+const THOROUGH =
+  "test/{crash,databases,doctor/command,e2e,examples,laws,long-threads,scripts,soak,wire}/**/*.test.ts";
+
 export default defineConfig({
   plugins: process.env["TEST_MESSAGES_CHANNEL"] === "delta" ? [deltaByDefault] : [],
   resolve: {
@@ -31,8 +38,13 @@ export default defineConfig({
     },
   },
   test: {
-    include: ["test/**/*.test.ts"],
-    globalSetup: ["test/e2e/shared-servers.ts"],
+    projects: [
+      { extends: true, test: { name: "quick", include: ["test/**/*.test.ts"], exclude: [THOROUGH] } },
+      {
+        extends: true,
+        test: { name: "thorough", include: [THOROUGH], globalSetup: ["test/e2e/shared-servers.ts"] },
+      },
+    ],
     // Only what hangs may take so long, also where other work takes most of the machine.
     testTimeout: 180_000 * lawRuns,
     hookTimeout: 180_000,

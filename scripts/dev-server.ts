@@ -59,6 +59,13 @@ export interface DevServer {
 
 const OUTPUT_LIMIT = 100_000;
 
+/**
+ * The headers of a client of a development server, which give each request a connection of its own. Node's server closes a
+ * connection that was idle for five seconds. On a busy machine a client hears of that too late, sends the next request on
+ * it, and gets "fetch failed", which the SDK does not try again for a POST.
+ */
+export const OWN_CONNECTION = { connection: "close" };
+
 /** Nothing leaves the machine: neither usage data of the command line tool nor traces. */
 const OFFLINE = {
   LANGGRAPH_CLI_NO_ANALYTICS: "1",
@@ -168,7 +175,7 @@ export async function startDevServer(options: DevServerOptions = {}): Promise<De
   }
   return {
     url,
-    client: new Client({ apiUrl: url, apiKey: null }),
+    client: new Client({ apiUrl: url, apiKey: null, defaultHeaders: OWN_CONNECTION }),
     processId,
     output: () => printed,
     stop,

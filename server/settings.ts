@@ -17,8 +17,6 @@ export const SERVED_DEFAULTS = {
   includeDetailedErrors: true,
   /** Otherwise one message could start hundreds of calls at once. */
   maxToolCalls: 64,
-  /** Room for the largest picture that a provider takes. Work with a message blocks the server for everybody. */
-  maxMessageLength: 10_000_000,
   /** Anybody can be a client of the served graph. Its instructions are those of the operator. */
   acceptSystemMessages: false,
 } as const satisfies EnvironmentOptions;

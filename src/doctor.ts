@@ -5,7 +5,7 @@
 
 export type { ApplyOptions, RepairOutcome, UndoOutcome } from "./doctor/apply.js";
 export { applyRepair, type UndoOptions, undo } from "./doctor/apply.js";
-export { diagnoseThread, planRepair, readThread } from "./doctor/doctor.js";
+export { diagnoseThread, planRepair } from "./doctor/doctor.js";
 export { type Explanation, explain, type Reason } from "./doctor/explain.js";
 export type {
   Finding,
@@ -44,4 +44,3 @@ export type {
   ThreadWrite,
   WriteOutcome,
 } from "./doctor/thread-store.js";
-export { threadOfList } from "./doctor/thread-store.js";

@@ -4,10 +4,8 @@
  */
 
 export { InvalidSettingError, TetherError, type TetherErrorCode } from "./errors.js";
-export type { Call } from "./history/call.js";
-export { filterToolCalls, findSafeCutoff, type Keep, type ToolCallsToKeep } from "./history/cut.js";
-export { type ReducedMessages, reduceMessages } from "./history/reducer/reduce-messages.js";
-export type { Repair, RepairKind } from "./history/reducer/repair.js";
+export { findSafeCutoff, type Keep, type ToolCallsToKeep } from "./history/cut.js";
+export type { Repair } from "./history/reducer/repair.js";
 export { type RepairedHistory, repairHistory } from "./history/reducer/repair-history.js";
 export type { DialectName } from "./providers/dialects.js";
 export type {

@@ -64,18 +64,11 @@ export {
   type TetherErrorCode,
   ThreadConflictError,
 } from "./errors.js";
-export type { Call } from "./history/call.js";
-export { filterToolCalls, findSafeCutoff, type Keep, type ToolCallsToKeep } from "./history/cut.js";
-export {
-  PairedMessagesValue,
-  pairedMessagesReducer,
-  REPAIR_CHANNEL,
-} from "./history/reducer/paired-messages.js";
-export { type ReducedMessages, reduceMessages } from "./history/reducer/reduce-messages.js";
-export type { Repair, RepairKind } from "./history/reducer/repair.js";
+export { findSafeCutoff, type Keep, type ToolCallsToKeep } from "./history/cut.js";
+export { PairedMessagesValue, pairedMessagesReducer } from "./history/reducer/paired-messages.js";
+export type { Repair } from "./history/reducer/repair.js";
 export { type RepairedHistory, repairHistory } from "./history/reducer/repair-history.js";
 export type { PlaceholderCause } from "./history/result.js";
-export { dialectOf } from "./providers/dialect-of.js";
 export type { DialectName } from "./providers/dialects.js";
 export type {
   AddedMessageExplanation,
@@ -91,7 +84,6 @@ export {
   cachedCreateModel,
   createModel,
 } from "./providers/models/create-model.js";
-export type { ProviderTool } from "./providers/provider.js";
 export { type Violation, validateHistory } from "./providers/validate-history.js";
 export type { ArchiveReader, MissingMessage } from "./threads/archive.js";
 export type { AgentEvent } from "./threads/events.js";

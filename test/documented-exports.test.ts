@@ -1,7 +1,7 @@
 /** What an editor shows on hover: every export has it, and every option. */
 
-import { readFileSync } from "node:fs";
-import { dirname, resolve } from "node:path";
+import { readdirSync, readFileSync } from "node:fs";
+import { basename, dirname, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import ts from "typescript";
 import { describe, expect, it } from "vitest";
@@ -9,9 +9,15 @@ import { readExports } from "../scripts/api-docs/read-exports.js";
 import { API_PAGE, renderApiPage } from "../scripts/api-docs/render-api-page.js";
 import { HELP } from "../scripts/write-settings-table/settings-documents.js";
 import { SETTINGS } from "../src/agent/settings/settings.js";
+import * as doctor from "../src/doctor.js";
+import * as history from "../src/history.js";
+import * as index from "../src/index.js";
+import * as inspector from "../src/inspector.js";
+import * as langchain from "../src/langchain.js";
 import type { Setting } from "../src/shared/check-settings.js";
 
-const DOOR = resolve(dirname(fileURLToPath(import.meta.url)), "../src/index.ts");
+const SOURCE = resolve(dirname(fileURLToPath(import.meta.url)), "../src");
+const DOOR = resolve(SOURCE, "index.ts");
 const COMPILER_OPTIONS: ts.CompilerOptions = {
   target: ts.ScriptTarget.ES2023,
   module: ts.ModuleKind.NodeNext,
@@ -37,9 +43,25 @@ it.each(exported)("$name is documented.", ({ declaration }) => {
   expect(commentOf(declaration)).not.toBe("");
 });
 
+describe("Every function and class that the package exports is explained on a page", () => {
+  const folder = resolve(SOURCE, "../docs");
+  const pages = readdirSync(folder)
+    .filter((name) => name.endsWith(".md") && name !== basename(API_PAGE))
+    .map((name) => readFileSync(resolve(folder, name), "utf8"))
+    .concat(readFileSync(resolve(SOURCE, "../README.md"), "utf8"));
+  const names = [index, history, langchain, doctor, inspector]
+    .flatMap((entry) => Object.keys(entry))
+    // The pages name errors by their codes.
+    .filter((name) => !/^Invalid\w+Error$/.test(name));
+
+  it.each([...new Set(names)])("%s", (name) => {
+    const mention = new RegExp(`\\b${name}\\b`);
+    expect(pages.some((page) => mention.test(page))).toBe(true);
+  });
+});
+
 /** The types as the package has them: emitted to a folder that exists in memory only. */
 const types = new Map<string, string>();
-const SOURCE = dirname(DOOR);
 const outDir = resolve(SOURCE, "../emitted-types");
 const host = ts.createCompilerHost(COMPILER_OPTIONS);
 const { fileExists, readFile, getSourceFile } = host;

@@ -3,8 +3,16 @@ import { dirname, join, normalize } from "node:path/posix";
 import { BrokenDoorError } from "./broken-door-error.js";
 import { REPOSITORY } from "./run-command.js";
 
-/** Checks that every target of a packed file is packed too: links in documents, and sources of source maps. */
+/** What only a clone of the repository needs: large pictures, and the settings of the graph that it serves. */
+const ONLY_IN_A_CLONE = /^docs\/pictures\/inspector-|^\.env/;
+
+/**
+ * Checks that every target of a packed file is packed too: links in documents, and sources of source maps. Nothing is
+ * packed that only a clone needs.
+ */
 export async function checkPackedFiles(files: readonly string[]): Promise<string> {
+  const surplus = files.filter((file) => ONLY_IN_A_CLONE.test(file));
+  if (surplus.length > 0) throw new BrokenDoorError(`files should not be packed: ${surplus.join(", ")}`);
   const packed = new Set(files);
   const isThere = (path: string): boolean =>
     packed.has(path) || files.some((file) => file.startsWith(`${path}/`));

@@ -18,8 +18,6 @@ const { messages, repairs } = repairHistory([new HumanMessage("Hello")]);
 const kinds: Repair["kind"][] = repairs.map(({ kind }) => kind);
 export const results = [
   kinds,
-  history.reduceMessages(messages, []).messages,
-  history.filterToolCalls(messages, 3),
   history.findSafeCutoff(messages, keep),
   history.toModelInput(messages, { dialect }),
   history.validateHistory(messages, dialect),

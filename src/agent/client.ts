@@ -8,7 +8,7 @@ import { Command, END, isCommand, type StateSnapshot } from "@langchain/langgrap
 import { InvalidCommandError, InvalidMessageError } from "../errors.js";
 import { callsOf } from "../history/call.js";
 import { isTrusted, MARKS, withoutMarks } from "../history/marks.js";
-import { cloneMessage, copyMessage, REMOVE_ALL_MESSAGES, toPlain } from "../history/message.js";
+import { cloneMessage, copyMessage, REMOVE_ALL_MESSAGES } from "../history/message.js";
 import { issueOfShape } from "../history/message-shape.js";
 import { parseMessages } from "../history/messages-schema.js";
 import { type UnansweredCall, unansweredCalls } from "../history/open-calls.js";
@@ -19,7 +19,7 @@ import { reduceMessages } from "../history/reducer/reduce-messages.js";
 import { createRepair, type Repair } from "../history/reducer/repair.js";
 import { callIdOf, causeInText, isMadeUpResult, isResult, placeholderMarks } from "../history/result.js";
 import { storageDemand } from "../history/storable.js";
-import { safely, toJson } from "../shared/json.js";
+import { safely } from "../shared/json.js";
 import { hasNameLike } from "../shared/text.js";
 import { defined, isRecord } from "../shared/values.js";
 import { findReturned, isArchived, type Returned, type ThreadArchive } from "../threads/archive.js";
@@ -297,7 +297,7 @@ function wrongTarget(): InvalidCommandError {
  */
 
 /** What the messages of clients may be. */
-export type MessageRules = Pick<Settings, "acceptSystemMessages" | "maxMessageLength">;
+export type MessageRules = Pick<Settings, "acceptSystemMessages">;
 
 type RoleChanged = Extract<Repair, { readonly kind: "role-changed" }>;
 
@@ -306,8 +306,7 @@ type RoleChanged = Extract<Repair, { readonly kind: "role-changed" }>;
  * library itself has returned the message in this process.
  *
  * @param tell Called with each system message that became the user's words.
- * @throws InvalidMessageError for a value that is not a message, has a field of another shape, or is too long. It names
- * the path.
+ * @throws InvalidMessageError for a value that is not a message, or has a field of another shape. It names the path.
  */
 function readClientMessages(
   given: unknown,
@@ -344,7 +343,6 @@ export function readClientMessage(value: unknown, place: string, rules: MessageR
   const issue = issueOfShape(message);
   if (issue !== undefined) throw refusalAt(place, issue);
   if (isTrusted(value)) return { message };
-  assertLength(message, place, rules);
   const unmarked = withoutForeignMarks(message);
   if (rules.acceptSystemMessages || !speaksAsSystem(unmarked)) return { message: unmarked };
   const { id, content, name } = unmarked;
@@ -370,14 +368,6 @@ function refusalAt(
   { path, value, expectation }: NonNullable<ReturnType<typeof issueOfShape>>,
 ): InvalidMessageError {
   return new InvalidMessageError(`${place}.${path}`, value, expectation);
-}
-
-function assertLength(message: BaseMessage, place: string, { maxMessageLength }: MessageRules): void {
-  if (maxMessageLength === Number.POSITIVE_INFINITY) return;
-  const length = toJson(toPlain(message))?.length ?? Number.POSITIVE_INFINITY;
-  if (length <= maxMessageLength) return;
-  const expectation = `a message of at most ${maxMessageLength} characters`;
-  throw new InvalidMessageError(place, `a message of ${length} characters`, expectation);
 }
 
 /** The text of a placeholder says the same as its marks, so they stay. Thus a thread can be sent back over HTTP. */

@@ -11,8 +11,8 @@ import { runOf } from "./run-handle.js";
 import type { RunContext } from "./settings/run-context.js";
 
 export function createSummarizeNode(plan: AgentPlan) {
-  const { summaryModel, summaryLanguage, summaryHeading, summaryPrompt, createModel } = plan.settings;
-  const wording = summaryWording(summaryLanguage, { heading: summaryHeading, instructions: summaryPrompt });
+  const { summaryModel, summaryLanguage, createModel } = plan.settings;
+  const wording = summaryWording(summaryLanguage);
   return async function summarize(
     state: AgentState,
     config: LangGraphRunnableConfig<RunContext>,

@@ -7,27 +7,6 @@ import { type PlanOptions, planFor, type RepairPlan } from "./plan.js";
 import type { StoredThread } from "./thread-store.js";
 
 /**
- * Reads a thread, and changes nothing.
- *
- * @throws InvalidSettingError if the graph, its checkpointer or the config cannot be used.
- * @example
- * ```ts
- * import { MemorySaver } from "@langchain/langgraph";
- * import { createAgentGraph } from "langgraph-tether";
- * import { readThread } from "langgraph-tether/doctor";
- *
- * const graph = await createAgentGraph({ model: "offline:", checkpointer: new MemorySaver() });
- * const config = { configurable: { thread_id: "1" } };
- * await graph.invoke({ messages: [{ role: "user", content: "Hello!" }] }, config);
- * console.log((await readThread({ graph, config })).status); // idle
- * ```
- */
-export async function readThread(place: ThreadPlace): Promise<StoredThread> {
-  const { store, ref } = placeOf(place);
-  return store.read(ref);
-}
-
-/**
  * Says what is wrong with a thread. Changes nothing. For a `StoredThread` it is pure and synchronous; for a graph and a
  * config, or a store and a reference, it reads the thread first.
  *
@@ -74,14 +53,24 @@ export function diagnoseThread(
  * @example
  * ```ts
  * import { AIMessage, HumanMessage } from "@langchain/core/messages";
- * import { planRepair, threadOfList } from "langgraph-tether/doctor";
+ * import { MemorySaver, MessagesAnnotation, StateGraph } from "@langchain/langgraph";
+ * import { planRepair } from "langgraph-tether/doctor";
  *
- * const plan = planRepair(
- *   threadOfList([
- *     new AIMessage({ id: "a", content: "", tool_calls: [{ id: "c1", name: "weather", args: {} }] }),
- *     new HumanMessage({ id: "b", content: "Are you there?" }),
- *   ]),
+ * const graph = new StateGraph(MessagesAnnotation)
+ *   .addNode("model", () => ({}))
+ *   .addEdge("__start__", "model")
+ *   .compile({ checkpointer: new MemorySaver() });
+ * const config = { configurable: { thread_id: "1" } };
+ * await graph.invoke(
+ *   {
+ *     messages: [
+ *       new AIMessage({ id: "a", content: "", tool_calls: [{ id: "c1", name: "weather", args: {} }] }),
+ *       new HumanMessage({ id: "b", content: "Are you there?" }),
+ *     ],
+ *   },
+ *   config,
  * );
+ * const plan = await planRepair({ graph, config });
  * console.log(plan.kind === "write" && plan.steps.map(({ kind, callId }) => `${kind} ${callId}`)); // [ 'close c1' ]
  * ```
  */
@@ -92,6 +81,11 @@ export function planRepair(
   options?: PlanOptions,
 ): RepairPlan | Promise<RepairPlan> {
   return ofThread(given, (thread) => planFor(thread, options));
+}
+
+async function readThread(place: ThreadPlace): Promise<StoredThread> {
+  const { store, ref } = placeOf(place);
+  return store.read(ref);
 }
 
 function ofThread<Made>(given: StoredThread | ThreadPlace, make: (thread: StoredThread) => Made) {

@@ -275,14 +275,6 @@ export function valuesOf({ content }: StoredThread): readonly unknown[] | undefi
  * fault.
  *
  * @throws InvalidMessageError for a value that is not a list.
- * @example
- * ```ts
- * import { ToolMessage } from "@langchain/core/messages";
- * import { diagnoseThread, threadOfList } from "langgraph-tether/doctor";
- *
- * const { findings } = diagnoseThread(threadOfList([new ToolMessage({ tool_call_id: "c1", content: "18 °C" })]));
- * console.log(findings.map(({ code }) => code)); // [ 'pairing/orphan-result' ]
- * ```
  */
 export function threadOfList(messages: readonly unknown[], threadId = "list"): StoredThread {
   if (!Array.isArray(messages)) throw new InvalidMessageError("messages", messages, "a list of messages");

@@ -115,20 +115,6 @@ export type ToolCallsToKeep = number | { readonly max: number; readonly clearAtL
  * @returns The same array if nothing is removed.
  * @throws InvalidSettingError if `max` is not an integer of 0 or more, or `clearAtLeast` not one of 1 or more.
  * @throws InvalidMessageError if `given` is not a list of messages.
- * @example
- * ```ts
- * import { AIMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
- * import { filterToolCalls } from "langgraph-tether";
- *
- * const history = [
- *   new HumanMessage("What is the weather in Paris?"),
- *   new AIMessage({ content: "", tool_calls: [{ id: "c1", name: "weather", args: { city: "Paris" } }] }),
- *   new ToolMessage({ tool_call_id: "c1", content: "18 °C" }),
- *   new AIMessage("18 °C."),
- *   new HumanMessage("Thank you!"),
- * ];
- * console.log(filterToolCalls(history, 0).map((message) => message.text)); // [ 'What is the weather in Paris?', '18 °C.', 'Thank you!' ]
- * ```
  */
 export function filterToolCalls(given: readonly BaseMessage[], max: ToolCallsToKeep): BaseMessage[] {
   const messages = soundMessages(given);

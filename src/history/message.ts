@@ -81,7 +81,7 @@ export function deriveId(message: BaseMessage, previousId: string, salt = 0): st
   const parts = [previousId, salt, message.type, message.name, message.content, calls, answeredCallId].map(
     (part) => toJson(part) ?? typeof part,
   );
-  return hashText(parts.join("\n")).slice(0, 32);
+  return hashText(parts.join("\n"));
 }
 
 /**

@@ -64,8 +64,8 @@ export function createSummarizer(
 ): Summarizer {
   const { dialect, maxToolCallsFromHistory, maxStreamFallbackAttempts = FALLBACK_ATTEMPTS } = middleware;
   const settings = withDefaults(options, SUMMARY_SETTINGS) as SummarySettings;
-  const { summaryModel, coveredMessages, summaryHeading: heading, summaryPrompt: instructions } = settings;
-  const wording = summaryWording(settings.summaryLanguage, { heading, instructions });
+  const { summaryModel, coveredMessages } = settings;
+  const wording = summaryWording(settings.summaryLanguage);
   return async (request, stored, config, send) => {
     if (coveredMessages === "archive" && config.store === undefined) throw missingStore();
     const attempt = request.state[ATTEMPT_KEY] as SummaryAttempt | undefined;

@@ -1,6 +1,7 @@
 /** JSON and hashes that never throw. */
 
-import hash from "@emotion/hash";
+import { sha256 } from "@noble/hashes/sha2.js";
+import { bytesToHex } from "@noble/hashes/utils.js";
 
 /** The value that a JSON text describes, or undefined if the text is not JSON. */
 export function parseJson(text: string): unknown {
@@ -63,24 +64,16 @@ export function decodeBase64Text(encoded: string): string {
   return new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
 }
 
-/** Each gives another hash of 32 bits. */
-const SALTS = ["", " ", "  ", "   "];
+const UTF8 = new TextEncoder();
 
 /**
- * A hash of a text, as 32 hexadecimal digits. It is fast and small, and no protection against forgery. Synchronous even
- * in browsers, because a reducer must be synchronous and the Web Crypto API is not.
+ * The beginning of the SHA-256 of a text, as hexadecimal digits. All ids that this library derives come from here: 32
+ * digits, which are 128 bits, so that no two texts get one id, even if somebody looks for such texts. It is synchronous,
+ * because a reducer is and the Web Crypto API is not.
  *
- * @param digits How many of the digits are wanted.
+ * @param digits How many of the 64 digits are wanted.
  */
 export function hashText(text: string, digits = 32): string {
-  // The hash reads one byte of each character. JSON escapes the lone surrogates that the encoding would refuse.
-  const ascii = encodeURIComponent(JSON.stringify(text));
-  let hashes = "";
-  for (const salt of SALTS) {
-    if (hashes.length >= digits) break;
-    hashes += Number.parseInt(hash(salt + ascii), 36)
-      .toString(16)
-      .padStart(8, "0");
-  }
-  return hashes.slice(0, digits);
+  // UTF-8 has no lone surrogates, so all of them would be the same. JSON escapes them.
+  return bytesToHex(sha256(UTF8.encode(JSON.stringify(text)))).slice(0, digits);
 }

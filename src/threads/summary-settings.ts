@@ -17,7 +17,6 @@ import {
   type Rule,
   readText,
   type SettingsTable,
-  text,
   type ValueIn,
   type ValueOf,
 } from "../shared/check-settings.js";
@@ -75,10 +74,6 @@ export const SUMMARY_SETTINGS = {
   },
   /** The language of the summary prompt and heading: `en` or `zh`. Default: `en`. */
   summaryLanguage: { ...oneOf(SUMMARY_LANGUAGES), default: "en", env: true },
-  /** The instructions for the model that writes summaries. Default: a text in `summaryLanguage`. */
-  summaryPrompt: { ...text, default: undefined, env: true },
-  /** The line above each summary. Default: a text in `summaryLanguage`. */
-  summaryHeading: { ...text, default: undefined, env: true },
   /**
    * How many milliseconds a request for a summary may take. After that the history stays as it was, and the run goes
    * on. Default: 60,000.

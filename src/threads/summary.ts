@@ -367,17 +367,12 @@ export interface SummaryWording {
   readonly request: (previous: string, transcript: string) => string;
 }
 
-export function summaryWording(
-  language: SummaryLanguage,
-  own: { readonly heading?: string | undefined; readonly instructions?: string | undefined },
-): SummaryWording {
-  const words = PROMPTS[language];
+export function summaryWording(language: SummaryLanguage): SummaryWording {
+  const { previous: before, transcript: since, ...words } = PROMPTS[language];
   return {
-    heading: own.heading ?? words.heading,
-    instructions: own.instructions ?? words.instructions,
-    question: words.question,
+    ...words,
     request: (previous, transcript) =>
-      [...(previous === "" ? [] : [words.previous, previous]), words.transcript, transcript].join("\n\n"),
+      [...(previous === "" ? [] : [before, previous]), since, transcript].join("\n\n"),
   };
 }
 

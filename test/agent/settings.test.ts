@@ -57,7 +57,7 @@ it.each(rows.filter(({ lowerOnly }) => lowerOnly))(
 
 describe("resolveSettings", () => {
   it("keeps every value that is set, including false, 0 and an empty text", () => {
-    const given = { autoInvoke: false, maxToolCalls: 0, summaryPrompt: "", toolChoice: "none" } as const;
+    const given = { autoInvoke: false, maxToolCalls: 0, systemPrompt: "", toolChoice: "none" } as const;
     expect(resolveSettings({ model: "offline:", ...given })).toMatchObject(given);
   });
 

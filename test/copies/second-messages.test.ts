@@ -14,7 +14,8 @@ import { tool } from "@langchain/core/tools";
 import { Annotation, Command, MemorySaver, START, StateGraph } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { reduceMessages, repairHistory } from "../../src/history.js";
+import { reduceMessages } from "../../src/history/reducer/reduce-messages.js";
+import { repairHistory } from "../../src/history.js";
 import {
   chatMiddleware,
   createAgentGraph,

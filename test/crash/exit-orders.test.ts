@@ -9,13 +9,8 @@ import { tool } from "@langchain/core/tools";
 import { type BaseCheckpointSaver, InMemoryStore, MemorySaver } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import {
-  type AgentEvent,
-  createAgentGraph,
-  REPAIR_CHANNEL,
-  type Repair,
-  readFullHistory,
-} from "../../src/index.js";
+import { REPAIR_CHANNEL } from "../../src/history/reducer/paired-messages.js";
+import { type AgentEvent, createAgentGraph, type Repair, readFullHistory } from "../../src/index.js";
 import { EVENT_CHANNEL } from "../../src/threads/events.js";
 import { replaceMethods } from "../../src/threads/langgraph/replace-methods.js";
 import { FunctionModel, shortSummariser } from "../support/models.js";

@@ -3,7 +3,8 @@
 import { MemorySaver } from "@langchain/langgraph";
 import { createAgent, summarizationMiddleware, todoListMiddleware } from "langchain";
 import { describe, expect, it } from "vitest";
-import { applyRepair, createGraphStore, diagnoseThread, planRepair, threadOfList } from "../../src/doctor.js";
+import { threadOfList } from "../../src/doctor/thread-store.js";
+import { applyRepair, createGraphStore, diagnoseThread, planRepair } from "../../src/doctor.js";
 import { createAgentGraph } from "../../src/index.js";
 import { tetherMiddleware } from "../../src/langchain.js";
 import { type AgentName, type AnyGraph, createDeployedAgent, TOOLS } from "../support/deployment/agents.js";

@@ -24,7 +24,6 @@ import {
   openReceipt,
   planRepair,
   readReceipt,
-  readThread,
   undo,
 } from "../../src/doctor.js";
 import { createAgentGraph } from "../../src/index.js";
@@ -74,7 +73,10 @@ async function threadWith(
     .compile({ checkpointer });
   await graph.invoke({ messages: [...messages], counter: 7 }, config);
   const stored = async () => {
-    const { content } = await readThread({ graph, config });
+    const { content } = await createGraphStore({ graph }).read({
+      threadId: config.configurable.thread_id,
+      namespace: "",
+    });
     return content.kind === "read" ? [...content.messages] : [];
   };
   return { graph, config, messages: stored, ids: async () => idsOf(await stored()) };

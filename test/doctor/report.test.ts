@@ -1,8 +1,8 @@
 import { AIMessage, coerceMessageLikeToMessage, ToolMessage } from "@langchain/core/messages";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { errorText } from "../../src/doctor/thread-store.js";
-import { diagnoseThread, explain, planRepair, type StoredThread, threadOfList } from "../../src/doctor.js";
+import { errorText, threadOfList } from "../../src/doctor/thread-store.js";
+import { diagnoseThread, explain, planRepair, type StoredThread } from "../../src/doctor.js";
 import { repairHistory } from "../../src/index.js";
 import { DIALECT_NAMES } from "../../src/providers/dialects.js";
 import { ai, human, messagesIn, result } from "../support/make-messages.js";

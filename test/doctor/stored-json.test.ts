@@ -24,7 +24,7 @@ import fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
 import { pinMessages } from "../../src/doctor/stored-json.js";
 import { hashList, toStoredJson } from "../../src/doctor/thread-store.js";
-import { diagnoseThread, planRepair, readThread } from "../../src/doctor.js";
+import { createGraphStore, diagnoseThread, planRepair } from "../../src/doctor.js";
 import { pairedMessagesDeltaReducer } from "../../src/threads/langgraph/channels.js";
 import { ai, human, result } from "../support/make-messages.js";
 import { inThread } from "../support/thread.js";
@@ -148,7 +148,7 @@ describe("a thread with a delta channel", () => {
       for (let index = 1; index < updates; index += 1)
         await graph.updateState(config, { messages: [human(`m${index}`)] } as never, "model");
       const getTuple = vi.spyOn(graph.checkpointer as SqliteSaver, "getTuple");
-      await readThread({ graph, config });
+      await createGraphStore({ graph }).read({ threadId: config.configurable.thread_id, namespace: "" });
       return getTuple.mock.calls.length;
     };
     const reads = [await countReads(20), await countReads(40)] as const;
@@ -199,7 +199,10 @@ describe("a thread with a delta channel", () => {
           places.push((await graph.getState(config)).config as typeof config);
         }
         const told = async () => {
-          const thread = await readThread({ graph, config });
+          const thread = await createGraphStore({ graph }).read({
+            threadId: config.configurable.thread_id,
+            namespace: "",
+          });
           return [toStoredJson(thread), diagnoseThread(thread), planRepair(thread)];
         };
         const shared = await told();

@@ -5,6 +5,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { BaseMessage } from "@langchain/core/messages";
 import { Client, type RunsInvokePayload } from "@langchain/langgraph-sdk";
 import { beforeAll, expect, inject } from "vitest";
+import { OWN_CONNECTION } from "../../scripts/dev-server.js";
 import { messagesOf, pairedMessagesOf, script, user } from "../support/thread.js";
 import type { SharedServer } from "./shared-servers.js";
 
@@ -28,7 +29,7 @@ export function told<Server>(name: "sharedServer" | "usersServer"): () => Server
  */
 export function serve() {
   const get = told<SharedServer>("sharedServer");
-  const client = () => new Client({ apiUrl: get().url, apiKey: null });
+  const client = () => new Client({ apiUrl: get().url, apiKey: null, defaultHeaders: OWN_CONNECTION });
   return {
     /** Without a slash at the end. */
     get url() {

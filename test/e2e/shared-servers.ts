@@ -132,7 +132,6 @@ async function startUsers(atEnd: AtEnd): Promise<Started> {
       ALLOWED_SETTINGS: "maxIterations,maxMessagesBeforeSummary",
       MAX_RUNS_PER_USER: String(MOST_RUNS),
       MAX_REQUEST_BYTES: "200000",
-      MAX_MESSAGE_LENGTH: "50000",
       LOG_JSON: "true",
       LOG_LEVEL: "info",
     },

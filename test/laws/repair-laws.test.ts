@@ -1,7 +1,8 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import fc from "fast-check";
 import { describe, expect } from "vitest";
-import { planRepair, threadOfList } from "../../src/doctor.js";
+import { threadOfList } from "../../src/doctor/thread-store.js";
+import { planRepair } from "../../src/doctor.js";
 import { coerceMessage } from "../../src/history/read-messages.js";
 import { type RepairedHistory, repairHistory } from "../../src/history/reducer/repair-history.js";
 import { DIALECTS, type DialectName } from "../../src/providers/dialects.js";

@@ -5,10 +5,10 @@ import { type BaseMessage, HumanMessage } from "@langchain/core/messages";
 import { InMemoryStore, MemorySaver } from "@langchain/langgraph";
 import { createAgent } from "langchain";
 import { describe, expect, it } from "vitest";
+import { REPAIR_CHANNEL } from "../../src/history/reducer/paired-messages.js";
 import {
   type AgentEvent,
   createAgentGraph,
-  REPAIR_CHANNEL,
   type Repair,
   readFullHistory,
   restoreCovered,

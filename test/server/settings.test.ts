@@ -38,9 +38,7 @@ const VARIABLES: { readonly [Option in NamesWith<{ readonly env: true | object }
     "openai, openai-responses, dashscope, dashscope-native, deepseek, anthropic, gemini, mistral, openai-compatible, anthropic-openai, gemini-openai, mistral-openai or strict",
   ),
   systemPrompt: text("SYSTEM_PROMPT"),
-  promptCache: oneOf("PROMPT_CACHE", "auto", "auto or off"),
   acceptSystemMessages: flag("ACCEPT_SYSTEM_MESSAGES", true),
-  maxMessageLength: count(1, "MAX_MESSAGE_LENGTH"),
   maxStreamFallbackAttempts: count(0, "MAX_STREAM_FALLBACK_ATTEMPTS"),
   requireApproval: names("REQUIRE_APPROVAL"),
   toolChoice: oneOf("TOOL_CHOICE", "required", "auto, none or required"),
@@ -65,8 +63,6 @@ const VARIABLES: { readonly [Option in NamesWith<{ readonly env: true | object }
   tokensToKeep: count(1, "TOKENS_TO_KEEP"),
   summaryModel: text("SUMMARY_MODEL"),
   summaryLanguage: oneOf("SUMMARY_LANGUAGE", "zh", "en or zh"),
-  summaryPrompt: text("SUMMARY_PROMPT"),
-  summaryHeading: text("SUMMARY_HEADING"),
   summaryTimeoutMs: milliseconds("SUMMARY_TIMEOUT_MS"),
   allowedSettings: variable("ALLOWED_SETTINGS", "model, maxIterations", ["model", "maxIterations"]),
   steering: flag("STEERING", false),
@@ -118,12 +114,11 @@ describe("readSettings", () => {
     );
   });
 
-  it("serves the offline model, and takes no system messages, no endless message and no endless list of tool calls", () => {
+  it("serves the offline model, and takes no system messages and no endless list of tool calls", () => {
     expect(SERVED_DEFAULTS).toEqual({
       model: "offline:",
       includeDetailedErrors: true,
       maxToolCalls: 64,
-      maxMessageLength: 10_000_000,
       acceptSystemMessages: false,
     });
   });

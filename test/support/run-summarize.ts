@@ -9,7 +9,7 @@ import { reduceMessages } from "../../src/history/reducer/reduce-messages.js";
 import { coverageOf } from "../../src/history/summary.js";
 import type { AgentEvent } from "../../src/threads/events.js";
 import type { SummaryAttempt } from "../../src/threads/state.js";
-import { type SummaryWording, summarizeHistory, summaryWording } from "../../src/threads/summary.js";
+import { summarizeHistory, summaryWording } from "../../src/threads/summary.js";
 import { policyOf } from "./long-histories.js";
 import type { FunctionModel } from "./models.js";
 
@@ -24,7 +24,6 @@ export interface Pass {
 
 interface PassOptions {
   readonly resolveSummaryModel?: () => Promise<BaseChatModel>;
-  readonly summaryWording?: SummaryWording;
   readonly summaryTimeoutMs?: number;
   readonly maxStreamFallbackAttempts?: number;
   readonly coveredMessages?: "keep" | "archive";
@@ -46,7 +45,6 @@ export async function summarizeOnce(
     signal,
     summaryAttempt,
     resolveSummaryModel: resolveModel = async () => model,
-    summaryWording: wording = summaryWording("en", {}),
     summaryTimeoutMs: timeoutMs = 1_000,
     maxStreamFallbackAttempts = 0,
     coveredMessages = "keep",
@@ -63,7 +61,7 @@ export async function summarizeOnce(
     { messages: [...messages], summaryAttempt },
     {
       policy: policyOf(policy),
-      wording,
+      wording: summaryWording("en"),
       timeoutMs,
       maxStreamFallbackAttempts,
       coveredMessages,

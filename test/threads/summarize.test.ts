@@ -132,14 +132,6 @@ describe("The next summary", () => {
   });
 });
 
-it("The wording is the custom one if it is set", async () => {
-  const model = shortSummariser();
-  const own = summaryWording("en", { heading: "# $& so far", instructions: "Be $1 brief." });
-  const { summary } = await summarizeOnce(history, model, { summaryWording: own });
-  expect(summary?.text).toBe("# $& so far\n\nshort summary 0");
-  expect(model.requests[0]?.messages[0]?.text).toBe("Be $1 brief.");
-});
-
 it("A batch inside the current turn is covered completely, and the user's request stays", async () => {
   const steps = Array.from({ length: 12 }, (_, step) => stepOf(`x${step}`, 100, "a", "b")).flat();
   const { messages, covered } = await summarizeOnce([humanOf("request"), ...steps], shortSummariser());
@@ -329,7 +321,7 @@ describe("A summary is tried", () => {
 });
 
 describe.each(SUMMARY_LANGUAGES)("A request in %s", (language) => {
-  const { request } = summaryWording(language, {});
+  const { request } = summaryWording(language);
 
   it("contains the summary so far and the transcript literally", () => {
     const text = request("$& before", "$1 since");
@@ -342,11 +334,3 @@ describe.each(SUMMARY_LANGUAGES)("A request in %s", (language) => {
     expect(request("", "since").endsWith("since")).toBe(true);
   });
 });
-
-it.each([{ heading: "# H" }, { instructions: "Brief." }])(
-  "The custom %o replaces only its default",
-  (custom) => {
-    const { heading, instructions } = summaryWording("zh", {});
-    expect(summaryWording("zh", custom)).toMatchObject({ heading, instructions, ...custom });
-  },
-);

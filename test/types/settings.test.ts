@@ -9,11 +9,11 @@ import type {
   AgentGraphOptions,
   CreateModel,
   Middleware,
-  ProviderTool,
   RequireApproval,
   RunContext,
   ToolChoice,
 } from "../../src/index.js";
+import type { ProviderTool } from "../../src/providers/provider.js";
 
 type Given<Name extends keyof AgentGraphOptions> = Exclude<AgentGraphOptions[Name], undefined>;
 

@@ -3,7 +3,8 @@
 import { AIMessage, type BaseMessage, SystemMessage } from "@langchain/core/messages";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { planRepair, threadOfList } from "../../src/doctor.js";
+import { threadOfList } from "../../src/doctor/thread-store.js";
+import { planRepair } from "../../src/doctor.js";
 import { repairHistory } from "../../src/history.js";
 import { DIALECTS } from "../../src/providers/dialects.js";
 import { toModelInput } from "../../src/providers/input/to-model-input.js";

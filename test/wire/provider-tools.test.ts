@@ -8,7 +8,8 @@ import type { BaseChatModel } from "@langchain/core/language_models/chat_models"
 import { AIMessage, type BaseMessage, HumanMessage } from "@langchain/core/messages";
 import { MemorySaver } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
-import { createAgentGraph, type ProviderTool, toModelInput, validateHistory } from "../../src/index.js";
+import { createAgentGraph, toModelInput, validateHistory } from "../../src/index.js";
+import type { ProviderTool } from "../../src/providers/provider.js";
 import { anthropicAt, clientOf, geminiAt, openAIAt } from "../support/clients.js";
 import { checkAnthropic } from "../support/strict-provider/check-anthropic.js";
 import { checkGemini } from "../support/strict-provider/check-gemini.js";

@@ -180,31 +180,19 @@ async function ask(options: Partial<Parameters<typeof createAgentGraph>[0]>): Pr
   return strict.lastRequest();
 }
 
-describe("promptCache: auto", () => {
+describe("The marks of the prompt cache", () => {
   it("marks the last tool, the system prompt and the last message", async () => {
-    expect(await ask({ promptCache: "auto" })).toMatchObject({
+    expect(await ask({})).toMatchObject({
       ...MARK,
       system: [{ type: "text", text: "Be brief.", ...MARK }],
       tools: [expect.not.objectContaining(MARK), expect.objectContaining({ name: "last", ...MARK })],
     });
   });
 
-  it("changes nothing else of the request", async () => {
-    const marked = JSON.stringify(await ask({ promptCache: "auto" }));
-    const plain = JSON.stringify(await ask({ promptCache: "off" }));
-    const system = JSON.stringify([{ type: "text", text: "Be brief." }]);
-    const unmarked = marked.replaceAll(/,"cache_control":\{"type":"ephemeral"\}/g, "");
-    expect(unmarked.replace(system, '"Be brief."')).toBe(plain);
-  });
-
   it("marks nothing for another provider", async () => {
     const model = openAIAt(`${strict.url("openai")}/v1`, { model: "gpt-4.1-mini" });
-    expect(JSON.stringify(await ask({ model, promptCache: "auto" }))).not.toContain("cache_control");
+    expect(JSON.stringify(await ask({ model }))).not.toContain("cache_control");
   });
-});
-
-it("marks by default", async () => {
-  expect(JSON.stringify(await ask({}))).toContain("cache_control");
 });
 
 it("marks nothing beside the marks of a user, because a request takes four", async () => {

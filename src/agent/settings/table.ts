@@ -82,18 +82,10 @@ export const MODEL_SETTINGS = {
   /** The instructions before the conversation. A run may replace them. Default: none. */
   systemPrompt: { ...text, default: undefined, env: true, perRun: true },
   /**
-   * Whether requests have marks for the provider's prompt cache: `auto` marks the tools, the system prompt and the last
-   * message for Anthropic's models, unless the messages or tools have marks of their own. The other providers cache
-   * without marks. `off` sets none. Default: `auto`.
-   */
-  promptCache: { ...oneOf(["auto", "off"]), default: "auto", env: true },
-  /**
    * Whether clients can send system and developer messages. If not, such a message is stored as the user's words, and
    * the event `role-changed` says so. Default: true.
    */
   acceptSystemMessages: { ...flag, default: true, env: true },
-  /** How many characters a message of a client may have, written as JSON. A longer one is refused. Default: no limit. */
-  maxMessageLength: { ...countFrom(1), default: Number.POSITIVE_INFINITY, env: true },
   /**
    * How many times a response is requested again, without streaming, if its stream was cut off, empty or otherwise
    * incomplete. After that the run fails with a `ModelError`, and the history stays as it was. Default: 3.

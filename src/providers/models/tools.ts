@@ -137,8 +137,6 @@ function isBinding<Model extends object>(model: Model): model is Model & Binding
  */
 
 /** Whether requests are marked for a provider that caches only what is marked. */
-export type PromptCache = "auto" | "off";
-
 const NONE: PromptCacheMarks = {
   isMarked: () => false,
   tools: (tools) => tools,
@@ -149,13 +147,10 @@ const NONE: PromptCacheMarks = {
 /** The marks that the model's provider reads. @param parts The messages of the request, and its tools. */
 export function promptCacheMarks(
   model: BaseChatModel,
-  wanted: PromptCache,
   parts: readonly (readonly object[])[],
 ): PromptCacheMarks {
   const marks = CACHE_MARKS[dialectOf(model)];
-  return marks === undefined || wanted === "off" || parts.some((list) => list.some(marks.isMarked))
-    ? NONE
-    : marks;
+  return marks === undefined || parts.some((list) => list.some(marks.isMarked)) ? NONE : marks;
 }
 
 const CACHE_MARKS = byDialect("promptCache");

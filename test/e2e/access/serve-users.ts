@@ -3,6 +3,7 @@
 import { Client } from "@langchain/langgraph-sdk";
 import { importPKCS8, SignJWT } from "jose";
 import { inject } from "vitest";
+import { OWN_CONNECTION } from "../../../scripts/dev-server.js";
 import { told } from "../served.js";
 import { AUDIENCE, ISSUER, type UsersServer } from "../shared-servers.js";
 
@@ -16,7 +17,12 @@ export function serveUsers() {
       return get();
     },
     client: (user: User) =>
-      new Client({ apiUrl: get().url, apiKey: keyOf(user), callerOptions: { maxRetries: 0 } }),
+      new Client({
+        apiUrl: get().url,
+        apiKey: keyOf(user),
+        defaultHeaders: OWN_CONNECTION,
+        callerOptions: { maxRetries: 0 },
+      }),
     /** The client of a user with a token of the issuer. */
     tokenClient: async (user: string) => {
       const key = await importPKCS8(get().issuerKey, "RS256");
@@ -24,7 +30,7 @@ export function serveUsers() {
         .setProtectedHeader({ alg: "RS256", kid: "1" })
         .setExpirationTime("10m")
         .sign(key);
-      const defaultHeaders = { authorization: `Bearer ${token}` };
+      const defaultHeaders = { ...OWN_CONNECTION, authorization: `Bearer ${token}` };
       return new Client({ apiUrl: get().url, apiKey: null, defaultHeaders });
     },
     /** What the server has printed. */
@@ -34,7 +40,7 @@ export function serveUsers() {
       const headers = typeof who === "string" ? { "x-api-key": keyOf(who) } : who;
       const response = await fetch(`${get().url}${path}`, {
         method,
-        headers: { "content-type": "application/json", ...headers },
+        headers: { ...OWN_CONNECTION, "content-type": "application/json", ...headers },
         ...(body !== undefined && { body: JSON.stringify(body) }),
       });
       return { status: response.status, text: await response.text() };

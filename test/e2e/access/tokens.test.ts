@@ -197,7 +197,7 @@ it("counts all runs, also if the server does not call their threads busy, and ca
   for (const thread of others) await client.threads.delete(thread);
 });
 
-it("refuses a request, a message and a setting that are too much, and names the limit", async () => {
+it("refuses a request and a setting that are too much, and names the limit", async () => {
   const client = served.client("bob");
   const { thread_id } = await client.threads.create();
   const run = (content: string, context?: object) =>
@@ -208,14 +208,10 @@ it("refuses a request, a message and a setting that are too much, and names the 
     });
   const large = await run("x".repeat(200_000));
   expect(large).toEqual({ status: 413, text: "The body of a request may have at most 200000 bytes." });
-  expect((await run("x".repeat(60_000))).text).toMatch(/to be a message of at most 50000 characters/);
   expect((await run("hi", { systemPrompt: "obey me" })).text).toContain(
     "This graph does not let a run choose `systemPrompt`",
   );
   expect((await run("hi", { maxIterations: 2 })).text).toContain('"content":"hi"');
-  const update = { values: { messages: [{ role: "user", content: "x".repeat(60_000) }] } };
-  const refused = await served.send("bob", "POST", `/threads/${thread_id}/state`, update);
-  expect(refused.text).toMatch(/at most 50000 characters/);
 });
 
 it("calls no webhook that the operator has not named", async () => {

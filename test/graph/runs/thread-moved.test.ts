@@ -3,13 +3,8 @@ import { v6 } from "@langchain/core/utils/uuid";
 import { type BaseCheckpointSaver, InMemoryStore, MemorySaver } from "@langchain/langgraph";
 import { SqliteSaver } from "@langchain/langgraph-checkpoint-sqlite";
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
-import {
-  type AgentGraph,
-  createAgentGraph,
-  REPAIR_CHANNEL,
-  type Repair,
-  ThreadConflictError,
-} from "../../../src/index.js";
+import { REPAIR_CHANNEL } from "../../../src/history/reducer/paired-messages.js";
+import { type AgentGraph, createAgentGraph, type Repair, ThreadConflictError } from "../../../src/index.js";
 import { replaceMethods } from "../../../src/threads/langgraph/replace-methods.js";
 import { turns } from "../../support/async.js";
 import { lines } from "../../support/lines.js";

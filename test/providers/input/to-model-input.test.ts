@@ -1,8 +1,9 @@
 import { AIMessage, type BaseMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { reduceMessages } from "../../../src/history/reducer/reduce-messages.js";
 import { countTextTokens, sumTokens } from "../../../src/history/size.js";
-import { explainInput, reduceMessages, toModelInput } from "../../../src/index.js";
+import { explainInput, toModelInput } from "../../../src/index.js";
 import { reasoningOf } from "../../../src/providers/deepseek/dialect.js";
 import { DIALECTS, type DialectName } from "../../../src/providers/dialects.js";
 import { namesKnownRule } from "../../../src/providers/failure/refusal.js";

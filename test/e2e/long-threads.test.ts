@@ -1,10 +1,11 @@
 /** Long threads over the SDK: a server, and a client that reads, removes and restores. */
 
 import { describe, expect, it } from "vitest";
+import { reduceMessages } from "../../src/history/reducer/reduce-messages.js";
 import { coverageOf } from "../../src/history/summary.js";
-import { type ArchiveReader, readFullHistory, reduceMessages, restoreCovered } from "../../src/index.js";
-import { serve } from "../e2e/served.js";
+import { type ArchiveReader, readFullHistory, restoreCovered } from "../../src/index.js";
 import { textOf } from "../support/long-histories.js";
+import { serve } from "./served.js";
 
 type Kind = "keep" | "archive";
 

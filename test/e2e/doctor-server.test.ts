@@ -1,9 +1,9 @@
 import { createServer } from "node:http";
 import type { Message } from "@langchain/langgraph-sdk";
 import { describe, expect, it } from "vitest";
-import { serve } from "../../e2e/served.js";
-import { listen } from "../../support/listen.js";
-import { makeFolder, run } from "../command/command-line.js";
+import { makeFolder, run } from "../doctor/command/command-line.js";
+import { listen } from "../support/listen.js";
+import { serve } from "./served.js";
 
 const server = serve();
 
