@@ -119,7 +119,12 @@ function readKnown(given: readonly unknown[]): readonly BaseMessage[] {
 }
 
 /** Blocks that Anthropic's Messages API and OpenAI's Responses API have in place of calls, results and texts. */
-const FOREIGN_BLOCKS: ReadonlySet<unknown> = new Set(["tool_use", "tool_result", "input_text", "output_text"]);
+const FOREIGN_BLOCKS: ReadonlySet<unknown> = new Set([
+  "tool_use",
+  "tool_result",
+  "input_text",
+  "output_text",
+]);
 
 /** Whether LangChain would read a message in the form of another API, and lose what it says. */
 function isOfOtherApi(value: unknown): boolean {

@@ -1,4 +1,9 @@
-import { AIMessage, type BaseMessage, coerceMessageLikeToMessage, ToolMessage } from "@langchain/core/messages";
+import {
+  AIMessage,
+  type BaseMessage,
+  coerceMessageLikeToMessage,
+  ToolMessage,
+} from "@langchain/core/messages";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { errorText } from "../../src/doctor/thread-store.js";
@@ -217,7 +222,8 @@ describe("an explanation", () => {
   });
 
   it("takes the dialect that the latest response tells, and never the strictest", () => {
-    const made = (model_provider: string) => new AIMessage({ content: "Yes.", response_metadata: { model_provider } });
+    const made = (model_provider: string) =>
+      new AIMessage({ content: "Yes.", response_metadata: { model_provider } });
     const of = (...list: BaseMessage[]) => explain([human("u"), ...list, human("v")]).dialect;
     expect(of(made("openai"), human("w"), made("anthropic"))).toBe("anthropic");
     expect(of(new AIMessage("Yes."))).toBe("openai-compatible");
@@ -242,7 +248,11 @@ describe("an explanation", () => {
 
   it("reads what a state has of Anthropic's calls", () => {
     const call = { id: "a", name: "look", args: {} };
-    const list = [user, { type: "ai", content: [use], tool_calls: [call] }, { type: "tool", tool_call_id: "a", content: "18" }];
+    const list = [
+      user,
+      { type: "ai", content: [use], tool_calls: [call] },
+      { type: "tool", tool_call_id: "a", content: "18" },
+    ];
     expect(explain(list, { dialect: "anthropic" }).reasons).toEqual([]);
     expect(() => explain("no list" as never)).toThrow(InvalidMessageError);
   });

@@ -180,12 +180,7 @@ describe("the rows of a thread", () => {
       "name the places of messages that are sent as one",
       messagesIn("s! a t! b"),
       { rows: [{ storedElsewhere: [3] }, {}, { sentElsewhere: 1 }, {}] },
-      [
-        "system 1 | system 1* [joined]",
-        "user 2 | user 2",
-        "system 3 | - [joined]",
-        "user 4 | user 3",
-      ],
+      ["system 1 | system 1* [joined]", "user 2 | user 2", "system 3 | - [joined]", "user 4 | user 3"],
     ],
   ])("%s", (_, history, also, lines, given = {}) => {
     const seen = view(history, given);

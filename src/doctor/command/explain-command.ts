@@ -1,8 +1,8 @@
 /** `explain`: says offline why a provider would refuse a list of messages. */
 
 import type { Command } from "commander";
-import type { DialectName } from "../../providers/dialects.js";
 import { TetherError } from "../../errors.js";
+import type { DialectName } from "../../providers/dialects.js";
 import { type Explanation, explain } from "../explain.js";
 import { messagesIn, parseThreads, readText } from "../targets/file-target.js";
 import { UsageError } from "../targets/target.js";

@@ -308,7 +308,8 @@ function marksOfFate(told: StoredMessageExplanation | undefined): readonly Mark[
   const { fate, reasons } = told;
   const marks = marksOfReasons(reasons);
   if (fate === "moved") return [mark("moved", "moved", "neutral", "It is sent in another place."), ...marks];
-  if (fate === "joined") return [mark("joined", "joined", "neutral", "It is a part of one message."), ...marks];
+  if (fate === "joined")
+    return [mark("joined", "joined", "neutral", "It is a part of one message."), ...marks];
   const isCovered = reasons.some(({ code }) => code === "covered");
   return fate === "left-out" && !isCovered ? [LEFT_OUT, ...marks] : marks;
 }

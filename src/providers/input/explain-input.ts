@@ -83,7 +83,8 @@ export function explainInput(
       fate,
       inputIndexes: at === undefined ? [] : [at],
       // Of a message that is not sent, only the cause of that matters.
-      reasons: at === undefined ? causes.slice(0, 1) : [...rules.map((rule) => brokenRule(rule, entry)), ...causes],
+      reasons:
+        at === undefined ? causes.slice(0, 1) : [...rules.map((rule) => brokenRule(rule, entry)), ...causes],
     };
   });
   const added = input.flatMap((message, inputIndex): AddedMessageExplanation[] => {

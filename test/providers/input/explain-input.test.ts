@@ -132,7 +132,10 @@ describe("explainInput", () => {
 
   it("tells messages without ids apart when they are cut to a window", () => {
     const long = () => new HumanMessage("word ".repeat(400));
-    const { stored } = explainInput([long(), new AIMessage("Yes."), long()], { dialect: "openai", maxTokens: 250 });
+    const { stored } = explainInput([long(), new AIMessage("Yes."), long()], {
+      dialect: "openai",
+      maxTokens: 250,
+    });
     expect(stored.map(({ reasons }) => reasons.map(({ code }) => code).join())).toEqual([
       "over-window",
       "over-window",
