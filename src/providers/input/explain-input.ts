@@ -17,9 +17,9 @@ import { type ModelInputOptions, selectMessages, toModelInput } from "./to-model
 
 /**
  * Says what became of each message of the history in the model input: sent as it is, changed and how, or left out and
- * why. It also says which messages of the input are not stored. It computes the input by the same steps as
- * {@link toModelInput}, so it takes the same options, and the input is the same. It takes longer, because it reads the
- * complete history each time. The history is not changed.
+ * why. It also says which messages of the input are not stored. It compares the history with what {@link toModelInput}
+ * makes of it, so it takes the same options, and the input is the same. It takes longer, because it reads the complete
+ * history each time. The history is not changed.
  *
  * @throws InvalidSettingError for an unknown option, or a value that the option does not take.
  * @throws InvalidMessageError if `history` is not a list.
@@ -33,8 +33,8 @@ import { type ModelInputOptions, selectMessages, toModelInput } from "./to-model
  *   new HumanMessage("Are you there?"),
  * ];
  * const { stored, added } = explainInput(history, { dialect: "anthropic" });
- * console.log(stored.map(({ fate, reasons }) => `${fate} ${reasons.map(({ code }) => code)}`)); // [ 'changed call-id-renamed', 'sent ' ]
- * console.log(added.map(({ inputIndex, reasons }) => `${inputIndex} ${reasons.map(({ code }) => code)}`)); // [ '0 bridge', '2 placeholder,call-id-renamed' ]
+ * console.log(stored.map(({ fate, reasons }) => `${fate} ${reasons.map(({ code }) => code)}`)); // [ 'changed missing-result,call-id,first-user', 'sent ' ]
+ * console.log(added.map(({ inputIndex, reasons }) => `${inputIndex} ${reasons.map(({ code }) => code)}`)); // [ '0 bridge', '2 placeholder' ]
  * ```
  */
 export function explainInput(
