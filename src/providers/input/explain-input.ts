@@ -58,6 +58,7 @@ export function explainInput(
     for (const place of marked.slice(index, index + 1).flatMap(placesOf)) addToList(broken, place, rule);
   const causesOf = causeFinder(copies, lists, fitted.changes, maxTokens);
   const { dialect: entry } = lists.target;
+  const tellRule = (rule: RuleName) => withSource({ code: rule, text: RULES[rule].meaning }, rule, entry);
 
   const stored = Array.from(history, (value, index): StoredMessageExplanation => {
     const at = sentAt.get(index);
@@ -71,21 +72,18 @@ export function explainInput(
     };
     const fate = fateOf();
     const rules = [...new Set(broken.get(index))];
+    const ofContent = rules.filter((rule) => RULES[rule].about === "content");
     const causes = [...causesOf(index, value, sent)];
-    if (read[index] !== undefined && read[index] !== value) causes.push(MENDED);
-    const isTold = causes.length > 0 || rules.some((rule) => RULES[rule].about === "content");
-    if (fate === "left-out" && causes.length === 0) causes.push(BLANK);
-    if (!isTold && fate !== "joined" && sent !== undefined && sent !== value)
-      causes.push(formChanged(value, sent));
-    return {
-      index,
-      id: idOf(value),
-      fate,
-      inputIndexes: at === undefined ? [] : [at],
+    const told = { index, id: idOf(value), fate };
+    if (at === undefined || sent === undefined) {
       // Of a message that is not sent, only the cause of that matters.
-      reasons:
-        at === undefined ? causes.slice(0, 1) : [...rules.map((rule) => brokenRule(rule, entry)), ...causes],
-    };
+      const [cause = BLANK] = [...causes, ...ofContent.map(tellRule)];
+      return { ...told, inputIndexes: [], reasons: [cause] };
+    }
+    if (read[index] !== value) causes.push(MENDED);
+    if (causes.length + ofContent.length === 0 && fate !== "joined" && sent !== value)
+      causes.push(formChanged(value, sent));
+    return { ...told, inputIndexes: [at], reasons: [...rules.map(tellRule), ...causes] };
   });
   const added = input.flatMap((message, inputIndex): AddedMessageExplanation[] => {
     if (parts[inputIndex]?.length) return [];
@@ -131,7 +129,9 @@ function causeFinder(
   const messages = stored.filter((message) => message !== undefined);
   const summaries = shownSummaries(messages);
   const { refusedAt } = groupMessages(messages);
-  const refused = new Map([...refusedAt].map(([index, kind]) => [messages[index], kind]));
+  const kinds = new Map([...refusedAt].map(([index, kind]) => [messages[index], kind]));
+  const refused = (rule: RuleName, text: string) =>
+    withSource({ code: rule, text }, rule, lists.target.dialect);
   const [paired, read, filtered] = [lists.paired, lists.read, lists.filtered].map(byPlace);
   const bounded = byPlace(changes.map(({ message }) => message));
   const bound = `The messages may have ${maxTokens} tokens, so`;
@@ -147,13 +147,12 @@ function causeFinder(
       yield isMessage(value) ? REMOVED : NO_MESSAGE;
     } else if (paired?.get(place) === undefined) {
       const summary = summaries.get(message);
-      const kind = refused.get(message);
+      const kind = kinds.get(message);
       if (summary !== undefined)
         yield { code: "covered", text: `The summary "${summary.id ?? ""}" represents it.` };
       else if (kind === "duplicate")
-        yield { code: "duplicate-result", text: `Another result of the call ${call} is sent.` };
-      else if (kind === "orphan")
-        yield { code: "orphan-result", text: `No call before it has the id ${call}.` };
+        yield refused("duplicate-result", `Another result of the call ${call} is sent.`);
+      else if (kind === "orphan") yield refused("orphan-result", `No call before it has the id ${call}.`);
       else yield { code: "covered", text: `A summary represents the call ${call}.` };
     } else if (read?.get(place) === undefined) {
       yield COMPACTED;
@@ -206,10 +205,6 @@ const FILTERED: InputReason = {
   text: "`maxToolCallsFromHistory` leaves out calls of earlier turns, and these are among them.",
 };
 const BLANK: InputReason = { code: "blank", text: "It says nothing." };
-
-function brokenRule(rule: RuleName, dialect: Dialect): InputReason {
-  return withSource({ code: rule, text: RULES[rule].meaning }, rule, dialect);
-}
 
 /** Names where the demand of the provider was reported or documented. */
 function withSource(reason: InputReason, rule: RuleName, { rules }: Dialect): InputReason {
