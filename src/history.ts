@@ -11,9 +11,10 @@ export type { DialectName } from "./providers/dialects.js";
 export type {
   AddedMessageExplanation,
   InputExplanation,
+  InputReason,
+  InputReasonCode,
   StoredMessageExplanation,
 } from "./providers/input/explain-input.js";
 export { explainInput } from "./providers/input/explain-input.js";
-export type { InputReason, InputReasonCode } from "./providers/input/step.js";
 export { type ModelInputOptions, toModelInput } from "./providers/input/to-model-input.js";
 export { type Violation, validateHistory } from "./providers/validate-history.js";

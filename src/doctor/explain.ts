@@ -1,18 +1,20 @@
 /** Says why a provider refuses a list of messages, offline. */
 
+import { BaseMessage } from "@langchain/core/messages";
 import { InvalidMessageError } from "../errors.js";
-import { type DialectName, dialectNamed } from "../providers/dialects.js";
-import { type Dialect, type Grade, RULES, type RuleName } from "../providers/rule.js";
-import { violationsAt } from "../providers/validate-history.js";
+import { listOf } from "../history/read-messages.js";
+import type { DialectName } from "../providers/dialects.js";
+import { type Grade, RULES, type RuleName } from "../providers/rule.js";
+import { violationsIn } from "../providers/validate-history.js";
+import { isRecord, recordsIn } from "../shared/values.js";
 import { readList } from "./examine.js";
 import type { FindingCode } from "./finding.js";
-import { codeOf } from "./findings.js";
-import { type RequestBody, readRequestBody } from "./request-body.js";
+import { codeOf, dialectIn } from "./findings.js";
 
 /** One reason why a list is refused. */
 export interface Reason {
   readonly code: FindingCode;
-  readonly rule: RuleName | null;
+  readonly rule: RuleName;
   /** What the rule is about. One sentence. */
   readonly meaning: string;
   readonly index: number;
@@ -20,8 +22,8 @@ export interface Reason {
   readonly callIds: readonly string[];
   /** The provider's error, in its own words; null if nobody knows them. */
   readonly providerSays: string | null;
-  /** How well it is known that the provider refuses this; null for what no provider is asked about. */
-  readonly grade: Grade | null;
+  /** How well it is known that the provider refuses this. */
+  readonly grade: Grade;
   /** What mends it. One sentence. */
   readonly mend: string;
 }
@@ -56,11 +58,12 @@ const MENDS: Readonly<Partial<Record<RuleName, string>>> = {
  * Says why a provider would refuse a list of messages: the rule, the provider's error in its own words, and what mends
  * it. It asks no provider.
  *
- * @param given Messages or message-likes, exactly as they are sent. Or the body of a request, as JSON: OpenAI's chat
- *   completions or Responses, Anthropic's Messages, or Gemini's `generateContent`.
- * @param options The default of `dialect` is the provider whose form the body has, and `"strict"` for messages.
- * @throws InvalidSettingError for an unknown dialect, and for a body that goes on with messages that OpenAI has stored.
- * @throws InvalidMessageError if it is neither.
+ * @param given Messages, exactly as they are sent: as LangChain or a state has them, or as chat completions have them.
+ * @param options The default of `dialect` is `"auto"`: the dialect of the model that wrote the latest response, and
+ *   `"openai-compatible"` if no response tells it.
+ * @throws InvalidSettingError for an unknown dialect.
+ * @throws InvalidMessageError for a value that is not a list, or a message in an unknown form, such as that of the requests
+ *   to another API.
  * @example
  * ```ts
  * import { AIMessage, HumanMessage } from "@langchain/core/messages";
@@ -78,106 +81,75 @@ const MENDS: Readonly<Partial<Record<RuleName, string>>> = {
  * ```
  */
 export function explain(
-  given: readonly unknown[] | object,
-  options: { readonly dialect?: DialectName | undefined } = {},
+  given: readonly unknown[],
+  options: { readonly dialect?: DialectName | "auto" | undefined } = {},
 ): Explanation {
-  const body = readRequestBody(given);
-  const { messages, foreign, entries } = body ?? readMessageList(given);
-  const { length } = entries;
-  const { dialect = body?.form.dialect ?? "strict" } = options;
-  const ids = new Map(messages.map(({ message, index }) => [index, message.id] as const).toReversed());
-  const violations = violationsAt(
-    messages.map(({ message }) => message),
-    dialect,
-    (place) => messages[place]?.index ?? length,
-  );
-  const broken = (body === undefined ? violations : violationsOfBody(body, violations, dialect)).map(
-    ({ rule, index, message, grade, ids: callIds }): Reason => ({
+  const messages = readKnown(given);
+  const { dialect: wanted = "auto" } = options;
+  const dialect = wanted === "auto" ? (dialectIn(messages) ?? "openai-compatible") : wanted;
+  const reasons = violationsIn(messages, dialect).map(
+    ({ rule, index, message, grade, ids }): Reason => ({
       code: codeOf(rule),
       rule,
       meaning: RULES[rule].meaning,
       index,
-      messageId: ids.get(index) ?? null,
-      callIds: isAboutPairing(rule) ? callIds : [],
-      providerSays: grade === "inferred" ? null : wordsFor(rule, message, callIds[0], body),
+      messageId: messages[index]?.id ?? null,
+      callIds: isAboutPairing(rule) ? ids : [],
+      providerSays: grade === "inferred" ? null : wordsFor(rule, message, ids[0]),
       grade,
       mend: MENDS[rule] ?? AT_REQUEST,
     }),
   );
-  const taken = foreign.map((index) => ({ ...NOT_A_MESSAGE, index }));
-  const reasons = [...taken, ...broken].sort((one, other) => one.index - other.index);
-  const text = textOf(reasons, dialect, length, body?.form.list ?? "messages");
+  const text = textOf(reasons, dialect, messages.length);
   return { schemaVersion: 1, dialect, refused: reasons.length > 0, reasons, text };
 }
 
-const NOT_A_MESSAGE: Omit<Reason, "index"> = {
-  code: "content/not-a-message",
-  rule: null,
-  meaning: "The value is not a message.",
-  messageId: null,
-  callIds: [],
-  providerSays: null,
-  grade: null,
-  mend: "Take the value out.",
-};
-
-function readMessageList(given: unknown): Pick<RequestBody, "messages" | "foreign" | "entries"> {
-  if (!Array.isArray(given))
-    throw new InvalidMessageError("messages", given, "a list of messages, or the body of a request");
+/** What is read in a wrong form has faults that no provider would name, so it is not read. */
+function readKnown(given: readonly unknown[]): readonly BaseMessage[] {
+  if (!Array.isArray(given)) throw new InvalidMessageError("messages", typeof given, "a list of messages");
   const { messages, foreign } = readList(given);
-  return { messages, foreign: foreign.map(({ index }) => index), entries: given };
+  const unread = new Set(foreign.map(({ index }) => index));
+  const place = given.findIndex((value, index) => unread.has(index) || isOfOtherApi(value));
+  if (place < 0) return messages.map(({ message }) => message);
+  const value: unknown = given[place];
+  const expectation = "a message as LangChain, a state or chat completions have it";
+  // The error can go into a ticket, so it tells the names of the fields and not what they hold.
+  const form = isRecord(value) ? Object.keys(value) : typeof value;
+  throw new InvalidMessageError(`messages[${place}]`, form, expectation, " The form is unknown.");
+}
+
+/** Blocks that Anthropic's Messages API and OpenAI's Responses API have in place of calls, results and texts. */
+const FOREIGN_BLOCKS: ReadonlySet<unknown> = new Set([
+  "tool_use",
+  "tool_result",
+  "input_text",
+  "output_text",
+]);
+
+/** Whether LangChain would read a message in the form of another API, and lose what it says. */
+function isOfOtherApi(value: unknown): boolean {
+  if (!isRecord(value) || typeof value["role"] !== "string" || BaseMessage.isInstance(value)) return false;
+  const { content, parts, tool_calls, type, lc } = value;
+  if (lc !== undefined || (type !== undefined && type !== "message")) return false;
+  const isUnread = recordsIn(content).some((block) => FOREIGN_BLOCKS.has(block["type"]));
+  return parts !== undefined || (isUnread && listOf(tool_calls).length === 0);
 }
 
 /** The words of a rule, as the provider has them for this call. Null if nobody knows those. */
-function wordsFor(
-  rule: RuleName,
-  words: string,
-  callId: string | undefined,
-  body: RequestBody | undefined,
-): string | null {
-  if (callId === undefined) return words;
+function wordsFor(rule: RuleName, words: string, callId: string | undefined): string | null {
   // An id can break the rule in another way than by its length.
   const [, maximum] = /maximum length (\d+)/.exec(words) ?? [];
-  if (rule === "call-id" && callId.length <= Number(maximum)) return null;
-  if (!isAboutPairing(rule) || !body?.customCalls.has(callId)) return words;
-  // Quoted in diegosouzapw/OmniRoute/issues/8946.
-  return rule === "missing-result" ? words.replace("function call", "custom tool call") : null;
+  const isShort = callId !== undefined && callId.length <= Number(maximum);
+  return rule === "call-id" && isShort ? null : words;
 }
 
-type Placed = ReturnType<typeof violationsAt>[number];
-
-/** A body is what the provider has got, so a rule that nobody has seen applied is no reason, with exceptions. */
-function violationsOfBody(
-  { entries, faults }: RequestBody,
-  violations: readonly Placed[],
-  dialect: DialectName,
-): Placed[] {
-  const { rules }: Dialect = dialectNamed(dialect);
-  // A user sends results too, so the first entry can be one of the user although its first message is a result.
-  const first = entries.find((entry) => Object(entry).role !== "system");
-  const beginsWithUser = Object(first).role === "user";
-  const applied = violations.filter(({ rule, grade }) => {
-    if (rule === "first-user") return grade !== "inferred" && !beginsWithUser;
-    const isSeen = rule === "duplicate-result" || rule === "role";
-    return grade !== "inferred" || isSeen || (rule === "empty-history" && entries.length === 0);
-  });
-  const known = new Set(applied.map(({ rule, index }) => `${rule} ${index}`));
-  const others = faults.flatMap(({ rule, index, name = "", isQuoted }): Placed[] => {
-    const entry = rules[rule];
-    if (entry === undefined || known.has(`${rule} ${index}`)) return [];
-    const message = entry.text.replace("{index}", String(index)).replace("{name}", () => name);
-    return [{ rule, index, message, grade: isQuoted ? entry.grade : "inferred", ids: [] }];
-  });
-  return [...applied, ...others];
-}
-
-function textOf(reasons: readonly Reason[], dialect: DialectName, length: number, name: string): string {
+function textOf(reasons: readonly Reason[], dialect: DialectName, length: number): string {
   const count = length === 1 ? "1 message" : `${length} messages`;
   if (reasons.length === 0)
     return `${dialect}: no known rule refuses ${length === 1 ? "this" : "these"} ${count}.`;
   const parts = reasons.map(({ rule, code, meaning, index, callIds, providerSays, grade, mend }) =>
     [
-      `${name}[${index}]  ${code}${rule === null || code.endsWith(rule) ? "" : ` (${rule})`}`,
+      `messages[${index}]  ${code}${code.endsWith(rule) ? "" : ` (${rule})`}`,
       `  ${meaning}${callIds.length === 0 ? "" : ` Calls: ${callIds.map((id) => id || "(no id)").join(", ")}.`}`,
       providerSays === null
         ? "  No report quotes the provider's error for this."
@@ -185,7 +157,7 @@ function textOf(reasons: readonly Reason[], dialect: DialectName, length: number
       `  ${mend}`,
     ].join("\n"),
   );
-  const sections = [...new Set(reasons.flatMap(({ rule }) => (rule === null ? [] : `#${rule}`)))].join(", ");
-  const page = sections === "" ? [] : [`Why it happens, and what to do: docs/troubleshooting.md${sections}`];
-  return [`${dialect} refuses ${length === 1 ? "this" : "these"} ${count}:`, ...parts, ...page].join("\n\n");
+  const sections = [...new Set(reasons.map(({ rule }) => `#${rule}`))].join(", ");
+  const page = `Why it happens, and what to do: docs/troubleshooting.md${sections}`;
+  return [`${dialect} refuses ${length === 1 ? "this" : "these"} ${count}:`, ...parts, page].join("\n\n");
 }

@@ -67,6 +67,30 @@ export function isChunk(message: BaseMessage): message is BaseMessageChunk {
 }
 
 /*
+ * Tells which stored messages a message of a model input is made of. Only copies that `explainInput` makes are marked, and
+ * these are neither sent nor stored.
+ */
+
+const PLACES = Symbol("places");
+
+/** A copy that knows its place in the history. Its own copies know it too. */
+export function copyWithPlace(message: BaseMessage, place: number): BaseMessage {
+  return Object.assign(copyMessage(message, {}), { [PLACES]: [place] });
+}
+
+/** The places of the stored messages that it is made of; empty if none of them is marked. */
+export function placesOf(message: BaseMessage): readonly number[] {
+  const places: readonly number[] | undefined = Reflect.get(message, PLACES);
+  return places ?? [];
+}
+
+/** The message, marked as made of these. */
+export function madeOf<T extends BaseMessage>(message: T, sources: readonly BaseMessage[]): T {
+  const places = sources.flatMap(placesOf);
+  return places.length === 0 ? message : Object.assign(message, { [PLACES]: places });
+}
+
+/*
  * Derives ids for messages without one, so that a replay of the same writes gives the same thread.
  */
 

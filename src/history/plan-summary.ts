@@ -4,7 +4,7 @@ import type { BaseMessage, ToolMessage } from "@langchain/core/messages";
 import { filterToolCalls, findSafeCutoff, safeCuts, type ToolCallsToKeep } from "./cut.js";
 import { createMemo } from "./follow-list.js";
 import { groupMessages } from "./group.js";
-import { contentText } from "./message.js";
+import { contentText, madeOf } from "./message.js";
 import { type Survey, surveyOf } from "./open-calls.js";
 import { callIdOf, isPlaceholder } from "./result.js";
 import { countTokens, sumTokens, usageOf } from "./size.js";
@@ -302,8 +302,11 @@ const notes = createMemo<BaseMessage>();
 
 function tellLateResult(result: ToolMessage): BaseMessage {
   return notes(result, undefined, () =>
-    createSummaryNote(
-      `The result of the earlier tool call ${result.name ?? ""} (${callIdOf(result)}) came after the summary:\n${contentText(result)}`,
+    madeOf(
+      createSummaryNote(
+        `The result of the earlier tool call ${result.name ?? ""} (${callIdOf(result)}) came after the summary:\n${contentText(result)}`,
+      ),
+      [result],
     ),
   );
 }

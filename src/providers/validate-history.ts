@@ -247,32 +247,25 @@ const CHECKS: readonly Check[] = [checkPairing, checkNames, checkContent, checkO
  * ```
  */
 export function validateHistory(messages: readonly BaseMessage[], dialect: DialectName): Violation[] {
-  return violationsAt(messages, dialect, (index) => index).map(({ ids: _, ...violation }) => violation);
+  return violationsIn(messages, dialect).map(({ ids: _, ...violation }) => violation);
 }
 
-/**
- * The same, with the ids that each violation is about.
- *
- * @param placeOf The index that a violation, and the provider's words for it, give to the message at an index.
- */
-export function violationsAt(
+/** The same, with the ids that each violation is about. */
+export function violationsIn(
   messages: readonly BaseMessage[],
   dialect: DialectName,
-  placeOf: (index: number) => number,
 ): (Violation & { readonly ids: readonly string[] })[] {
   const entry = dialectNamed(dialect);
   const sent = toSentMessages(soundMessages(messages), entry);
-  const violations: ReturnType<typeof violationsAt> = [];
+  const violations: ReturnType<typeof violationsIn> = [];
   for (const check of CHECKS)
     check(sent, entry, (name, index, values) => {
       const rule = entry.rules[name];
       if (rule === undefined) return;
-      const next = values?.next === undefined ? {} : { next: placeOf(values.next) };
-      const place = placeOf(index);
-      const message = fill(rule.text, { ...values, ...next, index: place });
+      const message = fill(rule.text, { ...values, index });
       const { ids = [], id } = values ?? {};
       const told = ids.length === 0 && id !== undefined ? [id] : ids;
-      violations.push({ rule: name, index: place, message, grade: rule.grade, ids: told });
+      violations.push({ rule: name, index, message, grade: rule.grade, ids: told });
     });
   return violations.sort((one, other) => one.index - other.index);
 }

@@ -1,9 +1,14 @@
-import { AIMessage, coerceMessageLikeToMessage, ToolMessage } from "@langchain/core/messages";
+import {
+  AIMessage,
+  type BaseMessage,
+  coerceMessageLikeToMessage,
+  ToolMessage,
+} from "@langchain/core/messages";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { errorText, threadOfList } from "../../src/doctor/thread-store.js";
 import { diagnoseThread, explain, planRepair, type StoredThread } from "../../src/doctor.js";
-import { repairHistory } from "../../src/index.js";
+import { InvalidMessageError, repairHistory } from "../../src/index.js";
 import { DIALECT_NAMES } from "../../src/providers/dialects.js";
 import { ai, human, messagesIn, result } from "../support/make-messages.js";
 import { codesOf } from "./mend.js";
@@ -194,7 +199,7 @@ describe("an explanation", () => {
       const asking = new AIMessage("");
       if (place === "tool_calls") asking.tool_calls = calls as never;
       else asking.additional_kwargs["tool_calls"] = calls as never;
-      const { reasons, text } = explain([human("u"), asking, human("v")]);
+      const { reasons, text } = explain([human("u"), asking, human("v")], { dialect: "strict" });
       expect(reasons.filter(({ rule }) => rule === "repeated-call-id")).toHaveLength(298);
       expect(reads).toBeLessThan(300 * 20);
       expect(text.match(/Calls: .*|repeated-\d/g)?.length).toBeLessThan(300 * 10);
@@ -202,11 +207,53 @@ describe("an explanation", () => {
     },
   );
 
-  it("reads plain objects, and says that a sound list is accepted", () => {
-    const plain = [{ role: "user", content: "Hello!" }, { type: "nothing" }];
-    const { reasons } = explain(plain, { dialect: "openai" });
-    expect(reasons).toMatchObject([{ code: "content/not-a-message", index: 1 }]);
-    const { text } = explain(plain.slice(0, 1), { dialect: "openai" });
-    expect(text).toBe("openai: no known rule refuses this 1 message.");
+  it("reads chat completions as LangChain does, and says that a sound list is accepted", () => {
+    const call = { id: "c1", type: "function", function: { name: "look", arguments: '{"a": 1}' } };
+    const plain = [
+      { role: "developer", content: "Be brief." },
+      { role: "user", content: [{ type: "text", text: "Hello!" }] },
+      { role: "assistant", content: null, tool_calls: [call] },
+      { role: "tool", tool_call_id: "c1", content: "18" },
+    ];
+    const { text } = explain(plain, { dialect: "openai" });
+    expect(text).toBe("openai: no known rule refuses these 4 messages.");
+    const { reasons } = explain(plain.slice(0, 3), { dialect: "openai" });
+    expect(reasons).toMatchObject([{ code: "pairing/dangling-call", index: 2, callIds: ["c1"] }]);
+  });
+
+  it("takes the dialect that the latest response tells, and never the strictest", () => {
+    const made = (model_provider: string) =>
+      new AIMessage({ content: "Yes.", response_metadata: { model_provider } });
+    const of = (...list: BaseMessage[]) => explain([human("u"), ...list, human("v")]).dialect;
+    expect(of(made("openai"), human("w"), made("anthropic"))).toBe("anthropic");
+    expect(of(new AIMessage("Yes."))).toBe("openai-compatible");
+    expect(explain([human("u"), made("anthropic")], { dialect: "mistral" }).dialect).toBe("mistral");
+    expect(explain([human("u"), made("anthropic")], { dialect: "auto" }).dialect).toBe("anthropic");
+  });
+
+  const use = { type: "tool_use", id: "a", name: "look", input: {} };
+  const user = { role: "user", content: "Hello?" };
+  it.each<[title: string, list: readonly unknown[], at: number, fields: string]>([
+    ["Anthropic's calls", [user, { role: "assistant", content: [use] }], 1, '["role","content"]'],
+    ["Anthropic's results", [{ role: "user", content: [{ type: "tool_result" }] }], 0, '["role","content"]'],
+    ["Gemini's turns", [{ role: "user", parts: [{ text: "fish" }] }], 0, '["role","parts"]'],
+    ["items of Responses", [user, { type: "function_call", call_id: "fish" }], 1, '["type","call_id"]'],
+    ["their texts", [{ role: "user", content: [{ type: "input_text" }] }], 0, '["role","content"]'],
+    ["anything else", [user, { type: "nothing" }], 1, '["type"]'],
+    ["no message", [user, null], 1, '"object"'],
+  ])("names no fault of a form that it does not read: %s", (_, list, at, fields) => {
+    const message = `Expected \`messages[${at}]\` to be a message as LangChain, a state or chat completions have it, got \`${fields}\`. The form is unknown.`;
+    expect(() => explain(list)).toThrow(message);
+  });
+
+  it("reads what a state has of Anthropic's calls", () => {
+    const call = { id: "a", name: "look", args: {} };
+    const list = [
+      user,
+      { type: "ai", content: [use], tool_calls: [call] },
+      { type: "tool", tool_call_id: "a", content: "18" },
+    ];
+    expect(explain(list, { dialect: "anthropic" }).reasons).toEqual([]);
+    expect(() => explain("no list" as never)).toThrow(InvalidMessageError);
   });
 });

@@ -108,7 +108,7 @@ describe("the rows of a thread", () => {
       { brokenInRequest: 0, totals: { stored: 2, sent: 5, added: 3, leftOut: 0 } },
       [
         "- | system 1* [system prompt]",
-        "assistant 1 | assistant 2",
+        "assistant 1 | assistant 2 [missing result]",
         "- | tool result 3* [placeholder: superseded]",
         "- | assistant 4* [bridge]",
         "user 2 | user 5",
@@ -139,8 +139,8 @@ describe("the rows of a thread", () => {
       [
         "(with the same text as stored",
         "user 1 | user 1",
-        "assistant 2 | assistant 2* [call id renamed]",
-        "tool result 3 | tool result 3* [call id renamed]",
+        "assistant 2 | assistant 2* [call id]",
+        "tool result 3 | tool result 3* [call id]",
         "assistant 4 | assistant 4",
         ")",
         "user 5 | user 5",
@@ -158,10 +158,10 @@ describe("the rows of a thread", () => {
       },
       [
         "user 1 | user 1",
-        "assistant 2 | assistant 2",
-        "- | tool result 3* [moved]",
+        "assistant 2 | assistant 2 [missing result]",
+        "- | tool result 3* [moved, orphan result]",
         "user 3 | user 4",
-        "tool result 4 | - [moved]",
+        "tool result 4 | - [moved, orphan result]",
       ],
     ],
     [
@@ -180,12 +180,7 @@ describe("the rows of a thread", () => {
       "name the places of messages that are sent as one",
       messagesIn("s! a t! b"),
       { rows: [{ storedElsewhere: [3] }, {}, { sentElsewhere: 1 }, {}] },
-      [
-        "system 1 | system 1* [system joined]",
-        "user 2 | user 2",
-        "system 3 | - [system joined]",
-        "user 4 | user 3",
-      ],
+      ["system 1 | system 1* [joined]", "user 2 | user 2", "system 3 | - [joined]", "user 4 | user 3"],
     ],
   ])("%s", (_, history, also, lines, given = {}) => {
     const seen = view(history, given);
@@ -219,7 +214,7 @@ describe("the rows of a thread", () => {
     ]);
     const history = [...turns.flat(), human("e", "word ".repeat(900))];
     const rows = linesOf(view(history, { maxTokens: 150 })).join("\n");
-    for (const word of ["left out, too long", "gap note", "shortened"]) expect(rows).toContain(word);
+    for (const word of ["left out, over window", "gap note", "shortened"]) expect(rows).toContain(word);
   });
 
   it("tell each model's state that another model does not get", () => {
@@ -234,7 +229,7 @@ describe("the rows of a thread", () => {
     const [, row] = view([human("a"), thought, human("c")]).rows;
     if (row === undefined || "rows" in row || row.sent === undefined) throw new Error("Expected a row.");
     expect(viewMessage(thought)).toMatchObject({ maker: "anthropic · claude", reasoning: { text: "Hm." } });
-    expect(row.fate.map(({ code }) => code)).toContain("state-removed");
+    expect(row.fate.map(({ code }) => code)).toContain("form");
     expect(viewMessage(row.sent).reasoning.text).toBe("");
   });
 
@@ -296,10 +291,10 @@ describe("the next request", () => {
     const seen = viewNext(messagesIn("a b(c1) f c:c1 d:c9"));
     expect(linesOf(seen)).toEqual([
       "user 1 | user 1",
-      "assistant 2 | assistant 2",
-      "- | tool result 3* [moved]",
+      "assistant 2 | assistant 2 [missing result]",
+      "- | tool result 3* [moved, orphan result]",
       "user 3 | user 4",
-      "tool result 4 | - [moved]",
+      "tool result 4 | - [moved, orphan result]",
       "tool result 5 | - [left out, orphan result]",
       "- | user 5* [the next message]",
     ]);

@@ -1,9 +1,9 @@
 /** `explain`: says offline why a provider would refuse a list of messages. */
 
 import type { Command } from "commander";
+import { TetherError } from "../../errors.js";
 import type { DialectName } from "../../providers/dialects.js";
-import { explain } from "../explain.js";
-import { readRequestBody } from "../request-body.js";
+import { type Explanation, explain } from "../explain.js";
 import { messagesIn, parseThreads, readText } from "../targets/file-target.js";
 import { UsageError } from "../targets/target.js";
 import { threadOfList } from "../thread-store.js";
@@ -12,21 +12,18 @@ import type { Options } from "./options.js";
 import { excerptOf } from "./text.js";
 
 export async function runExplain(command: Command, io: CommandIo): Promise<ExitCode> {
-  const { dialect, format, redact } = command.opts<Options & { readonly dialect?: DialectName }>();
+  const { dialect, format, redact } = command.opts<Options & { readonly dialect?: DialectName | "auto" }>();
   const [file = ""] = command.args;
   const name = file === "-" ? "standard input" : file;
   const [value, ...more] = parseThreads(await readText(file, io), name);
-  const body = readRequestBody(value);
-  const messages = body?.entries ?? messagesIn(value);
+  const messages = messagesIn(value);
   if (messages === undefined)
-    throw new UsageError(
-      `Expected ${name} to be a list of messages, what getState returned, or the body of a request to OpenAI, Anthropic or Gemini.`,
-    );
+    throw new UsageError(`Expected ${name} to be a list of messages or what getState returned.`);
   if (more.length > 0)
     throw new UsageError(
       `${name} has ${more.length + 1} lists of messages. explain reads one; doctor --file reads several.`,
     );
-  const { text, ...explanation } = explain(body === undefined ? messages : Object(value), { dialect });
+  const { text, ...explanation } = explainKnown(messages, dialect);
   const thread = threadOfList(messages);
   const reasons = explanation.reasons.map((reason) => ({
     ...reason,
@@ -34,7 +31,7 @@ export async function runExplain(command: Command, io: CommandIo): Promise<ExitC
   }));
   if (format === "text") {
     const excerpts = reasons.flatMap(({ index, excerpt }) =>
-      excerpt === undefined ? [] : `${body?.form.list ?? "messages"}[${index}]: ${excerpt}`,
+      excerpt === undefined ? [] : `messages[${index}]: ${excerpt}`,
     );
     await io.output.write(`${[text, ...new Set(excerpts)].join("\n")}\n`);
   } else {
@@ -42,4 +39,13 @@ export async function runExplain(command: Command, io: CommandIo): Promise<ExitC
     await io.output.write(`${JSON.stringify({ ...explanation, reasons }, undefined, indent)}\n`);
   }
   return explanation.refused ? EXIT.findings : EXIT.sound;
+}
+
+/** A form that is not known is a wrong file, and not a fault of this program. */
+function explainKnown(messages: readonly unknown[], dialect: DialectName | "auto" | undefined): Explanation {
+  try {
+    return explain(messages, { dialect });
+  } catch (error) {
+    throw TetherError.isInstance(error) ? new UsageError(error.message) : error;
+  }
 }

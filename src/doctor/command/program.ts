@@ -100,10 +100,6 @@ const DIALECT = new Option(
   "--dialect <NAME>",
   "Whose rules apply: auto (by the models that wrote the thread), or those of a provider. Default: auto.",
 ).choices(["auto", ...DIALECT_NAMES]);
-const DIALECT_OF_LIST = new Option(
-  "--dialect <NAME>",
-  "Whose rules apply. Default: the provider whose form a request has, and strict for messages.",
-).choices(DIALECT_NAMES);
 const MAX_TOKENS = countOf(
   "--max-tokens <COUNT>",
   "The window of your model. A thread with more tokens, by an estimate, is a finding. Default: not checked.",
@@ -243,16 +239,15 @@ export const COMMANDS: Readonly<Record<string, CommandRow>> = {
     operand: "<file>",
     summary: "says why a provider refuses a list of messages; offline",
     description: [
-      "Reads a list of messages, what getState returned, or the body of a request that a provider has refused, and says which rules of the provider it breaks, in the words of the provider, and what mends it. - reads standard input. It asks no provider.",
-      "Bodies are those of OpenAI's chat completions and Responses, of Anthropic's Messages, and of Gemini.",
+      "Reads a list of messages or what getState returned, and says which rules of the provider it breaks, in the words of the provider, and what mends it. - reads standard input. It asks no provider.",
+      "Messages are read as LangChain, a state or chat completions have them.",
       "Ends with 0 if no rule is broken, and 1 if one is.",
     ],
     examples: [
       "npx langgraph-tether explain messages.json --dialect anthropic",
-      "npx langgraph-tether explain request.json",
       "curl -s localhost:2024/threads/ID/state | npx langgraph-tether explain - --dialect openai",
     ],
-    options: { rules: [DIALECT_OF_LIST], output: [FORMAT, ...REDACT] },
+    options: { rules: [DIALECT], output: [FORMAT, ...REDACT] },
   },
   inspect: {
     run: runInspect,

@@ -5,8 +5,12 @@ import type { NextHistory } from "../../doctor/next-history.js";
 import { MARKS } from "../../history/marks.js";
 import { causeInText, isMadeUpResult, PLACEHOLDER_KEY } from "../../history/result.js";
 import { coverageOf } from "../../history/summary.js";
-import type { InputExplanation, StoredMessageExplanation } from "../../providers/input/explain-input.js";
-import type { InputReason, InputReasonCode } from "../../providers/input/step.js";
+import type {
+  InputExplanation,
+  InputReason,
+  InputReasonCode,
+  StoredMessageExplanation,
+} from "../../providers/input/explain-input.js";
 import { addToList } from "../../shared/values.js";
 import { nameIn, shownOf } from "./message-view.js";
 import type { Novelty } from "./request.js";
@@ -65,10 +69,10 @@ export function rowsOf(given: RowInput): readonly Row[] {
   const sendAlone = (end: number): void => {
     for (; passed < end; passed += 1) rows.push(rowAt(undefined, passed));
   };
-  for (const { index, inputIndexes, reasons } of stored) {
+  for (const { index, inputIndexes, fate } of stored) {
     const [place = -1] = inputIndexes;
     // All messages keep their order, but those that were moved or joined with an earlier one: they stand on two rows.
-    const isHere = place >= passed && !reasons.some(({ code }) => code === "moved");
+    const isHere = place >= passed && fate !== "moved";
     if (isHere) sendAlone(place);
     rows.push(rowAt(index, isHere ? place : undefined));
     if (isHere) passed += 1;
@@ -282,24 +286,17 @@ const causeIn = (value: unknown): string => nameIn(value) || "unknown cause";
 
 /** Reasons that say that something is missing. All others describe a change of form. */
 const WARNINGS: ReadonlySet<InputReasonCode> = new Set<InputReasonCode>([
-  "not-a-message",
-  "orphan-result",
-  "duplicate-result",
   "filtered",
-  "over-bound",
   "shortened",
   "placeholder",
   "gap-note",
 ]);
 
-/** Codes that say less than a reader needs. */
-const WORDS: Readonly<Partial<Record<InputReasonCode, string>>> = { "over-bound": "too long" };
-
 /** What became of a message on its way into the request. */
 function marksOfReasons(reasons: readonly InputReason[]): readonly Mark[] {
   return reasons.map(({ code, text, source }) => ({
     code,
-    word: WORDS[code] ?? code.replaceAll("-", " "),
+    word: code.replaceAll("-", " "),
     tone: WARNINGS.has(code) ? "warning" : "neutral",
     text,
     source: source ?? null,
@@ -308,9 +305,13 @@ function marksOfReasons(reasons: readonly InputReason[]): readonly Mark[] {
 
 function marksOfFate(told: StoredMessageExplanation | undefined): readonly Mark[] {
   if (told === undefined) return [];
-  const marks = marksOfReasons(told.reasons);
-  const isCovered = marks.some(({ code }) => code === "covered");
-  return told.fate === "left-out" && !isCovered ? [LEFT_OUT, ...marks] : marks;
+  const { fate, reasons } = told;
+  const marks = marksOfReasons(reasons);
+  if (fate === "moved") return [mark("moved", "moved", "neutral", "It is sent in another place."), ...marks];
+  if (fate === "joined")
+    return [mark("joined", "joined", "neutral", "It is a part of one message."), ...marks];
+  const isCovered = reasons.some(({ code }) => code === "covered");
+  return fate === "left-out" && !isCovered ? [LEFT_OUT, ...marks] : marks;
 }
 
 const LEFT_OUT = mark("left-out", "left out", "warning");

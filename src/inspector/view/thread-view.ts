@@ -119,7 +119,7 @@ function storyOf(rows: readonly Row[]) {
     /** Stored results and values that have no place in a request. */
     unplaced: [] as Place[],
   };
-  for (const { message, anchor, own, fate } of rows) {
+  for (const { kind, message, anchor, own, fate } of rows) {
     if (message === undefined) continue;
     const marks = new Map(own.map(({ code, word }) => [code, word]));
     const [code = "", told] = STORIES.find(([code]) => marks.has(code)) ?? [];
@@ -128,7 +128,7 @@ function storyOf(rows: readonly Row[]) {
       nameIn(message.name) || (isResult(message) ? "a tool" : (ROLES[message.type] ?? message.type));
     const place = { anchor, label: `${name}${cause}` };
     if (told !== undefined) story[told].push(place);
-    if (fate.some((mark) => UNPLACED.has(mark.code))) story.unplaced.push(place);
+    if (kind === "left-out" && fate.some((mark) => UNPLACED.has(mark.code))) story.unplaced.push(place);
   }
   return story;
 }

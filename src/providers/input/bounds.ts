@@ -6,7 +6,6 @@ import { countTextTokens } from "../../history/size.js";
 import { createSummaryNote, isUserMessage } from "../../history/summary.js";
 import { keywordsOf, levelFor } from "../../history/transcript.js";
 import type { Target } from "../rule.js";
-import { GAP_NOTE, type InputJournal, whyCut } from "./journal.js";
 import { type Conversation, projectMessages, projectOnce } from "./projection.js";
 import { shortenText, shortenWork, sizeOf } from "./shorten.js";
 
@@ -33,6 +32,8 @@ interface Parts {
 interface InputChange {
   /** The id of the message in the history. */
   readonly id: string | undefined;
+  /** The message before that. */
+  readonly message: BaseMessage;
   readonly kind: "shortened" | "left-out";
   readonly bound: BoundName;
 }
@@ -248,16 +249,10 @@ interface Bound {
 const ATTEMPTS = 5;
 
 /** Projects an input, and brings it under each of the bounds. The input is not changed. */
-export function fitInput(
-  input: Conversation,
-  target: Target,
-  bounds: readonly Bound[],
-  journal?: InputJournal,
-): FittedInput {
-  let projected =
-    journal === undefined ? projectMessages(input, target) : projectOnce(input, target, journal);
+export function fitInput(input: Conversation, target: Target, bounds: readonly Bound[]): FittedInput {
+  let projected = projectMessages(input, target);
   let size = projected.size();
-  const changes = new Map<string | undefined, InputChange>();
+  const changes = new Map<string | BaseMessage, InputChange>();
   for (const { name, tokens } of bounds) {
     if (tokens === undefined || size <= tokens) continue;
     // What is cut has the form in which it is sent. Neighbours are not merged yet, so each has its id.
@@ -268,24 +263,23 @@ export function fitInput(
       const draft = new InputDraft(formed, target, tokens, excess);
       for (const step of STEPS[name]) if (draft.excess > 0) step(draft);
       kept = draft.kept;
-      projected = projectDraft(draft, target, journal);
+      projected = projectDraft(draft, target);
       size = projected.size();
     }
-    for (const [place, { id }] of formed.entries()) {
+    for (const [place, message] of formed.entries()) {
+      const { id } = message;
       const kind = kept[place] === undefined ? "left-out" : "shortened";
-      if (kept[place] !== formed[place]) changes.set(id, { id, kind, bound: name });
+      if (kept[place] !== message) changes.set(id ?? message, { id, message, kind, bound: name });
     }
   }
   return { messages: projected.sent(), size, changes: [...changes.values()] };
 }
 
 /** The system message is first. Steps do not change its place. */
-function projectDraft(draft: InputDraft, target: Target, journal: InputJournal | undefined) {
-  const { input, kept, bound } = draft;
+function projectDraft(draft: InputDraft, target: Target) {
+  const { kept } = draft;
   const notes = draft.notes();
-  journal?.changedEach(input, kept, whyCut(bound));
-  for (const note of notes.values()) journal?.made(note, [], GAP_NOTE);
   const messages = kept.flatMap((message, place) => message ?? notes.get(place) ?? []);
   const system = messages[0]?.type === "system" ? messages.shift() : undefined;
-  return projectOnce({ system, messages }, target, journal);
+  return projectOnce({ system, messages }, target);
 }

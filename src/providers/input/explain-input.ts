@@ -1,19 +1,25 @@
-/** Tells for each stored message whether it is sent as it is, changed or left out, and why. */
+/** Tells for each stored message whether it is sent as it is, in another form or place, or not at all, and why. */
 
 import type { BaseMessage } from "@langchain/core/messages";
-import { copyMessage } from "../../history/message.js";
-import { assertList, isMessage, isMessageList, readEach } from "../../history/read-messages.js";
-import { safely } from "../../shared/json.js";
-import { dialectNamed } from "../dialects.js";
-import { InputJournal, MENDED } from "./journal.js";
-import type { InputReason } from "./step.js";
-import { checkInputOptions, type ModelInputOptions, prepareModelInput } from "./to-model-input.js";
+import { groupMessages } from "../../history/group.js";
+import { copyWithPlace, placesOf } from "../../history/message.js";
+import { coveringSummaries } from "../../history/plan-summary.js";
+import { isMessage, isMessageList, readEach } from "../../history/read-messages.js";
+import { callIdOf, isResult } from "../../history/result.js";
+import { coverageOf } from "../../history/summary.js";
+import { safely, toJson } from "../../shared/json.js";
+import { addToList, isRecord } from "../../shared/values.js";
+import { type Dialect, RULES, type RuleName } from "../rule.js";
+import { validateHistory } from "../validate-history.js";
+import { fitInput } from "./bounds.js";
+import { bridgeBetween } from "./steps/turns.js";
+import { type ModelInputOptions, selectMessages, toModelInput } from "./to-model-input.js";
 
 /**
  * Says what became of each message of the history in the model input: sent as it is, changed and how, or left out and
- * why. It also says which messages of the input are not stored. It computes the input by the same steps as
- * {@link toModelInput}, so it takes the same options, and the input is the same. It takes longer, because it reads the
- * complete history each time. The history is not changed.
+ * why. It also says which messages of the input are not stored. It compares the history with what {@link toModelInput}
+ * makes of it, so it takes the same options, and the input is the same. It takes longer, because it reads the complete
+ * history each time. The history is not changed.
  *
  * @throws InvalidSettingError for an unknown option, or a value that the option does not take.
  * @throws InvalidMessageError if `history` is not a list.
@@ -27,74 +33,217 @@ import { checkInputOptions, type ModelInputOptions, prepareModelInput } from "./
  *   new HumanMessage("Are you there?"),
  * ];
  * const { stored, added } = explainInput(history, { dialect: "anthropic" });
- * console.log(stored.map(({ fate, reasons }) => `${fate} ${reasons.map(({ code }) => code)}`)); // [ 'changed call-id-renamed', 'sent ' ]
- * console.log(added.map(({ inputIndex, reasons }) => `${inputIndex} ${reasons.map(({ code }) => code)}`)); // [ '0 bridge', '2 placeholder,call-id-renamed' ]
+ * console.log(stored.map(({ fate, reasons }) => `${fate} ${reasons.map(({ code }) => code)}`)); // [ 'changed missing-result,call-id,first-user', 'sent ' ]
+ * console.log(added.map(({ inputIndex, reasons }) => `${inputIndex} ${reasons.map(({ code }) => code)}`)); // [ '0 bridge', '2 placeholder' ]
  * ```
  */
 export function explainInput(
   history: readonly BaseMessage[],
   options: ModelInputOptions = {},
 ): InputExplanation {
-  checkInputOptions(options);
-  assertList(history);
-  const { dialect = "strict", modelId } = options;
-  const journal = new InputJournal({ dialect: dialectNamed(dialect), modelId });
-  const read = readStored(history);
-  const isSame = read.every(({ message }, index) => message === history[index]);
-  const given = isSame ? history : read.flatMap(({ message }) => message ?? []);
-  const input = prepareModelInput(given, options, journal).messages as BaseMessage[];
+  const input = toModelInput(history, options);
+  const { dialect = "strict", maxTokens, systemPrompt = "" } = options;
+  const read = isMessageList(history) ? history : readEach(history, () => {});
+  // The input is made again of copies, which know their places.
+  const copies = Array.from(read, (message, place) => message && copyWithPlace(message, place));
+  const marked = copies.filter((message) => message !== undefined);
+  const lists = selectMessages(marked, options);
+  const fitted = fitInput(lists.input, lists.target, [{ name: "window", tokens: maxTokens }]);
+  const parts = fitted.messages.map(placesOf);
 
-  const sent = new Map<BaseMessage | undefined, AddedMessageExplanation>();
-  const added: AddedMessageExplanation[] = [];
-  for (const [inputIndex, message] of input.entries()) {
-    const origins = journal.originsOf(message);
-    for (const { stored, reasons } of origins) sent.set(stored, { inputIndex, reasons });
-    if (origins.every(({ stored }) => stored === undefined))
-      added.push({ inputIndex, reasons: origins.flatMap(({ reasons }) => reasons) });
-  }
-  const losses = journal.lossReasons();
-  const stored = read.map(({ message, reason }, index): StoredMessageExplanation => {
-    const place = { index, id: idOf(history[index]) };
-    const own = reason ?? [];
-    const found = message && sent.get(message);
-    if (found === undefined) {
-      // What was changed before a message was left out does not matter.
-      const reasons = [(message && losses.get(message)) ?? own].flat();
-      return { ...place, fate: "left-out", inputIndexes: [], reasons };
+  const sentAt = new Map(parts.flatMap((places, index) => places.map((place) => [place, index] as const)));
+  const moved = movedIn(copies, parts.flat());
+  const broken = new Map<number, RuleName[]>();
+  for (const { rule, index } of validateHistory(marked, dialect))
+    for (const place of marked.slice(index, index + 1).flatMap(placesOf)) addToList(broken, place, rule);
+  const causesOf = causeFinder(copies, lists, fitted.changes, maxTokens);
+  const { dialect: entry } = lists.target;
+  const tellRule = (rule: RuleName) => withSource({ code: rule, text: RULES[rule].meaning }, rule, entry);
+
+  const stored = Array.from(history, (value, index): StoredMessageExplanation => {
+    const at = sentAt.get(index);
+    const sent = at === undefined ? undefined : input[at];
+    const fateOf = (): StoredMessageExplanation["fate"] => {
+      if (at === undefined || sent === undefined) return "left-out";
+      const isJoined = sent.type === "system" && sent !== value && systemPrompt.trim() !== "";
+      if (isJoined || (parts[at]?.length ?? 0) > 1) return "joined";
+      if (moved.has(index)) return "moved";
+      return sent === value ? "sent" : "changed";
+    };
+    const fate = fateOf();
+    const rules = [...new Set(broken.get(index))];
+    const ofContent = rules.filter((rule) => RULES[rule].about === "content");
+    const causes = [...causesOf(index, value, sent)];
+    const told = { index, id: idOf(value), fate };
+    if (at === undefined || sent === undefined) {
+      // Of a message that is not sent, only the cause of that matters.
+      const [cause = BLANK] = [...causes, ...ofContent.map(tellRule)];
+      return { ...told, inputIndexes: [], reasons: [cause] };
     }
-    const reasons = distinct([own, found.reasons].flat());
-    const fate = reasons.length > 0 ? "changed" : "sent";
-    return { ...place, fate, inputIndexes: [found.inputIndex], reasons };
+    if (read[index] !== value) causes.push(MENDED);
+    if (causes.length + ofContent.length === 0 && fate !== "joined" && sent !== value)
+      causes.push(formChanged(value, sent));
+    return { ...told, inputIndexes: [at], reasons: [...rules.map(tellRule), ...causes] };
+  });
+  const added = input.flatMap((message, inputIndex): AddedMessageExplanation[] => {
+    if (parts[inputIndex]?.length) return [];
+    const [before, after] = [input[inputIndex - 1], input[inputIndex + 1]];
+    return [{ inputIndex, reasons: [whyAdded(message, before, after, entry)] }];
   });
   return { input, stored, added };
 }
 
-interface StoredMessage {
-  /** Undefined if the value is not a message, or is removed. */
-  readonly message: BaseMessage | undefined;
-  /** What was done when it was read. */
-  readonly reason?: InputReason;
+/*
+ * Finds out which messages are sent in another place, and which are not sent.
+ */
+
+/** Results, system messages and summaries are sent in other places. All other messages keep their order. */
+function movedIn(
+  stored: readonly (BaseMessage | undefined)[],
+  order: readonly number[],
+): ReadonlySet<number> {
+  const isFixed = (place: number): boolean => {
+    const message = stored[place];
+    if (message === undefined || isResult(message) || message.type === "system") return false;
+    return coverageOf(message) === undefined;
+  };
+  const fixed = order.filter(isFixed);
+  const moved = new Set<number>();
+  let passed = 0;
+  let last = -1;
+  for (const place of order) {
+    if (isFixed(place)) passed += 1;
+    if (place < last || place > (fixed[passed] ?? stored.length)) moved.add(place);
+    else last = place;
+  }
+  return moved;
 }
 
-/** The messages of a history, each of which is an object of its own: it tells its place. */
-function readStored(history: readonly BaseMessage[]): readonly StoredMessage[] {
-  const read = isMessageList(history) ? history : readEach(history, () => {});
-  const seen = new Set<BaseMessage>();
-  return Array.from(read, (message, index): StoredMessage => {
-    const value: unknown = history[index];
-    if (message === undefined) return { message, reason: isMessage(value) ? REMOVED : NO_MESSAGE };
-    const own = seen.has(message) ? copyMessage(message, {}) : message;
-    seen.add(own);
-    return message === value ? { message: own } : { message: own, reason: MENDED };
+/** Makes the function that finds the first list on the way to the input that does not have a message any more. */
+function causeFinder(
+  stored: readonly (BaseMessage | undefined)[],
+  lists: ReturnType<typeof selectMessages>,
+  changes: ReturnType<typeof fitInput>["changes"],
+  maxTokens: number | undefined,
+) {
+  const messages = stored.filter((message) => message !== undefined);
+  const summaries = shownSummaries(messages);
+  const { refusedAt } = groupMessages(messages);
+  const kinds = new Map([...refusedAt].map(([index, kind]) => [messages[index], kind]));
+  const refused = (rule: RuleName, text: string) =>
+    withSource({ code: rule, text }, rule, lists.target.dialect);
+  const [paired, read, filtered] = [lists.paired, lists.read, lists.filtered].map(byPlace);
+  const bounded = byPlace(changes.map(({ message }) => message));
+  const bound = `The messages may have ${maxTokens} tokens, so`;
+
+  return function* causesOf(
+    place: number,
+    value: unknown,
+    sent: BaseMessage | undefined,
+  ): Generator<InputReason> {
+    const message = stored[place];
+    const call = message !== undefined && isResult(message) ? `"${callIdOf(message)}"` : "";
+    if (message === undefined) {
+      yield isMessage(value) ? REMOVED : NO_MESSAGE;
+    } else if (paired?.get(place) === undefined) {
+      const summary = summaries.get(message);
+      const kind = kinds.get(message);
+      if (summary !== undefined)
+        yield { code: "covered", text: `The summary "${summary.id ?? ""}" represents it.` };
+      else if (kind === "duplicate")
+        yield refused("duplicate-result", `Another result of the call ${call} is sent.`);
+      else if (kind === "orphan") yield refused("orphan-result", `No call before it has the id ${call}.`);
+      else yield { code: "covered", text: `A summary represents the call ${call}.` };
+    } else if (read?.get(place) === undefined) {
+      yield COMPACTED;
+    } else {
+      if (call !== "" && sent !== undefined && sent.type !== "tool")
+        yield {
+          code: "covered",
+          text: `A summary represents the call ${call}, so the result is told as a text.`,
+        };
+      if (filtered?.get(place) !== read.get(place)) yield FILTERED;
+      else if (bounded.has(place))
+        yield sent === undefined
+          ? { code: "over-window", text: `${bound} the oldest messages are left out.` }
+          : { code: "shortened", text: `${bound} a part of it is sent.` };
+    }
+  };
+}
+
+function byPlace(messages: readonly BaseMessage[]): ReadonlyMap<number, BaseMessage> {
+  return new Map(messages.flatMap((message) => placesOf(message).map((place) => [place, message] as const)));
+}
+
+/** The summary that is sent in place of each message. A later summary can cover the one that was made first. */
+function shownSummaries(history: readonly BaseMessage[]): ReadonlyMap<BaseMessage, BaseMessage> {
+  const covering = coveringSummaries(history);
+  const shown = new Map<BaseMessage, BaseMessage>();
+  for (const message of history.toReversed()) {
+    const summary = message.id === undefined ? undefined : covering.get(message.id);
+    if (summary !== undefined) shown.set(message, shown.get(summary) ?? summary);
+  }
+  return shown;
+}
+
+/*
+ * Words for what was found.
+ */
+
+const NO_MESSAGE: InputReason = { code: "not-a-message", text: "The value is not a message." };
+const REMOVED: InputReason = { code: "removed", text: "A removal in the history takes it out." };
+const MENDED: InputReason = {
+  code: "mended",
+  text: "A field had a wrong type, or the message was not an instance of a message class.",
+};
+const COMPACTED: InputReason = {
+  code: "compacted",
+  text: "The provider has compacted the conversation after it, and does not read it any more.",
+};
+const FILTERED: InputReason = {
+  code: "filtered",
+  text: "`maxToolCallsFromHistory` leaves out calls of earlier turns, and these are among them.",
+};
+const BLANK: InputReason = { code: "blank", text: "It says nothing." };
+
+/** Names where the demand of the provider was reported or documented. */
+function withSource(reason: InputReason, rule: RuleName, { rules }: Dialect): InputReason {
+  const source = rules[rule]?.source;
+  return source === undefined ? reason : { ...reason, source: `https://github.com/${source}` };
+}
+
+function formChanged(before: object, after: object): InputReason {
+  const text = `These fields are sent in another form, or not at all: ${changedFields(before, after).join(", ")}.`;
+  return { code: "form", text };
+}
+
+function changedFields(before: object, after: object, level = 0): string[] {
+  const names = new Set([...Object.keys(before), ...Object.keys(after)]);
+  return [...names].flatMap((name) => {
+    const [old, next]: unknown[] = [Reflect.get(before, name), Reflect.get(after, name)];
+    if (name.startsWith("lc_") || toJson(old) === toJson(next)) return [];
+    if (level > 0 || !isRecord(old) || !isRecord(next)) return name;
+    return changedFields(old, next, 1).map((inner) => `${name}.${inner}`);
   });
 }
 
-const REMOVED: InputReason = { code: "removed", text: "A removal in the history takes it out." };
-const NO_MESSAGE: InputReason = { code: "not-a-message", text: "The value is not a message." };
-
-/** The same step can do the same to a message twice, before and after it is cut. */
-function distinct(reasons: readonly InputReason[]): readonly InputReason[] {
-  return reasons.filter((one, index) => reasons.findIndex(({ text }) => text === one.text) === index);
+function whyAdded(
+  message: BaseMessage,
+  before: BaseMessage | undefined,
+  after: BaseMessage | undefined,
+  dialect: Dialect,
+): InputReason {
+  if (message.type === "system")
+    return { code: "system-prompt", text: "It is the system prompt of the request." };
+  if (isResult(message)) {
+    const text = `The call "${callIdOf(message)}" has no result. Providers refuse a call without one.`;
+    return withSource({ code: "placeholder", text }, "missing-result", dialect);
+  }
+  const bridge = bridgeBetween(before?.type === "system" ? undefined : before, after, dialect.rules);
+  if (bridge === undefined || bridge.message.content !== message.content)
+    return { code: "gap-note", text: "It says how many messages are left out here." };
+  const text = `The provider would refuse the input without it. ${RULES[bridge.rule].meaning}`;
+  return withSource({ code: "bridge", text }, bridge.rule, dialect);
 }
 
 /** A history can hold values that are not messages, and that throw when they are read. */
@@ -118,11 +267,23 @@ export interface StoredMessageExplanation {
   /** Its index in the history. */
   readonly index: number;
   readonly id: string | undefined;
-  /** `sent`: as it is stored. `changed`: in another form, or in another place. `left-out`: not at all. */
-  readonly fate: "sent" | "changed" | "left-out";
+  /**
+   * The first that fits:
+   *
+   * - `left-out`: it is not sent.
+   * - `joined`: it is a part of one message, with others or with the system prompt.
+   * - `moved`: it is sent in another place than the history has it, and perhaps in another form.
+   * - `changed`: it is sent in another form.
+   * - `sent`: it is sent as it is stored.
+   */
+  readonly fate: "sent" | "changed" | "moved" | "joined" | "left-out";
   /** The indexes in `input` at which it is sent. Empty if it is left out. */
   readonly inputIndexes: readonly number[];
-  /** Why it is left out, or each change, in the order of the steps. Empty if it is sent as it is. */
+  /**
+   * If it is left out, why. If it is sent, the rules of the dialect that it breaks in the history, as `validateHistory`
+   * finds them, and then what else has changed it. A message that is sent as it is can break rules too: then the messages
+   * around it are changed.
+   */
   readonly reasons: readonly InputReason[];
 }
 
@@ -133,3 +294,46 @@ export interface AddedMessageExplanation {
   /** Why it is there. */
   readonly reasons: readonly InputReason[];
 }
+
+/** Why a message is changed, left out or added. */
+export interface InputReason {
+  /** The name of a rule, or another cause. Stable. */
+  readonly code: InputReasonCode;
+  /** One sentence for people. It contains ids and names, and no text of messages. */
+  readonly text: string;
+  /** Where a provider's demand is documented or was reported, as a URL. */
+  readonly source?: string;
+}
+
+/** The code of a reason. */
+export type InputReasonCode =
+  /** A rule of the dialect that the stored message breaks. */
+  | RuleName
+  /** Left out: the value is not a message. */
+  | "not-a-message"
+  /** Left out: a removal in the list names it, or it is the removal. */
+  | "removed"
+  /** Left out, or told as a text: a summary represents it, or its call. */
+  | "covered"
+  /** Left out: the provider has compacted it by itself. */
+  | "compacted"
+  /** Left out, or sent with fewer calls: `maxToolCallsFromHistory`. */
+  | "filtered"
+  /** Left out: it says nothing. */
+  | "blank"
+  /** Left out: the input would be longer than `maxTokens`. */
+  | "over-window"
+  /** Changed: a part of it is sent, because the input would be longer than `maxTokens`. */
+  | "shortened"
+  /** Changed: a malformed field was brought into a sound form. */
+  | "mended"
+  /** Changed: the dialect has another form for it, although no rule is known that refuses the stored one. */
+  | "form"
+  /** Added: the system prompt. */
+  | "system-prompt"
+  /** Added: a placeholder for a result that is missing. */
+  | "placeholder"
+  /** Added: a short message between others, where the provider demands one. */
+  | "bridge"
+  /** Added: a note in place of messages that are left out. */
+  | "gap-note";

@@ -6,9 +6,8 @@ import type { BaseMessage } from "@langchain/core/messages";
 import { createFollowing, type Follower } from "../../history/follow-list.js";
 import { DIALECT_NAMES, DIALECTS } from "../dialects.js";
 import type { Target } from "../rule.js";
-import { type InputJournal, whyBridge, whyMerged } from "./journal.js";
 import { sizeOfInput } from "./shorten.js";
-import type { Change, Step, StepReason } from "./step.js";
+import type { Change, Step } from "./step.js";
 import { listCalls, nameCalls } from "./steps/calls.js";
 import { carryMedia, cleanContent, fillBlanks, mendTexts, passReasoning } from "./steps/content.js";
 import { fitStoredItems, keepOwnState } from "./steps/own-state.js";
@@ -36,9 +35,8 @@ class Projection implements Follower {
   /** What is sent before these messages: the system message in its form, or nothing. */
   first: readonly BaseMessage[];
   readonly #target: Target;
-  readonly #steps: readonly { readonly change: Change; readonly why: StepReason }[];
+  readonly #steps: readonly Change[];
   readonly #passReasoning: Change;
-  readonly #journal: InputJournal | undefined;
   readonly #formed: BaseMessage[] = [];
   readonly #sent: BaseMessage[] = [];
   /** The tokens of the messages that are sent. */
@@ -48,12 +46,11 @@ class Projection implements Follower {
   /** The message before them. */
   #before: BaseMessage | undefined;
 
-  constructor(target: Target, first: readonly BaseMessage[], journal?: InputJournal) {
+  constructor(target: Target, first: readonly BaseMessage[]) {
     this.first = first;
     this.#target = target;
-    this.#journal = journal;
-    this.#steps = FORM_STEPS.map(({ make, why }) => ({ change: make(target), why }));
-    this.#passReasoning = passReasoning.make(target);
+    this.#steps = FORM_STEPS.map((step) => step(target));
+    this.#passReasoning = passReasoning(target);
   }
 
   take(message: BaseMessage): void {
@@ -87,9 +84,8 @@ class Projection implements Follower {
 
   #form(message: BaseMessage): BaseMessage | undefined {
     let formed = message;
-    for (const { change, why } of this.#steps) {
+    for (const change of this.#steps) {
       const after = change(formed, this.first.length + this.#formed.length);
-      this.#journal?.changed(formed, after, why);
       if (after === undefined) return undefined;
       formed = after;
     }
@@ -106,18 +102,13 @@ class Projection implements Follower {
   #waiting(): BaseMessage[] {
     const [first, ...others] = this.#formed.slice(this.#runStart);
     if (first === undefined) return [];
-    const run = [first, ...others] as const;
-    const merged = mergeRun(run);
-    if (merged !== first) this.#journal?.made(merged, run, whyMerged(run.length));
-    return [...this.#bridge(this.#before, first), merged];
+    return [...this.#bridge(this.#before, first), mergeRun([first, ...others])];
   }
 
   #bridge(before: BaseMessage | undefined, after: BaseMessage | undefined): BaseMessage[] {
     const bridge = bridgeBetween(before, after, this.#target.dialect.rules);
     if (bridge === undefined) return [];
-    const message = this.#passReasoning(bridge.message, 0) ?? bridge.message;
-    this.#journal?.made(message, [], whyBridge(bridge.rule));
-    return [message];
+    return [this.#passReasoning(bridge.message, 0) ?? bridge.message];
   }
 }
 
@@ -143,20 +134,16 @@ export function projectMessages({ system, messages }: Conversation, target: Targ
   return projection;
 }
 
-/** The same for messages of one request only, such as shortened copies, or if somebody learns what happens to them. */
-export function projectOnce(
-  { system, messages }: Conversation,
-  target: Target,
-  journal?: InputJournal,
-): Projection {
-  const projection = new Projection(target, formSystem(system, target, journal), journal);
+/** The same for messages of one request only, such as shortened copies. */
+export function projectOnce({ system, messages }: Conversation, target: Target): Projection {
+  const projection = new Projection(target, formSystem(system, target));
   for (const message of messages) projection.take(message);
   return projection;
 }
 
-function formSystem(system: BaseMessage | undefined, target: Target, journal?: InputJournal): BaseMessage[] {
+function formSystem(system: BaseMessage | undefined, target: Target): BaseMessage[] {
   if (system === undefined) return [];
-  const projection = new Projection(target, [], journal);
+  const projection = new Projection(target, []);
   projection.take(system);
   return projection.formed();
 }

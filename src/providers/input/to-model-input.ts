@@ -3,6 +3,7 @@
 import { type BaseMessage, SystemMessage } from "@langchain/core/messages";
 import { InvalidSettingError } from "../../errors.js";
 import { checkToolCallsToKeep, filterEach, type ToolCallsToKeep } from "../../history/cut.js";
+import { madeOf } from "../../history/message.js";
 import { type Survey, surveyOf } from "../../history/open-calls.js";
 import { flattenVisible, visibleHistory } from "../../history/plan-summary.js";
 import { assertList, isMessageList, readMessages, soundMessages } from "../../history/read-messages.js";
@@ -13,18 +14,6 @@ import { isRecord } from "../../shared/values.js";
 import { type DialectName, dialectNamed } from "../dialects.js";
 import { compactedAt, type Target } from "../rule.js";
 import { type FittedInput, fitInput } from "./bounds.js";
-import {
-  BLANK,
-  COMPACTED,
-  type InputJournal,
-  MENDED,
-  SYSTEM_JOINED,
-  SYSTEM_PROMPT,
-  tellRepairs,
-  tellVisible,
-  whyFiltered,
-  whyPlainRole,
-} from "./journal.js";
 import type { Conversation } from "./projection.js";
 import { plainRoles } from "./steps/turns.js";
 
@@ -82,37 +71,34 @@ export interface PreparedInputOptions extends ModelInputOptions {
   readonly budget?: number | undefined;
 }
 
-/**
- * The messages of {@link toModelInput}, and what the bounds changed in them.
- *
- * @param journal With it, all messages are projected, and not only the new ones.
- */
+/** The messages of {@link toModelInput}, and what the bounds changed in them. */
 export function prepareModelInput(
   history: readonly BaseMessage[],
-  {
-    systemPrompt,
-    maxToolCallsFromHistory,
-    maxTokens,
-    budget,
-    dialect = "strict",
-    modelId,
-  }: PreparedInputOptions,
-  journal?: InputJournal,
+  { maxTokens, budget, ...options }: PreparedInputOptions,
 ): FittedInput {
-  assertList(history);
-  const survey: Surveyed = { ...surveyOf(history) };
-  const target = { dialect: dialectNamed(dialect), modelId };
-  const paired = sinceCompaction(pairedHistory(history, survey, journal), target, journal);
-  const filtered = filteredCalls(paired, survey, maxToolCallsFromHistory, journal);
-  const input = withSystemFirst(filtered, survey, systemPrompt, journal);
+  const { input, target } = selectMessages(history, options);
   const bounds = [
     { name: "budget", tokens: budget },
     { name: "window", tokens: maxTokens },
   ] as const;
-  const fitted = fitInput(input, target, bounds, journal);
+  const fitted = fitInput(input, target, bounds);
   const { messages } = fitted;
   const isSame = messages.length === history.length && messages.every((one, index) => one === history[index]);
   return isSame ? { ...fitted, messages: history } : fitted;
+}
+
+/** The messages that are projected, and the lists on the way to them, each made of the one before. */
+export function selectMessages(
+  history: readonly BaseMessage[],
+  { systemPrompt, maxToolCallsFromHistory, dialect = "strict", modelId }: ModelInputOptions,
+) {
+  assertList(history);
+  const survey: Surveyed = { ...surveyOf(history) };
+  const target: Target = { dialect: dialectNamed(dialect), modelId };
+  const paired = pairedHistory(history, survey);
+  const read = sinceCompaction(paired, target);
+  const filtered = filteredCalls(read, survey, maxToolCallsFromHistory);
+  return { target, paired, read, filtered, input: withSystemFirst(filtered, survey, systemPrompt) };
 }
 
 /** What is read of the survey. It is copied, because the survey of another list of the thread would change it. */
@@ -122,54 +108,32 @@ type Surveyed = Pick<Survey, "odd" | "summaries" | "paired" | "systems">;
 function pairedHistory(
   history: readonly BaseMessage[],
   { odd, summaries, paired }: Surveyed,
-  journal: InputJournal | undefined,
 ): readonly BaseMessage[] {
   if (odd === 0 && summaries === 0 && paired === history.length) return history;
   // Values that are not messages are left out, and removals are carried out.
   const read = isMessageList(history) ? history : readMessages(history, () => {});
-  const visible = visibleMessages(read, journal);
-  const plain = plainRoles(visible);
-  journal?.changedEach(visible, plain, whyPlainRole);
-  const { messages, repairs } = repairHistory(plain);
-  if (journal !== undefined) tellRepairs(journal, plain, messages, repairs);
-  return messages;
+  return repairHistory(plainRoles(visibleMessages(read))).messages;
 }
 
-function visibleMessages(
-  messages: readonly BaseMessage[],
-  journal: InputJournal | undefined,
-): readonly BaseMessage[] {
+function visibleMessages(messages: readonly BaseMessage[]): readonly BaseMessage[] {
   if (messages.every((message) => coverageOf(message) === undefined)) return messages;
-  const visible = visibleHistory(messages);
-  if (journal !== undefined) tellVisible(journal, messages, visible);
-  return flattenVisible(visible);
+  return flattenVisible(visibleHistory(messages));
 }
 
 /** Without the messages that the provider does not read any more. System messages stay. */
-function sinceCompaction(
-  messages: readonly BaseMessage[],
-  target: Target,
-  journal: InputJournal | undefined,
-): readonly BaseMessage[] {
+function sinceCompaction(messages: readonly BaseMessage[], target: Target): readonly BaseMessage[] {
   const cut = compactedAt(messages, target);
-  if (cut === 0) return messages;
-  const isRead = (message: BaseMessage, index: number) => index >= cut || message.type === "system";
-  const read = messages.map((message, index) => (isRead(message, index) ? message : undefined));
-  journal?.changedEach(messages, read, () => COMPACTED);
-  return read.filter((message) => message !== undefined);
+  return cut === 0 ? messages : messages.filter(({ type }, index) => index >= cut || type === "system");
 }
 
 function filteredCalls(
   paired: readonly BaseMessage[],
   { odd }: Surveyed,
   max: ToolCallsToKeep | undefined,
-  journal: InputJournal | undefined,
 ): readonly BaseMessage[] {
   if (max === undefined) return paired;
   const messages = odd === 0 ? paired : soundMessages(paired);
-  journal?.changedEach(paired, messages, () => MENDED);
   const left = filterEach(messages, max);
-  journal?.changedEach(messages, left, whyFiltered);
   return left === messages ? messages : left.filter((message) => message !== undefined);
 }
 
@@ -177,7 +141,6 @@ function withSystemFirst(
   messages: readonly BaseMessage[],
   { odd, systems }: Surveyed,
   systemPrompt: string | undefined,
-  journal: InputJournal | undefined,
 ): Conversation {
   const [head] = messages;
   // The survey says it of most histories, whose messages are not read again.
@@ -188,14 +151,10 @@ function withSystemFirst(
   const isFirst = stored.length === 1 && head === only;
   const prompts = systemPrompt === undefined || systemPrompt.trim() === "" ? [] : [systemPrompt];
   if (prompts.length === 0 && (only === undefined || isFirst)) return { system: only, messages: others };
-  const isBlank = ({ text }: BaseMessage) => text.trim() === "";
-  const joined = stored.filter((message) => !isBlank(message));
-  for (const message of stored) if (isBlank(message)) journal?.leftOut(message, BLANK);
+  const joined = stored.filter(({ text }) => text.trim() !== "");
   const texts = [...prompts, ...joined.map(({ text }) => text)];
   if (texts.length === 0) return { system: undefined, messages: others };
-  const system = new SystemMessage(texts.join("\n\n"));
-  journal?.made(system, joined, joined.length > 0 ? SYSTEM_JOINED : SYSTEM_PROMPT);
-  return { system, messages: others };
+  return { system: madeOf(new SystemMessage(texts.join("\n\n")), joined), messages: others };
 }
 
 const OPTION_NAMES: readonly (keyof ModelInputOptions)[] = [

@@ -182,6 +182,18 @@ it("explain says offline, in the words of the provider, why a list is refused", 
   const json = await explain(list, "anthropic", "--format", "json");
   expect(JSON.parse(json.output)).toMatchObject({ schemaVersion: 1, dialect: "anthropic", refused: true });
   expect((await explain({ values: { messages: list.slice(0, 1) } }, "openai")).code).toBe(0);
+  expect(JSON.parse((await explain(list, "auto", "--format", "json")).output).dialect).toBe(
+    "openai-compatible",
+  );
+  for (const unread of [{ contents: list }, { prompt: "Hello" }]) {
+    const errors = "Expected standard input to be a list of messages or what getState returned.\n";
+    expect(await explain(unread, "gemini")).toMatchObject({ code: 2, output: "", errors });
+  }
+  const parts = [{ role: "user", parts: [{ text: "fish" }] }];
+  const unknown = expect.stringMatching(
+    /^Expected `messages\[0\]` to be a message .* The form is unknown\.\n$/,
+  );
+  expect(await explain(parts, "gemini")).toMatchObject({ code: 2, output: "", errors: unknown });
 });
 
 /*

@@ -43,22 +43,22 @@ describe("explainInput tells", () => {
       "each place of a message that is in the history twice": [
         [answer, ai("a", "x"), human("h"), answer, answer],
         {},
-        "r left-out orphan-result | a sent 0 | h sent 2 | r changed 1 moved | r left-out duplicate-result",
+        "r left-out orphan-result | a sent 0 missing-result | h sent 2 | r moved 1 orphan-result duplicate-result | r left-out duplicate-result",
       ],
       "what the pairing of calls and results does": [
         messagesIn("a1(c1,c2) h1 r2:c2 again:c2 lost:none"),
         {},
-        "a1 sent 0 | h1 sent 3 | r2 changed 2 moved | again left-out duplicate-result | lost left-out orphan-result | +1 placeholder",
+        "a1 sent 0 missing-result | h1 sent 3 | r2 moved 2 orphan-result duplicate-result | again left-out duplicate-result | lost left-out orphan-result | +1 placeholder",
       ],
       "what becomes of a message whose calls are not in one list": [
         [unlisted, human("h1")],
         {},
-        "a1 changed 0 calls-listed | h1 sent 2 | +1 placeholder",
+        "a1 changed 0 form | h1 sent 2 | +1 placeholder",
       ],
       "what a summary hides, and what of a hidden call is told": [
         messagesIn("h1 a1(c1,c2) r1:c1 r2:c2 h2 s[h1,a1,r1]"),
         {},
-        "h1 left-out covered | a1 left-out covered | r1 left-out covered | r2 changed 1 late-result | h2 sent 2 | s changed 0 moved",
+        "h1 left-out covered | a1 left-out covered | r1 left-out covered | r2 changed 1 covered | h2 sent 2 | s moved 0",
       ],
       "of summaries that cover one another": [
         messagesIn("h s1[h,s2] s2[s1] end"),
@@ -73,7 +73,7 @@ describe("explainInput tells", () => {
       "that system messages are joined": [
         [human("h1"), french, blank],
         { systemPrompt: "Be brief." },
-        "h1 sent 1 | s1 changed 0 system-joined | s2 left-out blank",
+        "h1 sent 1 | s1 joined 0 | s2 left-out blank",
       ],
       "the prompt apart": [[human("h1")], { systemPrompt: "Be brief." }, "h1 sent 1 | +0 system-prompt"],
       "what is not a message": [
@@ -97,26 +97,22 @@ describe("explainInput", () => {
     const first = summary("s1", { kind: "keep", messages: ["h1"] });
     const second = summary("s2", { kind: "keep", messages: ["s1", "h2"] });
     const { stored } = explainInput([human("h1"), first, human("h2"), second, human("h3")]);
-    expect(stored.map(({ reasons }) => reasons[0]?.text)).toEqual([
-      'The summary "s2" represents it.',
-      'The summary "s2" represents it.',
-      'The summary "s2" represents it.',
-      expect.stringContaining("one of 2 messages"),
-      expect.stringContaining("one of 2 messages"),
-    ]);
+    expect(stored.map(({ fate }) => fate)).toEqual(["left-out", "left-out", "left-out", "joined", "joined"]);
+    for (const { reasons } of stored.slice(0, 3))
+      expect(reasons).toEqual([{ code: "covered", text: 'The summary "s2" represents it.' }]);
   });
 
-  it("tells what is cut to a bound, and names the number", () => {
+  it("tells what is cut to a window, and names the number", () => {
     const long = (id: string) => new HumanMessage({ id, content: "word ".repeat(400) });
     const history = [long("h1"), ...messagesIn("a1() h2 a2(c1)"), result("r1", "c1", "word ".repeat(400))];
     const { stored, added, input } = explainInput(history, { dialect: "openai", maxTokens: 200 });
     expect(stored.map(({ fate }) => fate)).toEqual(["left-out", "left-out", "sent", "sent", "changed"]);
     expect(stored[0]?.reasons).toEqual([
-      { code: "over-bound", text: "The messages may have 200 tokens, so the oldest messages are left out." },
+      { code: "over-window", text: "The messages may have 200 tokens, so the oldest messages are left out." },
     ]);
-    expect(stored[4]?.reasons[0]?.text).toMatch(
-      /^The messages may have 200 tokens, so \d+ of its 504 tokens/,
-    );
+    expect(stored[4]?.reasons).toEqual([
+      { code: "shortened", text: "The messages may have 200 tokens, so a part of it is sent." },
+    ]);
     expect(added.map(({ reasons }) => reasons[0]?.code)).toEqual(["gap-note"]);
     expect(input[added[0]?.inputIndex ?? -1]?.text).toContain("2 earlier messages are left out here");
   });
@@ -134,36 +130,50 @@ describe("explainInput", () => {
     ]);
   });
 
-  it("says in plain sentences what the dialect changes", () => {
-    const history = [
-      new AIMessage({
-        id: "a1",
-        content: [
-          { type: "thinking", thinking: "Hm.", signature: "c2ln" },
-          { type: "text", text: "I look." },
-        ],
-        tool_calls: [{ id: "call:1", name: "my tool", args: {} }],
-        response_metadata: { model_provider: "anthropic" },
-      }),
-      result("r1", "call:1"),
-    ];
+  it("tells messages without ids apart when they are cut to a window", () => {
+    const long = () => new HumanMessage("word ".repeat(400));
+    const { stored } = explainInput([long(), new AIMessage("Yes."), long()], {
+      dialect: "openai",
+      maxTokens: 250,
+    });
+    expect(stored.map(({ reasons }) => reasons.map(({ code }) => code).join())).toEqual([
+      "over-window",
+      "over-window",
+      "shortened",
+    ]);
+  });
+
+  it("names the rules that a message breaks, with the report of each", () => {
+    const call = { id: "call:1", name: "my tool", args: {} };
+    const history = [new AIMessage({ id: "a1", content: "", tool_calls: [call] }), result("r1", "call:1")];
     const [first] = explainInput(history, { dialect: "openai" }).stored;
+    expect(first?.fate).toBe("changed");
     expect(first?.reasons).toEqual([
       {
-        code: "state-removed",
-        text: "Only the model that wrote it can read this, so it is not sent as it is: thinking.",
+        code: "call-id",
+        text: "The id of a call or of its result has the wrong form.",
+        source: "https://github.com/BerriAI/litellm/issues/17343",
       },
       {
-        code: "name-changed",
-        text: 'The provider does not accept these names, so they are sent in another form: "my tool" as "my_tool".',
+        code: "tool-name",
+        text: "The name of a called tool has the wrong form.",
         source: "https://github.com/mcp-use/mcp-use/pull/94",
       },
+    ]);
+  });
+
+  it("names the fields that have another form although no rule refuses them", () => {
+    const thinking = { type: "thinking", thinking: "Hm.", signature: "c2ln" };
+    const thought = new AIMessage({
+      content: [thinking, { type: "text", text: "I look." }],
+      additional_kwargs: { reasoning_content: "Hm.", other: 1 },
+      response_metadata: { model_provider: "anthropic" },
+    });
+    const [first] = explainInput([thought, human("h1")], { dialect: "openai" }).stored;
+    expect(first?.reasons).toEqual([
       {
-        code: "call-id-renamed",
-        text: expect.stringMatching(
-          /^The provider does not accept the id, so it is sent in another form: "call:1" as "\w{9}"\.$/,
-        ),
-        source: "https://github.com/BerriAI/litellm/issues/17343",
+        code: "form",
+        text: "These fields are sent in another form, or not at all: content, additional_kwargs.reasoning_content.",
       },
     ]);
   });

@@ -75,28 +75,15 @@ it.each<[title: string, history: BaseMessage[], found: string[]]>([
   expect(violations.map(({ rule, message }) => `${rule}: ${message}`)).toEqual(found);
 });
 
-it("explainInput tells whether the client does not send a result, or there is none.", () => {
+it("explainInput names the rule of a call without a result, and of one that the client would leave out the field.", () => {
   const response_metadata = { model_provider: "anthropic" };
-  const fetched = { type: "web_fetch_tool_result", tool_use_id: "a", content: "Oslo" };
-  const reasonOf = (...content: object[]) => {
+  const mcp = { type: "mcp_tool_use", id: "m", name: "look", input: {} };
+  const reasonsOf = (...content: object[]) => {
     const response = new AIMessage({ content: content as never, response_metadata });
     return explainInput([user, response, user], { dialect: "anthropic" }).stored[1]?.reasons;
   };
-  expect(reasonOf(text, call("a"), fetched)).toMatchObject([
-    {
-      code: "content-changed",
-      text: expect.stringMatching(/or its client does not take .*: server_tool_use, web_fetch_tool_result/),
-    },
+  expect(reasonsOf(text, call("a"))).toMatchObject([
+    { code: "server-call-without-result", source: "https://github.com/vercel/ai/issues/13040" },
   ]);
-  expect(reasonOf(text, call("a"))).toMatchObject([
-    { code: "server-call-removed", source: "https://github.com/vercel/ai/issues/13040" },
-  ]);
-});
-
-it("The explanation says so of a call that the client would leave out anyway.", () => {
-  const mcp = { type: "mcp_tool_use", id: "m", name: "look", input: {} };
-  const response_metadata = { model_provider: "anthropic" };
-  const response = new AIMessage({ content: [text, mcp] as never, response_metadata });
-  const { stored } = explainInput([user, response, user], { dialect: "anthropic" });
-  expect(stored[1]?.reasons.map(({ code }) => code)).toEqual(["server-call-removed"]);
+  expect(reasonsOf(text, mcp)).toMatchObject([{ code: "form", text: expect.stringMatching(/: content\.$/) }]);
 });

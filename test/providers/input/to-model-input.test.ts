@@ -136,7 +136,7 @@ describe.each(NAMES)("half a surrogate pair, for %s", (dialect) => {
   it("the explanation says so, and does not repeat the text", () => {
     const { stored } = explainInput(history(), { dialect });
     for (const { reasons } of stored) {
-      expect(reasons.map(({ code }) => code)).toContain("characters-replaced");
+      expect(reasons.map(({ code }) => code)).toContain("unpaired-surrogate");
       expect(reasons.map(({ text }) => text).join()).not.toMatch(UNPAIRED);
     }
   });

@@ -2,31 +2,19 @@
 
 import type { AIMessage, BaseMessage } from "@langchain/core/messages";
 import type { ToolCall } from "@langchain/core/messages/tool";
-import { argumentsOf, callsOf, isAIMessage } from "../../../history/call.js";
-import { isWritable, withListedCalls } from "../../../history/change-calls.js";
+import { isAIMessage } from "../../../history/call.js";
+import { withListedCalls } from "../../../history/change-calls.js";
 import { copyMessage } from "../../../history/message.js";
 import { callIdOf, isResult } from "../../../history/result.js";
 import { hashText } from "../../../shared/json.js";
 import { PLAIN_NAME } from "../../rule.js";
-import type { Reason, Step } from "../step.js";
+import type { Step } from "../step.js";
 
 /*
  * Sends every call in `tool_calls`, and nowhere else. The result of a call with bad arguments says what was wrong.
  */
 
-export const listCalls: Step = {
-  make: () => (message) => (isAIMessage(message) ? withListedCalls(message) : message),
-  why: ({ before }) => {
-    const given = argumentsOf(before);
-    const unsound = callsOf(before).filter((_, place) => !isWritable(given[place]));
-    const code = "calls-listed";
-    if (unsound.length === 0)
-      return { code, text: "Its calls are sent in one list, and in no other field or block." };
-    const ids = unsound.map(({ id }) => `"${id}"`).join(", ");
-    const text = `The arguments of these calls are not a JSON object, so an object takes their place: ${ids}.`;
-    return { code, text, rules: ["arguments"] };
-  },
-};
+export const listCalls: Step = () => (message) => (isAIMessage(message) ? withListedCalls(message) : message);
 
 /*
  * Gives calls names and ids that the provider accepts, and each result the name and the id of its call.
@@ -37,55 +25,34 @@ export const listCalls: Step = {
  * so it is the same in each request.
  */
 
-export const nameCalls: Step = {
-  make: ({ dialect }) => {
-    const idFor = uniqueIds(dialect.callId);
-    let calls: readonly ToolCall[] = [];
-    let answered = 0;
-    return (message, index) => {
-      if (isResult(message)) {
-        const call = calls[answered];
-        answered += 1;
-        if (call === undefined) return message;
-        const { id: tool_call_id = "", name } = call;
-        const isNamed = !hasName(message) || message.name === name;
-        if (isNamed && callIdOf(message) === tool_call_id) return message;
-        return copyMessage(message, { tool_call_id, ...(!isNamed && { name }) });
-      }
-      const named = withLegalName(message);
-      if (!isAIMessage(named)) return named;
-      answered = 0;
-      const given = named.tool_calls ?? [];
-      calls = given.map((call, place) => ({
-        ...call,
-        name: toLegalName(call.name, dialect.toolName),
-        id: idFor(call.id ?? "", `${placeOf(named, index)}\n${place}`),
-      }));
-      const isSame = calls.every(
-        ({ id, name }, place) => id === given[place]?.id && name === given[place]?.name,
-      );
-      return isSame ? named : copyMessage(named, { tool_calls: [...calls] });
-    };
-  },
-  why: ({ before, after = before, target }) => {
-    const names = renamed(namesOf(before), namesOf(after));
-    const ids = renamed(callIdsOf(before), callIdsOf(after));
-    const reasons: Reason[] = [];
-    if (names !== "")
-      reasons.push({
-        code: "name-changed",
-        text: `The provider does not accept these names, so they are sent in another form: ${names}.`,
-        rules: isResult(before) || before.name === after.name ? ["tool-name"] : ["message-name", "tool-name"],
-      });
-    const isRepeated = callIdsOf(before).every((id) => target.dialect.callId.test(id));
-    if (ids !== "")
-      reasons.push({
-        code: "call-id-renamed",
-        text: `${isRepeated ? "An earlier call has the same id" : "The provider does not accept the id"}, so it is sent in another form: ${ids}.`,
-        rules: [isRepeated ? "repeated-call-id" : "call-id"],
-      });
-    return reasons;
-  },
+export const nameCalls: Step = ({ dialect }) => {
+  const idFor = uniqueIds(dialect.callId);
+  let calls: readonly ToolCall[] = [];
+  let answered = 0;
+  return (message, index) => {
+    if (isResult(message)) {
+      const call = calls[answered];
+      answered += 1;
+      if (call === undefined) return message;
+      const { id: tool_call_id = "", name } = call;
+      const isNamed = !hasName(message) || message.name === name;
+      if (isNamed && callIdOf(message) === tool_call_id) return message;
+      return copyMessage(message, { tool_call_id, ...(!isNamed && { name }) });
+    }
+    const named = withLegalName(message);
+    if (!isAIMessage(named)) return named;
+    answered = 0;
+    const given = named.tool_calls ?? [];
+    calls = given.map((call, place) => ({
+      ...call,
+      name: toLegalName(call.name, dialect.toolName),
+      id: idFor(call.id ?? "", `${placeOf(named, index)}\n${place}`),
+    }));
+    const isSame = calls.every(
+      ({ id, name }, place) => id === given[place]?.id && name === given[place]?.name,
+    );
+    return isSame ? named : copyMessage(named, { tool_calls: [...calls] });
+  };
 };
 
 const LONGEST_NAME = 64;
@@ -129,20 +96,4 @@ function uniqueIds(legal: RegExp): (id: string, place: string) => string {
 /** A message's own id stays the same when messages before it change. Its index does not. */
 function placeOf({ id }: AIMessage, index: number): string {
   return id === undefined || id === "" ? `#${index}` : id;
-}
-
-function namesOf(message: BaseMessage): readonly unknown[] {
-  return [message.name, ...callsOf(message).map(({ name }) => name)];
-}
-
-function callIdsOf(message: BaseMessage): readonly string[] {
-  return isResult(message) ? [callIdOf(message)] : callsOf(message).map(({ id }) => id);
-}
-
-/** Empty if no text differs. */
-function renamed(before: readonly unknown[], after: readonly unknown[]): string {
-  const texts = before.flatMap((text, place) =>
-    text === after[place] ? [] : [`"${text}" as "${after[place]}"`],
-  );
-  return [...new Set(texts)].join(", ");
 }

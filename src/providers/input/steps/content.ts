@@ -11,21 +11,14 @@ import { REASONING_FIELD, reasoningOf } from "../../deepseek/dialect.js";
 import { readMedia } from "../../media.js";
 import { type Block, type Dialect, type MediaForm, mayHaveWritten } from "../../rule.js";
 import { blockType, textOf } from "../../validate-history.js";
-import type { Reason, Step } from "../step.js";
+import type { Step } from "../step.js";
 
 /*
  * Replaces each half of a surrogate pair. A program leaves one when it cuts a text in the middle of an emoji. JSON has no
  * place for it, so providers refuse the complete request, and each one after it.
  */
 
-export const mendTexts: Step = {
-  make: () => withWellFormedTexts,
-  why: () => ({
-    code: "characters-replaced",
-    text: "A text has half of a surrogate pair, such as half of an emoji, so U+FFFD is sent in its place.",
-    rules: ["unpaired-surrogate"],
-  }),
-};
+export const mendTexts: Step = () => withWellFormedTexts;
 
 /*
  * Turns content into a text, or into a list of blocks that the provider accepts.
@@ -38,41 +31,12 @@ export const mendTexts: Step = {
  * beside an empty list.
  */
 
-export const cleanContent: Step = {
-  make:
-    ({ dialect }) =>
-    (message) => {
-      const content = cleanedContent(message, dialect);
-      return content === message.content ? message : copyMessage(message, { content });
-    },
-  why: ({ before, after }) => {
-    const code = "content-changed";
-    const content: unknown = before.content;
-    const rules = ["content-form", "blank-text"] as const;
-    if (!Array.isArray(content))
-      return { code, text: "Its content says nothing, so an empty text takes its place.", rules };
-    const left = new Set<unknown>(Array.isArray(after?.content) ? after.content : []);
-    const gone = content.filter((block: Block) => !left.has(block) && block?.type !== "text");
-    if (gone.length === 0)
-      return { code, text: "Its texts are sent as one text, without blank ones.", rules };
-    const isPaired = pairingIn(content);
-    const types = new Set(gone.filter(isPaired).map(blockType));
-    const reasons: Reason[] = [];
-    if (types.size > 0)
-      reasons.push({
-        code,
-        text: `The provider or its client does not take these blocks here, so a text describes them if they say something: ${[...types].join(", ")}.`,
-        rules: ["foreign-block", "content-form"],
-      });
-    if (!gone.every(isPaired))
-      reasons.push({
-        code: "server-call-removed",
-        text: "A call of a tool that the provider runs has no result, or a result has no call, so it is not sent.",
-        rules: ["server-call-without-result", "server-result-without-call"],
-      });
-    return reasons;
-  },
-};
+export const cleanContent: Step =
+  ({ dialect }) =>
+  (message) => {
+    const content = cleanedContent(message, dialect);
+    return content === message.content ? message : copyMessage(message, { content });
+  };
 
 function cleanedContent(message: BaseMessage, dialect: Dialect): MessageContent {
   const content: unknown = message.content;
@@ -128,23 +92,17 @@ function pairingIn(content: readonly unknown[]): (block: unknown) => boolean {
  * the provider does not accept stay unchanged. The next step replaces them by a text description.
  */
 
-export const carryMedia: Step = {
-  make: ({ dialect }) => {
-    const form = dialect.media;
-    const isCarrier = ({ type }: BaseMessage) => type === "human" || (type === "tool" && form.isInResults);
-    return (message) => {
-      const { content } = message;
-      if (!isCarrier(message) || !Array.isArray(content)) return message;
-      const blocks: MessageContent = content.map((block: Block) => carried(block, form));
-      return blocks.every((block, index) => block === content[index])
-        ? message
-        : copyMessage<BaseMessage>(message, { content: blocks });
-    };
-  },
-  why: () => ({
-    code: "media-converted",
-    text: "Its pictures and files are sent in the form that the client of the provider takes.",
-  }),
+export const carryMedia: Step = ({ dialect }) => {
+  const form = dialect.media;
+  const isCarrier = ({ type }: BaseMessage) => type === "human" || (type === "tool" && form.isInResults);
+  return (message) => {
+    const { content } = message;
+    if (!isCarrier(message) || !Array.isArray(content)) return message;
+    const blocks: MessageContent = content.map((block: Block) => carried(block, form));
+    return blocks.every((block, index) => block === content[index])
+      ? message
+      : copyMessage<BaseMessage>(message, { content: blocks });
+  };
 };
 
 function carried(block: Block, form: MediaForm): Block {
@@ -164,32 +122,18 @@ function carried(block: Block, form: MediaForm): Block {
 
 const EMPTY_MESSAGE = "(empty message)";
 
-export const fillBlanks: Step = {
-  make:
-    ({ dialect: { rules } }) =>
-    (message) => {
-      const { type, content } = message;
-      if (isAIMessage(message))
-        return !message.tool_calls?.length && isBlankMessage(message) ? undefined : message;
-      // At this step, blank content is already an empty text.
-      if (content !== "") return message;
-      if (type === "system") return undefined;
-      const isTold = type === "tool" ? rules["blank-result"] : type === "human" && rules["blank-user"];
-      return isTold
-        ? copyMessage(message, { content: type === "tool" ? NO_OUTPUT : EMPTY_MESSAGE })
-        : message;
-    },
-  why: ({ before, after }) => {
-    if (after === undefined)
-      return {
-        code: "blank",
-        text: "It says nothing.",
-        rules: before.type === "ai" ? ["empty-assistant"] : [],
-      };
-    const text = `It is empty, so "${after.content}" is sent.`;
-    return { code: "blank-filled", text, rules: [before.type === "tool" ? "blank-result" : "blank-user"] };
-  },
-};
+export const fillBlanks: Step =
+  ({ dialect: { rules } }) =>
+  (message) => {
+    const { type, content } = message;
+    if (isAIMessage(message))
+      return !message.tool_calls?.length && isBlankMessage(message) ? undefined : message;
+    // At this step, blank content is already an empty text.
+    if (content !== "") return message;
+    if (type === "system") return undefined;
+    const isTold = type === "tool" ? rules["blank-result"] : type === "human" && rules["blank-user"];
+    return isTold ? copyMessage(message, { content: type === "tool" ? NO_OUTPUT : EMPTY_MESSAGE }) : message;
+  };
 
 /*
  * Gives each assistant message reasoning, possibly empty, where the provider demands it. Removes it elsewhere.
@@ -199,26 +143,17 @@ export const fillBlanks: Step = {
  * gets what its model wrote. Its client decides whether the field is sent: see `deepseek/client.ts`.
  */
 
-export const passReasoning: Step = {
-  make: (target) => {
-    const { rules, stateFields } = target.dialect;
-    const isDemanded = rules["missing-reasoning"] !== undefined;
-    const isTaken = stateFields.some(({ name }) => name === REASONING_FIELD);
-    return (message) => {
-      if (!isAIMessage(message)) return message;
-      const { [REASONING_FIELD]: written, ...others } = message.additional_kwargs ?? {};
-      const own = mayHaveWritten(message, target) ? reasoningOf(message) || undefined : undefined;
-      const sent = isDemanded ? (own ?? "") : isTaken ? own : undefined;
-      if (written === sent) return message;
-      const additional_kwargs = sent === undefined ? others : { ...others, [REASONING_FIELD]: sent };
-      return copyMessage(message, { additional_kwargs });
-    };
-  },
-  why: ({ target }) => {
-    const code = "reasoning-changed";
-    if (target.dialect.rules["missing-reasoning"] === undefined)
-      return { code, text: "The provider does not take this reasoning back, so it is not sent." };
-    const text = "The provider demands reasoning. If the model's own is not known, an empty one is sent.";
-    return { code, text, rules: ["missing-reasoning"] };
-  },
+export const passReasoning: Step = (target) => {
+  const { rules, stateFields } = target.dialect;
+  const isDemanded = rules["missing-reasoning"] !== undefined;
+  const isTaken = stateFields.some(({ name }) => name === REASONING_FIELD);
+  return (message) => {
+    if (!isAIMessage(message)) return message;
+    const { [REASONING_FIELD]: written, ...others } = message.additional_kwargs ?? {};
+    const own = mayHaveWritten(message, target) ? reasoningOf(message) || undefined : undefined;
+    const sent = isDemanded ? (own ?? "") : isTaken ? own : undefined;
+    if (written === sent) return message;
+    const additional_kwargs = sent === undefined ? others : { ...others, [REASONING_FIELD]: sent };
+    return copyMessage(message, { additional_kwargs });
+  };
 };

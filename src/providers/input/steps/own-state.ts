@@ -25,22 +25,11 @@ import type { Step } from "../step.js";
  * What tools of a provider returned is sent as text.
  */
 
-export const keepOwnState: Step = {
-  make: (target) => (message) => {
-    if (!isAIMessage(message)) return withoutFields(message, [VERSION]);
-    const isOwn = target.dialect.makers.length > 0 && mayHaveWritten(message, target);
-    const isVersion1 = message.response_metadata?.[VERSION.name] === "v1";
-    return withOwnState(withOwnSignatures(message, target), isOwn && !isVersion1, target);
-  },
-  why: ({ before, after }) => {
-    const kept = new Set(namesOfState(after));
-    const lost = namesOfState(before).filter((name) => !kept.has(name));
-    return {
-      code: "state-removed",
-      text: `Only the model that wrote it can read this, so it is not sent as it is: ${[...new Set(lost)].join(", ")}.`,
-      rules: ["foreign-state"],
-    };
-  },
+export const keepOwnState: Step = (target) => (message) => {
+  if (!isAIMessage(message)) return withoutFields(message, [VERSION]);
+  const isOwn = target.dialect.makers.length > 0 && mayHaveWritten(message, target);
+  const isVersion1 = message.response_metadata?.[VERSION.name] === "v1";
+  return withOwnState(withOwnSignatures(message, target), isOwn && !isVersion1, target);
 };
 
 const VERSION: StateField = { place: "response_metadata", name: "output_version" };
@@ -91,12 +80,6 @@ function withoutFields(message: BaseMessage, fields: readonly StateField[]): Bas
   });
 }
 
-function namesOfState(message: BaseMessage | undefined): string[] {
-  const { content, additional_kwargs, response_metadata } = message ?? {};
-  const blocks = Array.isArray(content) ? content.map((block) => String(block?.type)) : [];
-  return [...blocks, ...Object.keys(additional_kwargs ?? {}), ...Object.keys(response_metadata ?? {})];
-}
-
 /*
  * Refers to items stored by OpenAI's Responses API only where they still match the message.
  *
@@ -107,26 +90,19 @@ function namesOfState(message: BaseMessage | undefined): string[] {
 
 const ITEM_ID = /^(msg|fc)_/;
 
-export const fitStoredItems: Step = {
-  make: ({ dialect }) => {
-    if (dialect.rules["item-id"] === undefined) return (message) => message;
-    const used = new Set<string>();
-    return (message) => {
-      const ids = storedItemIds(message);
-      const isRepeated = ids.some((id) => used.has(id)) || new Set(ids).size < ids.length;
-      for (const id of ids) used.add(id);
-      if (!isAIMessage(message)) return ids.length === 0 ? message : withForeignId(message);
-      const { provider = "" } = readMaker(message);
-      const isOwn = dialect.makers.includes(provider);
-      if (isOwn && !isRepeated && fitsMessage(message)) return message;
-      return withForeignId(withoutFields(message, openaiResponses.stateFields));
-    };
-  },
-  why: () => ({
-    code: "stored-items-removed",
-    text: "It does not refer to items that the provider stores, because they do not fit the message.",
-    rules: ["item-id", "reasoning-alone", "foreign-state"],
-  }),
+export const fitStoredItems: Step = ({ dialect }) => {
+  if (dialect.rules["item-id"] === undefined) return (message) => message;
+  const used = new Set<string>();
+  return (message) => {
+    const ids = storedItemIds(message);
+    const isRepeated = ids.some((id) => used.has(id)) || new Set(ids).size < ids.length;
+    for (const id of ids) used.add(id);
+    if (!isAIMessage(message)) return ids.length === 0 ? message : withForeignId(message);
+    const { provider = "" } = readMaker(message);
+    const isOwn = dialect.makers.includes(provider);
+    if (isOwn && !isRepeated && fitsMessage(message)) return message;
+    return withForeignId(withoutFields(message, openaiResponses.stateFields));
+  };
 };
 
 function fitsMessage(message: AIMessage): boolean {

@@ -10,7 +10,7 @@ import {
   SystemMessage,
 } from "@langchain/core/messages";
 import { isAIMessage } from "../../../history/call.js";
-import { contentText, copyMessage, withTextFor } from "../../../history/message.js";
+import { contentText, copyMessage, madeOf, withTextFor } from "../../../history/message.js";
 import { createSummaryNote } from "../../../history/summary.js";
 import { STATE_BLOCKS } from "../../dialects.js";
 import type { RuleName, Rules } from "../../rule.js";
@@ -36,11 +36,11 @@ export function mergeRun(run: readonly [BaseMessage, ...BaseMessage[]]): BaseMes
   const last = run.at(-1) ?? first;
   if (run.length === 1) return first;
   if (!isAIMessage(last))
-    return copyMessage(first, { content: joinContents(run.map(({ content }) => content)) });
+    return madeOf(copyMessage(first, { content: joinContents(run.map(({ content }) => content)) }), run);
   // The state of earlier messages is dropped: they have no calls that need it, and another model may have
   // written it.
   const contents = run.slice(0, -1).map(({ content }) => withoutState(content));
-  return copyMessage<BaseMessage>(last, { content: joinContents([...contents, last.content]) });
+  return madeOf(copyMessage<BaseMessage>(last, { content: joinContents([...contents, last.content]) }), run);
 }
 
 function withoutState(content: MessageContent): MessageContent {
@@ -114,7 +114,10 @@ function ruleBetween(
 
 /** The same array if all messages have a common role. */
 export function plainRoles(messages: readonly BaseMessage[]): readonly BaseMessage[] {
-  const plain = messages.map(plainRole);
+  const plain = messages.map((message) => {
+    const made = plainRole(message);
+    return made === message ? message : madeOf(made, [message]);
+  });
   return plain.every((message, index) => message === messages[index]) ? messages : plain;
 }
 
