@@ -66,7 +66,7 @@ export async function runDoctor(command: Command, io: CommandIo): Promise<ExitCo
 }
 
 const WITHOUT_GRAPH = noteText(
-  "No graph is named, so it is not known whether the graph can read its threads, mends them itself, and leaves calls to a client. Name it: --graph ./src/agent.ts:graph",
+  "No graph is named, so it is not known whether it can read its threads, whether it mends them itself, and which last calls a client may still answer. Name it: --graph ./src/agent.ts:graph",
 );
 
 const NO_COUNTS = {
