@@ -39,6 +39,13 @@ export interface DevServerOptions {
    * @default 60_000
    */
   startTimeoutMs?: number;
+  /**
+   * Called with the output so far, as `output()` has it, whenever the server has printed something. Contract: must not
+   * throw.
+   *
+   * @default nothing
+   */
+  onOutput?: (output: string) => void;
 }
 
 /** A running `langgraphjs dev`. */
@@ -114,7 +121,7 @@ tool.once("close", () => setImmediate(killGroup));
  * @throws if the server ends, fails to load its graphs, or does not respond in time. The message includes its output.
  */
 export async function startDevServer(options: DevServerOptions = {}): Promise<DevServer> {
-  const { env = {}, startTimeoutMs = 60_000 } = options;
+  const { env = {}, startTimeoutMs = 60_000, onOutput = () => {} } = options;
   const repository = fileURLToPath(new URL("..", import.meta.url));
   const config = resolve(options.config ?? join(repository, "langgraph.json"));
   // `import.meta.resolve` is missing where vitest runs this file before all tests.
@@ -144,6 +151,7 @@ export async function startDevServer(options: DevServerOptions = {}): Promise<De
   for (const stream of [guard.stdout, guard.stderr]) {
     stream.setEncoding("utf8").on("data", (text: string) => {
       printed = (printed + stripVTControlCharacters(text)).slice(-OUTPUT_LIMIT);
+      onOutput(printed);
     });
   }
   guard.stdin.on("error", () => {});

@@ -54,7 +54,7 @@ async function scan(file: string, size: number): Promise<number> {
   let errors = "";
   const taken = await timeOf(async () => {
     const code = await runCommandLine(
-      ["doctor", "--sqlite", file, "--graph", `${GRAPH}:langchain`, "--format", "ndjson"],
+      ["doctor", "--sqlite", file, "--graph", `${GRAPH}:langchain`, "--format", "json"],
       {
         output: { isTerminal: false, write: async () => {} },
         errors: {

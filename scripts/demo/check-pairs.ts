@@ -1,5 +1,5 @@
 import type { Message } from "@langchain/langgraph-sdk";
-import { callsOf } from "../terminal/describe.js";
+import { callsOf } from "./describe.js";
 
 /** A claim of the demo that did not hold. */
 export class CheckError extends Error {

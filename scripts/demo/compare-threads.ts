@@ -1,5 +1,5 @@
 import type { Message } from "@langchain/langgraph-sdk";
-import { callsOf } from "../terminal/describe.js";
+import { callsOf } from "./describe.js";
 
 /** A message of the current thread with its number, or a message that was removed. */
 export interface ComparedMessage {

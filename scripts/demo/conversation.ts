@@ -1,13 +1,12 @@
 /** One thread of the served graph, used only through the SDK's client. */
 
 import type { Client, Message } from "@langchain/langgraph-sdk";
-import { placeholderCauseOf } from "../terminal/describe.js";
-import { isAgentEvent } from "../terminal/describe-event.js";
-import { RUN_STREAM_MODES, type RunPart, RunPrinter } from "../terminal/run-printer.js";
-import { threadLine } from "../terminal/thread-lines.js";
 import { CheckError, checkPairs } from "./check-pairs.js";
 import { type ComparedMessage, compareThreads } from "./compare-threads.js";
+import { placeholderCauseOf } from "./describe.js";
 import type { Page } from "./page.js";
+import { RUN_STREAM_MODES, type RunPart, RunPrinter } from "./run-printer.js";
+import { threadLine } from "./thread-line.js";
 
 const GRAPH = "agent";
 
@@ -25,7 +24,7 @@ export class Conversation {
     this.#client = client;
     this.#threadId = threadId;
     this.#page = page;
-    this.#printer = new RunPrinter({ write: page.write, style: page.style });
+    this.#printer = new RunPrinter(page);
   }
 
   static async start(client: Client, page: Page): Promise<Conversation> {
@@ -63,7 +62,6 @@ export class Conversation {
       if (part.event === "custom") this.#remember(part.data);
       await onPart?.(part, cancel);
     }
-    this.#printer.endLine();
   }
 
   async readMessages(): Promise<Message[]> {
@@ -115,6 +113,7 @@ export class Conversation {
   }
 
   #remember(event: unknown): void {
-    if (isAgentEvent(event) && event.type === "result-recovered") this.#recovered.add(event.callId);
+    const { type, callId } = Object(event);
+    if (type === "result-recovered") this.#recovered.add(callId);
   }
 }

@@ -5,8 +5,8 @@ import { MemorySaver } from "@langchain/langgraph";
 import { createReactAgent } from "@langchain/langgraph/prebuilt";
 import { createServedModel } from "../../server/offline/create-model.js";
 import { createDeployTools } from "../../server/tools/create-tools.js";
-import { describeCall } from "../terminal/describe.js";
 import { expect } from "./check-pairs.js";
+import { describeCall } from "./describe.js";
 import type { Page } from "./page.js";
 import { HANGING_CITY, type WeatherStandIn } from "./weather-stand-in.js";
 

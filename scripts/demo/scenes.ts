@@ -1,9 +1,9 @@
 /** The scenes on one thread of the served graph, in order. */
 
 import type { Message, ToolMessage } from "@langchain/langgraph-sdk";
-import { callsOf, placeholderCauseOf, textOf } from "../terminal/describe.js";
 import { expect } from "./check-pairs.js";
 import type { Conversation } from "./conversation.js";
+import { callsOf, placeholderCauseOf, textOf } from "./describe.js";
 import type { Page } from "./page.js";
 import { NEXT_REQUEST, REQUEST } from "./plain-agent.js";
 import { HANGING_CITY, type WeatherStandIn } from "./weather-stand-in.js";

@@ -59,8 +59,6 @@ export type UndoOutcome = {
 export interface ApplyOptions extends DiagnoseOptions {
   /** Gets every message of the thread before the first write. `undo` needs it. */
   readonly receipt: ReceiptWriter;
-  /** The node in whose name the state is written. @default the one that ran last */
-  readonly asNode?: string | undefined;
   /** Contract: the time for the receipt. @default the clock */
   readonly now?: (() => Date) | undefined;
 }
@@ -104,7 +102,7 @@ export interface ApplyOptions extends DiagnoseOptions {
 export async function applyRepair(
   place: ThreadPlace,
   plan: RepairPlan,
-  { receipt, asNode, now = () => new Date(), ...options }: ApplyOptions,
+  { receipt, now = () => new Date(), ...options }: ApplyOptions,
 ): Promise<RepairOutcome> {
   const { store, ref } = placeOf(place);
   // If the process dies in between, a second run finishes the work: a thread that was written needs no repair, and
@@ -131,9 +129,9 @@ export async function applyRepair(
     afterHash,
     afterLength: after.length,
   });
-  const write = { expectedCheckpointId: checkpointId ?? undefined, messages: after, asNode };
+  const write = { expectedCheckpointId: checkpointId ?? undefined, messages: after };
   let { thread, ...result } = await writeList(store, ref, write, afterHash);
-  const rest = thread && planFor(thread, { harvest: false });
+  const rest = thread && planFor(thread);
   if (rest?.kind === "write")
     result = failed(`The thread still needs a repair: ${rest.steps[0]?.description}`, thread);
   await receipt.append({ ...stamp(), kind: "result", ...result });
@@ -203,10 +201,6 @@ export interface UndoOptions {
    * thread whose repaired messages have changed since is refused anyway. @default false
    */
   readonly force?: boolean | undefined;
-  /** The node in whose name the state is written. @default the one that ran last */
-  readonly asNode?: string | undefined;
-  /** Only these threads. @default all threads of the receipt */
-  readonly threadIds?: readonly string[] | undefined;
 }
 
 /**
@@ -216,7 +210,7 @@ export interface UndoOptions {
  *
  * The receipt must be of the same store. Undo writes no other channel.
  *
- * @param entries What `readReceipt` returned.
+ * @param entries What `readReceipt` returned, or the entries of some threads of it.
  * @returns One outcome for each repair, the latest first.
  * @example
  * ```ts
@@ -259,7 +253,6 @@ export async function* undo(
   );
   for (const intent of entries.toReversed()) {
     if (intent.kind !== "intent" || unwritten.has(intent.id)) continue;
-    if (options.threadIds !== undefined && !options.threadIds.includes(intent.threadId)) continue;
     yield await undoOne(store, intent, options);
   }
 }
@@ -267,7 +260,7 @@ export async function* undo(
 async function undoOne(
   store: ThreadStore,
   intent: ReceiptIntent,
-  { force, asNode }: UndoOptions,
+  { force }: UndoOptions,
 ): Promise<UndoOutcome> {
   const { threadId, namespace, before, beforeHash, afterHash, afterLength } = intent;
   const base = { schemaVersion: 1, threadId, namespace } as const;
@@ -285,7 +278,7 @@ async function undoOne(
     if (since === undefined || (since.length > 0 && !force))
       return { ...base, kind: "moved", description: describeMove(since) };
     const messages = [...before, ...since];
-    const write = { expectedCheckpointId: thread.checkpointId, messages, asNode };
+    const write = { expectedCheckpointId: thread.checkpointId, messages };
     const { outcome, checkpointId, error } = await writeList(store, ref, write, hashList(messages));
     if (outcome === "moved") return { ...base, kind: "moved", description: describeMove(undefined) };
     if (outcome === "busy") return { ...base, ...BUSY };

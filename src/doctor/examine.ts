@@ -44,15 +44,12 @@ const STRUCTURED_RESPONSE = "structuredResponse";
 export function examineThread(
   thread: StoredThread,
   values: readonly unknown[],
-  {
-    harvest = true,
-    closeOpenCalls = false,
-  }: { readonly harvest?: boolean | undefined; readonly closeOpenCalls?: boolean | undefined } = {},
+  { closeOpenCalls = false }: { readonly closeOpenCalls?: boolean | undefined } = {},
 ): Examination {
   const list = readList(values);
   const messages = list.messages.map(({ message }) => message);
   const { groups, orphans, duplicates } = groupMessages(messages);
-  const runs = harvest ? leftoversOf(thread) : [];
+  const runs = leftoversOf(thread);
   // A summary can stand for calls too. Their results come late, and nobody waits for them.
   const open = groups
     .filter(({ head }) => isAIMessage(head))

@@ -25,8 +25,6 @@ export interface DiagnoseOptions {
   readonly dialect?: DialectName | "auto" | undefined;
   /** How many tokens the model's input may have, by our estimate. @default not checked */
   readonly maxTokens?: number | undefined;
-  /** Whether results of ended runs are looked for. @default true */
-  readonly harvest?: boolean | undefined;
 }
 
 /** @throws InvalidSettingError for an unknown dialect. */
@@ -37,7 +35,7 @@ export function reportOn(thread: StoredThread, options: DiagnoseOptions = {}): T
   const values = valuesOf(thread);
   const findings = [...stateFindings(thread)];
   if (status !== "busy" && values !== undefined) {
-    const found = examineThread(thread, values, options);
+    const found = examineThread(thread, values);
     const messages = found.list.messages.map(({ message }) => message);
     // A namespace with a colon has the id of one task, so later runs of the thread have a state of their own.
     const isOfTask = namespace.includes(":") && status !== "interrupted";

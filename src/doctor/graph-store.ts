@@ -326,7 +326,7 @@ async function stepOf(opened: Opened, tuple: CheckpointTuple): Promise<ThreadSte
 async function writeThread(
   { graph, saver }: Opened & { readonly graph: ForeignGraph },
   { threadId, namespace }: ThreadRef,
-  { expectedCheckpointId, messages, asNode }: ThreadWrite,
+  { expectedCheckpointId, messages }: ThreadWrite,
 ): Promise<WriteOutcome> {
   if (namespace !== "")
     throw new Error("Expected a thread, got the state of a subgraph, which is never written.");
@@ -340,12 +340,11 @@ async function writeThread(
   const foreign = head && otherGraphReason(graph, head.checkpoint);
   if (foreign !== undefined) throw new Error(foreign);
   const known = Object.keys(graph.nodes).filter((name) => !name.startsWith("__"));
-  if (asNode !== undefined && !known.includes(asNode))
-    throw new Error(`The graph has no node \`${asNode}\`. Its nodes are ${known.join(", ")}.`);
   const list = routable(messages.map(asInstance));
   const ran = latestNodes(head?.checkpoint).filter((name) => known.includes(name));
   let reason: unknown;
-  for (const node of asNode === undefined ? [undefined, ...ran] : [asNode]) {
+  // Where no node has run, LangGraph itself writes as the start.
+  for (const node of [undefined, ...(ran.length > 0 ? ran : ["__start__"])]) {
     try {
       const written = await writeMessages(graph, checkpointer, config, list, node);
       return { kind: "written", checkpointId: written.configurable?.["checkpoint_id"] };
@@ -354,13 +353,11 @@ async function writeThread(
         return { kind: "moved", checkpointId: (await saver.getTuple(config))?.checkpoint.id };
       // LangGraph cannot tell which of several nodes ran last, or none ran, or the graph has lost that node since.
       const isAboutNode = /Ambiguous update|Node ".*" does not exist|No writers found for node/;
-      if (asNode !== undefined || !isAboutNode.test(errorText(error))) throw error;
+      if (!isAboutNode.test(errorText(error))) throw error;
       reason ??= error;
     }
   }
-  throw new Error(
-    `${errorText(reason)}. Name the node that the thread is written as with --as-node (\`asNode\` in the library): ${known.join(", ")}.`,
-  );
+  throw reason;
 }
 
 /** The nodes that have run, the latest first. */

@@ -14,8 +14,6 @@ import { type StoredThread, toStoredJson, valuesOf } from "./thread-store.js";
 
 /** The options of `planRepair`. */
 export interface PlanOptions {
-  /** Whether results of ended runs are looked for. @default true */
-  readonly harvest?: boolean | undefined;
   /**
    * Whether calls are closed that the last run left open on purpose: its graph had nothing left to do, and a client may
    * be about to send their results. @default false

@@ -63,8 +63,6 @@ export interface ThreadWrite {
    * {@link StoredThread} has them.
    */
   readonly messages: readonly unknown[];
-  /** The node in whose name the state is written. Undefined: the store decides. */
-  readonly asNode?: string | undefined;
 }
 
 /** What became of a write. */

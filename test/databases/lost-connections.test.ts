@@ -89,10 +89,7 @@ it.runIf(DATABASE_URL !== undefined)(
 it.runIf(DATABASE_URL !== undefined)(
   "the doctor outlives a connection that is lost while it is used",
   async () => {
-    const opened = await openPostgres(
-      { postgres: DATABASE_URL ?? "" },
-      { canWrite: true, folder: ROOT, concurrency: 1 },
-    );
+    const opened = await openPostgres({ postgres: DATABASE_URL ?? "" }, { canWrite: true, folder: ROOT });
     onTestFinished(() => opened.close());
     interface Connection {
       query(sql: string, values?: unknown[]): Promise<{ rows: { id: number }[] }>;

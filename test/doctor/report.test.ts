@@ -121,7 +121,6 @@ describe("a plan", () => {
       unplaced: [{ messageId: "made-up" }, { messageId: "s" }],
       after: ["u", "a", "r", "v"].map((id) => ({ id })),
     });
-    expect(planRepair(thread, { harvest: false })).toMatchObject({ kind: "nothing" });
   });
 
   it("closes the calls of a structured response, and those that a run was about to make", () => {

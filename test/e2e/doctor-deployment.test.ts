@@ -100,7 +100,7 @@ it.skipIf(process.env["SLOW_TESTS"] !== "1")(
         busy: 4,
         open: (agent) => driveServer(client, agent),
       });
-      const context = { canWrite: true, concurrency: 2, folder, environment: {}, readInput: async () => "" };
+      const context = { canWrite: true, folder, environment: {}, readInput: async () => "" };
       const store = await serverTarget.open({ url: server.url }, context);
       const broken = threads.filter(({ kind }) => kind === "broken");
       const diagnose = async () => {

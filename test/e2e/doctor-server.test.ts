@@ -1,4 +1,6 @@
+import { readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
+import { join } from "node:path";
 import type { Message } from "@langchain/langgraph-sdk";
 import { describe, expect, it } from "vitest";
 import { makeFolder, run } from "../doctor/command/command-line.js";
@@ -80,7 +82,10 @@ describe("a LangGraph server", () => {
     const judged = await run(["doctor", ...args], { folder });
     expect(judged.code).toBe(0);
 
-    const undone = await run(["undo", "r.jsonl", "--yes", "--thread", broken], { folder });
+    // The lines of one thread are a receipt too.
+    const lines = readFileSync(join(folder, "r.jsonl"), "utf8").split("\n");
+    writeFileSync(join(folder, "one.jsonl"), lines.filter((line) => line.includes(broken)).join("\n"));
+    const undone = await run(["undo", "one.jsonl", "--yes"], { folder });
     expect([undone.code, undone.errors]).toEqual([0, ""]);
     const restored = await client.threads.getState<{ messages: Message[] }>(broken);
     expect(restored.values.messages.map(({ id }) => id)).toEqual(["h1", "ai-c1", "h2"]);

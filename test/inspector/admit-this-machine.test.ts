@@ -5,7 +5,7 @@ import { createInspector } from "../../src/inspector.js";
 const threads = () =>
   fileTarget.open(
     { file: "-" },
-    { folder: ".", readInput: async () => "[]", canWrite: false, concurrency: 1, environment: {} },
+    { folder: ".", readInput: async () => "[]", canWrite: false, environment: {} },
   );
 const inspector = createInspector({ threads });
 const from = (remoteAddress: string) => ({ incoming: { socket: { remoteAddress } } });

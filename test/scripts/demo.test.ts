@@ -39,6 +39,7 @@ describe.concurrent("npm run demo", () => {
       "  ✗ 400: An assistant message with 'tool_calls' must be followed by tool messages responding to",
       "    each 'tool_call_id'. The following tool_call_ids did not have response messages:",
       "  ✗ 400: the same error",
+      "The server of the other agent, `langgraphjs dev`, starts meanwhile. It takes ten seconds or more:",
       "2. The same story with langgraph-tether: the thread goes on",
       "  ← calculator: 42",
       "  ✗ cancelled: the calculator is done, the weather is not",
@@ -58,6 +59,8 @@ describe.concurrent("npm run demo", () => {
       /\n- +tool .*placeholder: superseded\n\+ +4 {2}tool .*Reykjavik, Iceland.* late\n\+ 2 messages of the new turn\n/,
     );
     expect(output.match(/✓ checked/g)).toHaveLength(3);
+    // What the server has reached when the first scene ends depends on the machine.
+    expect(output).toMatch(/ or more:\n(?: *\d+ s {2}it.*\n)* *\d+ s {2}it runs\n\n2\. /);
     // `npx tsx scripts/write-demo-picture.ts` draws it. The ids of calls are new in each run.
     const withoutIds = (text: string) => text.replaceAll(/call_[0-9a-f]{20}/g, "call");
     for (const [name, form] of [
@@ -67,7 +70,7 @@ describe.concurrent("npm run demo", () => {
       const picture = await readFile(`docs/pictures/${name}.svg`, "utf8");
       expect(withoutIds(pictureOfDemo(output, form))).toBe(withoutIds(picture));
     }
-    expect(output.split("\n").length).toBeLessThan(100);
+    expect(output.split("\n").length).toBeLessThan(110);
     expect(Math.max(...output.split("\n").map((line) => line.length))).toBeLessThanOrEqual(100);
     expect(await demo.findProcesses()).toEqual([]);
   });

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { findSettingError } from "../../scripts/terminal/find-setting-error.js";
+import { findSettingError } from "../../scripts/demo/find-setting-error.js";
 
 const printed = (error: string) => `The development server failed to start. It printed:
 info:    ▪ Starting server...

@@ -8,8 +8,8 @@ import type { Finding, FindingCode, Fix, ThreadReport } from "../finding.js";
 import { skipOf } from "../plan.js";
 import { withTarget } from "../targets/targets.js";
 import { type CommandIo, EXIT, type ExitCode } from "./command-io.js";
-import { type Options, typedOptions, typedThreads } from "./options.js";
-import { isComplete, notesText, readThreads, startReport } from "./report.js";
+import { lacksGraph, type Options, typedRepair, typedThreads } from "./options.js";
+import { isComplete, notesText, noteText, readThreads, startReport } from "./report.js";
 import { excerptOf, nextCommand, wrapText } from "./text.js";
 
 /** Whether `repair` does it. */
@@ -19,10 +19,11 @@ const MOST_NAMED = 8;
 
 export async function runDoctor(command: Command, io: CommandIo): Promise<ExitCode> {
   const options = command.opts<Options>();
-  const { concurrency, failOn, maxTokens, dialect, redact } = options;
-  return withTarget(options, { ...io, canWrite: false, concurrency }, async (store) => {
+  const { failOn, maxTokens, dialect, redact } = options;
+  return withTarget(options, { ...io, canWrite: false }, async (store) => {
     const printer = await startReport("doctor", { target: store.target }, options, io);
-    const repair = ["npx langgraph-tether repair", ...typedOptions(command, "target", io)];
+    const repair = typedRepair(command, io);
+    const withoutGraph = lacksGraph(command, io);
     const counts = { ...NO_COUNTS };
     const broken: string[] = [];
     const reading = await readThreads(
@@ -44,27 +45,29 @@ export async function runDoctor(command: Command, io: CommandIo): Promise<ExitCo
           ({ severity, fixes }) => severity !== "info" && fixes.some(({ command }) => command !== null),
         );
         if (isBroken && broken.length <= MOST_NAMED) broken.push(threadId);
-        await printer.thread(findings, (listed) => [
-          { threadId, ...fields, findings: listed },
-          threadText(report, listed),
-        ]);
+        if (findings.length > 0)
+          await printer.thread({ threadId, ...fields, findings }, threadText(report, findings));
       },
     );
     const isPart = counts.unreadable > 0 || !isComplete(reading);
     const failing = { error: counts.errors, warning: counts.errors + counts.warnings, never: 0 }[failOn];
     // If some threads could not be read, the target is not known to be sound.
     const outcome = isPart ? "partly-read" : failing > 0 ? "findings" : "sound";
-    const unlisted = printer.unlisted();
     const mend = [...repair, ...(broken.length > MOST_NAMED ? [] : typedThreads(broken))];
     await printer.end(
-      { outcome, counts, unlistedFindings: unlisted, ...reading },
-      notesText({ ...counts, unlisted }, reading) +
+      { outcome, counts, withoutGraph, ...reading },
+      (withoutGraph ? WITHOUT_GRAPH : "") +
+        notesText(counts, reading) +
         verdictText(counts, isPart) +
         (broken.length === 0 ? "" : nextCommand("Show what a repair would do:", mend)),
     );
     return { sound: EXIT.sound, findings: EXIT.findings, "partly-read": EXIT.partlyRead }[outcome];
   });
 }
+
+const WITHOUT_GRAPH = noteText(
+  "No graph is named, so it is not known whether it can read its threads, whether it mends them itself, and which last calls a client may still answer. Name it: --graph ./src/agent.ts:graph",
+);
 
 const NO_COUNTS = {
   threads: 0,

@@ -2,7 +2,10 @@
 
 import type { Command } from "commander";
 import type { DialectName } from "../../providers/dialects.js";
+import { graphOption } from "../targets/database.js";
+import { isGraphNamed } from "../targets/load-graph.js";
 import { type Pair, safeAddress } from "../targets/target.js";
+import { targetOf } from "../targets/targets.js";
 import type { ThreadStatus } from "../thread-store.js";
 import type { CommandIo } from "./command-io.js";
 import { quoted } from "./text.js";
@@ -14,20 +17,14 @@ export interface Options {
   readonly status?: ThreadStatus;
   readonly since?: string;
   readonly limit?: number;
-  readonly concurrency: number;
   readonly dialect?: DialectName | "auto";
   readonly maxTokens?: number;
   readonly failOn: "error" | "warning" | "never";
   readonly apply?: true;
   readonly yes?: true;
   readonly receipt?: string;
-  readonly harvest?: boolean;
-  readonly asNode?: string;
-  readonly force?: true;
-  readonly format: "text" | "json" | "ndjson";
-  readonly maxFindings?: number;
+  readonly format: "text" | "json";
   readonly redact?: boolean;
-  readonly quiet?: boolean;
 }
 
 /** The headings of the help. */
@@ -70,6 +67,18 @@ export function typedOptions(command: Command, group: Group, { environment }: Co
     if (text === environment["DATABASE_URL"]) return '"$DATABASE_URL"';
     return quoted(text.includes("://") ? safeAddress(text) : text);
   }
+}
+
+/** Whether a database is read without its graph, because none is named. */
+export function lacksGraph(command: Command, { folder }: CommandIo): boolean {
+  const options = command.opts();
+  return targetOf(options).further.includes(graphOption) && !isGraphNamed({ spec: options["graph"], folder });
+}
+
+/** The `repair` of the same target. What is not named and a repair needs, the operator fills in. */
+export function typedRepair(command: Command, io: CommandIo): readonly string[] {
+  const missing = lacksGraph(command, io) ? ["--graph FILE:EXPORT"] : [];
+  return ["npx langgraph-tether repair", ...typedOptions(command, "target", io), ...missing];
 }
 
 function typedValue(value: unknown): string {

@@ -71,12 +71,8 @@ const countOf = (
     throw new InvalidArgumentError(`Expected ${expected}.`);
   });
 
-const THREAD = new Option("--thread <ID...>", "Only these threads.");
-
-const CONCURRENCY = countOf("--concurrency <COUNT>", "How many threads are read at once.").default(4);
-
 const SELECT: readonly Option[] = [
-  THREAD,
+  new Option("--thread <ID...>", "Only these threads."),
   optionOf(
     "--metadata <KEY=VALUE>",
     "Only threads with this metadata. Can be given more than once.",
@@ -93,7 +89,6 @@ const SELECT: readonly Option[] = [
     );
   }),
   countOf("--limit <COUNT>", "Reads at most this many threads."),
-  CONCURRENCY,
 ];
 
 const DIALECT = new Option(
@@ -109,10 +104,6 @@ const FAIL_ON = new Option("--fail-on <SEVERITY>", "From which severity on the c
   .default("error");
 
 const YES = new Option("--yes", "Does not ask before writing. Needed where no human can be asked.");
-const AS_NODE = optionOf(
-  "--as-node <NAME>",
-  "The node that the thread is written as. Default: the node that LangGraph finds itself.",
-);
 const REPAIR: readonly Option[] = [
   new Option("--apply", "Writes the repairs. Without it nothing is written."),
   YES,
@@ -120,27 +111,10 @@ const REPAIR: readonly Option[] = [
     "--receipt <FILE>",
     "Where to write down what was there before, for undo. Must not exist. Default: tether-receipt-DATE.jsonl.",
   ),
-  new Option(
-    "--harvest",
-    "Recovers results of tools that finished before their run was stopped. The default.",
-  ),
-  new Option("--no-harvest", "Writes a placeholder instead of a result that could be recovered."),
-  AS_NODE,
 ];
-const FORCE = new Option(
-  "--force",
-  "Restores threads that have got messages since the repair too. These stay, after the restored ones.",
-);
 
-const MAX_FINDINGS = countOf(
-  "--max-findings <COUNT>",
-  "Lists at most this many findings or steps. All are counted. Default: all.",
-);
-const FORMAT = new Option(
-  "--format <FORMAT>",
-  "The form of the output. ndjson is one line for each thread, as it is read.",
-)
-  .choices(["text", "json", "ndjson"])
+const FORMAT = new Option("--format <FORMAT>", "The form of the output.")
+  .choices(["text", "json"])
   .default("text");
 const REDACT: readonly Option[] = [
   new Option("--redact", "Prints no text of messages, only ids, names and lengths. The default."),
@@ -152,7 +126,6 @@ const PORT = countOf(
   "a port from 1 to 65535",
   65_535,
 );
-const QUIET = new Option("--quiet", "Prints no progress.");
 
 /** The options that name one of these targets, and those that say more about it. */
 function optionsOfTargets(targets = TARGETS): readonly Option[] {
@@ -192,7 +165,7 @@ export const COMMANDS: Readonly<Record<string, CommandRow>> = {
       target: optionsOfTargets(),
       select: SELECT,
       rules: [DIALECT, MAX_TOKENS, FAIL_ON],
-      output: [FORMAT, MAX_FINDINGS, ...REDACT, QUIET],
+      output: [FORMAT, ...REDACT],
     },
   },
   repair: {
@@ -213,7 +186,7 @@ export const COMMANDS: Readonly<Record<string, CommandRow>> = {
       select: SELECT,
       rules: [DIALECT],
       write: REPAIR,
-      output: [FORMAT, MAX_FINDINGS, QUIET],
+      output: [FORMAT],
     },
   },
   undo: {
@@ -221,17 +194,16 @@ export const COMMANDS: Readonly<Record<string, CommandRow>> = {
     operand: "<receipt>",
     summary: "takes a repair back",
     description: [
-      "Gives each thread of a receipt the messages that it had before the repair. A thread that has changed since is not touched; see --force.",
+      "Gives each thread of a receipt the messages that it had before the repair. A thread that has changed since is not touched.",
       "Ends with 0 if all threads have the messages of before, and 1 if not.",
     ],
     examples: [
       "npx langgraph-tether undo tether-receipt-20260131T120000Z.jsonl --url http://localhost:2024",
-      "npx langgraph-tether undo receipt.jsonl --sqlite threads.db --thread ID --yes",
+      "npx langgraph-tether undo receipt.jsonl --sqlite threads.db --graph ./src/agent.ts:graph --yes",
     ],
     options: {
       target: optionsOfTargets(TARGETS.filter(({ canWrite }) => canWrite)),
-      select: [THREAD],
-      write: [YES, FORCE, AS_NODE],
+      write: [YES],
     },
   },
   explain: {
@@ -261,6 +233,6 @@ export const COMMANDS: Readonly<Record<string, CommandRow>> = {
       "npx langgraph-tether inspect --sqlite threads.db",
       "npx langgraph-tether inspect --file thread.json",
     ],
-    options: { target: optionsOfTargets(), select: [CONCURRENCY], output: [PORT] },
+    options: { target: optionsOfTargets(), output: [PORT] },
   },
 };

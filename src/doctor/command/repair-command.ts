@@ -6,7 +6,7 @@ import type { Command } from "commander";
 import { amount, printableLine } from "../../shared/text.js";
 import { applyRepair, type RepairOutcome } from "../apply.js";
 import { planRepair } from "../doctor.js";
-import type { RepairPlan, RepairStep, SkipReason } from "../plan.js";
+import type { RepairPlan, SkipReason } from "../plan.js";
 import { openReceipt, type ReceiptEntry } from "../receipt.js";
 import { reasonOf, UsageError } from "../targets/target.js";
 import { targetOf, withTarget } from "../targets/targets.js";
@@ -19,12 +19,11 @@ import { nextCommand, quoted, wrapText } from "./text.js";
 const FOR_WRITING = [
   ["receipt", "--receipt"],
   ["yes", "--yes"],
-  ["asNode", "--as-node"],
 ] as const;
 
 export async function runRepair(command: Command, io: CommandIo): Promise<ExitCode> {
   const options = command.opts<Options>();
-  const { apply = false, yes = false, concurrency } = options;
+  const { apply = false, yes = false } = options;
   const target = targetOf(options);
   if (apply && !target.canWrite)
     throw new UsageError(
@@ -34,7 +33,7 @@ export async function runRepair(command: Command, io: CommandIo): Promise<ExitCo
     if (!apply && options[name] !== undefined)
       throw new UsageError(`${long} needs --apply: without it, nothing is written.`);
   if (apply && !yes && !io.canAsk) throw new UsageError("Nobody can be asked here, so --apply needs --yes.");
-  return withTarget(options, { ...io, canWrite: apply, concurrency }, async (store) => {
+  return withTarget(options, { ...io, canWrite: apply, needsGraph: true }, async (store) => {
     const receipt = apply ? await createReceipt(options.receipt, io) : undefined;
     try {
       return await repairAll(store, command, io, receipt);
@@ -57,7 +56,7 @@ async function repairAll(
   receipt: Receipt | undefined,
 ): Promise<ExitCode> {
   const options = command.opts<Options>();
-  const { format, yes = false, concurrency, quiet } = options;
+  const { format, yes = false } = options;
   const isApplied = receipt !== undefined;
   const report = await startReport("repair", { target: store.target, applied: isApplied }, options, io);
   const kinds = Object.keys(MARKS).map((kind) => [kind, 0]);
@@ -67,13 +66,7 @@ async function repairAll(
     if (done.plan.namespace === "") counts.threads += 1;
   };
   const print = async (done: Done): Promise<void> => {
-    const { plan, outcome } = done;
-    if (plan.kind === "nothing" && outcome === undefined) return;
-    // A thread that is skipped counts as one step.
-    await report.thread(plan.kind === "write" ? plan.steps : [undefined], (listed) => {
-      const steps = listed.filter((step) => step !== undefined);
-      return [printedPlan(done, steps), planText(done, steps)];
-    });
+    if (done.plan.kind !== "nothing") await report.thread(printedPlan(done), planText(done));
   };
   const take = async (done: Done): Promise<void> => {
     count(done);
@@ -97,8 +90,7 @@ async function repairAll(
   if (planned.length > 0 && reading.stopped === null && (await askToWrite(question, io))) {
     counts.threads -= planned.length;
     counts.planned = 0;
-    report.restart();
-    const again = { thread: planned.map(({ plan }) => plan.threadId), concurrency, quiet: quiet === true };
+    const again = { thread: planned.map(({ plan }) => plan.threadId) };
     const written = await readThreads(store, again, io, workWith(receipt), take);
     reading = { ...written, missing: [...reading.missing, ...written.missing] };
   } else if (format !== "text") {
@@ -113,7 +105,6 @@ async function repairAll(
     {
       outcome: isLeft ? "left" : "done",
       counts,
-      unlistedSteps: report.unlisted(),
       ...reading,
       receipt: path,
     },
@@ -131,15 +122,15 @@ async function repairOne(
   store: ThreadStore,
   ref: ThreadRef,
   thread: StoredThread,
-  { asNode, harvest, dialect }: Options,
+  { dialect }: Options,
   receipt: Receipt | undefined,
 ): Promise<Done> {
-  let plan = planRepair(thread, { harvest });
+  let plan = planRepair(thread);
   for (let tries = 1; ; tries += 1) {
     if (plan.kind !== "write" || receipt === undefined) return { plan };
-    const outcome = await applyRepair({ store, ref }, plan, { receipt, asNode, harvest, dialect });
+    const outcome = await applyRepair({ store, ref }, plan, { receipt, dialect });
     if (outcome.kind !== "moved" || tries === TRIES) return { plan, outcome };
-    plan = planRepair(await store.read(ref), { harvest });
+    plan = planRepair(await store.read(ref));
   }
 }
 
@@ -186,7 +177,7 @@ function kindOf({ plan, outcome }: Done): Kind {
 }
 
 /** A thread in JSON. It contains no messages. */
-function printedPlan(done: Done, steps: readonly RepairStep[]): object {
+function printedPlan(done: Done): object {
   const { plan, outcome } = done;
   const { threadId, namespace, checkpointId } = plan;
   return {
@@ -197,7 +188,7 @@ function printedPlan(done: Done, steps: readonly RepairStep[]): object {
     reason: plan.kind === "skip" ? plan.reason : outcome?.kind === "skipped" ? outcome.reason : null,
     error: outcome?.kind === "failed" ? outcome.error : null,
     newCheckpointId: outcome?.kind === "repaired" ? outcome.checkpointId : null,
-    steps,
+    steps: plan.kind === "write" ? plan.steps : [],
     unplaced: plan.kind === "write" ? plan.unplaced.map(({ message: _, ...rest }) => rest) : [],
   };
 }
@@ -206,15 +197,15 @@ function printedPlan(done: Done, steps: readonly RepairStep[]): object {
 const LISTED_STEPS = 20;
 const LISTED_UNPLACED = 5;
 
-/** The plan of a thread, with these of its steps, and what became of it. */
-function planText(done: Done, steps: readonly RepairStep[]): string {
+/** The plan of a thread, and what became of it. */
+function planText(done: Done): string {
   const { plan, outcome } = done;
   if (plan.kind === "skip" && (plan.reason === "waiting" || plan.reason === "subgraph")) return "";
   const lines = [`  ${MARKS[kindOf(done)]} ${printableLine(plan.threadId)}`];
   const add = (text: string): number => lines.push(wrapText(text, "      ", "        "));
   if (plan.kind === "skip") add(plan.description);
   if (plan.kind === "write") {
-    const shown = steps.slice(0, LISTED_STEPS);
+    const shown = plan.steps.slice(0, LISTED_STEPS);
     for (const { kind, description } of shown) add(`${kind}: ${description}`);
     const others = plan.steps.length - shown.length;
     if (others > 0) add(`… and ${amount(others, "more step")}`);
@@ -236,7 +227,7 @@ function verdictText({ planned, repaired, nothing }: Counts, isApplied: boolean)
 
 /** The command that writes the repairs, or the one that takes them back. Empty if nothing is to be done. */
 function nextText({ planned }: Counts, command: Command, io: CommandIo, receipt: string | null): string {
-  const { apply, harvest } = command.opts<Options>();
+  const { apply } = command.opts<Options>();
   const target = typedOptions(command, "target", io);
   if (receipt !== null)
     return nextCommand("Take the repairs back:", ["npx langgraph-tether undo", quoted(receipt), ...target]);
@@ -246,7 +237,6 @@ function nextText({ planned }: Counts, command: Command, io: CommandIo, receipt:
     "npx langgraph-tether repair",
     ...target,
     ...selected,
-    ...(harvest === false ? ["--no-harvest"] : []),
     "--apply",
   ]);
 }

@@ -2,9 +2,9 @@
 
 import { setImmediate } from "node:timers/promises";
 import { amount, count } from "../../shared/text.js";
-import { reasonOf, UsageError } from "../targets/target.js";
+import { reasonOf, THREADS_AT_ONCE, UsageError } from "../targets/target.js";
 import { type StoredThread, type ThreadRef, type ThreadStore, threadOfList } from "../thread-store.js";
-import type { CommandIo, TextOutput } from "./command-io.js";
+import type { CommandIo } from "./command-io.js";
 import { type Options, timeOf } from "./options.js";
 import { wrapText } from "./text.js";
 
@@ -31,12 +31,12 @@ const MOST_FAILURES = 5;
  */
 export async function readThreads<Result extends object>(
   store: ThreadStore,
-  options: Pick<Options, "concurrency"> & Partial<Options>,
+  options: Partial<Options>,
   io: CommandIo,
   work: (ref: ThreadRef, thread: StoredThread) => Result | Promise<Result>,
   take: (result: Result) => Promise<void>,
 ): Promise<Reading> {
-  const { thread, metadata, status, since, limit, concurrency, quiet } = options;
+  const { thread, metadata, status, since, limit } = options;
   const threadIds = thread && [...new Set(thread)];
   const threads = store.threads({
     threadIds,
@@ -45,11 +45,11 @@ export async function readThreads<Result extends object>(
     since: since === undefined ? undefined : new Date(timeOf(since, io.now())),
     limit,
   });
-  const progress = startProgress(io, quiet);
+  const progress = startProgress(io);
   const seen = new Set<string>();
   let failures = 0;
   let stopped: string | null = null;
-  const results = mapInOrder(threads, concurrency, io.signal, async (ref) => {
+  const results = mapInOrder(threads, io.signal, async (ref) => {
     // SQLite answers at once, so without this no signal would be noticed before the end.
     await setImmediate();
     let read: StoredThread;
@@ -90,13 +90,12 @@ export async function readThreads<Result extends object>(
 }
 
 /**
- * Works on several items at once, and gives the results in the order of the items. At most `concurrency` results wait.
+ * Works on several items at once, and gives the results in the order of the items. At most `THREADS_AT_ONCE` results wait.
  *
  * @param signal When it is aborted, no further item is begun, and what was begun is finished.
  */
 async function* mapInOrder<Item, Result>(
   items: AsyncIterable<Item>,
-  concurrency: number,
   signal: AbortSignal,
   work: (item: Item) => Promise<Result>,
 ): AsyncGenerator<Result> {
@@ -108,7 +107,7 @@ async function* mapInOrder<Item, Result>(
       // It is awaited in its turn. Until then, a rejection must not end the process.
       result.catch(() => {});
       waiting.push(result);
-      if (waiting.length === concurrency) yield* waiting.splice(0, 1);
+      if (waiting.length === THREADS_AT_ONCE) yield* waiting.splice(0, 1);
     }
     yield* waiting;
   } finally {
@@ -121,12 +120,12 @@ const INTERVAL_MS = 200;
 const CLEAR = "\r\u001b[K";
 
 /** A line on the terminal that says how many threads were read. Nothing is written to a pipe or a file. */
-function startProgress({ errors, now }: CommandIo, quiet = false) {
+function startProgress({ errors, now }: CommandIo) {
   const start = now();
   let threads = 0;
   let shown = start;
   const show = async (end: string): Promise<void> => {
-    if (!errors.isTerminal || quiet) return;
+    if (!errors.isTerminal) return;
     shown = now();
     const seconds = (shown - start) / 1000;
     const rate = seconds > 0 ? Math.round(threads / seconds) : threads;
@@ -147,46 +146,12 @@ function startProgress({ errors, now }: CommandIo, quiet = false) {
  * The report. Its head is printed when it is started.
  */
 
-/** What is printed of a thread, or at the end: fields for JSON, and text for people. */
-type Printed = readonly [fields: object, text: string];
-
-interface Printer {
-  readonly thread: (...printed: Printed) => Promise<void> | void;
-  readonly end: (...printed: Printed) => Promise<void>;
+/** Each part of it is printed as fields for JSON, or as text for people. */
+interface Report {
+  /** Contract: called for threads with findings or steps, and for those that are skipped. */
+  readonly thread: (fields: object, text: string) => Promise<void> | void;
+  readonly end: (fields: object, text: string) => Promise<void>;
 }
-
-const SCHEMA = { schemaVersion: 1 } as const;
-
-type StartPrinter = (command: string, head: Head, write: TextOutput["write"]) => Promise<Printer> | Printer;
-
-const PRINTERS: Readonly<Record<Options["format"], StartPrinter>> = {
-  text: async (command, { target }, write) => {
-    let gap = "";
-    await write(`tether ${command} · ${target}\n\n`);
-    return {
-      thread: async (_, text) => {
-        if (text !== "") gap = "\n";
-        await write(text);
-      },
-      end: (_, text) => write(`${gap}${text}`),
-    };
-  },
-  json: (_command, head, write) => {
-    const threads: object[] = [];
-    return {
-      thread: (fields) => void threads.push(fields),
-      end: (fields) => write(`${JSON.stringify({ ...SCHEMA, ...head, ...fields, threads }, undefined, 2)}\n`),
-    };
-  },
-  ndjson: async (_command, head, write) => {
-    const line = (value: object) => write(`${JSON.stringify(value)}\n`);
-    await line({ type: "start", ...SCHEMA, ...head });
-    return {
-      thread: (fields) => line({ type: "thread", ...fields }),
-      end: (fields) => line({ type: "summary", ...SCHEMA, ...fields }),
-    };
-  },
-};
 
 interface Head {
   readonly target: string;
@@ -196,28 +161,23 @@ interface Head {
 export async function startReport(
   command: string,
   head: Head,
-  { format, maxFindings = Number.POSITIVE_INFINITY }: Pick<Options, "format" | "maxFindings">,
-  { output }: CommandIo,
-) {
-  const printer = await PRINTERS[format](command, head, output.write);
-  let listed = 0;
-  let all = 0;
+  { format }: Pick<Options, "format">,
+  { output: { write } }: CommandIo,
+): Promise<Report> {
+  if (format === "json") {
+    const threads: object[] = [];
+    const print = (fields: object) =>
+      write(`${JSON.stringify({ schemaVersion: 1, ...head, ...fields, threads }, undefined, 2)}\n`);
+    return { thread: (fields) => void threads.push(fields), end: print };
+  }
+  let gap = "";
+  await write(`tether ${command} · ${head.target}\n\n`);
   return {
-    /** Prints a thread with as many of its findings or steps as may be listed, if there are any. The others are counted. */
-    thread: async <Item>(items: readonly Item[], print: (listed: readonly Item[]) => Printed) => {
-      const shown = items.slice(0, maxFindings - listed);
-      listed += shown.length;
-      all += items.length;
-      if (shown.length > 0) await printer.thread(...print(shown));
+    thread: async (_, text) => {
+      if (text !== "") gap = "\n";
+      await write(text);
     },
-    /** How many findings or steps were not listed. */
-    unlisted: () => all - listed,
-    /** Lists all again, from the first on. */
-    restart: () => {
-      listed = 0;
-      all = 0;
-    },
-    end: printer.end,
+    end: (_, text) => write(`${gap}${text}`),
   };
 }
 
@@ -232,7 +192,6 @@ const NOTES: Readonly<Record<string, (count: number) => string>> = {
   moved: (count) =>
     `${amount(count, "thread was", "threads were")} written by others meanwhile. Run the command again.`,
   failed: (count) => `${amount(count, "repair")} failed.`,
-  unlisted: (count) => `${amount(count, "more finding is", "more findings are")} not listed.`,
 };
 
 /** The lines before the last one of a report, which say what is left. */
@@ -240,5 +199,7 @@ export function notesText(counts: Readonly<Record<string, number>>, { missing, s
   const notes = Object.entries(NOTES).flatMap(([name, say]) => (counts[name] ? [say(counts[name])] : []));
   if (missing.length > 0) notes.push(`Not found: ${missing.join(", ")}`);
   if (stopped !== null) notes.push(`Not everything was read. ${stopped}`);
-  return notes.map((note) => `${wrapText(note, "  · ", "    ")}\n`).join("");
+  return notes.map(noteText).join("");
 }
+
+export const noteText = (note: string): string => `${wrapText(note, "  · ", "    ")}\n`;

@@ -46,12 +46,10 @@ const countServers = (): number =>
 
 /** A script that reads JSON gets JSON, also where the command line itself is wrong. */
 async function reportAsJson(args: readonly string[], error: unknown, { output }: CommandIo): Promise<void> {
-  const format = /(?:^|\s)--format[\s=](json|ndjson)(?=\s|$)/.exec(args.join(" "))?.[1];
-  if (format === undefined || args[0] === "undo") return;
+  const format = /(?:^|\s)--format[\s=]json(?=\s|$)/;
+  if (!format.test(args.join(" ")) || args[0] === "undo") return;
   const reason = withoutValues(reasonOf(error)).replace(/^error: /, "");
-  const failure = { schemaVersion: 1, outcome: "failed", error: reason } as const;
-  const type = format === "ndjson" ? { type: "error" } : {};
-  await output.write(`${JSON.stringify({ ...type, ...failure })}\n`);
+  await output.write(`${JSON.stringify({ schemaVersion: 1, outcome: "failed", error: reason })}\n`);
 }
 
 const isSettingError = (error: unknown): boolean =>

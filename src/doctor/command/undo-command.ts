@@ -15,7 +15,7 @@ import { wrapText } from "./text.js";
 
 export async function runUndo(command: Command, io: CommandIo): Promise<ExitCode> {
   const options = command.opts<Options>();
-  const { yes = false, force, asNode } = options;
+  const { yes = false } = options;
   const [path = ""] = command.args;
   if (!yes && !io.canAsk) throw new UsageError("Nobody can be asked here, so undo needs --yes.");
   const { entries, damaged } = await readReceiptLines(resolve(io.folder, path)).catch((error: unknown) => {
@@ -26,10 +26,6 @@ export async function runUndo(command: Command, io: CommandIo): Promise<ExitCode
     );
   });
   const intents = entries.filter((entry) => entry.kind === "intent");
-  const threadIds = options.thread ?? [...new Set(intents.map(({ threadId }) => threadId))];
-  const unknown = threadIds.filter((id) => intents.every(({ threadId }) => threadId !== id));
-  if (unknown.length > 0)
-    throw new UsageError(`The receipt ${path} has no thread ${unknown.join(" and no thread ")}.`);
   const warn = (text: string) => io.errors.write(printable(`${text}\n`));
   if (damaged.length > 0)
     await warn(
@@ -45,21 +41,21 @@ export async function runUndo(command: Command, io: CommandIo): Promise<ExitCode
   // A receipt names its target without secrets, so a database with a password has to be named again.
   if (place === undefined)
     throw new UsageError(`Name the target of the receipt, which is ${first.target}: see undo --help.`);
-  const context = { ...io, canWrite: true, concurrency: 1 };
-  return withTarget({ ...options, ...place }, context, async (store) => {
+  return withTarget({ ...options, ...place }, { ...io, canWrite: true, needsGraph: true }, async (store) => {
     const other = intents.find(({ target }) => target !== store.target);
     if (other !== undefined)
       await warn(`The receipt was written for ${other.target}, and this is ${store.target}.`);
     const report = await startReport("undo", store, { format: "text" }, io);
-    const question = `Restore ${amount(threadIds.length, "thread")} of ${store.target}?`;
+    const threads = new Set(intents.map(({ threadId }) => threadId)).size;
+    const question = `Restore ${amount(threads, "thread")} of ${store.target}?`;
     if (!yes && !(await askToWrite(question, io))) {
       await report.end({}, "  Nothing was written.\n");
       return EXIT.findings;
     }
     const kinds: UndoOutcome["kind"][] = [];
-    for await (const outcome of undo(store, entries, { threadIds, force, asNode })) {
+    for await (const outcome of undo(store, entries)) {
       kinds.push(outcome.kind);
-      await report.thread([outcome], () => [outcome, undoneText(outcome)]);
+      await report.thread(outcome, undoneText(outcome));
       if (io.signal.aborted) break;
     }
     const restored = kinds.filter((kind) => kind === "restored").length;
@@ -79,7 +75,7 @@ function undoneText(outcome: UndoOutcome): string {
     outcome.kind === "failed"
       ? `failed: ${outcome.error}`
       : "description" in outcome
-        ? outcome.description.replace("`force`", "--force")
+        ? outcome.description.replace("`force`", "`force` of the library")
         : TEXTS[outcome.kind];
   return `  ${MARKS[outcome.kind]} ${printableLine(outcome.threadId)}\n${wrapText(text, "      ")}\n`;
 }

@@ -12,7 +12,7 @@ import { type HideSecrets, type OpenContext, optionOf } from "./target.js";
 
 export const graphOption = optionOf(
   "--graph <FILE:EXPORT>",
-  "Your own graph, for a database. Default: the graph of langgraph.json.",
+  "Your own graph, for a database. A repair needs it. Default: the graph of langgraph.json.",
 );
 
 export interface Database {
@@ -39,10 +39,10 @@ interface Tables {
 export async function storeOfDatabase(
   { target, saver, tables, items, hide = (text) => text, close }: Database,
   spec: string | undefined,
-  { canWrite, folder, environment, readsWithoutGraph = false }: OpenContext,
+  { canWrite, folder, environment, needsGraph = false }: OpenContext,
 ): Promise<ThreadStore> {
   try {
-    const hasGraph = !readsWithoutGraph || isGraphNamed({ spec, folder });
+    const hasGraph = needsGraph || isGraphNamed({ spec, folder });
     const graph = hasGraph ? await loadGraph({ spec, folder, environment }) : undefined;
     const find = (selection: ThreadSelection, order: Order) =>
       selectThreads(headsOf(tables, selection, order), selection);

@@ -64,7 +64,9 @@ async function findInConfig(
   const text = await readFile(path, "utf8").catch(() => undefined);
   if (text === undefined)
     throw new UsageError(
-      `Reading a database needs your graph, and there is no ${CONFIG} in this folder. ${ADVICE}`,
+      wanted === undefined
+        ? `A database is repaired through your graph, and there is no ${CONFIG} in this folder. ${ADVICE}`
+        : `There is no ${CONFIG} in this folder, which would name the graph ${wanted}. ${ADVICE}`,
     );
   const config = parseJson(text);
   const graphs = isRecord(config) && isRecord(config["graphs"]) ? config["graphs"] : {};

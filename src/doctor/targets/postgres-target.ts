@@ -11,6 +11,7 @@ import {
   requireDependency,
   safeAddress,
   type Target,
+  THREADS_AT_ONCE,
   UsageError,
 } from "./target.js";
 
@@ -45,7 +46,7 @@ interface PostgresPlace {
 
 export async function openPostgres(
   { postgres, schema = "public" }: PostgresPlace,
-  { canWrite, folder, concurrency }: Pick<OpenContext, "canWrite" | "folder" | "concurrency">,
+  { canWrite, folder }: Pick<OpenContext, "canWrite" | "folder">,
 ): Promise<Database> {
   if (!URL.canParse(postgres) || !/^postgres(?:ql)?:$/.test(new URL(postgres).protocol))
     throw new UsageError(
@@ -61,7 +62,7 @@ export async function openPostgres(
   const connect = async (settings: object): Promise<Pool> => {
     const pool = new Pool({
       connectionString: postgres,
-      max: concurrency + 1,
+      max: THREADS_AT_ONCE + 1,
       connectionTimeoutMillis: TIMEOUT_MS,
       keepAlive: true,
       ...settings,

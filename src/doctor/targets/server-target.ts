@@ -47,6 +47,7 @@ import {
   reasonOf,
   safeAddress,
   type Target,
+  THREADS_AT_ONCE,
   UsageError,
 } from "./target.js";
 
@@ -82,7 +83,7 @@ function readAddress(text: string): string {
 
 async function openServer(place: OptionValues, context: OpenContext): Promise<ThreadStore> {
   const { url, apiKeyEnv, header = [] } = place as { url: string; apiKeyEnv?: string; header?: Pair[] };
-  const { folder, environment, concurrency } = context;
+  const { folder, environment } = context;
   const apiKey = apiKeyEnv === undefined ? undefined : environment[apiKeyEnv];
   if (apiKeyEnv !== undefined && !apiKey)
     throw new UsageError(`The environment variable ${apiKeyEnv} of --api-key-env is not set.`);
@@ -94,7 +95,7 @@ async function openServer(place: OptionValues, context: OpenContext): Promise<Th
     ...(apiKey !== undefined && { apiKey }),
     defaultHeaders: headers,
     timeoutMs: TIMEOUT_MS,
-    callerOptions: { maxRetries: 1, maxConcurrency: concurrency + 1 },
+    callerOptions: { maxRetries: 1, maxConcurrency: THREADS_AT_ONCE + 1 },
   });
   const target = safeAddress(url);
   const hide = hideSecrets(url, [...(apiKey === undefined ? [] : [apiKey]), ...Object.values(headers)]);
@@ -358,7 +359,7 @@ function toStep(state: ThreadState<unknown>): ThreadStep[] {
 async function writeServedThread(
   threads: Threads,
   threadId: string,
-  { expectedCheckpointId, messages, asNode }: ThreadWrite,
+  { expectedCheckpointId, messages }: ThreadWrite,
   hide: HideSecrets,
 ): Promise<WriteOutcome> {
   if ((await findThread(threads, threadId))?.status === "busy") return { kind: "busy" };
@@ -375,7 +376,6 @@ async function writeServedThread(
       values: { ...(failing && otherWritesOf(failing)), messages: list },
       // A write to a named checkpoint does not apply the pending writes, of which one makes the thread unreadable.
       ...(failing && head !== undefined && { checkpointId: head }),
-      ...(asNode !== undefined && { asNode }),
     });
     return { kind: "written", checkpointId: Object(Object(written).checkpoint).checkpoint_id ?? undefined };
   } catch (error) {
@@ -383,11 +383,7 @@ async function writeServedThread(
     if (status === 409) return { kind: "busy" };
     if (typeof status !== "number") throw new Error(hide(reasonOf(error)));
     // A server can quote what it refuses, which is the messages.
-    const about =
-      asNode === undefined ? "If it asks for a node, name one" : `It may not know the node \`${asNode}\``;
-    throw new Error(
-      `The server answers ${status}, and its log says why. ${about}: --as-node (\`asNode\` in the library).`,
-    );
+    throw new Error(`The server answers ${status}, and its log says why.`);
   }
 }
 

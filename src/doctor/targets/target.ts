@@ -30,15 +30,22 @@ export interface Target {
 export interface OpenContext {
   /** If false, a database is opened so that it refuses every write. */
   readonly canWrite: boolean;
-  readonly concurrency: number;
   /** Where paths begin, and where packages are looked for. */
   readonly folder: string;
   /** Contract: the variables that langgraph.json names are added to it. */
   readonly environment: Record<string, string | undefined>;
   readonly readInput: () => Promise<string>;
-  /** Whether a database is read without its graph if none is named. Then nothing is known of the nodes that run next. */
-  readonly readsWithoutGraph?: boolean;
+  /**
+   * Whether a database is opened only with its graph, because a repair is planned and written through it. Otherwise it is
+   * read without one if none is named, and then nothing is known of the nodes that run next.
+   *
+   * @default false
+   */
+  readonly needsGraph?: boolean;
 }
+
+/** How many threads are read at once. */
+export const THREADS_AT_ONCE = 4;
 
 /**
  * @param read Returns the value of the option, or throws a {@link UsageError}. It gets the value of the same option

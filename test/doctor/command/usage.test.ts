@@ -28,7 +28,7 @@ describe("a command line that cannot be run ends with 2, and says what is wrong"
     ],
     [
       ["doctor", "--format", "jsn"],
-      /^error: .*--format.* 'jsn' is invalid\. Allowed choices are text, json, ndjson\./,
+      /^error: .*--format.* 'jsn' is invalid\. Allowed choices are text, json\./,
     ],
     [["doctor", "--dialect", "antropic"], /^error: .*--dialect.* 'antropic' is invalid\. .*anthropic/],
     [["doctor", "--fail-on", "info"], /^error: .*--fail-on.* 'info' is invalid\. .*error, warning, never\./],
@@ -39,7 +39,8 @@ describe("a command line that cannot be run ends with 2, and says what is wrong"
     [["doctor", "--metadata", "team"], "Expected --metadata to be KEY=VALUE."],
     [["doctor", "--header", SECRET], "Expected --header to be KEY=VALUE."],
     [["doctor", "--sqlite", ""], "Expected --sqlite not to be empty."],
-    [["doctor", "--quiet=no"], /^error: unknown option '--quiet=…'/],
+    [["doctor", "--harvest"], /^error: unknown option '--harvest'/],
+    [["doctor", "--concurrency=9"], /^error: unknown option '--concurrency=…'/],
     [["doctor", "threads.db"], /^error: too many arguments for 'doctor'/],
     [["doctor", "--sqlite", "a", "--file", "b"], "Expected one target, got --sqlite and --file."],
     [["doctor", "--sqlite", "a", "--schema", "b"], "--schema belongs to --postgres, not to --sqlite."],
@@ -108,7 +109,7 @@ describe("a command line that cannot be run ends with 2, and says what is wrong"
     for (const args of [
       ["--sqlite", "text.db"],
       ["--sqlite", "other.db"],
-      ["--sqlite", "threads.db"],
+      ["--sqlite", "threads.db", "--graph", "agent"],
       ["--sqlite", "threads.db", "--graph", "nobody.ts:graph"],
       ["--sqlite", "threads.db", "--graph", `${graphFile}:grap`],
       ["--sqlite", "threads.db", "--graph", `${graphFile}:noGraph`],
@@ -120,11 +121,26 @@ describe("a command line that cannot be run ends with 2, and says what is wrong"
     expect(texts).toEqual([
       "The file text.db is not an SQLite database.",
       "The SQLite file other.db has no tables `checkpoints` and `writes`, so no LangGraph checkpointer has written to it.",
-      "Reading a database needs your graph, and there is no langgraph.json in this folder. Name your graph: --graph ./src/agent.ts:graph",
+      "There is no langgraph.json in this folder, which would name the graph agent. Name your graph: --graph ./src/agent.ts:graph",
       "There is no file nobody.ts for the graph nobody.ts:graph.",
       expect.stringMatching(/^The file graph\.ts exports no `grap`\. It exports .*Did you mean `graph`\?$/),
       "Expected `noGraph` of graph.ts to be a graph, or a function that returns one. Name your graph: --graph ./src/agent.ts:graph",
     ]);
+  });
+
+  it("needs the graph of a database to repair it, or to take a repair back", async () => {
+    const { folder } = await makeDatabase();
+    writeFileSync(
+      join(folder, "r.jsonl"),
+      `${JSON.stringify({ schemaVersion: 1, kind: "intent", id: "1", threadId: "1", before: [], target: "sqlite:threads.db" })}\n`,
+    );
+    for (const args of [["repair"], ["repair", "--apply", "--yes"], ["undo", "r.jsonl", "--yes"]])
+      expect(await run([...args, "--sqlite", "threads.db"], { folder })).toEqual({
+        code: 2,
+        output: "",
+        errors:
+          "A database is repaired through your graph, and there is no langgraph.json in this folder. Name your graph: --graph ./src/agent.ts:graph\n",
+      });
   });
 
   it("takes the graph from langgraph.json, a function that returns one too", async () => {

@@ -33,9 +33,11 @@ describe.runIf(DATABASE_URL !== undefined)("a PostgreSQL database", () => {
       counts: { threads: 4, sound: 2, withFindings: 2, unreadable: 0 },
     });
     expect(found.output).not.toContain(new URL(address).password);
-    expect(
-      (await run(["doctor", ...target, "--format", "json", "--concurrency", "9"], { folder })).output,
-    ).toBe(found.output);
+    const bare = await run(["doctor", ...target.slice(0, 4), "--format", "json"], { folder });
+    expect([bare.code, JSON.parse(bare.output)]).toMatchObject([
+      1,
+      { withoutGraph: true, counts: { threads: 4, sound: 2, withFindings: 2, unreadable: 0 } },
+    ]);
     expect(JSON.stringify((await content()).map(({ rows }) => rows))).toBe(before);
 
     const repaired = await run(["repair", ...target, "--apply", "--yes", "--receipt", "r.jsonl"], { folder });

@@ -1,6 +1,6 @@
 import type { Message } from "@langchain/langgraph-sdk";
 import { callsOf, placeholderCauseOf, textOf } from "./describe.js";
-import { type Style, toLine } from "./style.js";
+import type { Style } from "./page.js";
 
 export interface ThreadLineOptions {
   readonly style: Style;
@@ -12,11 +12,6 @@ export interface ThreadLineOptions {
 const NUMBER_WIDTH = 3;
 const ROLE_WIDTH = 5;
 const GAP = "  ";
-
-/** A thread in short lines. */
-export function threadLines(messages: readonly Message[], options: ThreadLineOptions): string[] {
-  return messages.map((message, index) => threadLine(message, index + 1, options));
-}
 
 /** A message in one line: its number, its role, its text or tool calls, and the status of a result. */
 export function threadLine(
@@ -57,4 +52,10 @@ function colourOf(message: Message): "yellow" | "red" | "green" {
 
 function hasFailed(message: Message): boolean {
   return message.type === "tool" && message.status === "error";
+}
+
+/** One line of at most `width` characters. */
+function toLine(text: string, width: number): string {
+  const characters = [...text.replace(/\s+/gu, " ").trim()];
+  return characters.length <= width ? characters.join("") : `${characters.slice(0, width - 1).join("")}…`;
 }
