@@ -28,7 +28,6 @@ const KNOWN_EVENTS: Readonly<Record<AgentEvent["type"], true>> = {
   "message-steered": true,
   "steering-refused": true,
   "inbox-failed": true,
-  "mcp-server-failed": true,
   "memory-missing": true,
   "run-end": true,
 };
@@ -98,8 +97,6 @@ export function describeEvent(event: unknown): string {
       return `a message for the run was refused: ${known.reason}`;
     case "inbox-failed":
       return `the inbox of the thread could not be read: ${known.reason}`;
-    case "mcp-server-failed":
-      return `the tools of the MCP server ${known.server} are missing: ${known.reason}`;
     default:
       return JSON.stringify(event);
   }

@@ -1,59 +1,21 @@
 import { tool } from "@langchain/core/tools";
-import { Parser } from "expr-eval-fork";
 import { z } from "zod/v4";
-import { safely } from "../../src/shared/json.js";
-
-const LONGEST_INPUT = 1000;
-/** The parser also knows lists, conditions, assignments and several expressions in one text. */
-const CHARACTERS = /^[\w\s.,+\-*/^%!()]*$/;
-/** The last digits of a floating-point number are not exact: `0.1 + 0.2` is 0.30000000000000004. */
-const EXACT_DIGITS = 15;
-
-/** The only names that an expression can use. */
-const CONSTANTS = { pi: Math.PI, e: Math.E } as const;
-const FUNCTIONS = {
-  sqrt: Math.sqrt,
-  root: Math.sqrt,
-  cbrt: Math.cbrt,
-  abs: Math.abs,
-  round: Math.round,
-  floor: Math.floor,
-  ceil: Math.ceil,
-  exp: Math.exp,
-  ln: Math.log,
-  log: Math.log10,
-  sin: Math.sin,
-  cos: Math.cos,
-  tan: Math.tan,
-  asin: Math.asin,
-  acos: Math.acos,
-  atan: Math.atan,
-  min: Math.min,
-  max: Math.max,
-} as const;
 
 const calculatorSchema = z.object({
   input: z
     .string()
-    .max(LONGEST_INPUT)
-    .describe(
-      "An expression of numbers, + - * / ^, % (the remainder), parentheses, pi, e and functions such as sqrt(16), as in " +
-        `12*(3+4) or 1.5e3/7. log is the decimal logarithm and ln the natural one. The functions: ${Object.keys(FUNCTIONS).join(", ")}.`,
-    ),
+    .max(1000)
+    .describe("An expression of numbers, + - * / ^, % (the remainder) and parentheses, such as 12*(3+4)."),
 });
 
 /** A calculator of numbers. It throws an error for any other expression. */
 export function createCalculatorTool() {
-  const parser = createParser();
   return tool(
     async ({ input }) => {
-      const value = evaluate(parser, input);
-      if (value === undefined)
-        throw new Error(
-          `"${input}" is not an expression that the calculator knows. Expected one such as "12*(3+4)".`,
-        );
+      const value = evaluate(input);
       if (!Number.isFinite(value)) throw new Error(`"${input}" has no finite result.`);
-      return format(value);
+      // The last digits are not exact: `0.1 + 0.2` is 0.30000000000000004.
+      return String(Number.isSafeInteger(value) ? value : Number(value.toPrecision(15)));
     },
     {
       name: "calculator",
@@ -63,32 +25,43 @@ export function createCalculatorTool() {
   );
 }
 
-/** A parser of numbers alone, without variables and without functions that an expression defines. */
-function createParser(): Parser {
-  const parser = new Parser({ allowMemberAccess: false });
-  // Without prototypes, so that `toString` is not a name.
-  parser.consts = withoutPrototype(CONSTANTS);
-  parser.functions = withoutPrototype(FUNCTIONS);
-  const { "-": minus, "+": plus, "!": factorial } = parser.unaryOps;
-  parser.unaryOps = withoutPrototype({ "-": minus, "+": plus, "!": factorial });
-  return parser;
-}
+/** The higher the rank, the earlier it is calculated. */
+type Operator = readonly [rank: number, apply: (left: number, right: number) => number];
 
-function withoutPrototype(members: object): object {
-  return Object.assign(Object.create(null), members);
-}
+const OPERATORS: ReadonlyMap<string | undefined, Operator> = new Map<string, Operator>([
+  ["+", [1, (left, right) => left + right]],
+  ["-", [1, (left, right) => left - right]],
+  ["*", [2, (left, right) => left * right]],
+  ["/", [2, (left, right) => left / right]],
+  ["%", [2, (left, right) => left % right]],
+  ["^", [4, (left, right) => left ** right]],
+]);
+/** Between multiplication and `^`: `-2^2` is -4. */
+const SIGN_RANK = 3;
 
-/** Undefined if the expression cannot be read, or if its value is not a number. */
-function evaluate(parser: Parser, expression: string): number | undefined {
-  const value: unknown = CHARACTERS.test(expression) && safely(() => parser.evaluate(expression));
-  return typeof value === "number" ? value : undefined;
-}
+function evaluate(input: string): number {
+  const tokens = input.match(/\d+(?:\.\d+)?(?:e[+-]?\d+)?|\S/gi) ?? [];
+  const value = read(0);
+  if (tokens.length > 0 || Number.isNaN(value))
+    throw new Error(
+      `"${input}" is not an expression that the calculator knows. Expected one such as "12*(3+4)".`,
+    );
+  return value;
 
-/** An integer that is too large to be exact is written with an exponent, and not with digits that are wrong. */
-function format(value: number): string {
-  if (Number.isSafeInteger(value)) return String(value);
-  const digits = value.toPrecision(EXACT_DIGITS);
-  // `1.50000000000000e+20` becomes `1.5e+20`.
-  const exponential = digits.replace(/\.?0*(?=e|$)/, "");
-  return Math.abs(value) > Number.MAX_SAFE_INTEGER ? exponential : String(Number(digits));
+  /** Reads up to an operator of a lower rank. The value of what is no expression is not a number. */
+  function read(least: number): number {
+    const token = tokens.shift() ?? "";
+    let value = /^\d/.test(token) ? Number(token) : Number.NaN;
+    if (token === "-") value = -read(SIGN_RANK);
+    if (token === "(") {
+      value = read(0);
+      if (tokens.shift() !== ")") return Number.NaN;
+    }
+    for (;;) {
+      const [rank, apply] = OPERATORS.get(tokens[0]) ?? [-1, () => value];
+      if (rank < least) return value;
+      const isFromRight = tokens.shift() === "^";
+      value = apply(value, read(isFromRight ? rank : rank + 1));
+    }
+  }
 }
