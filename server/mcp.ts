@@ -55,7 +55,8 @@ export async function connectMcpServers(
     const connected = client.initializeConnections();
     const load = async () => {
       await connected;
-      return (await client.getTools()).map(withLegalName);
+      const tools = await client.getTools();
+      return tools.map((tool) => Object.assign(tool, { name: legalName(tool.name) }));
     };
     return { prefixes: names.map((name) => legalName(`${name}__`)), load };
   } catch (error) {
@@ -83,11 +84,6 @@ function readServers(text: string, environment: Environment): Record<string, unk
 /** Providers refuse the request if a tool has another name. */
 function legalName(name: string): string {
   return name.replaceAll(/[^\w-]/g, "_").slice(0, 64);
-}
-
-function withLegalName(tool: StructuredToolInterface): StructuredToolInterface {
-  tool.name = legalName(tool.name);
-  return tool;
 }
 
 /** What is text for a model becomes text. Providers refuse fields that they do not know. */

@@ -58,7 +58,7 @@ export function createAuth({ access, settings, isLocal, warn }: AuthOptions): Au
       "AUTH_API_KEYS",
       "This server has no access control and may be reached from other machines. Set `AUTH_API_KEYS` or the variables of `AUTH_JWT_`, listen on 127.0.0.1, or allow it with `OPEN_ACCESS=true`.",
     );
-  auth.authenticate(authenticateEverybody(isLocal ? settings.ALLOWED_ORIGINS : undefined));
+  auth.authenticate(authenticateEverybody(isLocal ? (settings.ALLOWED_ORIGINS ?? []) : undefined));
   const who = isLocal ? "Every program of this machine" : "Everybody who reaches this server";
   warn(`No access control: ${who} can read and change all threads. See docs/production.md.`);
   return auth;

@@ -1,6 +1,6 @@
 /** Says who sends a request, or refuses it. It is the first of our code that sees a request. */
 
-import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
+import { createHash, timingSafeEqual } from "node:crypto";
 import { HTTPException } from "@langchain/langgraph-sdk/auth";
 import { auth as basicAuthOf } from "hono/utils/basic-auth";
 import { createRemoteJWKSet, errors, jwtVerify } from "jose";
@@ -149,7 +149,6 @@ function isPageRequest({ method, url }: Request): boolean {
  * keys. A password that a human chose would need a slow one.
  */
 
-const PREFIX = "tether_";
 const ENTRY = /^([^:\s,#][^:\s,]*):sha256-([0-9a-f]{64})$/;
 
 /** One key that may be used. */
@@ -158,37 +157,20 @@ interface ApiKeyEntry {
   readonly digest: Buffer;
 }
 
-/** A new key of a user, and the entry that allows it. The key cannot be read from the entry. */
-export function makeApiKey(user: string): { readonly key: string; readonly entry: string } {
-  const key = `${PREFIX}${randomBytes(32).toString("base64url")}`;
-  const entry = `${user}:sha256-${digestOf(key).toString("hex")}`;
-  if (!ENTRY.test(entry))
-    throw InvalidSettingError.expected("user", "a name without spaces, commas and colons", user);
-  return { key, entry };
-}
-
 /**
  * Reads entries that are separated by commas or line breaks.
  *
  * @throws InvalidSettingError for an entry of another form, which it names by its place, because the entry may be a key.
  */
 export function readApiKeys(text: string): readonly ApiKeyEntry[] {
-  const entries = text.split(/[,\s]+/).filter((entry) => entry !== "");
-  const keys = entries.map((entry, index) => {
+  return (text.match(/[^,\s]+/g) ?? [""]).map((entry, index) => {
     const [, user, digest] = ENTRY.exec(entry) ?? [];
     if (user !== undefined && digest !== undefined) return { user, digest: Buffer.from(digest, "hex") };
-    throw wrongKeys(
-      `entry ${index + 1} of \`AUTH_API_KEYS\``,
-      "The entry is not shown, because it may be a key.",
+    throw new InvalidSettingError(
+      "AUTH_API_KEYS",
+      `Expected entry ${index + 1} of \`AUTH_API_KEYS\` to be \`user:sha256-\` and 64 hexadecimal digits. Make one with \`npm run api-key -- USER\`. The entry is not shown, because it may be a key.`,
     );
   });
-  if (keys.length === 0) throw wrongKeys("an entry of `AUTH_API_KEYS`", "There is none.");
-  return keys;
-}
-
-function wrongKeys(what: string, end: string): InvalidSettingError {
-  const form = "to be `user:sha256-` and 64 hexadecimal digits. Make one with `npm run api-key -- USER`.";
-  return new InvalidSettingError("AUTH_API_KEYS", `Expected ${what} ${form} ${end}`);
 }
 
 /**

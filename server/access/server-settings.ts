@@ -9,7 +9,6 @@ import { flag, type Rule, readNames, readVariable, text } from "../../src/shared
 interface ServerSetting extends Rule {
   /** What the variable does, in plain sentences. The last one states the default. */
   readonly help: string;
-  readonly default?: unknown;
 }
 
 /** An origin is compared with a part of a URL. Another form would never be equal to it. */
@@ -19,7 +18,6 @@ const origins = {
     .array(z.string().refine((name) => URL.canParse(name) && new URL(name).origin === name))
     .readonly(),
   expects: "origins such as `https://chat.example.com`, separated by commas",
-  default: [],
 } as const;
 export const HTTP_URL = {
   schema: z.url({ protocol: /^https?$/ }),
@@ -47,7 +45,6 @@ export const SERVER_SETTINGS = {
   OPEN_ACCESS: {
     ...flag,
     help: "Whether a server without keys and tokens may listen on other addresses than those of this machine. Everybody who reaches it can then read and change everything. Default: false.",
-    default: false,
   },
   ALLOWED_ORIGINS: {
     ...origins,
@@ -61,11 +58,8 @@ export const SERVER_SETTINGS = {
 
 type Table = typeof SERVER_SETTINGS;
 
-/** The settings with their defaults. */
 export type ServerSettings = {
-  readonly [Name in keyof Table]: Table[Name] extends { readonly default: unknown }
-    ? z.output<Table[Name]["schema"]>
-    : z.output<Table[Name]["schema"]> | undefined;
+  readonly [Name in keyof Table]: z.output<Table[Name]["schema"]> | undefined;
 };
 
 /**
@@ -77,7 +71,6 @@ export function readServerSettings(
   environment: Readonly<Record<string, string | undefined>>,
 ): ServerSettings {
   const rows = Object.entries<ServerSetting>(SERVER_SETTINGS);
-  return Object.fromEntries(
-    rows.map(([name, row]) => [name, readVariable(environment, name, row) ?? row.default]),
-  ) as ServerSettings;
+  const read = rows.map(([name, row]) => [name, readVariable(environment, name, row)]);
+  return Object.fromEntries(read) as ServerSettings;
 }

@@ -13,18 +13,17 @@ import {
   RUN_STREAM_ROUTES,
   refuseStreamWithoutThread,
 } from "./guard-rights.js";
-import { checkBody, refuseReservedId, refuseSocket, refuseWhileRunning } from "./protect-server.js";
+import { checkBody, refuseSocket, refuseWhileRunning } from "./protect-server.js";
 import { THREAD_RUN_ROUTES, takeSecondRuns } from "./second-runs.js";
 
 export const app = new Hono();
 
 app.use(checkBody);
 app.get("/threads/:thread/stream/events", refuseSocket);
-for (const route of PROTOCOL_ROUTES) app.use(route, refuseReservedId);
 for (const route of THREAD_RUN_ROUTES) app.post(route, takeSecondRuns);
 for (const route of ["/threads/:thread", "/threads/:thread/runs/:run", "/assistants/:assistant"])
   app.delete(route, refuseWhileRunning);
-for (const route of RUN_ROUTES) app.use(route, limitWebhooks(serverSettings.ALLOWED_WEBHOOKS));
+for (const route of RUN_ROUTES) app.use(route, limitWebhooks(serverSettings.ALLOWED_WEBHOOKS ?? []));
 if (access.kind === "users") {
   for (const route of PROTOCOL_ROUTES) app.use(route, guardProtocol);
   for (const route of RUN_STREAM_ROUTES) app.use(route, guardRunOfThread);

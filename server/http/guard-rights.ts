@@ -90,14 +90,9 @@ function notFound(what: string): HTTPException {
 
 /** The routes that start runs. */
 export const RUN_ROUTES = [
-  "/runs",
-  "/runs/stream",
-  "/runs/wait",
-  "/runs/batch",
-  "/runs/crons",
+  ...["", "/stream", "/wait", "/batch", "/crons"].map((end) => `/runs${end}`),
   ...THREAD_RUN_ROUTES,
-  "/threads/:thread/runs/crons",
-  "/threads/:thread/commands",
+  ...["/runs/crons", "/commands"].map((end) => `/threads/:thread${end}`),
 ];
 
 const STARTING_COMMANDS: readonly unknown[] = ["run.start", "input.respond"];

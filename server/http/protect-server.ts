@@ -17,7 +17,7 @@ import { HTTPException } from "hono/http-exception";
 import { chatMiddleware } from "../../src/agent/middleware/middleware.js";
 import { copyMessage } from "../../src/history/message.js";
 import { isSerializedForm, MOST_LEVELS } from "../../src/history/storable.js";
-import { parseJson } from "../../src/shared/json.js";
+import { parseJson, safely } from "../../src/shared/json.js";
 import { shortened } from "../../src/shared/text.js";
 import { clientOfThisServer, type ServedRun } from "../../src/threads/langgraph/run-host.js";
 
@@ -44,6 +44,13 @@ const IMPORTS = { schema: messages, schema__messages: messages };
 
 /** Refuses a body that would damage the files of the server. */
 export const checkBody: MiddlewareHandler = async ({ req }, next) => {
+  // The event protocol takes any text for the id of a thread, which is a name in the server's file.
+  if (
+    (safely(() => decodeURIComponent(req.path)) ?? "")
+      .split("/")
+      .some((part) => RESERVED_NAMES.has(part))
+  )
+    throw refusal("thread_id", "must not be a name that JavaScript reserves");
   if (req.raw.body === null) return await next();
   // All are found before one is read, because reading makes an instance of whatever is inside.
   for (const [place, form] of [...serializedIn(parseJson(await req.text()), "")]) {
@@ -59,16 +66,6 @@ export const refuseSocket: Handler = () => {
     message:
       "This server has no WebSockets. Use the event protocol over HTTP, which is the default of the SDK.",
   });
-};
-
-/**
- * The event protocol takes any text for the id of a thread. With such an id, which is a name in the server's file, nothing
- * of anybody is saved any more.
- */
-export const refuseReservedId: MiddlewareHandler = async ({ req }, next) => {
-  const thread = req.param("thread") ?? "";
-  if (RESERVED_NAMES.has(thread)) throw refusal("thread_id", "must not be a name that JavaScript reserves");
-  await next();
 };
 
 /** Refuses to delete a run that goes on, or what it needs. Runs that wait can be deleted. */
@@ -157,8 +154,9 @@ export const refuseReservedNames = chatMiddleware(async function refuseReservedN
   const { tool_calls: calls = [], invalid_tool_calls: before = [] } = context.result ?? {};
   const refused = calls.filter(({ args }) => hasReservedName(args));
   if (context.result === undefined || refused.length === 0) return;
+  const type = "invalid_tool_call" as const;
   const error = `they must not have the names ${[...RESERVED_NAMES].map((name) => `\`${name}\``).join(", ")}`;
-  const asText = ({ id, name, args }: ToolCall) => ({ id, name, args: JSON.stringify(args), error });
+  const asText = ({ args, ...call }: ToolCall) => ({ ...call, args: JSON.stringify(args), error, type });
   context.result = copyMessage(context.result, {
     tool_calls: calls.filter((call) => !refused.includes(call)),
     invalid_tool_calls: [...before, ...refused.map(asText)],

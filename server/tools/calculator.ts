@@ -1,5 +1,11 @@
 import { tool } from "@langchain/core/tools";
+import { Parser } from "expr-eval-fork";
 import { z } from "zod/v4";
+import { safely } from "../../src/shared/json.js";
+
+/** The parser also knows names, functions, lists and assignments. No other letter is taken than the `e` of a number. */
+const EXPRESSION = /^(?:\d[eE](?=[-+\d])|[\d\s.+\-*/^%()])*$/;
+const parser = new Parser();
 
 const calculatorSchema = z.object({
   input: z
@@ -12,7 +18,11 @@ const calculatorSchema = z.object({
 export function createCalculatorTool() {
   return tool(
     async ({ input }) => {
-      const value = evaluate(input);
+      const value: unknown = EXPRESSION.test(input) && safely(() => parser.evaluate(input));
+      if (typeof value !== "number")
+        throw new Error(
+          `"${input}" is not an expression that the calculator knows. Expected one such as "12*(3+4)".`,
+        );
       if (!Number.isFinite(value)) throw new Error(`"${input}" has no finite result.`);
       // The last digits are not exact: `0.1 + 0.2` is 0.30000000000000004.
       return String(Number.isSafeInteger(value) ? value : Number(value.toPrecision(15)));
@@ -23,45 +33,4 @@ export function createCalculatorTool() {
       schema: calculatorSchema,
     },
   );
-}
-
-/** The higher the rank, the earlier it is calculated. */
-type Operator = readonly [rank: number, apply: (left: number, right: number) => number];
-
-const OPERATORS: ReadonlyMap<string | undefined, Operator> = new Map<string, Operator>([
-  ["+", [1, (left, right) => left + right]],
-  ["-", [1, (left, right) => left - right]],
-  ["*", [2, (left, right) => left * right]],
-  ["/", [2, (left, right) => left / right]],
-  ["%", [2, (left, right) => left % right]],
-  ["^", [4, (left, right) => left ** right]],
-]);
-/** Between multiplication and `^`: `-2^2` is -4. */
-const SIGN_RANK = 3;
-
-function evaluate(input: string): number {
-  const tokens = input.match(/\d+(?:\.\d+)?(?:e[+-]?\d+)?|\S/gi) ?? [];
-  const value = read(0);
-  if (tokens.length > 0 || Number.isNaN(value))
-    throw new Error(
-      `"${input}" is not an expression that the calculator knows. Expected one such as "12*(3+4)".`,
-    );
-  return value;
-
-  /** Reads up to an operator of a lower rank. The value of what is no expression is not a number. */
-  function read(least: number): number {
-    const token = tokens.shift() ?? "";
-    let value = /^\d/.test(token) ? Number(token) : Number.NaN;
-    if (token === "-") value = -read(SIGN_RANK);
-    if (token === "(") {
-      value = read(0);
-      if (tokens.shift() !== ")") return Number.NaN;
-    }
-    for (;;) {
-      const [rank, apply] = OPERATORS.get(tokens[0]) ?? [-1, () => value];
-      if (rank < least) return value;
-      const isFromRight = tokens.shift() === "^";
-      value = apply(value, read(isFromRight ? rank : rank + 1));
-    }
-  }
 }

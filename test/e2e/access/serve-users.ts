@@ -6,7 +6,7 @@ import { inject } from "vitest";
 import { told } from "../served.js";
 import { AUDIENCE, ISSUER, type UsersServer } from "../shared-servers.js";
 
-export type User = "ann@example.com" | "bob" | "limited";
+export type User = "ann@example.com" | "bob";
 
 export function serveUsers() {
   const get = told<UsersServer>("usersServer");
