@@ -70,7 +70,7 @@ it("names a city without its country, if the service knows none", async () => {
 it.each([
   [0, "clear sky"],
   [95, "thunderstorm"],
-  [42, "weather code 42"],
+  [142, "weather code 142"],
 ])("describes the weather code %i as %s", (code, text) => {
   expect(describeWeatherCode(code)).toBe(text);
 });
