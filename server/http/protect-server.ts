@@ -45,11 +45,7 @@ const IMPORTS = { schema: messages, schema__messages: messages };
 /** Refuses a body that would damage the files of the server. */
 export const checkBody: MiddlewareHandler = async ({ req }, next) => {
   // The event protocol takes any text for the id of a thread, which is a name in the server's file.
-  if (
-    (safely(() => decodeURIComponent(req.path)) ?? "")
-      .split("/")
-      .some((part) => RESERVED_NAMES.has(part))
-  )
+  if ((safely(() => decodeURIComponent(req.path)) ?? "").split("/").some((part) => RESERVED_NAMES.has(part)))
     throw refusal("thread_id", "must not be a name that JavaScript reserves");
   if (req.raw.body === null) return await next();
   // All are found before one is read, because reading makes an instance of whatever is inside.

@@ -30,12 +30,15 @@ describe("findCalls", () => {
     expect(found(text)).toEqual(calls);
   });
 
-  it.each(["Hello there", "I work 24/7", "call somebody else", "I don't remember the capital", "how is the weather"])(
-    "finds nothing to call in: %s",
-    (text) => {
-      expect(findCalls(text, tools)).toEqual([]);
-    },
-  );
+  it.each([
+    "Hello there",
+    "I work 24/7",
+    "call somebody else",
+    "I don't remember the capital",
+    "how is the weather",
+  ])("finds nothing to call in: %s", (text) => {
+    expect(findCalls(text, tools)).toEqual([]);
+  });
 
   it("asks only for tools that are bound", () => {
     expect(findCalls("What is 6*7 and the weather in Rome?", new Set(["weather"]))).toEqual([
@@ -44,12 +47,19 @@ describe("findCalls", () => {
   });
 
   // A pattern that tries every way to split such a text would never finish.
-  it.each(["\n", " ", "(", "what is ", "what is (\n", "1+", "the weather in ", "weather in a ", "search my notes "])(
-    "reads 40,000 characters of %j to their end",
-    (words) => {
-      expect(found(`${words.repeat(40_000 / words.length)}x. And what is 6*7?`)).toContain("calculator 6*7");
-    },
-  );
+  it.each([
+    "\n",
+    " ",
+    "(",
+    "what is ",
+    "what is (\n",
+    "1+",
+    "the weather in ",
+    "weather in a ",
+    "search my notes ",
+  ])("reads 40,000 characters of %j to their end", (words) => {
+    expect(found(`${words.repeat(40_000 / words.length)}x. And what is 6*7?`)).toContain("calculator 6*7");
+  });
 });
 
 it.each<[text: string, steps: string[][]]>([

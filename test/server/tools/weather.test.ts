@@ -25,9 +25,7 @@ async function serveWeather(places: unknown, forecast: unknown = { current: CURR
 
 it("tells the current weather of the city that it looked up", async () => {
   const { urls, weather } = await serveWeather({ results: [PARIS] });
-  expect(await weather.invoke({ city: "Paris & around" })).toBe(
-    "Paris, France: rain, 12.3 °C, wind 14 km/h",
-  );
+  expect(await weather.invoke({ city: "Paris & around" })).toBe("Paris, France: rain, 12.3 °C, wind 14 km/h");
   const current = "temperature_2m,wind_speed_10m,weather_code";
   expect(urls.map((url) => [url.pathname, Object.fromEntries(url.searchParams)])).toEqual([
     ["/v1/search", { name: "Paris & around", count: "1" }],
