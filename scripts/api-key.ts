@@ -1,6 +1,6 @@
 /** Makes an API key for the served graph: `npm run api-key -- USER`. */
 
-import { makeApiKey } from "../server/access/authenticate.js";
+import { makeApiKey } from "./api-key/make-api-key.js";
 
 const [user] = process.argv.slice(2);
 if (user === undefined) {

@@ -21,12 +21,6 @@ export const SERVED_DEFAULTS = {
   acceptSystemMessages: false,
 } as const satisfies EnvironmentOptions;
 
-/** The variables for paid plans of Open-Meteo and for its self-hosted servers. */
-const OPEN_METEO = {
-  geocodingBaseUrl: "OPEN_METEO_GEOCODING_URL",
-  forecastBaseUrl: "OPEN_METEO_FORECAST_URL",
-} as const satisfies Partial<Record<keyof WeatherOptions, string>>;
-
 /**
  * Reads the settings from environment variables: options of `createAgentGraph`, and those of the weather tool. An empty
  * variable counts as not set.
@@ -40,9 +34,10 @@ export function readSettings(environment: Environment) {
   });
   const options: EnvironmentOptions = { ...SERVED_DEFAULTS, ...Object.fromEntries(read) };
   checkAllowedSettings(options.allowedSettings, variableOf("allowedSettings"));
-  const weather = Object.entries(OPEN_METEO).flatMap(([option, variable]) => {
-    const url = readVariable(environment, variable, HTTP_URL);
-    return url === undefined ? [] : [[option, url]];
-  });
-  return { options, weather: Object.fromEntries(weather) as WeatherOptions };
+  // For paid plans of Open-Meteo, and for its self-hosted servers.
+  const weather = {
+    geocodingBaseUrl: readVariable(environment, "OPEN_METEO_GEOCODING_URL", HTTP_URL),
+    forecastBaseUrl: readVariable(environment, "OPEN_METEO_FORECAST_URL", HTTP_URL),
+  };
+  return { options, weather: weather as WeatherOptions };
 }

@@ -87,7 +87,6 @@ const EVENT_FIELDS: { readonly [Type in library.AgentEvent["type"]]: FieldsOf<Ty
   "message-steered": { messageId: true, key: true },
   "steering-refused": { key: true, reason: true },
   "inbox-failed": { reason: true },
-  "mcp-server-failed": { server: true, reason: true },
   "memory-missing": { remedy: true },
   "run-end": { calls: true, results: true, usedFallback: true, usage: true },
 };

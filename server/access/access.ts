@@ -1,7 +1,5 @@
 /** Who may use the server: read once, when it starts. */
 
-import { readFileSync } from "node:fs";
-import { resolve } from "node:path";
 import { Auth } from "@langchain/langgraph-sdk/auth";
 import { InvalidSettingError } from "../../src/errors.js";
 import {
@@ -11,36 +9,20 @@ import {
   createTokenCheck,
   readApiKeys,
 } from "./authenticate.js";
-import { addRights, createRunOwners, type RunOwners } from "./rights.js";
+import { addRights } from "./rights.js";
 import { readServerSettings, type ServerSettings } from "./server-settings.js";
 
 /** - `open`: everybody who reaches the server. - `users`: whoever has a key or a token. */
-export type Access =
-  | { readonly kind: "open" }
-  | (Credentials & { readonly kind: "users"; readonly acceptsStudio: boolean });
+export type Access = { readonly kind: "open" } | (Credentials & { readonly kind: "users" });
 
 /** @throws InvalidSettingError if keys or tokens are configured in part, or cannot be read. It names what is missing. */
 export function readAccess(settings: ServerSettings): Access {
-  const { AUTH_API_KEYS: inline, AUTH_API_KEYS_FILE: file } = settings;
-  const keys = [
-    ...(inline === undefined ? [] : readApiKeys(inline, "AUTH_API_KEYS")),
-    ...(file === undefined ? [] : readApiKeys(readKeyFile(file), "AUTH_API_KEYS_FILE")),
-  ];
+  const { AUTH_API_KEYS: entries } = settings;
+  const keys = entries === undefined ? [] : readApiKeys(entries);
   const verifyToken = createTokenCheck(settings);
-  if (keys.length > 0 || verifyToken !== undefined)
-    return { kind: "users", keys, verifyToken, acceptsStudio: settings.AUTH_STUDIO };
-  if (!settings.AUTH_STUDIO) return { kind: "open" };
-  const message =
-    "Expected `AUTH_API_KEYS`, `AUTH_API_KEYS_FILE` or the variables of `AUTH_JWT_` to be set, because `AUTH_STUDIO` is true. Without them everybody may connect.";
-  throw new InvalidSettingError("AUTH_STUDIO", message);
-}
-
-function readKeyFile(file: string): string {
-  try {
-    return readFileSync(resolve(file), "utf8");
-  } catch {
-    throw InvalidSettingError.expected("AUTH_API_KEYS_FILE", "a file that can be read", file);
-  }
+  return keys.length > 0 || verifyToken !== undefined
+    ? { kind: "users", keys, verifyToken }
+    : { kind: "open" };
 }
 
 /*
@@ -49,12 +31,10 @@ function readKeyFile(file: string): string {
 
 export const serverSettings = readServerSettings(process.env);
 export const access = readAccess(serverSettings);
-export const runOwners = createRunOwners();
 
 interface AuthOptions {
   readonly access: Access;
   readonly settings: Pick<ServerSettings, "ALLOWED_ORIGINS" | "OPEN_ACCESS">;
-  readonly runOwners: RunOwners;
   /** Whether only programs of this machine can reach the server. */
   readonly isLocal: boolean;
   /** Contract: tells the operator. Called once for an open server, and never otherwise. */
@@ -66,19 +46,19 @@ interface AuthOptions {
  *
  * @throws InvalidSettingError for an open server that other machines can reach. The server does not start then.
  */
-export function createAuth({ access, settings, runOwners, isLocal, warn }: AuthOptions): Auth {
+export function createAuth({ access, settings, isLocal, warn }: AuthOptions): Auth {
   const auth = new Auth();
   if (access.kind === "users") {
     auth.authenticate(authenticateUsers(access));
-    addRights(auth, access.acceptsStudio, runOwners);
+    addRights(auth);
     return auth;
   }
   if (!isLocal && !settings.OPEN_ACCESS)
     throw new InvalidSettingError(
       "AUTH_API_KEYS",
-      "This server has no access control and may be reached from other machines. Set `AUTH_API_KEYS`, `AUTH_API_KEYS_FILE` or the variables of `AUTH_JWT_`, listen on 127.0.0.1, or allow it with `OPEN_ACCESS=true`.",
+      "This server has no access control and may be reached from other machines. Set `AUTH_API_KEYS` or the variables of `AUTH_JWT_`, listen on 127.0.0.1, or allow it with `OPEN_ACCESS=true`.",
     );
-  auth.authenticate(authenticateEverybody(isLocal ? settings.ALLOWED_ORIGINS : undefined));
+  auth.authenticate(authenticateEverybody(isLocal ? (settings.ALLOWED_ORIGINS ?? []) : undefined));
   const who = isLocal ? "Every program of this machine" : "Everybody who reaches this server";
   warn(`No access control: ${who} can read and change all threads. See docs/production.md.`);
   return auth;

@@ -1,9 +1,9 @@
 /** Says who sends a request, or refuses it. It is the first of our code that sees a request. */
 
-import { createHash, createPublicKey, createSecretKey, randomBytes, timingSafeEqual } from "node:crypto";
+import { createHash, timingSafeEqual } from "node:crypto";
 import { HTTPException } from "@langchain/langgraph-sdk/auth";
 import { auth as basicAuthOf } from "hono/utils/basic-auth";
-import { createRemoteJWKSet, errors, type JWTVerifyGetKey, jwtVerify } from "jose";
+import { createRemoteJWKSet, errors, jwtVerify } from "jose";
 import { InvalidSettingError } from "../../src/errors.js";
 import { namesThisMachine } from "../../src/inspector/this-machine.js";
 import { safely } from "../../src/shared/json.js";
@@ -59,7 +59,10 @@ export function authenticateEverybody(allowedOrigins: readonly string[] | undefi
 /** The server has a route that empties it, and asks nobody before. No client needs it. */
 function admitPath({ method, url }: Request): "health" | "other" {
   const path = pathOf(url);
-  if (/^\/+internal(?:\/|$)/i.test(decoded(path))) throw new HTTPException(404, { message: "Not found" });
+  // The server's router decodes a path before it finds a route.
+  const decoded = safely(() => decodeURIComponent(path));
+  if (decoded === undefined) throw new HTTPException(400, { message: "The path cannot be decoded." });
+  if (/^\/+internal(?:\/|$)/i.test(decoded)) throw new HTTPException(404, { message: "Not found" });
   return path === "/ok" && (method === "GET" || method === "HEAD") ? "health" : "other";
 }
 
@@ -68,14 +71,7 @@ function pathOf(url: string): string {
   return /^https?:\/\/[^/?#]*([^?#]*)/.exec(url)?.[1] ?? "";
 }
 
-/** The server's router decodes a path before it finds a route. */
-function decoded(path: string): string {
-  try {
-    return decodeURIComponent(path);
-  } catch {
-    throw new HTTPException(400, { message: "The path cannot be decoded." });
-  }
-}
+const STUDIO_PAGE = /^https:\/\/(?:[\w-]+\.)*smith\.langchain\.com$/;
 
 function admitLocal({ headers }: Request, allowedOrigins: readonly string[]): void {
   const host = headers.get("host");
@@ -83,9 +79,7 @@ function admitLocal({ headers }: Request, allowedOrigins: readonly string[]): vo
     throw forbidden("This server has no access control, so it answers programs of this machine only.");
   const origin = headers.get("origin");
   if (origin === null || allowedOrigins.includes(origin)) return;
-  const { protocol, hostname } = Object(URL.canParse(origin) && new URL(origin));
-  const isStudio = protocol === "https:" && /(?:^|\.)smith\.langchain\.com$/.test(hostname);
-  if (namesThisMachine(origin) || isStudio) return;
+  if (namesThisMachine(origin) || STUDIO_PAGE.test(origin)) return;
   throw forbidden(
     `This server has no access control, so it does not answer pages of ${origin}. \`ALLOWED_ORIGINS\` can name them.`,
   );
@@ -155,7 +149,6 @@ function isPageRequest({ method, url }: Request): boolean {
  * keys. A password that a human chose would need a slow one.
  */
 
-const PREFIX = "tether_";
 const ENTRY = /^([^:\s,#][^:\s,]*):sha256-([0-9a-f]{64})$/;
 
 /** One key that may be used. */
@@ -164,39 +157,20 @@ interface ApiKeyEntry {
   readonly digest: Buffer;
 }
 
-/** A new key of a user, and the entry that allows it. The key cannot be read from the entry. */
-export function makeApiKey(user: string): { readonly key: string; readonly entry: string } {
-  const key = `${PREFIX}${randomBytes(32).toString("base64url")}`;
-  const entry = `${user}:sha256-${digestOf(key).toString("hex")}`;
-  if (!ENTRY.test(entry))
-    throw InvalidSettingError.expected("user", "a name without spaces, commas and colons", user);
-  return { key, entry };
-}
-
 /**
- * Reads entries that are separated by commas or line breaks. Lines that begin with `#` are comments.
+ * Reads entries that are separated by commas or line breaks.
  *
- * @param setting What errors call the text. They name the place of an entry, because the entry may be a key.
- * @throws InvalidSettingError for an entry of another form, or if there is none.
+ * @throws InvalidSettingError for an entry of another form, which it names by its place, because the entry may be a key.
  */
-export function readApiKeys(text: string, setting: string): readonly ApiKeyEntry[] {
-  const entries = text
-    .split("\n")
-    .filter((line) => !line.trimStart().startsWith("#"))
-    .flatMap((line) => line.split(","))
-    .map((entry) => entry.trim())
-    .filter((entry) => entry !== "")
-    .map((entry, index) => {
-      const [, user, digest] = ENTRY.exec(entry) ?? [];
-      if (user !== undefined && digest !== undefined) return { user, digest: Buffer.from(digest, "hex") };
-      throw new InvalidSettingError(
-        setting,
-        `Expected entry ${index + 1} of \`${setting}\` to be \`user:sha256-\` and 64 hexadecimal digits. Make one with \`npm run api-key -- USER\`. The entry is not shown, because it may be a key.`,
-      );
-    });
-  if (entries.length === 0)
-    throw new InvalidSettingError(setting, `Expected \`${setting}\` to have at least one API key.`);
-  return entries;
+export function readApiKeys(text: string): readonly ApiKeyEntry[] {
+  return (text.match(/[^,\s]+/g) ?? [""]).map((entry, index) => {
+    const [, user, digest] = ENTRY.exec(entry) ?? [];
+    if (user !== undefined && digest !== undefined) return { user, digest: Buffer.from(digest, "hex") };
+    throw new InvalidSettingError(
+      "AUTH_API_KEYS",
+      `Expected entry ${index + 1} of \`AUTH_API_KEYS\` to be \`user:sha256-\` and 64 hexadecimal digits. Make one with \`npm run api-key -- USER\`. The entry is not shown, because it may be a key.`,
+    );
+  });
 }
 
 /**
@@ -226,85 +200,35 @@ const USER_NAME = /^\P{Surrogate}{1,255}$/u;
 /** How far the clocks of two machines may differ, in seconds. */
 const CLOCK_TOLERANCE = 5;
 
-/** The kind of key that the algorithms of a family need, as Node names it. */
-const KEY_KINDS: Readonly<Record<string, string>> = { RS: "rsa", PS: "rsa", ES: "ec", Ed: "ed25519" };
-
 /**
- * Makes the check of tokens, or returns undefined if no variable of `AUTH_JWT_` is set.
- *
- * The algorithm, the issuer and the audience are pinned, and a token without an expiry or a user is refused.
+ * Makes the check of tokens, or returns undefined if no variable of `AUTH_JWT_` is set. The issuer and the audience are
+ * pinned, and a token without an expiry or a user is refused. The keys are public ones, so a token that is signed with a
+ * secret is refused too.
  *
  * @throws InvalidSettingError if only a part of the variables is set. It names what is missing.
  */
 export function createTokenCheck(settings: ServerSettings): VerifyToken | undefined {
-  const { AUTH_JWT_ISSUER: issuer, AUTH_JWT_AUDIENCE: audience, AUTH_JWT_ALGORITHM: algorithm } = settings;
-  const { AUTH_JWT_JWKS_URL: address, AUTH_JWT_KEY: key, AUTH_JWT_USER_CLAIM: claim } = settings;
-  const given = [issuer, audience, algorithm, address, key];
-  if (given.every((value) => value === undefined) && claim === "sub") return undefined;
+  const { AUTH_JWT_ISSUER: issuer, AUTH_JWT_AUDIENCE: audience } = settings;
+  const { AUTH_JWT_JWKS_URL: address, AUTH_JWT_USER_CLAIM: claim = "sub" } = settings;
+  const given = Object.entries(settings).filter(([name]) => name.startsWith("AUTH_JWT_"));
+  if (given.every(([, value]) => value === undefined)) return undefined;
   if (issuer === undefined) throw missing("AUTH_JWT_ISSUER");
   if (audience === undefined) throw missing("AUTH_JWT_AUDIENCE");
-  if (algorithm === undefined) throw missing("AUTH_JWT_ALGORITHM");
-  const source = readSource(algorithm, address, key);
-  const options = {
-    issuer,
-    audience,
-    algorithms: [algorithm],
-    requiredClaims: ["exp", claim],
-    clockTolerance: CLOCK_TOLERANCE,
-  };
+  if (address === undefined) throw missing("AUTH_JWT_JWKS_URL");
+  const keys = createRemoteJWKSet(new URL(address));
+  const requiredClaims = ["exp", claim];
   return async function verifyToken(token) {
-    const { payload } = await jwtVerify(token, source, options);
+    const options = { issuer, audience, requiredClaims, clockTolerance: CLOCK_TOLERANCE };
+    const { payload } = await jwtVerify(token, keys, options);
     const user = payload[claim];
     if (typeof user === "string" && USER_NAME.test(user)) return user;
     throw new errors.JWTClaimValidationFailed(`The claim "${claim}" is no name of a user.`, payload, claim);
   };
 }
 
-function readSource(
-  algorithm: string,
-  address: string | undefined,
-  key: string | undefined,
-): JWTVerifyGetKey {
-  const refuse = (expected: string) => new InvalidSettingError("AUTH_JWT_KEY", `Expected ${expected}.`);
-  if (address !== undefined && key !== undefined)
-    throw refuse("one of `AUTH_JWT_JWKS_URL` and `AUTH_JWT_KEY`, and both are set");
-  // The least bits that a secret must have (RFC 7518, section 3.2).
-  const [, bits] = /^HS(\d+)$/.exec(algorithm) ?? [];
-  if (address !== undefined) {
-    // Keys that come over plain HTTP could be those of somebody on the way.
-    if (!address.startsWith("https:") && !namesThisMachine(address))
-      throw InvalidSettingError.expected(
-        "AUTH_JWT_JWKS_URL",
-        "an https URL, or one of this machine",
-        address,
-      );
-    if (bits === undefined) return createRemoteJWKSet(new URL(address));
-    throw missing("AUTH_JWT_KEY", `${algorithm} needs a secret instead of AUTH_JWT_JWKS_URL`);
-  }
-  if (key === undefined)
-    throw missing("AUTH_JWT_KEY", "tokens need a key, or the address of keys in AUTH_JWT_JWKS_URL");
-  const text = key.replaceAll("\\n", "\n");
-  if (bits !== undefined) {
-    const secret = Buffer.from(text, "utf8");
-    const least = Number(bits) / 8;
-    if (secret.length < least || text.includes("-----BEGIN"))
-      throw refuse(`\`AUTH_JWT_KEY\` to be a secret of at least ${least} bytes for ${algorithm}`);
-    return async () => createSecretKey(secret);
-  }
-  if (!text.includes("-----BEGIN PUBLIC KEY-----"))
-    throw refuse(
-      `\`AUTH_JWT_KEY\` to be a public key in PEM form (\`-----BEGIN PUBLIC KEY-----\`) for ${algorithm}`,
-    );
-  const kind = KEY_KINDS[algorithm.slice(0, 2)];
-  const publicKey = safely(() => createPublicKey(text));
-  const given = publicKey?.asymmetricKeyType;
-  if (publicKey !== undefined && given === kind) return async () => publicKey;
-  const what = publicKey === undefined ? "and it cannot be read" : `got one of the kind ${given}`;
-  throw refuse(`\`AUTH_JWT_KEY\` to be a key of the kind ${kind} for ${algorithm}, ${what}`);
-}
-
-function missing(setting: string, why = "tokens are configured only in part"): InvalidSettingError {
-  return new InvalidSettingError(setting, `Expected \`${setting}\` to be set, because ${why}.`);
+function missing(setting: string): InvalidSettingError {
+  const message = `Expected \`${setting}\` to be set, because tokens are configured only in part.`;
+  return new InvalidSettingError(setting, message);
 }
 
 /**

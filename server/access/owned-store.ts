@@ -3,15 +3,12 @@
 import {
   BaseStore,
   type Item,
-  type ListNamespacesOperation,
   type Operation,
   type OperationResults,
   type SearchOperation,
 } from "@langchain/langgraph";
 import type { AgentGraph } from "../../src/agent/agent-graph.js";
-import { isUnder, searchItems, storeLabel } from "../../src/threads/stores.js";
-
-const PAGE_SIZE = 100;
+import { searchItems, storeLabel } from "../../src/threads/stores.js";
 
 /**
  * The label under which the store keeps what belongs to a user; for undefined, what runs without a user keep. No two of
@@ -44,7 +41,7 @@ class OwnedStore extends BaseStore {
     const found: unknown[] = own.length === 0 ? [] : await this.#store.batch(own);
     const results = operations.map(async (operation) => {
       if ("namespacePrefix" in operation) return this.#search(operation);
-      if (!("namespace" in operation)) return this.#list(operation);
+      if (!("namespace" in operation)) throw new Error("The namespaces of this store cannot be listed.");
       const item = found[onItems.indexOf(operation)] as Item | null | undefined;
       return item ? outside(item) : null;
     });
@@ -57,26 +54,6 @@ class OwnedStore extends BaseStore {
     for await (const item of searchItems(this.#store, [this.#label, ...namespacePrefix], options))
       if (items.push(outside(item)) === offset + limit) break;
     return items.slice(offset);
-  }
-
-  async #list({ matchConditions = [], maxDepth, ...range }: ListNamespacesOperation): Promise<string[][]> {
-    const label = this.#label;
-    const isPrefix = ({ matchType }: { matchType: string }) => matchType === "prefix";
-    const conditions = matchConditions.map((condition) =>
-      isPrefix(condition) ? { ...condition, path: [label, ...condition.path] } : condition,
-    );
-    if (!conditions.some(isPrefix)) conditions.push({ matchType: "prefix", path: [label] });
-    const namespaces = new Map<string, string[]>();
-    for (let offset = 0; ; offset += PAGE_SIZE) {
-      const page = { matchConditions: conditions, limit: PAGE_SIZE, offset };
-      const [found = []] = await this.#store.batch([page]);
-      for (const namespace of found.filter((namespace) => isUnder(namespace, [label]))) {
-        const shown = namespace.slice(1).slice(0, maxDepth);
-        namespaces.set(JSON.stringify(shown), shown);
-      }
-      if (found.length < PAGE_SIZE) break;
-    }
-    return [...namespaces.values()].slice(range.offset, range.offset + range.limit);
   }
 }
 

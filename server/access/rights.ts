@@ -6,9 +6,7 @@
  * value to set the owner. What no handler allows is refused.
  */
 
-import type { Run } from "@langchain/langgraph-sdk";
 import type { Auth } from "@langchain/langgraph-sdk/auth";
-import type { ServedRun } from "../../src/threads/langgraph/run-host.js";
 import { forbidden, HEALTH_CHECK, STUDIO_USER } from "./authenticate.js";
 import { userLabel } from "./owned-store.js";
 
@@ -28,10 +26,10 @@ interface WithMetadata {
 }
 
 /** Adds the handlers to an `Auth`. */
-export function addRights(auth: Auth, acceptsStudio: boolean, runOwners: RunOwners): void {
+export function addRights(auth: Auth): void {
   const admit = ({ identity }: User): string => {
     if (identity === HEALTH_CHECK) throw forbidden("A health check may do nothing else.");
-    if (identity === STUDIO_USER && !acceptsStudio)
+    if (identity === STUDIO_USER)
       throw forbidden("LangGraph Studio needs an API key or a token. Send it as a header.");
     return identity;
   };
@@ -43,17 +41,12 @@ export function addRights(auth: Auth, acceptsStudio: boolean, runOwners: RunOwne
 
   auth.on("*", () => false);
   auth.on("threads", own);
-  auth.on("threads:create", ({ value, user }) => {
+  auth.on(["threads:create", "threads:create_run"], ({ value, user }) => {
     give(value, user);
     return own({ user });
   });
   auth.on("threads:update", ({ value, user }) => {
     if (value.metadata) give(value, user);
-    return own({ user });
-  });
-  auth.on("threads:create_run", ({ value, user }) => {
-    give(value, user);
-    runOwners.note(value.run_id, admit(user));
     return own({ user });
   });
   auth.on("assistants", own);
@@ -81,36 +74,4 @@ export function addRights(auth: Auth, acceptsStudio: boolean, runOwners: RunOwne
     if (first === label) return true;
     throw forbidden(`Your namespaces in the store begin with \`${label}\`.`);
   });
-}
-
-/*
- * Which user started which run in this process, and what the run works with.
- */
-
-/** What is kept: enough for the runs whose streams a client can still join. */
-const MOST_RUNS = 50_000;
-
-export type RunOwners = ReturnType<typeof createRunOwners>;
-
-/** @param most How many runs are kept. Earlier ones are forgotten. */
-export function createRunOwners(most = MOST_RUNS) {
-  const owners = new Map<string, string>();
-  const begun = new Map<string, ServedRun>();
-  const keep = <Value>(map: Map<string, Value>, runId: string, value: Value) => {
-    map.set(runId, value);
-    const [first] = map.keys();
-    if (map.size > most && first !== undefined) map.delete(first);
-  };
-  return {
-    note: (runId: string, user: string) => keep(owners, runId, user),
-    ownerOf: (runId: string) => owners.get(runId),
-    /** Called when a run begins. */
-    begin: (run: ServedRun) => keep(begun, run.runId, run),
-    /** Whether a run ended with an earlier process of the server, which calls it running for ever. */
-    isCutOff: ({ run_id, status, created_at }: Pick<Run, "run_id" | "status" | "created_at">) =>
-      status === "running" && Date.parse(created_at) < performance.timeOrigin && !begun.has(run_id),
-    /** The threads of runs with the assistant that have begun. Such a run may have ended. */
-    threadsOf: (assistantId: string) =>
-      [...begun.values()].filter((run) => run.assistantId === assistantId).map(({ threadId }) => threadId),
-  };
 }

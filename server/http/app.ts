@@ -6,41 +6,29 @@ import { serveInspector } from "../inspector.js";
 import {
   guardAssistants,
   guardProtocol,
-  guardRun,
   guardRunOfThread,
-  limitBody,
-  limitRuns,
   limitWebhooks,
   PROTOCOL_ROUTES,
   RUN_ROUTES,
   RUN_STREAM_ROUTES,
-} from "./limits.js";
-import { METRICS_ROUTE, serveMetrics } from "./metrics.js";
-import { checkBody, refuseReservedId, refuseSocket, refuseWhileRunning } from "./protect-server.js";
+  refuseStreamWithoutThread,
+} from "./guard-rights.js";
+import { checkBody, refuseSocket, refuseWhileRunning } from "./protect-server.js";
 import { THREAD_RUN_ROUTES, takeSecondRuns } from "./second-runs.js";
-
-const { MAX_REQUEST_BYTES, MAX_RUNS_PER_USER, ALLOWED_WEBHOOKS } = serverSettings;
 
 export const app = new Hono();
 
-app.use(limitBody(MAX_REQUEST_BYTES));
 app.use(checkBody);
 app.get("/threads/:thread/stream/events", refuseSocket);
-for (const route of PROTOCOL_ROUTES) app.use(route, refuseReservedId);
 for (const route of THREAD_RUN_ROUTES) app.post(route, takeSecondRuns);
 for (const route of ["/threads/:thread", "/threads/:thread/runs/:run", "/assistants/:assistant"])
   app.delete(route, refuseWhileRunning);
-app.get(METRICS_ROUTE, serveMetrics());
-for (const route of RUN_ROUTES) app.use(route, limitWebhooks(ALLOWED_WEBHOOKS));
+for (const route of RUN_ROUTES) app.use(route, limitWebhooks(serverSettings.ALLOWED_WEBHOOKS ?? []));
 if (access.kind === "users") {
   for (const route of PROTOCOL_ROUTES) app.use(route, guardProtocol);
   for (const route of RUN_STREAM_ROUTES) app.use(route, guardRunOfThread);
-  app.get("/runs/:run/stream", guardRun);
+  app.get("/runs/:run/stream", refuseStreamWithoutThread);
   for (const route of RUN_ROUTES) app.use(route, guardAssistants);
-}
-if (MAX_RUNS_PER_USER !== undefined) {
-  const fewRuns = limitRuns(MAX_RUNS_PER_USER);
-  for (const route of RUN_ROUTES) app.use(route, fewRuns);
 }
 const inspector = serveInspector(process.env, access.kind === "users");
 for (const path of ["/tether.json", "/tether/*"]) app.all(path, ({ req, env }) => inspector(req.raw, env));

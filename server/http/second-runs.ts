@@ -4,11 +4,7 @@ import type { MiddlewareHandler } from "hono";
 import { HTTPException } from "hono/http-exception";
 import { isRecord } from "../../src/shared/values.js";
 
-export const THREAD_RUN_ROUTES = [
-  "/threads/:thread/runs",
-  "/threads/:thread/runs/stream",
-  "/threads/:thread/runs/wait",
-];
+export const THREAD_RUN_ROUTES = ["", "/stream", "/wait"].map((end) => `/threads/:thread/runs${end}`);
 
 /** What the server answers if a run that waits, or cancels another one, has no thread. */
 const NO_THREAD = "Unreachable state when creating run";

@@ -41,9 +41,7 @@ export function createSaveNoteTool() {
 export function createSearchNotesTool() {
   return tool(
     async ({ query }: z.infer<typeof searchNotesSchema>, runtime: ToolRuntime) => {
-      const store = readStore(runtime);
-      const ranked = await findRanked(store, query);
-      const found = ranked.length > 0 ? ranked : await findByWords(store, query);
+      const found = await findByWords(readStore(runtime), query);
       if (found.length === 0) return query.trim() ? `No note matches "${query}".` : "There are no notes.";
       return found.map((text) => `- ${text}`).join("\n");
     },
@@ -55,38 +53,18 @@ export function createSearchNotesTool() {
   );
 }
 
-/**
- * Searches by meaning. A store with an index ranks its items. A store without one ignores the query and
- * returns no scores.
- */
-async function findRanked(store: NoteStore, query: string): Promise<string[]> {
-  const found: string[] = [];
-  for await (const { text, score } of notesIn(store, query)) {
-    // Items with a score come first.
-    if (typeof score !== "number" || found.length === MAX_FOUND) break;
-    found.push(text);
-  }
-  return found;
-}
-
-/** Searches by words: every word of the query occurs in the note. */
+/** Every word of the query occurs in the note. */
 async function findByWords(store: NoteStore, query: string): Promise<string[]> {
   const words = query.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
   const found: string[] = [];
-  for await (const { text } of notesIn(store)) {
+  for await (const { namespace, value } of searchItems(store, NAMESPACE)) {
     if (found.length === MAX_FOUND) break;
+    const text = noteSchema.safeParse(unescapeValue(value)).data?.text;
+    // A search for the notes without a user also finds those of every user, which are below them.
+    if (text === undefined || namespace.length !== NAMESPACE.length) continue;
     if (words.every((word) => text.toLowerCase().includes(word))) found.push(text);
   }
   return found;
-}
-
-/** A search for the notes without a user also finds those of every user, which are below them. */
-async function* notesIn(store: NoteStore, query?: string) {
-  const options = query === undefined ? {} : { query: escapeText(query) };
-  for await (const { namespace, value, score } of searchItems(store, NAMESPACE, options)) {
-    const text = noteSchema.safeParse(unescapeValue(value)).data?.text;
-    if (text !== undefined && namespace.length === NAMESPACE.length) yield { text, score };
-  }
 }
 
 function readStore({ store }: { readonly store: unknown }): NoteStore {

@@ -86,7 +86,7 @@ export class AgentGraph<Own = NoKeys, Update = NoKeys, Context = NoKeys> extends
   static from<Own, Update, Context>(compiled: Drawn, plan: AgentPlan): AgentGraph<Own, Update, Context> {
     const ofFormat = plan.formatPlan === undefined ? [] : ["structuredResponse"];
     const fields = showOnly(withoutWriteCheck(compiled), ["messages", ...plan.ownState.keys, ...ofFormat]);
-    shared.set(fields.builder, { plan, startEvents: [], isToldOfMemory: false });
+    shared.set(fields.builder, { plan, isToldOfMemory: false });
     // TypeScript takes the parameters of the generic constructor from a graph without nodes.
     return new AgentGraph(fields as unknown as GraphFields);
   }
@@ -211,12 +211,11 @@ export class AgentGraph<Own = NoKeys, Update = NoKeys, Context = NoKeys> extends
   }
 
   #startEvents(options: RunnableConfig): readonly AgentEvent[] {
-    const { startEvents, isToldOfMemory } = this.#shared;
     // A parent graph that saves its runs has this one as a node. A tool that runs an agent begins anew each time.
     const isSavedNode = isSubgraphRun(options) && isSavedRun(options) && nodeOf(options) !== "tools";
-    if (this.checkpointer !== undefined || !isSavedNode || isToldOfMemory) return startEvents;
+    if (this.checkpointer !== undefined || !isSavedNode || this.#shared.isToldOfMemory) return [];
     this.#shared.isToldOfMemory = true;
-    return [...startEvents, { type: "memory-missing", remedy: "checkpointer: true" }];
+    return [{ type: "memory-missing", remedy: "checkpointer: true" }];
   }
 
   /** A copy for one read. */
@@ -259,8 +258,6 @@ interface OwnRun extends RunStart {
 
 interface SharedByCopies {
   readonly plan: AgentPlan;
-  /** Events that each run of the graph emits at its start. */
-  startEvents: readonly AgentEvent[];
   /** Whether a run has said that the graph has no memory. */
   isToldOfMemory: boolean;
 }
@@ -272,12 +269,6 @@ function sharedBy({ builder }: Pick<GraphFields, "builder">): SharedByCopies {
   const found = shared.get(builder);
   if (found === undefined) throw new Error("An agent graph is made by `createAgentGraph`.");
   return found;
-}
-
-/** Returns the same graph, whose runs emit these events at their start. */
-export function withStartEvents(graph: AgentGraph, events: readonly AgentEvent[]): AgentGraph {
-  sharedBy(graph).startEvents = events;
-  return graph;
 }
 
 /**

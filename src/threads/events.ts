@@ -249,17 +249,6 @@ export type AgentEvent =
       /** The option that gives the agent a memory: `checkpointer: true`. */
       readonly remedy: string;
     }
-  /**
-   * An MCP server of the served graph cannot be used, so the model does not have its tools. Emitted at the start of a
-   * run. The server is tried again later.
-   */
-  | {
-      readonly type: "mcp-server-failed";
-      /** The name of the server in the file of `MCP_SERVERS`. */
-      readonly server: string;
-      /** Why it cannot be used, without keys. */
-      readonly reason: string;
-    }
   | RunEndEvent;
 
 /** The `node:diagnostics_channel` on which each event is published too, in the process of the graph. */

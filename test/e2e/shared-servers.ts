@@ -11,8 +11,8 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { exportJWK, exportPKCS8, generateKeyPair } from "jose";
 import type { TestProject } from "vitest/node";
+import { makeApiKey } from "../../scripts/api-key/make-api-key.js";
 import { startDevServer } from "../../scripts/dev-server.js";
-import { makeApiKey } from "../../server/access/authenticate.js";
 import { playCalls } from "../support/call-script.js";
 import { listen } from "../support/listen.js";
 import { startStrictProvider } from "../support/strict-provider/start-strict-provider.js";
@@ -21,7 +21,6 @@ import { startWeatherService } from "./weather-service.js";
 export const AGENTS = fileURLToPath(new URL("../fixtures/agents/langgraph.json", import.meta.url));
 export const ISSUER = "https://issuer.example";
 export const AUDIENCE = "agents";
-export const MOST_RUNS = 4;
 
 /** What the tests, which run in other processes, are told of the server without users. */
 export interface SharedServer {
@@ -116,7 +115,7 @@ async function startUsers(atEnd: AtEnd): Promise<Started> {
   const jwks = { keys: [{ ...(await exportJWK(publicKey)), kid: "1", alg: "RS256", use: "sig" }] };
   const issuer = await listen(createServer((_, response) => response.end(JSON.stringify(jwks))));
   atEnd(issuer.stop);
-  const made = ["ann@example.com", "bob", "limited"].map((user) => ({ user, ...makeApiKey(user) }));
+  const made = ["ann@example.com", "bob"].map((user) => ({ user, ...makeApiKey(user) }));
   const server = await startDevServer({
     config: AGENTS,
     startTimeoutMs: 150_000,
@@ -125,13 +124,10 @@ async function startUsers(atEnd: AtEnd): Promise<Started> {
       AUTH_API_KEYS: made.map(({ entry }) => entry).join(","),
       AUTH_JWT_ISSUER: ISSUER,
       AUTH_JWT_AUDIENCE: AUDIENCE,
-      AUTH_JWT_ALGORITHM: "RS256",
       AUTH_JWT_JWKS_URL: `${issuer.url}/jwks`,
       COVERED_MESSAGES: "archive",
       MAX_MESSAGES_BEFORE_SUMMARY: "6",
       ALLOWED_SETTINGS: "maxIterations,maxMessagesBeforeSummary",
-      MAX_RUNS_PER_USER: String(MOST_RUNS),
-      MAX_REQUEST_BYTES: "200000",
       LOG_JSON: "true",
       LOG_LEVEL: "info",
     },

@@ -18,9 +18,9 @@ import {
 } from "../../src/offline/offline-chat-model.js";
 import { allOf } from "../support/async.js";
 
-const NAMES = ["calculator", "current_time", "weather", "save_note", "search_notes", "look"];
+const NAMES = ["calculator", "weather", "save_note", "search_notes", "look"];
 const tools = NAMES.map((name) => tool(() => "", { name, description: name, schema: z.object({}) }));
-const PARALLEL = "What is 12*(3+4), what time is it in Tokyo, and what's the weather in Paris?";
+const PARALLEL = "What is 12*(3+4), search my notes for tea, and what's the weather in Paris?";
 
 const bindOffline = (options: Partial<OfflineCallOptions> = {}) =>
   new OfflineChatModel({ language: QUESTIONS }).bindTools(tools, options);
@@ -67,7 +67,7 @@ describe("OfflineChatModel", () => {
     const message = await bindOffline().invoke(PARALLEL);
     expect(message.tool_calls).toMatchObject([
       { name: "calculator", args: { input: "12*(3+4)" } },
-      { name: "current_time", args: { timezone: "Asia/Tokyo" } },
+      { name: "search_notes", args: { query: "tea" } },
       { name: "weather", args: { city: "Paris" } },
     ]);
     expect(message.response_metadata).toMatchObject({ finish_reason: "tool_calls" });
@@ -126,7 +126,7 @@ describe("OfflineChatModel", () => {
   });
 
   it.each<{ choice: OfflineCallOptions["tool_choice"]; text: string; names: string[] }>([
-    { choice: "auto", text: PARALLEL, names: ["calculator", "current_time", "weather"] },
+    { choice: "auto", text: PARALLEL, names: ["calculator", "search_notes", "weather"] },
     { choice: "none", text: PARALLEL, names: [] },
     { choice: "required", text: "hello", names: ["calculator"] },
     { choice: "any", text: "call look", names: ["look"] },

@@ -7,7 +7,7 @@ import { OWN_CONNECTION } from "../../../scripts/dev-server.js";
 import { told } from "../served.js";
 import { AUDIENCE, ISSUER, type UsersServer } from "../shared-servers.js";
 
-export type User = "ann@example.com" | "bob" | "limited";
+export type User = "ann@example.com" | "bob";
 
 export function serveUsers() {
   const get = told<UsersServer>("usersServer");

@@ -4,11 +4,10 @@ import { generateKeyPairSync } from "node:crypto";
 import { Hono } from "hono";
 import { importPKCS8, SignJWT } from "jose";
 import { describe, expect, it } from "vitest";
-import { limitWebhooks } from "../../../server/http/limits.js";
-import { readMetrics } from "../../support/read-metrics.js";
+import { limitWebhooks } from "../../../server/http/guard-rights.js";
 import { user as say } from "../../support/thread.js";
-import { newThread, serve, Thread, until } from "../served.js";
-import { AUDIENCE, ISSUER, MOST_RUNS } from "../shared-servers.js";
+import { newThread } from "../served.js";
+import { AUDIENCE, ISSUER } from "../shared-servers.js";
 import { serveUsers } from "./serve-users.js";
 
 const served = serveUsers();
@@ -115,89 +114,7 @@ describe("a server with users", () => {
 
 // What one user may ask of a server.
 
-it("refuses a run beside as many as a user may have, and takes it when one has ended", async () => {
-  const client = served.client("limited");
-  const input = say('call heedful {"ms": 60000}');
-  const threads = await Promise.all(Array.from({ length: MOST_RUNS }, () => client.threads.create()));
-  const payload = { assistant_id: "probe", input };
-  // All at once, and two more.
-  const [extra] = threads;
-  const paths = [...threads, ...threads.slice(0, 1)].map(({ thread_id }) => `/threads/${thread_id}/runs`);
-  const answers = await Promise.all(
-    [...paths, "/runs"].map((path) =>
-      served.send("limited", "POST", path, { ...payload, multitask_strategy: "enqueue" }),
-    ),
-  );
-  const accepted = answers.filter(({ status }) => status === 200);
-  expect(accepted).toHaveLength(MOST_RUNS);
-  for (const { status, text } of answers.filter((answer) => !accepted.includes(answer)))
-    expect([status, text]).toEqual([
-      429,
-      expect.stringMatching(/^You have 4 runs that have not ended, and 4 are/),
-    ]);
-  // Another user is not affected.
-  await (await newThread(served.client("bob"), "agent")).send("hello");
-
-  const runs = accepted.map(({ text }) => JSON.parse(text) as { run_id: string; thread_id: string });
-  for (const { run_id, thread_id } of runs) await client.runs.cancel(thread_id, run_id);
-  await until(async () => (await client.threads.count({ status: "busy" })) === 0);
-  const thread = new Thread(client, "probe", extra?.thread_id ?? "");
-  await thread.send("Are you there?");
-});
-
-it("counts the runs that wait, on whichever thread", async () => {
-  const client = served.client("limited");
-  const [busy, other] = await Promise.all([client.threads.create(), client.threads.create()]);
-  const input = say('call heedful {"ms": 60000}');
-  const runs: string[] = [];
-  for (let run = 0; run < MOST_RUNS; run += 1) {
-    const queued = { input, multitaskStrategy: "enqueue" } as const;
-    runs.push((await client.runs.create(busy.thread_id, "probe", queued)).run_id);
-  }
-  for (const path of [`/threads/${busy.thread_id}/runs`, `/threads/${other.thread_id}/runs`, "/runs"]) {
-    const { status } = await served.send("limited", "POST", path, { assistant_id: "probe", input });
-    expect([path, status]).toEqual([path, 429]);
-  }
-  for (const run of runs.toReversed()) await client.runs.cancel(busy.thread_id, run, run === runs[0]);
-});
-
-it("counts all runs, also if the server does not call their threads busy, and calls others busy for ever", async () => {
-  const client = served.client("limited");
-  const create = async (thread: string, options: object) => {
-    const body = { assistant_id: "probe", input: say('call heedful {"ms": 60000}'), ...options };
-    const { status, text } = await served.send("limited", "POST", `/threads/${thread}/runs`, body);
-    return { status, runId: String(JSON.parse(status === 200 ? text : "{}").run_id) };
-  };
-  const [failing, cancelling, first, ...others] = await Promise.all(
-    Array.from({ length: MOST_RUNS + 4 }, async () => (await client.threads.create()).thread_id),
-  );
-  if (failing === undefined || cancelling === undefined || first === undefined) throw new Error();
-  // Behind a run that is cancelled, one fails, and the next one goes on.
-  const { runId: cancelled } = await create(failing, {});
-  await create(failing, { assistant_id: "agent", context: { maxIterations: 1_000 } });
-  const running = [[failing, (await create(failing, {})).runId]] as [string, string][];
-  await client.runs.cancel(failing, cancelled);
-  await until(async () => (await client.threads.get(failing)).status === "error");
-  // A run waits beside one that goes on, and is cancelled.
-  running.push([cancelling, (await create(cancelling, {})).runId]);
-  await client.runs.cancel(cancelling, (await create(cancelling, { after_seconds: 1_000 })).runId);
-  running.push([first, (await create(first, {})).runId]);
-  // The server goes on to call a thread busy whose waiting run has been removed.
-  for (const thread of others) {
-    const { runId } = await create(thread, { after_seconds: 1_000 });
-    await client.runs.cancel(thread, runId, false, "rollback");
-  }
-  expect(await client.threads.count({ status: "busy" })).toBe(MOST_RUNS + 2);
-  const { thread_id: last } = await client.threads.create();
-  const answers = [];
-  for (let index = 0; index < 2; index += 1) answers.push(await create(last, {}));
-  expect(answers.map(({ status }) => status)).toEqual([200, 429]);
-  running.push([last, answers[0]?.runId ?? ""]);
-  for (const [thread, run] of running) await client.runs.cancel(thread, run);
-  for (const thread of others) await client.threads.delete(thread);
-});
-
-it("refuses a request and a setting that are too much, and names the limit", async () => {
+it("refuses a setting that is locked, and names it", async () => {
   const client = served.client("bob");
   const { thread_id } = await client.threads.create();
   const run = (content: string, context?: object) =>
@@ -206,8 +123,7 @@ it("refuses a request and a setting that are too much, and names the limit", asy
       input: say(content),
       ...(context && { context }),
     });
-  const large = await run("x".repeat(200_000));
-  expect(large).toEqual({ status: 413, text: "The body of a request may have at most 200000 bytes." });
+
   expect((await run("hi", { systemPrompt: "obey me" })).text).toContain(
     "This graph does not let a run choose `systemPrompt`",
   );
@@ -232,9 +148,9 @@ it.each([
   ["https://user@hooks.example.com", 403],
   ["https://:password@hooks.example.com", 403],
 ])(
-  "answers a run with the webhook %s with %i, if the host hooks.example.com is allowed",
+  "answers a run with the webhook %s with %i, if hooks.example.com is allowed",
   async (webhook, status) => {
-    const app = new Hono().use(limitWebhooks(["hooks.example.com"])).post("/runs", ({ text }) => text(""));
+    const app = new Hono().use(limitWebhooks(["http://hooks.example.com", "https://hooks.example.com"])).post("/runs", ({ text }) => text(""));
     const body = JSON.stringify({ assistant_id: "agent", webhook });
     expect((await app.request("/runs", { method: "POST", body })).status).toBe(status);
   },
@@ -261,40 +177,4 @@ it("logs each run as JSON with its ids, and no text of a message, no key and no 
     expect.objectContaining({ event: "Created run", run_id: run.run_id, thread_id: thread.id }),
   );
   expect(entries).toContainEqual(expect.objectContaining({ level: "error", run_id: run.run_id }));
-});
-
-// `/tether/metrics` of a served graph: what it counts, and who may read it.
-
-const open = serve();
-const METRICS = "/tether/metrics";
-
-it("counts the runs and the repairs of a server", async () => {
-  const read = async () => readMetrics(await (await fetch(`${open.url}${METRICS}`)).text());
-  const before = await read();
-  const thread = await open.thread("agent");
-  await thread.invoke([
-    { role: "user", content: "hello" },
-    { type: "ai", content: "", tool_calls: [{ id: "c1", name: "calculator", args: {}, type: "tool_call" }] },
-    { role: "user", content: "hello again" },
-  ]);
-  const after = await read();
-  // Other tests use the server at the same time.
-  for (const name of [
-    "tether_runs_total{outcome=completed}",
-    "tether_repairs_total{kind=call-closed,cause=superseded}",
-  ])
-    expect(after[name]).toBeGreaterThan(before[name] ?? 0);
-});
-
-it("shows the same numbers to every user, and to nobody else", async () => {
-  const { status } = await served.send({}, "GET", METRICS);
-  expect(status).toBe(401);
-  const thread = await newThread(served.client("ann@example.com"), "agent");
-  await thread.send("secretword");
-  for (const user of ["ann@example.com", "bob"] as const) {
-    const { status, text } = await served.send(user, "GET", METRICS);
-    expect(status).toBe(200);
-    expect(readMetrics(text)["tether_runs_total{outcome=completed}"]).toBeGreaterThan(0);
-    expect(text).not.toMatch(new RegExp(`ann|bob|secretword|${thread.id}`));
-  }
 });

@@ -5,7 +5,7 @@ import { request } from "node:http";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
-import { RUN_ROUTES } from "../../../server/http/limits.js";
+import { RUN_ROUTES } from "../../../server/http/guard-rights.js";
 import { user as say } from "../../support/thread.js";
 import { newThread, Thread, until } from "../served.js";
 import { serveUsers } from "./serve-users.js";

@@ -11,13 +11,6 @@ it.each([
   ["2^3^2", "512"],
   ["-2^2", "-4"],
   ["10 % 4", "2"],
-  ["5!", "120"],
-  ["root(16)", "4"],
-  ["sqrt(2)^2", "2"],
-  ["max(1, 2, 3) - min(4, 5)", "-1"],
-  ["log(1000)", "3"],
-  ["ln(e^2)", "2"],
-  ["cos(pi)", "-1"],
   ["1/3", "0.333333333333333"],
   [".5 + 5.", "5.5"],
   ["9007199254740991", "9007199254740991"],
@@ -33,8 +26,6 @@ describe("a number with an exponent", () => {
     ["1.5e2+1", "151"],
     ["1e+2", "100"],
     ["1e308/1e306", "100"],
-    ["1.5e20", "1.5e+20"],
-    ["2^64", "1.84467440737096e+19"],
     ["1e-7", "1e-7"],
   ])("is read and written: %s is %s", async (input, value) => {
     expect(await calculator.invoke({ input })).toBe(value);
@@ -82,12 +73,9 @@ describe("an expression that is refused:", () => {
     );
   });
 
-  it.each(["1/0", "0/0", "1e308*10", "9^9^9", "1e999", "sqrt(-1)", "(((170!)!)!)!"])(
-    "%j, without a finite result",
-    async (input) => {
-      await expect(calculator.invoke({ input })).rejects.toThrow(`"${input}" has no finite result.`);
-    },
-  );
+  it.each(["1/0", "0/0", "1e308*10", "9^9^9", "1e999"])("%j, without a finite result", async (input) => {
+    await expect(calculator.invoke({ input })).rejects.toThrow(`"${input}" has no finite result.`);
+  });
 
   it("one that is too long", async () => {
     await expect(calculator.invoke({ input: "1+".repeat(500) + 1 })).rejects.toThrow(

@@ -1,4 +1,3 @@
-import { Embeddings } from "@langchain/core/embeddings";
 import { AIMessage } from "@langchain/core/messages";
 import { InMemoryStore, MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
 import { ToolNode } from "@langchain/langgraph/prebuilt";
@@ -23,17 +22,6 @@ function createNotebook(store?: InMemoryStore) {
     save: (text: string, configurable?: object) => use("save_note", { text }, configurable),
     find: (query: string, configurable?: object) => use("search_notes", { query }, configurable),
   };
-}
-
-/** Embeds a text by the presence of two words, so that the ranking is known. */
-class TwoWordEmbeddings extends Embeddings {
-  override async embedQuery(text: string) {
-    return [Number(text.includes("drink")), Number(text.includes("sport"))];
-  }
-
-  override embedDocuments(texts: string[]) {
-    return Promise.all(texts.map((text) => this.embedQuery(text)));
-  }
 }
 
 describe("notes", () => {
@@ -81,15 +69,6 @@ describe("notes", () => {
     }
   });
 
-  it("are ranked, if many of other users fit better", async () => {
-    const index = { dims: 2, embeddings: new TwoWordEmbeddings({}), fields: ["text"] };
-    const store = new InMemoryStore({ index });
-    for (let count = 0; count < 120; count += 1)
-      await store.put(["notes", "ann"], `${count}`, { text: "drink" });
-    await store.put(["notes"], "1", { text: "drink and sport" });
-    expect(await createNotebook(store).find("a drink")).toBe("- drink and sport");
-  });
-
   it("are not chosen by what a client says about its user", async () => {
     const store = new InMemoryStore();
     await store.put(["notes", "alice"], "1", { text: "her secret" });
@@ -98,15 +77,6 @@ describe("notes", () => {
     expect(await notes.find("", claim)).toBe("There are no notes.");
     await notes.save("mine", claim);
     expect(await notes.find("")).toBe("- mine");
-  });
-
-  it("are ranked by a store that has an index", async () => {
-    const notes = createNotebook(
-      new InMemoryStore({ index: { dims: 2, embeddings: new TwoWordEmbeddings({}), fields: ["text"] } }),
-    );
-    await notes.save("sport on Monday");
-    await notes.save("drink tea");
-    expect(await notes.find("what to drink")).toBe("- drink tea\n- sport on Monday");
   });
 
   it("fail without a store, with a clear error", async () => {

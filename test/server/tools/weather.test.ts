@@ -6,11 +6,10 @@ import { listen } from "../../support/listen.js";
 const PARIS = { name: "Paris", country: "France", latitude: 48.85, longitude: 2.35 };
 const CURRENT = { temperature_2m: 12.3, wind_speed_10m: 14, weather_code: 61 };
 
-async function serve(listener: RequestListener, timeoutMs?: number) {
+async function serve(listener: RequestListener) {
   const { url, stop } = await listen(createServer(listener));
   onTestFinished(stop);
-  const timeout = timeoutMs === undefined ? {} : { timeoutMs };
-  return { stop, weather: createWeatherTool({ geocodingBaseUrl: url, forecastBaseUrl: url, ...timeout }) };
+  return { weather: createWeatherTool({ geocodingBaseUrl: url, forecastBaseUrl: url }) };
 }
 
 /** Responds to the geocoding and the forecast path with these bodies, and records the requested URLs. */
@@ -26,9 +25,7 @@ async function serveWeather(places: unknown, forecast: unknown = { current: CURR
 
 it("tells the current weather of the city that it looked up", async () => {
   const { urls, weather } = await serveWeather({ results: [PARIS] });
-  expect(await weather.invoke({ city: "Paris & around" })).toBe(
-    "Paris, France: slight rain, 12.3 °C, wind 14 km/h",
-  );
+  expect(await weather.invoke({ city: "Paris & around" })).toBe("Paris, France: rain, 12.3 °C, wind 14 km/h");
   const current = "temperature_2m,wind_speed_10m,weather_code";
   expect(urls.map((url) => [url.pathname, Object.fromEntries(url.searchParams)])).toEqual([
     ["/v1/search", { name: "Paris & around", count: "1" }],
@@ -42,9 +39,9 @@ it.each([
     "that places have another shape",
     { results: [{ name: "Paris" }] },
     { current: CURRENT },
-    "could not be understood",
+    "expected number",
   ],
-  ["that a forecast has another shape", { results: [PARIS] }, { current: {} }, "could not be understood"],
+  ["that a forecast has another shape", { results: [PARIS] }, { current: {} }, "expected number"],
 ])("says %s", async (_what, places, forecast, says) => {
   const { weather } = await serveWeather(places, forecast);
   await expect(weather.invoke({ city: "Paris" })).rejects.toThrow(says);
@@ -57,21 +54,6 @@ it("names the HTTP status of a failed request", async () => {
   );
 });
 
-it("says why the service could not be reached", async () => {
-  const { weather, stop } = await serve(() => {});
-  await stop();
-  await expect(weather.invoke({ city: "Paris" })).rejects.toThrow(
-    /^The weather service could not be reached: .*ECONNREFUSED.*\.$/,
-  );
-});
-
-it("gives up after its timeout", async () => {
-  const { weather } = await serve(() => {}, 50);
-  await expect(weather.invoke({ city: "Paris" })).rejects.toThrow(
-    "The weather service could not be reached: no response within 50 ms.",
-  );
-});
-
 it("stops when the caller aborts", async () => {
   const controller = new AbortController();
   const { weather } = await serve(() => controller.abort());
@@ -80,13 +62,13 @@ it("stops when the caller aborts", async () => {
 
 it("names a city without its country, if the service knows none", async () => {
   const { weather } = await serveWeather({ results: [{ ...PARIS, country: undefined }] });
-  expect(await weather.invoke({ city: "Paris" })).toBe("Paris: slight rain, 12.3 °C, wind 14 km/h");
+  expect(await weather.invoke({ city: "Paris" })).toBe("Paris: rain, 12.3 °C, wind 14 km/h");
 });
 
 it.each([
   [0, "clear sky"],
   [95, "thunderstorm"],
-  [42, "weather code 42"],
+  [142, "weather code 142"],
 ])("describes the weather code %i as %s", (code, text) => {
   expect(describeWeatherCode(code)).toBe(text);
 });
