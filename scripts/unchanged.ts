@@ -32,7 +32,8 @@ for (const client of CLIENTS.filter(({ name }) => isChosen(name, values.client))
     const outcome = await measure(client, history, recorder);
     counts[outcome.kind] += 1;
     if (values.json) console.log(JSON.stringify({ client: client.name, history: history.title, ...outcome }));
-    else if (outcome.kind === "not-sendable") console.log(`${client.name} × ${history.title}: ${outcome.why}`);
+    else if (outcome.kind === "not-sendable")
+      console.log(`${client.name} × ${history.title}: ${outcome.why}`);
     else if (outcome.kind === "differs")
       for (const { path, alone, ours, ways } of outcome.differences)
         console.log(

@@ -44,7 +44,11 @@ export interface Maker {
   /** The ids of calls, in the form of this provider. */
   readonly callId: (place: number) => string;
   /** The block of a call in the content, if the client stores one there and sends it. */
-  readonly callBlock?: (call: { readonly id: string; readonly name: string; readonly args: object }) => object;
+  readonly callBlock?: (call: {
+    readonly id: string;
+    readonly name: string;
+    readonly args: object;
+  }) => object;
 }
 
 export type Family =
@@ -109,7 +113,7 @@ export const CLIENTS: readonly Client[] = [
     create: ({ fetch }) => new ChatOpenAI({ model: "gpt-5", apiKey, maxRetries, configuration: { fetch } }),
   },
   {
-    ...atHost("ChatOpenAI, Responses", "", "gpt-5", { family: "responses", check: checkResponses }),
+    ...atHost("ChatOpenAI (Responses)", "", "gpt-5", { family: "responses", check: checkResponses }),
     create: ({ fetch }) =>
       new ChatOpenAI({
         model: "gpt-5",
@@ -152,7 +156,7 @@ export const CLIENTS: readonly Client[] = [
     create: ({ url }) => new ChatGoogle({ model: gemini.model, apiKey, maxRetries, endpoint: url }),
   },
   {
-    name: "ChatGoogle, Vertex AI",
+    name: "ChatGoogle (Vertex AI)",
     family: "google",
     provider: "google",
     ...gemini,
@@ -172,7 +176,7 @@ export const CLIENTS: readonly Client[] = [
     name: "ChatMistralAI",
     family: "mistral",
     model: "mistral-large-latest",
-    callId: (place) => `D681Pev${String(place).padStart(2, "0")}`,
+    callId: (place) => `D681Pe${String(place).padStart(3, "0")}`,
     check: checkMistral,
     create: ({ url }) =>
       new ChatMistralAI({ model: "mistral-large-latest", apiKey, maxRetries, serverURL: url }),
@@ -209,15 +213,18 @@ export const CLIENTS: readonly Client[] = [
     model: "us.anthropic.claude-sonnet-4-5-20250929-v1:0",
     callId: (place) => `tooluse_${place}kZJMlvQmRJ6eAyJE5GIl7Q`,
     check: checkBedrock,
-    create: ({ url, fetch }) =>
-      new ChatBedrockConverse({
+    create: ({ url, fetch }) => {
+      // The client warns of versions of Node.js that it will leave one day.
+      process.env["AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED"] = "true";
+      return new ChatBedrockConverse({
         model: "us.anthropic.claude-sonnet-4-5-20250929-v1:0",
         region: "us-east-1",
         credentials: { accessKeyId: "x", secretAccessKey: "x" },
         maxRetries,
-        // The client speaks HTTP/2 by default, and its real host is not on this machine.
+        // By default the client speaks HTTP/2.
         clientOptions: { maxAttempts: 1, requestHandler: requestHandler(url, fetch) },
-      }),
+      });
+    },
   },
   {
     name: "ChatCohere",
@@ -254,7 +261,7 @@ export const CLIENTS: readonly Client[] = [
     check: checkDeepSeekText,
   }),
   atHost("ChatOpenAI at OpenRouter", "https://openrouter.ai/api/v1", "moonshotai/kimi-k2.5"),
-  atHost("ChatOpenAI at OpenRouter, Claude", "https://openrouter.ai/api/v1", "anthropic/claude-sonnet-4.5"),
+  atHost("ChatOpenAI at OpenRouter (Claude)", "https://openrouter.ai/api/v1", "anthropic/claude-sonnet-4.5"),
   atHost("ChatOpenAI at vLLM", "http://gpu-7.internal:8000/v1", "Qwen/Qwen3-32B", {
     callId: (place) => `chatcmpl-tool-${place}0f2a4c6e8b0d4f2a8c6e4b2d0f1a3c5e`,
   }),
@@ -270,7 +277,7 @@ export const CLIENTS: readonly Client[] = [
 function requestHandler(url: string, send: typeof fetch) {
   return {
     metadata: { handlerProtocol: "http/1.1" },
-    handle: async ({ path, body }: { readonly path: string; readonly body: BodyInit }) => {
+    handle: async ({ path, body }: { readonly path: string; readonly body: string }) => {
       const response = await send(`${url}${path}`, { method: "POST", body });
       return {
         response: {

@@ -32,7 +32,8 @@ interface Pieces {
   readonly id: (place: number) => string;
 }
 
-export const PICTURE = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4nGNgYGBgAAAABQABh6FO1AAAAABJRU5ErkJggg==";
+export const PICTURE =
+  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4nGNgYGBgAAAABQABh6FO1AAAAABJRU5ErkJggg==";
 const PICTURE_URL = `data:image/png;base64,${PICTURE}`;
 const PDF = "JVBERi0xLjQKJcOkw7zDtsOfCg==";
 const CITIES = ["Oslo", "Rome", "Bergen", "Turin", "Malmö"];
@@ -56,7 +57,11 @@ export function piecesOf({ provider, model, callId, callBlock }: Maker): Pieces 
   return {
     says,
     calls: (content, places, fields = {}) => {
-      const calls = places.map((place) => ({ id: callId(place), name: "look", args: { city: cityOf(place) } }));
+      const calls = places.map((place) => ({
+        id: callId(place),
+        name: "look",
+        args: { city: cityOf(place) },
+      }));
       const tool_calls = calls.map((call) => ({ ...call, type: "tool_call" }));
       return says(callBlock === undefined ? content : withBlocks(content, calls.map(callBlock)), {
         tool_calls,
@@ -76,7 +81,8 @@ export function piecesOf({ provider, model, callId, callBlock }: Maker): Pieces 
 
 /** The content with a block for each call, unless it has them. */
 function withBlocks(content: unknown, calls: readonly object[]): unknown {
-  if (typeof content === "string") return [...(content === "" ? [] : [{ type: "text", text: content }]), ...calls];
+  if (typeof content === "string")
+    return [...(content === "" ? [] : [{ type: "text", text: content }]), ...calls];
   const blocks: readonly object[] = Array.isArray(content) ? content : [];
   const types = new Set(calls.map((call): unknown => Reflect.get(call, "type")));
   return blocks.some((block) => types.has(Reflect.get(block, "type"))) ? blocks : [...blocks, ...calls];
@@ -113,13 +119,7 @@ const COMMON: Readonly<Record<string, Make>> = {
   ],
   "a call whose result is the last message": ({ calls, result }) => [user(HI), calls("", [1]), result(1)],
   "a text beside a call": ({ calls, result }) => [user(HI), calls("I look.", [1]), result(1)],
-  "parallel calls": ({ calls, result }) => [
-    user(HI),
-    calls("", [1, 2, 3]),
-    result(1),
-    result(2),
-    result(3),
-  ],
+  "parallel calls": ({ calls, result }) => [user(HI), calls("", [1, 2, 3]), result(1), result(2), result(3)],
   "results in another order": ({ calls, result }) => [user(HI), calls("", [1, 2]), result(2), result(1)],
   "calls after calls": ({ says, calls, result }) => [
     user(HI),
@@ -285,19 +285,18 @@ const COMMON: Readonly<Record<string, Make>> = {
     says("שלום — “quotes” \\ / \u0007"),
     user(" leading and trailing "),
     calls("", [4]),
-    result(4, "{\"text\": \"🌤️\\n\"}"),
+    result(4, '{"text": "🌤️\\n"}'),
   ],
   "a long thread": ({ says, calls, result }) =>
     Array.from({ length: 40 }, (_, index) => [
       user(`Question ${index}: how is the sky?`),
-      calls(index % 2 === 0 ? "" : "I look.", [index + 10]),
-      result(index + 10),
+      calls(index % 2 === 0 ? "" : "I look.", [index + 100]),
+      result(index + 100),
       says(`Answer ${index}.`),
     ])
       .flat()
       .concat(user(HI)),
 };
-
 
 /** Histories with fields that the models of one maker write, or that only its client sends. */
 const OWN: Readonly<Record<Family, Readonly<Record<string, Make>>>> = {
@@ -445,11 +444,23 @@ const OWN: Readonly<Record<Family, Readonly<Record<string, Make>>>> = {
       says([{ type: "text", text: "Clear.", annotations: [] }], {
         id: "msg_2",
         additional_kwargs: {
-          tool_outputs: [{ id: "ws_1", type: "web_search_call", status: "completed", action: { type: "search", query: "sky" } }],
+          tool_outputs: [
+            {
+              id: "ws_1",
+              type: "web_search_call",
+              status: "completed",
+              action: { type: "search", query: "sky" },
+            },
+          ],
         },
         response_metadata: {
           output: [
-            { id: "ws_1", type: "web_search_call", status: "completed", action: { type: "search", query: "sky" } },
+            {
+              id: "ws_1",
+              type: "web_search_call",
+              status: "completed",
+              action: { type: "search", query: "sky" },
+            },
             {
               id: "msg_2",
               type: "message",
@@ -826,24 +837,50 @@ const ACCEPTED: Readonly<Record<string, string>> = {
   "a custom tool": "platform.openai.com: function calling, custom tools",
 };
 
+/** A history, as it is made for any maker. */
+type Making = (maker: Maker) => readonly BaseMessage[];
+
+const MAKING = new WeakMap<History, Making>();
+
 /** Every history of a client. */
 export function historiesOf(client: Client): readonly History[] {
-  const pieces = piecesOf(client);
-  const [plain] = Object.values(COMMON);
-  const withPrompt = (title: string, make: Make | undefined): History => ({
-    title,
-    systemPrompt: "You help people who look at the sky.",
-    messages: () => [...(make?.(pieces) ?? [])],
-  });
-  const stored = Object.entries({ ...COMMON, ...OWN[client.family] }).map(([title, make]) => ({
-    title,
-    ...(ACCEPTED[title] !== undefined && { accepted: ACCEPTED[title] }),
-    messages: () => [...make(pieces)],
-  }));
-  return [
-    withPrompt("a system prompt", plain),
-    { ...withPrompt("the prompt cache of the graph", plain), promptCache: "auto" },
-    withPrompt("a system prompt beside stored ones", COMMON["system messages in mid-thread"]),
-    ...stored,
+  const { "a plain turn": plain, "system messages in mid-thread": mixed } = COMMON;
+  const prompted = { systemPrompt: "You help people who look at the sky." };
+  const rows: readonly (readonly [title: string, make: Make | undefined, more: Partial<History>])[] = [
+    ["a system prompt", plain, prompted],
+    ["the prompt cache of the graph", plain, { ...prompted, promptCache: "auto" }],
+    ["a system prompt beside stored ones", mixed, prompted],
+    ...Object.entries({ ...COMMON, ...OWN[client.family] }).map(
+      ([title, make]) => [title, make, {}] as const,
+    ),
   ];
+  return rows.map(([title, make, more]) => {
+    const making: Making = (maker) => make?.(piecesOf(maker)) ?? [];
+    const accepted = ACCEPTED[title];
+    const history: History = {
+      title,
+      ...(accepted !== undefined && { accepted }),
+      ...more,
+      messages: () => [...making(client)],
+    };
+    MAKING.set(history, making);
+    return history;
+  });
+}
+
+/** One thread of several histories. Each has call ids of its own, and a response stands between them. */
+export function chained(client: Client, histories: readonly History[]): History {
+  const { says } = piecesOf(client);
+  const messages = () =>
+    histories.flatMap((history, index) => {
+      const maker = { ...client, callId: (place: number) => client.callId(place + 50 * index) };
+      const piece = MAKING.get(history)?.(maker) ?? history.messages();
+      return index === 0 ? piece : [says("Go on."), ...piece];
+    });
+  const accepted = histories.find((history) => history.accepted !== undefined)?.accepted;
+  return {
+    title: histories.map(({ title }) => title).join(" + "),
+    ...(accepted !== undefined && { accepted }),
+    messages,
+  };
 }
