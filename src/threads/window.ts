@@ -10,6 +10,7 @@ import type { DialectName } from "../providers/dialects.js";
 import {
   describeFailure,
   isModelError,
+  isTransportError,
   NO_REASON,
   providerTextOf,
 } from "../providers/failure/model-failure.js";
@@ -119,11 +120,17 @@ function isRefusedBySurprise(
   return (
     dialect !== "strict" &&
     isModelError(error) &&
-    concernsMessages(error.status) &&
     isError(error.cause) &&
-    namesRule(providerTextOf(error.cause), messages, dialect) &&
+    (isThrownByClient(error.cause, error.status, dialect)
+      ? validateHistory(messages, "strict").length > 0
+      : concernsMessages(error.status) && namesRule(providerTextOf(error.cause), messages, dialect)) &&
     validateHistory(messages, dialect).length === 0
   );
+}
+
+/** An unknown client may throw for blocks that it cannot send. Such an error has no status. */
+function isThrownByClient(cause: Error, status: number | undefined, dialect: DialectName): boolean {
+  return dialect === "as-stored" && status === undefined && !isTransportError(cause);
 }
 
 /** OpenAI's client drops the words of a host that writes its errors in another form, as older versions of vLLM do. */

@@ -76,7 +76,7 @@ describe("the dialect of a model", () => {
     ["another client of OpenAI's protocol", clientOf("groq"), "openai-compatible"],
     ["a client of Azure", clientOf("azure_openai"), "openai"],
     ["a model with bound options", openAI({}).bindTools([echo]), "openai"],
-    ["an unknown client", { invoke: () => new AIMessage("") }, "strict"],
+    ["an unknown client", { invoke: () => new AIMessage("") }, "as-stored"],
   ] as const)("%s", (_title, model, dialect) => {
     expect(dialectOf(model)).toBe(dialect);
   });

@@ -45,7 +45,6 @@ const HOSTS = [
   ...KIMI,
 ];
 const OVER_OPENAI = [GEMINI_HOST, CLAUDE_HOST];
-const UNKNOWN = ["ChatCerebras", "ChatOllama", "ChatBedrockConverse", "ChatCohere"];
 
 const PICTURES = [
   "a user's picture",
@@ -179,10 +178,11 @@ export const EXCEPTIONS: readonly Exception[] = [
   },
   {
     kind: "client",
-    clients: ["ChatCohere"],
-    histories: ["a result of several texts", ...RESULT_PICTURES, "a resource link in a result", ...PDFS],
-    what: "Blocks are sent as text.",
-    why: "The client loses the blocks of results, and sends `[object Object]` for the others.",
+    clients: ["ChatBedrockConverse"],
+    histories: ["a picture in a result"],
+    path: /toolResult\.content\[\]$/,
+    what: "A picture in a result is sent as a picture.",
+    why: "The client sends LangChain's standard form as JSON.",
   },
   // Settings.
   {
@@ -197,15 +197,8 @@ export const EXCEPTIONS: readonly Exception[] = [
   // What is to be mended.
   {
     kind: "to-mend",
-    clients: UNKNOWN,
-    what: "New ids, merged and added messages, and descriptions in place of blocks.",
-    why: "A client that is not known gets `strict`.",
-    place: "src/providers/dialect-of.ts, dialectOf",
-  },
-  {
-    kind: "to-mend",
     histories: SYSTEM,
-    path: /(roles|systemInstruction\.parts)$/,
+    path: /(roles|systemInstruction\.parts|^message)$/,
     what: "All system messages are joined into one in front.",
     why: "Most providers take them in place. In front they change the cached beginning.",
     place: "src/providers/input/to-model-input.ts, withSystemFirst",
