@@ -24,6 +24,7 @@ import {
 import { concernsMessages, namesKnownRule } from "../providers/failure/refusal.js";
 import type { FittedInput } from "../providers/input/bounds.js";
 import type { ModelIdentity } from "../providers/provider.js";
+import type { RuleName } from "../providers/rule.js";
 import { validateHistory } from "../providers/validate-history.js";
 import { isError } from "../shared/is-error.js";
 import { emitEvent } from "./events.js";
@@ -122,11 +123,13 @@ function isRefusedBySurprise(
     isModelError(error) &&
     isError(error.cause) &&
     (isThrownByClient(error.cause, error.status, dialect)
-      ? validateHistory(messages, "strict").length > 0
+      ? validateHistory(messages, "strict").some(({ rule }) => OF_CONTENT.has(rule))
       : concernsMessages(error.status) && namesRule(providerTextOf(error.cause), messages, dialect)) &&
     validateHistory(messages, dialect).length === 0
   );
 }
+
+const OF_CONTENT: ReadonlySet<RuleName> = new Set<RuleName>(["content-form", "foreign-block"]);
 
 /** An unknown client may throw for blocks that it cannot send. Such an error has no status. */
 function isThrownByClient(cause: Error, status: number | undefined, dialect: DialectName): boolean {

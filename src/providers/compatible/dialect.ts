@@ -3,10 +3,10 @@
  * models, and clients with a protocol of their own that nobody here knows.
  */
 
+import { isRecord } from "../../shared/values.js";
 import { REASONING_FIELD } from "../deepseek/dialect.js";
 import { CHAT_CLIENT, IMAGE_URL, openai } from "../openai/dialect.js";
 import { COMMON, type Dialect, EVERYWHERE, type Fields, isOf } from "../rule.js";
-import { isRecord } from "../../shared/values.js";
 
 const { "call-id": _, ...rules } = openai.rules;
 
@@ -52,7 +52,9 @@ export const asStored = {
 
 /** A picture of LangChain's, OpenAI's Responses API, Anthropic's or Gemini's. Bedrock's has `image` in it. */
 function isForeignPicture(block: Fields): boolean {
-  return (isOf("image")(block) && !isRecord(block["image"])) || isOf("input_image", "media", "inlineData")(block);
+  return (
+    (isOf("image")(block) && !isRecord(block["image"])) || isOf("input_image", "media", "inlineData")(block)
+  );
 }
 
 /** The rules of a provider for requests in OpenAI's form, which its own endpoint or a gateway translates. */

@@ -177,7 +177,8 @@ const FORCED_CALLS = byDialect("forcedCall");
 /** The call options for one client. A client ignores the options of others, so an unknown one gets all of them. */
 export function formatOptions(model: object, wanted: WantedFormat): Readonly<Record<string, unknown>> {
   const dialect = dialectOf(model);
-  if (dialect !== "strict" && dialect !== "as-stored") return (FORMATS[dialect] ?? openaiFormat).options(wanted);
+  if (dialect !== "strict" && dialect !== "as-stored")
+    return (FORMATS[dialect] ?? openaiFormat).options(wanted);
   // Of two forms of one option, that of OpenAI is sent.
   const all = Object.values(FORMATS).toReversed();
   return Object.assign({}, ...all.map(({ options }) => options(wanted)));

@@ -52,8 +52,10 @@ describe.each(MADE_MODELS)("the model $name", (made) => {
 });
 
 it("A missing package is named with the command that installs it.", async () => {
-  const error = String(await errorOf(createModel("groq:llama", { environment: { GROQ_API_KEY: KEY } })));
-  expect(error).toContain("npm install langchain @langchain/groq");
+  const error = String(
+    await errorOf(createModel("google-vertexai:gemini-2.5-flash", { environment: { GOOGLE_API_KEY: KEY } })),
+  );
+  expect(error).toContain("npm install langchain @langchain/google-vertexai");
   expect(error).not.toContain(KEY);
 });
 

@@ -288,7 +288,7 @@ const COMMON: Readonly<Record<string, Make>> = {
     result(4, '{"text": "🌤️\\n"}'),
   ],
   "a long thread": ({ says, calls, result }) =>
-    Array.from({ length: 40 }, (_, index) => [
+    Array.from({ length: 20 }, (_, index) => [
       user(`Question ${index}: how is the sky?`),
       calls(index % 2 === 0 ? "" : "I look.", [index + 100]),
       result(index + 100),
@@ -873,7 +873,7 @@ export function chained(client: Client, histories: readonly History[]): History 
   const { says } = piecesOf(client);
   const messages = () =>
     histories.flatMap((history, index) => {
-      const maker = { ...client, callId: (place: number) => client.callId(place + 50 * index) };
+      const maker = { ...client, callId: (place: number) => client.callId(place + 200 * index) };
       const piece = MAKING.get(history)?.(maker) ?? history.messages();
       return index === 0 ? piece : [says("Go on."), ...piece];
     });

@@ -25,6 +25,9 @@ afterAll(async () => {
   await recorder.stop();
 });
 
+/** Histories that are no part of a longer thread. */
+const ONLY_ALONE: ReadonlySet<string> = new Set(["a system message in front", "a long thread"]);
+
 const used = new Set<Exception>();
 const measured = new Map<string, Promise<Outcome>>();
 
@@ -64,15 +67,16 @@ describe.each(CLIENTS.map((client) => [client.name, client] as const))("%s sends
 
   it("random threads of sound pieces as they are stored.", async () => {
     const sound: History[] = [];
-    for (const history of histories) if (await isSound(client, history)) sound.push(history);
-    const pieces = fc.array(fc.constantFrom(...sound), { minLength: 2, maxLength: 5 });
+    for (const history of histories)
+      if (!ONLY_ALONE.has(history.title) && (await isSound(client, history))) sound.push(history);
+    const pieces = fc.array(fc.constantFrom(...sound), { minLength: 2, maxLength: 4 });
     await fc.assert(
       fc.asyncProperty(pieces, async (list) => {
         const history = chained(client, list);
         const titles = list.map(({ title }) => title);
         expect(unexplained(client, titles, await measure(client, history, recorder))).toEqual([]);
       }),
-      runs(6),
+      runs(4),
     );
   });
 });

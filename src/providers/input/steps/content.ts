@@ -39,12 +39,10 @@ export const mendTexts: Step = {
  */
 
 export const cleanContent: Step = {
-  make:
-    (target) =>
-    (message) => {
-      const content = cleanedContent(message, target);
-      return content === message.content ? message : copyMessage(message, { content });
-    },
+  make: (target) => (message) => {
+    const content = cleanedContent(message, target);
+    return content === message.content ? message : copyMessage(message, { content });
+  },
   why: ({ before, after }) => {
     const code = "content-changed";
     const content: unknown = before.content;
