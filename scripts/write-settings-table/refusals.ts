@@ -53,6 +53,7 @@ const PROVIDERS: Readonly<Record<DialectName, string | undefined>> = {
   "anthropic-openai": undefined,
   "gemini-openai": undefined,
   "mistral-openai": undefined,
+  "as-stored": undefined,
   strict: "other hosts",
 };
 

@@ -4,6 +4,7 @@ import { SERVER_SETTINGS } from "../../server/access/server-settings.js";
 import { SERVED_DEFAULTS } from "../../server/settings.js";
 import { SETTINGS } from "../../src/agent/settings/settings.js";
 import { inEnvironment, type Setting, variableOf } from "../../src/shared/check-settings.js";
+import { exceptionsTable } from "./exceptions.js";
 import { readHelp } from "./read-help.js";
 import { refusalsOfSections } from "./refusals.js";
 
@@ -91,6 +92,11 @@ export const SETTINGS_DOCUMENTS: readonly SettingsDocument[] = [
       content,
     }),
   ),
+  {
+    path: "docs/providers.md",
+    marks: ["<!-- Exceptions: written by `npm run docs:settings`. -->", "<!-- End of the exceptions. -->"],
+    content: exceptionsTable(),
+  },
   {
     path: "src/agent/settings/run-help.ts",
     marks: ["// Settings: written by `npm run docs:settings`.", "// End of the settings."],

@@ -21,7 +21,7 @@ import { failsForGood } from "../providers/failure/model-failure.js";
 import type { FittedInput } from "../providers/input/bounds.js";
 import { type PreparedInputOptions, prepareModelInput } from "../providers/input/to-model-input.js";
 import type { GivenModel } from "../providers/models/create-model.js";
-import { bindToolsOnce, promptCacheMarks } from "../providers/models/tools.js";
+import { bindToolsOnce, type PromptCache, promptCacheMarks } from "../providers/models/tools.js";
 import { emitEvent } from "../threads/events.js";
 import { takeBack } from "../threads/langgraph/channels.js";
 import { countToolTokens } from "../threads/summary-settings.js";
@@ -55,6 +55,7 @@ export interface ModelRequest {
   readonly formatTools?: readonly BindToolsInput[];
   /** Contract: adds the response format to what a model is offered. Undefined: a text. */
   readonly addFormat?: ((offer: Offer, model: BaseChatModel) => FormatRequest) | undefined;
+  readonly promptCache: PromptCache;
   /** How often a broken response is requested again, without streaming. */
   readonly maxFallbackAttempts: number;
   /** Whether the response is a summary. It is not streamed, and the model gets all messages in full, or is not asked. */
@@ -87,6 +88,7 @@ export function requestOf({ plan, state, settings, models, policy }: ModelStep):
     tools: plan.offered,
     toolChoice: settings.toolChoice,
     maxFallbackAttempts: settings.maxStreamFallbackAttempts,
+    promptCache: settings.promptCache,
   };
 }
 
@@ -311,7 +313,7 @@ async function streamFrom(
   const { tally } = runOf(config).record;
   const plain: Offer = { tools: request.tools, toolChoice: request.toolChoice };
   const offer: FormatRequest = request.addFormat?.(plain, model) ?? plain;
-  const marks = promptCacheMarks(model, [history, request.tools]);
+  const marks = promptCacheMarks(model, request.promptCache, [history, request.tools]);
   const parameters = { ...marks.parameters, ...request.parameters };
   const offered = offerTools(model, marks.tools(offer.tools), offer.toolChoice);
   asked.isAsked = true;

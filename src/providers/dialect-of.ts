@@ -19,7 +19,7 @@ const MADE_FOR = new WeakMap<object, DialectName>();
 
 /**
  * The dialect of a chat model: the provider family whose rules its messages must keep. For an unknown host with OpenAI's
- * protocol this is `"openai-compatible"`. For an unknown client it is `"strict"`, which every provider accepts.
+ * protocol this is `"openai-compatible"`. For an unknown client it is `"as-stored"`.
  *
  * @param model A chat model, or one with bound options.
  * @example
@@ -36,7 +36,7 @@ export function dialectOf(model: object): DialectName {
   if (made !== undefined) return made;
   const type: unknown = call(client, "_llmType");
   if (OPENAI_CLIENTS.has(type)) return dialectOfOpenAIClient(client, type);
-  return DIALECTS_OF_CLIENTS.get(type) ?? "strict";
+  return DIALECTS_OF_CLIENTS.get(type) ?? "as-stored";
 }
 
 export function identityOf(model: object): ModelIdentity {

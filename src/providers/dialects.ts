@@ -1,7 +1,7 @@
 import { InvalidSettingError } from "../errors.js";
 import { didYouMean } from "../shared/text.js";
 import { anthropic, anthropicOpenAI } from "./anthropic/dialect.js";
-import { openaiCompatible } from "./compatible/dialect.js";
+import { asStored, openaiCompatible } from "./compatible/dialect.js";
 import { dashscope, dashscopeNative } from "./dashscope/dialect.js";
 import { deepseek } from "./deepseek/dialect.js";
 import { gemini, geminiOpenAI } from "./gemini/dialect.js";
@@ -24,6 +24,7 @@ export const DIALECTS = {
   "anthropic-openai": anthropicOpenAI,
   "gemini-openai": geminiOpenAI,
   "mistral-openai": mistralOpenAI,
+  "as-stored": asStored,
   strict,
 } as const satisfies Readonly<Record<string, Dialect>>;
 

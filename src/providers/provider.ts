@@ -138,7 +138,7 @@ export function byLangChain(
   { package: client, baseURLField, ...source }: LangChainSource,
 ): ModelSource {
   return {
-    dialect: "strict",
+    dialect: "as-stored",
     ...source,
     install: `npm install langchain ${client}`,
     create: async ({ model, apiKey, baseURL, ...retries }) => {

@@ -150,8 +150,11 @@ export interface Dialect {
   readonly callPlaces: readonly CallPlace[];
   readonly callId: RegExp;
   readonly toolName: RegExp;
-  /** Blocks of assistant content that can be sent. Others become text, or are dropped if they say nothing. */
-  readonly assistantBlocks: readonly string[];
+  /**
+   * Blocks of assistant content that can be sent. Others become text, or are dropped if they say nothing. `"all"`: those
+   * of the target model's own messages, and texts.
+   */
+  readonly assistantBlocks: readonly string[] | "all";
   /** Other blocks that the client leaves out silently. `"all"`: it leaves out every block that it does not know. */
   readonly ignoredBlocks: readonly string[] | "all";
   /** Assistant blocks that only the model that wrote them can read. A subset of `assistantBlocks`. */

@@ -130,7 +130,7 @@ function checkForm({ content, index, message, role }: SentMessage, dialect: Dial
   const { assistantBlocks, media } = dialect;
   const isTaken = (block: unknown) => isRecord(block) && (block["type"] === "text" || media.takes(block));
   const foreign = content.find((block) => {
-    if (role === "assistant") return !assistantBlocks.includes(blockType(block));
+    if (role === "assistant") return assistantBlocks !== "all" && !assistantBlocks.includes(blockType(block));
     return role === "user" && !isTaken(block);
   });
   if (foreign !== undefined) report("foreign-block", index, { name: blockType(foreign) });
@@ -352,7 +352,7 @@ function sentContentOf(message: BaseMessage, { assistantBlocks, ignoredBlocks }:
   if (!Array.isArray(content) || !isAIMessage(message)) return content;
   return content.filter((block) => {
     const type = blockType(block);
-    if (assistantBlocks.includes(type)) return true;
+    if (assistantBlocks === "all" || assistantBlocks.includes(type)) return true;
     return ignoredBlocks !== "all" && !ignoredBlocks.includes(type);
   });
 }

@@ -10,6 +10,7 @@ import type { DialectName } from "../providers/dialects.js";
 import {
   describeFailure,
   isModelError,
+  isTransportError,
   NO_REASON,
   providerTextOf,
 } from "../providers/failure/model-failure.js";
@@ -23,6 +24,7 @@ import {
 import { concernsMessages, namesKnownRule } from "../providers/failure/refusal.js";
 import type { FittedInput } from "../providers/input/bounds.js";
 import type { ModelIdentity } from "../providers/provider.js";
+import type { RuleName } from "../providers/rule.js";
 import { validateHistory } from "../providers/validate-history.js";
 import { isError } from "../shared/is-error.js";
 import { emitEvent } from "./events.js";
@@ -119,11 +121,19 @@ function isRefusedBySurprise(
   return (
     dialect !== "strict" &&
     isModelError(error) &&
-    concernsMessages(error.status) &&
     isError(error.cause) &&
-    namesRule(providerTextOf(error.cause), messages, dialect) &&
+    (isThrownByClient(error.cause, error.status, dialect)
+      ? validateHistory(messages, "strict").some(({ rule }) => OF_CONTENT.has(rule))
+      : concernsMessages(error.status) && namesRule(providerTextOf(error.cause), messages, dialect)) &&
     validateHistory(messages, dialect).length === 0
   );
+}
+
+const OF_CONTENT: ReadonlySet<RuleName> = new Set<RuleName>(["content-form", "foreign-block"]);
+
+/** An unknown client may throw for blocks that it cannot send. Such an error has no status. */
+function isThrownByClient(cause: Error, status: number | undefined, dialect: DialectName): boolean {
+  return dialect === "as-stored" && status === undefined && !isTransportError(cause);
 }
 
 /** OpenAI's client drops the words of a host that writes its errors in another form, as older versions of vLLM do. */

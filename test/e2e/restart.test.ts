@@ -125,8 +125,7 @@ it("refuses what would damage its files, and gives all threads and questions bac
   for (const [request, body, says] of damaging) {
     const [method = "", path = ""] = request.split(" ");
     const { status, text } = await send(method, path.replace("T", thread.id), body);
-    if (status !== 422 || !says.test(text))
-      answers.push([request, says, status, text.slice(0, 300)]);
+    if (status !== 422 || !says.test(text)) answers.push([request, says, status, text.slice(0, 300)]);
   }
   expect(answers).toEqual([]);
   // The form in which LangChain's clients send messages.

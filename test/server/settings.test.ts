@@ -35,9 +35,10 @@ const VARIABLES: { readonly [Option in NamesWith<{ readonly env: true | object }
   dialect: oneOf(
     "DIALECT",
     "mistral",
-    "openai, openai-responses, dashscope, dashscope-native, deepseek, anthropic, gemini, mistral, openai-compatible, anthropic-openai, gemini-openai, mistral-openai or strict",
+    "openai, openai-responses, dashscope, dashscope-native, deepseek, anthropic, gemini, mistral, openai-compatible, anthropic-openai, gemini-openai, mistral-openai, as-stored or strict",
   ),
   systemPrompt: text("SYSTEM_PROMPT"),
+  promptCache: oneOf("PROMPT_CACHE", "auto", "auto or off"),
   acceptSystemMessages: flag("ACCEPT_SYSTEM_MESSAGES", true),
   maxStreamFallbackAttempts: count(0, "MAX_STREAM_FALLBACK_ATTEMPTS"),
   requireApproval: names("REQUIRE_APPROVAL"),

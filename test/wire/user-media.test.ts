@@ -180,13 +180,21 @@ async function ask(options: Partial<Parameters<typeof createAgentGraph>[0]>): Pr
   return strict.lastRequest();
 }
 
-describe("The marks of the prompt cache", () => {
+describe("promptCache: auto", () => {
   it("marks the last tool, the system prompt and the last message", async () => {
     expect(await ask({})).toMatchObject({
       ...MARK,
       system: [{ type: "text", text: "Be brief.", ...MARK }],
       tools: [expect.not.objectContaining(MARK), expect.objectContaining({ name: "last", ...MARK })],
     });
+  });
+
+  it("changes nothing else of the request", async () => {
+    const marked = JSON.stringify(await ask({}));
+    const plain = JSON.stringify(await ask({ promptCache: "off" }));
+    const system = JSON.stringify([{ type: "text", text: "Be brief." }]);
+    const unmarked = marked.replaceAll(/,"cache_control":\{"type":"ephemeral"\}/g, "");
+    expect(unmarked.replace(system, '"Be brief."')).toBe(plain);
   });
 
   it("marks nothing for another provider", async () => {

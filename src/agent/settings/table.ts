@@ -82,6 +82,12 @@ export const MODEL_SETTINGS = {
   /** The instructions before the conversation. A run may replace them. Default: none. */
   systemPrompt: { ...text, default: undefined, env: true, perRun: true },
   /**
+   * Whether requests have marks for the provider's prompt cache: `auto` marks the tools, the system prompt and the last
+   * message for Anthropic's models, unless the messages or tools have marks of their own. The other providers cache
+   * without marks. `off` sets none. Default: `auto`.
+   */
+  promptCache: { ...oneOf(["auto", "off"]), default: "auto", env: true },
+  /**
    * Whether clients can send system and developer messages. If not, such a message is stored as the user's words, and
    * the event `role-changed` says so. Default: true.
    */

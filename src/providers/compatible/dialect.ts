@@ -1,10 +1,12 @@
 /**
- * Hosts with the protocol of OpenAI's Chat Completions that belong to somebody else: gateways and servers of models.
+ * Hosts with the protocol of OpenAI's Chat Completions that belong to somebody else, such as gateways and servers of
+ * models, and clients with a protocol of their own that nobody here knows.
  */
 
+import { isRecord } from "../../shared/values.js";
 import { REASONING_FIELD } from "../deepseek/dialect.js";
 import { CHAT_CLIENT, IMAGE_URL, openai } from "../openai/dialect.js";
-import type { Dialect } from "../rule.js";
+import { COMMON, type Dialect, EVERYWHERE, type Fields, isOf } from "../rule.js";
 
 const { "call-id": _, ...rules } = openai.rules;
 
@@ -23,6 +25,37 @@ export const openaiCompatible = {
   media: IMAGE_URL,
   makers: [],
 } as const satisfies Dialect;
+
+/**
+ * A client that nobody knows, such as those of Bedrock, Ollama, Cerebras and Cohere. A sound history is sent as it is
+ * stored: each call has its result, each value is JSON, and nothing else is changed. If the client throws for it or its
+ * provider refuses it, `strict` is tried. Only pictures in another form than `image_url` get that form, which most clients
+ * take.
+ */
+export const asStored = {
+  ...COMMON,
+  rules: {
+    ...EVERYWHERE,
+    "missing-result": rules["missing-result"],
+    "orphan-result": rules["orphan-result"],
+  },
+  callPlaces: ["listed"],
+  callId: /./s,
+  toolName: /./s,
+  assistantBlocks: "all",
+  ignoredBlocks: "all",
+  stateFields: openaiCompatible.stateFields,
+  blocksIn: ["human", "ai", "tool"],
+  media: { takes: (block) => !isForeignPicture(block), write: IMAGE_URL.write, isInResults: true },
+  makers: [],
+} as const satisfies Dialect;
+
+/** A picture of LangChain's, OpenAI's Responses API, Anthropic's or Gemini's. Bedrock's has `image` in it. */
+function isForeignPicture(block: Fields): boolean {
+  return (
+    (isOf("image")(block) && !isRecord(block["image"])) || isOf("input_image", "media", "inlineData")(block)
+  );
+}
 
 /** The rules of a provider for requests in OpenAI's form, which its own endpoint or a gateway translates. */
 export function overOpenAI({ rules, callId, toolName }: Pick<Dialect, "rules" | "callId" | "toolName">) {

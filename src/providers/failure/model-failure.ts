@@ -227,8 +227,11 @@ export function isRefusal(error: unknown): boolean {
 function statusOf(error: unknown): number | undefined {
   return (
     causesOf(error)
-      // Mistral's client uses another name for it, and Tongyi's client keeps the HTTP response.
-      .map(({ status, statusCode, response }) => status ?? statusCode ?? Object(response).status)
+      // The clients of Mistral, Ollama and AWS use other names for it, and Tongyi's client keeps the HTTP response.
+      .map(
+        ({ status, statusCode, status_code, $metadata, response }) =>
+          status ?? statusCode ?? status_code ?? Object($metadata).httpStatusCode ?? Object(response).status,
+      )
       .find((status) => typeof status === "number" && status >= 400)
   );
 }

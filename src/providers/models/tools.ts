@@ -137,6 +137,8 @@ function isBinding<Model extends object>(model: Model): model is Model & Binding
  */
 
 /** Whether requests are marked for a provider that caches only what is marked. */
+export type PromptCache = "auto" | "off";
+
 const NONE: PromptCacheMarks = {
   isMarked: () => false,
   tools: (tools) => tools,
@@ -147,10 +149,13 @@ const NONE: PromptCacheMarks = {
 /** The marks that the model's provider reads. @param parts The messages of the request, and its tools. */
 export function promptCacheMarks(
   model: BaseChatModel,
+  wanted: PromptCache,
   parts: readonly (readonly object[])[],
 ): PromptCacheMarks {
   const marks = CACHE_MARKS[dialectOf(model)];
-  return marks === undefined || parts.some((list) => list.some(marks.isMarked)) ? NONE : marks;
+  return marks === undefined || wanted === "off" || parts.some((list) => list.some(marks.isMarked))
+    ? NONE
+    : marks;
 }
 
 const CACHE_MARKS = byDialect("promptCache");
@@ -172,7 +177,8 @@ const FORCED_CALLS = byDialect("forcedCall");
 /** The call options for one client. A client ignores the options of others, so an unknown one gets all of them. */
 export function formatOptions(model: object, wanted: WantedFormat): Readonly<Record<string, unknown>> {
   const dialect = dialectOf(model);
-  if (dialect !== "strict") return (FORMATS[dialect] ?? openaiFormat).options(wanted);
+  if (dialect !== "strict" && dialect !== "as-stored")
+    return (FORMATS[dialect] ?? openaiFormat).options(wanted);
   // Of two forms of one option, that of OpenAI is sent.
   const all = Object.values(FORMATS).toReversed();
   return Object.assign({}, ...all.map(({ options }) => options(wanted)));

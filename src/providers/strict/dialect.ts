@@ -1,6 +1,6 @@
 /**
  * The common denominator. Every provider of the table accepts a history that breaks none of these rules, and so do
- * the hosts without an entry (Bedrock, Kimi, GLM, MiniMax, vLLM). It is used where the client is not known, and for a
+ * the hosts without an entry (Bedrock, Kimi, GLM, MiniMax, vLLM). It is used for a
  * model that has refused its own dialect. Each rule names a provider that demands it.
  *
  * Images are the exception. They are sent in the form that most hosts accept, though some accept no images. Those

@@ -147,14 +147,13 @@ it.each([
   ["ftp://hooks.example.com", 403],
   ["https://user@hooks.example.com", 403],
   ["https://:password@hooks.example.com", 403],
-])(
-  "answers a run with the webhook %s with %i, if hooks.example.com is allowed",
-  async (webhook, status) => {
-    const app = new Hono().use(limitWebhooks(["http://hooks.example.com", "https://hooks.example.com"])).post("/runs", ({ text }) => text(""));
-    const body = JSON.stringify({ assistant_id: "agent", webhook });
-    expect((await app.request("/runs", { method: "POST", body })).status).toBe(status);
-  },
-);
+])("answers a run with the webhook %s with %i, if hooks.example.com is allowed", async (webhook, status) => {
+  const app = new Hono()
+    .use(limitWebhooks(["http://hooks.example.com", "https://hooks.example.com"]))
+    .post("/runs", ({ text }) => text(""));
+  const body = JSON.stringify({ assistant_id: "agent", webhook });
+  expect((await app.request("/runs", { method: "POST", body })).status).toBe(status);
+});
 
 // What an operator reads, and what nobody reads.
 

@@ -44,7 +44,7 @@ describe.each([
     (dialect) => {
       expect(() => ask(dialect)).toThrow(InvalidSettingError);
       expect(() => ask(dialect)).toThrow(
-        `Expected \`dialect\` to be one of openai, openai-responses, dashscope, dashscope-native, deepseek, anthropic, gemini, mistral, openai-compatible, anthropic-openai, gemini-openai, mistral-openai, strict, got \`${JSON.stringify(dialect)}\`.`,
+        `Expected \`dialect\` to be one of openai, openai-responses, dashscope, dashscope-native, deepseek, anthropic, gemini, mistral, openai-compatible, anthropic-openai, gemini-openai, mistral-openai, as-stored, strict, got \`${JSON.stringify(dialect)}\`.`,
       );
     },
   );

@@ -9,7 +9,7 @@ import { serverCallId, serverResultId } from "../../../history/server-tools.js";
 import { isRecord } from "../../../shared/values.js";
 import { REASONING_FIELD, reasoningOf } from "../../deepseek/dialect.js";
 import { readMedia } from "../../media.js";
-import { type Block, type Dialect, type MediaForm, mayHaveWritten } from "../../rule.js";
+import { type Block, type Dialect, type MediaForm, mayHaveWritten, type Target } from "../../rule.js";
 import { blockType, textOf } from "../../validate-history.js";
 import type { Step } from "../step.js";
 
@@ -31,20 +31,19 @@ export const mendTexts: Step = () => withWellFormedTexts;
  * beside an empty list.
  */
 
-export const cleanContent: Step =
-  ({ dialect }) =>
-  (message) => {
-    const content = cleanedContent(message, dialect);
-    return content === message.content ? message : copyMessage(message, { content });
-  };
+export const cleanContent: Step = (target) => (message) => {
+  const content = cleanedContent(message, target);
+  return content === message.content ? message : copyMessage(message, { content });
+};
 
-function cleanedContent(message: BaseMessage, dialect: Dialect): MessageContent {
+function cleanedContent(message: BaseMessage, target: Target): MessageContent {
+  const { dialect } = target;
   const content: unknown = message.content;
   if (typeof content === "string") return content.trim() === "" ? "" : content;
   if (!Array.isArray(content)) return "";
   if (!takesBlocks(message, dialect)) return contentText(message).trim() === "" ? "" : contentText(message);
   const isPaired = pairingIn(isAIMessage(message) ? content : []);
-  const blocks = withTextFor(content, (block) => isTakenFrom(message, block, dialect) && isPaired(block));
+  const blocks = withTextFor(content, (block) => isTakenFrom(message, block, target) && isPaired(block));
   if (blocks.length === 0) return "";
   if (wantsText(blocks, dialect)) return contentText({ ...message, content: blocks } as BaseMessage);
   return blocks.every((block, index) => block === content[index]) && blocks.length === content.length
@@ -64,12 +63,16 @@ function takesBlocks({ type }: BaseMessage, { blocksIn }: Dialect): boolean {
   return blocksIn.some((taken) => taken === type || (taken === "human" && type === "system"));
 }
 
-function isTakenFrom({ type }: BaseMessage, block: unknown, dialect: Dialect): block is Block {
+function isTakenFrom(message: BaseMessage, block: unknown, target: Target): block is Block {
+  const { dialect } = target;
+  const { type } = message;
   if (!isRecord(block)) return false;
   if (block["type"] === "text") return textOf(block)?.trim() !== "";
   if (type === "system") return false;
   if (type !== "ai") return dialect.media.takes(block);
-  return dialect.assistantBlocks.includes(blockType(block));
+  const { assistantBlocks } = dialect;
+  if (assistantBlocks === "all") return isAIMessage(message) && mayHaveWritten(message, target);
+  return assistantBlocks.includes(blockType(block));
 }
 
 /** Whether a block is not half of a pair: the call of a tool that the provider runs, or its result. */

@@ -1,0 +1,50 @@
+/**
+ * Compares what the clients of LangChain.js send alone with what they send under this library.
+ *
+ *     npx tsx scripts/unchanged.ts [--client PART] [--history PART] [--json]
+ */
+
+import { parseArgs } from "node:util";
+import { CLIENTS } from "../test/wire/unchanged/clients.js";
+import { historiesOf } from "../test/wire/unchanged/histories.js";
+import { measure } from "../test/wire/unchanged/measure.js";
+import { startRecorder } from "../test/wire/unchanged/start-recorder.js";
+
+const { values } = parseArgs({
+  options: {
+    client: { type: "string", default: "" },
+    history: { type: "string", default: "" },
+    json: { type: "boolean", default: false },
+  },
+});
+
+const recorder = await startRecorder();
+globalThis.fetch = recorder.fetch;
+const isChosen = (name: string, part: string) => name.toLowerCase().includes(part.toLowerCase());
+const shorten = (value: unknown) => {
+  const text = JSON.stringify(value) ?? "nothing";
+  return text.length > 160 ? `${text.slice(0, 160)}…` : text;
+};
+for (const client of CLIENTS.filter(({ name }) => isChosen(name, values.client))) {
+  const counts = { same: 0, differs: 0, "not-sendable": 0 };
+  const started = performance.now();
+  for (const history of historiesOf(client).filter(({ title }) => isChosen(title, values.history))) {
+    const outcome = await measure(client, history, recorder);
+    counts[outcome.kind] += 1;
+    if (values.json) console.log(JSON.stringify({ client: client.name, history: history.title, ...outcome }));
+    else if (outcome.kind === "not-sendable")
+      console.log(`${client.name} × ${history.title}: ${outcome.why}`);
+    else if (outcome.kind === "differs")
+      for (const { path, alone, ours, ways } of outcome.differences)
+        console.log(
+          `${client.name} × ${history.title} (${ways.join(", ")})\n    ${path}\n      alone: ${shorten(alone)}\n      ours:  ${shorten(ours)}`,
+        );
+  }
+  if (!values.json) {
+    const seconds = ((performance.now() - started) / 1000).toFixed(1);
+    console.log(
+      `== ${client.name}: ${counts.same} same, ${counts.differs} differ, ${counts["not-sendable"]} not sendable (${seconds} s)`,
+    );
+  }
+}
+await recorder.stop();

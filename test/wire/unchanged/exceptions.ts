@@ -1,0 +1,372 @@
+/** Every difference between what a client sends alone and what it sends with the library, with its reason. */
+
+import type { Way } from "./measure.js";
+
+/**
+ * - `rule`: the provider refuses what the client sends alone. The source says so.
+ * - `client`: the client garbles or loses what the thread has, so the library puts it right.
+ * - `setting`: the library does more by default, and a setting turns it off.
+ * - `to-mend`: there is no good reason. The place says which code does it.
+ */
+export type ExceptionKind = "rule" | "client" | "setting" | "to-mend";
+
+export interface Exception {
+  readonly kind: ExceptionKind;
+  /** The names of the clients. Undefined: all. */
+  readonly clients?: readonly string[];
+  /** The titles of the histories. Undefined: all. */
+  readonly histories?: readonly string[];
+  /** The places in the request that differ. Undefined: all. */
+  readonly path?: RegExp;
+  readonly ways?: readonly Way[];
+  /** What is sent, in a sentence for the documents. */
+  readonly what: string;
+  readonly why: string;
+  /** Where the rule was reported, below `https://github.com/`. */
+  readonly source?: string;
+  /** The code that makes a difference which is to be mended. */
+  readonly place?: string;
+}
+
+const DEEPSEEK = ["ChatDeepSeek", "ChatOpenAI at DeepSeek's host"];
+const KIMI = ["ChatOpenAI at Kimi's host", "ChatOpenAI at OpenRouter"];
+const GOOGLE = ["ChatGoogle", "ChatGoogle (Vertex AI)"];
+const QWEN = "ChatOpenAI at Qwen's host";
+const GEMINI_HOST = "ChatOpenAI at Gemini's host";
+const CLAUDE_HOST = "ChatOpenAI at OpenRouter (Claude)";
+/** Hosts with OpenAI's protocol that have no rules of their own here. */
+const HOSTS = [
+  "ChatXAI",
+  "ChatGroq",
+  "ChatOpenRouter",
+  "ChatOpenAI at GLM's host",
+  "ChatOpenAI at MiniMax's host",
+  "ChatOpenAI at vLLM",
+  ...KIMI,
+];
+const OVER_OPENAI = [GEMINI_HOST, CLAUDE_HOST];
+
+const PICTURES = [
+  "a user's picture",
+  "a user's picture by address",
+  "a user's picture, in LangChain's older form",
+];
+const PDFS = ["a user's PDF", "a user's PDF, in LangChain's older form"];
+const SYSTEM = [
+  "a system prompt beside stored ones",
+  "system messages in mid-thread",
+  "a system message at the end",
+];
+const RESULT_PICTURES = ["a picture in a result", "a picture in a result, as `image_url`"];
+
+export const EXCEPTIONS: readonly Exception[] = [
+  // Rules of providers.
+  {
+    kind: "rule",
+    clients: DEEPSEEK,
+    path: /\.reasoning_content$/,
+    what: "Each response has `reasoning_content`, which is empty if the thread has none.",
+    why: "DeepSeek's thinking mode demands it, and its client leaves it out.",
+    source: "qwersyk/Newelle/issues/404",
+  },
+  {
+    kind: "rule",
+    clients: KIMI,
+    path: /\.reasoning_content$/,
+    what: "Each response has `reasoning_content`, which is empty if the thread has none.",
+    why: "Kimi demands it of a response with calls while it thinks, and `ChatOpenAI` leaves it out.",
+    source: "continuedev/continue/issues/11600",
+  },
+  {
+    kind: "rule",
+    clients: [...KIMI, ...DEEPSEEK],
+    histories: ["one call id in two turns"],
+    what: "A call id that occurs again is replaced by another one, together with its result.",
+    why: "The provider refuses a repeated id.",
+    source: "openclaw/openclaw/issues/84730",
+  },
+  {
+    kind: "rule",
+    clients: ["ChatMistralAI"],
+    histories: ["a system message at the end"],
+    path: /roles$/,
+    what: "A system message at the end is sent in front.",
+    why: "The last message must be the user's or a result.",
+    source: "0xPlaygrounds/rig/pull/1130",
+  },
+  {
+    kind: "rule",
+    clients: ["ChatGoogleGenerativeAI", ...GOOGLE, GEMINI_HOST],
+    histories: ["results in another order"],
+    what: "The results stand in the order of their calls.",
+    why: "Up to Gemini 2.5 a result belongs to the call at the same place.",
+    source: "microsoft/vscode/issues/299295",
+  },
+  {
+    kind: "rule",
+    clients: ["ChatGoogleGenerativeAI"],
+    histories: ["two user messages in a row"],
+    what: "Neighbouring messages of one role are one message.",
+    why: "Older models demand that user and model alternate.",
+    source: "microsoft/autogen/issues/2900",
+  },
+  {
+    kind: "rule",
+    clients: ["ChatGoogleGenerativeAI", ...GOOGLE, GEMINI_HOST, CLAUDE_HOST],
+    histories: ["a greeting of the assistant first"],
+    what: "A short note of the user stands before a response that is the first message.",
+    why: "The first message must be the user's.",
+    source: "lobehub/lobehub/issues/1601",
+  },
+  // What a client garbles or loses.
+  {
+    kind: "client",
+    clients: [...HOSTS, ...OVER_OPENAI],
+    histories: PICTURES,
+    path: /content\[\]$/,
+    what: "A picture in LangChain's standard form is sent as `image_url`.",
+    why: "The client sends a block that no host knows.",
+  },
+  {
+    kind: "client",
+    clients: ["ChatOpenAI (Responses)"],
+    histories: [...PICTURES, "a user's PDF"],
+    path: /content$/,
+    what: "Pictures and files in LangChain's standard form are sent as `input_image` and `input_file`.",
+    why: "The client leaves them out.",
+  },
+  {
+    kind: "client",
+    clients: GOOGLE,
+    histories: [...PICTURES, "a user's PDF"],
+    path: /parts\[\]$/,
+    what: "Pictures and files in LangChain's standard form are sent as `inlineData` and `fileData`.",
+    why: "The client sends a part that Google does not know.",
+  },
+  {
+    kind: "client",
+    clients: ["ChatAnthropic"],
+    histories: ["a user's picture, in LangChain's older form", "a user's PDF, in LangChain's older form"],
+    path: /content$/,
+    what: "Pictures and files in LangChain's older form are sent once, with their type.",
+    why: "The client sends them twice, and once without the type.",
+  },
+  {
+    kind: "client",
+    clients: GOOGLE,
+    histories: ["a signed call"],
+    path: /parts\[\]$/,
+    what: "The signature of a text is sent.",
+    why: "The client stores it and leaves it out.",
+  },
+  {
+    kind: "client",
+    clients: GOOGLE,
+    histories: ["a thought"],
+    path: /parts$/,
+    what: "Thoughts are left out.",
+    why: "The client sends a part that Google does not know, and Google does not need them.",
+  },
+  {
+    kind: "client",
+    clients: HOSTS,
+    histories: ["reasoning in `reasoning_content`"],
+    path: /\.reasoning_content$/,
+    what: "The reasoning that the host's own model wrote into `reasoning_content` is sent back.",
+    why: "The client leaves it out, and models that think between calls need it.",
+    source: "NousResearch/hermes-agent/issues/85251",
+  },
+  {
+    kind: "client",
+    clients: ["ChatBedrockConverse"],
+    histories: ["a picture in a result"],
+    path: /toolResult\.content\[\]$/,
+    what: "A picture in a result is sent as a picture.",
+    why: "The client sends LangChain's standard form as JSON.",
+  },
+  // Settings.
+  {
+    kind: "setting",
+    clients: ["ChatAnthropic"],
+    histories: ["the prompt cache of the graph"],
+    path: /^(tools\[\]|system|cache_control)$/,
+    ways: ["createAgentGraph"],
+    what: "The tools, the system prompt and the last message have marks for the prompt cache.",
+    why: 'Anthropic caches nothing without marks. `promptCache: "off"` sets none.',
+  },
+  // What is to be mended.
+  {
+    kind: "to-mend",
+    histories: SYSTEM,
+    path: /(roles|systemInstruction\.parts|^message)$/,
+    what: "All system messages are joined into one in front.",
+    why: "Most providers take them in place. In front they change the cached beginning.",
+    place: "src/providers/input/to-model-input.ts, withSystemFirst",
+  },
+  {
+    kind: "to-mend",
+    histories: ["results in another order"],
+    what: "The results stand in the order of their calls.",
+    why: "No source says that these providers demand it.",
+    place: "src/history/reducer/repair-history.ts",
+  },
+  {
+    kind: "to-mend",
+    histories: ["one call id in two turns"],
+    what: "A call id that occurs again is replaced.",
+    why: "The rule is only inferred for these providers.",
+    place: "src/providers/rule.ts, EVERYWHERE; src/providers/input/steps/calls.ts, nameCalls",
+  },
+  {
+    kind: "to-mend",
+    histories: ["an empty response"],
+    path: /(roles|contents\[\]\.parts)$/,
+    what: "A response that says nothing is left out.",
+    why: "Only some providers refuse it.",
+    place: "src/providers/input/steps/content.ts, fillBlanks",
+  },
+  {
+    kind: "to-mend",
+    histories: ["a refusal"],
+    path: /roles$/,
+    what: "A refusal counts as an empty response, and is left out.",
+    why: "The text of a refusal is a text.",
+    place: "src/providers/input/steps/content.ts, fillBlanks; src/history/change-calls.ts, isBlankMessage",
+  },
+  {
+    kind: "to-mend",
+    histories: ["a result of several texts"],
+    path: /(content|result)$/,
+    what: "The texts of a result are joined into one.",
+    why: "The providers take a list of texts.",
+    place: "`blocksIn` of the dialects without `tool`; src/providers/input/steps/content.ts, cleanedContent",
+  },
+  {
+    kind: "to-mend",
+    histories: RESULT_PICTURES,
+    path: /(content|result|output|contents\[\]\.parts)$/,
+    what: "A picture in a result is described.",
+    why: "The model must see it: in the result, or in a user message after the batch.",
+    place:
+      "`media.isInResults` of the dialects; src/providers/input/steps/content.ts, carryMedia, isTakenFrom",
+  },
+  {
+    kind: "to-mend",
+    histories: ["a resource link in a result"],
+    path: /(content|result|output)$/,
+    what: "A resource link becomes a description without its address.",
+    why: "The model needs the address.",
+    place: "src/history/message.ts, withTextFor",
+  },
+  {
+    kind: "to-mend",
+    clients: [...HOSTS, ...OVER_OPENAI, QWEN],
+    histories: [...PDFS, "a user's sound", "a user's file by id"],
+    path: /content(\[\])?$/,
+    what: "A file or a sound is described.",
+    why: "Many hosts take them. Only a refusal shows that one does not.",
+    place: "src/providers/compatible/dialect.ts and dashscope/dialect.ts, media: IMAGE_URL",
+  },
+  {
+    kind: "to-mend",
+    clients: [QWEN, "ChatMistralAI", ...DEEPSEEK],
+    histories: [
+      "a system prompt",
+      "the prompt cache of the graph",
+      "a system prompt beside stored ones",
+      "texts in several blocks",
+      "text blocks beside a call",
+      "a text with citations",
+      "cache marks",
+      "a reasoning block",
+    ],
+    path: /content$/,
+    what: "A list of texts is joined into one, without its marks.",
+    why: "The providers take a list of texts.",
+    place: "src/providers/input/steps/content.ts, wantsText and takesBlocks",
+  },
+  {
+    kind: "to-mend",
+    clients: GOOGLE,
+    histories: ["two user messages in a row", "two responses in a row"],
+    path: /contents\[\]\.parts$/,
+    what: "Neighbouring messages of one role are joined into one text.",
+    why: "The client makes them parts of one message itself.",
+    place: "src/providers/gemini/dialect.ts, the rule `alternation`",
+  },
+  {
+    kind: "to-mend",
+    clients: [GEMINI_HOST],
+    histories: ["two user messages in a row", "two responses in a row"],
+    path: /roles$/,
+    what: "Neighbouring messages of one role are joined.",
+    why: "The rule is one of Gemini's own protocol, and of older models.",
+    place: "src/providers/gemini/dialect.ts, geminiOpenAI",
+  },
+  {
+    kind: "to-mend",
+    clients: [CLAUDE_HOST],
+    histories: ["an empty result"],
+    path: /content$/,
+    what: "An empty result is filled.",
+    why: "Anthropic refuses it only if it is an error.",
+    place: "src/providers/anthropic/dialect.ts, the rule `blank-result`",
+  },
+  {
+    kind: "to-mend",
+    clients: ["ChatGoogleGenerativeAI"],
+    histories: ["a thought"],
+    what: "A thought with its signature is left out.",
+    why: "What a model wrote goes back to it as it was.",
+    place: "src/providers/gemini/dialect.ts, stateBlocks",
+  },
+  {
+    kind: "to-mend",
+    clients: ["ChatAnthropic"],
+    histories: ["a user's PDF"],
+    path: /title$/,
+    what: "A document has the name of the file as its title.",
+    why: "The client alone sends none.",
+    place: "src/providers/anthropic/dialect.ts, media.write",
+  },
+  {
+    kind: "to-mend",
+    clients: ["ChatAnthropic"],
+    histories: ["a web search that its provider still runs"],
+    what: "A call that its provider still runs is left out.",
+    why: "The provider runs it after the results of the other calls.",
+    source: "anthropics/anthropic-sdk-typescript/issues/1090",
+    place: "src/providers/input/steps/content.ts, pairingIn; src/history/server-tools.ts",
+  },
+  {
+    kind: "to-mend",
+    clients: ["ChatAnthropic"],
+    histories: ["a reference to a tool in a result"],
+    what: "A reference to a tool becomes a description without the name.",
+    why: "The client leaves it out, and the model needs the name.",
+    place: "src/history/message.ts, withTextFor",
+  },
+  {
+    kind: "to-mend",
+    clients: ["ChatOpenAI (Responses)"],
+    histories: ["a custom tool"],
+    what: "A call of a custom tool is sent as a function call.",
+    why: "The result of a custom tool belongs to a custom call.",
+    place: "src/providers/openai/dialect.ts, callIdsOfOutput; src/providers/input/steps/own-state.ts",
+  },
+];
+
+/** The first row that covers a difference. */
+export function exceptionOf(
+  client: string,
+  history: string,
+  { path, ways }: { readonly path: string; readonly ways: readonly Way[] },
+): Exception | undefined {
+  return EXCEPTIONS.find(
+    (exception) =>
+      (exception.clients?.includes(client) ?? true) &&
+      (exception.histories?.includes(history) ?? true) &&
+      (exception.path?.test(path) ?? true) &&
+      ways.every((way) => exception.ways?.includes(way) ?? true),
+  );
+}

@@ -1,0 +1,96 @@
+/**
+ * A sound history is sent as it is stored: the request of each client of LangChain.js is the same with and without the
+ * library, but for the table of exceptions. One client: `npx vitest run test/wire/unchanged -t "ChatGroq "`.
+ */
+
+import fc from "fast-check";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { runs, titled } from "../../support/test-tools.js";
+import { CLIENTS, type Client } from "./clients.js";
+import { EXCEPTIONS, type Exception, exceptionOf } from "./exceptions.js";
+import { chained, type History, historiesOf } from "./histories.js";
+import { measure, type Outcome } from "./measure.js";
+import { startRecorder } from "./start-recorder.js";
+
+const recorder = await startRecorder();
+const { fetch } = globalThis;
+
+// Not every client takes a `fetch`, and no request may leave this machine.
+beforeAll(() => {
+  globalThis.fetch = recorder.fetch;
+});
+
+afterAll(async () => {
+  globalThis.fetch = fetch;
+  await recorder.stop();
+});
+
+/** Histories that are no part of a longer thread. */
+const ONLY_ALONE: ReadonlySet<string> = new Set(["a system message in front", "a long thread"]);
+
+const used = new Set<Exception>();
+const measured = new Map<string, Promise<Outcome>>();
+
+/** The outcome of a fixed history, which is measured once. */
+function outcomeOf(client: Client, history: History): Promise<Outcome> {
+  const key = `${client.name} ${history.title}`;
+  const outcome = measured.get(key) ?? measure(client, history, recorder);
+  measured.set(key, outcome);
+  return outcome;
+}
+
+/** The differences that no row covers, for any of these titles. */
+function unexplained(client: Client, titles: readonly string[], outcome: Outcome): readonly object[] {
+  if (outcome.kind !== "differs") return [];
+  return outcome.differences.filter((difference) => {
+    const rows = titles.flatMap((title) => exceptionOf(client.name, title, difference) ?? []);
+    for (const row of rows) used.add(row);
+    return rows.length === 0;
+  });
+}
+
+async function isSound(client: Client, history: History): Promise<boolean> {
+  const outcome = await outcomeOf(client, history);
+  if (outcome.kind !== "differs") return outcome.kind === "same";
+  return outcome.differences.every((difference) => {
+    const kind = exceptionOf(client.name, history.title, difference)?.kind;
+    return kind === "rule" || kind === "client";
+  });
+}
+
+describe.each(CLIENTS.map((client) => [client.name, client] as const))("%s sends", (_, client) => {
+  const histories = historiesOf(client);
+
+  it.each(titled(histories))("%s as it is stored.", async (title, history) => {
+    expect(unexplained(client, [title], await outcomeOf(client, history))).toEqual([]);
+  });
+
+  it("random threads of sound pieces as they are stored.", async () => {
+    const sound: History[] = [];
+    for (const history of histories)
+      if (!ONLY_ALONE.has(history.title) && (await isSound(client, history))) sound.push(history);
+    const pieces = fc.array(fc.constantFrom(...sound), { minLength: 2, maxLength: 4 });
+    await fc.assert(
+      fc.asyncProperty(pieces, async (list) => {
+        const history = chained(client, list);
+        const titles = list.map(({ title }) => title);
+        expect(unexplained(client, titles, await measure(client, history, recorder))).toEqual([]);
+      }),
+      runs(4),
+    );
+  });
+});
+
+describe("The table of exceptions", () => {
+  it("has no row that no client needs.", () => {
+    expect(EXCEPTIONS.filter((row) => !used.has(row))).toEqual([]);
+  });
+
+  it.each(titled(EXCEPTIONS.map((row) => ({ title: row.what, ...row }))))(
+    "says why: %s",
+    (_, { kind, source, place }) => {
+      if (kind === "rule") expect(source).toBeDefined();
+      expect(place !== undefined).toBe(kind === "to-mend");
+    },
+  );
+});
