@@ -341,7 +341,7 @@ describe("The model is told", () => {
     await run();
     await run("again");
     const sent = script(model.requests[3]?.messages ?? []);
-    expect(sent.slice(0, 3)).toEqual(["human: go\n\nagain", ...FAST]);
+    expect(sent.slice(0, 4)).toEqual(["human: go", "human: again", ...FAST]);
   });
 });
 

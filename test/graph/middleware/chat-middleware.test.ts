@@ -35,7 +35,7 @@ const answering = (result: unknown, ...steps: Step[]) =>
 const CALLED = ["human: go", "ai> fast", "tool: fast done -", "ai: done"];
 const HISTORY = ["human: go", "ai: ", "tool: fast done -"];
 const SYSTEM = "system: Be brief.";
-const ADDED = [SYSTEM, ...HISTORY, "ai: I have the results.", "human: Go on."];
+const ADDED = [SYSTEM, ...HISTORY, "human: Go on."];
 
 /** Keeps the messages that are not of this type. */
 const without =
