@@ -5,7 +5,7 @@
 
 import type { BaseMessage } from "@langchain/core/messages";
 import { type AsyncCallerParams, classifyRateLimitError } from "@langchain/core/utils/async_caller";
-import { type BrokenRule, ModelError, TetherError } from "../../errors.js";
+import { type BrokenRule, isTetherError, ModelError } from "../../errors.js";
 import { causesOf, isError, LONGEST_CHAIN } from "../../shared/is-error.js";
 import { parseJson } from "../../shared/json.js";
 import { shortened } from "../../shared/text.js";
@@ -38,11 +38,11 @@ interface FailedRequest {
 export function toModelError(error: unknown, { model, messages, signal }: FailedRequest): unknown {
   if (signal?.aborted) return signal.reason ?? error;
   if (isAbortError(error) || isLangGraphSignal(error)) return error;
-  if (TetherError.isInstance(error) && error.cause === undefined) return error;
+  if (isTetherError(error) && error.cause === undefined) return error;
   const redact = createRedact(model);
   const cause = toPlainError(error, redact);
   // Our own error with a known message, caused by a client's error.
-  if (TetherError.isInstance(error)) return new ModelError(error.message, { cause: cause.cause });
+  if (isTetherError(error)) return new ModelError(error.message, { cause: cause.cause });
   const text = textOf(cause, error, model, redact);
   const status = statusOf(error);
   const isTooLong = readOverflow(error) !== undefined;
@@ -88,7 +88,7 @@ function explain(broken: BrokenRule | undefined, text: string): string {
 const FAULTS: ReadonlySet<string> = new Set(["TypeError", "ReferenceError", "RangeError", "AssertionError"]);
 
 export function isModelError(error: unknown): error is ModelError {
-  return TetherError.isInstance(error) && error.code === "MODEL_FAILED";
+  return isTetherError(error) && error.code === "MODEL_FAILED";
 }
 
 /**
