@@ -277,7 +277,10 @@ export class ModelError extends TetherError {
   override readonly name = "ModelError";
   /** The HTTP status of the provider's refusal; undefined if it did not refuse. */
   readonly status: number | undefined;
-  /** Why the provider refused the messages, if that is known. */
+  /**
+   * The rule that the messages break, if the provider refused them in the words of that rule. Undefined for every other
+   * refusal.
+   */
   readonly brokenRule: BrokenRule | undefined;
 
   constructor(message: string, { status, brokenRule, ...options }: ModelErrorOptions = {}) {
