@@ -17,15 +17,9 @@ import { isAIMessage } from "../../history/call.js";
 import { coerceMessage } from "../../history/read-messages.js";
 import { prototypeWith } from "../../shared/values.js";
 import { boundView, viewOf } from "../../shared/views.js";
+import { Patience } from "../../shared/waiting.js";
 import { identityOf } from "../dialect-of.js";
-import {
-  isAbortError,
-  isConnectError,
-  isEmptyAnswer,
-  isRefusal,
-  isTransportError,
-  toModelError,
-} from "../failure/model-failure.js";
+import { isAbortError, isEmptyAnswer, isLost, isRefusal, toModelError } from "../failure/model-failure.js";
 import { readOverflow } from "../failure/overflow.js";
 import { isChatModel, partsOf, withParameters } from "../models/model-view.js";
 import { PROVIDERS } from "../providers.js";
@@ -101,6 +95,8 @@ function withGuardedChunks(
 export interface StreamGuardOptions extends StreamIds {
   /** How often a broken response is requested again. 0: never. */
   readonly maxFallbackAttempts: number;
+  /** How long the model may be silent, in milliseconds. Undefined: for any time. */
+  readonly idleTimeoutMs?: number | undefined;
   readonly habit: FinishHabit;
   /** A `whole-text` is never streamed, and must not end at a token limit. @default "answer" */
   readonly wants?: "answer" | "whole-text";
@@ -208,20 +204,30 @@ async function askStreaming(
   client: ClientStream,
 ): Promise<Answer> {
   const chunks: ChatGenerationChunk[] = [];
+  const patience = new Patience(guard.idleTimeoutMs, options.signal);
+  let stream: AsyncIterator<ChatGenerationChunk> | undefined;
   try {
-    for await (const chunk of model._streamResponseChunks(messages, options)) {
-      options.signal?.throwIfAborted();
-      chunks.push(chunk);
-      await client.forward(chunk);
+    stream = model._streamResponseChunks(messages, { ...options, signal: patience.signal });
+    for (;;) {
+      const { done, value } = await patience.waitFor(stream.next());
+      // When a client is aborted, it ends its stream without an error.
+      patience.signal.throwIfAborted();
+      if (done) break;
+      chunks.push(value);
+      await client.forward(value);
     }
-    // When a client is aborted, it ends its stream without an error.
-    options.signal?.throwIfAborted();
   } catch (error) {
-    const isLost = chunks.length > 0 || (isTransportError(error) && !isConnectError(error));
+    // A stream that still waits for its client ends when that one does, so nobody waits for this.
+    stream?.return?.().catch(() => {});
+    const usage = client.sent?.usage_metadata;
+    if (patience.isOver) return { reason: "silent", usage, cause: error };
     // OpenAI's Responses API refuses a request that is too long after its stream has begun with status 200.
     const isRefused = isRefusal(error) || readOverflow(error) !== undefined;
-    if (options.signal?.aborted || isAbortError(error) || isRefused || !isLost) throw error;
-    return { reason: "transport-error", usage: client.sent?.usage_metadata, cause: error };
+    const isBroken = chunks.length > 0 || isLost(error);
+    if (options.signal?.aborted || isAbortError(error) || isRefused || !isBroken) throw error;
+    return { reason: "transport-error", usage, cause: error };
+  } finally {
+    patience.end();
   }
   const { sent } = client;
   const answer = judge(sent, guard, { chunks, omitsFinishReason: guard.habit.omits });
@@ -232,18 +238,23 @@ async function askStreaming(
 }
 
 async function askWhole({ model, guard, messages, options }: GuardedRequest): Promise<Answer> {
+  const patience = new Patience(guard.idleTimeoutMs, options.signal);
   try {
-    const { generations, llmOutput } = await unstreamed(model)._generate(messages, options);
+    const generating = unstreamed(model)._generate(messages, { ...options, signal: patience.signal });
+    const { generations, llmOutput } = await patience.waitFor(generating);
     const [{ message, generationInfo } = {}] = generations;
     options.signal?.throwIfAborted();
     if (message === undefined || !AIMessage.isInstance(message)) return judge(undefined, guard);
     message.response_metadata = { ...llmOutput, ...generationInfo, ...message.response_metadata };
     return judge(message, guard);
   } catch (error) {
+    if (patience.isOver) return { reason: "silent", usage: undefined, cause: error };
     if (isEmptyAnswer(error)) return judge(undefined, guard);
-    const isLost = isTransportError(error) && !isConnectError(error) && !isRefusal(error);
-    if (options.signal?.aborted || isAbortError(error) || !isLost) throw error;
+    const isBroken = isLost(error) && !isRefusal(error);
+    if (options.signal?.aborted || isAbortError(error) || !isBroken) throw error;
     return { reason: "transport-error", usage: undefined, cause: error };
+  } finally {
+    patience.end();
   }
 }
 

@@ -21,6 +21,7 @@ export const BROKEN_REASONS = {
   empty: "is empty: it has neither text nor a tool call",
   "leaked-markup": "has tool calls as markup in its text",
   interrupted: "was stopped by the provider in the middle",
+  silent: "did not come completely: the model was silent for longer than `modelIdleTimeoutMs`",
   "transport-error": "did not arrive completely: the connection failed",
 } as const;
 

@@ -101,7 +101,7 @@ export function failsForGood(error: unknown): error is ModelError {
   if (!isModelError(error)) return false;
   const { cause } = error;
   if (!isError(cause) || statusOf(cause) !== undefined) return true;
-  return !FAULTS.has(rootOf(cause).name) || isTransportError(cause) || isUnreachable(cause);
+  return !FAULTS.has(rootOf(cause).name) || isLost(cause) || isUnreachable(cause);
 }
 
 /** Whether a model has failed for a reason that has nothing to do with the request: it may pass. */
@@ -169,6 +169,7 @@ const TRANSPORT_CODES: ReadonlySet<unknown> = new Set([
   "ERR_STREAM_PREMATURE_CLOSE",
   "UND_ERR_SOCKET",
   "UND_ERR_BODY_TIMEOUT",
+  "UND_ERR_HEADERS_TIMEOUT",
 ]);
 const CUT_STREAMS = PROVIDERS.flatMap(({ cutStream = [] }) => cutStream);
 const MESSAGES = new RegExp(
@@ -192,17 +193,20 @@ const UNREACHABLE_CODES: ReadonlySet<unknown> = new Set([
   "UND_ERR_CONNECT_TIMEOUT",
 ]);
 
-/** Whether the response was lost on its way, or is not valid JSON because a part is missing. */
-export function isTransportError(error: unknown): boolean {
-  const isLost = ({ code, message }: Cause) => TRANSPORT_CODES.has(code) || MESSAGES.test(String(message));
-  return (
-    isConnectError(error) || causesOf(error).some((cause) => isLost(cause) || nameOf(cause) === "SyntaxError")
+/**
+ * Whether a response was lost on its way from a host that was reached, or is not valid JSON because a part is missing. A
+ * client names a reset before the first byte like a host that it cannot reach.
+ */
+export function isLost(error: unknown): boolean {
+  return causesOf(error).some(
+    (cause) =>
+      (TRANSPORT_CODES.has(cause["code"]) && cause["syscall"] !== "connect") ||
+      MESSAGES.test(String(cause["message"])) ||
+      nameOf(cause) === "SyntaxError",
   );
 }
 
-type Cause = ReturnType<typeof causesOf>[number];
-
-export function isConnectError(error: unknown): boolean {
+function isConnectError(error: unknown): boolean {
   return causesOf(error).some((cause) => CONNECT_ERRORS.has(nameOf(cause)));
 }
 
