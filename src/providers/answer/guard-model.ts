@@ -5,7 +5,7 @@ import type { BaseLanguageModelInput } from "@langchain/core/language_models/bas
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import {
   AIMessage,
-  type AIMessageChunk,
+  AIMessageChunk,
   type BaseMessage,
   type UsageMetadata,
 } from "@langchain/core/messages";
@@ -13,9 +13,11 @@ import { ChatGenerationChunk } from "@langchain/core/outputs";
 import { type Runnable, RunnableBinding, type RunnableConfig } from "@langchain/core/runnables";
 import { concat } from "@langchain/core/utils/stream";
 import { ModelError } from "../../errors.js";
-import { isAIMessage } from "../../history/call.js";
+import { callsOf, isAIMessage } from "../../history/call.js";
+import { isBlankMessage, withoutCalls } from "../../history/change-calls.js";
+import { copyMessage } from "../../history/message.js";
 import { coerceMessage } from "../../history/read-messages.js";
-import { prototypeWith } from "../../shared/values.js";
+import { defined, prototypeWith } from "../../shared/values.js";
 import { boundView, viewOf } from "../../shared/views.js";
 import { Patience } from "../../shared/waiting.js";
 import { identityOf } from "../dialect-of.js";
@@ -33,6 +35,7 @@ import {
   finishKindOf,
   finishReasonOf,
   type StreamedAnswer,
+  withheldIn,
 } from "./verdict.js";
 
 export type Askable = Runnable<BaseLanguageModelInput, AIMessageChunk>;
@@ -108,8 +111,8 @@ export interface StreamGuardOptions extends StreamIds {
   /** Contract: called for every broken response, before it is requested again. Must not throw. */
   readonly onBroken: (answer: BrokenAnswer) => void;
   /**
-   * Contract: called for a response that the provider's filter ended. It is then refused with an error. Must not throw.
-   * Undefined: such a text counts as complete.
+   * Contract: called for a response that the model or its provider withheld. It is then refused with an error. Must not
+   * throw. Undefined: what there is of its text counts as complete.
    */
   readonly onWithheld?: ((answer: Pick<BrokenAnswer, "usage">) => void) | undefined;
   /** Contract: called for every failed request that the client will send again, before it waits. Must not throw. */
@@ -154,7 +157,8 @@ async function guardedAnswer(
 ): Promise<AIMessageChunk> {
   const { guard, options } = request;
   const client = new ClientStream(guard.settle === undefined ? run : undefined, guard);
-  const answer = await askForWhole(request, client).catch(async (error: unknown) => {
+  const whole = askUntilEnd(request, client).then((answer) => acceptWithheld(answer, guard));
+  const answer = await whole.catch(async (error: unknown) => {
     // After an abort, the user may want to read the partial response.
     if (options.signal?.aborted !== true) await client.takeBack();
     throw error;
@@ -165,7 +169,7 @@ async function guardedAnswer(
 /** Requests a response, and requests it again while it is broken. */
 async function askForWhole(request: GuardedRequest, client: ClientStream): Promise<WholeAnswer> {
   const { model, guard, options } = request;
-  const { maxFallbackAttempts, onBroken, onRetry, onWithheld } = guard;
+  const { maxFallbackAttempts, onBroken, onRetry } = guard;
   // Without the run manager. With it, the chunks would go to the client without the guard, and `_generate` might
   // stream.
   const ask = () => tellRetries(model, onRetry, () => askWhole(request));
@@ -179,9 +183,60 @@ async function askForWhole(request: GuardedRequest, client: ClientStream): Promi
     options.signal?.throwIfAborted();
     answer = await ask();
   }
-  if (onWithheld === undefined || finishKindOf(answer.finish) !== "withheld") return answer;
-  onWithheld({ usage: answer.message.usage_metadata });
-  throw new ModelError(`The provider's filter ended the model's response (\`${answer.finish}\`).`);
+  return answer;
+}
+
+/** Goes on with a turn that its provider has paused. Its pieces become one response, as the provider reads them later. */
+async function askUntilEnd(request: GuardedRequest, client: ClientStream): Promise<WholeAnswer> {
+  let answer = await askForWhole(request, client);
+  let joined = answer.message;
+  for (let pauses = 0; pauses < MOST_PAUSES && finishKindOf(answer.finish) === "paused"; pauses += 1) {
+    request.options.signal?.throwIfAborted();
+    const messages = [...request.messages, joined];
+    answer = await askForWhole({ ...request, messages }, new ClientStream(undefined, request.guard));
+    joined = joinPieces(joined, answer.message);
+  }
+  return { ...answer, message: joined };
+}
+
+/** How often a paused turn is sent again. */
+const MOST_PAUSES = 6;
+
+function joinPieces(first: AIMessage | AIMessageChunk, next: AIMessage | AIMessageChunk): AIMessage {
+  const usage = [first, next].map(
+    ({ usage_metadata }) => new AIMessageChunk({ content: "", ...defined({ usage_metadata }) }),
+  );
+  return copyMessage<AIMessage>(next, {
+    ...defined({ id: first.id, usage_metadata: concat(usage[0], usage[1])?.usage_metadata }),
+    content: [...blocksOf(first), ...blocksOf(next)],
+    tool_calls: [...(first.tool_calls ?? []), ...(next.tool_calls ?? [])],
+    invalid_tool_calls: [...(first.invalid_tool_calls ?? []), ...(next.invalid_tool_calls ?? [])],
+  });
+}
+
+function blocksOf({ content }: BaseMessage) {
+  if (typeof content !== "string") return content;
+  return content === "" ? [] : [{ type: "text" as const, text: content }];
+}
+
+/**
+ * A refusal is a response: the same request would be refused again. Its words are its text, and its calls are not run.
+ *
+ * @throws ModelError if nothing is left of it, or if another model is asked instead.
+ */
+function acceptWithheld(answer: WholeAnswer, { onWithheld, wants }: StreamGuardOptions): WholeAnswer {
+  const { message, finish } = answer;
+  const withheld = withheldIn(message, finish);
+  if (withheld === undefined) return answer;
+  const said = callsOf(message).length === 0 ? message : withoutCalls(message, () => true);
+  const { refusal: _, ...additional_kwargs } = said.additional_kwargs;
+  const isTextless = said.text.trim() === "" && withheld.text !== "";
+  const spoken = isTextless ? copyMessage(said, { content: withheld.text, additional_kwargs }) : said;
+  if (onWithheld === undefined && wants !== "whole-text" && !isBlankMessage(spoken))
+    return { ...answer, message: spoken };
+  onWithheld?.({ usage: message.usage_metadata });
+  const words = withheld.text === "" ? "." : `: ${withheld.text}`;
+  throw new ModelError(`The model's response was withheld (${withheld.reason})${words}`);
 }
 
 /** The response as the client has it in the end. */
