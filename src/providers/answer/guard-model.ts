@@ -208,7 +208,10 @@ function joinPieces(first: AIMessage | AIMessageChunk, next: AIMessage | AIMessa
   );
   return copyMessage<AIMessage>(next, {
     ...defined({ id: first.id, usage_metadata: concat(usage[0], usage[1])?.usage_metadata }),
-    content: [...blocksOf(first), ...blocksOf(next)],
+    // Chunks number the blocks of their piece.
+    content: [...blocksOf(first), ...blocksOf(next)].map((block, index) =>
+      "index" in block ? { ...block, index } : block,
+    ),
     tool_calls: [...(first.tool_calls ?? []), ...(next.tool_calls ?? [])],
     invalid_tool_calls: [...(first.invalid_tool_calls ?? []), ...(next.invalid_tool_calls ?? [])],
   });
@@ -228,7 +231,11 @@ function acceptWithheld(answer: WholeAnswer, { onWithheld, wants }: StreamGuardO
   const { message, finish } = answer;
   const withheld = withheldIn(message, finish);
   if (withheld === undefined) return answer;
-  const said = callsOf(message).length === 0 ? message : withoutCalls(message, () => true);
+  // A call that was cut off is in the content in a form of its own.
+  const said =
+    callsOf(message).length === 0
+      ? message
+      : copyMessage(withoutCalls(message, () => true), { content: message.text });
   const { refusal: _, ...additional_kwargs } = said.additional_kwargs;
   const isTextless = said.text.trim() === "" && withheld.text !== "";
   const spoken = isTextless ? copyMessage(said, { content: withheld.text, additional_kwargs }) : said;
