@@ -32,7 +32,9 @@ const server = createServer(async (request, response) => {
   const streams = body.stream === true || request.url?.includes("stream") === true;
   response.writeHead(200, { "content-type": streams ? "text/event-stream" : "application/json" });
   if (!streams) return void response.end(JSON.stringify(answer?.body));
-  const lines = (answer?.events ?? []).map(([name, data]) => `${name && `event: ${name}\n`}data: ${JSON.stringify(data)}\n\n`);
+  const lines = (answer?.events ?? []).map(
+    ([name, data]) => `${name && `event: ${name}\n`}data: ${JSON.stringify(data)}\n\n`,
+  );
   response.end(lines.join(""));
 });
 const { url } = stopAtEnd(await listen(server));
@@ -44,11 +46,20 @@ beforeEach(() => {
 
 /** A message of Claude. */
 function claude(content: readonly object[], stop_reason: string, more: object = {}): Answer {
-  const message = { id: `msg_${Math.random()}`, type: "message", role: "assistant", model: "claude-sonnet-4-5" };
+  const message = {
+    id: `msg_${Math.random()}`,
+    type: "message",
+    role: "assistant",
+    model: "claude-sonnet-4-5",
+  };
   const usage = { input_tokens: 3, output_tokens: 2 };
   const blocks = content.flatMap((block, index): Event[] => {
     const { text, input, ...rest } = block as Record<string, unknown>;
-    const start = { ...rest, ...(text !== undefined && { text: "" }), ...(input !== undefined && { input: {} }) };
+    const start = {
+      ...rest,
+      ...(text !== undefined && { text: "" }),
+      ...(input !== undefined && { input: {} }),
+    };
     const delta =
       text !== undefined
         ? { type: "text_delta", text }
@@ -64,9 +75,15 @@ function claude(content: readonly object[], stop_reason: string, more: object = 
   return {
     body: { ...message, content, stop_reason, stop_sequence: null, usage, ...more },
     events: [
-      ["message_start", { type: "message_start", message: { ...message, content: [], stop_reason: null, usage } }],
+      [
+        "message_start",
+        { type: "message_start", message: { ...message, content: [], stop_reason: null, usage } },
+      ],
       ...blocks,
-      ["message_delta", { type: "message_delta", delta: { stop_reason, stop_sequence: null, ...more }, usage }],
+      [
+        "message_delta",
+        { type: "message_delta", delta: { stop_reason, stop_sequence: null, ...more }, usage },
+      ],
       ["message_stop", { type: "message_stop" }],
     ],
   };
@@ -93,7 +110,12 @@ function chat(message: object, finish_reason: string): Answer {
 
 const SORRY = "I cannot help with that.";
 const toolUse = { type: "tool_use", id: "toolu_1", name: "look", input: { city: "Oslo" } };
-const call = { index: 0, id: "call_1", type: "function", function: { name: "look", arguments: '{"city":"Os' } };
+const call = {
+  index: 0,
+  id: "call_1",
+  type: "function",
+  function: { name: "look", arguments: '{"city":"Os' },
+};
 const cyber = { stop_details: { type: "refusal", category: "cyber", explanation: null } };
 const claudeAt = () => anthropicAt(url);
 const gptAt = () => openAIAt(`${url}/v1`);
@@ -104,7 +126,12 @@ const ROWS: readonly Row[] = [
   ["Claude says nothing", claudeAt, claude([], "refusal", cyber), undefined],
   ["Claude stops in its text", claudeAt, claude([{ type: "text", text: "First," }], "refusal"), "First,"],
   ["Claude stops after a call", claudeAt, claude([toolUse], "refusal"), undefined],
-  ["Claude stops after a text and a call", claudeAt, claude([{ type: "text", text: "I look." }, toolUse], "refusal"), "I look."],
+  [
+    "Claude stops after a text and a call",
+    claudeAt,
+    claude([{ type: "text", text: "I look." }, toolUse], "refusal"),
+    "I look.",
+  ],
   ["GPT refuses in a field", gptAt, chat({ refusal: SORRY }, "stop"), SORRY],
   ["GPT is filtered", gptAt, chat({}, "content_filter"), undefined],
   ["GPT is filtered in a call", gptAt, chat({ tool_calls: [call] }, "content_filter"), undefined],
@@ -134,7 +161,9 @@ describe.each(ROWS)("If %s,", (_title, model, answer, text) => {
     if (text !== undefined) expect(error).toBeUndefined();
     else {
       expect(error).toBeInstanceOf(ModelError);
-      expect(String(error)).toMatch(/The model's response was withheld \(`(?:refusal|content_filter)`(?:, `cyber`)?\)\./);
+      expect(String(error)).toMatch(
+        /The model's response was withheld \(`(?:refusal|content_filter)`(?:, `cyber`)?\)\./,
+      );
       expect(String(error)).not.toContain("token limit");
     }
   });
@@ -195,7 +224,9 @@ describe("A turn that Anthropic pauses", () => {
     expect(stored.map(({ type }) => type)).toEqual(["human", "ai"]);
     expect(stored.at(-1)?.text).toBe("I search. It is clear.");
     expect(stored.at(-1)).toMatchObject({ usage_metadata: { input_tokens: 6 } });
-    expect(messages.filter(({ type }) => type === "ai").map(({ text }) => text)).toEqual(["I search. It is clear."]);
+    expect(messages.filter(({ type }) => type === "ai").map(({ text }) => text)).toEqual([
+      "I search. It is clear.",
+    ]);
     expect(validateHistory(stored, "anthropic").filter(({ rule }) => rule !== "assistant-last")).toEqual([]);
     answers = [rest];
     await thread.send("And now?");
@@ -210,7 +241,11 @@ describe("A turn that Anthropic pauses", () => {
 
   it("is sent again under `tetherMiddleware` too", async () => {
     answers = [paused, rest];
-    const agent = createAgent({ model: claudeAt(), checkpointer: new MemorySaver(), middleware: [tetherMiddleware()] });
+    const agent = createAgent({
+      model: claudeAt(),
+      checkpointer: new MemorySaver(),
+      middleware: [tetherMiddleware()],
+    });
     const thread = openAgentThread(agent as unknown as AnyAgent);
     expect((await thread.run(user("How is the sky?"))).error).toBeUndefined();
     expect(requests).toHaveLength(2);

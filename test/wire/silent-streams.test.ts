@@ -140,7 +140,7 @@ describe.each(ROWS.filter((row) => !isRetried(row)))(
 
     it("is asked again, and runs each call once", async () => {
       troubles.push(trouble);
-      const thread = await openGraph(client);
+      const thread = await openGraph(client, reason === "silent" ? PATIENT : {});
       const { messages, events, error } = await thread.send(chainWish(CITIES));
       expect(error).toBeUndefined();
       const stored = await thread.read();

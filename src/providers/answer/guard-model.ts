@@ -3,12 +3,7 @@
 import type { CallbackManagerForLLMRun } from "@langchain/core/callbacks/manager";
 import type { BaseLanguageModelInput } from "@langchain/core/language_models/base";
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
-import {
-  AIMessage,
-  AIMessageChunk,
-  type BaseMessage,
-  type UsageMetadata,
-} from "@langchain/core/messages";
+import { AIMessage, AIMessageChunk, type BaseMessage, type UsageMetadata } from "@langchain/core/messages";
 import { ChatGenerationChunk } from "@langchain/core/outputs";
 import { type Runnable, RunnableBinding, type RunnableConfig } from "@langchain/core/runnables";
 import { concat } from "@langchain/core/utils/stream";
@@ -235,7 +230,10 @@ function acceptWithheld(answer: WholeAnswer, { onWithheld, wants }: StreamGuardO
   const said =
     callsOf(message).length === 0
       ? message
-      : copyMessage(withoutCalls(message, () => true), { content: message.text });
+      : copyMessage(
+          withoutCalls(message, () => true),
+          { content: message.text },
+        );
   const { refusal: _, ...additional_kwargs } = said.additional_kwargs;
   const isTextless = said.text.trim() === "" && withheld.text !== "";
   const spoken = isTextless ? copyMessage(said, { content: withheld.text, additional_kwargs }) : said;

@@ -1,9 +1,9 @@
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import { importOptional } from "../../shared/import-optional.js";
-import { closed, isStrict, type WantedFormat } from "../models/response-format.js";
 import { isRecord, textIn } from "../../shared/values.js";
 import { viewOf } from "../../shared/views.js";
 import { partsOf } from "../models/model-view.js";
+import { closed, isStrict, type WantedFormat } from "../models/response-format.js";
 import type { ModelFields, Provider } from "../provider.js";
 
 /** Those of Anthropic end with a date. OpenAI has dates with hyphens. */
