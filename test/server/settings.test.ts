@@ -42,7 +42,7 @@ const VARIABLES: { readonly [Option in NamesWith<{ readonly env: true | object }
   acceptSystemMessages: flag("ACCEPT_SYSTEM_MESSAGES", true),
   maxMessageLength: count(1, "MAX_MESSAGE_LENGTH"),
   maxStreamFallbackAttempts: count(0, "MAX_STREAM_FALLBACK_ATTEMPTS"),
-  modelIdleTimeoutMs: count(1, "MODEL_IDLE_TIMEOUT_MS"),
+  modelIdleTimeoutMs: milliseconds("MODEL_IDLE_TIMEOUT_MS"),
   requireApproval: names("REQUIRE_APPROVAL"),
   toolChoice: oneOf("TOOL_CHOICE", "required", "auto, none or required"),
   terminateOnUnknownCalls: flag("TERMINATE_ON_UNKNOWN_CALLS", true),

@@ -106,8 +106,8 @@ export const MODEL_SETTINGS = {
   maxStreamFallbackAttempts: { ...countFrom(0), default: FALLBACK_ATTEMPTS, env: true },
   /**
    * How many milliseconds the model may be silent, before its first chunk or between two. After that the request is ended,
-   * and counts as one whose stream was cut off. The waits between retries of the model's client count too. Default: 600000,
-   * which is ten minutes.
+   * and counts as one whose stream was cut off. The waits between retries of the model's client count too. Ten minutes are
+   * enough for models that think. Default: 600,000.
    */
   modelIdleTimeoutMs: { ...milliseconds, default: MODEL_IDLE_TIMEOUT, env: true },
 } as const satisfies SettingsTable;
