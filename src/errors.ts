@@ -105,7 +105,7 @@ function findError<E extends TetherError>(thrown: unknown, kind: ErrorClass<E>):
 /** An error of another copy of this package is recognised by the name of its class. */
 function isOfClass<E extends TetherError>(error: object, kind: ErrorClass<E>): error is E {
   if (!isTetherError(error)) return false;
-  return error instanceof kind || [TetherError.name, error.name].includes(kind.name);
+  return error.constructor === kind || [TetherError.name, error.name].includes(kind.name);
 }
 
 /** Whether the value itself is an error of this library, of any copy. */
