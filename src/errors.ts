@@ -102,10 +102,10 @@ function findError<E extends TetherError>(thrown: unknown, kind: ErrorClass<E>):
   return undefined;
 }
 
-/** An error of another copy of this package is recognised by the name of its class. */
+/** By names, also for an error of another copy of this package. A minified copy has other names of classes than of errors. */
 function isOfClass<E extends TetherError>(error: object, kind: ErrorClass<E>): error is E {
   if (!isTetherError(error)) return false;
-  return error.constructor === kind || [TetherError.name, error.name].includes(kind.name);
+  return [TetherError.name, error.name, error.constructor.name].includes(kind.name);
 }
 
 /** Whether the value itself is an error of this library, of any copy. */
