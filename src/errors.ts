@@ -1,6 +1,7 @@
 /** The errors of this library: one base class with stable codes. */
 
 import { refusalText } from "./shared/text.js";
+import { isRecord } from "./shared/values.js";
 
 const TETHER_ERROR = Symbol.for("langgraph-tether.error");
 
@@ -42,6 +43,9 @@ export type TetherErrorCode =
   | "THREAD_BUSY"
   | "THREAD_MOVED";
 
+/** A class of errors of this library. */
+type ErrorClass<E extends TetherError> = abstract new (...values: never[]) => E;
+
 /**
  * The base class of every error of this library. Read `code` to tell them apart.
  *
@@ -52,8 +56,9 @@ export type TetherErrorCode =
  *
  * try {
  *   findSafeCutoff([new HumanMessage("Hello!"), new AIMessage("Hi!")], { messages: -1 });
- * } catch (error) {
- *   if (!TetherError.isInstance(error)) throw error;
+ * } catch (thrown) {
+ *   const error = TetherError.from(thrown);
+ *   if (error === undefined) throw thrown;
  *   console.log(error.code, error.message); // INVALID_SETTING Expected `messages` to be an integer of 0 or more, got `-1`.
  * }
  * ```
@@ -68,10 +73,44 @@ export class TetherError extends Error {
     this.code = code;
   }
 
-  /** Whether a value is such an error. Also true for an error of another copy of this package. */
-  static isInstance(error: unknown): error is TetherError {
-    return typeof error === "object" && error !== null && TETHER_ERROR in error;
+  /**
+   * The error of this class that was thrown: the value itself, or one of its causes, as an agent of LangChain wraps what a
+   * middleware throws in an error without our fields. Also finds an error of another copy of this package. Undefined if
+   * there is none.
+   */
+  static from<E extends TetherError>(this: ErrorClass<E>, thrown: unknown): E | undefined {
+    // biome-ignore lint/complexity/noThisInStatic: each class finds its own errors.
+    return findError(thrown, this);
   }
+
+  /** Whether a value is such an error or has one among its causes. {@link TetherError.from} returns it. */
+  static isInstance(this: ErrorClass<TetherError>, thrown: unknown): thrown is Error {
+    // biome-ignore lint/complexity/noThisInStatic: each class finds its own errors.
+    return findError(thrown, this) !== undefined;
+  }
+}
+
+/** A bound for causes that form a circle. Each middleware of an agent adds one cause. */
+const DEEPEST_CAUSE = 100;
+
+function findError<E extends TetherError>(thrown: unknown, kind: ErrorClass<E>): E | undefined {
+  let error = thrown;
+  for (let depth = 0; isRecord(error) && depth < DEEPEST_CAUSE; depth += 1) {
+    if (isOfClass(error, kind)) return error;
+    error = error["cause"];
+  }
+  return undefined;
+}
+
+/** By names, also for an error of another copy of this package. A minified copy has other names of classes than of errors. */
+function isOfClass<E extends TetherError>(error: object, kind: ErrorClass<E>): error is E {
+  if (!isTetherError(error)) return false;
+  return [TetherError.name, error.name, error.constructor.name].includes(kind.name);
+}
+
+/** Whether the value itself is an error of this library, of any copy. */
+export function isTetherError(error: unknown): error is TetherError {
+  return isRecord(error) && TETHER_ERROR in error;
 }
 
 /** A setting, option or argument that was refused. */
@@ -238,7 +277,10 @@ export class ModelError extends TetherError {
   override readonly name = "ModelError";
   /** The HTTP status of the provider's refusal; undefined if it did not refuse. */
   readonly status: number | undefined;
-  /** Why the provider refused the messages, if that is known. */
+  /**
+   * The rule that the messages break, if the provider refused them in the words of that rule. Undefined for every other
+   * refusal.
+   */
   readonly brokenRule: BrokenRule | undefined;
 
   constructor(message: string, { status, brokenRule, ...options }: ModelErrorOptions = {}) {

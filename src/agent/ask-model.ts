@@ -58,6 +58,8 @@ export interface ModelRequest {
   readonly promptCache: PromptCache;
   /** How often a broken response is requested again, without streaming. */
   readonly maxFallbackAttempts: number;
+  /** How long the model may be silent, in milliseconds. */
+  readonly idleTimeoutMs: number;
   /** Whether the response is a summary. It is not streamed, and the model gets all messages in full, or is not asked. */
   readonly isSummary?: true;
 }
@@ -88,6 +90,7 @@ export function requestOf({ plan, state, settings, models, policy }: ModelStep):
     tools: plan.offered,
     toolChoice: settings.toolChoice,
     maxFallbackAttempts: settings.maxStreamFallbackAttempts,
+    idleTimeoutMs: settings.modelIdleTimeoutMs,
     promptCache: settings.promptCache,
   };
 }

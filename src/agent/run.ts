@@ -4,7 +4,7 @@ import { channel } from "node:diagnostics_channel";
 import type { BaseMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { type BaseStore, type CheckpointTuple, isCommand, START } from "@langchain/langgraph";
-import { InvalidMessageError, TetherError, type ThreadConflictError } from "../errors.js";
+import { InvalidMessageError, isTetherError, type ThreadConflictError } from "../errors.js";
 import { withStoredMarks } from "../history/marks.js";
 import { isSameMessage } from "../history/message.js";
 import { publishRepairs } from "../history/reducer/paired-messages.js";
@@ -246,7 +246,7 @@ async function* thenClearInbox<Chunk>(
 }
 
 function isConflict(error: unknown): error is ThreadConflictError {
-  return TetherError.isInstance(error) && error.code === "THREAD_MOVED";
+  return isTetherError(error) && error.code === "THREAD_MOVED";
 }
 
 /**

@@ -349,7 +349,7 @@ async function writeThread(
       const written = await writeMessages(graph, checkpointer, config, list, node);
       return { kind: "written", checkpointId: written.configurable?.["checkpoint_id"] };
     } catch (error) {
-      if (TetherError.isInstance(error) && error.code === "THREAD_MOVED")
+      if (TetherError.from(error)?.code === "THREAD_MOVED")
         return { kind: "moved", checkpointId: (await saver.getTuple(config))?.checkpoint.id };
       // LangGraph cannot tell which of several nodes ran last, or none ran, or the graph has lost that node since.
       const isAboutNode = /Ambiguous update|Node ".*" does not exist|No writers found for node/;

@@ -20,7 +20,7 @@ import {
 import { prepareModelInput } from "../providers/input/to-model-input.js";
 import { cachesToolChoice } from "../providers/models/tools.js";
 import { isRecord } from "../shared/values.js";
-import { countToolTokens, FALLBACK_ATTEMPTS } from "../threads/summary-settings.js";
+import { countToolTokens, FALLBACK_ATTEMPTS, MODEL_IDLE_TIMEOUT } from "../threads/summary-settings.js";
 import { answerGuard, askWithinWindow, formFor, type InputForm } from "../threads/window.js";
 import type { TetherMiddlewareOptions } from "./options.js";
 
@@ -48,12 +48,11 @@ export async function askModel<Request extends AgentRequest, Answer>(
   config: LangGraphRunnableConfig,
   send: (request: Request) => Promise<Answer>,
 ): Promise<Answer> {
-  const { dialect, maxToolCallsFromHistory, maxStreamFallbackAttempts = FALLBACK_ATTEMPTS } = options;
+  const { dialect, maxToolCallsFromHistory } = options;
   const model = await madeModel(request.model, config);
   const isInThread = (id: string) => history.some((message) => message.id === id);
-  const response = { model, maxFallbackAttempts: maxStreamFallbackAttempts, isInThread };
   const guarded = guardedModel(model, {
-    ...answerGuard({ ...response, shown: new Set() }, config),
+    ...answerGuard({ model, ...limitsOf(options), isInThread, shown: new Set() }, config),
     takenCallIds: () => answeredIds(request.state.messages, history),
   });
   const messages = withSystemFirst(request.systemMessage, history);
@@ -81,15 +80,16 @@ export async function askForSummary<Request extends AgentRequest>(
   request: Request,
   messages: readonly BaseMessage[],
   maxFallbackAttempts: number,
-  { dialect }: TetherMiddlewareOptions,
+  options: TetherMiddlewareOptions,
   config: LangGraphRunnableConfig,
   send: (request: Request) => Promise<unknown>,
 ): Promise<BaseMessage | undefined> {
   const model = await madeModel(request.model, config);
   const { tags, metadata, runName, signal } = config;
   let isAsked = false;
+  const limits = { ...limitsOf(options), maxFallbackAttempts };
   const guarded = guardedModel(model, {
-    ...answerGuard({ model, maxFallbackAttempts, isInThread: () => false, shown: new Set() }, config),
+    ...answerGuard({ model, ...limits, isInThread: () => false, shown: new Set() }, config),
     wants: "whole-text",
     takenCallIds: () => new Set(),
     optionsOf: (given) => {
@@ -98,7 +98,7 @@ export async function askForSummary<Request extends AgentRequest>(
     },
   });
   const toolTokens = toolTokensOf(request);
-  const form = formFor(model, toolTokens, dialect);
+  const form = formFor(model, toolTokens, options.dialect);
   const input = prepareModelInput(withSystemFirst(request.systemMessage, messages), form);
   if (input.changes.length > 0) return undefined;
   const keepsChoice = (request.toolChoice ?? "auto") === "auto" && cachesToolChoice(model);
@@ -108,6 +108,13 @@ export async function askForSummary<Request extends AgentRequest>(
   const answer = await send({ ...request, model: guarded, toolChoice, ...parts });
   // What a middleware gives in the place of a response is no summary.
   return isAsked ? coerceMessage(answer) : undefined;
+}
+
+function limitsOf({
+  maxStreamFallbackAttempts: maxFallbackAttempts = FALLBACK_ATTEMPTS,
+  modelIdleTimeoutMs: idleTimeoutMs = MODEL_IDLE_TIMEOUT,
+}: TetherMiddlewareOptions) {
+  return { maxFallbackAttempts, idleTimeoutMs };
 }
 
 /** The tokens of the schemas of the request's tools. */

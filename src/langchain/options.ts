@@ -5,7 +5,14 @@ import type { ToolCallsToKeep } from "../history/cut.js";
 import type { Repair } from "../history/reducer/repair.js";
 import type { DialectName } from "../providers/dialects.js";
 import { assertGivenModel, cachedCreateModel } from "../providers/models/create-model.js";
-import { aFunction, checkSettings, countFrom, flag, type Rule } from "../shared/check-settings.js";
+import {
+  aFunction,
+  checkSettings,
+  countFrom,
+  flag,
+  milliseconds,
+  type Rule,
+} from "../shared/check-settings.js";
 import {
   dialectRule,
   SUMMARY_SETTINGS,
@@ -33,6 +40,11 @@ export interface TetherMiddlewareOptions {
    * A broken response is never stored, and its tool calls are never run. @default 3
    */
   readonly maxStreamFallbackAttempts?: number | undefined;
+  /**
+   * How many milliseconds the model may be silent, before its first chunk or between two. After that the request is ended,
+   * and counts as one whose stream was cut off. The waits between retries of the model's client count too. @default 600000
+   */
+  readonly modelIdleTimeoutMs?: number | undefined;
   /**
    * Replaces the earlier part of a long thread by a summary, in the place of `summarizationMiddleware`. The messages that
    * a summary covers are kept: see `coveredMessages`. `{}`: with the defaults of `createAgentGraph`. @default no
@@ -76,6 +88,7 @@ const RULES: Readonly<Record<keyof TetherMiddlewareOptions, Rule>> = {
   maxToolCallsFromHistory: toolCallsToKeepRule,
   maxTokens: countFrom(0),
   maxStreamFallbackAttempts: countFrom(0),
+  modelIdleTimeoutMs: milliseconds,
   summary: { schema: z.record(z.string(), z.unknown()), expects: "an object" },
   keepToolErrors: flag,
   onRepair: aFunction(),

@@ -77,8 +77,10 @@ export type FinishKind =
   | "calls"
   /** The response was cut off at a token limit. */
   | "limit"
-  /** The provider withheld the rest. */
+  /** The model refused, or its provider withheld the rest. */
   | "withheld"
+  /** The provider paused the turn. The same request with the response so far goes on with it. */
+  | "paused"
   /** The provider stopped in the middle of the response. */
   | "interrupted";
 

@@ -102,6 +102,74 @@ export async function withDeadline<T>(
   }
 }
 
+/**
+ * Waits for each step of work that is given up if one of them takes too long. The work has a signal of its own, which aborts
+ * then, and with the signal of the run. `end` must be called: no timer and no listener is left after it.
+ */
+export class Patience {
+  readonly #controller = new AbortController();
+  readonly #timeoutMs: number | undefined;
+  readonly #stopListening: (() => void) | undefined;
+  #isOver = false;
+  #giveUp: (reason: unknown) => void = () => {};
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  /** @param timeoutMs How long a step may take. Undefined: as long as it wants. */
+  constructor(timeoutMs: number | undefined, signal: AbortSignal | undefined) {
+    this.#timeoutMs = timeoutMs;
+    this.#stopListening = signal && onAbort(signal, () => this.#end(signal.reason));
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  /** Whether a step has taken too long. */
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
+  /**
+   * Resolves like the step. A step that ignores its signal goes on, and nobody waits for it. No `async` function: it is
+   * called for each token.
+   *
+   * @throws The error of the step, an Error if it takes too long, or the reason of the run's abort.
+   */
+  waitFor<Result>(step: Promise<Result>): Promise<Result> {
+    return new Promise((resolve, reject) => {
+      this.#giveUp = reject;
+      if (this.signal.aborted) reject(this.signal.reason);
+      else if (this.#timeoutMs !== undefined) this.#timer = setTimeout(() => this.#runOut(), this.#timeoutMs);
+      step.then(
+        (result) => {
+          clearTimeout(this.#timer);
+          resolve(result);
+        },
+        (error: unknown) => {
+          clearTimeout(this.#timer);
+          reject(error);
+        },
+      );
+    });
+  }
+
+  end(): void {
+    clearTimeout(this.#timer);
+    this.#stopListening?.();
+  }
+
+  #runOut(): void {
+    this.#isOver = true;
+    this.#end(new Error(`Nothing came for ${this.#timeoutMs} ms.`));
+  }
+
+  #end(reason: unknown): void {
+    clearTimeout(this.#timer);
+    this.#controller.abort(reason);
+    this.#giveUp(reason);
+  }
+}
+
 /*
  * Waits for a database only for as long as a user can be expected to.
  */

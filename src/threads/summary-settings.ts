@@ -34,6 +34,9 @@ export const dialectRule = {
 /** How often a broken response is requested again, if the options do not say. */
 export const FALLBACK_ATTEMPTS = 3;
 
+/** How long a model may be silent, in milliseconds, if the options do not say. Models that think are silent for long. */
+export const MODEL_IDLE_TIMEOUT = 600_000;
+
 /** See `ToolCallsToKeep`. */
 export const toolCallsToKeepRule = {
   schema: z.union([

@@ -166,6 +166,7 @@ export function reportChanges(
 interface AnswerToGuard {
   readonly model: object;
   readonly maxFallbackAttempts: number;
+  readonly idleTimeoutMs: number;
   /** Whether the thread has a message with this id. */
   readonly isInThread: (id: string) => boolean;
   /** The ids of the messages that clients were shown in this model call. */
@@ -174,11 +175,12 @@ interface AnswerToGuard {
 
 /** The guard of a response that becomes part of the thread. Events tell of broken responses and failed requests. */
 export function answerGuard(
-  { model, maxFallbackAttempts, isInThread, shown }: AnswerToGuard,
+  { model, maxFallbackAttempts, idleTimeoutMs, isInThread, shown }: AnswerToGuard,
   config: LangGraphRunnableConfig,
 ): StreamGuardOptions {
   return {
     maxFallbackAttempts,
+    idleTimeoutMs,
     habit: finishHabitOf(model),
     isTaken: (id) => shown.has(id) || isInThread(id),
     onShown: (id) => shown.add(id),

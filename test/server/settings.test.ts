@@ -41,6 +41,7 @@ const VARIABLES: { readonly [Option in NamesWith<{ readonly env: true | object }
   promptCache: oneOf("PROMPT_CACHE", "auto", "auto or off"),
   acceptSystemMessages: flag("ACCEPT_SYSTEM_MESSAGES", true),
   maxStreamFallbackAttempts: count(0, "MAX_STREAM_FALLBACK_ATTEMPTS"),
+  modelIdleTimeoutMs: milliseconds("MODEL_IDLE_TIMEOUT_MS"),
   requireApproval: names("REQUIRE_APPROVAL"),
   toolChoice: oneOf("TOOL_CHOICE", "required", "auto, none or required"),
   terminateOnUnknownCalls: flag("TERMINATE_ON_UNKNOWN_CALLS", true),

@@ -229,8 +229,8 @@ describe("A tool of Anthropic", () => {
   });
 
   it("whose result is missing is not sent back, because Anthropic refuses its call alone", async () => {
-    const paused = anthropic([LOOKING, { type: "text", text: TEXT }, call("1", "web_search")], "pause_turn");
-    const server = await serve(checkAnthropic, [paused, anthropic([CLOSING])]);
+    const broken = anthropic([LOOKING, { type: "text", text: TEXT }, call("1", "web_search")], "end_turn");
+    const server = await serve(checkAnthropic, [broken, anthropic([CLOSING])]);
     await converse(anthropicAt(server.url), [search]);
     expect(sentBack(server)).toMatchObject([{ type: "text" }, { type: "text" }]);
   });

@@ -8,7 +8,8 @@ import { AIMessage, type BaseMessage, HumanMessage, ToolMessage } from "@langcha
 import { ChatDeepSeek } from "@langchain/deepseek";
 import { MemorySaver } from "@langchain/langgraph";
 import { describe, expect, it, vi } from "vitest";
-import { createAgentGraph, ModelError } from "../../src/index.js";
+import { createAgentGraph, ModelError, validateHistory } from "../../src/index.js";
+import { DIALECT_NAMES } from "../../src/providers/dialects.js";
 import { toModelError } from "../../src/providers/failure/model-failure.js";
 import { allOf } from "../support/async.js";
 import { createLook } from "../support/chain-script.js";
@@ -52,7 +53,7 @@ const failureOf = (run: Promise<unknown>) =>
     (error: unknown) => error,
   );
 
-it("A refused history fails the run after one request and names the rule; the thread stays usable", async () => {
+it("A refused history fails the run after one request, and the thread stays usable", async () => {
   const checkpointer = new MemorySaver();
   const { look, looked } = createLook();
   const thread = { configurable: { thread_id: "1" } };
@@ -63,16 +64,15 @@ it("A refused history fails the run after one request and names the rule; the th
 
   expect(strict.statuses).toEqual([200, 400]);
   expect(error).toBeInstanceOf(ModelError);
-  const rule = /^Tool call id was call_[\w-]+ but must be a-z, A-Z, 0-9, with a length of 9\.$/;
   expect(error).toMatchObject({
     code: "MODEL_FAILED",
     status: 400,
-    brokenRule: { dialect: "mistral", rule: "call-id", index: 1, message: expect.stringMatching(rule) },
+    // OpenAI's client drops an error that is not in OpenAI's form, so nothing is known of the reason.
+    brokenRule: undefined,
     cause: { status: 400, name: "BadRequestError" },
   });
-  // OpenAI's client drops an error that is not in OpenAI's form.
-  expect((error as ModelError).message.replace(/call_[\w-]+/, "call_1")).toBe(
-    "The provider refused the request with status 400: no reason given (`messages[1]` breaks the rule `call-id`, required by the dialect `mistral`: Tool call id was call_1 but must be a-z, A-Z, 0-9, with a length of 9.)",
+  expect((error as ModelError).message).toBe(
+    "The provider refused the request with status 400: no reason given",
   );
   const before = ["human: How is the sky over Oslo?", "ai> look", "tool: Oslo: clear"];
   expect(pairedScript((await wrong.getState(thread)).values)).toEqual(before);
@@ -119,6 +119,46 @@ it("A request that is too long is not explained by a rule of another provider", 
     status: 400,
     brokenRule: undefined,
     message: expect.not.stringContaining("breaks the rule"),
+  });
+});
+
+describe("A refusal in other words than those of a rule names no rule, whatever rules the history breaks", () => {
+  const picture = { type: "image", mimeType: "image/svg+xml", data: "PHN2Zy8+" };
+  const messages = [
+    new HumanMessage({ content: [picture] }),
+    new HumanMessage("x"),
+    call("any id"),
+    new HumanMessage("y"),
+  ];
+  it.each([
+    [
+      "openai",
+      "You uploaded an unsupported image. Please make sure your image has of one the following formats: ['png', 'jpeg', 'gif', 'webp'].",
+    ],
+    ["openai-responses", "The image data you provided does not represent a valid image."],
+    ["anthropic", "messages.0.content.0.image.source.base64: Could not process image"],
+    ["anthropic", "A maximum of 4 blocks with cache_control may be provided. Found 5."],
+    ["gemini", "Request payload size exceeds the limit: 20971520 bytes."],
+    ["mistral", "Prompt cache key is not valid."],
+    ["dashscope-native", "The image length and width do not meet the model restrictions."],
+    ["deepseek", "Model Not Exist"],
+  ] as const)("%s: %s", async (provider, message) => {
+    const model = await clientOf(provider, strict);
+    expect(DIALECT_NAMES.flatMap((name) => validateHistory(messages, name)).length).toBeGreaterThan(3);
+    const refused = Object.assign(new Error(`400 ${message}`), { status: 400 });
+    const error = toModelError(refused, { model, messages });
+    expect(error).toMatchObject({ status: 400, brokenRule: undefined });
+    expect(String(error)).toBe(`ModelError: The provider refused the request with status 400: ${message}`);
+  });
+
+  it("and the words of a host of open models name theirs", async () => {
+    const model = await clientOf("openai", strict);
+    const text =
+      "400 After the optional system message, conversation roles must alternate user/assistant/user/assistant/...";
+    const refused = Object.assign(new Error(text), { status: 400 });
+    expect(toModelError(refused, { model, messages })).toMatchObject({
+      brokenRule: { rule: "alternation", index: 1 },
+    });
   });
 });
 

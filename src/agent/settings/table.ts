@@ -24,7 +24,12 @@ import {
   text,
 } from "../../shared/check-settings.js";
 import type { OwnContextSchema, OwnStateSchema } from "../../threads/own-state.js";
-import { dialectRule, FALLBACK_ATTEMPTS, toolCallsToKeepRule } from "../../threads/summary-settings.js";
+import {
+  dialectRule,
+  FALLBACK_ATTEMPTS,
+  MODEL_IDLE_TIMEOUT,
+  toolCallsToKeepRule,
+} from "../../threads/summary-settings.js";
 import type { ThreadLock } from "../../threads/thread-lock.js";
 import { requireApprovalRule } from "../approval-rules.js";
 import { responseFormatRule } from "../format/response-format.js";
@@ -97,6 +102,12 @@ export const MODEL_SETTINGS = {
    * incomplete. After that the run fails with a `ModelError`, and the history stays as it was. Default: 3.
    */
   maxStreamFallbackAttempts: { ...countFrom(0), default: FALLBACK_ATTEMPTS, env: true },
+  /**
+   * How many milliseconds the model may be silent, before its first chunk or between two. After that the request is ended,
+   * and counts as one whose stream was cut off. The waits between retries of the model's client count too. Ten minutes are
+   * enough for models that think. Default: 600,000.
+   */
+  modelIdleTimeoutMs: { ...milliseconds, default: MODEL_IDLE_TIMEOUT, env: true },
 } as const satisfies SettingsTable;
 
 /*

@@ -2,7 +2,7 @@
 
 import { readFile } from "node:fs/promises";
 import type { CommanderError } from "commander";
-import { type InvalidSettingError, TetherError } from "../../errors.js";
+import { InvalidSettingError } from "../../errors.js";
 import { printable } from "../../shared/text.js";
 import { reasonOf, UsageError } from "../targets/target.js";
 import { type CommandIo, EXIT, type ExitCode } from "./command-io.js";
@@ -26,7 +26,7 @@ export async function runCommandLine(args: readonly string[], given: CommandIo):
   } catch (error) {
     await reportAsJson(args, error, io);
     if (isOfCommander(error)) return EXIT.usage;
-    const isOfOperator = UsageError.isInstance(error) || isSettingError(error);
+    const isOfOperator = UsageError.isInstance(error) || InvalidSettingError.isInstance(error);
     const text = isOfOperator ? reasonOf(error) : `${FAULT}\n${Object(error).stack ?? reasonOf(error)}`;
     await io.errors.write(`${printable(text)}\n`);
     return isOfOperator ? EXIT.usage : EXIT.ownFault;
@@ -51,9 +51,6 @@ async function reportAsJson(args: readonly string[], error: unknown, { output }:
   const reason = withoutValues(reasonOf(error)).replace(/^error: /, "");
   await output.write(`${JSON.stringify({ schemaVersion: 1, outcome: "failed", error: reason })}\n`);
 }
-
-const isSettingError = (error: unknown): boolean =>
-  TetherError.isInstance(error) && error.code === ("INVALID_SETTING" satisfies InvalidSettingError["code"]);
 
 /** Commander repeats words that it does not know. An address, or the value of a misspelt option, can have a password. */
 const withoutValues = (text: string): string =>

@@ -3,29 +3,20 @@
 import type { CallbackManagerForLLMRun } from "@langchain/core/callbacks/manager";
 import type { BaseLanguageModelInput } from "@langchain/core/language_models/base";
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
-import {
-  AIMessage,
-  type AIMessageChunk,
-  type BaseMessage,
-  type UsageMetadata,
-} from "@langchain/core/messages";
+import { AIMessage, AIMessageChunk, type BaseMessage, type UsageMetadata } from "@langchain/core/messages";
 import { ChatGenerationChunk } from "@langchain/core/outputs";
 import { type Runnable, RunnableBinding, type RunnableConfig } from "@langchain/core/runnables";
 import { concat } from "@langchain/core/utils/stream";
 import { ModelError } from "../../errors.js";
-import { isAIMessage } from "../../history/call.js";
+import { callsOf, isAIMessage } from "../../history/call.js";
+import { isBlankMessage, withoutCalls } from "../../history/change-calls.js";
+import { copyMessage } from "../../history/message.js";
 import { coerceMessage } from "../../history/read-messages.js";
-import { prototypeWith } from "../../shared/values.js";
+import { defined, prototypeWith } from "../../shared/values.js";
 import { boundView, viewOf } from "../../shared/views.js";
+import { Patience } from "../../shared/waiting.js";
 import { identityOf } from "../dialect-of.js";
-import {
-  isAbortError,
-  isConnectError,
-  isEmptyAnswer,
-  isRefusal,
-  isTransportError,
-  toModelError,
-} from "../failure/model-failure.js";
+import { isAbortError, isEmptyAnswer, isLost, isRefusal, toModelError } from "../failure/model-failure.js";
 import { readOverflow } from "../failure/overflow.js";
 import { isChatModel, partsOf, withParameters } from "../models/model-view.js";
 import { PROVIDERS } from "../providers.js";
@@ -39,6 +30,7 @@ import {
   finishKindOf,
   finishReasonOf,
   type StreamedAnswer,
+  withheldIn,
 } from "./verdict.js";
 
 export type Askable = Runnable<BaseLanguageModelInput, AIMessageChunk>;
@@ -101,6 +93,8 @@ function withGuardedChunks(
 export interface StreamGuardOptions extends StreamIds {
   /** How often a broken response is requested again. 0: never. */
   readonly maxFallbackAttempts: number;
+  /** How long the model may be silent, in milliseconds. Undefined: for any time. */
+  readonly idleTimeoutMs?: number | undefined;
   readonly habit: FinishHabit;
   /** A `whole-text` is never streamed, and must not end at a token limit. @default "answer" */
   readonly wants?: "answer" | "whole-text";
@@ -112,8 +106,8 @@ export interface StreamGuardOptions extends StreamIds {
   /** Contract: called for every broken response, before it is requested again. Must not throw. */
   readonly onBroken: (answer: BrokenAnswer) => void;
   /**
-   * Contract: called for a response that the provider's filter ended. It is then refused with an error. Must not throw.
-   * Undefined: such a text counts as complete.
+   * Contract: called for a response that the model or its provider withheld. It is then refused with an error. Must not
+   * throw. Undefined: what there is of its text counts as complete.
    */
   readonly onWithheld?: ((answer: Pick<BrokenAnswer, "usage">) => void) | undefined;
   /** Contract: called for every failed request that the client will send again, before it waits. Must not throw. */
@@ -158,7 +152,8 @@ async function guardedAnswer(
 ): Promise<AIMessageChunk> {
   const { guard, options } = request;
   const client = new ClientStream(guard.settle === undefined ? run : undefined, guard);
-  const answer = await askForWhole(request, client).catch(async (error: unknown) => {
+  const whole = askUntilEnd(request, client).then((answer) => acceptWithheld(answer, guard));
+  const answer = await whole.catch(async (error: unknown) => {
     // After an abort, the user may want to read the partial response.
     if (options.signal?.aborted !== true) await client.takeBack();
     throw error;
@@ -169,7 +164,7 @@ async function guardedAnswer(
 /** Requests a response, and requests it again while it is broken. */
 async function askForWhole(request: GuardedRequest, client: ClientStream): Promise<WholeAnswer> {
   const { model, guard, options } = request;
-  const { maxFallbackAttempts, onBroken, onRetry, onWithheld } = guard;
+  const { maxFallbackAttempts, onBroken, onRetry } = guard;
   // Without the run manager. With it, the chunks would go to the client without the guard, and `_generate` might
   // stream.
   const ask = () => tellRetries(model, onRetry, () => askWhole(request));
@@ -183,9 +178,70 @@ async function askForWhole(request: GuardedRequest, client: ClientStream): Promi
     options.signal?.throwIfAborted();
     answer = await ask();
   }
-  if (onWithheld === undefined || finishKindOf(answer.finish) !== "withheld") return answer;
-  onWithheld({ usage: answer.message.usage_metadata });
-  throw new ModelError(`The provider's filter ended the model's response (\`${answer.finish}\`).`);
+  return answer;
+}
+
+/** Goes on with a turn that its provider has paused. Its pieces become one response, as the provider reads them later. */
+async function askUntilEnd(request: GuardedRequest, client: ClientStream): Promise<WholeAnswer> {
+  let answer = await askForWhole(request, client);
+  let joined = answer.message;
+  for (let pauses = 0; pauses < MOST_PAUSES && finishKindOf(answer.finish) === "paused"; pauses += 1) {
+    request.options.signal?.throwIfAborted();
+    const messages = [...request.messages, joined];
+    answer = await askForWhole({ ...request, messages }, new ClientStream(undefined, request.guard));
+    joined = joinPieces(joined, answer.message);
+  }
+  return { ...answer, message: joined };
+}
+
+/** How often a paused turn is sent again. */
+const MOST_PAUSES = 6;
+
+function joinPieces(first: AIMessage | AIMessageChunk, next: AIMessage | AIMessageChunk): AIMessage {
+  const usage = [first, next].map(
+    ({ usage_metadata }) => new AIMessageChunk({ content: "", ...defined({ usage_metadata }) }),
+  );
+  return copyMessage<AIMessage>(next, {
+    ...defined({ id: first.id, usage_metadata: concat(usage[0], usage[1])?.usage_metadata }),
+    // Chunks number the blocks of their piece.
+    content: [...blocksOf(first), ...blocksOf(next)].map((block, index) =>
+      "index" in block ? { ...block, index } : block,
+    ),
+    tool_calls: [...(first.tool_calls ?? []), ...(next.tool_calls ?? [])],
+    invalid_tool_calls: [...(first.invalid_tool_calls ?? []), ...(next.invalid_tool_calls ?? [])],
+  });
+}
+
+function blocksOf({ content }: BaseMessage) {
+  if (typeof content !== "string") return content;
+  return content === "" ? [] : [{ type: "text" as const, text: content }];
+}
+
+/**
+ * A refusal is a response: the same request would be refused again. Its words are its text, and its calls are not run.
+ *
+ * @throws ModelError if nothing is left of it, or if another model is asked instead.
+ */
+function acceptWithheld(answer: WholeAnswer, { onWithheld, wants }: StreamGuardOptions): WholeAnswer {
+  const { message, finish } = answer;
+  const withheld = withheldIn(message, finish);
+  if (withheld === undefined) return answer;
+  // A call that was cut off is in the content in a form of its own.
+  const said =
+    callsOf(message).length === 0
+      ? message
+      : copyMessage(
+          withoutCalls(message, () => true),
+          { content: message.text },
+        );
+  const { refusal: _, ...additional_kwargs } = said.additional_kwargs;
+  const isTextless = said.text.trim() === "" && withheld.text !== "";
+  const spoken = isTextless ? copyMessage(said, { content: withheld.text, additional_kwargs }) : said;
+  if (onWithheld === undefined && wants !== "whole-text" && !isBlankMessage(spoken))
+    return { ...answer, message: spoken };
+  onWithheld?.({ usage: message.usage_metadata });
+  const words = withheld.text === "" ? "." : `: ${withheld.text}`;
+  throw new ModelError(`The model's response was withheld (${withheld.reason})${words}`);
 }
 
 /** The response as the client has it in the end. */
@@ -208,20 +264,30 @@ async function askStreaming(
   client: ClientStream,
 ): Promise<Answer> {
   const chunks: ChatGenerationChunk[] = [];
+  const patience = new Patience(guard.idleTimeoutMs, options.signal);
+  let stream: AsyncIterator<ChatGenerationChunk> | undefined;
   try {
-    for await (const chunk of model._streamResponseChunks(messages, options)) {
-      options.signal?.throwIfAborted();
-      chunks.push(chunk);
-      await client.forward(chunk);
+    stream = model._streamResponseChunks(messages, { ...options, signal: patience.signal });
+    for (;;) {
+      const { done, value } = await patience.waitFor(stream.next());
+      // When a client is aborted, it ends its stream without an error.
+      patience.signal.throwIfAborted();
+      if (done) break;
+      chunks.push(value);
+      await client.forward(value);
     }
-    // When a client is aborted, it ends its stream without an error.
-    options.signal?.throwIfAborted();
   } catch (error) {
-    const isLost = chunks.length > 0 || (isTransportError(error) && !isConnectError(error));
+    // A stream that still waits for its client ends when that one does, so nobody waits for this.
+    stream?.return?.().catch(() => {});
+    const usage = client.sent?.usage_metadata;
+    if (patience.isOver) return { reason: "silent", usage, cause: error };
     // OpenAI's Responses API refuses a request that is too long after its stream has begun with status 200.
     const isRefused = isRefusal(error) || readOverflow(error) !== undefined;
-    if (options.signal?.aborted || isAbortError(error) || isRefused || !isLost) throw error;
-    return { reason: "transport-error", usage: client.sent?.usage_metadata, cause: error };
+    const isBroken = chunks.length > 0 || isLost(error);
+    if (options.signal?.aborted || isAbortError(error) || isRefused || !isBroken) throw error;
+    return { reason: "transport-error", usage, cause: error };
+  } finally {
+    patience.end();
   }
   const { sent } = client;
   const answer = judge(sent, guard, { chunks, omitsFinishReason: guard.habit.omits });
@@ -232,18 +298,23 @@ async function askStreaming(
 }
 
 async function askWhole({ model, guard, messages, options }: GuardedRequest): Promise<Answer> {
+  const patience = new Patience(guard.idleTimeoutMs, options.signal);
   try {
-    const { generations, llmOutput } = await unstreamed(model)._generate(messages, options);
+    const generating = unstreamed(model)._generate(messages, { ...options, signal: patience.signal });
+    const { generations, llmOutput } = await patience.waitFor(generating);
     const [{ message, generationInfo } = {}] = generations;
     options.signal?.throwIfAborted();
     if (message === undefined || !AIMessage.isInstance(message)) return judge(undefined, guard);
     message.response_metadata = { ...llmOutput, ...generationInfo, ...message.response_metadata };
     return judge(message, guard);
   } catch (error) {
+    if (patience.isOver) return { reason: "silent", usage: undefined, cause: error };
     if (isEmptyAnswer(error)) return judge(undefined, guard);
-    const isLost = isTransportError(error) && !isConnectError(error) && !isRefusal(error);
-    if (options.signal?.aborted || isAbortError(error) || !isLost) throw error;
+    const isBroken = isLost(error) && !isRefusal(error);
+    if (options.signal?.aborted || isAbortError(error) || !isBroken) throw error;
     return { reason: "transport-error", usage: undefined, cause: error };
+  } finally {
+    patience.end();
   }
 }
 

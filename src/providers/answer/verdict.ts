@@ -7,7 +7,7 @@ import type { ChatGenerationChunk } from "@langchain/core/outputs";
 import { callsOf } from "../../history/call.js";
 import { isBlankMessage } from "../../history/change-calls.js";
 import { parseJson } from "../../shared/json.js";
-import { isRecord, madeOnce } from "../../shared/values.js";
+import { isRecord, madeOnce, textIn } from "../../shared/values.js";
 import type { FinishKind } from "../provider.js";
 import { PROVIDERS } from "../providers.js";
 
@@ -15,12 +15,13 @@ import { PROVIDERS } from "../providers.js";
 export const BROKEN_REASONS = {
   "no-finish-reason": "ended before it was finished",
   "cut-off-arguments": "ended in the middle of a tool call's arguments",
-  "cut-off-calls": "has tool calls and was cut off at its token limit or by a filter",
-  "cut-off-text": "was cut off at its token limit or by a filter",
+  "cut-off-calls": "has tool calls and was cut off at its token limit",
+  "cut-off-text": "was cut off at its token limit",
   "missing-calls": "announced tool calls but has none",
   empty: "is empty: it has neither text nor a tool call",
   "leaked-markup": "has tool calls as markup in its text",
   interrupted: "was stopped by the provider in the middle",
+  silent: "did not come completely: the model was silent for longer than `modelIdleTimeoutMs`",
   "transport-error": "did not arrive completely: the connection failed",
 } as const;
 
@@ -44,12 +45,15 @@ export function faultOf(
   message: AIMessage | AIMessageChunk,
   streamed?: StreamedAnswer,
 ): BrokenReason | undefined {
-  const finish = finishKindOf(finishReasonOf(message, streamed));
+  const reason = finishReasonOf(message, streamed);
+  const finish = finishKindOf(reason);
   const hasCalls = callsOf(message).length > 0;
   if (finish === "interrupted") return "interrupted";
+  // The same request would be refused again, and a paused turn goes on.
+  if (finish === "paused" || withheldIn(message, reason) !== undefined) return undefined;
   if (hasCalls) {
     // Even if all arguments are valid: the rest of the response is unknown.
-    if (finish === "limit" || finish === "withheld") return "cut-off-calls";
+    if (finish === "limit") return "cut-off-calls";
     if (streamed !== undefined && !hasWholeArguments(message, finish !== undefined))
       return "cut-off-arguments";
   }
@@ -63,9 +67,33 @@ export function faultOf(
 
 /** The same for a text that is kept only if it is complete, such as a summary. It comes in one piece. */
 export function faultOfText(message: AIMessage | AIMessageChunk): BrokenReason | undefined {
-  const finish = finishKindOf(finishReasonOf(message));
-  if (finish === "limit" || finish === "withheld") return "cut-off-text";
-  return faultOf(message);
+  return finishKindOf(finishReasonOf(message)) === "limit" ? "cut-off-text" : faultOf(message);
+}
+
+/** A response that the model refused to give, or whose rest its provider's filter took. */
+export interface Withheld {
+  /** The finish reason and, if it is known, the category. */
+  readonly reason: string;
+  /** The words of the refusal, if they are not in the text of the response. */
+  readonly text: string;
+}
+
+/** Undefined for a response that was not withheld. It says so by its finish reason, or in a field of its own. */
+export function withheldIn(
+  { additional_kwargs: more, response_metadata: metadata }: AIMessage | AIMessageChunk,
+  finish: string | undefined,
+): Withheld | undefined {
+  // OpenAI, in both of its protocols.
+  const refusal = textIn(more, "refusal") ?? "";
+  if (refusal === "" && finishKindOf(finish) !== "withheld") return undefined;
+  // Anthropic: `{ type: "refusal", category, explanation }`.
+  const details = [metadata, more].map((fields) => Object(fields)["stop_details"]).find(isRecord);
+  const category = textIn(details, "category");
+  const name = finishKindOf(finish) === "withheld" ? finish : "refusal";
+  return {
+    reason: [name, category].flatMap((word) => (word === undefined ? [] : [`\`${word}\``])).join(", "),
+    text: refusal === "" ? (textIn(details, "explanation") ?? "") : refusal,
+  };
 }
 
 /** The last finish reason of the stream, or the finish reason of the message. */

@@ -40,6 +40,7 @@ export const anthropicProvider: Provider = {
     calls: ["tool_use"],
     limit: ["max_tokens", "model_context_window_exceeded"],
     withheld: ["refusal"],
+    paused: ["pause_turn"],
   },
   finishFields: ["stop_reason"],
   forcedCall: {

@@ -5,7 +5,7 @@
 
 import type { BaseMessage } from "@langchain/core/messages";
 import { type AsyncCallerParams, classifyRateLimitError } from "@langchain/core/utils/async_caller";
-import { type BrokenRule, ModelError, TetherError } from "../../errors.js";
+import { type BrokenRule, isTetherError, ModelError } from "../../errors.js";
 import { causesOf, isError, LONGEST_CHAIN } from "../../shared/is-error.js";
 import { parseJson } from "../../shared/json.js";
 import { shortened } from "../../shared/text.js";
@@ -38,11 +38,11 @@ interface FailedRequest {
 export function toModelError(error: unknown, { model, messages, signal }: FailedRequest): unknown {
   if (signal?.aborted) return signal.reason ?? error;
   if (isAbortError(error) || isLangGraphSignal(error)) return error;
-  if (TetherError.isInstance(error) && error.cause === undefined) return error;
+  if (isTetherError(error) && error.cause === undefined) return error;
   const redact = createRedact(model);
   const cause = toPlainError(error, redact);
   // Our own error with a known message, caused by a client's error.
-  if (TetherError.isInstance(error)) return new ModelError(error.message, { cause: cause.cause });
+  if (isTetherError(error)) return new ModelError(error.message, { cause: cause.cause });
   const text = textOf(cause, error, model, redact);
   const status = statusOf(error);
   const isTooLong = readOverflow(error) !== undefined;
@@ -88,7 +88,7 @@ function explain(broken: BrokenRule | undefined, text: string): string {
 const FAULTS: ReadonlySet<string> = new Set(["TypeError", "ReferenceError", "RangeError", "AssertionError"]);
 
 export function isModelError(error: unknown): error is ModelError {
-  return TetherError.isInstance(error) && error.code === "MODEL_FAILED";
+  return isTetherError(error) && error.code === "MODEL_FAILED";
 }
 
 /**
@@ -101,7 +101,7 @@ export function failsForGood(error: unknown): error is ModelError {
   if (!isModelError(error)) return false;
   const { cause } = error;
   if (!isError(cause) || statusOf(cause) !== undefined) return true;
-  return !FAULTS.has(rootOf(cause).name) || isTransportError(cause) || isUnreachable(cause);
+  return !FAULTS.has(rootOf(cause).name) || isLost(cause) || isUnreachable(cause);
 }
 
 /** Whether a model has failed for a reason that has nothing to do with the request: it may pass. */
@@ -169,6 +169,7 @@ const TRANSPORT_CODES: ReadonlySet<unknown> = new Set([
   "ERR_STREAM_PREMATURE_CLOSE",
   "UND_ERR_SOCKET",
   "UND_ERR_BODY_TIMEOUT",
+  "UND_ERR_HEADERS_TIMEOUT",
 ]);
 const CUT_STREAMS = PROVIDERS.flatMap(({ cutStream = [] }) => cutStream);
 const MESSAGES = new RegExp(
@@ -192,17 +193,20 @@ const UNREACHABLE_CODES: ReadonlySet<unknown> = new Set([
   "UND_ERR_CONNECT_TIMEOUT",
 ]);
 
-/** Whether the response was lost on its way, or is not valid JSON because a part is missing. */
-export function isTransportError(error: unknown): boolean {
-  const isLost = ({ code, message }: Cause) => TRANSPORT_CODES.has(code) || MESSAGES.test(String(message));
-  return (
-    isConnectError(error) || causesOf(error).some((cause) => isLost(cause) || nameOf(cause) === "SyntaxError")
+/**
+ * Whether a response was lost on its way from a host that was reached, or is not valid JSON because a part is missing. A
+ * client names a reset before the first byte like a host that it cannot reach.
+ */
+export function isLost(error: unknown): boolean {
+  return causesOf(error).some(
+    (cause) =>
+      (TRANSPORT_CODES.has(cause["code"]) && cause["syscall"] !== "connect") ||
+      MESSAGES.test(String(cause["message"])) ||
+      nameOf(cause) === "SyntaxError",
   );
 }
 
-type Cause = ReturnType<typeof causesOf>[number];
-
-export function isConnectError(error: unknown): boolean {
+function isConnectError(error: unknown): boolean {
   return causesOf(error).some((cause) => CONNECT_ERRORS.has(nameOf(cause)));
 }
 

@@ -1,10 +1,10 @@
-/** Explains why a provider may have refused a list of messages. */
+/** Explains why a provider has refused a list of messages. */
 
 import { channel } from "node:diagnostics_channel";
 import type { BaseMessage } from "@langchain/core/messages";
 import type { BrokenRule } from "../../errors.js";
-import { DIALECT_NAMES, DIALECTS, type DialectName } from "../dialects.js";
-import type { Dialect } from "../rule.js";
+import { DIALECT_NAMES, DIALECTS, type DialectName, dialectNamed } from "../dialects.js";
+import type { Dialect, Rule, RuleName } from "../rule.js";
 import { validateHistory } from "../validate-history.js";
 
 /** Statuses with which providers refuse the content of a request. */
@@ -27,55 +27,56 @@ interface Refusal {
 }
 
 /**
- * The rule that the messages break. The order of preference:
+ * The rule that the messages break and whose words the provider used. The words decide alone, because the host at an address
+ * may belong to another provider than its client, and because most refusals have nothing to do with the rules: a history
+ * can break a rule that its provider does not apply.
  *
- * 1. A rule whose text the provider used. The host at an address may belong to another provider than its client.
- * 2. The first broken rule of the messages' own dialect.
- * 3. The first broken rule of any known provider, which is only a possibility.
- *
- * @returns Undefined for a status that does not concern messages, or if no rule is broken.
+ * @returns Undefined for a status that does not concern messages, or if the text has the words of no broken rule.
  */
 export function explainRefusal({ status, text, messages, dialect }: Refusal): BrokenRule | undefined {
   if (status !== undefined && !concernsMessages(status)) return undefined;
-  const names = dialect === "strict" ? DIALECT_NAMES : new Set([dialect, ...DIALECT_NAMES]);
-  const broken = [...names].flatMap((name) =>
-    validateHistory(messages, name).map(({ rule, index, message }) => ({
-      dialect: name,
-      rule,
-      index,
-      message,
-    })),
-  );
   const answered = comparable(text);
-  const inItsWords = broken.find(({ message }) => answered.includes(comparable(message)));
-  if (inItsWords !== undefined || status === undefined) return inItsWords;
-  const firstOf = (name: DialectName) => broken.find((one) => one.dialect === name);
-  const possible = firstOf(dialect) ?? firstOf("strict");
-  // `strict` takes its rules from the other dialects, which stand before it.
-  return broken.find(({ message, index }) => message === possible?.message && index === possible.index);
+  // The rules of `strict` are those of the others, which stand before it.
+  const names = dialect === "strict" ? DIALECT_NAMES : new Set([dialect, ...DIALECT_NAMES]);
+  const said = [...names].flatMap((name) =>
+    validateHistory(messages, name)
+      .filter(({ rule }) => isSaidIn(name, rule, answered))
+      .map(({ rule, index, message }) => ({ dialect: name, rule, index, message })),
+  );
+  // Of two faults of one kind, the one that has the ids and names of the text.
+  return said.find(({ message }) => answered.includes(comparable(message))) ?? said[0];
 }
 
 /** The same rules in the words of servers of open models. Many come from the chat template of the model. */
-const OTHER_WORDS: readonly RegExp[] = [
+const OTHER_WORDS: Readonly<Partial<Record<RuleName, RegExp>>> = {
   // vLLM, llama.cpp and others, such as "After the optional system message, conversation roles must alternate
-  // user/assistant/user/assistant/..." (vllm-project/vllm#6862, microsoft/autogen#1037)
-  /conversation roles must alternate/,
+  // user/assistant/user/assistant/..." (vllm-project/vllm#6862, microsoft/autogen#1037); Perplexity
+  // (perplexityai/api-discussion#265)
+  alternation:
+    /conversation roles must alternate|roles should be alternating|should alternate with assistant message/,
   // Half of a surrogate pair: Cerebras and others that parse JSON with Rust's serde (elizaOS/eliza#18079), and servers
   // in Python.
-  /lone (?:leading|trailing) surrogate|surrogates not allowed/,
-  // Perplexity (perplexityai/api-discussion#265)
-  /roles should be alternating|should alternate with assistant message/,
+  "unpaired-surrogate": /lone (?:leading|trailing) surrogate|surrogates not allowed/,
   // Mistral's template: "Tool call IDs should be alphanumeric strings with length 9!" (vllm-project/vllm#5649)
-  /tool call ids should be alphanumeric strings with length/,
-];
+  "call-id": /tool call ids should be alphanumeric strings with length/,
+};
 
 /** Whether the text has the words of a rule of any provider. The rules that nobody has stated have no such words. */
 export function namesKnownRule(text: string): boolean {
   const answered = comparable(text);
-  if (OTHER_WORDS.some((words) => words.test(answered))) return true;
+  if (Object.values(OTHER_WORDS).some((words) => words.test(answered))) return true;
   return Object.values<Dialect>(DIALECTS).some(({ rules }) =>
-    Object.values(rules).some((rule) => rule.grade !== "inferred" && patternOf(rule.text).test(answered)),
+    Object.values(rules).some((rule) => isSaid(rule, answered)),
   );
+}
+
+function isSaidIn(dialect: DialectName, name: RuleName, answered: string): boolean {
+  const rule = dialectNamed(dialect).rules[name];
+  return (rule !== undefined && isSaid(rule, answered)) || OTHER_WORDS[name]?.test(answered) === true;
+}
+
+function isSaid({ text, grade }: Rule, answered: string): boolean {
+  return grade !== "inferred" && patternOf(text).test(answered);
 }
 
 /** A text with its fields in braces as a pattern. */
@@ -100,11 +101,11 @@ export const REFUSAL_CHANNEL = "langgraph-tether:refusal";
 
 /** A request that a provider refused. It has no text of messages, and no text of the provider. */
 export interface ModelRefusal {
-  /** `overflow`: it was too long. `rule`: it broke a rule, or was refused for an unknown reason. */
+  /** `overflow`: it was too long. `rule`: it broke a rule, or was refused for another reason. */
   readonly kind: "overflow" | "rule";
   /** The dialect of the rule. If no rule is known, that of the model. */
   readonly dialect: string;
-  /** The rule that was probably broken. Undefined if none is known. */
+  /** The rule whose words the provider used, and which the messages break. Undefined if there is none. */
   readonly rule: string | undefined;
 }
 

@@ -67,11 +67,11 @@ export const geminiProvider: Provider = {
   },
   // Such a tool is named in its only key.
   tools: { maker: "Google", dialects: ["gemini"], isOwn: ({ type }) => typeof type !== "string" },
-  mendClient: (model, identity) => sendToGoogle(catchResponse(model), identity),
+  mendClient: (model, identity) => sendToGoogle(passSignal(catchResponse(model)), identity),
   mendAnswer: withoutUnnamedCalls,
   // Gemini calls every exhausted minute an exceeded quota, and its client keeps no headers.
   retryIn: /\bretry in (\d+(?:\.\d+)?)s/i,
-  cutStream: "\\[GoogleGenerativeAI Error\\]: Failed to parse stream",
+  cutStream: "\\[GoogleGenerativeAI Error\\]: (?:Failed to parse|Error reading from the) stream",
   // For example for a malformed tool call. If the prompt was blocked, a new request would be blocked too.
   isEmptyAnswer: (error) =>
     Reflect.get(error, "name") === "EmptyContentError" && Reflect.get(error, "blockReason") === undefined,
@@ -147,6 +147,18 @@ function catchResponse(model: BaseChatModel): BaseChatModel {
     return generated;
   };
   return viewOf(model, { client: viewOf(client, { generateContentStream }) });
+}
+
+/** A view of Gemini's client that ends a request without streaming when its signal aborts. The client itself drops it. */
+function passSignal(model: BaseChatModel): BaseChatModel {
+  const complete: unknown = Reflect.get(model, "completionWithRetry");
+  if (model._llmType() !== "googlegenerativeai" || typeof complete !== "function") return model;
+  return viewOf(model, {
+    _generate(this: BaseChatModel, ...[messages, options, run]: Parameters<BaseChatModel["_generate"]>) {
+      const completionWithRetry = (request: unknown) => Reflect.apply(complete, this, [request, options]);
+      return model._generate.call(viewOf(this, { completionWithRetry }), messages, options, run);
+    },
+  });
 }
 
 /**

@@ -29,7 +29,7 @@ export const mistralProvider: Provider = {
       },
     },
   },
-  mendClient: generateAtOnce,
+  mendClient: endWithSignal,
   // Status 400: "Prompt contains 300000 tokens, too large for model with 131072 maximum context length"
   overflow: ["Prompt contains <input> tokens.*?too large for model with <limit> maximum context length"],
 };
@@ -55,32 +55,48 @@ async function createMistralModel({ baseURL, ...fields }: ModelFields): Promise<
 }
 
 /**
- * A view of Mistral's client whose `_generate` does not stream. Returns any other model unchanged.
+ * A view of Mistral's client whose requests end when their signal aborts, and whose `_generate` does not stream. Returns any
+ * other model unchanged.
  *
- * The client's `_generate` streams whenever it gets a signal or a timeout, and does nothing else with them. Mistral's
- * package has a second fault. If a body is not valid JSON because a part is missing, the package rejects a promise
+ * The client does not pass a signal on. Its `_generate` streams whenever it gets a signal or a timeout, and does nothing
+ * else with them. Mistral's package has another fault. If a body is not valid JSON because a part is missing, the package rejects a promise
  * that nobody handles, and this ends the process. So the body is read before the package gets it.
  */
-function generateAtOnce(model: BaseChatModel): BaseChatModel {
+function endWithSignal(model: BaseChatModel): BaseChatModel {
   if (model._llmType() !== "mistral_ai") return model;
   return viewOf(model, {
     _generate(this: BaseChatModel, ...[messages, options, run]: Parameters<BaseChatModel["_generate"]>) {
       const { signal, timeout: _, ...others } = options;
       const onlyOnce = new AsyncCaller({ maxRetries: 0 });
-      const httpClient = { request: readingWhole(Reflect.get(model, "httpClient")) };
+      const httpClient = { request: readingWhole(sendingUntil(signal, model)) };
       const client = viewOf(this, { streaming: false, httpClient });
       const generate = () => model._generate.call(client, messages, others, run);
       return onlyOnce.callWithOptions({ ...(signal && { signal }) }, generate);
+    },
+    _streamResponseChunks(
+      this: BaseChatModel,
+      ...[messages, options, run]: Parameters<BaseChatModel["_streamResponseChunks"]>
+    ) {
+      const client = viewOf(this, { httpClient: { request: sendingUntil(options.signal, model) } });
+      return model._streamResponseChunks.call(client, messages, options, run);
     },
   });
 }
 
 type Send = (request: Request) => Promise<Response>;
 
-/** @param given The `HTTPClient` of Mistral's package that the model was made with, if any. */
-function readingWhole(given: { readonly request: Send } | undefined): Send {
+/** Sends with the `HTTPClient` of Mistral's package that the model was made with, if any. */
+function sendingUntil(signal: AbortSignal | undefined, model: object): Send {
+  const given: { readonly request: Send } | undefined = Reflect.get(model, "httpClient");
+  return (request) => {
+    const ending = signal === undefined ? request : new Request(request, { signal });
+    return given === undefined ? fetch(ending) : given.request(ending);
+  };
+}
+
+function readingWhole(send: Send): Send {
   return async (request) => {
-    const response = await (given === undefined ? fetch(request) : given.request(request));
+    const response = await send(request);
     if (!response.ok) return response;
     const body = await response.text();
     JSON.parse(body);

@@ -54,7 +54,7 @@ async function attack({ configurable, ...forged }: Forged) {
   const outcomes: unknown[] = [];
   const attempt = async (input: object, more: object = {}) => {
     const run = graph.invoke(input as never, { ...options, ...more } as never).then(() => "accepted");
-    outcomes.push(await run.catch((error) => (TetherError.isInstance(error) ? error.code : error)));
+    outcomes.push(await run.catch((error) => TetherError.from(error)?.code ?? error));
   };
   await attempt({ messages: [system, { role: "user", content: "u1", id: "u1" }] });
   await attempt({ messages: [summary] });

@@ -1,0 +1,89 @@
+/** What a caller of an agent catches: LangChain wraps each error that passes through a middleware. */
+
+import { MessagesZodState } from "@langchain/langgraph";
+import { type AgentMiddleware, createAgent, createMiddleware } from "langchain";
+import { describe, expect, it } from "vitest";
+import { z } from "zod/v4";
+import { InvalidStateError, ModelError, TetherError, ThreadConflictError } from "../../src/index.js";
+import { tetherMiddleware } from "../../src/langchain.js";
+import { anthropicAt, openAIAt } from "../support/clients.js";
+import { startStrictProvider } from "../support/strict-provider/start-strict-provider.js";
+import { stopAtEnd } from "../support/test-tools.js";
+
+const strict = stopAtEnd(await startStrictProvider());
+
+const passing = (name: string) =>
+  createMiddleware({ name, wrapModelCall: async (request, handler) => handler(request) });
+
+async function thrownBy(model: object, middleware: readonly AgentMiddleware[]): Promise<unknown> {
+  const agent = createAgent({ model: model as never, middleware: [...middleware] });
+  return agent.invoke({ messages: "Hello?" } as never).then(
+    () => expect.unreachable("It was accepted."),
+    (error: unknown) => error,
+  );
+}
+
+describe("An error of an agent with the middleware", () => {
+  const others = Array.from({ length: 8 }, (_, index) => passing(`other-${index}`));
+  it.each([
+    ["alone", []],
+    ["behind eight others", others],
+  ])("is found with its fields: %s", async (_title, before) => {
+    strict.failNext({ status: 500 });
+    const model = openAIAt(`${strict.url("openai")}/v1`);
+    const thrown = await thrownBy(model, [...before, tetherMiddleware()]);
+    // This is why it must be looked for.
+    expect(thrown).not.toHaveProperty("code");
+    expect(ModelError.from(thrown)).toMatchObject({ code: "MODEL_FAILED", status: 500 });
+    expect(TetherError.from(thrown)).toBe(ModelError.from(thrown));
+    expect([TetherError, ModelError, ThreadConflictError].map((kind) => kind.isInstance(thrown))).toEqual([
+      true,
+      true,
+      false,
+    ]);
+  });
+
+  it("is found for a refusal of the provider", async () => {
+    strict.failNext({ status: 404, body: { error: { message: "No such model." } } });
+    const thrown = await thrownBy(anthropicAt(strict.url("anthropic")), [tetherMiddleware()]);
+    expect(ModelError.from(thrown)).toMatchObject({ status: 404, brokenRule: undefined });
+  });
+
+  it("is found for a channel that the agent has declared itself", async () => {
+    const agent = createAgent({
+      model: openAIAt(`${strict.url("openai")}/v1`),
+      stateSchema: z.object({ messages: MessagesZodState.shape.messages }),
+      middleware: [tetherMiddleware()],
+    });
+    const thrown = await agent.invoke({ messages: "Hello?" } as never).catch((error: unknown) => error);
+    expect(InvalidStateError.from(thrown)?.key).toBe("messages");
+    expect(ModelError.from(thrown)).toBeUndefined();
+  });
+});
+
+it("An error of another copy of this package is found by its class.", async () => {
+  const copy: typeof import("../../src/errors.js") = await import(`../../src/errors.js?${"copy"}`);
+  const error = new copy.ModelError("It failed.", { status: 500 });
+  expect(error).not.toBeInstanceOf(ModelError);
+  expect(ModelError.from(new Error("outer", { cause: error }))).toBe(error);
+  expect(TetherError.isInstance(error)).toBe(true);
+  expect(InvalidStateError.isInstance(error)).toBe(false);
+});
+
+it.each([
+  ["nothing", undefined],
+  ["a text", "MODEL_FAILED"],
+  [
+    "an error of somebody else with our name and code",
+    Object.assign(new Error("x"), { name: "ModelError", code: "MODEL_FAILED" }),
+  ],
+])("Nothing is found in %s.", (_title, thrown) => {
+  expect(TetherError.from(thrown)).toBeUndefined();
+  expect(ModelError.isInstance(thrown)).toBe(false);
+});
+
+it("Causes that form a circle are no error of this library.", () => {
+  const error = new Error("round");
+  error.cause = error;
+  expect(TetherError.isInstance(error)).toBe(false);
+});
