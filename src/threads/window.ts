@@ -9,8 +9,8 @@ import { identityOf, innermost } from "../providers/dialect-of.js";
 import type { DialectName } from "../providers/dialects.js";
 import {
   describeFailure,
+  isLost,
   isModelError,
-  isTransportError,
   NO_REASON,
   providerTextOf,
 } from "../providers/failure/model-failure.js";
@@ -133,7 +133,7 @@ const OF_CONTENT: ReadonlySet<RuleName> = new Set<RuleName>(["content-form", "fo
 
 /** An unknown client may throw for blocks that it cannot send. Such an error has no status. */
 function isThrownByClient(cause: Error, status: number | undefined, dialect: DialectName): boolean {
-  return dialect === "as-stored" && status === undefined && !isTransportError(cause);
+  return dialect === "as-stored" && status === undefined && !isLost(cause);
 }
 
 /** OpenAI's client drops the words of a host that writes its errors in another form, as older versions of vLLM do. */
