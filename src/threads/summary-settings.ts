@@ -4,7 +4,7 @@ import type { BaseChatModel, BindToolsInput } from "@langchain/core/language_mod
 import { convertToOpenAITool } from "@langchain/core/utils/function_calling";
 import { z } from "zod/v4";
 import type { SummaryPolicy } from "../history/plan-summary.js";
-import { countTextTokens } from "../history/size.js";
+import { countTextTokens } from "../history/text-tokens.js";
 import { identityOf } from "../providers/dialect-of.js";
 import { DIALECTS, type DialectName, dialectNamed } from "../providers/dialects.js";
 import { learnedWindowOf, windowOf } from "../providers/failure/overflow.js";

@@ -15,8 +15,9 @@ import {
   type SummaryPolicy,
   TARGET,
 } from "../history/plan-summary.js";
-import { countTextTokens, countTokens, sumTokens } from "../history/size.js";
+import { countTokens, sumTokens } from "../history/size.js";
 import { type Coverage, createSummary, createSummaryNote, isUserMessage } from "../history/summary.js";
+import { countTextTokens } from "../history/text-tokens.js";
 import { levelFor, renderTranscript } from "../history/transcript.js";
 import { guardModel, joinChunks, type StreamGuardOptions } from "../providers/answer/guard-model.js";
 import { FinishHabit } from "../providers/answer/verdict.js";

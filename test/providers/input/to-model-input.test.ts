@@ -1,7 +1,8 @@
 import { AIMessage, type BaseMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { countTextTokens, sumTokens } from "../../../src/history/size.js";
+import { sumTokens } from "../../../src/history/size.js";
+import { countTextTokens } from "../../../src/history/text-tokens.js";
 import { explainInput, reduceMessages, toModelInput } from "../../../src/index.js";
 import { reasoningOf } from "../../../src/providers/deepseek/dialect.js";
 import { DIALECTS, type DialectName } from "../../../src/providers/dialects.js";
