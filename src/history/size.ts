@@ -22,13 +22,21 @@ export function sumTokens(messages: readonly BaseMessage[]): number {
   return messages.reduce((sum, message) => sum + countTokens(message), 0);
 }
 
-/** Tokens of the request and of its response together; 0 if the provider reported none. */
-export function usageOf(message: BaseMessage): number {
-  if (!isAIMessage(message)) return 0;
-  const usage: { input_tokens?: unknown; output_tokens?: unknown } = message.usage_metadata ?? {};
-  const input = soundCount(usage.input_tokens) ?? 0;
-  return input === 0 ? 0 : input + (soundCount(usage.output_tokens) ?? 0);
+/** What the provider has counted of a request and its response; 0 if it reported nothing. */
+export function usageOf(message: BaseMessage): { readonly input: number; readonly output: number } {
+  if (!isAIMessage(message)) return NO_USAGE;
+  const { usage_metadata: usage } = message;
+  if (!isRecord(usage)) return NO_USAGE;
+  const countOf = (of: unknown, name: string): number => (isRecord(of) ? soundCount(of[name]) : undefined) ?? 0;
+  const input = countOf(usage, "input_tokens");
+  if (input === 0) return NO_USAGE;
+  const details = usage["input_token_details"];
+  const cached = countOf(details, "cache_read") + countOf(details, "cache_creation");
+  // Some clients count what the cache had beside the input, and not as a part of it.
+  return { input: cached > input ? input + cached : input, output: countOf(usage, "output_tokens") };
 }
+
+const NO_USAGE = { input: 0, output: 0 };
 
 function countContent(content: unknown): number {
   if (typeof content === "string") return countTextTokens(content);

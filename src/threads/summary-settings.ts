@@ -8,7 +8,7 @@ import { countTextTokens } from "../history/text-tokens.js";
 import { identityOf } from "../providers/dialect-of.js";
 import { DIALECTS, type DialectName, dialectNamed } from "../providers/dialects.js";
 import { learnedWindowOf, windowOf } from "../providers/failure/overflow.js";
-import { compactedAt } from "../providers/rule.js";
+import { readingOf, type Target } from "../providers/rule.js";
 import {
   countFrom,
   hintAtName,
@@ -120,7 +120,7 @@ export function summaryPolicy(
     messagesToKeep: settings.messagesToKeep,
     tokensToKeep: settings.tokensToKeep,
     maxToolCalls: settings.maxToolCallsFromHistory,
-    compactedAt: compactionOf(model, dialect),
+    ...(model !== undefined && readingOf(targetOf(model, dialect))),
     toolTokens,
     promptTokens: countTextTokens(settings.systemPrompt ?? ""),
   };
@@ -140,15 +140,9 @@ function budgetFor(model: BaseChatModel | undefined, given: number | undefined):
   return given === undefined ? (budgetOf(model) ?? 0) : withinLearned(given, model);
 }
 
-/** What the policy of a summary knows of what the model's provider compacts by itself. Undefined if it does not. */
-function compactionOf(
-  model: BaseChatModel | undefined,
-  given: DialectName | undefined,
-): SummaryPolicy["compactedAt"] {
-  if (model === undefined) return undefined;
+function targetOf(model: BaseChatModel, given: DialectName | undefined): Target {
   const { dialect, modelId } = identityOf(model);
-  const target = { dialect: dialectNamed(given ?? dialect), modelId };
-  return target.dialect.isCompacted && ((messages) => compactedAt(messages, target));
+  return { dialect: dialectNamed(given ?? dialect), modelId };
 }
 
 /** How many tokens the tool schemas of a request have, by our estimate. */
@@ -167,7 +161,7 @@ function tokensOfTool(tool: BindToolsInput): number {
  * The limit of a model input, above which it is summarised.
  */
 
-/** Token counts are estimates, so a part of the window stays free. */
+/** The summary, the next messages and the response need a part of the window. */
 const SHARE_OF_WINDOW = 0.8;
 
 /** The limit in tokens. Undefined for a model that states no input window, and has refused no request as too long. */

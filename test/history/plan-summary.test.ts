@@ -2,13 +2,9 @@
 
 import { AIMessage, type BaseMessage, HumanMessage } from "@langchain/core/messages";
 import { describe, expect, it } from "vitest";
-import {
-  flattenVisible,
-  isSummaryDue,
-  measureInput,
-  planSummary,
-  visibleHistory,
-} from "../../src/history/plan-summary.js";
+import { measureInput } from "../../src/history/measure.js";
+import { isSummaryDue, planSummary } from "../../src/history/plan-summary.js";
+import { flattenVisible, visibleHistory } from "../../src/history/visible-history.js";
 import { reduceMessages } from "../../src/history/reducer/reduce-messages.js";
 import { aiOf, humanOf, policyOf, stepOf, tokensOf, turnsOf } from "../support/long-histories.js";
 import { ai, messagesIn, placeholder, removal, result, summary, system } from "../support/make-messages.js";
@@ -25,7 +21,7 @@ function answered(id: string, input_tokens: number, output_tokens: number): AIMe
 
 /** The length of a request that has this many tokens besides its messages. */
 const lengthOf = (messages: readonly BaseMessage[], promptTokens = 0) =>
-  measureInput(messages, { promptTokens, toolTokens: 0, maxToolCalls: undefined });
+  measureInput(messages, { promptTokens, toolTokens: 0, maxToolCalls: undefined }).tokens;
 
 describe("An input is as long", () => {
   const since = [humanOf("h9", 30)];

@@ -10,15 +10,9 @@ import { withArguments, withDistinctCallIds } from "../../src/history/change-cal
 import { filterToolCalls, findSafeCutoff } from "../../src/history/cut.js";
 import { contentText, withTextFor } from "../../src/history/message.js";
 import { unansweredCalls } from "../../src/history/open-calls.js";
-import {
-  coverPlan,
-  flattenVisible,
-  isSummaryDue,
-  measureInput,
-  planSummary,
-  type SummaryPolicy,
-  visibleHistory,
-} from "../../src/history/plan-summary.js";
+import { measureInput } from "../../src/history/measure.js";
+import { coverPlan, isSummaryDue, planSummary, type SummaryPolicy } from "../../src/history/plan-summary.js";
+import { flattenVisible, visibleHistory } from "../../src/history/visible-history.js";
 import { reduceMessages } from "../../src/history/reducer/reduce-messages.js";
 import { repairHistory } from "../../src/history/reducer/repair-history.js";
 import { rewriteHistory } from "../../src/history/reducer/rewrite-history.js";

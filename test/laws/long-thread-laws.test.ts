@@ -3,7 +3,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import fc from "fast-check";
 import { afterAll, describe, expect, it } from "vitest";
-import { flattenVisible, visibleHistory } from "../../src/history/plan-summary.js";
+import { flattenVisible, visibleHistory } from "../../src/history/visible-history.js";
 import { isPlaceholder, PLACEHOLDER_KEY } from "../../src/history/result.js";
 import { countTokens } from "../../src/history/size.js";
 import { countTextTokens } from "../../src/history/text-tokens.js";

@@ -18,7 +18,7 @@ import { callsOf, isAIMessage } from "../../src/history/call.js";
 import { isBlankMessage } from "../../src/history/change-calls.js";
 import { toPlain } from "../../src/history/message.js";
 import { unansweredCalls } from "../../src/history/open-calls.js";
-import { measureInput } from "../../src/history/plan-summary.js";
+import { measureInput } from "../../src/history/measure.js";
 import { repairHistory } from "../../src/history/reducer/repair-history.js";
 import { coverageOf } from "../../src/history/summary.js";
 import { DIALECTS, type DialectName } from "../../src/providers/dialects.js";

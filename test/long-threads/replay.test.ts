@@ -7,7 +7,7 @@ import { AIMessage, type BaseMessage } from "@langchain/core/messages";
 import { InMemoryStore, MemorySaver } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { visibleHistory } from "../../src/history/plan-summary.js";
+import { visibleHistory } from "../../src/history/visible-history.js";
 import { coverageOf, isUserMessage } from "../../src/history/summary.js";
 import { createAgentGraph, readFullHistory } from "../../src/index.js";
 import { countToolTokens } from "../../src/threads/summary-settings.js";

@@ -1,5 +1,6 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { isAIMessage } from "../../history/call.js";
+import type { InputLength } from "../../history/measure.js";
 import { contentText } from "../../history/message.js";
 import { isResult } from "../../history/result.js";
 import { createSummaryNote, isUserMessage } from "../../history/summary.js";
@@ -8,7 +9,7 @@ import { keywordsOf, levelFor } from "../../history/transcript.js";
 import type { Target } from "../rule.js";
 import { GAP_NOTE, type InputJournal, whyCut } from "./journal.js";
 import { type Conversation, projectMessages, projectOnce } from "./projection.js";
-import { shortenText, shortenWork, sizeOf } from "./shorten.js";
+import { shortenResult, shortenText, shortenWork, sizeOf } from "./shorten.js";
 
 /** The indexes of one message and its results. */
 type Places = readonly number[];
@@ -34,11 +35,7 @@ interface InputChange {
   /** The id of the message in the history. */
   readonly id: string | undefined;
   readonly kind: "shortened" | "left-out";
-  readonly bound: BoundName;
 }
-
-/** `budget`: the number of tokens above which a history is summarised. `window`: the most that the model takes. */
-type BoundName = "budget" | "window";
 
 /** An input on its way to a bound. */
 class InputDraft {
@@ -151,28 +148,22 @@ const SHARES = [LARGEST_SHARE, 1 / 32, 0];
 /** The tokens of a note in place of messages, with the separators of a message. */
 const NOTE_TOKENS = countTextTokens(gapNote(1_000_000)) + 4;
 
-const STEPS: Readonly<Record<BoundName, readonly BoundStep[]>> = {
-  /** Shorten results and arguments. The messages that the user and the model wrote stay whole. */
-  budget: [
-    (draft) => cutOldest(draft, draft.parts.earlier, shortenWork, SHARES, goalOf(draft)),
-    (draft) => cutOldest(draft, draft.parts.rounds, shortenWork, SHARES, goalOf(draft)),
-    (draft) => cutTogether(draft, draft.parts.open, shortenWork, LEAST_TOKENS),
-  ],
-  /** Bring an input under any bound that holds the system prompt, the request and the open group in short. */
-  window: [
-    (draft) => cutOldest(draft, draft.parts.earlier, shortenWork, SHARES, goalOf(draft)),
-    // One long message would otherwise take all older ones with it.
-    (draft) => cutOldest(draft, draft.parts.earlier, shortenText, [LARGEST_SHARE], 0),
-    (draft) => leaveOutOldest(draft, draft.parts.earlier),
-    (draft) => cutOldest(draft, draft.parts.rounds, shortenWork, SHARES, goalOf(draft)),
-    (draft) => cutTogether(draft, draft.parts.open, shortenWork, draft.bound * LARGEST_SHARE),
-    (draft) => leaveOutOldest(draft, draft.parts.rounds),
-    (draft) => cutTogether(draft, draft.parts.open, shortenWork, LEAST_TOKENS),
-    (draft) => cutTogether(draft, [...draft.parts.notes, ...draft.parts.open], shortenText, LEAST_TOKENS),
-    (draft) => cutTogether(draft, draft.parts.open, shortenWork, 1),
-    (draft) => cutTogether(draft, draft.parts.request, shortenText, LEAST_OF_REQUEST),
-  ],
-};
+/** They bring an input under any bound that holds the system prompt, the request and the open group in short. */
+const STEPS: readonly BoundStep[] = [
+  (draft) => cutOldest(draft, draft.parts.earlier, shortenWork, SHARES, goalOf(draft)),
+  // One long message would otherwise take all older ones with it.
+  (draft) => cutOldest(draft, draft.parts.earlier, shortenText, [LARGEST_SHARE], 0),
+  (draft) => leaveOutOldest(draft, draft.parts.earlier),
+  (draft) => cutOldest(draft, draft.parts.rounds, shortenWork, SHARES, goalOf(draft)),
+  (draft) => cutTogether(draft, draft.parts.open, shortenResult, draft.bound * LARGEST_SHARE),
+  (draft) => leaveOutOldest(draft, draft.parts.rounds),
+  (draft) => cutTogether(draft, draft.parts.open, shortenResult, LEAST_TOKENS),
+  (draft) => cutTogether(draft, [...draft.parts.notes, ...draft.parts.open], shortenText, LEAST_TOKENS),
+  (draft) => cutTogether(draft, draft.parts.request, shortenText, draft.bound * LARGEST_SHARE),
+  // The model has yet to see what its latest calls did, so their arguments go last.
+  (draft) => cutTogether(draft, draft.parts.open, shortenWork, LEAST_TOKENS),
+  (draft) => cutTogether(draft, draft.parts.request, shortenText, LEAST_OF_REQUEST),
+];
 
 /** Contract: returns a copy with about this many tokens, or the message itself. */
 type Shorten = (message: BaseMessage, tokens: number, keywords: readonly string[]) => BaseMessage;
@@ -232,51 +223,59 @@ function cutTogether(draft: InputDraft, places: Places, shorten: Shorten, least:
 /** An input in the form in which it is sent. */
 export interface FittedInput {
   readonly messages: readonly BaseMessage[];
-  /** Their tokens, by our estimate. */
+  /** The tokens of the messages, by our estimate. */
   readonly size: number;
-  /** What is not sent as the history has it, to keep the bounds. A message is named once. */
+  /** The length of the whole request. */
+  readonly length: InputLength;
+  /** What is not sent as the history has it, to keep the bound. A message is named once. */
   readonly changes: readonly InputChange[];
 }
 
 interface Bound {
-  readonly name: BoundName;
-  /** How many tokens the input may have, by our estimate. Undefined: any number. */
-  readonly tokens: number | undefined;
+  /** How many tokens the request may have, as the provider counts them. Undefined: any number. */
+  readonly maxTokens: number | undefined;
+  /** The tokens of the tools' schemas, by our estimate. */
+  readonly toolTokens: number;
+  /** The length of the request that is not shortened. */
+  readonly length: InputLength;
 }
 
 /** Projecting can add short messages, so a shortened input may need a little more. */
 const ATTEMPTS = 5;
 
-/** Projects an input, and brings it under each of the bounds. The input is not changed. */
+/** Projects an input, and brings it under the bound. The input is not changed. */
 export function fitInput(
   input: Conversation,
   target: Target,
-  bounds: readonly Bound[],
+  { maxTokens = Number.POSITIVE_INFINITY, toolTokens, length }: Bound,
   journal?: InputJournal,
 ): FittedInput {
   let projected =
     journal === undefined ? projectMessages(input, target) : projectOnce(input, target, journal);
   let size = projected.size();
-  const changes = new Map<string | undefined, InputChange>();
-  for (const { name, tokens } of bounds) {
-    if (tokens === undefined || size <= tokens) continue;
-    // What is cut has the form in which it is sent. Neighbours are not merged yet, so each has its id.
-    const formed = projected.formed();
-    let kept: readonly (BaseMessage | undefined)[] = formed;
-    for (let attempt = 0, excess = 0; attempt < ATTEMPTS && size > tokens; attempt += 1) {
-      excess += size - tokens;
-      const draft = new InputDraft(formed, target, tokens, excess);
-      for (const step of STEPS[name]) if (draft.excess > 0) step(draft);
-      kept = draft.kept;
-      projected = projectDraft(draft, target, journal);
-      size = projected.size();
-    }
-    for (const [place, { id }] of formed.entries()) {
-      const kind = kept[place] === undefined ? "left-out" : "shortened";
-      if (kept[place] !== formed[place]) changes.set(id, { id, kind, bound: name });
-    }
+  const whole = size;
+  // What is reported is the length of the form that was sent. An estimate is that of the form that will be.
+  const tokens = length.isReported ? length.tokens : Math.ceil((size + toolTokens) * length.ratio);
+  const lengthNow = () => ({ ...length, tokens: Math.ceil(tokens - (whole - size) * length.ratio) });
+  if (tokens <= maxTokens) return { messages: projected.sent(), size, length: lengthNow(), changes: [] };
+  const bound = Math.max(Math.floor(size - (tokens - maxTokens) / length.ratio), 1);
+  // What is cut has the form in which it is sent. Neighbours are not merged yet, so each has its id.
+  const formed = projected.formed();
+  let kept: readonly (BaseMessage | undefined)[] = formed;
+  for (let attempt = 0, excess = 0; attempt < ATTEMPTS && size > bound; attempt += 1) {
+    excess += size - bound;
+    const draft = new InputDraft(formed, target, bound, excess);
+    for (const step of STEPS) if (draft.excess > 0) step(draft);
+    kept = draft.kept;
+    projected = projectDraft(draft, target, journal);
+    size = projected.size();
   }
-  return { messages: projected.sent(), size, changes: [...changes.values()] };
+  const changes = new Map<string | undefined, InputChange>();
+  for (const [place, { id }] of formed.entries()) {
+    const kind = kept[place] === undefined ? "left-out" : "shortened";
+    if (kept[place] !== formed[place]) changes.set(id, { id, kind });
+  }
+  return { messages: projected.sent(), size, length: lengthNow(), changes: [...changes.values()] };
 }
 
 /** The system message is first. Steps do not change its place. */

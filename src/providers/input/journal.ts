@@ -3,7 +3,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { callsOf } from "../../history/call.js";
 import { groupMessages } from "../../history/group.js";
-import { coveringSummaries, flattenVisible, type VisibleHistory } from "../../history/plan-summary.js";
+import { coveringSummaries, flattenVisible, type VisibleHistory } from "../../history/visible-history.js";
 import type { Repair } from "../../history/reducer/repair.js";
 import { callIdOf, isResult } from "../../history/result.js";
 import { coverageOf } from "../../history/summary.js";

@@ -3,15 +3,17 @@
 import { type BaseMessage, SystemMessage } from "@langchain/core/messages";
 import { InvalidSettingError } from "../../errors.js";
 import { checkToolCallsToKeep, filterEach, type ToolCallsToKeep } from "../../history/cut.js";
+import { type InputLength, measureInput } from "../../history/measure.js";
 import { type Survey, surveyOf } from "../../history/open-calls.js";
-import { flattenVisible, visibleHistory } from "../../history/plan-summary.js";
+import { flattenVisible, visibleHistory } from "../../history/visible-history.js";
 import { assertList, isMessageList, readMessages, soundMessages } from "../../history/read-messages.js";
 import { repairHistory } from "../../history/reducer/repair-history.js";
 import { coverageOf } from "../../history/summary.js";
+import { countTextTokens } from "../../history/text-tokens.js";
 import { didYouMean } from "../../shared/text.js";
 import { isRecord } from "../../shared/values.js";
 import { type DialectName, dialectNamed } from "../dialects.js";
-import { compactedAt, type Target } from "../rule.js";
+import { compactedAt, readingOf, type Target } from "../rule.js";
 import { type FittedInput, fitInput } from "./bounds.js";
 import {
   BLANK,
@@ -35,7 +37,8 @@ export interface ModelInputOptions {
   /** How many tool calls of earlier turns are sent. @default all */
   readonly maxToolCallsFromHistory?: ToolCallsToKeep | undefined;
   /**
-   * How many tokens the messages may have, by our estimate. If they have more, long results and arguments of
+   * How many tokens the messages may have. They are counted as the provider has counted the earlier ones, if it has
+   * reported that with its responses, and estimated otherwise. If they have more, long results and arguments of
    * earlier turns are shortened first. Then the oldest messages are left out, and a note says how many. Then
    * the current turn is shortened. The user's latest message is shortened last, if it alone is too long. The
    * system prompt is never shortened. @default no limit
@@ -78,12 +81,14 @@ export function toModelInput(
 }
 
 export interface PreparedInputOptions extends ModelInputOptions {
-  /** Above this many tokens, results and arguments are shortened, and nothing else is changed. */
-  readonly budget?: number | undefined;
+  /** The tokens of the tools' schemas, by our estimate. They are part of the request. */
+  readonly toolTokens?: number | undefined;
+  /** The length of the request with these messages, where it is known. Undefined: as the messages tell it. */
+  readonly length?: InputLength | undefined;
 }
 
 /**
- * The messages of {@link toModelInput}, and what the bounds changed in them.
+ * The messages of {@link toModelInput}, their length, and what the bound changed in them.
  *
  * @param journal With it, all messages are projected, and not only the new ones.
  */
@@ -93,7 +98,8 @@ export function prepareModelInput(
     systemPrompt,
     maxToolCallsFromHistory,
     maxTokens,
-    budget,
+    toolTokens = 0,
+    length,
     dialect = "strict",
     modelId,
   }: PreparedInputOptions,
@@ -105,11 +111,14 @@ export function prepareModelInput(
   const paired = sinceCompaction(pairedHistory(history, survey, journal), target, journal);
   const filtered = filteredCalls(paired, survey, maxToolCallsFromHistory, journal);
   const input = withSystemFirst(filtered, survey, systemPrompt, journal);
-  const bounds = [
-    { name: "budget", tokens: budget },
-    { name: "window", tokens: maxTokens },
-  ] as const;
-  const fitted = fitInput(input, target, bounds, journal);
+  const overhead = {
+    toolTokens,
+    promptTokens: countTextTokens(systemPrompt ?? ""),
+    maxToolCalls: maxToolCallsFromHistory,
+    ...readingOf(target),
+  };
+  const bound = { maxTokens, toolTokens, length: length ?? measureInput(readable(history), overhead) };
+  const fitted = fitInput(input, target, bound, journal);
   const { messages } = fitted;
   const isSame = messages.length === history.length && messages.every((one, index) => one === history[index]);
   return isSame ? { ...fitted, messages: history } : fitted;
@@ -125,14 +134,17 @@ function pairedHistory(
   journal: InputJournal | undefined,
 ): readonly BaseMessage[] {
   if (odd === 0 && summaries === 0 && paired === history.length) return history;
-  // Values that are not messages are left out, and removals are carried out.
-  const read = isMessageList(history) ? history : readMessages(history, () => {});
-  const visible = visibleMessages(read, journal);
+  const visible = visibleMessages(readable(history), journal);
   const plain = plainRoles(visible);
   journal?.changedEach(visible, plain, whyPlainRole);
   const { messages, repairs } = repairHistory(plain);
   if (journal !== undefined) tellRepairs(journal, plain, messages, repairs);
   return messages;
+}
+
+/** Values that are not messages are left out, and removals are carried out. */
+function readable(history: readonly BaseMessage[]): readonly BaseMessage[] {
+  return surveyOf(history).odd === 0 || isMessageList(history) ? history : readMessages(history, () => {});
 }
 
 function visibleMessages(

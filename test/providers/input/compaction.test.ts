@@ -2,7 +2,8 @@
 
 import { AIMessage, type BaseMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
 import { describe, expect, it } from "vitest";
-import { isSummaryDue, measureInput, planSummary } from "../../../src/history/plan-summary.js";
+import { measureInput } from "../../../src/history/measure.js";
+import { isSummaryDue, planSummary } from "../../../src/history/plan-summary.js";
 import { explainInput, type ModelInputOptions, toModelInput } from "../../../src/index.js";
 import { dialectNamed } from "../../../src/providers/dialects.js";
 import { sizeOfInput } from "../../../src/providers/input/shorten.js";
