@@ -166,7 +166,11 @@ async function askWithMiddleware(
         // from the history, which has what only that model can read.
         prepare: (form) =>
           added === undefined || isFor(form, first)
-            ? prepareInput(left, { ...form, length: lengthAfter(input, left, offered.toolTokens - request.toolTokens) }, request)
+            ? prepareInput(
+                left,
+                { ...form, length: lengthAfter(input, left, offered.toolTokens - request.toolTokens) },
+                request,
+              )
             : prepareInput([...history, ...added], { ...request.input, ...form }, request),
         toolChoice,
         parameters: parametersOf(changed.fields),
@@ -197,7 +201,11 @@ async function askWithMiddleware(
 }
 
 /** The length of a request after a middleware has changed its messages, or its tools by this many tokens. */
-function lengthAfter({ size, length }: FittedInput, left: readonly BaseMessage[], tools: number): InputLength {
+function lengthAfter(
+  { size, length }: FittedInput,
+  left: readonly BaseMessage[],
+  tools: number,
+): InputLength {
   const tokens = length.tokens + (sizeOfInput(left) - size + tools) * length.ratio;
   return { ...length, tokens: Math.max(Math.ceil(tokens), 0), isReported: true };
 }

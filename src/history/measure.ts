@@ -54,7 +54,11 @@ export function measureInput(history: readonly BaseMessage[], overhead: InputOve
   const report = reports.findLast((one) => isComparable(one, overhead));
   const since = tokens - (report?.until ?? 0);
   const isReported = report !== undefined && report.usage >= (estimate - since) * LEAST_PLAUSIBLE;
-  return { tokens: Math.ceil(isReported ? report.usage + since * ratio : estimate * ratio), isReported, ratio };
+  return {
+    tokens: Math.ceil(isReported ? report.usage + since * ratio : estimate * ratio),
+    isReported,
+    ratio,
+  };
 }
 
 function isComparable({ response, isShortened }: Report, { mayHaveWritten }: InputOverhead): boolean {

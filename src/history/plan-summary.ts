@@ -175,4 +175,3 @@ function heldOpen(summaries: readonly BaseMessage[], history: readonly BaseMessa
 function isAnswer(result: BaseMessage | undefined): boolean {
   return result !== undefined && !isPlaceholder(result);
 }
-

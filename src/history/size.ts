@@ -27,7 +27,8 @@ export function usageOf(message: BaseMessage): { readonly input: number; readonl
   if (!isAIMessage(message)) return NO_USAGE;
   const { usage_metadata: usage } = message;
   if (!isRecord(usage)) return NO_USAGE;
-  const countOf = (of: unknown, name: string): number => (isRecord(of) ? soundCount(of[name]) : undefined) ?? 0;
+  const countOf = (of: unknown, name: string): number =>
+    (isRecord(of) ? soundCount(of[name]) : undefined) ?? 0;
   const input = countOf(usage, "input_tokens");
   if (input === 0) return NO_USAGE;
   const details = usage["input_token_details"];

@@ -5,6 +5,7 @@ import { type BaseMessage, HumanMessage, SystemMessage } from "@langchain/core/m
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { ModelError } from "../errors.js";
 import { safeCuts } from "../history/cut.js";
+import { measureInput } from "../history/measure.js";
 import { contentText, toPlain } from "../history/message.js";
 import {
   coverPlan,
@@ -14,7 +15,6 @@ import {
   type SummaryPolicy,
   TARGET,
 } from "../history/plan-summary.js";
-import { measureInput } from "../history/measure.js";
 import { countTokens, sumTokens } from "../history/size.js";
 import { type Coverage, createSummary, createSummaryNote, isUserMessage } from "../history/summary.js";
 import { countTextTokens } from "../history/text-tokens.js";

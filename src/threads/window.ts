@@ -152,7 +152,10 @@ export function reportChanges(
 }
 
 /** The response, with a mark if its input was shortened: what its provider has counted is not the length of the history. */
-export function markIfShortened<Message extends BaseMessage>(response: Message, { changes }: FittedInput): Message {
+export function markIfShortened<Message extends BaseMessage>(
+  response: Message,
+  { changes }: FittedInput,
+): Message {
   return changes.length === 0 ? response : withMarks(response, { [MARKS.shortened]: true });
 }
 

@@ -97,6 +97,26 @@ const SPANISH = `El consejo municipal aprobó ayer un plan para ampliar la red d
 
 const HINDI_2 = `आपका ऑर्डर सफलतापूर्वक दर्ज हो गया है और तीन दिनों के भीतर आपके पते पर पहुँचा दिया जाएगा। यदि आप भुगतान का तरीका बदलना चाहते हैं तो कृपया अपने खाते की सेटिंग में जाएँ। किसी भी सहायता के लिए हमारी टीम से सुबह नौ बजे से शाम छह बजे तक संपर्क किया जा सकता है।`;
 
+const turning = (paragraphs: readonly string[], times: number): string =>
+  lines(times, (index) => {
+    const sentences = paragraphs.flatMap((text) => text.split(/(?<=[.。])\s*/));
+    return sentences.map((_, at) => sentences[(at * 7 + index) % sentences.length]).join(" ");
+  });
+
+/** Long texts of one kind each. */
+export const longTexts = {
+  english: turning([ENGLISH, ENGLISH_2], 10),
+  json: JSON.stringify(
+    Array.from({ length: 200 }, (_, index) => record(index)),
+    null,
+    2,
+  ),
+  code: ["src/threads/leftovers.ts", "src/agent/run.ts", "src/agent/client.ts"]
+    .map((path) => fileAt(path))
+    .join("\n"),
+  chinese: turning([CHINESE, CHINESE_2], 10),
+} as const;
+
 /** The weights were chosen with these. */
 export const tunedSamples: readonly Sample[] = [
   { kind: "English prose", text: ENGLISH },

@@ -3,10 +3,10 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { callsOf } from "../../history/call.js";
 import { groupMessages } from "../../history/group.js";
-import { coveringSummaries, flattenVisible, type VisibleHistory } from "../../history/visible-history.js";
 import type { Repair } from "../../history/reducer/repair.js";
 import { callIdOf, isResult } from "../../history/result.js";
 import { coverageOf } from "../../history/summary.js";
+import { coveringSummaries, flattenVisible, type VisibleHistory } from "../../history/visible-history.js";
 import { RULES, type RuleName, type Target } from "../rule.js";
 import { sizeOf } from "./shorten.js";
 import type { InputReason, Reason, StepReason } from "./step.js";
