@@ -51,16 +51,16 @@ export type SummaryLanguage = (typeof SUMMARY_LANGUAGES)[number];
 export const SUMMARY_SETTINGS = {
   /**
    * How many tokens the model input may have, tool schemas included, before its earlier part is summarised. 0 means
-   * no limit. Default: 80 % of the model's input window, and no limit while the window is unknown.
+   * no limit. Default: 60 % of the model's input window, and no limit while the window is unknown.
    */
   maxTokensBeforeSummary: { ...countFrom(0), default: undefined, env: true, perRun: true },
   /** How many messages the model input may have before its earlier part is summarised. 0 means no limit. Default: 0. */
   maxMessagesBeforeSummary: { ...countFrom(0), default: 0, env: true, perRun: true },
   /**
    * How many of the latest messages a summary leaves as they are, if the token limit has room for them. With
-   * `maxMessagesBeforeSummary`, at most half of that number stays. Default: 20.
+   * `maxMessagesBeforeSummary`, at most half of that number stays. Default: 12.
    */
-  messagesToKeep: { ...countFrom(1), default: 20, env: true, perRun: true },
+  messagesToKeep: { ...countFrom(1), default: 12, env: true, perRun: true },
   /**
    * How many tokens of the latest messages a summary leaves as they are. It replaces `messagesToKeep`. Default:
    * none.
@@ -162,7 +162,7 @@ function tokensOfTool(tool: BindToolsInput): number {
  */
 
 /** The summary, the next messages and the response need a part of the window. */
-const SHARE_OF_WINDOW = 0.8;
+const SHARE_OF_WINDOW = 0.6;
 
 /** The limit in tokens. Undefined for a model that states no input window, and has refused no request as too long. */
 export function budgetOf(model: object): number | undefined {

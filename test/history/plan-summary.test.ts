@@ -33,9 +33,9 @@ describe("An input is as long", () => {
     [
       // The provider's number includes the prompt and the schemas.
       "as the provider reported with its last response, and the messages since",
-      [...turnsOf(3), answered("u", 900, 50), ...since],
+      [...turnsOf(3), answered("u", 250 + tokensOf(turnsOf(3)), 50), ...since],
       250,
-      950 + tokensOf(since),
+      300 + tokensOf([...turnsOf(3), ...since]),
     ],
     [
       "as the last of several responses reported",

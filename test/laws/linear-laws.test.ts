@@ -19,7 +19,7 @@ import { rewriteHistory } from "../../src/history/reducer/rewrite-history.js";
 import { excerptOf, renderTranscript } from "../../src/history/transcript.js";
 import { DIALECTS, type DialectName } from "../../src/providers/dialects.js";
 import { explainInput } from "../../src/providers/input/explain-input.js";
-import { prepareModelInput, toModelInput } from "../../src/providers/input/to-model-input.js";
+import { toModelInput } from "../../src/providers/input/to-model-input.js";
 import { validateHistory } from "../../src/providers/validate-history.js";
 import { examineCalls, recoverCalls } from "../../src/threads/close-calls.js";
 import type { Leftovers } from "../../src/threads/leftovers.js";
@@ -73,10 +73,6 @@ const FUNCTIONS: readonly (readonly [name: string, run: (messages: BaseMessage[]
 const LIMITED: typeof FUNCTIONS = [
   ["toModelInput with a limit", (messages) => toModelInput(messages, { maxTokens: 100 })],
   ["toModelInput with a limit that grows", (messages) => toModelInput(messages, limitOf(messages))],
-  [
-    "prepareModelInput with a budget",
-    (messages) => prepareModelInput(messages, { budget: 100, maxTokens: 8 * messages.length }),
-  ],
   ["explainInput with a limit", (messages) => explainInput(messages, limitOf(messages))],
 ];
 

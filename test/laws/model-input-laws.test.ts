@@ -307,7 +307,7 @@ describe("whatever was asked before", () => {
         history = [...change(kind, at, history, [human("x"), ai("y", "c"), result("z", "c")])];
         const [own, copied] = [history, history.map(copyOf)].map((messages) => {
           const { dangling, pending } = unansweredCalls(messages);
-          const length = measureInput(messages, { toolTokens: 1, promptTokens: 1, maxToolCalls });
+          const { tokens: length } = measureInput(messages, { toolTokens: 1, promptTokens: 1, maxToolCalls });
           return [length, dangling.length, pending.length];
         });
         expect(own).toEqual(copied);

@@ -37,7 +37,7 @@ describe.each(NAMES)("A model input for %s with a budget", (dialect) => {
     const reasoning = input.map((message) => countTextTokens(reasoningOf(message) ?? ""));
     const total = sumTokens(input) + reasoning.reduce((sum, tokens) => sum + tokens, 0);
     expect(total).toBeLessThanOrEqual(BUDGET);
-    expect(total).toBeGreaterThan(BUDGET * 0.8);
+    expect(total).toBeGreaterThan(BUDGET * 0.6);
   });
 
   it("breaks no rule of the dialect", () => {
