@@ -32,6 +32,8 @@ export interface SummaryPlan {
   readonly covered: readonly BaseMessage[];
   /** The messages after those. */
   readonly kept: readonly BaseMessage[];
+  /** The tokens that are covered for the first time, as the provider counts them. */
+  readonly gain: number;
 }
 
 /**
@@ -74,7 +76,7 @@ export function planSummary(history: readonly BaseMessage[], policy: SummaryPoli
   const isDueByLength =
     policy.maxMessages > 0 && rest.length - compacted > policy.maxMessages && covered.length > 0;
   if (gain === 0 || (!isDueByLength && gain < policy.maxTokens * LEAST_GAIN)) return undefined;
-  return { summaries, lateResults, covered, kept: rest.slice(cutoff) };
+  return { summaries, lateResults, covered, kept: rest.slice(cutoff), gain };
 }
 
 /** The requested cutoff, or a later one if the rest would still be too long. */

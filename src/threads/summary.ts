@@ -392,7 +392,7 @@ const LONGEST_WAIT = 8;
 
 /**
  * Whether the run makes a summary now. After an attempt that worked, or that had nothing to cover, the next one waits
- * for another turn or for a larger input. After attempts that failed it waits for more and more turns. It is never
+ * for another turn, for a larger input, or until much of it can be covered. After attempts that failed it waits for more and more turns. It is never
  * made at every step.
  */
 export function shouldSummarize(state: AgentState, policy: SummaryPolicy): boolean {
@@ -403,7 +403,8 @@ export function shouldSummarize(state: AgentState, policy: SummaryPolicy): boole
   if (failures > 0) return turnsSince(attempt.turn, state) >= turnsToWait(failures);
   if (attempt.turn !== turnOf(state).startedBy) return true;
   const grown = measureInput(state.messages, policy).tokens - attempt.tokens;
-  return grown >= Math.max(policy.maxTokens, attempt.tokens) * GROWTH;
+  if (grown >= Math.max(policy.maxTokens, attempt.tokens) * GROWTH) return true;
+  return (planSummary(state.messages, policy)?.gain ?? 0) >= policy.maxTokens * TARGET;
 }
 
 /** 1, 2, 4, then 8: a summariser that fails costs a request only now and then. */

@@ -30,6 +30,8 @@ describe("The policy of a run", () => {
       messagesToKeep: 12,
       tokensToKeep: undefined,
       maxToolCalls: undefined,
+      compactedAt: undefined,
+      mayHaveWritten: expect.any(Function),
       toolTokens: 0,
       promptTokens: 0,
     });
