@@ -207,7 +207,7 @@ function lengthAfter(
   tools: number,
 ): InputLength {
   const tokens = length.tokens + (sizeOfInput(left) - size + tools) * length.ratio;
-  return { ...length, tokens: Math.max(Math.ceil(tokens), 0), isReported: true };
+  return { ...length, tokens: Math.max(tokens, 0), isReported: true };
 }
 
 /** @throws ModelError if the messages of a summary do not fit. It must not cover what its model was not shown. */
@@ -363,7 +363,7 @@ async function streamFrom(
     }),
   };
   const send = async (messages: BaseMessage[], input: FittedInput) => {
-    usage.begin(input.length.tokens);
+    usage.begin(Math.ceil(input.length.tokens));
     mark = (response) => markIfShortened(response, input);
     const guarded = await guardModel(offered, guard, config, parameters);
     const options = { ...offer.clientOptions?.(model), ...parameters, ...config };

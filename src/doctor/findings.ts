@@ -111,7 +111,7 @@ function formFindings({ messages, foreign }: Examination["list"], isBricked: boo
 function windowFindings(messages: readonly BaseMessage[], maxTokens: number | undefined): Finding[] {
   const { tokens } = measureInput(messages, { toolTokens: 0, promptTokens: 0, maxToolCalls: undefined });
   if (maxTokens === undefined || tokens <= maxTokens) return [];
-  const evidence = `The messages have about ${tokens} tokens, and the model takes ${maxTokens}.`;
+  const evidence = `The messages have about ${Math.ceil(tokens)} tokens, and the model takes ${maxTokens}.`;
   return [finding("size/window", "error", evidence, "at-request")];
 }
 

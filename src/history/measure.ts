@@ -29,7 +29,7 @@ export interface InputOverhead {
 }
 
 export interface InputLength {
-  /** Tokens of the whole request, as the provider counts them. */
+  /** Tokens of the whole request, as the provider counts them. Not rounded, so that a bound does not move with it. */
   readonly tokens: number;
   /** Whether they are those of a report and what came since. */
   readonly isReported: boolean;
@@ -55,7 +55,7 @@ export function measureInput(history: readonly BaseMessage[], overhead: InputOve
   const since = tokens - (report?.until ?? 0);
   const isReported = report !== undefined && report.usage >= (estimate - since) * LEAST_PLAUSIBLE;
   return {
-    tokens: Math.ceil(isReported ? report.usage + since * ratio : estimate * ratio),
+    tokens: isReported ? report.usage + since * ratio : estimate * ratio,
     isReported,
     ratio,
   };
@@ -128,11 +128,10 @@ function ratioOf(history: readonly BaseMessage[], overhead: InputOverhead): numb
     reported += counted;
     estimated += tokens;
   };
-  for (const report of reports.slice(-MOST_REPORTS).toReversed()) {
-    if (!isComparable(report, overhead)) {
-      later = undefined;
-      continue;
-    }
+  for (let place = reports.length - 1, left = MOST_REPORTS; place >= 0 && left > 0; place -= 1) {
+    const report = reports[place];
+    if (report === undefined || !isComparable(report, overhead)) continue;
+    left -= 1;
     // Calls of earlier turns that are left out change the input from turn to turn.
     const isSameForm = overhead.maxToolCalls === undefined || later?.turn === report.turn;
     if (later !== undefined && isSameForm) add(later.input - report.input, later.before - report.before);

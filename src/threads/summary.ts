@@ -72,7 +72,7 @@ export async function summarizeHistory(
 ): Promise<AgentUpdate> {
   const { policy, coveredMessages, tally } = request;
   const { tokens, ratio } = measureInput(state.messages, policy);
-  const attempt = { turn: turnOf(state).startedBy, tokens };
+  const attempt = { turn: turnOf(state).startedBy, tokens: Math.ceil(tokens) };
   const due = planSummary(state.messages, policy);
   if (due === undefined) return { summaryAttempt: attempt };
   const { failures = 0 } = state.summaryAttempt ?? {};

@@ -92,7 +92,12 @@ describe("The token budget", () => {
     ["60 % of the window that a refusal taught", withWindows(undefined, 1000), 600],
     ["that of the taught window if it is smaller", withWindows(2000, 1000), 600],
     ["that of the stated window if it is smaller", withWindows(1000, 2000), 600],
-    ["lowered to 80 % of a taught window if a setting says more", withWindows(undefined, 1000), 800, setTo(900)],
+    [
+      "lowered to 80 % of a taught window if a setting says more",
+      withWindows(undefined, 1000),
+      800,
+      setTo(900),
+    ],
     ["what a setting says if that is less", withWindows(undefined, 1000), 700, setTo(700)],
     ["none if a setting says 0", withWindows(undefined, 1000), 0, setTo(0)],
   ])("is %s", (_title, model, maxTokens, options = {}) => {

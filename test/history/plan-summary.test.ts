@@ -4,8 +4,8 @@ import { AIMessage, type BaseMessage, HumanMessage } from "@langchain/core/messa
 import { describe, expect, it } from "vitest";
 import { measureInput } from "../../src/history/measure.js";
 import { isSummaryDue, planSummary } from "../../src/history/plan-summary.js";
-import { flattenVisible, visibleHistory } from "../../src/history/visible-history.js";
 import { reduceMessages } from "../../src/history/reducer/reduce-messages.js";
+import { flattenVisible, visibleHistory } from "../../src/history/visible-history.js";
 import { aiOf, humanOf, policyOf, stepOf, tokensOf, turnsOf } from "../support/long-histories.js";
 import { ai, messagesIn, placeholder, removal, result, summary, system } from "../support/make-messages.js";
 import { outline } from "../support/plain-messages.js";

@@ -20,7 +20,10 @@ describe("The estimate is between 0.85 and 1.3 of the count of", () => {
   );
 
   it("a long text, of which parts are read", () => {
-    const text = [...tunedSamples, ...heldOutSamples].map((sample) => sample.text).join("\n").repeat(2);
+    const text = [...tunedSamples, ...heldOutSamples]
+      .map((sample) => sample.text)
+      .join("\n")
+      .repeat(2);
     expect(text.length).toBeGreaterThan(400_000);
     expect(ratioOf(text)).toBeGreaterThanOrEqual(0.85);
     expect(ratioOf(text)).toBeLessThanOrEqual(1.3);

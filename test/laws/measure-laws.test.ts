@@ -128,7 +128,9 @@ describe.each(Object.entries(WAYS))("A thread of %s that grows turn by turn", (_
         }
         const counts = model.counts.slice(before.counts);
         for (const count of counts) expect(count).toBeLessThanOrEqual(WINDOW);
-        const seen = provider.reports ? (counts.at(-1) ?? 0) : ((counts.at(-1) ?? 0) - FIXED) / provider.ratio;
+        const seen = provider.reports
+          ? (counts.at(-1) ?? 0)
+          : ((counts.at(-1) ?? 0) - FIXED) / provider.ratio;
         isOver = !kinds.has("summary-made") && (seen > LIMIT || model.overflows.length > overflows);
       }
     },

@@ -2,8 +2,8 @@
 
 import { AIMessage, type BaseMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
 import type { SummaryPolicy } from "../../src/history/plan-summary.js";
-import { countTextTokens } from "../../src/history/text-tokens.js";
 import { countTokens } from "../../src/history/size.js";
+import { countTextTokens } from "../../src/history/text-tokens.js";
 
 /** A text that begins with its name and has this many tokens, by our estimate. */
 export function textOf(tokens: number, name = ""): string {

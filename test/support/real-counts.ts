@@ -17,7 +17,9 @@ function countText(text: string): number {
 export function realCount(messages: readonly BaseMessage[]): number {
   const textsOf = (message: BaseMessage) => [
     message.text,
-    ...(message instanceof AIMessage && message.tool_calls?.length ? [JSON.stringify(message.tool_calls)] : []),
+    ...(message instanceof AIMessage && message.tool_calls?.length
+      ? [JSON.stringify(message.tool_calls)]
+      : []),
   ];
   return messages.reduce(
     (sum, message) =>

@@ -47,7 +47,7 @@ export function viewThread(
       changed: countFate("changed"),
       added: explanation.added.length + next.added.size,
       /** What the provider will count of the request, as far as its reports and our estimate tell. */
-      tokens: isAsked ? prepareModelInput(history, form.options).length.tokens : 0,
+      tokens: isAsked ? Math.ceil(prepareModelInput(history, form.options).length.tokens) : 0,
     },
     difference,
     story: storyOf(all),

@@ -159,8 +159,7 @@ const STEPS: readonly BoundStep[] = [
   (draft) => leaveOutOldest(draft, draft.parts.rounds),
   (draft) => cutTogether(draft, draft.parts.open, shortenResult, LEAST_TOKENS),
   (draft) => cutTogether(draft, [...draft.parts.notes, ...draft.parts.open], shortenText, LEAST_TOKENS),
-  (draft) => cutTogether(draft, draft.parts.request, shortenText, draft.bound * LARGEST_SHARE),
-  // The model has yet to see what its latest calls did, so their arguments go last.
+  // The model has yet to see what its latest calls did, so only the request stays longer than their arguments.
   (draft) => cutTogether(draft, draft.parts.open, shortenWork, LEAST_TOKENS),
   (draft) => cutTogether(draft, draft.parts.request, shortenText, LEAST_OF_REQUEST),
 ];
@@ -240,6 +239,9 @@ interface Bound {
   readonly length: InputLength;
 }
 
+/** The same bound computed from another length can differ by this. It must not move, or a prompt cache is lost. */
+const ROUNDING = 1e-6;
+
 /** Projecting can add short messages, so a shortened input may need a little more. */
 const ATTEMPTS = 5;
 
@@ -255,10 +257,10 @@ export function fitInput(
   let size = projected.size();
   const whole = size;
   // What is reported is the length of the form that was sent. An estimate is that of the form that will be.
-  const tokens = length.isReported ? length.tokens : Math.ceil((size + toolTokens) * length.ratio);
-  const lengthNow = () => ({ ...length, tokens: Math.ceil(tokens - (whole - size) * length.ratio) });
+  const tokens = length.isReported ? length.tokens : (size + toolTokens) * length.ratio;
+  const lengthNow = () => ({ ...length, tokens: tokens - (whole - size) * length.ratio });
   if (tokens <= maxTokens) return { messages: projected.sent(), size, length: lengthNow(), changes: [] };
-  const bound = Math.max(Math.floor(size - (tokens - maxTokens) / length.ratio), 1);
+  const bound = Math.max(Math.floor(size - (tokens - maxTokens) / length.ratio + ROUNDING), 1);
   // What is cut has the form in which it is sent. Neighbours are not merged yet, so each has its id.
   const formed = projected.formed();
   let kept: readonly (BaseMessage | undefined)[] = formed;

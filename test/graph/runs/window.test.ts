@@ -98,7 +98,7 @@ describe(`In ${TURNS} turns with a window of ${WINDOW} tokens, no turn fails`, (
 
 it("The beginning of the input stays the same for several turns, for the prompt cache", async () => {
   const turns = 20;
-  const model = new WindowModel({ window: 3_000, family: "openai", stated: 2_400 }, lookOnce);
+  const model = new WindowModel({ window: 4_000, family: "openai", stated: 3_600 }, lookOnce);
   await talk(model, isOff, turns);
   const texts = model.requests.map(({ messages }) => messages.map(({ text }) => text));
   const isPrefix = (one: readonly string[], next: readonly string[]) =>
@@ -144,7 +144,8 @@ describe("One huge message does not end the thread", () => {
       expect((await thread.send(text)).error).toBeUndefined();
     expect(model.refused).toEqual([]);
     const stored = await thread.read();
-    if ("size" in args) expect(stored.find(({ type }) => type === "tool")?.text).toBe(textOf(args.size, "found"));
+    if ("size" in args)
+      expect(stored.find(({ type }) => type === "tool")?.text).toBe(textOf(args.size, "found"));
     else {
       const shown = model.accepted.flat().find(({ text }) => text.includes("BEGIN"));
       expect(shown?.text).toMatch(/BEGIN.*shortened from \d+ characters.* END$/s);

@@ -53,7 +53,7 @@ describe("Long results and arguments of earlier turns", () => {
 
   it("are shortened from the oldest on, and only as many as needed", () => {
     const thread = [...turnsOf(6, 400), humanOf("now")];
-    const kinds = [...kindsOf(thread, 2_500).keys()];
+    const kinds = [...kindsOf(thread, 2_600).keys()];
     expect(kinds.length).toBeGreaterThan(0);
     expect(kinds.length).toBeLessThan(6);
     expect(kinds).toEqual(kinds.map((_, turn) => `s${turn}-result-0`));
@@ -206,8 +206,7 @@ describe("A batch that is longer than the budget", () => {
   });
 
   it("says that it was shortened, and from what length", () => {
-    for (const result of resultsOf(shorter))
-      expect(result.text).toContain("[… shortened from 49");
+    for (const result of resultsOf(shorter)) expect(result.text).toContain("[… shortened from 49");
   });
 
   it("does not change other messages and the originals", () => {
