@@ -98,7 +98,7 @@ describe(`In ${TURNS} turns with a window of ${WINDOW} tokens, no turn fails`, (
 
 it("The beginning of the input stays the same for several turns, for the prompt cache", async () => {
   const turns = 20;
-  const model = new WindowModel({ window: 4_000, family: "openai", stated: 3_600 }, lookOnce);
+  const model = new WindowModel({ window: 6_000, family: "openai", stated: 5_600 }, lookOnce);
   await talk(model, isOff, turns);
   const texts = model.requests.map(({ messages }) => messages.map(({ text }) => text));
   const isPrefix = (one: readonly string[], next: readonly string[]) =>
