@@ -2,15 +2,24 @@
 
 import type { BaseLanguageModelInput } from "@langchain/core/language_models/base";
 import type { BindToolsInput } from "@langchain/core/language_models/chat_models";
-import { AIMessage, type AIMessageChunk, type BaseMessage, type ToolMessage } from "@langchain/core/messages";
+import {
+  AIMessage,
+  type AIMessageChunk,
+  type BaseMessage,
+  type ToolMessage,
+  type UsageMetadata,
+} from "@langchain/core/messages";
 import type { Runnable } from "@langchain/core/runnables";
 import { convertToOpenAITool } from "@langchain/core/utils/function_calling";
+import { getEncoding } from "js-tiktoken";
 import { PlayedModel, type PlayOptions, wholeChunk } from "../test/support/models.js";
 
-/** In tokens. What is not in the cache is written to it: as far as it is marked, if the provider needs marks. */
+/** In tokens of `o200k`, with which OpenAI counts. What is not in the cache is written to it: as far as it is marked, if the provider needs marks. */
 export interface Counts {
   requests: number;
   sent: number;
+  /** The longest request. */
+  longest: number;
   cached: number;
   written: number;
   /** Of these, the requests for summaries, and what they responded. */
@@ -22,6 +31,7 @@ export interface Counts {
 export const noCounts = (): Counts => ({
   requests: 0,
   sent: 0,
+  longest: 0,
   cached: 0,
   written: 0,
   summaries: 0,
@@ -37,8 +47,18 @@ export const noCounts = (): Counts => ({
 export type Caching = "automatic" | "marked";
 const LOOK_BACK = 20;
 
-/** Four characters a token. A real tokenizer would change all numbers alike. */
-const tokensOf = (text: string): number => Math.ceil(text.length / 4);
+const o200k = getEncoding("o200k_base");
+/** The same messages are sent again and again. */
+const known = new Map<string, number>();
+
+function tokensOf(text: string): number {
+  const tokens = known.get(text) ?? o200k.encode(text, [], []).length;
+  known.set(text, tokens);
+  return tokens;
+}
+
+/** What OpenAI adds for the role and the separators of a message. */
+const TOKENS_PER_MESSAGE = 3;
 
 interface Part {
   readonly text: string;
@@ -95,11 +115,18 @@ abstract class CountingModel extends PlayedModel {
   ): Promise<readonly AIMessageChunk[]> {
     const { offered = [] } = options;
     const isSummary = offered.length === 0 || messages.at(-1)?.text.includes(QUESTION) === true;
-    this.#count(
-      [...toolParts(offered), ...this.#choicePart(options), ...messageParts(messages, options)],
-      isSummary,
-    );
-    return [wholeChunk(isSummary ? new AIMessage(GIST) : this.#respond(messages))];
+    const parts = [...toolParts(offered), ...this.#choicePart(options), ...messageParts(messages, options)];
+    const { sent, cached } = this.#count(parts, isSummary);
+    const answer = isSummary ? new AIMessage(GIST) : this.#respond(messages);
+    const output =
+      tokensOf(answer.text) + (answer.tool_calls?.length ? tokensOf(JSON.stringify(answer.tool_calls)) : 0);
+    const usage_metadata: UsageMetadata = {
+      input_tokens: sent,
+      output_tokens: output,
+      total_tokens: sent + output,
+      input_token_details: { cache_read: cached },
+    };
+    return [wholeChunk(Object.assign(answer, { usage_metadata }))];
   }
 
   /** Another tool choice makes Anthropic read all messages again. */
@@ -107,7 +134,7 @@ abstract class CountingModel extends PlayedModel {
     return this.caching === "marked" ? [{ text: `choice ${tool_choice ?? "auto"}`, isMarked: false }] : [];
   }
 
-  #count(parts: readonly Part[], isSummary: boolean): void {
+  #count(parts: readonly Part[], isSummary: boolean): { readonly sent: number; readonly cached: number } {
     const isAutomatic = this.caching === "automatic";
     const lastMark = isAutomatic ? parts.length - 1 : parts.findLastIndex(({ isMarked }) => isMarked);
     const marks = parts.flatMap(({ isMarked }, index) => (isAutomatic || isMarked ? [index] : []));
@@ -126,17 +153,22 @@ abstract class CountingModel extends PlayedModel {
       next.isWritten ||= isMarked && index <= lastMark;
       beginning = next;
     }
-    const sum = (some: readonly Part[]) => some.reduce((total, { text }) => total + tokensOf(text), 0);
+    const sum = (some: readonly Part[]) =>
+      some.reduce((total, { text }) => total + tokensOf(text) + TOKENS_PER_MESSAGE, 0);
     const { counts } = this;
     const sent = sum(parts);
     counts.requests += 1;
     counts.sent += sent;
-    counts.cached += sum(parts.slice(0, cachedParts));
+    counts.longest = Math.max(counts.longest, sent);
+    const cached = sum(parts.slice(0, cachedParts));
+    counts.cached += cached;
     counts.written += sum(parts.slice(cachedParts, lastMark + 1));
-    if (!isSummary) return;
-    counts.summaries += 1;
-    counts.sentForSummaries += sent;
-    counts.summaryOutput += tokensOf(GIST);
+    if (isSummary) {
+      counts.summaries += 1;
+      counts.sentForSummaries += sent;
+      counts.summaryOutput += tokensOf(GIST);
+    }
+    return { sent, cached };
   }
 }
 

@@ -10,8 +10,10 @@ import { createDeepAgent } from "deepagents";
 import { createAgent, summarizationMiddleware } from "langchain";
 import { z } from "zod";
 import { createAgentGraph } from "../../src/index.js";
+import { tetherMiddleware } from "../../src/langchain.js";
 import { type RecordedMessage, recordedConversations } from "../../test/support/recorded-conversations.js";
-import { CREATE_AGENT, DEEP_AGENT, OURS, WITH_SUMMARY } from "../contenders.js";
+import { longTexts } from "../../test/support/sample-texts.js";
+import { CREATE_AGENT, DEEP_AGENT, OURS, WITH_SUMMARY, WITH_TETHER } from "../contenders.js";
 import {
   type Caching,
   type CountingModel,
@@ -69,6 +71,7 @@ const PRICES: readonly Price[] = [
 /** The window that the model states in the threads with summaries. */
 const WINDOW = 32_000;
 const LIVED_TURNS = 400;
+const KIND_TURNS = 160;
 
 interface Conversation {
   readonly prompt: string;
@@ -83,14 +86,14 @@ interface AgentParts {
   readonly prompt: string;
 }
 
-interface Invocable {
-  invoke(input: object, config: object): Promise<unknown>;
+interface Streamable {
+  stream(input: object, config: object): Promise<AsyncIterable<unknown>>;
 }
 
 interface Contestant {
   /** How it is configured, as its documentation says it. */
   readonly about: string;
-  readonly create: (parts: AgentParts) => Invocable;
+  readonly create: (parts: AgentParts) => Streamable;
 }
 
 const theirs =
@@ -102,7 +105,7 @@ const theirs =
       systemPrompt,
       middleware: middleware(model),
       checkpointer: new ReferenceSaver(),
-    } as never) as unknown as Invocable;
+    } as never) as unknown as Streamable;
 
 const ours: Contestant = {
   about: "createAgentGraph({ model, tools, systemPrompt, checkpointer })",
@@ -112,7 +115,7 @@ const ours: Contestant = {
       tools: [...tools],
       systemPrompt,
       checkpointer: new ReferenceSaver(),
-    }) as unknown as Invocable,
+    }) as unknown as Streamable,
 };
 
 const deepAgent: Contestant = {
@@ -124,7 +127,7 @@ const deepAgent: Contestant = {
       tools,
       systemPrompt,
       checkpointer: new ReferenceSaver(),
-    } as never) as unknown as Invocable,
+    } as never) as unknown as Streamable,
 };
 
 interface Setting {
@@ -143,6 +146,11 @@ const SETTINGS: readonly Setting[] = [
     base: WITH_SUMMARY,
     contestants: {
       [OURS]: ours,
+      [WITH_TETHER]: {
+        about:
+          "createAgent({ model, tools, systemPrompt, checkpointer, middleware: [tetherMiddleware({ summary: {} })] })",
+        create: theirs(() => [tetherMiddleware({ summary: {} })]),
+      },
       [WITH_SUMMARY]: {
         about:
           "createAgent({ model, tools, systemPrompt, checkpointer, middleware: [summarizationMiddleware({ model, trigger: { fraction: 0.8 }, keep: { messages: 20 } })] })",
@@ -188,8 +196,12 @@ class ReferenceSaver extends MemorySaver {
 const THREADS = {
   recorded: "recorded conversations",
   lived: `one thread of ${LIVED_TURNS} turns with tools`,
+  english: `one thread of ${KIND_TURNS} turns with results in English`,
+  json: `one thread of ${KIND_TURNS} turns with results in JSON`,
+  code: `one thread of ${KIND_TURNS} turns with results in code`,
+  chinese: `one thread of ${KIND_TURNS} turns with results in Chinese`,
 } as const;
-type ThreadKind = keyof typeof THREADS;
+export type ThreadKind = keyof typeof THREADS;
 
 /** Conversations with the shapes of recorded ones, each a thread of its own. */
 function recorded(count: number): Conversation[] {
@@ -205,18 +217,38 @@ function recorded(count: number): Conversation[] {
 
 const words = (name: string, tokens: number) => `${name} ${"word ".repeat(tokens)}`.slice(0, tokens * 4);
 
-function lived(turns: number): Conversation {
+/** @param textOf What is said and found in each turn: a text of about this many tokens. */
+function lived(
+  turns: number,
+  textOf = (_kind: "said" | "found", name: string, tokens: number) => words(name, tokens),
+): Conversation {
   const lines = Array.from({ length: turns }, (_, turn): RecordedMessage[] => {
     const id = `call_${turn}`;
     const called = { name: `tool_${(turn % 5) + 1}`, arguments: JSON.stringify({ at: `place ${turn}` }) };
     return [
-      { role: "user", content: words(`question ${turn}`, 60) },
+      { role: "user", content: textOf("said", `question ${turn}`, 60) },
       { role: "assistant", content: null, tool_calls: [{ id, type: "function", function: called }] },
-      { role: "tool", tool_call_id: id, name: called.name, content: words(`found ${turn}`, 300) },
-      { role: "assistant", content: words(`answer ${turn}`, 120) },
+      { role: "tool", tool_call_id: id, name: called.name, content: textOf("found", `found ${turn}`, 300) },
+      { role: "assistant", content: textOf("said", `answer ${turn}`, 120) },
     ];
   }).flat();
   return { prompt: words("You help travellers.", 600), tools: namesIn(lines), lines };
+}
+
+/** How many characters a token has in texts of each kind. */
+const CHARACTERS_PER_TOKEN = { english: 4.8, json: 2.8, code: 4.2, chinese: 1.4 } as const;
+type TextKind = keyof typeof CHARACTERS_PER_TOKEN;
+
+/** A thread whose tools return texts of one kind. People speak Chinese about Chinese texts, and English about others. */
+function ofKind(kind: TextKind, turns: number): Conversation {
+  const partOf = (from: TextKind, name: string, tokens: number) => {
+    const text = longTexts[from];
+    const length = Math.round(CHARACTERS_PER_TOKEN[from] * tokens);
+    const start = (Number(/\d+/.exec(name)) * length * 7) % (text.length - length);
+    return `${name}: ${text.slice(start, start + length)}`;
+  };
+  const spoken = kind === "chinese" ? "chinese" : "english";
+  return lived(turns, (part, name, tokens) => partOf(part === "said" ? spoken : kind, name, tokens));
 }
 
 const namesIn = (lines: readonly RecordedMessage[]): string[] =>
@@ -245,7 +277,15 @@ function toMessage({ content, tool_calls = [] }: RecordedMessage): AIMessage {
   return new AIMessage({ content: content ?? "", tool_calls: calls });
 }
 
-async function play(conversation: Conversation, { create }: Contestant, caching: Caching, window?: number) {
+/** How often an agent has told of each kind of event. */
+type Told = Readonly<Record<string, number>>;
+
+async function play(
+  conversation: Conversation,
+  { create }: Contestant,
+  caching: Caching,
+  window?: number,
+): Promise<{ readonly counts: Counts; readonly told: Told }> {
   const { prompt, lines } = conversation;
   const answers = lines.filter(({ role }) => role === "assistant");
   let played = 0;
@@ -255,20 +295,26 @@ async function play(conversation: Conversation, { create }: Contestant, caching:
     return toMessage(answer);
   };
   const model = createCountingModel(caching, respond, window);
+  const told: Record<string, number> = {};
   const agent = create({ model, tools: toolsOf(conversation), prompt });
   for (const { role, content } of lines) {
     if (role !== "user") continue;
     const config = { configurable: { thread_id: "t" }, recursionLimit: 500, durability: "exit" };
-    await agent.invoke({ messages: [{ role: "user", content }] }, config);
+    const input = { messages: [{ role: "user", content }] };
+    for await (const event of await agent.stream(input, { ...config, streamMode: "custom" })) {
+      const { type = "other" } = event as { readonly type?: string };
+      told[type] = (told[type] ?? 0) + 1;
+    }
   }
   if (played !== answers.length) throw new Error(`Expected ${answers.length} responses, got ${played}.`);
-  return model.counts;
+  return { counts: model.counts, told };
 }
 
 function total(all: readonly Counts[]): Counts {
   const sum = noCounts();
   for (const counts of all)
-    for (const name of Object.keys(sum) as (keyof Counts)[]) sum[name] += counts[name];
+    for (const name of Object.keys(sum) as (keyof Counts)[])
+      sum[name] = name === "longest" ? Math.max(sum.longest, counts.longest) : sum[name] + counts[name];
   return sum;
 }
 
@@ -283,14 +329,45 @@ const COUNTED: readonly [name: keyof Counts, title: string][] = [
   ["cached", "Tokens of these that are in the provider's cache"],
   ["sentForSummaries", "Tokens sent for summaries"],
   ["summaries", "Requests for summaries"],
+  ["longest", "The longest request"],
 ];
+
+/** What the agents with summaries make of one thread of each kind, as lines of a table. */
+export async function compareKinds(kinds: readonly TextKind[], turns = KIND_TURNS) {
+  const [{ contestants, window }] = SETTINGS as readonly [Setting];
+  const [tenth, half] = PRICES as readonly [Price, Price];
+  const rows: Record<string, string | number>[] = [];
+  for (const kind of kinds)
+    for (const [agent, contestant] of Object.entries(contestants)) {
+      const { counts, told } = await play(ofKind(kind, turns), contestant, "automatic", window);
+      const events = Object.entries(told).filter(
+        ([type]) => type.startsWith("summary") || type.startsWith("input"),
+      );
+      rows.push({
+        results: kind,
+        agent,
+        requests: counts.requests,
+        summaries: counts.summaries,
+        longest: counts.longest,
+        "price (cached a tenth)": Math.round(costOf(counts, tenth)),
+        "price (cached a half)": Math.round(costOf(counts, half)),
+        told: events.map(([type, count]) => `${count} ${type}`).join(", "),
+      });
+    }
+  return rows;
+}
 
 export const tokens: Suite = {
   name: "tokens",
   measure: async ({ isQuick, note }) => {
+    const kindTurns = isQuick ? 60 : KIND_TURNS;
     const conversations: Readonly<Record<ThreadKind, readonly Conversation[]>> = {
       recorded: recorded(isQuick ? 5 : 50),
       lived: [lived(isQuick ? 60 : LIVED_TURNS)],
+      english: [ofKind("english", kindTurns)],
+      json: [ofKind("json", kindTurns)],
+      code: [ofKind("code", kindTurns)],
+      chinese: [ofKind("chinese", kindTurns)],
     };
     const cases: CaseResult[] = [];
     for (const setting of SETTINGS) {
@@ -302,7 +379,7 @@ export const tokens: Suite = {
           for (const [kind, some] of Object.entries(conversations)) {
             note(`${setting.id}, ${name}, ${caching}, ${kind}`);
             const each: Counts[] = [];
-            for (const one of some) each.push(await play(one, contestant, caching, setting.window));
+            for (const one of some) each.push((await play(one, contestant, caching, setting.window)).counts);
             counted.set(keyOf(kind, caching, name), total(each));
             all.push(...each);
           }

@@ -6,6 +6,7 @@ import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { ModelError } from "../errors.js";
 import { callsOf, isAIMessage } from "../history/call.js";
 import { isBlankMessage } from "../history/change-calls.js";
+import type { InputLength } from "../history/measure.js";
 import { cloneMessage, copyMessage, deriveId, isSameMessage } from "../history/message.js";
 import { parseMessages } from "../history/messages-schema.js";
 import { coerceMessage } from "../history/read-messages.js";
@@ -19,6 +20,7 @@ import {
 import type { DialectName } from "../providers/dialects.js";
 import { failsForGood } from "../providers/failure/model-failure.js";
 import type { FittedInput } from "../providers/input/bounds.js";
+import { sizeOfInput } from "../providers/input/shorten.js";
 import { type PreparedInputOptions, prepareModelInput } from "../providers/input/to-model-input.js";
 import type { GivenModel } from "../providers/models/create-model.js";
 import { bindToolsOnce, type PromptCache, promptCacheMarks } from "../providers/models/tools.js";
@@ -26,7 +28,14 @@ import { emitEvent } from "../threads/events.js";
 import { takeBack } from "../threads/langgraph/channels.js";
 import { countToolTokens } from "../threads/summary-settings.js";
 import { createUsageCounter } from "../threads/usage.js";
-import { answerGuard, askWithinWindow, formFor, type InputForm, reportChanges } from "../threads/window.js";
+import {
+  answerGuard,
+  askWithinWindow,
+  formFor,
+  type InputForm,
+  markIfShortened,
+  reportChanges,
+} from "../threads/window.js";
 import { asObject, type ChatContext, chatHook, type Hook, type StateUpdate } from "./middleware/contexts.js";
 import type { MiddlewareByKind } from "./middleware/middleware.js";
 import { type ChatOutcome, type ModelCall, runModelMiddleware, type Settle } from "./middleware/run.js";
@@ -77,14 +86,13 @@ export interface FormatRequest extends Offer {
 
 /** The request that follows from the settings of a run and the state of its thread. */
 export function requestOf({ plan, state, settings, models, policy }: ModelStep): ModelRequest {
-  const { maxTokens, toolTokens } = policy;
+  const { toolTokens } = policy;
   return {
     models,
     history: state.messages,
     input: {
       systemPrompt: settings.systemPrompt,
       maxToolCallsFromHistory: settings.maxToolCallsFromHistory,
-      budget: maxTokens > 0 ? Math.max(maxTokens - toolTokens, 1) : undefined,
     },
     toolTokens,
     tools: plan.offered,
@@ -161,7 +169,11 @@ async function askWithMiddleware(
         // from the history, which has what only that model can read.
         prepare: (form) =>
           added === undefined || isFor(form, first)
-            ? prepareInput(left, form, request)
+            ? prepareInput(
+                left,
+                { ...form, length: lengthAfter(input, left, offered.toolTokens - request.toolTokens) },
+                request,
+              )
             : prepareInput([...history, ...added], { ...request.input, ...form }, request),
         toolChoice,
         parameters: parametersOf(changed.fields),
@@ -189,6 +201,16 @@ async function askWithMiddleware(
     position,
     updates: hook.updates,
   };
+}
+
+/** The length of a request after a middleware has changed its messages, or its tools by this many tokens. */
+function lengthAfter(
+  { size, length }: FittedInput,
+  left: readonly BaseMessage[],
+  tools: number,
+): InputLength {
+  const tokens = length.tokens + (sizeOfInput(left) - size + tools) * length.ratio;
+  return { ...length, tokens: Math.max(tokens, 0), isReported: true };
 }
 
 /** @throws ModelError if the messages of a summary do not fit. It must not cover what its model was not shown. */
@@ -320,9 +342,10 @@ async function streamFrom(
   const parameters = { ...marks.parameters, ...request.parameters };
   const offered = offerTools(model, marks.tools(offer.tools), offer.toolChoice);
   asked.isAsked = true;
-  const usage = createUsageCounter(model, toolTokens, tally);
+  const usage = createUsageCounter(model, tally);
   const isInThread = (id: string) => hasMessage(history, id);
   const usual = answerGuard({ ...request, model, isInThread }, config);
+  let mark = (response: AIMessage): AIMessage => response;
   const guard: StreamGuardOptions = {
     ...usual,
     ...(request.isSummary && { wants: "whole-text" }),
@@ -338,12 +361,13 @@ async function streamFrom(
       settle: (whole) => {
         usage.addResponse(whole);
         asked.isAsked = false;
-        return settle(whole);
+        return settle(mark(whole));
       },
     }),
   };
-  const send = async (messages: BaseMessage[], size: number) => {
-    usage.begin(size);
+  const send = async (messages: BaseMessage[], input: FittedInput) => {
+    usage.begin(Math.ceil(input.length.tokens));
+    mark = (response) => markIfShortened(response, input);
     const guarded = await guardModel(offered, guard, config, parameters);
     const options = { ...offer.clientOptions?.(model), ...parameters, ...config };
     return joinChunks(await guarded.stream(marks.messages(messages), options));
@@ -356,7 +380,7 @@ async function streamFrom(
   )
     throw new ModelError("The model's response is empty: it has neither text nor a tool call.");
   if (settle === undefined) usage.addResponse(answer);
-  return answer;
+  return mark(answer);
 }
 
 function offerTools(model: BaseChatModel, tools: readonly BindToolsInput[], toolChoice: ToolChoice): Askable {

@@ -54,8 +54,6 @@ function askerInConversation(step: ModelStep): AskInConversation | undefined {
       {
         ...usual,
         history: [...step.state.messages.filter(isShown), question],
-        // Results that are shortened to keep the budget would not be shown to the model.
-        input: { ...usual.input, budget: undefined },
         models: { ...step.models, last: step.models.position },
         toolChoice: "none",
         addFormat: (offer, model) => {

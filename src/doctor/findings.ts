@@ -2,7 +2,7 @@
 
 import { type BaseMessage, HumanMessage, type ToolMessage } from "@langchain/core/messages";
 import { callsOf, isAIMessage } from "../history/call.js";
-import { measureInput } from "../history/plan-summary.js";
+import { measureInput } from "../history/measure.js";
 import { callIdOf } from "../history/result.js";
 import { DEPTH_DEMAND } from "../history/storable.js";
 import { reasoningOf } from "../providers/deepseek/dialect.js";
@@ -107,9 +107,9 @@ function formFindings({ messages, foreign }: Examination["list"], isBricked: boo
 }
 
 function windowFindings(messages: readonly BaseMessage[], maxTokens: number | undefined): Finding[] {
-  const tokens = measureInput(messages, { toolTokens: 0, promptTokens: 0, maxToolCalls: undefined });
+  const { tokens } = measureInput(messages, { toolTokens: 0, promptTokens: 0, maxToolCalls: undefined });
   if (maxTokens === undefined || tokens <= maxTokens) return [];
-  const evidence = `The messages have about ${tokens} tokens, and the model takes ${maxTokens}.`;
+  const evidence = `The messages have about ${Math.ceil(tokens)} tokens, and the model takes ${maxTokens}.`;
   return [finding("size/window", "error", evidence, "at-request")];
 }
 

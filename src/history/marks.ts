@@ -27,6 +27,8 @@ export const MARKS = {
   recovered: "tether_recovered",
   /** A message that came through the inbox of the thread. The value is the key of its item. */
   steered: "tether_steered",
+  /** A response to an input from which something was left out because it was too long. Its usage is not that of the history. */
+  shortened: "tether_shortened",
   /** The origin of a summary. Other LangChain code uses this mark too. */
   source: "lc_source",
 } as const;

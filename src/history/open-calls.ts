@@ -4,10 +4,11 @@ import type { BaseMessage, ToolMessage } from "@langchain/core/messages";
 import { type Call, callsOf } from "./call.js";
 import { createFollowing, type Follower } from "./follow-list.js";
 import { type Group, groupMessages } from "./group.js";
+import { MARKS } from "./marks.js";
 import { isMessage } from "./read-messages.js";
 import { callIdOf, isMadeUpResult, isResult } from "./result.js";
 import { countTokens, usageOf } from "./size.js";
-import { coverageOf } from "./summary.js";
+import { coverageOf, isUserMessage } from "./summary.js";
 
 export interface UnansweredCall {
   readonly group: Group;
@@ -47,6 +48,21 @@ export function unansweredCalls(messages: readonly BaseMessage[]): UnansweredCal
  * What is known of a history after each message was read once.
  */
 
+/** What a provider has reported with a response. */
+export interface Report {
+  readonly response: BaseMessage;
+  /** The tokens of its input, and of both. */
+  readonly input: number;
+  readonly usage: number;
+  /** Our estimate of the messages before the response, and of these with it. */
+  readonly before: number;
+  readonly until: number;
+  /** The number of the turn. */
+  readonly turn: number;
+  /** Whether messages of the input were shortened or left out, so that it was shorter than the history. */
+  readonly isShortened: boolean;
+}
+
 /** Valid until the next survey, so read from it at once. */
 export class Survey implements Follower {
   /**
@@ -65,8 +81,9 @@ export class Survey implements Follower {
   leadingSystems = 0;
   /** The tokens of the messages, by our estimate. */
   tokens = 0;
-  /** The last usage numbers of a response, and the estimate up to it. */
-  measured: { readonly usage: number; readonly tokens: number } | undefined;
+  /** What providers have reported with responses, the oldest first. */
+  readonly reports: Report[] = [];
+  #turn = 0;
   /** Whether all messages so far are in order; the calls of the last group, and how many of them have their result. */
   #isOrdered = true;
   #calls: readonly Call[] = [];
@@ -94,9 +111,20 @@ export class Survey implements Follower {
       if (this.leadingSystems === index) this.leadingSystems += 1;
       this.systems += 1;
     }
+    if (isUserMessage(message)) this.#turn += 1;
+    const before = this.tokens;
     this.tokens += countTokens(message);
-    const usage = usageOf(message);
-    if (usage > 0) this.measured = { usage, tokens: this.tokens };
+    const { input, output } = usageOf(message);
+    if (input === 0) return;
+    this.reports.push({
+      response: message,
+      input,
+      usage: input + output,
+      before,
+      until: this.tokens,
+      turn: this.#turn,
+      isShortened: message.additional_kwargs?.[MARKS.shortened] !== undefined,
+    });
   }
 }
 

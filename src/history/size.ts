@@ -4,14 +4,16 @@ import type { BaseMessage } from "@langchain/core/messages";
 import { toJson } from "../shared/json.js";
 import { isRecord, soundCount } from "../shared/values.js";
 import { callsOf, isAIMessage } from "./call.js";
+import { countTextTokens } from "./text-tokens.js";
 
 /** Tokens that a provider adds for the role and the separators of a message. */
 const TOKENS_PER_MESSAGE = 4;
 /** Providers count pictures, files and sounds by their own rules; this is the order of magnitude. */
 const TOKENS_PER_BINARY_BLOCK = 800;
-export const LATIN_CHARACTERS_PER_TOKEN = 4;
+/** A block with more characters than this can be one of these. */
+const LONGEST_BLOCK_OF_TEXT = 3_200;
 
-/** Counts one token for about four Latin characters, and one for each other character. */
+/** Estimates the tokens of a message as a provider counts them: see `countTextTokens`. */
 export function countTokens(message: BaseMessage): number {
   return TOKENS_PER_MESSAGE + countContent(message.content) + countCallTokens(message);
 }
@@ -20,28 +22,22 @@ export function sumTokens(messages: readonly BaseMessage[]): number {
   return messages.reduce((sum, message) => sum + countTokens(message), 0);
 }
 
-/** Tokens of the request and of its response together; 0 if the provider reported none. */
-export function usageOf(message: BaseMessage): number {
-  if (!isAIMessage(message)) return 0;
-  const usage: { input_tokens?: unknown; output_tokens?: unknown } = message.usage_metadata ?? {};
-  const input = soundCount(usage.input_tokens) ?? 0;
-  return input === 0 ? 0 : input + (soundCount(usage.output_tokens) ?? 0);
+/** What the provider has counted of a request and its response; 0 if it reported nothing. */
+export function usageOf(message: BaseMessage): { readonly input: number; readonly output: number } {
+  if (!isAIMessage(message)) return NO_USAGE;
+  const { usage_metadata: usage } = message;
+  if (!isRecord(usage)) return NO_USAGE;
+  const countOf = (of: unknown, name: string): number =>
+    (isRecord(of) ? soundCount(of[name]) : undefined) ?? 0;
+  const input = countOf(usage, "input_tokens");
+  if (input === 0) return NO_USAGE;
+  const details = usage["input_token_details"];
+  const cached = countOf(details, "cache_read") + countOf(details, "cache_creation");
+  // Some clients count what the cache had beside the input, and not as a part of it.
+  return { input: cached > input ? input + cached : input, output: countOf(usage, "output_tokens") };
 }
 
-/** Says at once that a text has no such character, which is so for most: see {@link isDense}. */
-const HAS_DENSE = /[\u2e80-\uffff]/;
-
-export function countTextTokens(text: string): number {
-  if (!HAS_DENSE.test(text)) return Math.ceil(text.length / LATIN_CHARACTERS_PER_TOKEN);
-  let other = 0;
-  for (let index = 0; index < text.length; index += 1) if (isDense(text.charCodeAt(index))) other += 1;
-  return other + Math.ceil((text.length - other) / LATIN_CHARACTERS_PER_TOKEN);
-}
-
-/** Whether a character counts as a token of its own. */
-export function isDense(code: number): boolean {
-  return code > 0x2e7f;
-}
+const NO_USAGE = { input: 0, output: 0 };
 
 function countContent(content: unknown): number {
   if (typeof content === "string") return countTextTokens(content);
@@ -54,8 +50,7 @@ export function countBlock(block: unknown): number {
   if (!isRecord(block)) return 0;
   if (typeof block["text"] === "string") return countTextTokens(block["text"]);
   const written = toJson(block) ?? "";
-  return written.length > TOKENS_PER_BINARY_BLOCK * LATIN_CHARACTERS_PER_TOKEN &&
-    /"(?:data|url|image_url|base64)"/.test(written)
+  return written.length > LONGEST_BLOCK_OF_TEXT && /"(?:data|url|image_url|base64)"/.test(written)
     ? TOKENS_PER_BINARY_BLOCK
     : countTextTokens(written);
 }

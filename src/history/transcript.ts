@@ -6,7 +6,7 @@ import { beginningOf, isHighSurrogate, wellFormed } from "../shared/text.js";
 import { argumentsOf, callsOf } from "./call.js";
 import { contentText } from "./message.js";
 import { isResult } from "./result.js";
-import { countTextTokens, isDense, LATIN_CHARACTERS_PER_TOKEN } from "./size.js";
+import { countTextTokens } from "./text-tokens.js";
 
 const SPEAKERS: Readonly<Record<string, string>> = {
   human: "User",
@@ -59,13 +59,13 @@ export function renderTranscript(messages: readonly BaseMessage[], tokensPerPiec
 
 function splitText(text: string, tokens: number): string[] {
   const parts: string[] = [];
-  for (let start = 0; ; ) {
-    const left = text.slice(start, start + tokens * LATIN_CHARACTERS_PER_TOKEN + 1);
-    if (countTextTokens(left) <= tokens) return [...parts, left];
+  for (let start = 0; start < text.length; ) {
+    const left = text.slice(start);
     const part = takeStart(left, tokens) || left.slice(0, 1);
     parts.push(part);
     start += part.length;
   }
+  return parts;
 }
 
 /*
@@ -100,25 +100,35 @@ export function cutMiddle(text: string, tokens: number, note: string): string {
 
 /** The longest beginning with at most this many tokens. */
 function takeStart(text: string, tokens: number): string {
-  return beginningOf(
-    text,
-    fittingLength(text.length, tokens, (index) => text.charCodeAt(index)),
-  );
+  const longest = text.slice(0, longestWith(tokens));
+  const fits = (length: number) => countTextTokens(longest.slice(0, length)) <= tokens;
+  return beginningOf(text, fittingLength(longest.length, fits));
 }
 
 function takeEnd(text: string, tokens: number): string {
-  const last = text.length - 1;
-  const start = text.length - fittingLength(text.length, tokens, (index) => text.charCodeAt(last - index));
-  return text.slice(isHighSurrogate(text, start - 1) ? start + 1 : start);
+  const longest = text.slice(Math.max(text.length - longestWith(tokens), 0));
+  const fits = (length: number) => countTextTokens(longest.slice(longest.length - length)) <= tokens;
+  const start = longest.length - fittingLength(longest.length, fits);
+  return longest.slice(isHighSurrogate(longest, start - 1) ? start + 1 : start);
 }
 
-function fittingLength(length: number, tokens: number, codeAt: (index: number) => number): number {
-  let room = tokens * LATIN_CHARACTERS_PER_TOKEN;
-  for (let index = 0; index < length; index += 1) {
-    room -= isDense(codeAt(index)) ? LATIN_CHARACTERS_PER_TOKEN : 1;
-    if (room < 0) return index;
+/** Few texts have more characters for each token, and of these a part is enough. */
+const MOST_CHARACTERS_PER_TOKEN = 8;
+
+function longestWith(tokens: number): number {
+  return Math.max(Math.ceil(tokens), 1) * MOST_CHARACTERS_PER_TOKEN;
+}
+
+/** The greatest length that fits. */
+function fittingLength(length: number, fits: (length: number) => boolean): number {
+  if (fits(length)) return length;
+  let [least, most] = [0, length - 1];
+  while (least < most) {
+    const middle = Math.ceil((least + most) / 2);
+    if (fits(middle)) least = middle;
+    else most = middle - 1;
   }
-  return length;
+  return least;
 }
 
 /** More words than this say nothing more about a request. */

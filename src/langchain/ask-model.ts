@@ -1,7 +1,7 @@
 /** A model call of a LangChain agent: its input, and the guard of its response. */
 
 import type { BindToolsInput } from "@langchain/core/language_models/chat_models";
-import { type BaseMessage, SystemMessage } from "@langchain/core/messages";
+import { type AIMessage, type BaseMessage, SystemMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { ModelError } from "../errors.js";
@@ -21,7 +21,7 @@ import { prepareModelInput } from "../providers/input/to-model-input.js";
 import { cachesToolChoice } from "../providers/models/tools.js";
 import { isRecord } from "../shared/values.js";
 import { countToolTokens, FALLBACK_ATTEMPTS, MODEL_IDLE_TIMEOUT } from "../threads/summary-settings.js";
-import { answerGuard, askWithinWindow, formFor, type InputForm } from "../threads/window.js";
+import { answerGuard, askWithinWindow, formFor, type InputForm, markIfShortened } from "../threads/window.js";
 import type { TetherMiddlewareOptions } from "./options.js";
 
 /** The fields of LangChain's request that this middleware reads and changes. */
@@ -51,10 +51,13 @@ export async function askModel<Request extends AgentRequest, Answer>(
   const { dialect, maxToolCallsFromHistory } = options;
   const model = await madeModel(request.model, config);
   const isInThread = (id: string) => history.some((message) => message.id === id);
+  let mark = (response: AIMessage): AIMessage => response;
   const guarded = guardedModel(model, {
     ...answerGuard({ model, ...limitsOf(options), isInThread, shown: new Set() }, config),
     takenCallIds: () => answeredIds(request.state.messages, history),
+    mark: (whole) => mark(whole),
   });
+  // Measured as it is stored: the reports are of a request with the system message and the tools.
   const messages = withSystemFirst(request.systemMessage, history);
   const prepare = (form: InputForm) => prepareModelInput(messages, { ...form, maxToolCallsFromHistory });
   return askWithinWindow(
@@ -64,7 +67,10 @@ export async function askModel<Request extends AgentRequest, Answer>(
       maxTokens: options.maxTokens,
       dialect,
       prepare,
-      send: (input) => send({ ...request, model: guarded, ...partsOf(input, request) }),
+      send: (messages, input) => {
+        mark = (whole) => markIfShortened(whole, input);
+        return send({ ...request, model: guarded, ...partsOf(messages, request) });
+      },
     },
     config,
   );
@@ -166,6 +172,8 @@ const BINDING_METHODS: ReadonlySet<unknown> = new Set(["bindTools", "bind", "wit
 interface ResponseGuard extends StreamGuardOptions {
   /** Contract: returns the ids of the calls that have results in the thread. */
   readonly takenCallIds: () => ReadonlySet<string>;
+  /** Contract: returns the response that is stored in the place of this one. */
+  readonly mark?: (response: AIMessage) => AIMessage;
   /** Contract: called for each request. Returns the options that replace those of the agent. */
   readonly optionsOf?: (given: Partial<RunnableConfig>) => Partial<RunnableConfig>;
 }
@@ -210,7 +218,8 @@ async function invokeGuarded(
       : await guarded.invoke(input, options);
   const message = coerceMessage(answer);
   if (message !== undefined && isAIMessage(message)) {
-    return callsOf(message).length === 0 ? message : withDistinctCallIds(message, guard.takenCallIds());
+    const marked = guard.mark?.(message) ?? message;
+    return callsOf(marked).length === 0 ? marked : withDistinctCallIds(marked, guard.takenCallIds());
   }
   throw new ModelError("Expected the model's response to be an AI message.");
 }

@@ -31,8 +31,8 @@ export interface TetherMiddlewareOptions {
   /** How many tool calls of earlier turns are sent. @default all */
   readonly maxToolCallsFromHistory?: ToolCallsToKeep | undefined;
   /**
-   * How many tokens the messages of a request may have, by our estimate. If they have more, they are shortened as
-   * `toModelInput` describes. @default the input window of the model, if it is known
+   * How many tokens a request may have, its tools included. If it has more, its messages are shortened as
+   * `toModelInput` describes. @default the input window of the model, if it is known, with room for the response
    */
   readonly maxTokens?: number | undefined;
   /**

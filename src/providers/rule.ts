@@ -3,6 +3,7 @@
 import type { AIMessage, BaseMessage, MessageContent } from "@langchain/core/messages";
 import { isAIMessage } from "../history/call.js";
 import { createFollowing, type Follower } from "../history/follow-list.js";
+import type { InputOverhead } from "../history/measure.js";
 import { textIn } from "../shared/values.js";
 
 /** The histories that break each rule. Which dialect has a rule, and in which words, is in the rooms of the providers. */
@@ -258,6 +259,14 @@ export function compactedAt(messages: readonly BaseMessage[], target: Target): n
     };
   });
   return places.findLast((place) => mayHaveWritten(messages[place] as AIMessage, target)) ?? 0;
+}
+
+/** What the measure of an input knows of the model that reads it: what it skips, and which responses it wrote. */
+export function readingOf(target: Target): Pick<InputOverhead, "compactedAt" | "mayHaveWritten"> {
+  return {
+    compactedAt: target.dialect.isCompacted && ((messages) => compactedAt(messages, target)),
+    mayHaveWritten: (response) => isAIMessage(response) && mayHaveWritten(response, target),
+  };
 }
 
 /** Follows the messages with which a provider has compacted the conversation. */

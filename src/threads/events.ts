@@ -213,14 +213,14 @@ export type AgentEvent =
       readonly reason: string;
     }
   /**
-   * The model input was longer than the model's input window, so a shorter one is sent. The history stays as it is.
-   * Emitted before the request.
+   * The model input was longer than the model's input window, or than `maxTokens` of `tetherMiddleware`, so a shorter one
+   * is sent. The history stays as it is. Emitted before the request, whatever was shortened or left out.
    */
   | {
       readonly type: "input-shortened";
       /** `window`: the window was known before the request. `overflow`: the model has just refused a longer input. */
       readonly reason: "window" | "overflow";
-      /** How many tokens the messages may have, by our estimate. */
+      /** How many tokens the request may have, as the provider counts them. */
       readonly maxTokens: number;
       /** The ids of the messages of which a part is sent. */
       readonly shortened: readonly string[];

@@ -4,11 +4,11 @@ import type { BaseChatModel, BindToolsInput } from "@langchain/core/language_mod
 import { convertToOpenAITool } from "@langchain/core/utils/function_calling";
 import { z } from "zod/v4";
 import type { SummaryPolicy } from "../history/plan-summary.js";
-import { countTextTokens } from "../history/size.js";
+import { countTextTokens } from "../history/text-tokens.js";
 import { identityOf } from "../providers/dialect-of.js";
 import { DIALECTS, type DialectName, dialectNamed } from "../providers/dialects.js";
 import { learnedWindowOf, windowOf } from "../providers/failure/overflow.js";
-import { compactedAt } from "../providers/rule.js";
+import { readingOf, type Target } from "../providers/rule.js";
 import {
   countFrom,
   hintAtName,
@@ -53,16 +53,17 @@ export type SummaryLanguage = (typeof SUMMARY_LANGUAGES)[number];
 export const SUMMARY_SETTINGS = {
   /**
    * How many tokens the model input may have, tool schemas included, before its earlier part is summarised. 0 means
-   * no limit. Default: 80 % of the model's input window, and no limit while the window is unknown.
+   * no limit. Default: 60 % of the model's input window, and no limit while the window is unknown.
    */
   maxTokensBeforeSummary: { ...countFrom(0), default: undefined, env: true, perRun: true },
   /** How many messages the model input may have before its earlier part is summarised. 0 means no limit. Default: 0. */
   maxMessagesBeforeSummary: { ...countFrom(0), default: 0, env: true, perRun: true },
   /**
-   * How many of the latest messages a summary leaves as they are, if the token limit has room for them. With
-   * `maxMessagesBeforeSummary`, at most half of that number stays. Default: 20.
+   * How many of the latest messages a summary leaves as they are, if the token limit has room for them. Fewer make a
+   * thread cheaper, because each request begins with them. With
+   * `maxMessagesBeforeSummary`, at most half of that number stays. Default: 12.
    */
-  messagesToKeep: { ...countFrom(1), default: 20, env: true, perRun: true },
+  messagesToKeep: { ...countFrom(1), default: 12, env: true, perRun: true },
   /**
    * How many tokens of the latest messages a summary leaves as they are. It replaces `messagesToKeep`. Default:
    * none.
@@ -118,7 +119,7 @@ export function summaryPolicy(
     messagesToKeep: settings.messagesToKeep,
     tokensToKeep: settings.tokensToKeep,
     maxToolCalls: settings.maxToolCallsFromHistory,
-    compactedAt: compactionOf(model, dialect),
+    ...(model !== undefined && readingOf(targetOf(model, dialect))),
     toolTokens,
     promptTokens: countTextTokens(settings.systemPrompt ?? ""),
   };
@@ -138,15 +139,9 @@ function budgetFor(model: BaseChatModel | undefined, given: number | undefined):
   return given === undefined ? (budgetOf(model) ?? 0) : withinLearned(given, model);
 }
 
-/** What the policy of a summary knows of what the model's provider compacts by itself. Undefined if it does not. */
-function compactionOf(
-  model: BaseChatModel | undefined,
-  given: DialectName | undefined,
-): SummaryPolicy["compactedAt"] {
-  if (model === undefined) return undefined;
+function targetOf(model: BaseChatModel, given: DialectName | undefined): Target {
   const { dialect, modelId } = identityOf(model);
-  const target = { dialect: dialectNamed(given ?? dialect), modelId };
-  return target.dialect.isCompacted && ((messages) => compactedAt(messages, target));
+  return { dialect: dialectNamed(given ?? dialect), modelId };
 }
 
 /** How many tokens the tool schemas of a request have, by our estimate. */
@@ -165,21 +160,23 @@ function tokensOfTool(tool: BindToolsInput): number {
  * The limit of a model input, above which it is summarised.
  */
 
-/** Token counts are estimates, so a part of the window stays free. */
-const SHARE_OF_WINDOW = 0.8;
+/** What a thread costs is the average length of its requests, so a summary does not wait until the window is full. */
+const SHARE_OF_WINDOW = 0.6;
+/** The next messages and the response need a part of the window, whatever limit is set. */
+const MOST_OF_WINDOW = 0.8;
 
 /** The limit in tokens. Undefined for a model that states no input window, and has refused no request as too long. */
 export function budgetOf(model: object): number | undefined {
   const window = windowOf(model);
-  return window === undefined ? undefined : shareOf(window);
+  return window === undefined ? undefined : shareOf(window, SHARE_OF_WINDOW);
 }
 
 /** A limit that is set, or a smaller one if the model has refused a request as too long. 0, which means no limit, stays. */
 function withinLearned(budget: number, model: object): number {
   const learned = learnedWindowOf(model);
-  return learned === undefined || budget === 0 ? budget : Math.min(budget, shareOf(learned));
+  return learned === undefined || budget === 0 ? budget : Math.min(budget, shareOf(learned, MOST_OF_WINDOW));
 }
 
-function shareOf(window: number): number {
-  return Math.max(Math.floor(window * SHARE_OF_WINDOW), 1);
+function shareOf(window: number, share: number): number {
+  return Math.max(Math.floor(window * share), 1);
 }

@@ -5,18 +5,19 @@ import { type BaseMessage, HumanMessage, SystemMessage } from "@langchain/core/m
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { ModelError } from "../errors.js";
 import { safeCuts } from "../history/cut.js";
+import { measureInput } from "../history/measure.js";
 import { contentText, toPlain } from "../history/message.js";
 import {
   coverPlan,
   isSummaryDue,
-  measureInput,
   planSummary,
   type SummaryPlan,
   type SummaryPolicy,
   TARGET,
 } from "../history/plan-summary.js";
-import { countTextTokens, countTokens, sumTokens } from "../history/size.js";
+import { countTokens, sumTokens } from "../history/size.js";
 import { type Coverage, createSummary, createSummaryNote, isUserMessage } from "../history/summary.js";
+import { countTextTokens } from "../history/text-tokens.js";
 import { levelFor, renderTranscript } from "../history/transcript.js";
 import { guardModel, joinChunks, type StreamGuardOptions } from "../providers/answer/guard-model.js";
 import { FinishHabit } from "../providers/answer/verdict.js";
@@ -70,7 +71,8 @@ export async function summarizeHistory(
   config: LangGraphRunnableConfig,
 ): Promise<AgentUpdate> {
   const { policy, coveredMessages, tally } = request;
-  const attempt = { turn: turnOf(state).startedBy, tokens: measureInput(state.messages, policy) };
+  const { tokens, ratio } = measureInput(state.messages, policy);
+  const attempt = { turn: turnOf(state).startedBy, tokens: Math.ceil(tokens) };
   const due = planSummary(state.messages, policy);
   if (due === undefined) return { summaryAttempt: attempt };
   const { failures = 0 } = state.summaryAttempt ?? {};
@@ -83,14 +85,15 @@ export async function summarizeHistory(
       model,
       // A summariser that failed before is asked once.
       maxStreamFallbackAttempts: failures > 0 ? 0 : request.maxStreamFallbackAttempts,
-      tokensPerStep: tokensPerStep(policy, model),
+      ratio,
+      tokensPerStep: tokensPerStep(policy, model) / ratio,
     };
     const { plan, text } = await writeSummary(due, writer, config);
     const coverage = coverPlan(plan, state.messages, coveredMessages);
     if (coverage.kind === "archive") await archive(coverage, state.messages, config);
     const summary = createSummary(text, coverage);
     const before = sumTokens([...plan.summaries, ...plan.lateResults, ...plan.covered]);
-    const tokensSaved = before - countTokens(summary);
+    const tokensSaved = Math.round((before - countTokens(summary)) * ratio);
     emitEvent(config, { type: "summary-made", covered: coverage.messages, tokensSaved });
     const summaryAttempt = { ...attempt, tokens: attempt.tokens - tokensSaved };
     // A plain object: LangGraph would show a message instance in the chat stream.
@@ -150,7 +153,9 @@ async function archive(
 
 interface SummaryWriter extends SummaryRequest {
   readonly model: BaseChatModel;
-  /** How many tokens of the conversation the summariser reads at a time. */
+  /** How many tokens the provider counts for each that is estimated. */
+  readonly ratio: number;
+  /** How many tokens of the conversation the summariser reads at a time, by our estimate. */
   readonly tokensPerStep: number;
 }
 
@@ -196,10 +201,10 @@ async function writeSummary(due: SummaryPlan, writer: SummaryWriter, config: Lan
 function faultOf(
   text: string,
   { summaries, lateResults, covered }: SummaryPlan,
-  { policy }: SummaryWriter,
+  { policy, ratio }: SummaryWriter,
 ): string | undefined {
-  const length = countTextTokens(text);
-  const replaced = sumTokens([...summaries, ...lateResults, ...covered]);
+  const length = Math.ceil(countTextTokens(text) * ratio);
+  const replaced = Math.ceil(sumTokens([...summaries, ...lateResults, ...covered]) * ratio);
   if (length >= replaced)
     return `the summary (${length} tokens) is not shorter than the messages that it covers (${replaced})`;
   // A longer summary would leave no room for new messages.
@@ -280,7 +285,7 @@ async function askSummariser(
   config: LangGraphRunnableConfig,
 ): Promise<string> {
   const messages = [new SystemMessage(wording.instructions), new HumanMessage(request)];
-  const counter = createUsageCounter(model, 0, tally);
+  const counter = createUsageCounter(model, tally);
   counter.begin(sumTokens(messages));
   const guard: StreamGuardOptions = {
     wants: "whole-text",
@@ -382,7 +387,7 @@ const LONGEST_WAIT = 8;
 
 /**
  * Whether the run makes a summary now. After an attempt that worked, or that had nothing to cover, the next one waits
- * for another turn or for a larger input. After attempts that failed it waits for more and more turns. It is never
+ * for another turn, for a larger input, or until much of it can be covered. After attempts that failed it waits for more and more turns. It is never
  * made at every step.
  */
 export function shouldSummarize(state: AgentState, policy: SummaryPolicy): boolean {
@@ -392,8 +397,9 @@ export function shouldSummarize(state: AgentState, policy: SummaryPolicy): boole
   const { failures = 0 } = attempt;
   if (failures > 0) return turnsSince(attempt.turn, state) >= turnsToWait(failures);
   if (attempt.turn !== turnOf(state).startedBy) return true;
-  const grown = measureInput(state.messages, policy) - attempt.tokens;
-  return grown >= Math.max(policy.maxTokens, attempt.tokens) * GROWTH;
+  const grown = measureInput(state.messages, policy).tokens - attempt.tokens;
+  if (grown >= Math.max(policy.maxTokens, attempt.tokens) * GROWTH) return true;
+  return (planSummary(state.messages, policy)?.gain ?? 0) >= policy.maxTokens * TARGET;
 }
 
 /** 1, 2, 4, then 8: a summariser that fails costs a request only now and then. */

@@ -187,19 +187,18 @@ export const threadUsageValue = withLangGraph<ThreadUsage, ThreadUsage, typeof t
 /**
  * Counts the tokens of the requests to one model for its run. The numbers are the provider's. If it reports none, or some that cannot be, they are our estimate.
  *
- * @param toolTokens The tokens of the tools' schemas, which are part of each request.
  * @param tally That of the run; undefined outside a run of the graph, where nothing is counted.
  */
-export function createUsageCounter(model: object, toolTokens: number, tally: RunTally | undefined) {
+export function createUsageCounter(model: object, tally: RunTally | undefined) {
   const name = displayNameOf(model) ?? "unknown";
   let sent = 0;
   const add = (reported: unknown, response: number): void => {
     const usage = readTokens(reported);
     if (usage !== undefined) tally?.addUsage(name, usage);
-    else tally?.addEstimate(sent + toolTokens + response);
+    else tally?.addEstimate(sent + response);
   };
   return {
-    /** Call it before a request is sent, with the tokens of its messages by our estimate. */
+    /** Call it before a request is sent, with its length in tokens. */
     begin: (tokens: number): void => {
       sent = tokens;
     },

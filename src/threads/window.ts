@@ -3,6 +3,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import type { ModelError } from "../errors.js";
+import { MARKS, withMarks } from "../history/marks.js";
 import type { StreamGuardOptions } from "../providers/answer/guard-model.js";
 import { finishHabitOf } from "../providers/answer/verdict.js";
 import { identityOf, innermost } from "../providers/dialect-of.js";
@@ -15,6 +16,7 @@ import {
   providerTextOf,
 } from "../providers/failure/model-failure.js";
 import {
+  boundOf,
   learnWindow,
   lowerBound,
   MOST_OVERFLOWS,
@@ -31,7 +33,9 @@ import { emitEvent } from "./events.js";
 
 /** What an input must fit. */
 export interface InputForm extends ModelIdentity {
-  /** How many tokens the messages may have. Undefined: any number. */
+  /** The tokens of the tools' schemas, by our estimate. */
+  readonly toolTokens: number;
+  /** How many tokens the request may have, as the provider counts them. Undefined: any number. */
   readonly maxTokens: number | undefined;
 }
 
@@ -39,14 +43,13 @@ interface WindowRequest<Answer> {
   readonly model: object;
   /** The tokens of the tools' schemas, which are part of the request. */
   readonly toolTokens: number;
-  /** How many tokens the messages may have, whatever the window of the model is. */
+  /** How many tokens the request may have, whatever the window of the model is. */
   readonly maxTokens?: number | undefined;
   /** The dialect that the user names. Undefined: that of the model. */
   readonly dialect?: DialectName | undefined;
   /** Contract: makes the input in this form, each time from the same messages. */
   readonly prepare: (form: InputForm) => FittedInput;
-  /** `size` is the tokens of the messages, by our estimate. */
-  readonly send: (messages: BaseMessage[], size: number) => Promise<Answer>;
+  readonly send: (messages: BaseMessage[], input: FittedInput) => Promise<Answer>;
 }
 
 /** Models that have accepted the strict dialect in this process. */
@@ -55,13 +58,9 @@ const strictModels = new WeakSet<object>();
 /** The form of a model's next input. @param given The dialect that the user names. */
 export function formFor(model: object, toolTokens: number, given?: DialectName): InputForm {
   const { dialect, modelId } = identityOf(model);
-  const maxTokens = boundFor(windowOf(model), toolTokens);
   const isStrict = strictModels.has(innermost(model));
-  return { dialect: isStrict ? "strict" : (given ?? dialect), modelId, maxTokens };
-}
-
-function boundFor(window: number | undefined, toolTokens: number): number | undefined {
-  return window === undefined ? undefined : Math.max(window - toolTokens, 1);
+  const maxTokens = boundOf(model);
+  return { dialect: isStrict ? "strict" : (given ?? dialect), modelId, toolTokens, maxTokens };
 }
 
 /**
@@ -85,11 +84,11 @@ export async function askWithinWindow<Answer>(
   let refused: { readonly size: number; readonly error: unknown } | undefined;
   for (let overflows = 0; ; ) {
     const input = prepare(form);
-    const size = input.size + toolTokens;
+    const size = input.length.tokens;
     if (refused !== undefined && size >= refused.size) throw refused.error;
     reportChanges(input, form, overflows > 0 ? "overflow" : "window", config);
     try {
-      const answer = await send(input.messages as BaseMessage[], input.size);
+      const answer = await send(input.messages as BaseMessage[], input);
       if (overflows > 0 && window !== undefined) learnWindow(model, window);
       if (form.dialect === "strict") strictModels.add(innermost(model));
       return answer;
@@ -100,7 +99,7 @@ export async function askWithinWindow<Answer>(
       if (overflow !== undefined) {
         if (overflows === MOST_OVERFLOWS) throw error;
         window = lowerBound(overflow, size, overflows);
-        form = within({ ...form, maxTokens: boundFor(window, toolTokens) });
+        form = within({ ...form, maxTokens: Math.max(window, 1) });
         overflows += 1;
         refused = { size, error };
         continue;
@@ -143,17 +142,16 @@ function namesRule(text: string, messages: readonly BaseMessage[], dialect: Dial
   return namesKnownRule(text);
 }
 
-/** Tells clients what the model does not get because of its window. */
+/** Tells clients what the model does not get because the request would be too long. */
 export function reportChanges(
   { changes }: FittedInput,
   { maxTokens = 0 }: InputForm,
   reason: "window" | "overflow",
   config: LangGraphRunnableConfig,
 ): void {
-  const made = changes.filter(({ bound }) => bound === "window");
-  if (made.length === 0) return;
+  if (changes.length === 0) return;
   const idsOf = (kind: "shortened" | "left-out"): string[] =>
-    made.flatMap((change) => (change.kind === kind ? (change.id ?? []) : []));
+    changes.flatMap((change) => (change.kind === kind ? (change.id ?? []) : []));
   emitEvent(config, {
     type: "input-shortened",
     reason,
@@ -161,6 +159,14 @@ export function reportChanges(
     shortened: idsOf("shortened"),
     leftOut: idsOf("left-out"),
   });
+}
+
+/** The response, with a mark if its input was shortened: what its provider has counted is not the length of the history. */
+export function markIfShortened<Message extends BaseMessage>(
+  response: Message,
+  { changes }: FittedInput,
+): Message {
+  return changes.length === 0 ? response : withMarks(response, { [MARKS.shortened]: true });
 }
 
 interface AnswerToGuard {

@@ -2,14 +2,10 @@
 
 import { AIMessage, type BaseMessage, HumanMessage } from "@langchain/core/messages";
 import { describe, expect, it } from "vitest";
-import {
-  flattenVisible,
-  isSummaryDue,
-  measureInput,
-  planSummary,
-  visibleHistory,
-} from "../../src/history/plan-summary.js";
+import { measureInput } from "../../src/history/measure.js";
+import { isSummaryDue, planSummary } from "../../src/history/plan-summary.js";
 import { reduceMessages } from "../../src/history/reducer/reduce-messages.js";
+import { flattenVisible, visibleHistory } from "../../src/history/visible-history.js";
 import { aiOf, humanOf, policyOf, stepOf, tokensOf, turnsOf } from "../support/long-histories.js";
 import { ai, messagesIn, placeholder, removal, result, summary, system } from "../support/make-messages.js";
 import { outline } from "../support/plain-messages.js";
@@ -25,7 +21,7 @@ function answered(id: string, input_tokens: number, output_tokens: number): AIMe
 
 /** The length of a request that has this many tokens besides its messages. */
 const lengthOf = (messages: readonly BaseMessage[], promptTokens = 0) =>
-  measureInput(messages, { promptTokens, toolTokens: 0, maxToolCalls: undefined });
+  measureInput(messages, { promptTokens, toolTokens: 0, maxToolCalls: undefined }).tokens;
 
 describe("An input is as long", () => {
   const since = [humanOf("h9", 30)];
@@ -37,9 +33,9 @@ describe("An input is as long", () => {
     [
       // The provider's number includes the prompt and the schemas.
       "as the provider reported with its last response, and the messages since",
-      [...turnsOf(3), answered("u", 900, 50), ...since],
+      [...turnsOf(3), answered("u", 250 + tokensOf(turnsOf(3)), 50), ...since],
       250,
-      950 + tokensOf(since),
+      300 + tokensOf([...turnsOf(3), ...since]),
     ],
     [
       "as the last of several responses reported",

@@ -8,24 +8,18 @@ import { pendingApprovals } from "../../src/agent/patch.js";
 import { callsOf } from "../../src/history/call.js";
 import { withArguments, withDistinctCallIds } from "../../src/history/change-calls.js";
 import { filterToolCalls, findSafeCutoff } from "../../src/history/cut.js";
+import { measureInput } from "../../src/history/measure.js";
 import { contentText, withTextFor } from "../../src/history/message.js";
 import { unansweredCalls } from "../../src/history/open-calls.js";
-import {
-  coverPlan,
-  flattenVisible,
-  isSummaryDue,
-  measureInput,
-  planSummary,
-  type SummaryPolicy,
-  visibleHistory,
-} from "../../src/history/plan-summary.js";
+import { coverPlan, isSummaryDue, planSummary, type SummaryPolicy } from "../../src/history/plan-summary.js";
 import { reduceMessages } from "../../src/history/reducer/reduce-messages.js";
 import { repairHistory } from "../../src/history/reducer/repair-history.js";
 import { rewriteHistory } from "../../src/history/reducer/rewrite-history.js";
 import { excerptOf, renderTranscript } from "../../src/history/transcript.js";
+import { flattenVisible, visibleHistory } from "../../src/history/visible-history.js";
 import { DIALECTS, type DialectName } from "../../src/providers/dialects.js";
 import { explainInput } from "../../src/providers/input/explain-input.js";
-import { prepareModelInput, toModelInput } from "../../src/providers/input/to-model-input.js";
+import { toModelInput } from "../../src/providers/input/to-model-input.js";
 import { validateHistory } from "../../src/providers/validate-history.js";
 import { examineCalls, recoverCalls } from "../../src/threads/close-calls.js";
 import type { Leftovers } from "../../src/threads/leftovers.js";
@@ -79,10 +73,6 @@ const FUNCTIONS: readonly (readonly [name: string, run: (messages: BaseMessage[]
 const LIMITED: typeof FUNCTIONS = [
   ["toModelInput with a limit", (messages) => toModelInput(messages, { maxTokens: 100 })],
   ["toModelInput with a limit that grows", (messages) => toModelInput(messages, limitOf(messages))],
-  [
-    "prepareModelInput with a budget",
-    (messages) => prepareModelInput(messages, { budget: 100, maxTokens: 8 * messages.length }),
-  ],
   ["explainInput with a limit", (messages) => explainInput(messages, limitOf(messages))],
 ];
 

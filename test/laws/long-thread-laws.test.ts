@@ -3,10 +3,11 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import fc from "fast-check";
 import { afterAll, describe, expect, it } from "vitest";
-import { flattenVisible, visibleHistory } from "../../src/history/plan-summary.js";
 import { isPlaceholder, PLACEHOLDER_KEY } from "../../src/history/result.js";
-import { countTextTokens, countTokens } from "../../src/history/size.js";
+import { countTokens } from "../../src/history/size.js";
 import { coverageOf, isUserMessage } from "../../src/history/summary.js";
+import { countTextTokens } from "../../src/history/text-tokens.js";
+import { flattenVisible, visibleHistory } from "../../src/history/visible-history.js";
 import { gapNote } from "../../src/providers/input/bounds.js";
 import { toModelInput } from "../../src/providers/input/to-model-input.js";
 import { tokensOf } from "../support/long-histories.js";

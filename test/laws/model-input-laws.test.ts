@@ -16,9 +16,9 @@ import fc from "fast-check";
 import { describe, expect } from "vitest";
 import { callsOf, isAIMessage } from "../../src/history/call.js";
 import { isBlankMessage } from "../../src/history/change-calls.js";
+import { measureInput } from "../../src/history/measure.js";
 import { toPlain } from "../../src/history/message.js";
 import { unansweredCalls } from "../../src/history/open-calls.js";
-import { measureInput } from "../../src/history/plan-summary.js";
 import { isMessageList } from "../../src/history/read-messages.js";
 import { repairHistory } from "../../src/history/reducer/repair-history.js";
 import { coverageOf } from "../../src/history/summary.js";
@@ -312,7 +312,7 @@ describe("whatever was asked before", () => {
         history = [...change(kind, at, history, [human("x"), ai("y", "c"), result("z", "c")])];
         const [own, copied] = [history, history.map(copyOf)].map((messages) => {
           const { dangling, pending } = unansweredCalls(messages);
-          const length = measureInput(messages, { toolTokens: 1, promptTokens: 1, maxToolCalls });
+          const { tokens: length } = measureInput(messages, { toolTokens: 1, promptTokens: 1, maxToolCalls });
           return [length, dangling.length, pending.length];
         });
         expect(own).toEqual(copied);

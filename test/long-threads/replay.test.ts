@@ -7,13 +7,14 @@ import { AIMessage, type BaseMessage } from "@langchain/core/messages";
 import { InMemoryStore, MemorySaver } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { visibleHistory } from "../../src/history/plan-summary.js";
 import { coverageOf, isUserMessage } from "../../src/history/summary.js";
+import { visibleHistory } from "../../src/history/visible-history.js";
 import { createAgentGraph, readFullHistory } from "../../src/index.js";
 import { countToolTokens } from "../../src/threads/summary-settings.js";
-import { squeeze, tokensOf } from "../support/long-histories.js";
+import { squeeze } from "../support/long-histories.js";
 import { FunctionModel } from "../support/models.js";
 import { outline } from "../support/plain-messages.js";
+import { realCount, withRealUsage } from "../support/real-counts.js";
 import { type RecordedMessage, recordedConversations } from "../support/recorded-conversations.js";
 import { transcriptsOf } from "../support/run-summarize.js";
 import { inThread, messagesOf } from "../support/thread.js";
@@ -55,9 +56,11 @@ async function replay(lines: readonly RecordedMessage[], coveredMessages: "keep"
   const tools = [...names].map((name) =>
     makeTool(name, async () => results[played++]?.content ?? "", z.looseObject({})),
   );
-  const model = new FunctionModel(({ index }) => {
+  const toolTokens = countToolTokens(tools);
+  const model = new FunctionModel(({ index, messages }) => {
     const answer = answers[index];
-    return answer === undefined ? new Error("there is no more") : toMessage(answer);
+    if (answer === undefined) return new Error("there is no more");
+    return withRealUsage(toMessage(answer), messages, toolTokens);
   });
   const summariser = new FunctionModel(({ index }) => `What was agreed so far, number ${index}.`);
   const store = new InMemoryStore();
@@ -78,7 +81,6 @@ async function replay(lines: readonly RecordedMessage[], coveredMessages: "keep"
     const input = coveredMessages === "archive" ? [said] : [...messages, said];
     messages = messagesOf(await graph.invoke({ messages: input } as never, inThread("replay")));
   }
-  const toolTokens = countToolTokens(tools);
   return { model, summariser, store, messages, toolTokens };
 }
 
@@ -113,14 +115,14 @@ describe.each(KINDS)("A thread of recorded conversations with `coveredMessages: 
 
   it("sends more than the budget only if the request and the last group alone exceed it", async () => {
     const { model, toolTokens } = await replayed;
-    const over = model.requests.filter(({ messages }) => tokensOf(messages) + toolTokens > BUDGET);
+    const over = model.requests.filter(({ messages }) => realCount(messages) + toolTokens > BUDGET);
     for (const { messages } of over) {
       const head = messages.findLastIndex(({ type }) => type !== "tool");
       const request = messages.findLast(isUserMessage);
       const least = messages.filter(
         (message, index) => index >= head || message === request || message.type === "system" || index === 1,
       );
-      expect(tokensOf(least) + toolTokens).toBeGreaterThan(BUDGET * 0.9);
+      expect(realCount(least) + toolTokens).toBeGreaterThan(BUDGET * 0.9);
     }
     expect(over.length).toBeLessThan(20);
   });

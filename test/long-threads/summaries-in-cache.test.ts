@@ -95,6 +95,9 @@ const beginsWith = (messages: readonly BaseMessage[], beginning: readonly BaseMe
 /** The later request may have a response that came after the earlier one. */
 const isOneThread = (one: readonly BaseMessage[], other: readonly BaseMessage[]) =>
   beginsWith(one, other.slice(0, one.length));
+/** Before the question, the strict dialect puts a response where the last message is a result. */
+const withoutQuestion = ({ messages }: Asked) =>
+  messages.slice(0, -1).filter(({ text }) => text !== "I have the results.");
 const summariesIn = (messages: readonly BaseMessage[]) =>
   messages.filter((message) => coverageOf(message) !== undefined);
 
@@ -111,7 +114,7 @@ describe.each(["keep", "archive"] as const)("with `coveredMessages: %s`", (cover
     expect(refused).toEqual([]);
     for (const asked of questions) {
       const before = requests[requests.indexOf(asked) - 1]?.messages ?? [];
-      expect(isOneThread(before, asked.messages.slice(0, -1))).toBe(true);
+      expect(isOneThread(before, withoutQuestion(asked))).toBe(true);
       expect(asked.messages.length).toBeGreaterThan(4);
       expect(asked.toolChoice).toBe("none");
     }
@@ -145,7 +148,7 @@ it("the same holds for an agent of LangChain with the middleware", async () => {
   expect(requests.filter(isTranscript)).toEqual([]);
   for (const asked of questions) {
     const before = requests[requests.indexOf(asked) - 1]?.messages ?? [];
-    expect(isOneThread(before, asked.messages.slice(0, -1))).toBe(true);
+    expect(isOneThread(before, withoutQuestion(asked))).toBe(true);
     expect(asked.toolChoice).toBe("none");
   }
   expect(shown).toContain("Said");

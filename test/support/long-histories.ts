@@ -3,10 +3,11 @@
 import { AIMessage, type BaseMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
 import type { SummaryPolicy } from "../../src/history/plan-summary.js";
 import { countTokens } from "../../src/history/size.js";
+import { countTextTokens } from "../../src/history/text-tokens.js";
 
 /** A text that begins with its name and has this many tokens, by our estimate. */
 export function textOf(tokens: number, name = ""): string {
-  return `${name} ${"word ".repeat(tokens)}`.slice(0, tokens * 4);
+  return `${name}${" word".repeat(Math.max(tokens - countTextTokens(name), 0))}`;
 }
 
 export const humanOf = (id: string, tokens = 10) => new HumanMessage({ id, content: textOf(tokens, id) });

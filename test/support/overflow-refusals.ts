@@ -1,6 +1,6 @@
 /** What each provider answers to a request that is too long, in its own words and with its status. */
 
-import type { BaseMessage } from "@langchain/core/messages";
+import { AIMessage, type BaseMessage } from "@langchain/core/messages";
 import { tokensOf } from "./long-histories.js";
 import { type Answer, FunctionModel } from "./models.js";
 
@@ -77,6 +77,15 @@ interface Window {
   readonly stated?: number | undefined;
 }
 
+/** What a provider reports of a response: what it has counted, and not our estimate. */
+function withUsage(answered: Awaited<ReturnType<Answer>>, input_tokens: number) {
+  if (answered instanceof Error) return answered;
+  const message = typeof answered === "string" ? new AIMessage(answered) : answered;
+  const output_tokens = Math.ceil(tokensOf([message]) * TOKENS_PER_ESTIMATED);
+  const usage_metadata = { input_tokens, output_tokens, total_tokens: input_tokens + output_tokens };
+  return Object.assign(message, { usage_metadata });
+}
+
 export class WindowModel extends FunctionModel {
   readonly #stated: number | undefined;
   /** The tokens of each refused request. */
@@ -84,9 +93,9 @@ export class WindowModel extends FunctionModel {
 
   constructor({ window, family, stated }: Window, answer: Answer = () => "done") {
     const overflows: number[] = [];
-    super((asked) => {
+    super(async (asked) => {
       const tokens = Math.ceil(tokensOf(asked.messages) * TOKENS_PER_ESTIMATED);
-      if (tokens <= window) return answer(asked);
+      if (tokens <= window) return withUsage(await answer(asked), tokens);
       overflows.push(tokens);
       return overflowError(family, tokens, window);
     });

@@ -2,9 +2,9 @@ import { type BaseMessage, HumanMessage, SystemMessage, ToolMessage } from "@lan
 import { InMemoryStore, MemorySaver, type Operation, type OperationResults } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
 import { callsOf } from "../../src/history/call.js";
-import { visibleHistory } from "../../src/history/plan-summary.js";
 import { reduceMessages } from "../../src/history/reducer/reduce-messages.js";
 import { coverageOf, createSummary } from "../../src/history/summary.js";
+import { visibleHistory } from "../../src/history/visible-history.js";
 import { createAgentGraph } from "../../src/index.js";
 import {
   type ArchiveReader,

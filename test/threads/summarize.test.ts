@@ -2,8 +2,8 @@ import { AIMessage, type BaseMessage, HumanMessage } from "@langchain/core/messa
 import { InMemoryStore } from "@langchain/langgraph";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { reduceMessages } from "../../src/history/reducer/reduce-messages.js";
-import { countTextTokens } from "../../src/history/size.js";
 import { coverageOf } from "../../src/history/summary.js";
+import { countTextTokens } from "../../src/history/text-tokens.js";
 import { shouldSummarize, summaryWording } from "../../src/threads/summary.js";
 import { SUMMARY_LANGUAGES } from "../../src/threads/summary-settings.js";
 import { turns } from "../support/async.js";

@@ -30,7 +30,7 @@ export const RUN_HELP: Readonly<Record<keyof RunSchemas, string>> = {
   maxMessagesBeforeSummary:
     "How many messages the model input may have before its earlier part is summarised. 0 means no limit. Default: that of the graph.",
   messagesToKeep:
-    "How many of the latest messages a summary leaves as they are, if the token limit has room for them. With `maxMessagesBeforeSummary`, at most half of that number stays. Default: that of the graph.",
+    "How many of the latest messages a summary leaves as they are, if the token limit has room for them. Fewer make a thread cheaper, because each request begins with them. With `maxMessagesBeforeSummary`, at most half of that number stays. Default: that of the graph.",
   tokensToKeep:
     "How many tokens of the latest messages a summary leaves as they are. It replaces `messagesToKeep`. Default: that of the graph.",
 };

@@ -3,9 +3,9 @@
 import { type BaseMessage, HumanMessage } from "@langchain/core/messages";
 import type { NextHistory } from "../../doctor/next-history.js";
 import { isResult } from "../../history/result.js";
-import { countTokens } from "../../history/size.js";
 import { DIALECT_NAMES } from "../../providers/dialects.js";
 import { explainInput, type InputExplanation } from "../../providers/input/explain-input.js";
+import { prepareModelInput } from "../../providers/input/to-model-input.js";
 import { validateHistory } from "../../providers/validate-history.js";
 import type { ThreadReading } from "../read-threads.js";
 import { nameIn, ROLES, titleOf } from "./message-view.js";
@@ -46,8 +46,8 @@ export function viewThread(
       leftOut: isAsked ? countFate("left-out") : 0,
       changed: countFate("changed"),
       added: explanation.added.length + next.added.size,
-      /** Our estimate for the request. */
-      tokens: input.reduce((sum, message) => sum + countTokens(message), 0),
+      /** What the provider will count of the request, as far as its reports and our estimate tell. */
+      tokens: isAsked ? Math.ceil(prepareModelInput(history, form.options).length.tokens) : 0,
     },
     difference,
     story: storyOf(all),

@@ -79,7 +79,7 @@ function statedWindowOf(model: unknown): number | undefined {
   return typeof window === "number" && window > 0 ? window : undefined;
 }
 
-/** The most tokens, by our estimate, of a request that the model may accept. Undefined if none was refused. */
+/** The most tokens of a request that the model may accept. Undefined if none was refused. */
 export function learnedWindowOf(model: object): number | undefined {
   return learned.get(innermost(model));
 }
@@ -95,6 +95,19 @@ export function windowOf(model: object): number | undefined {
   return known.length === 0 ? undefined : Math.min(...known);
 }
 
+/** A response needs room in the window, at most this many tokens and this share of it. */
+const MOST_ROOM = 8_192;
+const SHARE_OF_ROOM = 0.1;
+
+/** How many tokens a request may have, so that the window has room for the response. Undefined if no window is known. */
+export function boundOf(model: object): number | undefined {
+  const stated = statedWindowOf(model);
+  const own = stated && Math.ceil(stated - Math.min(stated * SHARE_OF_ROOM, MOST_ROOM));
+  // A refusal names what it reserves for the response, and what is learned keeps a distance.
+  const known = [own, learnedWindowOf(model)].filter((bound) => bound !== undefined);
+  return known.length === 0 ? undefined : Math.max(Math.min(...known), 1);
+}
+
 /** What each attempt makes of the bound that the provider's numbers name. Our estimate may be far off. */
 const MARGINS = [0.95, 0.8, 0.5] as const;
 /** Shares of the refused request, for a provider that names no numbers. */
@@ -106,9 +119,9 @@ const LEAST_WINDOW = 4_000;
 export const MOST_OVERFLOWS = MARGINS.length;
 
 /**
- * The bound of the next request, in estimated tokens.
+ * The bound of the next request, in tokens as we have counted those of the refused one.
  *
- * @param estimate The estimated tokens of the refused request.
+ * @param estimate The tokens of the refused request, as we have counted them.
  * @param attempt How many requests in a row were refused before it.
  */
 export function lowerBound({ limit, sent }: Overflow, estimate: number, attempt: number): number {

@@ -1,13 +1,14 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { isAIMessage } from "../../history/call.js";
+import type { InputLength } from "../../history/measure.js";
 import { contentText } from "../../history/message.js";
 import { isResult } from "../../history/result.js";
-import { countTextTokens } from "../../history/size.js";
 import { createSummaryNote, isUserMessage } from "../../history/summary.js";
+import { countTextTokens } from "../../history/text-tokens.js";
 import { keywordsOf, levelFor } from "../../history/transcript.js";
 import type { Target } from "../rule.js";
 import { type Conversation, projectMessages, projectOnce } from "./projection.js";
-import { shortenText, shortenWork, sizeOf } from "./shorten.js";
+import { shortenResult, shortenText, shortenWork, sizeOf } from "./shorten.js";
 
 /** The indexes of one message and its results. */
 type Places = readonly number[];
@@ -35,11 +36,7 @@ interface InputChange {
   /** The message before that. */
   readonly message: BaseMessage;
   readonly kind: "shortened" | "left-out";
-  readonly bound: BoundName;
 }
-
-/** `budget`: the number of tokens above which a history is summarised. `window`: the most that the model takes. */
-type BoundName = "budget" | "window";
 
 /** An input on its way to a bound. */
 class InputDraft {
@@ -152,28 +149,21 @@ const SHARES = [LARGEST_SHARE, 1 / 32, 0];
 /** The tokens of a note in place of messages, with the separators of a message. */
 const NOTE_TOKENS = countTextTokens(gapNote(1_000_000)) + 4;
 
-const STEPS: Readonly<Record<BoundName, readonly BoundStep[]>> = {
-  /** Shorten results and arguments. The messages that the user and the model wrote stay whole. */
-  budget: [
-    (draft) => cutOldest(draft, draft.parts.earlier, shortenWork, SHARES, goalOf(draft)),
-    (draft) => cutOldest(draft, draft.parts.rounds, shortenWork, SHARES, goalOf(draft)),
-    (draft) => cutTogether(draft, draft.parts.open, shortenWork, LEAST_TOKENS),
-  ],
-  /** Bring an input under any bound that holds the system prompt, the request and the open group in short. */
-  window: [
-    (draft) => cutOldest(draft, draft.parts.earlier, shortenWork, SHARES, goalOf(draft)),
-    // One long message would otherwise take all older ones with it.
-    (draft) => cutOldest(draft, draft.parts.earlier, shortenText, [LARGEST_SHARE], 0),
-    (draft) => leaveOutOldest(draft, draft.parts.earlier),
-    (draft) => cutOldest(draft, draft.parts.rounds, shortenWork, SHARES, goalOf(draft)),
-    (draft) => cutTogether(draft, draft.parts.open, shortenWork, draft.bound * LARGEST_SHARE),
-    (draft) => leaveOutOldest(draft, draft.parts.rounds),
-    (draft) => cutTogether(draft, draft.parts.open, shortenWork, LEAST_TOKENS),
-    (draft) => cutTogether(draft, [...draft.parts.notes, ...draft.parts.open], shortenText, LEAST_TOKENS),
-    (draft) => cutTogether(draft, draft.parts.open, shortenWork, 1),
-    (draft) => cutTogether(draft, draft.parts.request, shortenText, LEAST_OF_REQUEST),
-  ],
-};
+/** They bring an input under any bound that holds the system prompt, the request and the open group in short. */
+const STEPS: readonly BoundStep[] = [
+  (draft) => cutOldest(draft, draft.parts.earlier, shortenWork, SHARES, goalOf(draft)),
+  // One long message would otherwise take all older ones with it.
+  (draft) => cutOldest(draft, draft.parts.earlier, shortenText, [LARGEST_SHARE], 0),
+  (draft) => leaveOutOldest(draft, draft.parts.earlier),
+  (draft) => cutOldest(draft, draft.parts.rounds, shortenWork, SHARES, goalOf(draft)),
+  (draft) => cutTogether(draft, draft.parts.open, shortenResult, draft.bound * LARGEST_SHARE),
+  (draft) => leaveOutOldest(draft, draft.parts.rounds),
+  (draft) => cutTogether(draft, draft.parts.open, shortenResult, LEAST_TOKENS),
+  (draft) => cutTogether(draft, [...draft.parts.notes, ...draft.parts.open], shortenText, LEAST_TOKENS),
+  // The model has yet to see what its latest calls did, so only the request stays longer than their arguments.
+  (draft) => cutTogether(draft, draft.parts.open, shortenWork, LEAST_TOKENS),
+  (draft) => cutTogether(draft, draft.parts.request, shortenText, LEAST_OF_REQUEST),
+];
 
 /** Contract: returns a copy with about this many tokens, or the message itself. */
 type Shorten = (message: BaseMessage, tokens: number, keywords: readonly string[]) => BaseMessage;
@@ -233,46 +223,61 @@ function cutTogether(draft: InputDraft, places: Places, shorten: Shorten, least:
 /** An input in the form in which it is sent. */
 export interface FittedInput {
   readonly messages: readonly BaseMessage[];
-  /** Their tokens, by our estimate. */
+  /** The tokens of the messages, by our estimate. */
   readonly size: number;
-  /** What is not sent as the history has it, to keep the bounds. A message is named once. */
+  /** The length of the whole request. */
+  readonly length: InputLength;
+  /** What is not sent as the history has it, to keep the bound. A message is named once. */
   readonly changes: readonly InputChange[];
 }
 
-interface Bound {
-  readonly name: BoundName;
-  /** How many tokens the input may have, by our estimate. Undefined: any number. */
-  readonly tokens: number | undefined;
+export interface Bound {
+  /** How many tokens the request may have, as the provider counts them. Undefined: any number. */
+  readonly maxTokens: number | undefined;
+  /** The tokens of the tools' schemas, by our estimate. */
+  readonly toolTokens: number;
+  /** The length of the request that is not shortened. */
+  readonly length: InputLength;
 }
+
+/** The same bound computed from another length can differ by this. It must not move, or a prompt cache is lost. */
+const ROUNDING = 1e-6;
 
 /** Projecting can add short messages, so a shortened input may need a little more. */
 const ATTEMPTS = 5;
 
-/** Projects an input, and brings it under each of the bounds. The input is not changed. */
-export function fitInput(input: Conversation, target: Target, bounds: readonly Bound[]): FittedInput {
+/** Projects an input, and brings it under the bound. The input is not changed. */
+export function fitInput(
+  input: Conversation,
+  target: Target,
+  { maxTokens = Number.POSITIVE_INFINITY, toolTokens, length }: Bound,
+): FittedInput {
   let projected = projectMessages(input, target);
   let size = projected.size();
-  const changes = new Map<string | BaseMessage, InputChange>();
-  for (const { name, tokens } of bounds) {
-    if (tokens === undefined || size <= tokens) continue;
-    // What is cut has the form in which it is sent. Neighbours are not merged yet, so each has its id.
-    const formed = projected.formed();
-    let kept: readonly (BaseMessage | undefined)[] = formed;
-    for (let attempt = 0, excess = 0; attempt < ATTEMPTS && size > tokens; attempt += 1) {
-      excess += size - tokens;
-      const draft = new InputDraft(formed, target, tokens, excess);
-      for (const step of STEPS[name]) if (draft.excess > 0) step(draft);
-      kept = draft.kept;
-      projected = projectDraft(draft, target);
-      size = projected.size();
-    }
-    for (const [place, message] of formed.entries()) {
-      const { id } = message;
-      const kind = kept[place] === undefined ? "left-out" : "shortened";
-      if (kept[place] !== message) changes.set(id ?? message, { id, message, kind, bound: name });
-    }
+  const whole = size;
+  // What is reported is the length of the form that was sent. An estimate is that of the form that will be.
+  const tokens = length.isReported ? length.tokens : (size + toolTokens) * length.ratio;
+  const lengthNow = () => ({ ...length, tokens: tokens - (whole - size) * length.ratio });
+  if (tokens <= maxTokens) return { messages: projected.sent(), size, length: lengthNow(), changes: [] };
+  const bound = Math.max(Math.floor(size - (tokens - maxTokens) / length.ratio + ROUNDING), 1);
+  // What is cut has the form in which it is sent. Neighbours are not merged yet, so each has its id.
+  const formed = projected.formed();
+  let kept: readonly (BaseMessage | undefined)[] = formed;
+  for (let attempt = 0, excess = 0; attempt < ATTEMPTS && size > bound; attempt += 1) {
+    excess += size - bound;
+    const draft = new InputDraft(formed, target, bound, excess);
+    for (const step of STEPS) if (draft.excess > 0) step(draft);
+    kept = draft.kept;
+    projected = projectDraft(draft, target);
+    size = projected.size();
   }
-  return { messages: projected.sent(), size, changes: [...changes.values()] };
+  const changes = new Map<string | BaseMessage, InputChange>();
+  for (const [place, message] of formed.entries()) {
+    const { id } = message;
+    const kind = kept[place] === undefined ? "left-out" : "shortened";
+    if (kept[place] !== message) changes.set(id ?? message, { id, message, kind });
+  }
+  return { messages: projected.sent(), size, length: lengthNow(), changes: [...changes.values()] };
 }
 
 /** The system message is first. Steps do not change its place. */

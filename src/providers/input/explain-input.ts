@@ -3,17 +3,17 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { groupMessages } from "../../history/group.js";
 import { copyWithPlace, placesOf } from "../../history/message.js";
-import { coveringSummaries } from "../../history/plan-summary.js";
 import { isMessage, isMessageList, readEach } from "../../history/read-messages.js";
 import { callIdOf, isResult } from "../../history/result.js";
 import { coverageOf } from "../../history/summary.js";
+import { coveringSummaries } from "../../history/visible-history.js";
 import { safely, toJson } from "../../shared/json.js";
 import { addToList, isRecord } from "../../shared/values.js";
 import { type Dialect, RULES, type RuleName } from "../rule.js";
 import { validateHistory } from "../validate-history.js";
 import { fitInput } from "./bounds.js";
 import { bridgeBetween } from "./steps/turns.js";
-import { type ModelInputOptions, selectMessages, toModelInput } from "./to-model-input.js";
+import { boundOf, type ModelInputOptions, selectMessages, toModelInput } from "./to-model-input.js";
 
 /**
  * Says what became of each message of the history in the model input: sent as it is, changed and how, or left out and
@@ -48,7 +48,7 @@ export function explainInput(
   const copies = Array.from(read, (message, place) => message && copyWithPlace(message, place));
   const marked = copies.filter((message) => message !== undefined);
   const lists = selectMessages(marked, options);
-  const fitted = fitInput(lists.input, lists.target, [{ name: "window", tokens: maxTokens }]);
+  const fitted = fitInput(lists.input, lists.target, boundOf(history, lists.target, options));
   const parts = fitted.messages.map(placesOf);
 
   const sentAt = new Map(parts.flatMap((places, index) => places.map((place) => [place, index] as const)));

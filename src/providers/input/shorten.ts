@@ -5,7 +5,8 @@ import { isAIMessage } from "../../history/call.js";
 import { withArguments } from "../../history/change-calls.js";
 import { contentText, copyMessage } from "../../history/message.js";
 import { isResult } from "../../history/result.js";
-import { countBlock, countTextTokens, countTokens } from "../../history/size.js";
+import { countBlock, countTokens } from "../../history/size.js";
+import { countTextTokens } from "../../history/text-tokens.js";
 import { cutMiddle, excerptOf, levelFor } from "../../history/transcript.js";
 import { toJson } from "../../shared/json.js";
 import { beginningOf } from "../../shared/text.js";
@@ -25,17 +26,26 @@ export function sizeOfInput(messages: readonly BaseMessage[]): number {
 
 /** Shortens a result, or the arguments of the calls of a message. Texts of the user and the model stay whole. */
 export function shortenWork(message: BaseMessage, tokens: number, keywords: readonly string[]): BaseMessage {
-  if (sizeOf(message) <= tokens) return message;
-  const shorter = isResult(message)
-    ? shortenResult(message, tokens, keywords)
-    : isAIMessage(message)
-      ? shortenArguments(message, tokens)
-      : message;
+  if (!isAIMessage(message)) return shortenResult(message, tokens, keywords);
+  return sizeOf(message) <= tokens ? message : shorterOf(message, shortenArguments(message, tokens));
+}
+
+/** Shortens a result. Every other message stays whole. */
+export function shortenResult(
+  message: BaseMessage,
+  tokens: number,
+  keywords: readonly string[],
+): BaseMessage {
+  if (!isResult(message) || sizeOf(message) <= tokens) return message;
+  return shorterOf(message, excerptOfResult(message, tokens, keywords));
+}
+
+function shorterOf(message: BaseMessage, shorter: BaseMessage): BaseMessage {
   return sizeOf(shorter) < sizeOf(message) ? shorter : message;
 }
 
 /** A result keeps its beginning, and the lines with a keyword. */
-function shortenResult(result: ToolMessage, tokens: number, keywords: readonly string[]): ToolMessage {
+function excerptOfResult(result: ToolMessage, tokens: number, keywords: readonly string[]): ToolMessage {
   const text = contentText(result);
   const note = `\n[… shortened from ${text.length} characters]`;
   const frame = countTokens(copyMessage(result, { content: note }));
@@ -111,15 +121,17 @@ const SHORTEST_TEXT = 16;
 const FEWEST_ENTRIES = 3;
 
 /**
- * Shortens the texts and the lists in a JSON object until it has at most `tokens` estimated tokens. It stays an
- * object with the same fields, as far as there is room.
+ * Shortens the texts and the lists in a JSON object until it has at most `tokens` estimated tokens, or cannot get shorter.
+ * It stays an object with the same fields, as far as there is room, and has some of them in any case.
  */
 function shortenObject(value: Fields, tokens: number): Fields {
+  let shorter = value;
   for (let longest = tokens * 4; longest >= SHORTEST_TEXT; longest = Math.floor(longest / 2)) {
-    const shorter = shortenFields(value, longest);
+    shorter = shortenFields(value, longest);
     if (sizeOfJson(shorter) <= tokens) return shorter;
   }
-  return {};
+  // Without any field, nobody could tell what the call was for.
+  return shorter === value ? shortenFields(value, SHORTEST_TEXT) : shorter;
 }
 
 function sizeOfJson(value: unknown): number {

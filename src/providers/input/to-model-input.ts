@@ -3,17 +3,19 @@
 import { type BaseMessage, SystemMessage } from "@langchain/core/messages";
 import { InvalidSettingError } from "../../errors.js";
 import { checkToolCallsToKeep, filterEach, type ToolCallsToKeep } from "../../history/cut.js";
+import { type InputLength, measureInput } from "../../history/measure.js";
 import { madeOf } from "../../history/message.js";
 import { type Survey, surveyOf } from "../../history/open-calls.js";
-import { flattenVisible, visibleHistory } from "../../history/plan-summary.js";
 import { assertList, isMessageList, readMessages, soundMessages } from "../../history/read-messages.js";
 import { repairHistory } from "../../history/reducer/repair-history.js";
 import { coverageOf } from "../../history/summary.js";
+import { countTextTokens } from "../../history/text-tokens.js";
+import { flattenVisible, visibleHistory } from "../../history/visible-history.js";
 import { didYouMean } from "../../shared/text.js";
 import { isRecord } from "../../shared/values.js";
 import { type DialectName, dialectNamed } from "../dialects.js";
-import { compactedAt, type Target } from "../rule.js";
-import { type FittedInput, fitInput } from "./bounds.js";
+import { compactedAt, readingOf, type Target } from "../rule.js";
+import { type Bound, type FittedInput, fitInput } from "./bounds.js";
 import type { Conversation } from "./projection.js";
 import { plainRoles } from "./steps/turns.js";
 
@@ -24,7 +26,8 @@ export interface ModelInputOptions {
   /** How many tool calls of earlier turns are sent. @default all */
   readonly maxToolCallsFromHistory?: ToolCallsToKeep | undefined;
   /**
-   * How many tokens the messages may have, by our estimate. If they have more, long results and arguments of
+   * How many tokens the messages may have. They are counted as the provider has counted the earlier ones, if it has
+   * reported that with its responses, and estimated otherwise. If they have more, long results and arguments of
    * earlier turns are shortened first. Then the oldest messages are left out, and a note says how many. Then
    * the current turn is shortened. The user's latest message is shortened last, if it alone is too long. The
    * system prompt is never shortened. @default no limit
@@ -67,24 +70,37 @@ export function toModelInput(
 }
 
 export interface PreparedInputOptions extends ModelInputOptions {
-  /** Above this many tokens, results and arguments are shortened, and nothing else is changed. */
-  readonly budget?: number | undefined;
+  /** The tokens of the tools' schemas, by our estimate. They are part of the request. */
+  readonly toolTokens?: number | undefined;
+  /** The length of the request with these messages, where it is known. Undefined: as the messages tell it. */
+  readonly length?: InputLength | undefined;
 }
 
-/** The messages of {@link toModelInput}, and what the bounds changed in them. */
+/** The messages of {@link toModelInput}, their length, and what the bound changed in them. */
 export function prepareModelInput(
   history: readonly BaseMessage[],
-  { maxTokens, budget, ...options }: PreparedInputOptions,
+  options: PreparedInputOptions,
 ): FittedInput {
   const { input, target } = selectMessages(history, options);
-  const bounds = [
-    { name: "budget", tokens: budget },
-    { name: "window", tokens: maxTokens },
-  ] as const;
-  const fitted = fitInput(input, target, bounds);
+  const fitted = fitInput(input, target, boundOf(history, target, options));
   const { messages } = fitted;
   const isSame = messages.length === history.length && messages.every((one, index) => one === history[index]);
   return isSame ? { ...fitted, messages: history } : fitted;
+}
+
+/** What the input of this history must fit, measured on the messages as they are stored. */
+export function boundOf(
+  history: readonly BaseMessage[],
+  target: Target,
+  { maxTokens, toolTokens = 0, length, systemPrompt = "", maxToolCallsFromHistory }: PreparedInputOptions,
+): Bound {
+  const overhead = {
+    toolTokens,
+    promptTokens: countTextTokens(systemPrompt),
+    maxToolCalls: maxToolCallsFromHistory,
+    ...readingOf(target),
+  };
+  return { maxTokens, toolTokens, length: length ?? measureInput(readable(history), overhead) };
 }
 
 /** The messages that are projected, and the lists on the way to them, each made of the one before. */
@@ -110,9 +126,12 @@ function pairedHistory(
   { odd, summaries, paired }: Surveyed,
 ): readonly BaseMessage[] {
   if (odd === 0 && summaries === 0 && paired === history.length) return history;
-  // Values that are not messages are left out, and removals are carried out.
-  const read = isMessageList(history) ? history : readMessages(history, () => {});
-  return repairHistory(plainRoles(visibleMessages(read))).messages;
+  return repairHistory(plainRoles(visibleMessages(readable(history)))).messages;
+}
+
+/** Values that are not messages are left out, and removals are carried out. */
+function readable(history: readonly BaseMessage[]): readonly BaseMessage[] {
+  return surveyOf(history).odd === 0 || isMessageList(history) ? history : readMessages(history, () => {});
 }
 
 function visibleMessages(messages: readonly BaseMessage[]): readonly BaseMessage[] {

@@ -44,7 +44,7 @@ describe("Long results and arguments of earlier turns", () => {
     };
     const thread = [humanOf("h0"), ...callOf("s0", args), aiOf("a0"), ...turnsOf(2), humanOf("now")];
     const { messages, changes } = input(thread, 600);
-    expect(changes).toMatchObject([{ id: "s0", kind: "shortened", bound: "window" }]);
+    expect(changes).toMatchObject([{ id: "s0", kind: "shortened" }]);
     const call = (messages[1] as AIMessage).tool_calls?.[0];
     expect(call?.args).toMatchObject({ query: expect.stringContaining("query word"), limit: 5 });
     expect(Array.isArray(call?.args["tags"])).toBe(true);
@@ -52,10 +52,10 @@ describe("Long results and arguments of earlier turns", () => {
   });
 
   it("are shortened from the oldest on, and only as many as needed", () => {
-    const thread = [...turnsOf(6, 400), humanOf("now")];
-    const kinds = [...kindsOf(thread, 2_200).keys()];
+    const thread = [...turnsOf(12, 400), humanOf("now")];
+    const kinds = [...kindsOf(thread, tokensOf(thread) - 100).keys()];
     expect(kinds.length).toBeGreaterThan(0);
-    expect(kinds.length).toBeLessThan(6);
+    expect(kinds.length).toBeLessThan(10);
     expect(kinds).toEqual(kinds.map((_, turn) => `s${turn}-result-0`));
   });
 
@@ -149,37 +149,43 @@ describe("The user's latest message", () => {
   });
 });
 
-describe("With a budget alone", () => {
-  it("only results and arguments are shortened", () => {
-    const thread = [...turnsOf(40, 100), humanOf("now", 5_000)];
-    const { messages, changes } = prepareModelInput(thread, { dialect: "openai", budget: 500 });
-    expect(messages).toHaveLength(thread.length);
-    expect(new Set(changes.map(({ id }) => id?.includes("result")))).toEqual(new Set([true]));
-    expect(changes.every(({ bound }) => bound === "budget")).toBe(true);
+it("Long results are shortened before short ones are left out, however many follow them", () => {
+  const long = Array.from({ length: 10 }, (_, index) => stepOf(`long${index}`, 30_000)).flat();
+  const short = Array.from({ length: 3_500 }, (_, index) => stepOf(`s${index}`, 2)).flat();
+  const history = [humanOf("now"), ...long, ...short];
+  const { messages, changes } = input(history, 350_000);
+  expect(sizeOfInput(messages)).toBeLessThanOrEqual(350_000);
+  expect(new Set(changes.map(({ kind }) => kind))).toEqual(new Set(["shortened"]));
+});
+
+describe("The arguments of the latest calls", () => {
+  const args = { path: "notes.md", text: textOf(60, "note") };
+  const open = callOf("now-call", args);
+
+  it("stay whole if the input is one token too long and has older messages", () => {
+    const history = [...turnsOf(75), humanOf("now"), ...open];
+    const { messages, changes } = input(history, tokensOf(history) - 1);
+    expect(changes.some(({ id }) => id === "now-call")).toBe(false);
+    expect((messages.at(-2) as AIMessage).tool_calls?.[0]?.args).toEqual(args);
   });
 
-  it("long results are shortened, however many short ones follow them", () => {
-    const long = Array.from({ length: 10 }, (_, index) => stepOf(`long${index}`, 10_000)).flat();
-    const short = Array.from({ length: 3_500 }, (_, index) => stepOf(`s${index}`, 2)).flat();
-    const history = [humanOf("now"), ...long, ...short];
-    const { messages } = prepareModelInput(history, { dialect: "openai", budget: 120_000 });
-    expect(sizeOfInput(messages)).toBeLessThanOrEqual(120_000);
+  it.each([5, 60, 150])("are never empty, in a window of %i tokens", (window) => {
+    const { messages } = input([...turnsOf(3), humanOf("now"), ...open], window);
+    expect(Object.keys((messages.at(-2) as AIMessage).tool_calls?.[0]?.args ?? {})).toEqual(["path", "text"]);
   });
 });
 
 it("An input that fits is the same array", () => {
   const history = turnsOf(3);
   const tokens = sizeOfInput(history);
-  const bounds = { maxTokens: tokens, budget: tokens };
-  expect(prepareModelInput(history, { dialect: "openai", ...bounds }).messages).toBe(history);
+  expect(prepareModelInput(history, { dialect: "openai", maxTokens: tokens }).messages).toBe(history);
 });
 
-// Results and arguments, with a budget.
+// Results, in a window.
 
 const resultsOf = (messages: readonly BaseMessage[]) => messages.filter(({ type }) => type === "tool");
-/** The model input with a budget, which shortens results and arguments, and nothing else. */
-const shortenResults = (messages: readonly BaseMessage[], budget: number) =>
-  prepareModelInput(messages, { budget, dialect: "openai" }).messages;
+const shortenResults = (messages: readonly BaseMessage[], maxTokens: number) =>
+  prepareModelInput(messages, { maxTokens, dialect: "openai" }).messages;
 /** A request, a call and its result. */
 const lookedUp = (content: ToolMessage["content"], request: BaseMessage = humanOf("h")) => [
   request,
@@ -200,8 +206,7 @@ describe("A batch that is longer than the budget", () => {
   });
 
   it("says that it was shortened, and from what length", () => {
-    for (const result of resultsOf(shorter))
-      expect(result.text).toContain("[… shortened from 4000 characters]");
+    for (const result of resultsOf(shorter)) expect(result.text).toContain("[… shortened from 49");
   });
 
   it("does not change other messages and the originals", () => {

@@ -2,7 +2,8 @@ import { AIMessage, type BaseMessage, HumanMessage, ToolMessage } from "@langcha
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { reduceMessages } from "../../../src/history/reducer/reduce-messages.js";
-import { countTextTokens, sumTokens } from "../../../src/history/size.js";
+import { sumTokens } from "../../../src/history/size.js";
+import { countTextTokens } from "../../../src/history/text-tokens.js";
 import { explainInput, toModelInput } from "../../../src/index.js";
 import { reasoningOf } from "../../../src/providers/deepseek/dialect.js";
 import { DIALECTS, type DialectName } from "../../../src/providers/dialects.js";
@@ -37,7 +38,7 @@ describe.each(NAMES)("A model input for %s with a budget", (dialect) => {
     const reasoning = input.map((message) => countTextTokens(reasoningOf(message) ?? ""));
     const total = sumTokens(input) + reasoning.reduce((sum, tokens) => sum + tokens, 0);
     expect(total).toBeLessThanOrEqual(BUDGET);
-    expect(total).toBeGreaterThan(BUDGET * 0.8);
+    expect(total).toBeGreaterThan(BUDGET * 0.6);
   });
 
   it("breaks no rule of the dialect", () => {

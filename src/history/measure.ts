@@ -1,0 +1,144 @@
+/**
+ * How long a model input is. What is decided by a length, and each length that is shown, comes from here.
+ *
+ * A provider reports with each response how many tokens it has counted. So the length is the latest of these numbers,
+ * and an estimate of what came since. The estimate is corrected by the ratio of reported to estimated tokens that the
+ * thread has shown. Without any report it is the estimate.
+ */
+
+import type { BaseMessage } from "@langchain/core/messages";
+import { filterToolCalls, type ToolCallsToKeep } from "./cut.js";
+import { type Report, surveyOf } from "./open-calls.js";
+import { countTokens } from "./size.js";
+import { coverageOf } from "./summary.js";
+import { flattenVisible, visibleHistory } from "./visible-history.js";
+
+export interface InputOverhead {
+  /** Tokens of the tools' schemas, by our estimate. They are part of every request, as is the system prompt. */
+  readonly toolTokens: number;
+  readonly promptTokens: number;
+  /** How many calls of earlier turns are sent; undefined sends all. */
+  readonly maxToolCalls: ToolCallsToKeep | undefined;
+  /**
+   * Contract: returns the index of the first message that the model reads of these. The provider has compacted the others
+   * by itself. Undefined: it reads all.
+   */
+  readonly compactedAt?: ((messages: readonly BaseMessage[]) => number) | undefined;
+  /** Contract: whether the model that is asked may have written a response. Another one counts otherwise. Undefined: all. */
+  readonly mayHaveWritten?: ((response: BaseMessage) => boolean) | undefined;
+}
+
+export interface InputLength {
+  /** Tokens of the whole request, as the provider counts them. Not rounded, so that a bound does not move with it. */
+  readonly tokens: number;
+  /** Whether they are those of a report and what came since. */
+  readonly isReported: boolean;
+  /** How many tokens the provider counts for each that is estimated. */
+  readonly ratio: number;
+}
+
+/** A report below this share of the estimate belongs to another, shorter input. */
+const LEAST_PLAUSIBLE = 0.2;
+
+/** The length of the model input for this history, with the system prompt and the tools. */
+export function measureInput(history: readonly BaseMessage[], overhead: InputOverhead): InputLength {
+  const { toolTokens, promptTokens, maxToolCalls, compactedAt } = overhead;
+  const all = isWholeInput(history) ? history : flattenVisible(visibleHistory(history));
+  const cut = compactedAt?.(all) ?? 0;
+  const visible = cut === 0 ? all : all.filter(({ type }, index) => index >= cut || type === "system");
+  const input = maxToolCalls === undefined ? visible : filterToolCalls(visible, maxToolCalls);
+  const ratio = ratioOf(history, overhead);
+  const { tokens, reports } =
+    input === history ? surveyOf(history) : lengthOf(input, history, cut === 0 ? undefined : all[cut]);
+  const estimate = toolTokens + promptTokens + tokens;
+  const report = reports.findLast((one) => isComparable(one, overhead));
+  const since = tokens - (report?.until ?? 0);
+  const isReported = report !== undefined && report.usage >= (estimate - since) * LEAST_PLAUSIBLE;
+  return {
+    tokens: isReported ? report.usage + since * ratio : estimate * ratio,
+    isReported,
+    ratio,
+  };
+}
+
+function isComparable({ response, isShortened }: Report, { mayHaveWritten }: InputOverhead): boolean {
+  return !isShortened && (mayHaveWritten?.(response) ?? true);
+}
+
+/** Whether the model sees each message of the history, in the same order. */
+export function isWholeInput(history: readonly BaseMessage[]): boolean {
+  const { odd, summaries, paired, systems, leadingSystems } = surveyOf(history);
+  return odd === 0 && summaries === 0 && systems === leadingSystems && paired === history.length;
+}
+
+/** The tokens of an input that is not the whole history, and the reports that belong to it. */
+function lengthOf(
+  input: readonly BaseMessage[],
+  history: readonly BaseMessage[],
+  compacted: BaseMessage | undefined,
+): { readonly tokens: number; readonly reports: readonly Report[] } {
+  // A message that has fewer calls than the history's is a copy, and its report is that of another input. So is that
+  // of the response in which the provider has compacted what was before.
+  const trusted = new Set(history.slice(lastSummarised(history) + 1));
+  const own = new Map(surveyOf(history).reports.map((report) => [report.response, report]));
+  const reports: Report[] = [];
+  let tokens = 0;
+  for (const message of input) {
+    tokens += countTokens(message);
+    const report = own.get(message);
+    if (report !== undefined && message !== compacted && trusted.has(message))
+      reports.push({ ...report, until: tokens });
+  }
+  return { tokens, reports };
+}
+
+/** The position of the message that was last when the latest summary was made; -1 if there is no summary. */
+function lastSummarised(history: readonly BaseMessage[]): number {
+  const summary = history.findLast((message) => coverageOf(message) !== undefined);
+  if (summary === undefined) return -1;
+  const asOf = coverageOf(summary)?.asOf;
+  const position = history.findLastIndex((message) => message.id === asOf);
+  // That message is gone, so nothing says which responses are older. None is trusted.
+  return position < 0 ? history.length : position;
+}
+
+/*
+ * The ratio of reported to estimated tokens.
+ */
+
+/** The latest reports say most of what comes next, and of the model as it counts now. */
+const MOST_REPORTS = 12;
+/** What a ratio can be. Others belong to inputs that something else has shortened, or added to. */
+const LEAST_RATIO = 0.25;
+const MOST_RATIO = 4;
+/** The estimate counts as this many tokens that were reported as estimated, so that a few do not say much. */
+const ASSUMED = 50;
+
+/**
+ * From one report to the next, the input has grown by the messages between them. What is the same in all requests, such
+ * as the tools and what middleware adds, has no part in it.
+ */
+function ratioOf(history: readonly BaseMessage[], overhead: InputOverhead): number {
+  const { reports, summaries } = surveyOf(history);
+  let reported = ASSUMED;
+  let estimated = ASSUMED;
+  let later: Report | undefined;
+  const add = (counted: number, tokens: number): void => {
+    if (tokens <= 0 || counted < tokens * LEAST_RATIO || counted > tokens * MOST_RATIO) return;
+    reported += counted;
+    estimated += tokens;
+  };
+  for (let place = reports.length - 1, left = MOST_REPORTS; place >= 0 && left > 0; place -= 1) {
+    const report = reports[place];
+    if (report === undefined || !isComparable(report, overhead)) continue;
+    left -= 1;
+    // Calls of earlier turns that are left out change the input from turn to turn.
+    const isSameForm = overhead.maxToolCalls === undefined || later?.turn === report.turn;
+    if (later !== undefined && isSameForm) add(later.input - report.input, later.before - report.before);
+    later = report;
+  }
+  const isFirst = later !== undefined && later === reports[0] && summaries === 0;
+  if (isFirst && later !== undefined)
+    add(later.input, overhead.toolTokens + overhead.promptTokens + later.before);
+  return Math.min(Math.max(reported / estimated, LEAST_RATIO), MOST_RATIO);
+}

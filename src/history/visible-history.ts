@@ -1,0 +1,69 @@
+/** The part of a history that the model sees. Summarised messages are hidden, not deleted. */
+
+import type { BaseMessage, ToolMessage } from "@langchain/core/messages";
+import { createMemo } from "./follow-list.js";
+import { groupMessages } from "./group.js";
+import { contentText, madeOf } from "./message.js";
+import { callIdOf, isPlaceholder } from "./result.js";
+import { coverageOf, createSummaryNote } from "./summary.js";
+
+export interface VisibleHistory {
+  readonly system: readonly BaseMessage[];
+  /** Summaries that no other summary covers. A thread that only this library summarised has at most one. */
+  readonly summaries: readonly BaseMessage[];
+  /** Results that arrived after their call was covered by a summary. */
+  readonly lateResults: readonly ToolMessage[];
+  /** Everything else, in order. Groups are complete. */
+  readonly rest: readonly BaseMessage[];
+}
+
+export function visibleHistory(history: readonly BaseMessage[]): VisibleHistory {
+  const covered = coveringSummaries(history);
+  const isVisible = (message: BaseMessage): boolean => message.id === undefined || !covered.has(message.id);
+  const system: BaseMessage[] = [];
+  const summaries: BaseMessage[] = [];
+  const lateResults: ToolMessage[] = [];
+  const rest: BaseMessage[] = [];
+  for (const { head, results } of groupMessages(history).groups) {
+    const visibleResults = results.filter((result) => result !== undefined).filter(isVisible);
+    // No summary can take the place of a system message, whatever it names.
+    if (head.type === "system") {
+      system.push(head);
+    } else if (!isVisible(head)) {
+      lateResults.push(...visibleResults);
+    } else if (coverageOf(head) !== undefined) {
+      summaries.push(head);
+      lateResults.push(...visibleResults);
+    } else {
+      rest.push(head, ...visibleResults);
+    }
+  }
+  return { system, summaries, lateResults: lateResults.filter((result) => !isPlaceholder(result)), rest };
+}
+
+/** The visible history as one list. The call of a late result is hidden, so a text message tells the result. */
+export function flattenVisible({ system, summaries, lateResults, rest }: VisibleHistory): BaseMessage[] {
+  return [...system, ...summaries, ...lateResults.map(tellLateResult), ...rest];
+}
+
+/** The last summary that covers each message, by the message's id. A summary can be covered itself. */
+export function coveringSummaries(history: readonly BaseMessage[]): ReadonlyMap<string, BaseMessage> {
+  const covered = new Map<string, BaseMessage>();
+  for (const message of history)
+    for (const id of coverageOf(message)?.messages ?? []) covered.set(id, message);
+  return covered;
+}
+
+/** Kept, so that the projection of the note need not begin again. */
+const notes = createMemo<BaseMessage>();
+
+function tellLateResult(result: ToolMessage): BaseMessage {
+  return notes(result, undefined, () =>
+    madeOf(
+      createSummaryNote(
+        `The result of the earlier tool call ${result.name ?? ""} (${callIdOf(result)}) came after the summary:\n${contentText(result)}`,
+      ),
+      [result],
+    ),
+  );
+}
