@@ -5,6 +5,7 @@ import { MemorySaver } from "@langchain/langgraph";
 import { createAgent } from "langchain";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
+import { isUserMessage } from "../../../src/history/summary.js";
 import {
   type AgentGraphOptions,
   chatMiddleware,
@@ -45,7 +46,7 @@ const lookOnce: Answer = ({ messages }) =>
 const threadOf = (model: FunctionModel, options: Options = {}) =>
   openThread(createAgentGraph({ model, tools: [look], checkpointer: new MemorySaver(), ...options }));
 
-const requestsOf = (messages: readonly BaseMessage[]) => messages.filter(({ type }) => type === "human");
+const requestsOf = (messages: readonly BaseMessage[]) => messages.filter(isUserMessage);
 
 /** The numbered turns of a new thread, whose model always gets the last request. */
 async function talk(model: FunctionModel, options: Options, turns = TURNS, afterEach = () => {}) {
