@@ -47,8 +47,9 @@ export async function connectMcpServers(
       throwOnLoadError: false,
       // Resources would be artifacts, which no model sees.
       outputHandling: "content",
-      onConnectionError: ({ error }) =>
-        warn(`The MCP server \`${name}\` is left out. ${redact(errorMessage(error))}`),
+      onConnectionError: ({ error }) => {
+        warn(`The MCP server \`${name}\` is left out. ${redact(errorMessage(error))}`);
+      },
     });
     const answer = client.initializeConnections().then(() => true);
     const hasAnswered = () => Promise.race([answer, timeIsUp.then(() => false)]);

@@ -23,7 +23,7 @@ const origins = {
 } as const;
 export const HTTP_URL = { schema: z.url({ protocol: /^https?$/ }), expects: "an http(s) URL" };
 
-/** One row for each variable, in the order of docs/settings.md. */
+/** One row for each variable, in the order of server/README.md. */
 export const SERVER_SETTINGS = {
   AUTH_API_KEYS: {
     ...text,

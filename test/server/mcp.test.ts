@@ -18,7 +18,7 @@ async function connect(mcpServers: object, environment: Record<string, string> =
   const said: string[] = [];
   const { promise: timeIsUp, resolve: endTime } = deferred();
   const variables = { ...environment, MCP_SERVERS: mcpFile({ mcpServers }) };
-  const mcp = await connectMcpServers(variables, (text) => void said.push(text), timeIsUp);
+  const mcp = await connectMcpServers(variables, (text) => said.push(text), timeIsUp);
   return { ...mcp, said, endTime };
 }
 
@@ -69,7 +69,7 @@ describe("connectMcpServers", () => {
 
   it("sends headers with variables of the environment", async () => {
     const { url } = await startHttpServer();
-    const headers = { "x-secret": "${TOKEN} ${ABSENT:-otherwise}" };
+    const headers = { "x-secret": `\${TOKEN} \${ABSENT:-otherwise}` };
     const { load } = await connect({ a: { url, headers } }, { TOKEN: "sesame" });
     const who = (await load()).find(({ name }) => name === "a__who");
     expect(await who?.invoke({})).toContain("sesame otherwise");
@@ -155,7 +155,7 @@ const faults = rowsOf<[content: unknown, says: RegExp]>({
     /In `mcpServers\.a`:.*at defaultToolTimeout$/s,
   ],
   "a variable that is not set": [
-    { mcpServers: { a: { command: "${NO_SUCH_VARIABLE}" } } },
+    { mcpServers: { a: { command: `\${NO_SUCH_VARIABLE}` } } },
     /the variable `NO_SUCH_VARIABLE`, which is not set/,
   ],
 });
