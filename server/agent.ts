@@ -20,7 +20,7 @@ import { createDeployTools } from "./tools/create-tools.js";
 const { options, weather } = readSettings(process.env);
 /** Each run has its own graph, but all graphs share their models and their connections to MCP servers. */
 const createModel = cachedCreateModel(createServedModel);
-const mcp = await connectMcpServers(process.env, (text) => getLogger().warn(text));
+const mcp = connectMcpServers(process.env, (text) => getLogger().warn(text));
 
 function build(ofServers: readonly StructuredToolInterface[]): AgentGraph {
   const tools = [...createDeployTools(weather), ...ofServers];

@@ -4,19 +4,13 @@ import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { DynamicStructuredTool, type StructuredToolInterface } from "@langchain/core/tools";
+import type { Connection } from "@langchain/mcp-adapters";
 import { z } from "zod/v4";
 import { InvalidSettingError } from "../src/errors.js";
 import { createRedact } from "../src/providers/failure/redact.js";
 import { errorMessage } from "../src/shared/is-error.js";
 import { recordsIn, textIn } from "../src/shared/values.js";
 import { type Environment, HTTP_URL } from "./access/server-settings.js";
-
-export interface McpTools {
-  /** The names of the tools begin with these: the name of a server and `__`. */
-  readonly prefixes: readonly string[];
-  /** Contract: waits until all servers have answered or failed, or the time for their start is over. Does not reject. */
-  readonly load: () => Promise<StructuredToolInterface[]>;
-}
 
 /** How long the first runs wait for servers that start, in milliseconds. `npx` may have to install one. */
 const START_TIMEOUT = 10_000;
@@ -29,42 +23,49 @@ const START_TIMEOUT = 10_000;
  * @param timeIsUp Runs that begin after it has resolved do not wait for servers.
  * @throws InvalidSettingError for a file that cannot be used.
  */
-export async function connectMcpServers(
+export function connectMcpServers(
   environment: Environment,
   warn: (text: string) => void,
   timeIsUp: Promise<unknown> = delay(START_TIMEOUT, undefined, { ref: false }),
-): Promise<McpTools> {
+) {
   const servers = readServers(environment);
-  if (servers.length === 0) return { prefixes: [], load: async () => [] };
-  const { MultiServerMCPClient } = await import("@langchain/mcp-adapters");
-  // One client connects to its servers one after the other, so each server has a client of its own.
   const loads = servers.map(({ name, server }) => {
-    const redact = createRedact(server);
-    const client = new MultiServerMCPClient({
-      mcpServers: { [name]: server },
-      // Models must not take a tool of one server for that of another one, or for one of the graph.
-      prefixToolNameWithServerName: true,
-      throwOnLoadError: false,
-      // Resources would be artifacts, which no model sees.
-      outputHandling: "content",
-      onConnectionError: ({ error }) => {
-        warn(`The MCP server \`${name}\` is left out. ${redact(errorMessage(error))}`);
-      },
-    });
-    const answer = client.initializeConnections().then(() => true);
-    const hasAnswered = () => Promise.race([answer, timeIsUp.then(() => false)]);
+    const answer = connect(name, server, warn);
+    const inTime = () => Promise.race([answer, timeIsUp.then(() => undefined)]);
     const late = `The MCP server \`${name}\` has not answered yet. Runs do without it until it does.`;
-    void hasAnswered().then((isInTime) => isInTime || warn(late));
-    return async () => ((await hasAnswered()) ? (await client.getTools()).map(plainTool) : []);
+    void inTime().then((client) => client ?? warn(late));
+    return async () => ((await (await inTime())?.getTools()) ?? []).map(plainTool);
   });
   return {
+    /** The names of the tools begin with these: the name of a server and `__`. */
     prefixes: servers.map(({ name }) => legalName(`${name}__`)),
+    /** Waits until all servers have answered or failed, or the time for their start is over. */
     load: async () => {
       const tools = (await Promise.all(loads.map((load) => load()))).flat();
       // A graph takes no two tools of one name, which legal names may become.
       return [...new Map(tools.map((tool) => [tool.name, tool])).values()];
     },
   };
+}
+
+/** One client would connect to its servers one after the other, so each server has a client of its own. */
+async function connect(name: string, server: Connection, warn: (text: string) => void) {
+  const { MultiServerMCPClient } = await import("@langchain/mcp-adapters");
+  const redact = createRedact(server);
+  const client = new MultiServerMCPClient({
+    mcpServers: { [name]: server },
+    // Models must not take a tool of one server for that of another one, or for one of the graph.
+    prefixToolNameWithServerName: true,
+    throwOnLoadError: false,
+    // Resources would be artifacts, which no model sees.
+    outputHandling: "content",
+    // It must return nothing. The client then has no tools.
+    onConnectionError: ({ error }) => {
+      warn(`The MCP server \`${name}\` is left out. ${redact(errorMessage(error))}`);
+    },
+  });
+  await client.initializeConnections();
+  return client;
 }
 
 const texts = z.record(z.string(), z.string()).optional();
@@ -94,16 +95,21 @@ function readServers(environment: Environment) {
     const content: unknown = JSON.parse(readFileSync(file, "utf8"), (_, value: unknown) =>
       typeof value === "string" ? value.replaceAll(VARIABLE, readVariable) : value,
     );
-    return Object.entries(fileSchema.parse(content).mcpServers).flatMap(([name, given]) => {
+    return Object.entries(parse(fileSchema, content).mcpServers).flatMap(([name, given]) => {
       place = ` In \`mcpServers.${name}\`:`;
-      const server = ("command" in given ? localServer : remoteServer).parse(given);
+      const server = "command" in given ? parse(localServer, given) : parse(remoteServer, given);
       return server.disabled === true ? [] : [{ name, server }];
     });
   } catch (error) {
-    const fault = error instanceof z.ZodError ? z.prettifyError(error) : errorMessage(error);
-    const reason = `The file of \`MCP_SERVERS\` (${file}) cannot be used.${place} ${fault}`;
+    const reason = `The file of \`MCP_SERVERS\` (${file}) cannot be used.${place} ${errorMessage(error)}`;
     throw new InvalidSettingError("MCP_SERVERS", reason);
   }
+}
+
+function parse<Value>(schema: z.ZodType<Value>, given: unknown): Value {
+  const { data, error } = schema.safeParse(given);
+  if (error !== undefined) throw new Error(z.prettifyError(error));
+  return data;
 }
 
 /** A tool with a name that providers take, and with results that they take. */

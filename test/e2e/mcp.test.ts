@@ -36,7 +36,7 @@ it("The served graph calls tools of MCP servers, asks for approval, and does wit
   const asked = await two.invoke(user("call local__broken and call remote__broken").messages);
   expect(JSON.stringify(asked)).toContain('"name":"local__broken"');
   await two.resume({ type: "approve" });
-  const failed = (await two.script()).filter((line) => line.startsWith("tool: "));
+  const failed = (await two.script()).filter((line) => line.startsWith("tool! "));
   expect(failed).toEqual([1, 2].map(() => expect.stringContaining("the disk is full")));
 
   await http.kill();
