@@ -20,7 +20,7 @@ import { createDeployTools } from "./tools/create-tools.js";
 const { options, weather } = readSettings(process.env);
 /** Each run has its own graph, but all graphs share their models and their connections to MCP servers. */
 const createModel = cachedCreateModel(createServedModel);
-const mcp = await connectMcpServers(process.env, (text) => getLogger().warn(text));
+const mcp = connectMcpServers(process.env, (text) => getLogger().warn(text));
 
 function build(ofServers: readonly StructuredToolInterface[]): AgentGraph {
   const tools = [...createDeployTools(weather), ...ofServers];
@@ -48,10 +48,7 @@ export const graph = async (config?: RunnableConfig, runtime?: ServerRuntime): P
   if (run !== undefined) noteBegun(run);
   // Without MCP servers, a copy has all that a run needs of its own.
   const built = mcp.prefixes.length === 0 ? first.withConfig({}) : build(await mcp.load());
-  return access.kind === "users" ? withOwnedStore(built, userLabel(userOf(config))) : built;
+  if (access.kind === "open") return built;
+  // A server with users overwrites what a client says here.
+  return withOwnedStore(built, userLabel(textIn(config?.configurable, "langgraph_auth_user_id")));
 };
-
-/** The server overwrites what a client says here, if it has users. Otherwise it is not read. */
-function userOf(config: RunnableConfig | undefined): string | undefined {
-  return textIn(config?.configurable, "langgraph_auth_user_id");
-}

@@ -6,9 +6,8 @@ import { identityOf } from "../src/providers/dialect-of.js";
 import { windowOf } from "../src/providers/failure/overflow.js";
 import { createModel } from "../src/providers/models/create-model.js";
 import { credentialOf } from "./access/authenticate.js";
+import type { Environment } from "./access/server-settings.js";
 import { readSettings } from "./settings.js";
-
-type Environment = Readonly<Record<string, string | undefined>>;
 
 /** The name that `langgraph.json` gives to the graph of `agent.ts`. */
 const SERVED_GRAPH = "agent";

@@ -3,10 +3,9 @@
 import { checkAllowedSettings } from "../src/agent/settings/run-context.js";
 import { type NamesWith, SETTINGS, type SettingsOptions } from "../src/agent/settings/settings.js";
 import { inEnvironment, readVariable, type Setting, variableOf } from "../src/shared/check-settings.js";
-import { HTTP_URL } from "./access/server-settings.js";
+import { type Environment, HTTP_URL } from "./access/server-settings.js";
 import type { WeatherOptions } from "./tools/weather.js";
 
-type Environment = Readonly<Record<string, string | undefined>>;
 type EnvironmentOptions = Pick<SettingsOptions, NamesWith<{ readonly env: true | object }>>;
 
 /** Where the served graph differs from the defaults of `createAgentGraph`. */

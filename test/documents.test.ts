@@ -204,7 +204,7 @@ describe("the README", () => {
 });
 
 const PAGES = [
-  ...["README.md", "ARCHITECTURE.md", "CHANGELOG.md"],
+  ...["README.md", "ARCHITECTURE.md", "CHANGELOG.md", "server/README.md"],
   ...readdirSync(join(ROOT, "docs"))
     .filter((name) => name.endsWith(".md"))
     .map((name) => `docs/${name}`),

@@ -21,11 +21,11 @@ const ROWS = Object.entries<Setting>(SETTINGS);
 const helpOf = (name: string) => HELP.get(name) ?? "";
 const served = new Map<string, unknown>(Object.entries(SERVED_DEFAULTS));
 
-const TABLE_HEAD = ["| option | environment | per run | what it does |", "| --- | --- | --- | --- |"];
+const TABLE_HEAD = ["| option | per run | what it does |", "| --- | --- | --- |"];
 
-function tableRow([name, { env, perRun, lowerOnly }]: (typeof ROWS)[number]): string {
+function tableRow([name, { perRun, lowerOnly }]: (typeof ROWS)[number]): string {
   const choice = perRun === undefined ? "" : lowerOnly === true ? "may lower it" : "yes";
-  const cells = [`\`${name}\``, env === undefined ? "" : `\`${variableOf(name)}\``, choice, helpOf(name)];
+  const cells = [`\`${name}\``, choice, helpOf(name)];
   return `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
 }
 
@@ -65,7 +65,7 @@ export const SETTINGS_DOCUMENTS: readonly SettingsDocument[] = [
     content: [...TABLE_HEAD, ...ROWS.map(tableRow)].join("\n"),
   },
   {
-    path: "docs/settings.md",
+    path: "server/README.md",
     marks: [
       "<!-- Settings of the server: written by `npm run docs:settings`. -->",
       "<!-- End of the settings of the server. -->",

@@ -34,7 +34,7 @@ export const access = readAccess(serverSettings);
 
 interface AuthOptions {
   readonly access: Access;
-  readonly settings: Pick<ServerSettings, "ALLOWED_ORIGINS" | "OPEN_ACCESS">;
+  readonly settings: Pick<ServerSettings, "ALLOWED_ORIGINS" | "AUTH_STUDIO" | "OPEN_ACCESS">;
   /** Whether only programs of this machine can reach the server. */
   readonly isLocal: boolean;
   /** Contract: tells the operator. Called once for an open server, and never otherwise. */
@@ -50,7 +50,7 @@ export function createAuth({ access, settings, isLocal, warn }: AuthOptions): Au
   const auth = new Auth();
   if (access.kind === "users") {
     auth.authenticate(authenticateUsers(access));
-    addRights(auth);
+    addRights(auth, settings.AUTH_STUDIO === true);
     return auth;
   }
   if (!isLocal && !settings.OPEN_ACCESS)

@@ -1,14 +1,14 @@
 /** Says who sends a request, or refuses it. It is the first of our code that sees a request. */
 
-import { createHash, timingSafeEqual } from "node:crypto";
+import { createHash, createPublicKey, timingSafeEqual } from "node:crypto";
 import { HTTPException } from "@langchain/langgraph-sdk/auth";
 import { auth as basicAuthOf } from "hono/utils/basic-auth";
-import { createRemoteJWKSet, errors, jwtVerify } from "jose";
+import { createLocalJWKSet, createRemoteJWKSet, errors, type JWTVerifyGetKey, jwtVerify } from "jose";
 import { InvalidSettingError } from "../../src/errors.js";
 import { namesThisMachine } from "../../src/inspector/this-machine.js";
 import { safely } from "../../src/shared/json.js";
 import { isRecord } from "../../src/shared/values.js";
-import type { ServerSettings } from "./server-settings.js";
+import type { Environment, ServerSettings } from "./server-settings.js";
 
 /** Who asks whether the server lives. It has no rights. */
 export const HEALTH_CHECK = "%health";
@@ -178,14 +178,10 @@ export function readApiKeys(text: string): readonly ApiKeyEntry[] {
  * nothing about a key.
  */
 export function userOfKey(entries: readonly ApiKeyEntry[], key: string): string | undefined {
-  const given = digestOf(key);
+  const given = createHash("sha256").update(key, "utf8").digest();
   let found: string | undefined;
   for (const { user, digest } of entries) if (timingSafeEqual(given, digest)) found = user;
   return found;
-}
-
-function digestOf(key: string): Buffer {
-  return createHash("sha256").update(key, "utf8").digest();
 }
 
 /*
@@ -199,26 +195,26 @@ type VerifyToken = (token: string) => Promise<string>;
 const USER_NAME = /^\P{Surrogate}{1,255}$/u;
 /** How far the clocks of two machines may differ, in seconds. */
 const CLOCK_TOLERANCE = 5;
+/** How many bytes a secret must have for HS256 (RFC 7518, section 3.2). */
+const LEAST_SECRET = 32;
 
 /**
  * Makes the check of tokens, or returns undefined if no variable of `AUTH_JWT_` is set. The issuer and the audience are
- * pinned, and a token without an expiry or a user is refused. The keys are public ones, so a token that is signed with a
- * secret is refused too.
+ * pinned, and a token without an expiry or a user is refused.
  *
  * @throws InvalidSettingError if only a part of the variables is set. It names what is missing.
  */
 export function createTokenCheck(settings: ServerSettings): VerifyToken | undefined {
   const { AUTH_JWT_ISSUER: issuer, AUTH_JWT_AUDIENCE: audience } = settings;
-  const { AUTH_JWT_JWKS_URL: address, AUTH_JWT_USER_CLAIM: claim = "sub" } = settings;
+  const { AUTH_JWT_USER_CLAIM: claim = "sub" } = settings;
   const given = Object.entries(settings).filter(([name]) => name.startsWith("AUTH_JWT_"));
   if (given.every(([, value]) => value === undefined)) return undefined;
-  if (issuer === undefined) throw missing("AUTH_JWT_ISSUER");
-  if (audience === undefined) throw missing("AUTH_JWT_AUDIENCE");
-  if (address === undefined) throw missing("AUTH_JWT_JWKS_URL");
-  const keys = createRemoteJWKSet(new URL(address));
+  if (issuer === undefined) throw incomplete("AUTH_JWT_ISSUER");
+  if (audience === undefined) throw incomplete("AUTH_JWT_AUDIENCE");
+  const { keys, ...allowed } = readTokenKeys(settings);
   const requiredClaims = ["exp", claim];
   return async function verifyToken(token) {
-    const options = { issuer, audience, requiredClaims, clockTolerance: CLOCK_TOLERANCE };
+    const options = { ...allowed, issuer, audience, requiredClaims, clockTolerance: CLOCK_TOLERANCE };
     const { payload } = await jwtVerify(token, keys, options);
     const user = payload[claim];
     if (typeof user === "string" && USER_NAME.test(user)) return user;
@@ -226,7 +222,31 @@ export function createTokenCheck(settings: ServerSettings): VerifyToken | undefi
   };
 }
 
-function missing(setting: string): InvalidSettingError {
+/** A set of public keys takes no algorithm of secrets, and none that is not of a key's kind. So it needs no list of them. */
+function readTokenKeys(settings: ServerSettings): { keys: JWTVerifyGetKey; algorithms?: string[] } {
+  const { AUTH_JWT_JWKS_URL: address, AUTH_JWT_KEY: key } = settings;
+  if (key === undefined) {
+    if (address === undefined) throw incomplete("AUTH_JWT_JWKS_URL` or `AUTH_JWT_KEY");
+    return { keys: createRemoteJWKSet(new URL(address)) };
+  }
+  const refuse = (expected: string) => new InvalidSettingError("AUTH_JWT_KEY", `Expected ${expected}.`);
+  if (address !== undefined) throw refuse("one of `AUTH_JWT_JWKS_URL` and `AUTH_JWT_KEY`, and both are set");
+  const secret = Buffer.from(key);
+  const isSecret = !key.includes("-----BEGIN");
+  if (isSecret && secret.length >= LEAST_SECRET) return { keys: async () => secret, algorithms: ["HS256"] };
+  // Node would also take the public part of a private key.
+  const isPublic = key.includes("-----BEGIN PUBLIC KEY-----");
+  const jwk = safely(() => createPublicKey(key.replaceAll("\\n", "\n")).export({ format: "jwk" }));
+  if (!isPublic || jwk === undefined)
+    throw refuse(
+      `\`AUTH_JWT_KEY\` to be a public key in PEM form, or a secret of at least ${LEAST_SECRET} bytes`,
+    );
+  const keys = createLocalJWKSet({ keys: [jwk] });
+  // There is one key, whatever a token calls it.
+  return { keys: async ({ kid: _, ...header }) => keys(header) };
+}
+
+function incomplete(setting: string): InvalidSettingError {
   const message = `Expected \`${setting}\` to be set, because tokens are configured only in part.`;
   return new InvalidSettingError(setting, message);
 }
@@ -235,6 +255,6 @@ function missing(setting: string): InvalidSettingError {
  * Whether the server listens for this machine only. LangGraph's development server says so in `LANGGRAPH_API_URL`.
  * Other servers say nothing, and they listen for everybody.
  */
-export function listensToThisMachine(environment: Readonly<Record<string, string | undefined>>): boolean {
+export function listensToThisMachine(environment: Environment): boolean {
   return namesThisMachine(environment["LANGGRAPH_API_URL"] ?? "");
 }

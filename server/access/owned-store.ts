@@ -33,16 +33,11 @@ class OwnedStore extends BaseStore {
   }
 
   override async batch<Op extends readonly Operation[]>(operations: Op): Promise<OperationResults<Op>> {
-    const onItems = operations.filter((operation) => "namespace" in operation);
-    const own = onItems.map((operation) => ({
-      ...operation,
-      namespace: [this.#label, ...operation.namespace],
-    }));
-    const found: unknown[] = own.length === 0 ? [] : await this.#store.batch(own);
     const results = operations.map(async (operation) => {
       if ("namespacePrefix" in operation) return this.#search(operation);
       if (!("namespace" in operation)) throw new Error("The namespaces of this store cannot be listed.");
-      const item = found[onItems.indexOf(operation)] as Item | null | undefined;
+      const namespace = [this.#label, ...operation.namespace];
+      const [item] = await this.#store.batch([{ ...operation, namespace }]);
       return item ? outside(item) : null;
     });
     return (await Promise.all(results)) as OperationResults<Op>;

@@ -17,6 +17,8 @@ const SYSTEM = "system";
 /** The server derives the ids of its own assistants from the names of the graphs (UUID version 5). */
 const DERIVED_ID = /^[0-9a-f]{8}-[0-9a-f]{4}-5/i;
 
+const THREAD_CHANGES = ["threads:create", "threads:create_run", "threads:update"] as const;
+
 interface User {
   readonly identity: string;
 }
@@ -26,34 +28,23 @@ interface WithMetadata {
 }
 
 /** Adds the handlers to an `Auth`. */
-export function addRights(auth: Auth): void {
+export function addRights(auth: Auth, acceptsStudio: boolean): void {
   const admit = ({ identity }: User): string => {
     if (identity === HEALTH_CHECK) throw forbidden("A health check may do nothing else.");
-    if (identity === STUDIO_USER)
+    if (identity === STUDIO_USER && !acceptsStudio)
       throw forbidden("LangGraph Studio needs an API key or a token. Send it as a header.");
     return identity;
   };
   const own = ({ user }: { user: User }) => ({ [OWNER]: admit(user) });
-  const give = (value: WithMetadata, user: User) => {
+  const give = ({ value, user }: { value: WithMetadata; user: User }) => {
     const { [MADE_BY]: _, ...metadata } = value.metadata ?? {};
     value.metadata = { ...metadata, [OWNER]: admit(user) };
+    return own({ user });
   };
 
   auth.on("*", () => false);
-  auth.on("threads", own);
-  auth.on(["threads:create", "threads:create_run"], ({ value, user }) => {
-    give(value, user);
-    return own({ user });
-  });
-  auth.on("threads:update", ({ value, user }) => {
-    if (value.metadata) give(value, user);
-    return own({ user });
-  });
-  auth.on("assistants", own);
-  auth.on(["assistants:create", "assistants:update"], ({ value, user }) => {
-    if (value.metadata || "if_exists" in value) give(value, user);
-    return own({ user });
-  });
+  auth.on(["threads", "assistants", "crons"], own);
+  auth.on([...THREAD_CHANGES, "assistants:create", "assistants:update"], give);
   auth.on("assistants:read", ({ value, user }) => {
     const filter = own({ user });
     return DERIVED_ID.test(value.assistant_id) ? { [MADE_BY]: SYSTEM } : filter;
@@ -62,11 +53,9 @@ export function addRights(auth: Auth): void {
     const filter = own({ user });
     return value.metadata?.[MADE_BY] === SYSTEM ? { [MADE_BY]: SYSTEM } : filter;
   });
-  auth.on("crons", own);
   auth.on("crons:create", ({ value, user }) => {
-    give(value as WithMetadata, user);
     value.user_id = admit(user);
-    return own({ user });
+    return give({ value: value as WithMetadata, user });
   });
   auth.on("store", ({ value, user }) => {
     const label = userLabel(admit(user));

@@ -6,6 +6,8 @@ import { z } from "zod/v4";
 import { namesThisMachine } from "../../src/inspector/this-machine.js";
 import { flag, type Rule, readNames, readVariable, text } from "../../src/shared/check-settings.js";
 
+export type Environment = Readonly<Record<string, string | undefined>>;
+
 interface ServerSetting extends Rule {
   /** What the variable does, in plain sentences. The last one states the default. */
   readonly help: string;
@@ -19,12 +21,9 @@ const origins = {
     .readonly(),
   expects: "origins such as `https://chat.example.com`, separated by commas",
 } as const;
-export const HTTP_URL = {
-  schema: z.url({ protocol: /^https?$/ }),
-  expects: "an http(s) URL",
-};
+export const HTTP_URL = { schema: z.url({ protocol: /^https?$/ }), expects: "an http(s) URL" };
 
-/** One row for each variable, in the order of docs/settings.md. */
+/** One row for each variable, in the order of server/README.md. */
 export const SERVER_SETTINGS = {
   AUTH_API_KEYS: {
     ...text,
@@ -32,7 +31,7 @@ export const SERVER_SETTINGS = {
   },
   AUTH_JWT_ISSUER: {
     ...text,
-    help: "The issuer (`iss`) that a token must have. With any variable of `AUTH_JWT_`, clients may use tokens, and the issuer, the audience and the address of the keys must be set. Default: none.",
+    help: "The issuer (`iss`) that a token must have. With any variable of `AUTH_JWT_`, clients may use tokens, and the issuer, the audience and one source of keys must be set. Default: none.",
   },
   AUTH_JWT_AUDIENCE: { ...text, help: "The audience (`aud`) that a token must have. Default: none." },
   AUTH_JWT_JWKS_URL: {
@@ -41,7 +40,15 @@ export const SERVER_SETTINGS = {
     expects: "an https URL, or one of this machine",
     help: "The address of the issuer's public keys (JWKS): an https URL, or one of this machine. Default: none.",
   },
+  AUTH_JWT_KEY: {
+    ...text,
+    help: "The key of tokens instead of `AUTH_JWT_JWKS_URL`: a public key in PEM form, in which `\\n` may stand for a line break, or a secret of at least 32 bytes for `HS256`. Default: none.",
+  },
   AUTH_JWT_USER_CLAIM: { ...text, help: "The claim of a token that names its user. Default: `sub`." },
+  AUTH_STUDIO: {
+    ...flag,
+    help: "Whether a server with users lets LangGraph Studio connect as the user `langgraph-studio-user`, if `disable_studio_auth` in `langgraph.json` is false. Outside LangGraph Platform nothing checks that a client is Studio. Default: false.",
+  },
   OPEN_ACCESS: {
     ...flag,
     help: "Whether a server without keys and tokens may listen on other addresses than those of this machine. Everybody who reaches it can then read and change everything. Default: false.",
@@ -67,9 +74,7 @@ export type ServerSettings = {
  *
  * @throws InvalidSettingError for the first variable with an invalid value. The error names the variable.
  */
-export function readServerSettings(
-  environment: Readonly<Record<string, string | undefined>>,
-): ServerSettings {
+export function readServerSettings(environment: Environment): ServerSettings {
   const rows = Object.entries<ServerSetting>(SERVER_SETTINGS);
   const read = rows.map(([name, row]) => [name, readVariable(environment, name, row)]);
   return Object.fromEntries(read) as ServerSettings;

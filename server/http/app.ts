@@ -11,7 +11,6 @@ import {
   PROTOCOL_ROUTES,
   RUN_ROUTES,
   RUN_STREAM_ROUTES,
-  refuseStreamWithoutThread,
 } from "./guard-rights.js";
 import { checkBody, refuseSocket, refuseWhileRunning } from "./protect-server.js";
 import { THREAD_RUN_ROUTES, takeSecondRuns } from "./second-runs.js";
@@ -27,7 +26,6 @@ for (const route of RUN_ROUTES) app.use(route, limitWebhooks(serverSettings.ALLO
 if (access.kind === "users") {
   for (const route of PROTOCOL_ROUTES) app.use(route, guardProtocol);
   for (const route of RUN_STREAM_ROUTES) app.use(route, guardRunOfThread);
-  app.get("/runs/:run/stream", refuseStreamWithoutThread);
   for (const route of RUN_ROUTES) app.use(route, guardAssistants);
 }
 const inspector = serveInspector(process.env, access.kind === "users");

@@ -7,18 +7,17 @@
  * - A run may name a webhook at any address, and the server sends the state of the thread there.
  */
 
-import type { Context, Handler, MiddlewareHandler } from "hono";
+import type { Context, MiddlewareHandler } from "hono";
 import { HTTPException } from "hono/http-exception";
 import { safely } from "../../src/shared/json.js";
-import { isRecord } from "../../src/shared/values.js";
+import { recordsIn, textIn } from "../../src/shared/values.js";
 import { clientOfThisServer } from "../../src/threads/langgraph/run-host.js";
-import { EVERYBODY } from "../access/authenticate.js";
 import { THREAD_RUN_ROUTES } from "./second-runs.js";
 
 /** The routes of the event protocol. */
 export const PROTOCOL_ROUTES = ["/threads/:thread/commands", "/threads/:thread/stream/events"];
 /** The routes that read what a run streams. */
-export const RUN_STREAM_ROUTES = ["/threads/:thread/runs/:run/stream", "/threads/:thread/runs/:run/join"];
+export const RUN_STREAM_ROUTES = ["/threads/:thread/runs/:run/:end{stream|join}", "/runs/:run/stream"];
 
 /**
  * The thread must belong to the user. If there is none, it is made, as the protocol itself would do: otherwise its
@@ -29,26 +28,21 @@ export const guardProtocol: MiddlewareHandler = async (context, next) => {
   const thread = context.req.param("thread") ?? "";
   const { threads } = await clientOfThisServer(context.req.raw);
   await found("Thread", threads.create({ threadId: thread, ifExists: "do_nothing" }));
-  const user = userOf(context);
+  const user = textIn(Object(context.get("auth")).user, "identity");
   if ((firstUsers.get(thread) ?? user) !== user) throw notFound("Thread");
   firstUsers.set(thread, user);
   await next();
 };
 
 /** The users whose connections to the protocol of a thread came first. */
-const firstUsers = new Map<string, string>();
+const firstUsers = new Map<string, string | undefined>();
 
-/** The run must be one of the thread, and the thread one of the user. */
+/** The run must be one of the thread, and the thread one of the user. A run without a thread has nobody who could be asked. */
 export const guardRunOfThread: MiddlewareHandler = async (context, next) => {
   const { thread = "", run = "" }: Partial<Record<string, string>> = context.req.param();
   const { runs } = await clientOfThisServer(context.req.raw);
   await found("Run", runs.get(thread, run));
   await next();
-};
-
-/** A run without a thread has no owner that could be asked for. */
-export const refuseStreamWithoutThread: Handler = () => {
-  throw notFound("Run");
 };
 
 /** The assistant of a run must be one of the user or of the server. */
@@ -95,25 +89,10 @@ export const RUN_ROUTES = [
   ...["/runs/crons", "/commands"].map((end) => `/threads/:thread${end}`),
 ];
 
-const STARTING_COMMANDS: readonly unknown[] = ["run.start", "input.respond"];
-
-/** A request without a run gives an empty list, and so does one that the server will refuse. */
+/** A command has its run in `params`. Of other requests this field is not read, but to check it does no harm. */
 async function runRequestsOf({ req }: Context) {
   if (req.method !== "POST") return [];
   const body: unknown = await req.json().catch(() => undefined);
-  return [body].flat().flatMap((entry: unknown) => {
-    const isCommand = isRecord(entry) && "method" in entry && req.path.endsWith("/commands");
-    const run = isCommand ? entry["params"] : entry;
-    if (isCommand && !STARTING_COMMANDS.includes(entry["method"])) return [];
-    if (!isRecord(run)) return [];
-    const { assistant_id: assistant, webhook } = run;
-    // A command that goes on with a run names none, and neither does what the server will refuse.
-    return [{ assistant: typeof assistant === "string" ? assistant : undefined, webhook }];
-  });
-}
-
-/** The user of a request, as the server has authenticated it. */
-function userOf(context: Context): string {
-  const identity: unknown = Object(Object(context.get("auth")).user).identity;
-  return typeof identity === "string" ? identity : EVERYBODY;
+  const runs = recordsIn([body].flat().flatMap((entry: unknown) => [entry, Object(entry).params]));
+  return runs.map((run) => ({ assistant: textIn(run, "assistant_id"), webhook: run["webhook"] }));
 }

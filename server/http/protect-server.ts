@@ -34,10 +34,8 @@ const DELAY = /^(?:\[\d+\]\.)?after_seconds$/;
 /** Where a request asks to trace its run, or those of its assistant. The server traces them although tracing is off. */
 const TRACER = /^(?:\[\d+\]\.|params\.)?(?:langsmith_tracer|config\.configurable\.langsmith_project)$/;
 /** What turns tracing with LangSmith on. */
-const TRACING_VARIABLES = /^LANG(?:SMITH|CHAIN)_TRACING(?:_V2)?$/;
-const isTracing = Object.entries(process.env).some(
-  ([name, value]) => TRACING_VARIABLES.test(name) && value === "true",
-);
+const TRACING_VARIABLE = /^LANG(?:SMITH|CHAIN)_TRACING(?:_V2)?=true$/;
+const isTracing = Object.entries(process.env).some((variable) => TRACING_VARIABLE.test(variable.join("=")));
 /** The ids that messages have, and had, in LangChain's serialized form. */
 const MESSAGE_ID = /^langchain(?:_core|,schema),(?:\w+,)*\w*Message(?:Chunk)?$/;
 const IMPORTS = { schema: messages, schema__messages: messages };
@@ -67,11 +65,12 @@ export const refuseSocket: Handler = () => {
 /** Refuses to delete a run that goes on, or what it needs. Runs that wait can be deleted. */
 export const refuseWhileRunning: Handler = async (context, next) => {
   const { thread, run, assistant } = context.req.param();
-  const { assistants, runs } = await clientOfThisServer(context.req.raw);
+  const { runs } = await clientOfThisServer(context.req.raw);
   if (context.req.query("delete_threads") === "true")
     throw new HTTPException(403, { message: "This server deletes threads one by one." });
-  const found = assistant === undefined ? undefined : await assistants.get(assistant).catch(() => undefined);
-  for (const id of thread === undefined ? threadsOf(found?.assistant_id ?? "") : [thread]) {
+  const started = [...begunRuns.values()].filter(({ assistantId }) => assistantId === assistant);
+  const threads = thread === undefined ? new Set(started.map(({ threadId }) => threadId)) : [thread];
+  for (const id of threads) {
     const running = await runs.list(id, { status: "running" }).catch(() => []);
     if (running.some((each) => (run ?? each.run_id) === each.run_id && !isCutOff(each)))
       throw new HTTPException(409, {
@@ -90,11 +89,6 @@ export function noteBegun(run: ServedRun): void {
   begunRuns.set(run.runId, run);
   const [first] = begunRuns.keys();
   if (begunRuns.size > MOST_RUNS && first !== undefined) begunRuns.delete(first);
-}
-
-function threadsOf(assistantId: string): readonly string[] {
-  const runs = [...begunRuns.values()].filter((run) => run.assistantId === assistantId);
-  return [...new Set(runs.map(({ threadId }) => threadId))];
 }
 
 /** Whether a run ended with an earlier process of the server, which calls it running for ever. */
@@ -126,12 +120,9 @@ function* serializedIn(
   }
 }
 
-function quoted(path: string): string {
-  return path === "" ? "The body of the request" : `\`${shortened(path, LONGEST_PATH)}\``;
-}
-
 function refusal(path: string, demand: string): HTTPException {
-  return new HTTPException(422, { message: `${quoted(path)} ${demand}.` });
+  const place = path === "" ? "The body of the request" : `\`${shortened(path, LONGEST_PATH)}\``;
+  return new HTTPException(422, { message: `${place} ${demand}.` });
 }
 
 /*

@@ -67,14 +67,11 @@ async function ask(
 /** The WMO codes of present weather that Open-Meteo uses, up to each of these: https://open-meteo.com/en/docs */
 const SKIES: readonly (readonly [most: number, sky: string])[] = [
   [0, "clear sky"],
-  [2, "partly cloudy"],
-  [3, "overcast"],
+  [3, "cloudy"],
   [48, "fog"],
-  [57, "drizzle"],
   [67, "rain"],
   [77, "snow"],
-  [82, "rain showers"],
-  [86, "snow showers"],
+  [86, "showers"],
   [99, "thunderstorm"],
 ];
 

@@ -246,7 +246,7 @@ describe("OfflineChatModel, streaming", () => {
     const withReason = chunks.filter((chunk) => "finish_reason" in chunk.response_metadata);
     expect(withReason).toEqual(chunks.slice(-1));
     expect(withReason).toMatchObject([
-      { usage_metadata: { input_tokens: 19, output_tokens: 64, total_tokens: 83 } },
+      { usage_metadata: { input_tokens: 19, output_tokens: 62, total_tokens: 81 } },
     ]);
   });
 

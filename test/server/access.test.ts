@@ -1,11 +1,14 @@
 /** The settings of the server's access control: what is configured in part does not start. */
 
+import { createSecretKey, generateKeyPairSync, type KeyObject } from "node:crypto";
 import { type BaseStore, InMemoryStore } from "@langchain/langgraph";
+import { SignJWT } from "jose";
 import { describe, expect, it } from "vitest";
 import { makeApiKey } from "../../scripts/api-key/make-api-key.js";
 import { createAuth, readAccess } from "../../server/access/access.js";
 import {
   authenticateEverybody,
+  authenticateUsers,
   listensToThisMachine,
   readApiKeys,
   userOfKey,
@@ -17,6 +20,12 @@ import { rowsOf } from "../support/test-tools.js";
 
 const open = (environment: Record<string, string>) => readAccess(readServerSettings(environment));
 const { key, entry } = makeApiKey("ann");
+/** As long as a secret must be. */
+const SECRET = "a secret of thirty-two bytes....";
+const RSA = generateKeyPairSync("rsa", { modulusLength: 2048 });
+const ED25519 = generateKeyPairSync("ed25519");
+const pem = (key: KeyObject) =>
+  String(key.export({ type: key.type === "public" ? "spki" : "pkcs8", format: "pem" }));
 const tokens = { AUTH_JWT_ISSUER: "https://i.example", AUTH_JWT_AUDIENCE: "a" };
 
 const inPart = rowsOf<[environment: Record<string, string>, says: RegExp]>({
@@ -29,7 +38,14 @@ const inPart = rowsOf<[environment: Record<string, string>, says: RegExp]>({
   "an issuer alone": [{ AUTH_JWT_ISSUER: "https://i.example" }, /^Expected `AUTH_JWT_AUDIENCE` to be set/],
   "an audience alone": [{ AUTH_JWT_AUDIENCE: "a" }, /^Expected `AUTH_JWT_ISSUER` to be set/],
   "a claim alone": [{ AUTH_JWT_USER_CLAIM: "email" }, /^Expected `AUTH_JWT_ISSUER` to be set/],
-  "no keys": [tokens, /^Expected `AUTH_JWT_JWKS_URL` to be set/],
+  "no keys": [tokens, /^Expected `AUTH_JWT_JWKS_URL` or `AUTH_JWT_KEY` to be set/],
+  "two sources of keys": [
+    { ...tokens, AUTH_JWT_JWKS_URL: "https://i.example/k", AUTH_JWT_KEY: SECRET },
+    /both are set/,
+  ],
+  "a short secret": [{ ...tokens, AUTH_JWT_KEY: SECRET.slice(1) }, /a secret of at least 32 bytes/],
+  "a private key": [{ ...tokens, AUTH_JWT_KEY: pem(RSA.privateKey) }, /a public key in PEM form/],
+  "half a public key": [{ ...tokens, AUTH_JWT_KEY: pem(RSA.publicKey).slice(0, 100) }, /a public key/],
   "keys over plain HTTP": [{ ...tokens, AUTH_JWT_JWKS_URL: "http://i.example/k" }, /an https URL/],
 });
 
@@ -37,7 +53,8 @@ describe("readAccess", () => {
   it.each(inPart)("refuses %s, and shows no secret", (_what, environment, says) => {
     expect(() => open(environment)).toThrow(says);
     expect(() => open(environment)).toThrow(InvalidSettingError);
-    expect(() => open(environment)).not.toThrow(key);
+    for (const secret of [key, SECRET.slice(1), "PRIVATE KEY-----\n"])
+      expect(() => open(environment)).not.toThrow(secret);
   });
 
   it("takes several keys of a user, separated by commas or line breaks, and tokens", () => {
@@ -50,6 +67,69 @@ describe("readAccess", () => {
     expect(open({}).kind).toBe("open");
     expect(() => makeApiKey("a,b")).toThrow(InvalidSettingError);
     expect(readApiKeys(entry)[0]?.digest.toString("hex")).not.toContain(key);
+  });
+});
+
+/** A token of Ann, signed with a key. */
+function signed(key: KeyObject, alg: string, kid?: string): Promise<string> {
+  const claims = { iss: tokens.AUTH_JWT_ISSUER, aud: tokens.AUTH_JWT_AUDIENCE, sub: "ann" };
+  const header = { alg, ...(kid !== undefined && { kid }) };
+  return new SignJWT(claims).setProtectedHeader(header).setExpirationTime("10m").sign(key);
+}
+
+describe("a key of tokens", () => {
+  const secret = createSecretKey(Buffer.from(SECRET));
+  const longSecret = createSecretKey(Buffer.from(SECRET.repeat(2)));
+  /** The public key as bytes: whoever has it could sign with it, if it were taken for a secret. */
+  const publicAsSecret = createSecretKey(Buffer.from(pem(RSA.publicKey)));
+
+  it.each<[what: string, key: string, token: () => Promise<string>, isTaken: boolean]>([
+    ["signed with the secret", SECRET, () => signed(secret, "HS256"), true],
+    ["signed with another algorithm of secrets", SECRET.repeat(2), () => signed(longSecret, "HS512"), false],
+    ["signed with another secret", SECRET, () => signed(longSecret, "HS256"), false],
+    ["of a key pair beside a secret", SECRET, () => signed(RSA.privateKey, "RS256"), false],
+    ["of the key pair", pem(RSA.publicKey), () => signed(RSA.privateKey, "RS256"), true],
+    [
+      "with `\\n` in its key",
+      pem(RSA.publicKey).replaceAll("\n", "\\n"),
+      () => signed(RSA.privateKey, "PS256"),
+      true,
+    ],
+    ["that names its key", pem(ED25519.publicKey), () => signed(ED25519.privateKey, "EdDSA", "1"), true],
+    ["of another key pair", pem(RSA.publicKey), () => signed(ED25519.privateKey, "EdDSA"), false],
+    [
+      "signed with the public key as a secret",
+      pem(RSA.publicKey),
+      () => signed(publicAsSecret, "HS256"),
+      false,
+    ],
+  ])("answers a token %s", async (_what, AUTH_JWT_KEY, token, isTaken) => {
+    const access = open({ ...tokens, AUTH_JWT_KEY });
+    if (access.kind !== "users") throw new Error("Expected users.");
+    const headers = { authorization: `Bearer ${await token()}` };
+    const answer = authenticateUsers(access)(new Request("http://localhost/threads", { headers }));
+    if (isTaken) expect(await answer).toMatchObject({ identity: "ann" });
+    // Not 503, which would say that the keys cannot be fetched.
+    else await expect(answer).rejects.toMatchObject({ status: 401, message: "The token is not valid." });
+  });
+});
+
+describe("LangGraph Studio on a server with users", () => {
+  const rightsOf = (environment: Record<string, string>) => {
+    const settings = readServerSettings({ AUTH_API_KEYS: entry, ...environment });
+    const auth = createAuth({ access: readAccess(settings), settings, isLocal: false, warn: () => {} });
+    const { callbacks = {} } = auth["~handlerCache"];
+    const user = { identity: "langgraph-studio-user" };
+    return () => callbacks["threads"]?.({ user, value: {} } as never);
+  };
+
+  it("has no rights", () => {
+    expect(rightsOf({})).toThrow("LangGraph Studio needs an API key or a token.");
+    expect(rightsOf({ AUTH_STUDIO: "false" })).toThrow("LangGraph Studio needs an API key or a token.");
+  });
+
+  it("has its own threads, if the operator lets it in", () => {
+    expect(rightsOf({ AUTH_STUDIO: "true" })()).toEqual({ owner: "langgraph-studio-user" });
   });
 });
 

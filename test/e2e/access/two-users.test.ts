@@ -127,6 +127,22 @@ describe("a second user", () => {
     await ann.assistants.delete(assistant.assistant_id);
   });
 
+  it("cannot delete all threads of an assistant at once, because one of them may be busy", async () => {
+    const bob = served.client("bob");
+    const { assistant_id } = await bob.assistants.create({ graphId: "agent" });
+    const thread = await newThread(bob, assistant_id);
+    await thread.invoke(say("hello").messages);
+    const path = `/assistants/${assistant_id}`;
+    expect(await served.send("bob", "DELETE", `${path}?delete_threads=true`)).toEqual({
+      status: 403,
+      text: "This server deletes threads one by one.",
+    });
+    expect((await bob.assistants.get(assistant_id)).assistant_id).toBe(assistant_id);
+    expect((await bob.threads.get(thread.id)).thread_id).toBe(thread.id);
+    expect((await served.send("bob", "DELETE", `${path}?delete_threads=false`)).status).toBeLessThan(300);
+    expect((await bob.threads.get(thread.id)).thread_id).toBe(thread.id);
+  });
+
   it("finds and counts only what is their own", async () => {
     const ann = served.client(ANN);
     const bob = served.client("bob");
