@@ -27,7 +27,7 @@ type Fields = Readonly<Record<string, unknown>>;
 
 interface Host {
   readonly title: string;
-  readonly model: () => BaseChatModel;
+  readonly model: (more?: object) => BaseChatModel;
   /** The fields of the message with the call, and of the call. */
   readonly given: Fields;
   readonly givenWithCall?: Fields;
@@ -44,12 +44,17 @@ const KIMI = "thinking is enabled but reasoning_content is missing in assistant 
 const SENTINEL = "skip_thought_signature_validator";
 
 const fields = { apiKey: "x", maxRetries: 0 };
-const openAIAt = (baseURL: string, model: string) => () =>
-  new ChatOpenAI({ ...fields, model, configuration: { baseURL } });
+const openAIAt =
+  (baseURL: string, model: string) =>
+  (more: object = {}) =>
+    new ChatOpenAI({ ...fields, model, configuration: { baseURL }, ...more });
 
 const GOOGLE = "https://generativelanguage.googleapis.com/v1beta/openai/";
 const OPENROUTER = "https://openrouter.ai/api/v1";
-const openRouter = (model: string) => () => new ChatOpenRouter({ ...fields, model });
+const openRouter =
+  (model: string) =>
+  (more: object = {}) =>
+    Object.assign(new ChatOpenRouter({ ...fields, model }), more);
 
 const TEXT = "I should look out of the window.";
 const signature = { google: { thought_signature: "c2lnbmVk" } };
@@ -174,12 +179,12 @@ const HOSTS: readonly Host[] = [
   },
   {
     title: "gpt-oss at Groq, with `ChatGroq`",
-    model: () => new ChatGroq({ ...fields, model: "openai/gpt-oss-120b" }),
+    model: (more) => Object.assign(new ChatGroq({ ...fields, model: "openai/gpt-oss-120b" }), more),
     given: { reasoning: TEXT },
   },
   {
     title: "Grok, with `ChatXAI`",
-    model: () => new ChatXAI({ ...fields, model: "grok-3-mini" }),
+    model: (more) => new ChatXAI({ ...fields, model: "grok-3-mini", ...more }),
     given: { reasoning_content: TEXT },
   },
   {
@@ -190,7 +195,7 @@ const HOSTS: readonly Host[] = [
   },
   {
     title: "DeepSeek, with `ChatDeepSeek`",
-    model: () => new ChatDeepSeek({ ...fields, model: "deepseek-chat" }),
+    model: (more) => new ChatDeepSeek({ ...fields, model: "deepseek-chat", ...more }),
     given: { reasoning_content: TEXT },
     refusal: "The `reasoning_content` in the thinking mode must be passed back to the API.",
   },
@@ -333,8 +338,7 @@ describe.each(AGENTS)("%s", (_, agentWith) => {
     it.each(HOSTS.map((host) => [host.title, host] as const))(
       "gives back what it got from %s",
       async (_title, { model: create, given, givenWithCall = {}, wanted = given, refusal }) => {
-        const model = create();
-        model.disableStreaming = disableStreaming;
+        const model = create({ disableStreaming });
         const expected = { fields: wanted, calls: [givenWithCall] };
         refusalOf = (messages) => {
           const [first] = messages.filter(({ role }) => role === "assistant");
@@ -359,6 +363,7 @@ describe.each(AGENTS)("%s", (_, agentWith) => {
         ]);
         expect(requests.map((body) => assistantsIn(body).length)).toEqual([0, 1, 2]);
         for (const request of requests.slice(1)) {
+          expect(request["stream"] ?? false).toBe(!disableStreaming);
           const [first] = assistantsIn(request);
           expect(fieldsOf(first ?? {})).toEqual(expected);
         }
