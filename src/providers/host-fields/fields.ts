@@ -103,10 +103,16 @@ export function hasReasoningField({ additional_kwargs }: BaseMessage): boolean {
   return textIn(additional_kwargs, REASONING_FIELD) !== undefined;
 }
 
-/** The message without the fields of its host, and without those of its calls. The same message if it has none. */
-export function withoutHostFields(message: AIMessage): AIMessage {
+/**
+ * The message without the fields of its host, and without those of its calls. The same message if it has none.
+ *
+ * @param kept Fields that stay.
+ */
+export function withoutHostFields(message: AIMessage, kept: readonly string[]): AIMessage {
   const { additional_kwargs, tool_calls = [] } = message;
-  const names = MESSAGE_FIELDS.filter((name) => isHostField(name, additional_kwargs?.[name]));
+  const names = MESSAGE_FIELDS.filter(
+    (name) => !kept.includes(name) && isHostField(name, additional_kwargs?.[name]),
+  );
   const isMarked = tool_calls.some((call) => HOST_CALL_FIELDS.some((name) => name in call));
   if (names.length === 0 && !isMarked) return message;
   return copyMessage(message, {

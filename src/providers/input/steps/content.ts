@@ -157,7 +157,8 @@ export const passFields: Step = (target) => {
   return (message) => {
     if (!isAIMessage(message)) return message;
     const isOwn = mayHaveWritten(message, target);
-    const own = isOwn && hasHostFields ? message : withoutHostFields(message);
+    const own =
+      isOwn && hasHostFields ? message : withoutHostFields(message, isDemanded ? [REASONING_FIELD] : []);
     const reasoning = (isOwn && reasoningOf(message)) || "";
     const isGiven = hasReasoningField(own) && own.additional_kwargs[REASONING_FIELD] === reasoning;
     if (!isDemanded || isGiven) return own;
