@@ -2,7 +2,7 @@
 
 import type { AIMessage, BaseMessage, ToolCall } from "@langchain/core/messages";
 import { parseJson, toJson } from "../shared/json.js";
-import { isRecord, recordsIn } from "../shared/values.js";
+import { isRecord, pickFields, recordsIn } from "../shared/values.js";
 import {
   argumentsIn,
   type Call,
@@ -18,6 +18,8 @@ import { storableCopy } from "./storable.js";
 
 /** Raw calls as the provider wrote them. All clients read `tool_calls` first, so these fields are not needed. */
 const RAW_FIELDS = ["tool_calls", "function_call"] as const;
+/** Fields that hosts with OpenAI's protocol put on a call, and want back there. */
+export const HOST_CALL_FIELDS: readonly string[] = ["extra_content", "provider_specific_fields"];
 /** Blocks that some client treats as a call. Their call is in `tool_calls`. */
 const CALL_BLOCKS: ReadonlySet<unknown> = new Set([
   "tool_use",
@@ -40,7 +42,8 @@ export function withListedCalls(message: AIMessage): AIMessage {
   const hasRaw = hasRawFields(message);
   if (!hasCallBlocks && !hasRaw && invalid.length === 0 && listed.every(isSound)) return message;
 
-  const calls = [...listed, ...invalid].map(soundCall);
+  const given = rawFields(message);
+  const calls = [...listed, ...invalid].map((entry) => soundCall({ ...given(entry), ...entry }));
   const additional_kwargs = { ...message.additional_kwargs };
   for (const name of RAW_FIELDS) delete additional_kwargs[name];
   return copyMessage(message, {
@@ -80,12 +83,26 @@ function soundCall(entry: Fields): ToolCall & { id: string } {
   const written = argumentsIn(entry);
   const args = typeof written === "string" ? storableCopy(parseJson(written)) : written;
   const signatures = SIGNATURE_FIELDS.filter((field) => typeof entry[field] === "string");
+  const given = HOST_CALL_FIELDS.filter((field) => isRecord(entry[field]));
   return {
     type: "tool_call",
     id,
     name,
     args: isWritable(args) ? { ...args } : {},
-    ...Object.fromEntries(signatures.map((field) => [field, entry[field]])),
+    ...Object.fromEntries([...signatures, ...given].map((field) => [field, entry[field]])),
+  };
+}
+
+/** What a host has put on a call. OpenAI's client keeps it on the raw call only. */
+function rawFields({ additional_kwargs }: AIMessage): (call: Fields) => Fields {
+  const left = recordsIn(additional_kwargs?.["tool_calls"]).filter((entry) =>
+    HOST_CALL_FIELDS.some((field) => isRecord(entry[field])),
+  );
+  return (call) => {
+    const entry = left.find(({ id }) => id === call["id"]);
+    if (entry === undefined) return {};
+    left.splice(left.indexOf(entry), 1);
+    return pickFields(entry, (name) => HOST_CALL_FIELDS.includes(name));
   };
 }
 

@@ -1,5 +1,6 @@
 import { isRecord } from "../shared/values.js";
 import type { DialectName } from "./dialects.js";
+import { hostOf } from "./host-fields/fields.js";
 import type { ModelIdentity } from "./provider.js";
 import { PROVIDERS } from "./providers.js";
 
@@ -61,10 +62,7 @@ export function rememberDialect<Model extends object>(model: Model, dialect: Dia
 
 function dialectOfOpenAIClient(client: object, type: unknown): DialectName {
   if (call(client, "_useResponsesApi") === true) return "openai-responses";
-  const config: unknown = Reflect.get(client, "clientConfig");
-  const baseURL: unknown = isRecord(config) ? Reflect.get(config, "baseURL") : undefined;
-  const host = typeof baseURL === "string" && URL.canParse(baseURL) ? new URL(baseURL).hostname : undefined;
-  if (type === "azure_openai" || (type === "openai" && host === undefined)) return "openai";
+  const host = hostOf(client, type);
   const name = nameOf(client) ?? "";
   const ofHost = PROVIDERS.find(({ hosts }) => hosts?.[0].test(host ?? ""))?.hosts;
   // Other hosts serve models of many makers: OpenRouter, LiteLLM, Bedrock, Vertex AI, Azure's Foundry, vLLM. The name of

@@ -133,6 +133,7 @@ export const COMMON = {
   ignoredBlocks: [],
   stateBlocks: [],
   stateFields: [],
+  hasHostFields: false,
   media: { takes: () => false, write: () => undefined } as MediaForm,
 } as const;
 
@@ -162,6 +163,8 @@ export interface Dialect {
   readonly stateBlocks: readonly string[];
   /** Fields that only the model that wrote them can read, and that its client sends. */
   readonly stateFields: readonly StateField[];
+  /** Whether messages keep the fields that their host wants back: see `host-fields`. */
+  readonly hasHostFields: boolean;
   /** Types of messages whose content can be a list of blocks. */
   readonly blocksIn: readonly ("human" | "ai" | "tool")[];
   /** The form of a user's images and files. Blocks other than these and text are replaced by a text description. */

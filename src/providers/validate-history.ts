@@ -9,8 +9,8 @@ import { callIdOf, isResult } from "../history/result.js";
 import { serverCallId, serverResultId } from "../history/server-tools.js";
 import { parseJson } from "../shared/json.js";
 import { isRecord, recordsIn } from "../shared/values.js";
-import { reasoningOf } from "./deepseek/dialect.js";
 import { type DialectName, dialectNamed } from "./dialects.js";
+import { hasReasoningField } from "./host-fields/fields.js";
 import { storedItemIds, storedOutput, trailingReasoning } from "./openai/dialect.js";
 import { type CallPlace, type Dialect, type Grade, PLAIN_NAME, type RuleName, readMaker } from "./rule.js";
 
@@ -206,7 +206,7 @@ const checkState: Check = (messages, { stateFields, stateBlocks, makers }, repor
     if (isForeign && carried !== undefined) report("foreign-state", index, { id: carried });
     const id = String(message.id);
     if (isForeign && id.startsWith("msg_")) report("item-id", index, { id });
-    if (reasoningOf(message) === undefined) report("missing-reasoning", index);
+    if (!hasReasoningField(message)) report("missing-reasoning", index);
   }
 };
 

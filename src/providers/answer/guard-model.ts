@@ -12,7 +12,7 @@ import { callsOf, isAIMessage } from "../../history/call.js";
 import { isBlankMessage, withoutCalls } from "../../history/change-calls.js";
 import { copyMessage } from "../../history/message.js";
 import { coerceMessage } from "../../history/read-messages.js";
-import { defined, prototypeWith } from "../../shared/values.js";
+import { defined, prototypeWith, textIn } from "../../shared/values.js";
 import { boundView, viewOf } from "../../shared/views.js";
 import { Patience } from "../../shared/waiting.js";
 import { identityOf } from "../dialect-of.js";
@@ -20,6 +20,7 @@ import { isAbortError, isEmptyAnswer, isLost, isRefusal, toModelError } from "..
 import { readOverflow } from "../failure/overflow.js";
 import { isChatModel, partsOf, withParameters } from "../models/model-view.js";
 import { PROVIDERS } from "../providers.js";
+import { readMaker } from "../rule.js";
 import { ClientStream, type FailedAttempt, type StreamIds, tellRetries } from "./client-stream.js";
 import {
   BROKEN_REASONS,
@@ -79,11 +80,22 @@ function withGuardedChunks(
     const message = await guardedAnswer(request, run).catch((error: unknown) => {
       throw toModelError(error, { model: original, messages, signal: options.signal });
     });
+    noteModel(message, identityOf(original).modelId);
     yield new ChatGenerationChunk({ text: message.text, message });
   }
   // The guard also handles a model that does not stream.
   const members = { _streamResponseChunks: streamWhole, disableStreaming: false };
   return boundView(model, members, STREAMING_METHODS);
+}
+
+/**
+ * Each stored response knows its model, so that state which only this model can read goes to no other. Anthropic's client
+ * has the name elsewhere in a stream, and Google's clients have none.
+ */
+function noteModel(message: AIMessageChunk, modelId: string | undefined): void {
+  const name = textIn(message.additional_kwargs, "model") ?? modelId;
+  if (name === undefined || readMaker(message).model !== undefined) return;
+  message.response_metadata = { ...message.response_metadata, model_name: name };
 }
 
 /*

@@ -1,3 +1,4 @@
+import { carryHostFields } from "../host-fields/client.js";
 import { byLangChain, type Provider } from "../provider.js";
 
 /** Gateways, servers of open models, and providers without a room of their own. */
@@ -54,6 +55,7 @@ export const compatibleProvider: Provider = {
     // MiniMax: "invalid params, context window exceeds limit"
     "context window exceeds limit",
   ],
+  mendClient: carryHostFields,
   // Groq, xAI.
   secrets: ["(?:gsk|xai)-[\\w*-]{6,}", "gsk_\\w{6,}"],
 };

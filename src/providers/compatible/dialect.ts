@@ -4,7 +4,6 @@
  */
 
 import { isRecord } from "../../shared/values.js";
-import { REASONING_FIELD } from "../deepseek/dialect.js";
 import { CHAT_CLIENT, IMAGE_URL, openai } from "../openai/dialect.js";
 import { COMMON, type Dialect, EVERYWHERE, type Fields, isOf } from "../rule.js";
 
@@ -19,8 +18,6 @@ export const openaiCompatible = {
   ...CHAT_CLIENT,
   rules,
   callId: /./s,
-  // Some hosts demand the reasoning of their model, and others reject the field: see `deepseek/client.ts`.
-  stateFields: [{ place: "additional_kwargs", name: REASONING_FIELD }],
   blocksIn: openai.blocksIn,
   media: IMAGE_URL,
   makers: [],
@@ -44,7 +41,7 @@ export const asStored = {
   toolName: /./s,
   assistantBlocks: "all",
   ignoredBlocks: "all",
-  stateFields: openaiCompatible.stateFields,
+  hasHostFields: true,
   blocksIn: ["human", "ai", "tool"],
   media: { takes: (block) => !isForeignPicture(block), write: IMAGE_URL.write, isInResults: true },
   makers: [],
@@ -59,5 +56,5 @@ function isForeignPicture(block: Fields): boolean {
 
 /** The rules of a provider for requests in OpenAI's form, which its own endpoint or a gateway translates. */
 export function overOpenAI({ rules, callId, toolName }: Pick<Dialect, "rules" | "callId" | "toolName">) {
-  return { ...openaiCompatible, rules, callId, toolName, stateFields: [] } satisfies Dialect;
+  return { ...openaiCompatible, rules, callId, toolName } satisfies Dialect;
 }

@@ -1,7 +1,5 @@
 /** The rules of DeepSeek. */
 
-import type { BaseMessage } from "@langchain/core/messages";
-import { isAIMessage } from "../../history/call.js";
 import { CHAT_CLIENT, FOLLOWED_BY_RESULTS } from "../openai/dialect.js";
 import { confirmed, type Dialect, EVERYWHERE, INFERRED } from "../rule.js";
 
@@ -37,17 +35,3 @@ export const deepseek = {
   // OpenAI's client names itself, whichever host has answered.
   makers: ["deepseek", "openai"],
 } as const satisfies Dialect;
-
-/*
- * The field for reasoning that a provider wants back as plain text: DeepSeek, and hosts that serve its models.
- */
-
-/** The name of the field in `additional_kwargs`, where LangChain's clients put it, and in the request. */
-export const REASONING_FIELD = "reasoning_content";
-
-/** The reasoning that a message carries, possibly empty. Undefined if the message has none. */
-export function reasoningOf(message: BaseMessage): string | undefined {
-  if (!isAIMessage(message)) return undefined;
-  const reasoning: unknown = message.additional_kwargs?.[REASONING_FIELD];
-  return typeof reasoning === "string" ? reasoning : undefined;
-}

@@ -10,7 +10,7 @@ import { sendingAs } from "../models/model-view.js";
 import { mapSchemas } from "../models/response-format.js";
 import { byLangChain, type ModelIdentity, type Provider } from "../provider.js";
 import type { Block } from "../rule.js";
-import { ORIGINAL_TEXT, signatureOf } from "./dialect.js";
+import { GEMINI_SENTINEL, needsSignature, ORIGINAL_TEXT, signatureOf } from "./dialect.js";
 
 export const geminiProvider: Provider = {
   models: {
@@ -77,11 +77,6 @@ export const geminiProvider: Provider = {
     Reflect.get(error, "name") === "EmptyContentError" && Reflect.get(error, "blockReason") === undefined,
 };
 
-/** Google documents it for calls that Gemini did not make: https://ai.google.dev/gemini-api/docs/thought-signatures */
-const SENTINEL = "skip_thought_signature_validator";
-/** Gemini 3 and later refuse a turn whose first call has no signature. */
-const DEMANDING_MODELS = /gemini-(?:[3-9]|\d\d)/;
-
 /**
  * A view of `ChatGoogle` that sends the calls of every message, with their signatures. Returns any other model unchanged.
  *
@@ -90,7 +85,7 @@ const DEMANDING_MODELS = /gemini-(?:[3-9]|\d\d)/;
  */
 function sendToGoogle(model: BaseChatModel, { modelId = "" }: ModelIdentity): BaseChatModel {
   if (model._llmType() !== "google") return model;
-  const isDemanded = DEMANDING_MODELS.test(modelId);
+  const isDemanded = needsSignature(modelId);
   const carried = (messages: BaseMessage[]) =>
     messages.map((message) => (isAIMessage(message) ? withCallBlocks(message, isDemanded) : message));
   return viewOf(model, sendingAs(carried, model));
@@ -102,7 +97,7 @@ function withCallBlocks(message: AIMessage, isDemanded: boolean): AIMessage {
   const own = blocks.filter(isFunctionCall);
   const written = calls.map((call, index) => signatureOf(call) ?? signatureOf(own[index]));
   // Of calls that are made at once, Gemini signs only the first one.
-  const signatures = isDemanded && written.every((one) => one === undefined) ? [SENTINEL] : written;
+  const signatures = isDemanded && written.every((one) => one === undefined) ? [GEMINI_SENTINEL] : written;
   const callBlocks = calls.map(({ id = "", name, args }, index): Block => {
     const thoughtSignature = signatures[index];
     // The client has made this id, and does not send it with the result either.

@@ -20,6 +20,14 @@ import {
  * plain text in a field of its own. Only Gemini can read them.
  */
 
+/** Google documents it for calls that Gemini did not make: https://ai.google.dev/gemini-api/docs/thought-signatures */
+export const GEMINI_SENTINEL = "skip_thought_signature_validator";
+
+/** Gemini 3 and later refuse a turn whose first call has no signature. */
+export function needsSignature(modelId: string): boolean {
+  return /gemini-(?:[3-9]|\d\d)/.test(modelId);
+}
+
 /** The field of `additional_kwargs` with the block of a plain text. */
 export const ORIGINAL_TEXT = "originalTextContentBlock";
 

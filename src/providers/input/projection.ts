@@ -9,7 +9,7 @@ import type { Target } from "../rule.js";
 import { sizeOfInput } from "./shorten.js";
 import type { Change, Step } from "./step.js";
 import { listCalls, nameCalls } from "./steps/calls.js";
-import { carryMedia, cleanContent, fillBlanks, mendTexts, passReasoning } from "./steps/content.js";
+import { carryMedia, cleanContent, fillBlanks, mendTexts, passFields } from "./steps/content.js";
 import { fitStoredItems, keepOwnState } from "./steps/own-state.js";
 import { bridgeBetween, isMerged, mergeRun } from "./steps/turns.js";
 
@@ -23,7 +23,7 @@ const FORM_STEPS: readonly Step[] = [
   fillBlanks,
   nameCalls,
   fitStoredItems,
-  passReasoning,
+  passFields,
 ];
 
 /**
@@ -36,7 +36,7 @@ class Projection implements Follower {
   first: readonly BaseMessage[];
   readonly #target: Target;
   readonly #steps: readonly Change[];
-  readonly #passReasoning: Change;
+  readonly #passFields: Change;
   readonly #formed: BaseMessage[] = [];
   readonly #sent: BaseMessage[] = [];
   /** The tokens of the messages that are sent. */
@@ -50,7 +50,7 @@ class Projection implements Follower {
     this.first = first;
     this.#target = target;
     this.#steps = FORM_STEPS.map((step) => step(target));
-    this.#passReasoning = passReasoning(target);
+    this.#passFields = passFields(target);
   }
 
   take(message: BaseMessage): void {
@@ -108,7 +108,7 @@ class Projection implements Follower {
   #bridge(before: BaseMessage | undefined, after: BaseMessage | undefined): BaseMessage[] {
     const bridge = bridgeBetween(before, after, this.#target.dialect.rules);
     if (bridge === undefined) return [];
-    return [this.#passReasoning(bridge.message, 0) ?? bridge.message];
+    return [this.#passFields(bridge.message, 0) ?? bridge.message];
   }
 }
 

@@ -11,7 +11,7 @@ import { cutMiddle, excerptOf, levelFor } from "../../history/transcript.js";
 import { toJson } from "../../shared/json.js";
 import { beginningOf } from "../../shared/text.js";
 import { isRecord } from "../../shared/values.js";
-import { REASONING_FIELD, reasoningOf } from "../deepseek/dialect.js";
+import { reasoningOf, withReasoning } from "../host-fields/fields.js";
 import type { Block, Fields } from "../rule.js";
 
 /** The tokens of a message, with the reasoning that is sent back in its own field. */
@@ -72,11 +72,8 @@ export function shortenText(message: BaseMessage, tokens: number): BaseMessage {
   const reasoning = reasoningOf(message) ?? "";
   const sizes = [countTextTokens(reasoning), ...[message.content].flat().map(countBlock)];
   const level = Math.max(levelFor(sizes, sum(sizes) - excess), 1);
-  const shorter = copyMessage(message, {
+  const shorter = copyMessage(withReasoning(message, cut(reasoning, level)), {
     content: shortenContent(message, level, sum(sizes) - excess),
-    ...(reasoning !== "" && {
-      additional_kwargs: { ...message.additional_kwargs, [REASONING_FIELD]: cut(reasoning, level) },
-    }),
     // The client of OpenAI's Responses API sends the stored output in place of the content.
     ...(message.response_metadata?.["output"] !== undefined && {
       response_metadata: { ...message.response_metadata, output: undefined },

@@ -1,10 +1,14 @@
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
+import type { AIMessageChunk, MessageContent } from "@langchain/core/messages";
+import { copyMessage } from "../../history/message.js";
 import { importOptional } from "../../shared/import-optional.js";
-import { isRecord, textIn } from "../../shared/values.js";
+import { isRecord, recordsIn, textIn } from "../../shared/values.js";
 import { viewOf } from "../../shared/views.js";
 import { partsOf } from "../models/model-view.js";
 import { closed, isStrict, type WantedFormat } from "../models/response-format.js";
 import type { ModelFields, Provider } from "../provider.js";
+import type { Block, Fields } from "../rule.js";
+import { storedOutput } from "./dialect.js";
 
 /** Those of Anthropic end with a date. OpenAI has dates with hyphens. */
 const OWN_TOOL =
@@ -65,6 +69,7 @@ export const openaiProvider: Provider = {
     isOwn: ({ type }) => OWN_TOOL.test(String(type)),
   },
   mendClient: keepRefusal,
+  mendAnswer: wholeItems,
   // Anthropic, DeepSeek and DashScope have the same form.
   secrets: ["sk-[\\w*-]{6,}"],
 };
@@ -96,6 +101,48 @@ function keepRefusal(model: BaseChatModel): BaseChatModel {
   return readers.length + parts.length === 0
     ? model
     : viewOf(model, Object.fromEntries<unknown>([...readers, ...parts]));
+}
+
+/**
+ * The message of a streamed response with what its items have at their end. A client that stores nothing at OpenAI sends
+ * the encrypted reasoning and the phase from these places, and its stream has the items as they begin.
+ */
+function wholeItems(message: AIMessageChunk): AIMessageChunk {
+  const output = recordsIn(storedOutput(message));
+  const reasoning = output.findLast(({ type }) => type === "reasoning");
+  const given: unknown = message.additional_kwargs["reasoning"];
+  const isWhole =
+    textIn(reasoning, "encrypted_content") === undefined || textIn(given, "encrypted_content") !== undefined;
+  const content = withPhases(message.content, output);
+  if (isWhole && content === message.content) return message;
+  return copyMessage(message, {
+    content,
+    ...(!isWhole && { additional_kwargs: { ...message.additional_kwargs, reasoning } }),
+  });
+}
+
+/** LangChain joins the texts of several items into one block. They are told apart where they have phases. */
+function withPhases(content: MessageContent, output: readonly Fields[]): MessageContent {
+  const texts = output.flatMap(({ type, phase, content: parts }) =>
+    type === "message"
+      ? recordsIn(parts).flatMap((part) => (part["type"] === "output_text" ? [{ part, phase }] : []))
+      : [],
+  );
+  if (!Array.isArray(content) || !texts.some(({ phase }) => typeof phase === "string")) return content;
+  const streamed = content.filter(({ type }) => type === "text");
+  const isSame = streamed.length === texts.length;
+  if (isSame && texts.every(({ phase }, index) => streamed[index]?.["phase"] === phase)) return content;
+  const whole = texts.map(({ part, phase }, index): Block => {
+    const { text, annotations } = part;
+    return {
+      type: "text",
+      text,
+      annotations,
+      ...(isSame && streamed[index]),
+      ...(phase !== null && { phase }),
+    };
+  });
+  return [...content.filter(({ type }) => type !== "text"), ...whole];
 }
 
 export async function createOpenAIModel({ baseURL, ...fields }: ModelFields): Promise<BaseChatModel> {

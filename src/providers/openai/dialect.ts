@@ -20,6 +20,7 @@ import {
 /** What the dialects have in common that LangChain's client of OpenAI's Chat Completions sends. */
 export const CHAT_CLIENT = {
   ...COMMON,
+  hasHostFields: true,
   callPlaces: ["listed", "raw"],
   callId: /^[a-zA-Z0-9_-]{1,40}$/,
   ignoredBlocks: ["tool_use", "tool_call", "reasoning", "reasoning_content", "thinking"],

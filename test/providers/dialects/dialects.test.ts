@@ -2,8 +2,8 @@ import { readFileSync } from "node:fs";
 import { AIMessage, HumanMessage } from "@langchain/core/messages";
 import { describe, expect, it } from "vitest";
 import { InvalidSettingError, toModelInput, validateHistory } from "../../../src/index.js";
-import { REASONING_FIELD } from "../../../src/providers/deepseek/dialect.js";
 import { DIALECT_NAMES, dialectNamed } from "../../../src/providers/dialects.js";
+import { REASONING_FIELD } from "../../../src/providers/host-fields/fields.js";
 import { RULES, type Rule } from "../../../src/providers/rule.js";
 
 /** A page on GitHub: an issue, a pull request, or a file. */

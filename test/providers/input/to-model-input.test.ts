@@ -5,9 +5,9 @@ import { reduceMessages } from "../../../src/history/reducer/reduce-messages.js"
 import { sumTokens } from "../../../src/history/size.js";
 import { countTextTokens } from "../../../src/history/text-tokens.js";
 import { explainInput, toModelInput } from "../../../src/index.js";
-import { reasoningOf } from "../../../src/providers/deepseek/dialect.js";
 import { DIALECTS, type DialectName } from "../../../src/providers/dialects.js";
 import { namesKnownRule } from "../../../src/providers/failure/refusal.js";
+import { reasoningOf } from "../../../src/providers/host-fields/fields.js";
 import { validateHistory } from "../../../src/providers/validate-history.js";
 import { buildForeign, foreignHistories } from "../../support/dialect-arbitraries.js";
 import { snapshot } from "../../support/plain-messages.js";

@@ -59,6 +59,13 @@ const SYSTEM = [
 ];
 const RESULT_PICTURES = ["a picture in a result", "a picture in a result, as `image_url`"];
 
+const HOST_FIELDS = [
+  "reasoning in `reasoning_content`",
+  "reasoning in `reasoning`",
+  "reasoning in `reasoning_details`",
+  "a signature in `extra_content` of a call",
+];
+
 export const EXCEPTIONS: readonly Exception[] = [
   // Rules of providers.
   {
@@ -118,6 +125,14 @@ export const EXCEPTIONS: readonly Exception[] = [
     why: "The first message must be the user's.",
     source: "lobehub/lobehub/issues/1601",
   },
+  {
+    kind: "rule",
+    clients: [GEMINI_HOST],
+    path: /tool_calls\[\]\.extra_content$/,
+    what: "The first call of a response without a signature has the value that Google documents for it.",
+    why: "Gemini 3 refuses a turn of calls without a signature.",
+    source: "vercel/ai/pull/15560",
+  },
   // What a client garbles or loses.
   {
     kind: "client",
@@ -169,11 +184,11 @@ export const EXCEPTIONS: readonly Exception[] = [
   },
   {
     kind: "client",
-    clients: HOSTS,
-    histories: ["reasoning in `reasoning_content`"],
-    path: /\.reasoning_content$/,
-    what: "The reasoning that the host's own model wrote into `reasoning_content` is sent back.",
-    why: "The client leaves it out, and models that think between calls need it.",
+    clients: [...HOSTS, ...OVER_OPENAI, QWEN, ...DEEPSEEK],
+    histories: HOST_FIELDS,
+    path: /\.(reasoning|reasoning_content|reasoning_details|extra_content)$/,
+    what: "Reasoning and signatures that the host has put into `reasoning_content`, `reasoning`, `reasoning_details` or `extra_content` are sent back.",
+    why: "The client leaves them out. Models that think between calls need them, and some refuse a request without them.",
     source: "NousResearch/hermes-agent/issues/85251",
   },
   {

@@ -7,7 +7,12 @@ import { contentText, copyMessage, withTextFor, withWellFormedTexts } from "../.
 import { NO_OUTPUT } from "../../../history/result.js";
 import { serverCallId, serverResultId } from "../../../history/server-tools.js";
 import { isRecord } from "../../../shared/values.js";
-import { REASONING_FIELD, reasoningOf } from "../../deepseek/dialect.js";
+import {
+  hasReasoningField,
+  REASONING_FIELD,
+  reasoningOf,
+  withoutHostFields,
+} from "../../host-fields/fields.js";
 import { readMedia } from "../../media.js";
 import { type Block, type Dialect, type MediaForm, mayHaveWritten, type Target } from "../../rule.js";
 import { blockType, textOf } from "../../validate-history.js";
@@ -139,24 +144,26 @@ export const fillBlanks: Step =
   };
 
 /*
- * Gives each assistant message reasoning, possibly empty, where the provider demands it. Removes it elsewhere.
+ * Keeps what the host of the target put into its own model's messages, and removes it elsewhere. Its client decides what is
+ * sent: see `host-fields`.
  *
  * DeepSeek's thinking mode demands the reasoning of earlier responses. It accepts empty reasoning where it is lost,
- * or where another model wrote the message. Without thinking it ignores the field. A host that only has OpenAI's protocol
- * gets what its model wrote. Its client decides whether the field is sent: see `deepseek/client.ts`.
+ * or where another model wrote the message. Without thinking it ignores the field.
  */
 
-export const passReasoning: Step = (target) => {
-  const { rules, stateFields } = target.dialect;
+export const passFields: Step = (target) => {
+  const { rules, hasHostFields } = target.dialect;
   const isDemanded = rules["missing-reasoning"] !== undefined;
-  const isTaken = stateFields.some(({ name }) => name === REASONING_FIELD);
   return (message) => {
     if (!isAIMessage(message)) return message;
-    const { [REASONING_FIELD]: written, ...others } = message.additional_kwargs ?? {};
-    const own = mayHaveWritten(message, target) ? reasoningOf(message) || undefined : undefined;
-    const sent = isDemanded ? (own ?? "") : isTaken ? own : undefined;
-    if (written === sent) return message;
-    const additional_kwargs = sent === undefined ? others : { ...others, [REASONING_FIELD]: sent };
-    return copyMessage(message, { additional_kwargs });
+    const isOwn = mayHaveWritten(message, target);
+    const own =
+      isOwn && hasHostFields ? message : withoutHostFields(message, isDemanded ? [REASONING_FIELD] : []);
+    const reasoning = (isOwn && reasoningOf(message)) || "";
+    const isGiven = hasReasoningField(own) && own.additional_kwargs[REASONING_FIELD] === reasoning;
+    if (!isDemanded || isGiven) return own;
+    return copyMessage(own, {
+      additional_kwargs: { ...own.additional_kwargs, [REASONING_FIELD]: reasoning },
+    });
   };
 };

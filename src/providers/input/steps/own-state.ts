@@ -5,6 +5,7 @@ import { isAIMessage } from "../../../history/call.js";
 import { copyMessage, withTextFor } from "../../../history/message.js";
 import { serverCallId, serverItemsText, serverResultId } from "../../../history/server-tools.js";
 import { DIALECTS, STATE_BLOCKS, STATE_FIELDS } from "../../dialects.js";
+import { isHostField } from "../../host-fields/fields.js";
 import {
   callIdsOfOutput,
   functionItemIds,
@@ -52,7 +53,12 @@ function withOwnState(message: AIMessage, isOwn: boolean, { dialect }: Target): 
     (STATE_BLOCKS.has(block?.type) && !(isOwn && dialect.stateBlocks.includes(block.type))) ||
     (!isOwn && (serverCallId(block) ?? serverResultId(block)) !== undefined);
   const { content } = message;
-  const rest = withoutFields(message, [VERSION, ...STATE_FIELDS.filter((field) => !isKept(field))]);
+  const rest = withoutFields(message, [
+    VERSION,
+    ...STATE_FIELDS.filter(
+      (field) => !isKept(field) && !isHostField(field.name, message[field.place]?.[field.name]),
+    ),
+  ]);
   return Array.isArray(content) && content.some(isLostBlock)
     ? copyMessage(rest, { content: withTextFor(content, (block) => !isLostBlock(block)) })
     : rest;

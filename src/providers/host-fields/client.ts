@@ -1,0 +1,350 @@
+/** The view of a client with OpenAI's protocol that carries the fields of its host in and out. */
+
+import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
+import { type AIMessage, AIMessageChunk, type BaseMessage } from "@langchain/core/messages";
+import { ChatGenerationChunk, type ChatResult } from "@langchain/core/outputs";
+import { isAIMessage } from "../../history/call.js";
+import { HOST_CALL_FIELDS } from "../../history/change-calls.js";
+import { copyMessage } from "../../history/message.js";
+import { isRecord, recordsIn, textIn } from "../../shared/values.js";
+import { viewOf } from "../../shared/views.js";
+import { GEMINI_SENTINEL, needsSignature } from "../gemini/dialect.js";
+import { isChatModel } from "../models/model-view.js";
+import type { ModelIdentity } from "../provider.js";
+import type { Fields } from "../rule.js";
+import {
+  DETAILS,
+  hostOf,
+  isHostField,
+  MESSAGE_FIELDS,
+  REASONING_FIELD,
+  RENAMED_REASONING,
+  without,
+} from "./fields.js";
+
+/** The `_llmType` of LangChain's clients for OpenAI's Chat Completions. */
+const CLIENTS: ReadonlySet<string> = new Set([
+  "openai",
+  "azure_openai",
+  "deepseek",
+  "xai",
+  "groq",
+  "openrouter",
+  "fireworks",
+  "togetherai",
+  "novita",
+]);
+
+/** The streaming methods of the views. A view of such a view inherits it. */
+const CARRYING = new WeakSet<object>();
+
+/**
+ * A view of the client that carries the fields of {@link HOST_FIELDS} in and out. Returns any other model unchanged.
+ *
+ * What the client loses of a response is added to the stored message, after the stream if it is streamed. What the model
+ * input has is added to the request.
+ */
+export function carryHostFields(model: BaseChatModel, identity: ModelIdentity): BaseChatModel {
+  // `ChatOpenAI` delegates to one of two models. The other one is for the Responses API.
+  const completions: unknown = Reflect.get(model, "completions");
+  if (isChatModel(completions)) return viewOf(model, { completions: carryHostFields(completions, identity) });
+  if (!CLIENTS.has(model._llmType()) || CARRYING.has(model._streamResponseChunks)) return model;
+
+  type Ask = Parameters<BaseChatModel["_streamResponseChunks"]>;
+  const exchangeOf = (client: BaseChatModel, messages: readonly BaseMessage[]) =>
+    watch(client, (sent) => withFields(sent, messages, rulesFor(client, identity)));
+  const members = {
+    async *_streamResponseChunks(this: BaseChatModel, ...[messages, ...rest]: Ask) {
+      const { client, given } = exchangeOf(this, messages);
+      for await (const chunk of model._streamResponseChunks.call(client, messages, ...rest))
+        yield given.withoutLists(chunk);
+      const lost = given.lost();
+      if (Object.keys(lost).length === 0) return;
+      const message = new AIMessageChunk({ content: "", additional_kwargs: lost });
+      yield new ChatGenerationChunk({ text: "", message });
+    },
+    async _generate(this: BaseChatModel, ...[messages, ...rest]: Parameters<BaseChatModel["_generate"]>) {
+      const { client, given } = exchangeOf(this, messages);
+      return given.withLost(await model._generate.call(client, messages, ...rest));
+    },
+    _streamChatModelEvents(
+      this: BaseChatModel,
+      ...[messages, ...rest]: Parameters<BaseChatModel["_streamChatModelEvents"]>
+    ) {
+      const { client } = exchangeOf(this, messages);
+      return model._streamChatModelEvents.call(client, messages, ...rest);
+    },
+  };
+  CARRYING.add(members._streamResponseChunks);
+  return viewOf(model, members);
+}
+
+type Messages = readonly Fields[];
+/** Contract: returns the messages of a request with their fields. It can be called for each attempt. */
+type Send = (messages: Messages) => Messages;
+
+/** A view of the client for one request, and what its response has. */
+function watch(model: BaseChatModel, send: Send): { readonly client: BaseChatModel; readonly given: Given } {
+  const given = new Given();
+  const complete: unknown = Reflect.get(model, "completionWithRetry");
+  if (typeof complete === "function") {
+    const completionWithRetry = async (request: Body, ...rest: readonly unknown[]) => {
+      const sent = { ...request, messages: send(request.messages) };
+      return noted(await Reflect.apply(complete, model, [sent, ...rest]), given);
+    };
+    return { client: viewOf(model, { completionWithRetry }), given };
+  }
+  // `ChatOpenRouter` makes the body of its request of these parameters and the messages, and sends it itself.
+  const parametersOf: unknown = Reflect.get(model, "invocationParams");
+  if (typeof parametersOf !== "function") return { client: model, given };
+  const invocationParams = (...options: readonly unknown[]) => ({
+    ...Reflect.apply(parametersOf, model, options),
+    toJSON(this: Body) {
+      const { toJSON: _, ...body } = this;
+      return { ...body, messages: send(body.messages) };
+    },
+  });
+  return { client: viewOf(model, { invocationParams }), given };
+}
+
+interface Body extends Fields {
+  readonly messages: Messages;
+}
+
+/** The same response. What its host gives is noted as it arrives. */
+function noted(response: unknown, given: Given): unknown {
+  if (isIterable(response)) return notedStream(response, given);
+  given.add(Object(firstChoice(response))["message"]);
+  return response;
+}
+
+async function* notedStream(stream: AsyncIterable<unknown>, given: Given): AsyncGenerator<unknown> {
+  for await (const chunk of stream) {
+    given.add(Object(firstChoice(chunk))["delta"]);
+    yield chunk;
+  }
+}
+
+function isIterable(value: unknown): value is AsyncIterable<unknown> {
+  return typeof Object(value)[Symbol.asyncIterator] === "function";
+}
+
+function firstChoice(response: unknown): unknown {
+  return recordsIn(Object(response)["choices"]).find(({ index = 0 }) => index === 0);
+}
+
+/** The fields of a response, and which of them its client has kept. */
+class Given {
+  readonly #fields: Record<string, unknown> = {};
+  readonly #kept = new Set<string>();
+
+  /** Adds a message, or a piece of one. */
+  add(message: unknown): void {
+    if (!isRecord(message)) return;
+    for (const name of MESSAGE_FIELDS) {
+      const value = message[name];
+      if (isGiven(value)) this.#fields[name] = joined(this.#fields[name], value);
+    }
+  }
+
+  /** LangChain joins all texts of the items of a list, and so it repeats their format. They are joined here. */
+  withoutLists(chunk: ChatGenerationChunk): ChatGenerationChunk {
+    const { message, text, generationInfo } = chunk;
+    const kept = Object.entries(message.additional_kwargs).filter(
+      ([name, value]) => MESSAGE_FIELDS.includes(name) && isGiven(value),
+    );
+    for (const [name] of kept) this.#kept.add(name);
+    const lists = Object.fromEntries(kept.filter(([, value]) => typeof value !== "string"));
+    const names = Object.keys(lists);
+    if (names.length === 0) return chunk;
+    for (const name of names) this.#kept.delete(name);
+    this.add(lists);
+    const additional_kwargs = without(message.additional_kwargs, names);
+    return new ChatGenerationChunk({
+      text,
+      message: copyMessage(message, { additional_kwargs }),
+      ...(generationInfo && { generationInfo }),
+    });
+  }
+
+  /** What the client has lost. */
+  lost(): Fields {
+    return without(this.#fields, [...this.#kept]);
+  }
+
+  withLost(result: ChatResult): ChatResult {
+    const [first, ...others] = result.generations;
+    if (first === undefined) return result;
+    const { message } = first;
+    const kept = Object.entries(message.additional_kwargs).flatMap(([name, value]) =>
+      isGiven(value) ? [name] : [],
+    );
+    const lost = without(this.#fields, kept);
+    if (Object.keys(lost).length === 0) return result;
+    const additional_kwargs = { ...message.additional_kwargs, ...lost };
+    const whole = copyMessage(message, { additional_kwargs });
+    return { ...result, generations: [{ ...first, message: whole }, ...others] };
+  }
+}
+
+function isGiven(value: unknown): boolean {
+  return (
+    value !== undefined && value !== null && value !== "" && !(Array.isArray(value) && value.length === 0)
+  );
+}
+
+function joined(before: unknown, value: unknown): unknown {
+  if (typeof before === "string" && typeof value === "string") return before + value;
+  if (Array.isArray(before) && Array.isArray(value)) return value.reduce(withItem, before);
+  return Array.isArray(value) ? value.reduce(withItem, []) : value;
+}
+
+/** The texts of an item that can arrive in pieces. */
+const TEXTS = ["text", "summary", "thinking"];
+
+/** A piece of an item goes to the last item of its index and type. Encrypted items are whole. */
+function withItem(items: readonly unknown[], piece: unknown): readonly unknown[] {
+  const last = items.at(-1);
+  if (!isRecord(last) || !isRecord(piece) || !isContinued(last, piece)) return [...items, piece];
+  const given = Object.entries(piece).filter(([, value]) => value !== null && value !== undefined);
+  const changes = given.map(([name, value]) => {
+    const before = last[name];
+    const isText = TEXTS.includes(name) && typeof before === "string" && typeof value === "string";
+    return [name, isText ? before + value : value];
+  });
+  return [...items.slice(0, -1), { ...last, ...Object.fromEntries(changes) }];
+}
+
+function isContinued(last: Fields, piece: Fields): boolean {
+  if (last["type"] !== piece["type"] || last["index"] !== piece["index"]) return false;
+  if ("data" in piece || ("id" in last && "id" in piece && last["id"] !== piece["id"])) return false;
+  // After its signature, a thought has ended. A signature alone ends the one before it.
+  return !isGiven(last["signature"]) || TEXTS.every((name) => !isGiven(piece[name]));
+}
+
+/*
+ * The way out.
+ */
+
+/** Hosts that are known to refuse fields, and the fields that they take. Others take what they gave. */
+const TAKEN: readonly (readonly [host: RegExp, fields: readonly string[]])[] = [
+  // They give none: a message with fields comes from another host that serves the same model.
+  [/(^|\.)openai\.com$|\.openai\.azure\.(com|us|cn)$|\.cognitiveservices\.azure\.com$/, []],
+  // "Extra inputs are not permitted" (charmbracelet/crush/issues/1590)
+  [/\.mistral\.ai$/, []],
+  // "property 'reasoning_content' is unsupported" (janhq/jan/issues/8136); `reasoning` is wanted back after calls
+  // (vercel/ai/issues/7860).
+  [/(^|\.)groq\.com$/, [RENAMED_REASONING]],
+];
+
+/** What one client sends to its host. */
+interface WireRules {
+  readonly takes: (field: string) => boolean;
+  /** Whether each response of this input gets {@link REASONING_FIELD}, which can be empty. */
+  readonly isDemanded: (messages: readonly AIMessage[]) => boolean;
+  /** The name that the host has for {@link REASONING_FIELD}. */
+  readonly reasoningName: string;
+  /** Signs the calls of a response that nobody has signed. */
+  readonly signed: (message: Fields) => Fields;
+}
+
+/**
+ * DeepSeek always gets the reasoning. An unknown host only tells us that it has OpenAI's protocol. Some such hosts
+ * serve DeepSeek's thinking mode and demand the field (https://github.com/danny-avila/LibreChat/issues/13366). An
+ * unknown host gets it for each response if its model is Kimi's by name, or wrote such reasoning in this thread.
+ */
+function rulesFor(client: BaseChatModel, { dialect, modelId = "" }: ModelIdentity): WireRules {
+  const kind = client._llmType();
+  const host = hostOf(client, kind) ?? "";
+  const taken = TAKEN.find(([pattern]) => pattern.test(host))?.[1];
+  const isUnknown = dialect === "openai-compatible" && kind === "openai" && taken === undefined;
+  const isOpenRouter = /(^|\.)openrouter\.ai$/.test(host);
+  const signed = isOpenRouter
+    ? signedForOpenRouter
+    : /\.googleapis\.com$/.test(host)
+      ? signedForGoogle
+      : asItIs;
+  return {
+    takes: (field) => taken?.includes(field) ?? true,
+    isDemanded: (messages) =>
+      dialect === "deepseek" ||
+      (isUnknown &&
+        (DEMANDING_MODELS.test(modelId) ||
+          messages.some(({ additional_kwargs }) => !!textIn(additional_kwargs, REASONING_FIELD)))),
+    // The client stores OpenRouter's field under the other name.
+    reasoningName: kind === "openrouter" ? RENAMED_REASONING : REASONING_FIELD,
+    signed: needsSignature(modelId) ? signed : asItIs,
+  };
+}
+
+const DEMANDING_MODELS = /\bkimi/i;
+
+/** The messages of a request with the fields of the messages that they are made of. */
+function withFields(sent: Messages, messages: readonly BaseMessage[], rules: WireRules): Messages {
+  const own = messages.filter(isAIMessage);
+  const isDemanded = rules.isDemanded(own);
+  const isResponse = ({ role, content, audio }: Fields) =>
+    role === "assistant" && (content !== undefined || audio === undefined);
+  // A message of a role that the user named.
+  if (sent.filter(isResponse).length !== own.length) return sent;
+  const left = own.values();
+  return sent.map((message) => {
+    if (!isResponse(message)) return message;
+    const source = left.next().value;
+    return source === undefined ? message : rules.signed(withOwnFields(message, source, isDemanded, rules));
+  });
+}
+
+function withOwnFields(
+  message: Fields,
+  { additional_kwargs, tool_calls = [] }: AIMessage,
+  isDemanded: boolean,
+  { takes, reasoningName }: WireRules,
+): Fields {
+  const names = MESSAGE_FIELDS.filter(
+    (name) => isGiven(additional_kwargs[name]) && isHostField(name, additional_kwargs[name]),
+  );
+  const given = names.map(
+    (name) => [name === REASONING_FIELD ? reasoningName : name, additional_kwargs[name]] as const,
+  );
+  const fields = Object.fromEntries(given.filter(([name]) => takes(name)));
+  const isEmpty = isDemanded && !(REASONING_FIELD in fields) && !(RENAMED_REASONING in fields);
+  const calls = recordsIn(message["tool_calls"]).map((call, index) => {
+    const entry: Fields = { ...tool_calls[index] };
+    const own = HOST_CALL_FIELDS.filter((name) => entry[name] !== undefined && takes(name));
+    return own.length === 0
+      ? call
+      : { ...call, ...Object.fromEntries(own.map((name) => [name, entry[name]])) };
+  });
+  return {
+    ...message,
+    ...(isEmpty && { [REASONING_FIELD]: "" }),
+    ...fields,
+    ...(calls.length > 0 && { tool_calls: calls }),
+  };
+}
+
+/*
+ * Gemini 3 and later refuse a turn whose first call has no signature. For calls that Gemini did not make, Google
+ * documents a sentinel (https://ai.google.dev/gemini-api/docs/thought-signatures). Each host has its own place for it.
+ * Other hosts may keep signatures themselves, so nothing is added for them.
+ */
+
+const asItIs = (message: Fields): Fields => message;
+
+function signedForGoogle(message: Fields): Fields {
+  const [first, ...others] = recordsIn(message["tool_calls"]);
+  // Of calls that are made at once, Gemini signs only the first one.
+  if (first === undefined || [first, ...others].some((call) => isRecord(call["extra_content"])))
+    return message;
+  const extra_content = { google: { thought_signature: GEMINI_SENTINEL } };
+  return { ...message, tool_calls: [{ ...first, extra_content }, ...others] };
+}
+
+/** One entry for a message, with the id of its first call: RooCodeInc/Roo-Code/pull/10640 */
+function signedForOpenRouter(message: Fields): Fields {
+  const [first] = recordsIn(message["tool_calls"]);
+  if (first === undefined || isGiven(message[DETAILS])) return message;
+  const detail = { type: "reasoning.encrypted", data: GEMINI_SENTINEL, id: first["id"] };
+  return { ...message, [DETAILS]: [{ ...detail, format: "google-gemini-v1", index: 0 }] };
+}

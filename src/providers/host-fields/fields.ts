@@ -1,0 +1,150 @@
+/**
+ * What a host with OpenAI's protocol puts into its responses besides text and calls, and wants back as it was: reasoning,
+ * signatures, encrypted state. LangChain's clients read some of these fields, and send none of them.
+ *
+ * There is one list. A field is stored in `additional_kwargs` under its own name, and a field of a call on the entry of
+ * `tool_calls`. `passFields` of the model input decides which messages keep theirs, and `client.ts` carries them between
+ * the messages and the host.
+ */
+
+import type { AIMessage, BaseMessage } from "@langchain/core/messages";
+import { isAIMessage } from "../../history/call.js";
+import { HOST_CALL_FIELDS } from "../../history/change-calls.js";
+import { copyMessage } from "../../history/message.js";
+import { textIn } from "../../shared/values.js";
+
+interface HostField {
+  readonly name: string;
+  /** Where it stands in a request. */
+  readonly of: "message" | "call";
+  /** Who gives it. */
+  readonly hosts: string;
+  /** Who says that it is wanted back, below `https://github.com/`. */
+  readonly source: string;
+}
+
+/** The field for reasoning that DeepSeek's models want back as plain text. Every client of LangChain reads this one. */
+export const REASONING_FIELD = "reasoning_content";
+/** The name that OpenAI recommends for the same (vllm-project/vllm/issues/27755). */
+export const RENAMED_REASONING = "reasoning";
+export const DETAILS = "reasoning_details";
+
+export const HOST_FIELDS: readonly HostField[] = [
+  {
+    name: REASONING_FIELD,
+    of: "message",
+    hosts: "DeepSeek, Kimi, GLM, Qwen, Grok, LiteLLM, vLLM before 0.12",
+    source: "microsoft/vscode/issues/306695",
+  },
+  {
+    name: RENAMED_REASONING,
+    of: "message",
+    hosts: "vLLM from 0.12 on, Together, Groq, OpenRouter",
+    source: "vllm-project/router/pull/115",
+  },
+  {
+    name: DETAILS,
+    of: "message",
+    hosts: "OpenRouter, MiniMax",
+    source: "massgen/MassGen/issues/624",
+  },
+  {
+    name: "thinking_blocks",
+    of: "message",
+    hosts: "LiteLLM, for Claude",
+    source: "BerriAI/litellm/pull/36355",
+  },
+  {
+    name: "extra_content",
+    of: "message",
+    hosts: "Google's endpoints for Gemini, with the signature of a text",
+    source: "crmne/ruby_llm/pull/588",
+  },
+  {
+    name: "extra_content",
+    of: "call",
+    hosts: "Google's endpoints for Gemini",
+    source: "crmne/ruby_llm/issues/591",
+  },
+  {
+    name: "provider_specific_fields",
+    of: "call",
+    hosts: "LiteLLM, for Gemini",
+    source: "BerriAI/litellm/pull/16895",
+  },
+];
+
+export const MESSAGE_FIELDS = HOST_FIELDS.flatMap(({ name, of }) => (of === "message" ? [name] : []));
+
+/*
+ * The fields of a stored message.
+ */
+
+/** The reasoning that a message carries as plain text, possibly empty. Undefined if the message has none. */
+export function reasoningOf(message: BaseMessage): string | undefined {
+  if (!isAIMessage(message)) return undefined;
+  const { additional_kwargs: fields } = message;
+  // The Responses API has an item under this name.
+  return (
+    textIn(fields, REASONING_FIELD) || textIn(fields, RENAMED_REASONING) || textIn(fields, REASONING_FIELD)
+  );
+}
+
+/** The message with this text as its reasoning, under the names that have some. */
+export function withReasoning<T extends BaseMessage>(message: T, reasoning: string): T {
+  const { additional_kwargs: fields } = message;
+  const names = [REASONING_FIELD, RENAMED_REASONING].filter((name) => textIn(fields, name));
+  const changes = Object.fromEntries(names.map((name) => [name, reasoning]));
+  return copyMessage<BaseMessage>(message, { additional_kwargs: { ...fields, ...changes } }) as T;
+}
+
+/** Whether the message carries the field that DeepSeek demands, possibly empty. */
+export function hasReasoningField({ additional_kwargs }: BaseMessage): boolean {
+  return textIn(additional_kwargs, REASONING_FIELD) !== undefined;
+}
+
+/**
+ * The message without the fields of its host, and without those of its calls. The same message if it has none.
+ *
+ * @param kept Fields that stay.
+ */
+export function withoutHostFields(message: AIMessage, kept: readonly string[]): AIMessage {
+  const { additional_kwargs, tool_calls = [] } = message;
+  const names = MESSAGE_FIELDS.filter(
+    (name) => !kept.includes(name) && isHostField(name, additional_kwargs?.[name]),
+  );
+  const isMarked = tool_calls.some((call) => HOST_CALL_FIELDS.some((name) => name in call));
+  if (names.length === 0 && !isMarked) return message;
+  return copyMessage(message, {
+    additional_kwargs: without(additional_kwargs, names),
+    ...(isMarked && { tool_calls: tool_calls.map((call) => without(call, HOST_CALL_FIELDS)) }),
+  });
+}
+
+/** Not an item of the Responses API, which has the name of one of these fields. */
+export function isHostField(name: string, value: unknown): boolean {
+  if (value === undefined || value === null || !MESSAGE_FIELDS.includes(name)) return false;
+  return name !== RENAMED_REASONING || typeof value === "string";
+}
+
+export function without<Value extends object>(value: Value, names: readonly string[]): Value {
+  const copy = { ...value };
+  for (const name of names) Reflect.deleteProperty(copy, name);
+  return copy;
+}
+
+/*
+ * The host of a client.
+ */
+
+const OPENAI = "api.openai.com";
+
+/** The host of a client with OpenAI's protocol. Undefined if nothing tells it. @param kind Its `_llmType`. */
+export function hostOf(client: object, kind: unknown): string | undefined {
+  if (kind === "azure_openai") return OPENAI;
+  const read = (field: string) => textIn(Reflect.get(client, field), "baseURL");
+  const address =
+    read("clientConfig") ?? textIn(client, "baseURL") ?? (kind === "groq" ? read("client") : undefined);
+  if (address !== undefined && URL.canParse(address)) return new URL(address).hostname;
+  return kind === "openai" ? OPENAI : undefined;
+}
