@@ -11,7 +11,14 @@ import { parseJson } from "../shared/json.js";
 import { isRecord, recordsIn } from "../shared/values.js";
 import { reasoningOf } from "./deepseek/dialect.js";
 import { type DialectName, dialectNamed } from "./dialects.js";
-import { storedItemIds, storedOutput, trailingReasoning } from "./openai/dialect.js";
+import {
+  callOfItem,
+  customCallIds,
+  isCustomResult,
+  storedItemIds,
+  storedOutput,
+  trailingReasoning,
+} from "./openai/stored-items.js";
 import { type CallPlace, type Dialect, type Grade, PLAIN_NAME, type RuleName, readMaker } from "./rule.js";
 
 /*
@@ -19,7 +26,9 @@ import { type CallPlace, type Dialect, type Grade, PLAIN_NAME, type RuleName, re
  * provider runs.
  */
 
-const checkPairing: Check = (messages, _dialect, report) => {
+const checkPairing: Check = (messages, { callPlaces }, report) => {
+  // OpenAI's Responses API has calls of two kinds, and takes only a result of the same kind.
+  const hasKinds = callPlaces.includes("output");
   let head: SentMessage | undefined;
   let results: SentMessage[] = [];
   for (const sent of messages) {
@@ -27,21 +36,26 @@ const checkPairing: Check = (messages, _dialect, report) => {
       results.push(sent);
       continue;
     }
-    checkGroup(head, results, report);
+    checkGroup(head, results, hasKinds, report);
     head = sent;
     results = [];
   }
-  checkGroup(head, results, report);
+  checkGroup(head, results, hasKinds, report);
   checkServerTools(messages, report);
 };
+
+const NONE: ReadonlySet<string> = new Set();
 
 /** @param head Undefined if the results are the first messages. */
 function checkGroup(
   head: SentMessage | undefined,
   results: readonly SentMessage[],
+  hasKinds: boolean,
   report: ReportFault,
 ): void {
   const calls = head?.calls ?? [];
+  const custom =
+    hasKinds && head !== undefined && isAIMessage(head.message) ? customCallIds(head.message) : NONE;
   /** For each id, the places of its calls without a result. */
   const waiting = indexesById(calls);
   const isAnswered: boolean[] = [];
@@ -50,7 +64,8 @@ function checkGroup(
   for (const { message, index } of results) {
     const id = isResult(message) ? callIdOf(message) : "";
     const former = answered.get(id);
-    const place = waiting.get(id)?.pop();
+    const isOfKind = !hasKinds || isCustomResult(message) === custom.has(id);
+    const place = isOfKind ? waiting.get(id)?.pop() : undefined;
     if (place !== undefined) {
       while (isAnswered[first]) first += 1;
       isAnswered[place] = true;
@@ -361,8 +376,7 @@ function sentCallsOf(message: BaseMessage, places: readonly CallPlace[]): SentCa
   if (!isAIMessage(message)) return [];
   const { tool_calls, additional_kwargs, response_metadata, content } = message;
   const output = recordsIn(response_metadata?.["output"]);
-  if (places.includes("output") && output.length > 0)
-    return output.filter((item) => item["type"] === "function_call").map(readSentCall);
+  if (places.includes("output") && output.length > 0) return output.flatMap((item) => callOfItem(item) ?? []);
   const listed = recordsIn(tool_calls).map(readSentCall);
   const raw = listed.length === 0 ? recordsIn(additional_kwargs?.["tool_calls"]) : [];
   if (places.includes("raw") && raw.length > 0) return raw.map(readSentCall);
