@@ -26,9 +26,9 @@ const MEANINGS = {
   },
   content: {
     "call-id": "The id of a call or of its result has the wrong form.",
-    "server-call-without-result": "A call of a tool that the provider runs has no result in its message.",
-    "server-result-without-call":
-      "A result of a tool that the provider runs has no call before it in its message.",
+    "server-call-without-result":
+      "A call of a tool that the provider runs has no result in its message, and none at the beginning of the next response.",
+    "server-result-without-call": "A result of a tool that the provider runs has no call before it.",
     "tool-name": "The name of a called tool has the wrong form.",
     "message-name": "The name of a message has the wrong form.",
     arguments: "The arguments of a call are not a JSON object.",

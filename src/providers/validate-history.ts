@@ -6,7 +6,7 @@ import { isWritable } from "../history/change-calls.js";
 import { withWellFormedTexts } from "../history/message.js";
 import { listOf, soundMessages } from "../history/read-messages.js";
 import { callIdOf, isResult } from "../history/result.js";
-import { serverCallId, serverResultId } from "../history/server-tools.js";
+import { hasOpenServerCall, serverCallId, serverResultId } from "../history/server-tools.js";
 import { parseJson } from "../shared/json.js";
 import { isRecord, recordsIn } from "../shared/values.js";
 import { reasoningOf } from "./deepseek/dialect.js";
@@ -22,7 +22,7 @@ import {
 import { type CallPlace, type Dialect, type Grade, PLAIN_NAME, type RuleName, readMaker } from "./rule.js";
 
 /*
- * Checks that each tool call has one result, directly after its message, and in the same message for a tool that the
+ * Checks that each tool call has one result, directly after its message, and before the next response for a tool that the
  * provider runs.
  */
 
@@ -83,10 +83,21 @@ function checkGroup(
   report("missing-result", head.index, { ids: left, id: left[0], next });
 }
 
-/** A response that the provider has paused may end with a call. The next response then begins with its result. */
+/**
+ * The call of such a tool is open until the provider's next response: if the response has calls of the caller too, or if the
+ * provider has paused it, the next one begins with the result.
+ */
 function checkServerTools(messages: readonly SentMessage[], report: ReportFault): void {
   const open = new Map<string, { readonly index: number; readonly name: string }>();
+  const close = (ids: Iterable<string>): void => {
+    for (const id of [...ids]) {
+      const { index, name } = open.get(id) ?? { index: -1, name: "" };
+      if (open.delete(id)) report("server-call-without-result", index, { id, name });
+    }
+  };
   for (const { content, role, index } of messages) {
+    if (role === "tool" || role === "system") continue;
+    const before = [...open.keys()];
     for (const block of role === "assistant" ? listOf(content) : []) {
       const call = serverCallId(block);
       const answered = serverResultId(block);
@@ -94,9 +105,7 @@ function checkServerTools(messages: readonly SentMessage[], report: ReportFault)
       if (answered !== undefined && !open.delete(answered))
         report("server-result-without-call", index, { id: answered, name: blockType(block) });
     }
-    if (role === "assistant") continue;
-    for (const [id, call] of open) report("server-call-without-result", call.index, { id, name: call.name });
-    open.clear();
+    close(before);
   }
 }
 
@@ -183,7 +192,7 @@ const checkOrder: Check = (messages, _dialect, report) => {
     return;
   }
   if (first.role !== "user") report("first-user", first.index);
-  if (last.role === "assistant") report("assistant-last", last.index);
+  if (last.role === "assistant" && !hasOpenServerCall(last)) report("assistant-last", last.index);
   for (const sent of messages) checkStep(messages[sent.index - 1], sent, report);
 };
 

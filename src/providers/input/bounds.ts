@@ -7,6 +7,7 @@ import { createSummaryNote, isUserMessage } from "../../history/summary.js";
 import { keywordsOf, levelFor } from "../../history/transcript.js";
 import type { Target } from "../rule.js";
 import { type Conversation, projectMessages, projectOnce } from "./projection.js";
+import { settleServerCallsOnce } from "./server-calls.js";
 import { shortenText, shortenWork, sizeOf } from "./shorten.js";
 
 /** The indexes of one message and its results. */
@@ -281,5 +282,5 @@ function projectDraft(draft: InputDraft, target: Target) {
   const notes = draft.notes();
   const messages = kept.flatMap((message, place) => message ?? notes.get(place) ?? []);
   const system = messages[0]?.type === "system" ? messages.shift() : undefined;
-  return projectOnce({ system, messages }, target);
+  return projectOnce({ system, messages: settleServerCallsOnce(messages, target) }, target);
 }

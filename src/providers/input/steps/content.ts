@@ -5,7 +5,6 @@ import { isAIMessage } from "../../../history/call.js";
 import { isBlankMessage } from "../../../history/change-calls.js";
 import { contentText, copyMessage, withTextFor, withWellFormedTexts } from "../../../history/message.js";
 import { NO_OUTPUT } from "../../../history/result.js";
-import { serverCallId, serverResultId } from "../../../history/server-tools.js";
 import { isRecord } from "../../../shared/values.js";
 import { REASONING_FIELD, reasoningOf } from "../../deepseek/dialect.js";
 import { readMedia } from "../../media.js";
@@ -25,9 +24,8 @@ export const mendTexts: Step = () => withWellFormedTexts;
  *
  * Some providers reject blank text as a block, others as a message. A block that the provider does not know becomes a
  * text description if it says something, and is dropped otherwise. So does the result of a tool that the provider ran if
- * LangChain's client does not send it; the text then tells the call too. A call of such a tool is dropped if its result
- * is missing, because the response ended before it: Anthropic refuses one without the other. A list is joined into one
- * text where the client accepts nothing else. An empty list becomes an empty text, because some clients lose the calls
+ * LangChain's client does not send it; the text then tells the call too. A list is joined into one text where the client
+ * accepts nothing else. An empty list becomes an empty text, because some clients lose the calls
  * beside an empty list.
  */
 
@@ -42,8 +40,7 @@ function cleanedContent(message: BaseMessage, target: Target): MessageContent {
   if (typeof content === "string") return content.trim() === "" ? "" : content;
   if (!Array.isArray(content)) return "";
   if (!takesBlocks(message, dialect)) return contentText(message).trim() === "" ? "" : contentText(message);
-  const isPaired = pairingIn(isAIMessage(message) ? content : []);
-  const blocks = withTextFor(content, (block) => isTakenFrom(message, block, target) && isPaired(block));
+  const blocks = withTextFor(content, (block) => isTakenFrom(message, block, target));
   if (blocks.length === 0) return "";
   if (wantsText(blocks, dialect)) return contentText({ ...message, content: blocks } as BaseMessage);
   return blocks.every((block, index) => block === content[index]) && blocks.length === content.length
@@ -73,17 +70,6 @@ function isTakenFrom(message: BaseMessage, block: unknown, target: Target): bloc
   const { assistantBlocks } = dialect;
   if (assistantBlocks === "all") return isAIMessage(message) && mayHaveWritten(message, target);
   return assistantBlocks.includes(blockType(block));
-}
-
-/** Whether a block is not half of a pair: the call of a tool that the provider runs, or its result. */
-function pairingIn(content: readonly unknown[]): (block: unknown) => boolean {
-  const called = new Set(content.map(serverCallId));
-  const answered = new Set(content.map(serverResultId));
-  return (block) => {
-    const call = serverCallId(block);
-    const answer = serverResultId(block);
-    return (call === undefined || answered.has(call)) && (answer === undefined || called.has(answer));
-  };
 }
 
 /*

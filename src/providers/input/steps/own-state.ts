@@ -33,10 +33,14 @@ import type { Step } from "../step.js";
 
 export const keepOwnState: Step = (target) => (message) => {
   if (!isAIMessage(message)) return withoutFields(message, [VERSION]);
-  const isOwn = target.dialect.makers.length > 0 && mayHaveWritten(message, target);
-  const isVersion1 = message.response_metadata?.[VERSION.name] === "v1";
-  return withOwnState(withOwnSignatures(message, target), isOwn && !isVersion1, target);
+  return withOwnState(withOwnSignatures(message, target), isOwnMessage(message, target), target);
 };
+
+/** Whether the state of a message is the target's. */
+export function isOwnMessage(message: AIMessage, target: Target): boolean {
+  const isVersion1 = message.response_metadata?.[VERSION.name] === "v1";
+  return target.dialect.makers.length > 0 && mayHaveWritten(message, target) && !isVersion1;
+}
 
 const VERSION: StateField = { place: "response_metadata", name: "output_version" };
 
