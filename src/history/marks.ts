@@ -27,6 +27,8 @@ export const MARKS = {
   recovered: "tether_recovered",
   /** A message that came through the inbox of the thread. The value is the key of its item. */
   steered: "tether_steered",
+  /** A message that is only in the model input, with pictures and files of the results before it. */
+  resultMedia: "tether_result_media",
   /** The origin of a summary. Other LangChain code uses this mark too. */
   source: "lc_source",
 } as const;

@@ -207,8 +207,12 @@ export interface MediaForm {
   readonly takes: (block: Fields) => boolean;
   /** Undefined for media that the provider does not accept. A text description replaces them. */
   readonly write: (media: Media) => Block | undefined;
-  /** Whether results can have them in the same form. */
-  readonly isInResults?: boolean;
+  /** The form in results. Undefined: a result holds only texts, so a user message after it has its pictures and files. */
+  readonly results?: MediaForm;
+  /** The block of a text beside them. @default a block of the type `text` */
+  readonly writeText?: (text: string) => Block;
+  /** The addresses that the provider opens. @default those of the web */
+  readonly opens?: RegExp;
 }
 
 /*

@@ -11,6 +11,7 @@ import { parseJson } from "../shared/json.js";
 import { isRecord, recordsIn } from "../shared/values.js";
 import { reasoningOf } from "./deepseek/dialect.js";
 import { type DialectName, dialectNamed } from "./dialects.js";
+import { isSendable } from "./media.js";
 import {
   callOfItem,
   customCallIds,
@@ -152,9 +153,12 @@ function checkForm({ content, index, message, role }: SentMessage, dialect: Dial
   if (typeof content !== "string" && !(Array.isArray(content) && takesBlocks)) report("content-form", index);
   if (!Array.isArray(content)) return;
   const { assistantBlocks, media } = dialect;
-  const isTaken = (block: unknown) => isRecord(block) && (block["type"] === "text" || media.takes(block));
+  const isTaken = (block: unknown) =>
+    isRecord(block) && (block["type"] === "text" || isSendable(block, media));
   const foreign = content.find((block) => {
     if (role === "assistant") return assistantBlocks !== "all" && !assistantBlocks.includes(blockType(block));
+    // Some providers take blocks of other types in results. Their clients leave out what they do not know.
+    if (role === "tool") return media.results === undefined && blockType(block) !== "text";
     return role === "user" && !isTaken(block);
   });
   if (foreign !== undefined) report("foreign-block", index, { name: blockType(foreign) });

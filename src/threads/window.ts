@@ -143,13 +143,15 @@ function namesRule(text: string, messages: readonly BaseMessage[], dialect: Dial
   return namesKnownRule(text);
 }
 
-/** Tells clients what the model does not get because of its window. */
+/** Tells clients what the model does not get because of its window, or because its provider does not take it. */
 export function reportChanges(
-  { changes }: FittedInput,
+  { changes, described }: FittedInput,
   { maxTokens = 0 }: InputForm,
   reason: "window" | "overflow",
   config: LangGraphRunnableConfig,
 ): void {
+  if (described.length > 0 && reason === "window")
+    emitEvent(config, { type: "media-described", messageIds: described });
   const made = changes.filter(({ bound }) => bound === "window");
   if (made.length === 0) return;
   const idsOf = (kind: "shortened" | "left-out"): string[] =>

@@ -6,7 +6,7 @@
 import { isRecord } from "../../shared/values.js";
 import { REASONING_FIELD } from "../deepseek/dialect.js";
 import { CHAT_CLIENT, IMAGE_URL, openai } from "../openai/dialect.js";
-import { COMMON, type Dialect, EVERYWHERE, type Fields, isOf } from "../rule.js";
+import { COMMON, type Dialect, EVERYWHERE, type Fields, isOf, type MediaForm } from "../rule.js";
 
 const { "call-id": _, ...rules } = openai.rules;
 
@@ -22,9 +22,15 @@ export const openaiCompatible = {
   // Some hosts demand the reasoning of their model, and others reject the field: see `deepseek/client.ts`.
   stateFields: [{ place: "additional_kwargs", name: REASONING_FIELD }],
   blocksIn: openai.blocksIn,
-  media: IMAGE_URL,
+  media: openai.media,
   makers: [],
 } as const satisfies Dialect;
+
+const anyMedia: MediaForm = {
+  takes: (block) => !isForeignPicture(block),
+  write: IMAGE_URL.write,
+  opens: /^/,
+};
 
 /**
  * A client that nobody knows, such as those of Bedrock, Ollama, Cerebras and Cohere. A sound history is sent as it is
@@ -46,7 +52,7 @@ export const asStored = {
   ignoredBlocks: "all",
   stateFields: openaiCompatible.stateFields,
   blocksIn: ["human", "ai", "tool"],
-  media: { takes: (block) => !isForeignPicture(block), write: IMAGE_URL.write, isInResults: true },
+  media: { ...anyMedia, results: anyMedia },
   makers: [],
 } as const satisfies Dialect;
 

@@ -2,7 +2,7 @@
 
 import type { BaseMessage } from "@langchain/core/messages";
 import { isAIMessage } from "../../history/call.js";
-import { CHAT_CLIENT, FOLLOWED_BY_RESULTS } from "../openai/dialect.js";
+import { CHAT_CLIENT, FOLLOWED_BY_RESULTS, openai } from "../openai/dialect.js";
 import { confirmed, type Dialect, EVERYWHERE, INFERRED } from "../rule.js";
 
 export const deepseek = {
@@ -33,7 +33,8 @@ export const deepseek = {
     "empty-calls": INFERRED["empty-calls"],
     "foreign-block": INFERRED["foreign-block"],
   },
-  blocksIn: [],
+  // Texts only.
+  blocksIn: openai.blocksIn,
   // OpenAI's client names itself, whichever host has answered.
   makers: ["deepseek", "openai"],
 } as const satisfies Dialect;

@@ -9,6 +9,7 @@ import type { Target } from "../rule.js";
 import { type Conversation, projectMessages, projectOnce } from "./projection.js";
 import { settleServerCallsOnce } from "./server-calls.js";
 import { shortenText, shortenWork, sizeOf } from "./shorten.js";
+import { isResultMedia } from "./steps/result-media.js";
 
 /** The indexes of one message and its results. */
 type Places = readonly number[];
@@ -123,7 +124,8 @@ function partsOf(input: readonly BaseMessage[]): Parts {
   for (const [place, message] of input.entries()) {
     if (isUserMessage(message)) asked = keywordsOf(contentText(message));
     keywords.push(asked);
-    if (isResult(message)) {
+    // Pictures of the results go with them.
+    if (isResult(message) || isResultMedia(message)) {
       group.push(place);
       continue;
     }
@@ -238,6 +240,8 @@ export interface FittedInput {
   readonly size: number;
   /** What is not sent as the history has it, to keep the bounds. A message is named once. */
   readonly changes: readonly InputChange[];
+  /** The ids of the messages since the last response of which the model gets pictures or files as a text only. */
+  readonly described: readonly string[];
 }
 
 interface Bound {
@@ -253,6 +257,7 @@ const ATTEMPTS = 5;
 export function fitInput(input: Conversation, target: Target, bounds: readonly Bound[]): FittedInput {
   let projected = projectMessages(input, target);
   let size = projected.size();
+  const described = projected.described().flatMap(({ id }) => id ?? []);
   const changes = new Map<string | BaseMessage, InputChange>();
   for (const { name, tokens } of bounds) {
     if (tokens === undefined || size <= tokens) continue;
@@ -273,7 +278,7 @@ export function fitInput(input: Conversation, target: Target, bounds: readonly B
       if (kept[place] !== message) changes.set(id ?? message, { id, message, kind, bound: name });
     }
   }
-  return { messages: projected.sent(), size, changes: [...changes.values()] };
+  return { messages: projected.sent(), size, changes: [...changes.values()], described };
 }
 
 /** The system message is first. Steps do not change its place. */

@@ -12,6 +12,7 @@ import { beginningOf } from "../../shared/text.js";
 import { isRecord } from "../../shared/values.js";
 import { REASONING_FIELD, reasoningOf } from "../deepseek/dialect.js";
 import type { Block, Fields } from "../rule.js";
+import { isResultMedia } from "./steps/result-media.js";
 
 /** The tokens of a message, with the reasoning that is sent back in its own field. */
 export function sizeOf(message: BaseMessage): number {
@@ -30,7 +31,9 @@ export function shortenWork(message: BaseMessage, tokens: number, keywords: read
     ? shortenResult(message, tokens, keywords)
     : isAIMessage(message)
       ? shortenArguments(message, tokens)
-      : message;
+      : isResultMedia(message)
+        ? shortenText(message, tokens)
+        : message;
   return sizeOf(shorter) < sizeOf(message) ? shorter : message;
 }
 

@@ -91,7 +91,20 @@ const chatMedia: MediaForm = {
   },
 };
 
+/** The client sends these as they are, if a list has nothing else. It writes any other list as JSON. */
+const responsesResults: MediaForm = {
+  takes: isOf("input_text", "input_image", "input_file", "computer_screenshot"),
+  write: (media) => {
+    const { kind, id, url: image_url } = media;
+    if (kind === "file") return responsesMedia.write(media);
+    if (kind !== "image") return undefined;
+    return { type: "input_image", detail: "auto", ...(id === undefined ? { image_url } : { file_id: id }) };
+  },
+  writeText: (text) => ({ type: "input_text", text }),
+};
+
 const responsesMedia: MediaForm = {
+  results: responsesResults,
   takes: isOf("image_url", "input_text", "input_image", "input_file", "mcp_approval_response"),
   write: (media) => {
     const { kind, data, url, id, name: filename = "file" } = media;
@@ -124,8 +137,8 @@ function audioFormat(mimeType: string): "wav" | "mp3" | undefined {
 export const openai = {
   ...CHAT_CLIENT,
   rules: chatRules,
-  // A list in a tool result can hold only texts, so a single text says the same.
-  blocksIn: ["human", "ai"],
+  // A list in a result can hold only texts.
+  blocksIn: ["human", "ai", "tool"],
   media: chatMedia,
   makers: ["openai"],
 } as const satisfies Dialect;

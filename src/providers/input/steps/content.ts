@@ -7,7 +7,7 @@ import { contentText, copyMessage, withTextFor, withWellFormedTexts } from "../.
 import { NO_OUTPUT } from "../../../history/result.js";
 import { isRecord } from "../../../shared/values.js";
 import { REASONING_FIELD, reasoningOf } from "../../deepseek/dialect.js";
-import { readMedia } from "../../media.js";
+import { isSendable, sendableBlock } from "../../media.js";
 import { type Block, type Dialect, type MediaForm, mayHaveWritten, type Target } from "../../rule.js";
 import { blockType, textOf } from "../../validate-history.js";
 import type { Step } from "../step.js";
@@ -42,6 +42,9 @@ function cleanedContent(message: BaseMessage, target: Target): MessageContent {
   if (!takesBlocks(message, dialect)) return contentText(message).trim() === "" ? "" : contentText(message);
   const blocks = withTextFor(content, (block) => isTakenFrom(message, block, target));
   if (blocks.length === 0) return "";
+  const writeText = message.type === "tool" ? dialect.media.results?.writeText : undefined;
+  if (writeText !== undefined && blocks.some(({ type }) => type !== "text"))
+    return blocks.map((block) => (block.type === "text" ? writeText(textOf(block) ?? "") : block));
   if (wantsText(blocks, dialect)) return contentText({ ...message, content: blocks } as BaseMessage);
   return blocks.every((block, index) => block === content[index]) && blocks.length === content.length
     ? content
@@ -66,14 +69,17 @@ function isTakenFrom(message: BaseMessage, block: unknown, target: Target): bloc
   if (!isRecord(block)) return false;
   if (block["type"] === "text") return textOf(block)?.trim() !== "";
   if (type === "system") return false;
-  if (type !== "ai") return dialect.media.takes(block);
+  if (type !== "ai") {
+    const form = type === "tool" ? dialect.media.results : dialect.media;
+    return form !== undefined && isSendable(block, form);
+  }
   const { assistantBlocks } = dialect;
   if (assistantBlocks === "all") return isAIMessage(message) && mayHaveWritten(message, target);
   return assistantBlocks.includes(blockType(block));
 }
 
 /*
- * Rewrites a user's images, sounds and files into the form that the client accepts.
+ * Rewrites images, sounds and files of users and results into the form that the client accepts.
  *
  * The history keeps them as the user's program wrote them: in LangChain's standard form, in its older form, or in a
  * provider's form. Clients read some forms of other providers, throw for some, and send some unchanged, which the
@@ -81,24 +87,24 @@ function isTakenFrom(message: BaseMessage, block: unknown, target: Target): bloc
  * the provider does not accept stay unchanged. The next step replaces them by a text description.
  */
 
-export const carryMedia: Step = ({ dialect }) => {
-  const form = dialect.media;
-  const isCarrier = ({ type }: BaseMessage) => type === "human" || (type === "tool" && form.isInResults);
+export const carryMedia: Step = ({ dialect: { media } }) => {
+  const formIn = ({ type }: BaseMessage): MediaForm | undefined =>
+    type === "human" ? media : type === "tool" ? media.results : undefined;
   return (message) => {
     const { content } = message;
-    if (!isCarrier(message) || !Array.isArray(content)) return message;
-    const blocks: MessageContent = content.map((block: Block) => carried(block, form));
+    const form = formIn(message);
+    if (form === undefined || !Array.isArray(content)) return message;
+    const blocks: MessageContent = content.map((block: Block) =>
+      isText(block) ? block : (sendableBlock(block, form) ?? block),
+    );
     return blocks.every((block, index) => block === content[index])
       ? message
       : copyMessage<BaseMessage>(message, { content: blocks });
   };
 };
 
-function carried(block: Block, form: MediaForm): Block {
-  if (!isRecord(block) || block["type"] === "text" || form.takes(block)) return block;
-  const media = readMedia(block);
-  if (media === undefined) return block;
-  return (media.kind === "text" ? { type: "text", text: media.text } : form.write(media)) ?? block;
+function isText(block: Block): boolean {
+  return !isRecord(block) || block["type"] === "text";
 }
 
 /*
