@@ -1,6 +1,6 @@
 /** Describes a block that is sent as a text, because the model that gets it cannot have the block itself. */
 
-import { isRecord } from "../shared/values.js";
+import { isRecord, nativeClassOf } from "../shared/values.js";
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -33,7 +33,7 @@ export function describeBlock(block: Fields): string {
     read(NAMES, () => true),
     read(ADDRESSES, isAddress),
     read(TYPES, () => true) ?? /^data:([^;,]+)/.exec(bytes ?? "")?.[1],
-    bytes && sizeOf(bytes),
+    bytes === undefined ? rawSizeOf(block["data"]) : sizeOf(bytes),
   ].filter((part) => part !== undefined);
   return parts.length === 0 ? `[${type}]` : `[${type}: ${parts.join(", ")}]`;
 }
@@ -45,8 +45,17 @@ function isAddress(text: string): boolean {
 
 const KILOBYTE = 1000;
 
+function rawSizeOf(data: unknown): string | undefined {
+  return nativeClassOf(data) === "Uint8Array"
+    ? sizeText(Number(Reflect.get(Object(data), "length")))
+    : undefined;
+}
+
 /** @param encoded Base64, perhaps in a data URL. */
-function sizeOf(encoded: string): string | undefined {
-  const bytes = Math.floor((encoded.slice(encoded.indexOf(",") + 1).length * 3) / 4);
+function sizeOf(encoded: string): string {
+  return sizeText(Math.floor((encoded.slice(encoded.indexOf(",") + 1).length * 3) / 4));
+}
+
+function sizeText(bytes: number): string {
   return bytes < KILOBYTE ? `${bytes} bytes` : `${Math.round(bytes / KILOBYTE)} kB`;
 }
