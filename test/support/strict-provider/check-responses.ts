@@ -20,7 +20,7 @@ const isType =
     types.has(textOf(type));
 
 /** The items of `dialect-arbitraries.ts` that OpenAI's models made. */
-const STORED = new Set(["rs_1", "fc_1", "msg_2"]);
+const STORED = new Set(["rs_1", "fc_1", "msg_2", "ctc_1"]);
 
 export const checkResponses: RequestCheck = (body, stored) => {
   const items = listIn(body, "input");
