@@ -43,8 +43,8 @@ function cleanedContent(message: BaseMessage, target: Target): MessageContent {
   const blocks = withTextFor(content, (block) => isTakenFrom(message, block, target));
   if (blocks.length === 0) return "";
   const writeText = message.type === "tool" ? dialect.media.results?.writeText : undefined;
-  if (writeText !== undefined && blocks.some(({ type }) => type !== "text"))
-    return blocks.map((block) => (block.type === "text" ? writeText(textOf(block) ?? "") : block));
+  if (writeText !== undefined && blocks.some(({ type }) => type !== "text") && blocks.some(isText))
+    return blocks.map((block) => (isText(block) ? writeText(textOf(block) ?? "") : block));
   if (wantsText(blocks, dialect)) return contentText({ ...message, content: blocks } as BaseMessage);
   return blocks.every((block, index) => block === content[index]) && blocks.length === content.length
     ? content

@@ -3,7 +3,7 @@
 import type { AIMessage, BaseMessage, ToolMessage } from "@langchain/core/messages";
 import type { ToolCall } from "@langchain/core/messages/tool";
 import { isAIMessage } from "../../../history/call.js";
-import { copyMessage, withTextFor } from "../../../history/message.js";
+import { contentText, copyMessage, withTextFor } from "../../../history/message.js";
 import { callIdOf, isResult } from "../../../history/result.js";
 import { serverCallId, serverItemsText, serverResultId } from "../../../history/server-tools.js";
 import { DIALECTS, STATE_BLOCKS, STATE_FIELDS } from "../../dialects.js";
@@ -154,10 +154,13 @@ function withoutItems(message: AIMessage): AIMessage {
 }
 
 function withKind(result: ToolMessage, isCustom: boolean): ToolMessage {
-  if (isCustomResult(result) === isCustom) return result;
+  // The client writes a list of texts as JSON in the output of a function call only.
+  const isTexts = Array.isArray(result.content) && result.content.every(({ type }) => type === "text");
+  const content = isCustom && isTexts ? contentText(result) : result.content;
+  if (isCustomResult(result) === isCustom && content === result.content) return result;
   const { [CUSTOM_RESULT]: _, ...others } = result.additional_kwargs ?? {};
   const additional_kwargs = isCustom ? { ...others, [CUSTOM_RESULT]: true } : others;
-  return copyMessage(result, { additional_kwargs });
+  return copyMessage(result, { additional_kwargs, content });
 }
 
 function withForeignId<Message extends BaseMessage>(message: Message): Message {
