@@ -79,6 +79,7 @@ const EVENT_FIELDS: { readonly [Type in library.AgentEvent["type"]]: FieldsOf<Ty
   "summary-made": { covered: true, tokensSaved: true },
   "summary-failed": { reason: true, retryAfterTurns: true },
   "input-shortened": { reason: true, maxTokens: true, shortened: true, leftOut: true },
+  "media-described": { messageIds: true },
   "dialect-changed": { from: true, to: true, reason: true },
   "result-refused": { tool: true, callId: true },
   "result-dropped": { callId: true, message: true },

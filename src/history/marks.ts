@@ -29,6 +29,8 @@ export const MARKS = {
   steered: "tether_steered",
   /** A response to an input from which something was left out because it was too long. Its usage is not that of the history. */
   shortened: "tether_shortened",
+  /** A message that is only in the model input, with pictures and files of the results before it. */
+  resultMedia: "tether_result_media",
   /** The origin of a summary. Other LangChain code uses this mark too. */
   source: "lc_source",
 } as const;

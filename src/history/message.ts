@@ -3,8 +3,9 @@
 import type { BaseMessage, BaseMessageChunk, MessageContent } from "@langchain/core/messages";
 import { hashText, toJson } from "../shared/json.js";
 import { wellFormed } from "../shared/text.js";
-import { changesTexts, isRecord, mapTexts, pickFields } from "../shared/values.js";
+import { changesTexts, isRecord, mapTexts, pickFields, textIn } from "../shared/values.js";
 import { callBlockOf } from "./call.js";
+import { describeBlock } from "./describe-block.js";
 import {
   callerIdOf,
   type ServerResultText,
@@ -136,7 +137,7 @@ export function deriveUnusedId(
 }
 
 /**
- * The content of a message as text. Content that is not text (a picture, a file) is named; calls and
+ * The content of a message as text. Content that is not text (a picture, a file) is described; calls and
  * reasoning are left out. What tools of the provider returned is told with their calls.
  */
 export function contentText({ content }: BaseMessage): string {
@@ -191,9 +192,9 @@ function blockText(block: unknown, resultText: ServerResultText): string {
   const type = typeof block["type"] === "string" ? block["type"] : "block";
   if (SILENT_BLOCKS.has(type)) return "";
   if (type === "non_standard" && isRecord(block["value"])) return blockText(block["value"], resultText);
-  const name = "name" in block ? block["name"] : block["title"];
   if (type === "json" || type === "tool_result") return toJson(block) ?? `[${type}]`;
-  return typeof name === "string" ? `[${type}: ${name}]` : `[${type}]`;
+  const text = isRecord(block["resource"]) ? textIn(block["resource"], "text") : undefined;
+  return text === undefined ? describeBlock(block) : `${describeBlock(block)}\n${text}`;
 }
 
 /** A message as a plain object that can be sent as JSON. */

@@ -24,6 +24,19 @@ export function serverResultId(block: unknown): string | undefined {
   return isResult ? String(tool_use_id) : undefined;
 }
 
+/** The calls of such tools among these blocks that have no result there. */
+export function callsWithoutResult<Block>(content: readonly Block[]): readonly Block[] {
+  const calls = content.filter((block) => serverCallId(block) !== undefined);
+  if (calls.length === 0) return calls;
+  const answered = new Set(content.map(serverResultId));
+  return calls.filter((block) => !answered.has(serverCallId(block)));
+}
+
+/** Whether a message ends with calls of such tools that the provider has not run yet. */
+export function hasOpenServerCall({ content }: { readonly content: unknown }): boolean {
+  return Array.isArray(content) && callsWithoutResult(content).length > 0;
+}
+
 /** The id of the call whose code made this call. */
 export function callerIdOf(block: unknown): string | undefined {
   return textIn(fieldsOf(fieldsOf(block)["caller"]), "tool_id");

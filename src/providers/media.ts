@@ -4,7 +4,30 @@ import { HumanMessage, parseBase64DataUrl } from "@langchain/core/messages";
 import { decodeBase64Text, encodeBase64 } from "../shared/json.js";
 import { isRecord, nativeClassOf, textIn } from "../shared/values.js";
 import { DIALECTS } from "./dialects.js";
-import type { Block, Dialect, Fields, Media, MediaKind, Source } from "./rule.js";
+import type { Block, Dialect, Fields, Media, MediaForm, MediaKind, Source } from "./rule.js";
+
+/** The block as it can be sent: itself, or in the provider's form. Undefined if it is to be described. */
+export function sendableBlock(block: unknown, form: MediaForm): Block | undefined {
+  if (!isRecord(block)) return undefined;
+  if (isSendable(block, form)) return block as Block;
+  const media = readMedia(block);
+  if (media === undefined) return undefined;
+  if (media.kind === "text") return { type: "text", text: media.text };
+  return opens(media, form) ? form.write(media) : undefined;
+}
+
+/** Whether a block can be sent unchanged. A client throws for an address that it does not know, or its provider cannot open it. */
+export function isSendable(block: Fields, form: MediaForm): boolean {
+  if (!form.takes(block)) return false;
+  const media = readMedia(block);
+  return media === undefined || media.kind === "text" || opens(media, form);
+}
+
+const WEB = /^https?:/i;
+
+function opens({ data, url }: Media, { opens = WEB }: MediaForm): boolean {
+  return data !== undefined || url === undefined || opens.test(url);
+}
 
 /** A file of plain text. */
 interface PlainText {
@@ -17,7 +40,7 @@ export function readMedia(block: unknown): Media | PlainText | undefined {
   if (!isRecord(block)) return undefined;
   const text = readPlainText(block);
   if (text !== undefined) return { kind: "text", text };
-  const standard = toStandard(block);
+  const standard = toStandard(resourceIn(block) ?? block);
   const kind = readKind(standard["type"]);
   const source = readSource(standard, kind ?? "file");
   if (kind === undefined || source === undefined) return undefined;
@@ -32,6 +55,14 @@ function readPlainText({ type, source_type, text, source }: Fields): string | un
   if (isPlain && typeof text === "string") return text;
   if (type !== "document" || !isRecord(source) || source["type"] !== "text") return undefined;
   return readString(source, "data");
+}
+
+/** A file in a resource of an MCP server. */
+function resourceIn({ type, resource }: Fields): Fields | undefined {
+  if (type !== "resource" || !isRecord(resource) || typeof resource["blob"] !== "string") return undefined;
+  const { mimeType = "", blob, uri } = resource;
+  const [, kind = "file"] = /^(image|audio|video)\//.exec(String(mimeType)) ?? [];
+  return { type: kind, mimeType, data: blob, metadata: { name: uri } };
 }
 
 const READERS = new Set(Object.values<Dialect>(DIALECTS).flatMap(({ media }) => media.read ?? []));

@@ -27,9 +27,9 @@ const MEANINGS = {
   },
   content: {
     "call-id": "The id of a call or of its result has the wrong form.",
-    "server-call-without-result": "A call of a tool that the provider runs has no result in its message.",
-    "server-result-without-call":
-      "A result of a tool that the provider runs has no call before it in its message.",
+    "server-call-without-result":
+      "A call of a tool that the provider runs has no result in its message, and none at the beginning of the next response.",
+    "server-result-without-call": "A result of a tool that the provider runs has no call before it.",
     "tool-name": "The name of a called tool has the wrong form.",
     "message-name": "The name of a message has the wrong form.",
     arguments: "The arguments of a call are not a JSON object.",
@@ -211,8 +211,12 @@ export interface MediaForm {
   readonly takes: (block: Fields) => boolean;
   /** Undefined for media that the provider does not accept. A text description replaces them. */
   readonly write: (media: Media) => Block | undefined;
-  /** Whether results can have them in the same form. */
-  readonly isInResults?: boolean;
+  /** The form in results. Undefined: a result holds only texts, so a user message after it has its pictures and files. */
+  readonly results?: MediaForm;
+  /** The block of a text beside them. @default a block of the type `text` */
+  readonly writeText?: (text: string) => Block;
+  /** The addresses that the provider opens. @default those of the web */
+  readonly opens?: RegExp;
 }
 
 /*

@@ -6,20 +6,30 @@ import { isWritable } from "../history/change-calls.js";
 import { withWellFormedTexts } from "../history/message.js";
 import { listOf, soundMessages } from "../history/read-messages.js";
 import { callIdOf, isResult } from "../history/result.js";
-import { serverCallId, serverResultId } from "../history/server-tools.js";
+import { hasOpenServerCall, serverCallId, serverResultId } from "../history/server-tools.js";
 import { parseJson } from "../shared/json.js";
 import { isRecord, recordsIn } from "../shared/values.js";
 import { type DialectName, dialectNamed } from "./dialects.js";
 import { hasReasoningField } from "./host-fields/fields.js";
-import { storedItemIds, storedOutput, trailingReasoning } from "./openai/dialect.js";
+import { isSendable } from "./media.js";
+import {
+  callOfItem,
+  customCallIds,
+  isCustomResult,
+  storedItemIds,
+  storedOutput,
+  trailingReasoning,
+} from "./openai/stored-items.js";
 import { type CallPlace, type Dialect, type Grade, PLAIN_NAME, type RuleName, readMaker } from "./rule.js";
 
 /*
- * Checks that each tool call has one result, directly after its message, and in the same message for a tool that the
+ * Checks that each tool call has one result, directly after its message, and before the next response for a tool that the
  * provider runs.
  */
 
-const checkPairing: Check = (messages, _dialect, report) => {
+const checkPairing: Check = (messages, { callPlaces }, report) => {
+  // OpenAI's Responses API has calls of two kinds, and takes only a result of the same kind.
+  const hasKinds = callPlaces.includes("output");
   let head: SentMessage | undefined;
   let results: SentMessage[] = [];
   for (const sent of messages) {
@@ -27,21 +37,26 @@ const checkPairing: Check = (messages, _dialect, report) => {
       results.push(sent);
       continue;
     }
-    checkGroup(head, results, report);
+    checkGroup(head, results, hasKinds, report);
     head = sent;
     results = [];
   }
-  checkGroup(head, results, report);
+  checkGroup(head, results, hasKinds, report);
   checkServerTools(messages, report);
 };
+
+const NONE: ReadonlySet<string> = new Set();
 
 /** @param head Undefined if the results are the first messages. */
 function checkGroup(
   head: SentMessage | undefined,
   results: readonly SentMessage[],
+  hasKinds: boolean,
   report: ReportFault,
 ): void {
   const calls = head?.calls ?? [];
+  const custom =
+    hasKinds && head !== undefined && isAIMessage(head.message) ? customCallIds(head.message) : NONE;
   /** For each id, the places of its calls without a result. */
   const waiting = indexesById(calls);
   const isAnswered: boolean[] = [];
@@ -50,7 +65,8 @@ function checkGroup(
   for (const { message, index } of results) {
     const id = isResult(message) ? callIdOf(message) : "";
     const former = answered.get(id);
-    const place = waiting.get(id)?.pop();
+    const isOfKind = !hasKinds || isCustomResult(message) === custom.has(id);
+    const place = isOfKind ? waiting.get(id)?.pop() : undefined;
     if (place !== undefined) {
       while (isAnswered[first]) first += 1;
       isAnswered[place] = true;
@@ -68,10 +84,21 @@ function checkGroup(
   report("missing-result", head.index, { ids: left, id: left[0], next });
 }
 
-/** A response that the provider has paused may end with a call. The next response then begins with its result. */
+/**
+ * The call of such a tool is open until the provider's next response: if the response has calls of the caller too, or if the
+ * provider has paused it, the next one begins with the result.
+ */
 function checkServerTools(messages: readonly SentMessage[], report: ReportFault): void {
   const open = new Map<string, { readonly index: number; readonly name: string }>();
+  const close = (ids: Iterable<string>): void => {
+    for (const id of [...ids]) {
+      const { index, name } = open.get(id) ?? { index: -1, name: "" };
+      if (open.delete(id)) report("server-call-without-result", index, { id, name });
+    }
+  };
   for (const { content, role, index } of messages) {
+    if (role === "tool" || role === "system") continue;
+    const before = [...open.keys()];
     for (const block of role === "assistant" ? listOf(content) : []) {
       const call = serverCallId(block);
       const answered = serverResultId(block);
@@ -79,9 +106,7 @@ function checkServerTools(messages: readonly SentMessage[], report: ReportFault)
       if (answered !== undefined && !open.delete(answered))
         report("server-result-without-call", index, { id: answered, name: blockType(block) });
     }
-    if (role === "assistant") continue;
-    for (const [id, call] of open) report("server-call-without-result", call.index, { id, name: call.name });
-    open.clear();
+    close(before);
   }
 }
 
@@ -128,9 +153,12 @@ function checkForm({ content, index, message, role }: SentMessage, dialect: Dial
   if (typeof content !== "string" && !(Array.isArray(content) && takesBlocks)) report("content-form", index);
   if (!Array.isArray(content)) return;
   const { assistantBlocks, media } = dialect;
-  const isTaken = (block: unknown) => isRecord(block) && (block["type"] === "text" || media.takes(block));
+  const isTaken = (block: unknown) =>
+    isRecord(block) && (block["type"] === "text" || isSendable(block, media));
   const foreign = content.find((block) => {
     if (role === "assistant") return assistantBlocks !== "all" && !assistantBlocks.includes(blockType(block));
+    // Some providers take blocks of other types in results. Their clients leave out what they do not know.
+    if (role === "tool") return media.results === undefined && blockType(block) !== "text";
     return role === "user" && !isTaken(block);
   });
   if (foreign !== undefined) report("foreign-block", index, { name: blockType(foreign) });
@@ -168,7 +196,7 @@ const checkOrder: Check = (messages, _dialect, report) => {
     return;
   }
   if (first.role !== "user") report("first-user", first.index);
-  if (last.role === "assistant") report("assistant-last", last.index);
+  if (last.role === "assistant" && !hasOpenServerCall(last)) report("assistant-last", last.index);
   for (const sent of messages) checkStep(messages[sent.index - 1], sent, report);
 };
 
@@ -361,8 +389,7 @@ function sentCallsOf(message: BaseMessage, places: readonly CallPlace[]): SentCa
   if (!isAIMessage(message)) return [];
   const { tool_calls, additional_kwargs, response_metadata, content } = message;
   const output = recordsIn(response_metadata?.["output"]);
-  if (places.includes("output") && output.length > 0)
-    return output.filter((item) => item["type"] === "function_call").map(readSentCall);
+  if (places.includes("output") && output.length > 0) return output.flatMap((item) => callOfItem(item) ?? []);
   const listed = recordsIn(tool_calls).map(readSentCall);
   const raw = listed.length === 0 ? recordsIn(additional_kwargs?.["tool_calls"]) : [];
   if (places.includes("raw") && raw.length > 0) return raw.map(readSentCall);

@@ -228,6 +228,15 @@ export type AgentEvent =
       readonly leftOut: readonly string[];
     }
   /**
+   * The model gets pictures or files of some messages only as texts that describe them, because its provider takes none, or
+   * none of their kind. The history keeps them. Emitted before the first request that has the messages.
+   */
+  | {
+      readonly type: "media-described";
+      /** The ids of the messages. */
+      readonly messageIds: readonly string[];
+    }
+  /**
    * The model refused its input by a rule of some provider, so it gets the input in the form that every provider
    * accepts. Emitted before the request.
    */

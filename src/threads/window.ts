@@ -142,13 +142,15 @@ function namesRule(text: string, messages: readonly BaseMessage[], dialect: Dial
   return namesKnownRule(text);
 }
 
-/** Tells clients what the model does not get because the request would be too long. */
+/** Tells clients what the model does not get: the request would be too long, or its provider does not take it. */
 export function reportChanges(
-  { changes }: FittedInput,
+  { changes, described }: FittedInput,
   { maxTokens = 0 }: InputForm,
   reason: "window" | "overflow",
   config: LangGraphRunnableConfig,
 ): void {
+  if (described.length > 0 && reason === "window")
+    emitEvent(config, { type: "media-described", messageIds: described });
   if (changes.length === 0) return;
   const idsOf = (kind: "shortened" | "left-out"): string[] =>
     changes.flatMap((change) => (change.kind === kind ? (change.id ?? []) : []));

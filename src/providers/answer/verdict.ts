@@ -131,9 +131,11 @@ function isFinishReasonDue({ chunks, omitsFinishReason }: StreamedAnswer): boole
 function hasWholeArguments(message: AIMessage | AIMessageChunk, isFinished: boolean): boolean {
   const raw = "tool_call_chunks" in message ? (message.tool_call_chunks ?? []) : [];
   const refused = new Set(message.invalid_tool_calls?.map(({ args }) => args));
-  return raw.every(({ args = "" }) =>
-    args.trim() === "" ? isFinished : parseJson(args) !== undefined || refused.has(args),
-  );
+  return raw.every(({ args = "", ...call }) => {
+    // The input of a custom tool is a text. Only the end of the response shows that it is whole.
+    if (Reflect.get(call, "isCustomTool") === true) return isFinished;
+    return args.trim() === "" ? isFinished : parseJson(args) !== undefined || refused.has(args);
+  });
 }
 
 /*

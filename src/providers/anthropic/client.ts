@@ -1,15 +1,17 @@
 import type { BaseChatModel, BindToolsInput } from "@langchain/core/language_models/chat_models";
 import { AIMessageChunk, type BaseMessage, SystemMessage } from "@langchain/core/messages";
 import { ChatGenerationChunk } from "@langchain/core/outputs";
+import { isAIMessage } from "../../history/call.js";
 import { copyMessage } from "../../history/message.js";
-import { serverCallId, serverResultId } from "../../history/server-tools.js";
-import { isRecord } from "../../shared/values.js";
+import { hasOpenServerCall, serverCallId, serverResultId } from "../../history/server-tools.js";
+import { isRecord, textIn } from "../../shared/values.js";
 import { viewOf } from "../../shared/views.js";
 import { closed, isStrict, type Json, schemasIn } from "../models/response-format.js";
 import { byLangChain, type PromptCacheMarks, type Provider } from "../provider.js";
 import type { Fields } from "../rule.js";
 
-type Ask = Parameters<BaseChatModel["_streamResponseChunks"]>;
+type Options = Parameters<BaseChatModel["_generate"]>[1];
+type Rest = [runManager?: Parameters<BaseChatModel["_generate"]>[2]];
 
 /** https://docs.claude.com/en/docs/build-with-claude/prompt-caching */
 const MARK = { cache_control: { type: "ephemeral" } } as const;
@@ -77,7 +79,7 @@ export const anthropicProvider: Provider = {
 };
 
 /**
- * A view of Anthropic's client that streams the calls and results of tools that Anthropic runs. Returns any other model
+ * A view of Anthropic's client that names the container of open calls, and streams the calls and results of tools that Anthropic runs. Returns any other model
  * unchanged.
  *
  * The client streams the input of such a tool like the arguments of a call, but without the call's id and name. Joined,
@@ -88,7 +90,15 @@ function keepServerTools(model: BaseChatModel): BaseChatModel {
   const open: unknown = Reflect.get(model, "createStreamWithRetry");
   if (model._llmType() !== "anthropic" || typeof open !== "function") return model;
   return viewOf(model, {
-    async *_streamResponseChunks(this: BaseChatModel, ...given: Ask): AsyncGenerator<ChatGenerationChunk> {
+    _generate(this: BaseChatModel, messages: BaseMessage[], options: Options, ...more: Rest) {
+      return model._generate.call(this, messages, inContainer(messages, options), ...more);
+    },
+    async *_streamResponseChunks(
+      this: BaseChatModel,
+      messages: BaseMessage[],
+      options: Options,
+      ...more: Rest
+    ): AsyncGenerator<ChatGenerationChunk> {
       /** The type of each block that is a call of such a tool, by its index. */
       const calls = new Map<unknown, string>();
       /** Blocks that have come and that the client has not streamed yet, by their index. */
@@ -101,7 +111,13 @@ function keepServerTools(model: BaseChatModel): BaseChatModel {
             waiting.set(index, block);
           }),
       });
-      for await (const chunk of model._streamResponseChunks.call(watched, ...given)) {
+      const asked = model._streamResponseChunks.call(
+        watched,
+        messages,
+        inContainer(messages, options),
+        ...more,
+      );
+      for await (const chunk of asked) {
         for (const { index } of blocksOf(chunk)) waiting.delete(index);
         for (const [index, block] of waiting) yield chunkOf({ ...block, index }, calls.has(index));
         waiting.clear();
@@ -109,6 +125,17 @@ function keepServerTools(model: BaseChatModel): BaseChatModel {
       }
     },
   });
+}
+
+/**
+ * The options with the container in which code of the last response waits for results. Anthropic refuses these results
+ * without it: https://github.com/anthropics/anthropic-sdk-typescript/issues/1114
+ */
+function inContainer(messages: readonly BaseMessage[], options: Options): Options {
+  const last = messages.findLast(isAIMessage);
+  if (last === undefined || !hasOpenServerCall(last)) return options;
+  const container = textIn(last.additional_kwargs["container"], "id");
+  return container === undefined ? options : Object.assign({ container }, options);
 }
 
 interface EventStream extends AsyncIterable<unknown> {

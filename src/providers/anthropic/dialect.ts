@@ -36,7 +36,7 @@ const EMPTY =
 const MISSING =
   "messages.{index}: `tool_use` ids were found without `tool_result` blocks immediately after: {ids}.";
 
-const media: MediaForm = {
+const userMedia: MediaForm = {
   // The client leaves out images that the provider's own form names by id, and sends images in LangChain's older
   // form twice.
   takes: (block) =>
@@ -44,16 +44,17 @@ const media: MediaForm = {
     (isOf("document")(block) && isRecord(block["source"])) ||
     (isOf("image")(block) && (isStandard(block) || hasOpenSource(block))),
   write: (written) => {
-    const { kind, data, id, mimeType, name: title } = written;
+    const { kind, data, id, mimeType } = written;
     if (kind === "image")
       return id === undefined ? { type: "image", source: sourceOf(written) } : { type: "image", fileId: id };
     // Apart from text, it reads only PDF files.
     const isRead = data === undefined || mimeType === "application/pdf";
     if (kind !== "file" || !isRead) return undefined;
-    return { type: "document", source: sourceOf(written), ...(title && { title }) };
+    return { type: "document", source: sourceOf(written) };
   },
-  isInResults: true,
 };
+
+const media: MediaForm = { ...userMedia, results: userMedia };
 
 function isStandard(block: Fields): boolean {
   return !("source_type" in block) && ["data", "url", "fileId"].some((field) => block[field] !== undefined);
@@ -167,4 +168,7 @@ export const anthropic = {
   makers: ["anthropic"],
 } as const satisfies Dialect;
 
-export const anthropicOpenAI = overOpenAI(anthropic);
+const { "blank-result": _, ...rulesOverOpenAI } = anthropic.rules;
+
+/** OpenAI's form has no results that are errors, and only these must not be empty. */
+export const anthropicOpenAI = overOpenAI({ ...anthropic, rules: rulesOverOpenAI });

@@ -5,7 +5,7 @@
 
 import { isRecord } from "../../shared/values.js";
 import { CHAT_CLIENT, IMAGE_URL, openai } from "../openai/dialect.js";
-import { COMMON, type Dialect, EVERYWHERE, type Fields, isOf } from "../rule.js";
+import { COMMON, type Dialect, EVERYWHERE, type Fields, isOf, type MediaForm } from "../rule.js";
 
 const { "call-id": _, ...rules } = openai.rules;
 
@@ -19,9 +19,15 @@ export const openaiCompatible = {
   rules,
   callId: /./s,
   blocksIn: openai.blocksIn,
-  media: IMAGE_URL,
+  media: openai.media,
   makers: [],
 } as const satisfies Dialect;
+
+const anyMedia: MediaForm = {
+  takes: (block) => !isForeignPicture(block),
+  write: IMAGE_URL.write,
+  opens: /^/,
+};
 
 /**
  * A client that nobody knows, such as those of Bedrock, Ollama, Cerebras and Cohere. A sound history is sent as it is
@@ -43,7 +49,7 @@ export const asStored = {
   ignoredBlocks: "all",
   hasHostFields: true,
   blocksIn: ["human", "ai", "tool"],
-  media: { takes: (block) => !isForeignPicture(block), write: IMAGE_URL.write, isInResults: true },
+  media: { ...anyMedia, results: anyMedia },
   makers: [],
 } as const satisfies Dialect;
 

@@ -1,6 +1,6 @@
 /** The rules of Alibaba's DashScope (Qwen): the OpenAI-compatible endpoint and the native one. */
 
-import { CHAT_CLIENT, IMAGE_URL } from "../openai/dialect.js";
+import { CHAT_CLIENT, openai } from "../openai/dialect.js";
 import { confirmed, type Dialect, EVERYWHERE, INFERRED } from "../rule.js";
 
 const PREFIX = "<400> InternalError.Algo.InvalidParameter:";
@@ -39,8 +39,8 @@ export const dashscope = {
     "foreign-block": INFERRED["foreign-block"],
     "system-position": INFERRED["system-position"],
   },
-  blocksIn: ["human"],
-  media: IMAGE_URL,
+  blocksIn: openai.blocksIn,
+  media: openai.media,
   makers: ["openai", "alibaba_tongyi"],
 } as const satisfies Dialect;
 

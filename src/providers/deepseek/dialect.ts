@@ -1,6 +1,6 @@
 /** The rules of DeepSeek. */
 
-import { CHAT_CLIENT, FOLLOWED_BY_RESULTS } from "../openai/dialect.js";
+import { CHAT_CLIENT, FOLLOWED_BY_RESULTS, openai } from "../openai/dialect.js";
 import { confirmed, type Dialect, EVERYWHERE, INFERRED } from "../rule.js";
 
 export const deepseek = {
@@ -31,7 +31,8 @@ export const deepseek = {
     "empty-calls": INFERRED["empty-calls"],
     "foreign-block": INFERRED["foreign-block"],
   },
-  blocksIn: [],
+  // Texts only.
+  blocksIn: openai.blocksIn,
   // OpenAI's client names itself, whichever host has answered.
   makers: ["deepseek", "openai"],
 } as const satisfies Dialect;

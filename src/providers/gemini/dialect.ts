@@ -71,6 +71,8 @@ const media: MediaForm = {
       /^(image|audio|video)(?:\/|$)/.exec(typeof mimeType === "string" ? mimeType : "") ?? [];
     return { type: kind, mimeType, data, url: fileUri };
   },
+  // Files of Google's storage too.
+  opens: /^(https?|gs):/i,
   takes: (block) =>
     isOf("media")(block) || (isOf("image_url")(block) && /^data:/.test(String(urlOf(block["image_url"])))),
   write: ({ data, url, id, mimeType = "image/png" }) => {
@@ -122,14 +124,13 @@ export const gemini = {
   callId: PLAIN_NAME,
   toolName: /^[a-zA-Z_][a-zA-Z0-9_.-]{0,63}$/,
   assistantBlocks: ["text", "thinking", "executableCode", "codeExecutionResult", "functionCall"],
-  // Thoughts can be sent but need not be. They are dropped, because a `thinking` block may come from Anthropic.
-  stateBlocks: ["executableCode", "codeExecutionResult", "functionCall"],
+  stateBlocks: ["thinking", "executableCode", "codeExecutionResult", "functionCall"],
   stateFields: [
     { place: "additional_kwargs", name: "__gemini_function_call_thought_signatures__" },
     { place: "additional_kwargs", name: "signatures" },
     { place: "additional_kwargs", name: ORIGINAL_TEXT },
   ],
-  blocksIn: ["human", "ai"],
+  blocksIn: ["human", "ai", "tool"],
   media,
   withoutSignatures,
   makers: ["google-genai", "google", "google-vertexai"],

@@ -8,7 +8,9 @@ import { countTextTokens } from "../../history/text-tokens.js";
 import { keywordsOf, levelFor } from "../../history/transcript.js";
 import type { Target } from "../rule.js";
 import { type Conversation, projectMessages, projectOnce } from "./projection.js";
+import { settleServerCallsOnce } from "./server-calls.js";
 import { shortenResult, shortenText, shortenWork, sizeOf } from "./shorten.js";
+import { isResultMedia } from "./steps/result-media.js";
 
 /** The indexes of one message and its results. */
 type Places = readonly number[];
@@ -119,7 +121,8 @@ function partsOf(input: readonly BaseMessage[]): Parts {
   for (const [place, message] of input.entries()) {
     if (isUserMessage(message)) asked = keywordsOf(contentText(message));
     keywords.push(asked);
-    if (isResult(message)) {
+    // Pictures of the results go with them.
+    if (isResult(message) || isResultMedia(message)) {
       group.push(place);
       continue;
     }
@@ -229,6 +232,8 @@ export interface FittedInput {
   readonly length: InputLength;
   /** What is not sent as the history has it, to keep the bound. A message is named once. */
   readonly changes: readonly InputChange[];
+  /** The ids of the messages since the last response of which the model gets pictures or files as a text only. */
+  readonly described: readonly string[];
 }
 
 export interface Bound {
@@ -254,11 +259,18 @@ export function fitInput(
 ): FittedInput {
   let projected = projectMessages(input, target);
   let size = projected.size();
+  const described = projected.described().flatMap(({ id }) => id ?? []);
   const whole = size;
   // What is reported is the length of the form that was sent. An estimate is that of the form that will be.
   const tokens = length.isReported ? length.tokens : (size + toolTokens) * length.ratio;
-  const lengthNow = () => ({ ...length, tokens: tokens - (whole - size) * length.ratio });
-  if (tokens <= maxTokens) return { messages: projected.sent(), size, length: lengthNow(), changes: [] };
+  const fitted = (changes: readonly InputChange[]): FittedInput => ({
+    messages: projected.sent(),
+    size,
+    length: { ...length, tokens: tokens - (whole - size) * length.ratio },
+    changes,
+    described,
+  });
+  if (tokens <= maxTokens) return fitted([]);
   const bound = Math.max(Math.floor(size - (tokens - maxTokens) / length.ratio + ROUNDING), 1);
   // What is cut has the form in which it is sent. Neighbours are not merged yet, so each has its id.
   const formed = projected.formed();
@@ -277,7 +289,7 @@ export function fitInput(
     const kind = kept[place] === undefined ? "left-out" : "shortened";
     if (kept[place] !== message) changes.set(id ?? message, { id, message, kind });
   }
-  return { messages: projected.sent(), size, length: lengthNow(), changes: [...changes.values()] };
+  return fitted([...changes.values()]);
 }
 
 /** The system message is first. Steps do not change its place. */
@@ -286,5 +298,5 @@ function projectDraft(draft: InputDraft, target: Target) {
   const notes = draft.notes();
   const messages = kept.flatMap((message, place) => message ?? notes.get(place) ?? []);
   const system = messages[0]?.type === "system" ? messages.shift() : undefined;
-  return projectOnce({ system, messages }, target);
+  return projectOnce({ system, messages: settleServerCallsOnce(messages, target) }, target);
 }

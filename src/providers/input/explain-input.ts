@@ -12,6 +12,7 @@ import { addToList, isRecord } from "../../shared/values.js";
 import { type Dialect, RULES, type RuleName } from "../rule.js";
 import { validateHistory } from "../validate-history.js";
 import { fitInput } from "./bounds.js";
+import { isResultMedia } from "./steps/result-media.js";
 import { bridgeBetween } from "./steps/turns.js";
 import { boundOf, type ModelInputOptions, selectMessages, toModelInput } from "./to-model-input.js";
 
@@ -239,6 +240,11 @@ function whyAdded(
     const text = `The call "${callIdOf(message)}" has no result. Providers refuse a call without one.`;
     return withSource({ code: "placeholder", text }, "missing-result", dialect);
   }
+  if (isResultMedia(message)) {
+    const text =
+      "It has the pictures and files of the results before it. Results of this dialect hold only texts.";
+    return { code: "result-media", text };
+  }
   const bridge = bridgeBetween(before?.type === "system" ? undefined : before, after, dialect.rules);
   if (bridge === undefined || bridge.message.content !== message.content)
     return { code: "gap-note", text: "It says how many messages are left out here." };
@@ -335,5 +341,7 @@ export type InputReasonCode =
   | "placeholder"
   /** Added: a short message between others, where the provider demands one. */
   | "bridge"
+  /** Added: the pictures and files of the results before it, which hold only texts at this provider. */
+  | "result-media"
   /** Added: a note in place of messages that are left out. */
   | "gap-note";

@@ -2,8 +2,10 @@
  * The projection: one step after another makes messages that the provider accepts, and only new messages pass again.
  */
 
-import type { BaseMessage } from "@langchain/core/messages";
+import type { AIMessage, BaseMessage, ToolMessage } from "@langchain/core/messages";
+import { isAIMessage } from "../../history/call.js";
 import { createFollowing, type Follower } from "../../history/follow-list.js";
+import { isResult } from "../../history/result.js";
 import { DIALECT_NAMES, DIALECTS } from "../dialects.js";
 import type { Target } from "../rule.js";
 import { sizeOfInput } from "./shorten.js";
@@ -11,6 +13,7 @@ import type { Change, Step } from "./step.js";
 import { listCalls, nameCalls } from "./steps/calls.js";
 import { carryMedia, cleanContent, fillBlanks, mendTexts, passFields } from "./steps/content.js";
 import { fitStoredItems, keepOwnState } from "./steps/own-state.js";
+import { BatchMedia, describesMedia, partResult } from "./steps/result-media.js";
 import { bridgeBetween, isMerged, mergeRun } from "./steps/turns.js";
 
 /** Each of them changes messages one by one. The order matters. Each step reads from the dialect what to do. */
@@ -45,6 +48,11 @@ class Projection implements Follower {
   #runStart = 0;
   /** The message before them. */
   #before: BaseMessage | undefined;
+  /** The last response, as it is sent. */
+  #response: AIMessage | undefined;
+  /** The pictures and files of the results after it. */
+  #media = new BatchMedia();
+  #described: BaseMessage[] = [];
 
   constructor(target: Target, first: readonly BaseMessage[]) {
     this.first = first;
@@ -54,8 +62,37 @@ class Projection implements Follower {
   }
 
   take(message: BaseMessage): void {
-    const formed = this.#form(message);
+    if (!isResult(message)) this.#endBatch();
+    if (isAIMessage(message)) this.#described = [];
+    else if (describesMedia(message, this.#target.dialect)) this.#described.push(message);
+    const { rest, moved } = isResult(message)
+      ? partResult(message, this.#target.dialect)
+      : { rest: message, moved: [] };
+    const formed = this.#form(rest);
     if (formed === undefined) return;
+    if (isResult(formed)) this.#media.add(formed, this.#nameOf(formed), moved);
+    if (isAIMessage(formed)) this.#response = formed;
+    this.#add(formed);
+  }
+
+  /** The messages since the last response of which the model gets pictures or files as a text only. */
+  described(): readonly BaseMessage[] {
+    return this.#described;
+  }
+
+  #nameOf({ tool_call_id, name }: ToolMessage): string {
+    return this.#response?.tool_calls?.find(({ id }) => id === tool_call_id)?.name ?? name ?? "";
+  }
+
+  /** The batch has all its results. */
+  #endBatch(): void {
+    const media = this.#media.message();
+    if (media === undefined) return;
+    this.#media = new BatchMedia();
+    this.#add(media);
+  }
+
+  #add(formed: BaseMessage): void {
     const run = this.#formed[this.#runStart];
     if (run !== undefined && !isMerged(formed, run, this.#target.dialect.rules)) {
       const sent = this.#waiting();
@@ -69,7 +106,7 @@ class Projection implements Follower {
 
   /** Each message alone. Messages can still stand in a sequence that a provider refuses. */
   formed(): BaseMessage[] {
-    return this.first.concat(this.#formed);
+    return this.first.concat(this.#formed, this.#media.message() ?? []);
   }
 
   /** The messages in a sequence that the provider accepts. */
@@ -95,7 +132,8 @@ class Projection implements Follower {
   /** The messages that wait, and what must stand after them. */
   #end(): BaseMessage[] {
     const last = this.#formed[this.#runStart] ?? this.#before;
-    return this.#waiting().concat(this.#bridge(last, undefined));
+    const media = this.#media.message();
+    return this.#waiting().concat(this.#bridge(last, media), media ?? []);
   }
 
   /** The messages that wait, as they are sent. */

@@ -13,6 +13,7 @@ import { beginningOf } from "../../shared/text.js";
 import { isRecord } from "../../shared/values.js";
 import { reasoningOf, withReasoning } from "../host-fields/fields.js";
 import type { Block, Fields } from "../rule.js";
+import { isResultMedia } from "./steps/result-media.js";
 
 /** The tokens of a message, with the reasoning that is sent back in its own field. */
 export function sizeOf(message: BaseMessage): number {
@@ -26,6 +27,8 @@ export function sizeOfInput(messages: readonly BaseMessage[]): number {
 
 /** Shortens a result, or the arguments of the calls of a message. Texts of the user and the model stay whole. */
 export function shortenWork(message: BaseMessage, tokens: number, keywords: readonly string[]): BaseMessage {
+  if (isResultMedia(message))
+    return sizeOf(message) <= tokens ? message : shorterOf(message, shortenText(message, tokens));
   if (!isAIMessage(message)) return shortenResult(message, tokens, keywords);
   return sizeOf(message) <= tokens ? message : shorterOf(message, shortenArguments(message, tokens));
 }

@@ -17,6 +17,7 @@ import { type DialectName, dialectNamed } from "../dialects.js";
 import { compactedAt, readingOf, type Target } from "../rule.js";
 import { type Bound, type FittedInput, fitInput } from "./bounds.js";
 import type { Conversation } from "./projection.js";
+import { settleServerCalls } from "./server-calls.js";
 import { plainRoles } from "./steps/turns.js";
 
 /** The options of `toModelInput`. */
@@ -114,7 +115,8 @@ export function selectMessages(
   const paired = pairedHistory(history, survey);
   const read = sinceCompaction(paired, target);
   const filtered = filteredCalls(read, survey, maxToolCallsFromHistory);
-  return { target, paired, read, filtered, input: withSystemFirst(filtered, survey, systemPrompt) };
+  const settled = settleServerCalls(filtered, target);
+  return { target, paired, read, filtered, input: withSystemFirst(settled, survey, systemPrompt) };
 }
 
 /** What is read of the survey. It is copied, because the survey of another list of the thread would change it. */

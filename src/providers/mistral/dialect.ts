@@ -48,7 +48,7 @@ export const mistral = {
   },
   callPlaces: ["listed"],
   callId: /^[a-zA-Z0-9]{9}$/,
-  blocksIn: ["human"],
+  blocksIn: ["human", "ai", "tool"],
   media: IMAGE_URL,
   makers: ["mistralai", "mistral"],
 } as const satisfies Dialect;

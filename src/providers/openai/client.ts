@@ -8,7 +8,7 @@ import { partsOf } from "../models/model-view.js";
 import { closed, isStrict, type WantedFormat } from "../models/response-format.js";
 import type { ModelFields, Provider } from "../provider.js";
 import type { Block, Fields } from "../rule.js";
-import { storedOutput } from "./dialect.js";
+import { storedOutput } from "./stored-items.js";
 
 /** Those of Anthropic end with a date. OpenAI has dates with hyphens. */
 const OWN_TOOL =

@@ -1,8 +1,5 @@
 /** The rules of OpenAI: Chat Completions and Responses. */
 
-import type { BaseMessage } from "@langchain/core/messages";
-import { isAIMessage } from "../../history/call.js";
-import { isResult } from "../../history/result.js";
 import { isRecord, textIn } from "../../shared/values.js";
 import {
   COMMON,
@@ -16,6 +13,7 @@ import {
   PLAIN_NAME,
   type Rules,
 } from "../rule.js";
+import { storedOutput } from "./stored-items.js";
 
 /** What the dialects have in common that LangChain's client of OpenAI's Chat Completions sends. */
 export const CHAT_CLIENT = {
@@ -94,7 +92,20 @@ const chatMedia: MediaForm = {
   },
 };
 
+/** The client sends these as they are, if a list has nothing else. It writes any other list as JSON. */
+const responsesResults: MediaForm = {
+  takes: isOf("input_text", "input_image", "input_file", "computer_screenshot"),
+  write: (media) => {
+    const { kind, id, url: image_url } = media;
+    if (kind === "file") return responsesMedia.write(media);
+    if (kind !== "image") return undefined;
+    return { type: "input_image", detail: "auto", ...(id === undefined ? { image_url } : { file_id: id }) };
+  },
+  writeText: (text) => ({ type: "input_text", text }),
+};
+
 const responsesMedia: MediaForm = {
+  results: responsesResults,
   takes: isOf("image_url", "input_text", "input_image", "input_file", "mcp_approval_response"),
   write: (media) => {
     const { kind, data, url, id, name: filename = "file" } = media;
@@ -127,8 +138,8 @@ function audioFormat(mimeType: string): "wav" | "mp3" | undefined {
 export const openai = {
   ...CHAT_CLIENT,
   rules: chatRules,
-  // A list in a tool result can hold only texts, so a single text says the same.
-  blocksIn: ["human", "ai"],
+  // A list in a result can hold only texts.
+  blocksIn: ["human", "ai", "tool"],
   media: chatMedia,
   makers: ["openai"],
 } as const satisfies Dialect;
@@ -179,48 +190,3 @@ export const openaiResponses = {
     storedOutput(message)?.some((item) => textIn(item, "type") === "compaction") === true,
   makers: ["openai"],
 } as const satisfies Dialect;
-
-/*
- * The items of a response that OpenAI's Responses API stores, as LangChain's messages name them.
- */
-
-const FUNCTION_ITEM_IDS = "__openai_function_call_ids__";
-
-/** The ids of stored items that the client would send with a message. */
-export function storedItemIds(message: BaseMessage): string[] {
-  const own = String(message.id ?? "");
-  if (isResult(message)) return own.startsWith("fc_") ? [own] : [];
-  if (!isAIMessage(message)) return [];
-  const output = storedOutput(message);
-  if (output !== undefined) return output.flatMap((item) => textIn(item, "id") ?? []);
-  const functionIds = functionItemIds(message);
-  const reasoning = textIn(message.additional_kwargs?.["reasoning"], "id") ?? [];
-  const calls = (message.tool_calls ?? []).flatMap(({ id }) => functionIds?.get(id) ?? []);
-  return [own.startsWith("msg_") ? own : [], reasoning, calls].flat();
-}
-
-/** The items of the stored response, which are sent in place of the message. Undefined if there are none. */
-export function storedOutput(message: BaseMessage): readonly unknown[] | undefined {
-  const output: unknown = message.response_metadata?.["output"];
-  return Array.isArray(output) && output.length > 0 ? output : undefined;
-}
-
-/** The id of reasoning that is the last of these items. The API demands the item that followed it. */
-export function trailingReasoning(output: readonly unknown[] = []): string | undefined {
-  const last = output.at(-1);
-  return textIn(last, "type") === "reasoning" ? (textIn(last, "id") ?? "") : undefined;
-}
-
-/** The item id of each call, by the id of the call. */
-export function functionItemIds(message: BaseMessage): ReadonlyMap<unknown, string> | undefined {
-  const ids: unknown = message.additional_kwargs?.[FUNCTION_ITEM_IDS];
-  if (!isRecord(ids)) return undefined;
-  return new Map(Object.entries(ids).flatMap(([id, item]) => (typeof item === "string" ? [[id, item]] : [])));
-}
-
-/** The ids of the calls in a stored response. */
-export function callIdsOfOutput(output: readonly unknown[]): string[] {
-  return output
-    .filter((item) => textIn(item, "type") === "function_call")
-    .map((item) => textIn(item, "call_id") ?? "");
-}

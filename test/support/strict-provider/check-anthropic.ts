@@ -48,7 +48,7 @@ export const checkAnthropic: RequestCheck = (body) => {
     const fault =
       checkPair(turn, turns[index + 1], index) ??
       checkOrphans(turns[index - 1], turn, index) ??
-      checkServerTools(turn, index);
+      checkServerTools(turns, index);
     if (fault !== undefined) return refuse(fault);
   }
   const ids = turns.flatMap(({ blocks }) => blocks.filter(isType("tool_use")).map(({ id }) => textOf(id)));
@@ -117,8 +117,16 @@ function checkOrphans(before: Turn | undefined, { blocks }: Turn, index: number)
   return `messages.${index}.content.${place}: unexpected \`tool_use_id\` found in \`tool_result\` blocks: ${textOf(blocks[place]?.["tool_use_id"])}. Each \`tool_result\` block must have a corresponding \`tool_use\` block in the previous message.`;
 }
 
-/** A call of a tool that Anthropic runs stands before its result, in the same turn. */
-function checkServerTools({ blocks }: Turn, index: number): string | undefined {
+/**
+ * A call of a tool that Anthropic runs stands before its result, in the same turn. If the turn has calls of the caller too,
+ * the result is in the response to their results, and until then nothing but these follows.
+ */
+function checkServerTools(turns: readonly Turn[], index: number): string | undefined {
+  const blocks = turns[index]?.blocks ?? [];
+  const isOpen = blocks.some(isType("tool_use")) && turns[index + 1]?.blocks.every(isType("tool_result"));
+  const before = turns[index - 1]?.blocks.every(isType("tool_result")) ? turns[index - 2]?.blocks : undefined;
+  const after = isOpen ? turns[index + 2] : undefined;
+  const mayWait = isOpen === true && after === undefined;
   const isCall = ({ type }: Fields) => type === "server_tool_use" || type === "mcp_tool_use";
   const isResult = ({ type }: Fields) => type !== "tool_result" && textOf(type).endsWith("_tool_result");
   for (const [place, block] of blocks.entries()) {
@@ -126,13 +134,16 @@ function checkServerTools({ blocks }: Turn, index: number): string | undefined {
     if (caller !== undefined && !blocks.slice(0, place).some(({ id }) => id === caller))
       return `messages.${index}.content.${place}: the caller ${textOf(caller)} was not found`;
     const answers = (id: unknown) => (other: Fields) => isResult(other) && other["tool_use_id"] === id;
-    if (isCall(block) && !blocks.slice(place).some(answers(block["id"]))) {
+    const following = [...blocks.slice(place), ...(after?.blocks ?? [])];
+    if (isCall(block) && !mayWait && !following.some(answers(block["id"]))) {
       const name = block["type"] === "mcp_tool_use" ? "mcp" : textOf(block["name"]);
       return `messages.${index}: \`${name}\` tool use with id \`${textOf(block["id"])}\` was found without a corresponding \`${name}_tool_result\` block`;
     }
     if (
       isResult(block) &&
-      !blocks.slice(0, place).some((other) => isCall(other) && answers(other["id"])(block))
+      ![...(before ?? []), ...blocks.slice(0, place)].some(
+        (other) => isCall(other) && answers(other["id"])(block),
+      )
     )
       return `messages.${index}.content.${place}: unexpected \`tool_use_id\` found in \`${textOf(block["type"])}\` blocks: ${textOf(block["tool_use_id"])}. Each \`${textOf(block["type"])}\` block must have a corresponding \`server_tool_use\` block before it.`;
   }

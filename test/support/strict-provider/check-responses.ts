@@ -11,24 +11,31 @@ import {
   textOf,
 } from "./refusal.js";
 
+/** The calls that the caller answers. An output belongs to a call of its own kind. */
+const CALLS: ReadonlySet<string> = new Set(["function_call", "custom_tool_call", "computer_call"]);
+
+const isType =
+  (types: ReadonlySet<string>) =>
+  ({ type }: Fields): boolean =>
+    types.has(textOf(type));
+
 /** The items of `dialect-arbitraries.ts` that OpenAI's models made. */
-const STORED = new Set(["rs_1", "fc_1", "msg_2"]);
+const STORED = new Set(["rs_1", "fc_1", "msg_2", "ctc_1"]);
 
 export const checkResponses: RequestCheck = (body, stored) => {
   const items = listIn(body, "input");
-  const calls = items.filter(({ type }) => type === "function_call").map(({ call_id }) => textOf(call_id));
+  const calls = items.filter(isType(CALLS)).map(({ call_id }) => textOf(call_id));
   const outputs: string[] = [];
   const open = [...calls];
   for (const [index, item] of items.entries()) {
     const fault = checkItem(item, index, items[index + 1], stored);
     if (fault !== undefined) return refuse(fault);
-    if (item["type"] !== "function_call_output") continue;
+    const kind = /^(.*_call)_output$/.exec(textOf(item["type"]))?.[1];
+    if (kind === undefined || !CALLS.has(kind)) continue;
     const id = textOf(item["call_id"]);
-    const before = items
-      .slice(0, index)
-      .filter((one) => one["type"] === "function_call" && one["call_id"] === id);
+    const before = items.slice(0, index).filter((one) => one["type"] === kind && one["call_id"] === id);
     if (before.length <= outputs.filter((output) => output === id).length)
-      return refuse(`No tool call found for function call output with call_id ${id}.`);
+      return refuse(`No tool call found for ${kind.replaceAll("_", " ")} output with call_id ${id}.`);
     outputs.push(id);
     open.splice(open.indexOf(id), 1);
   }
@@ -60,10 +67,13 @@ function checkItem(
   if (id !== "" && !STORED.has(id) && !stored.has(id)) return `Item with id '${id}' not found.`;
   if (item["type"] === "function_call" && !NAME.test(textOf(item["name"])))
     return `Invalid 'input[${index}].name': string does not match pattern.`;
+  const output = item["output"];
+  const isOfParts = Array.isArray(output)
+    ? output.every((part: unknown) => isPart(part))
+    : item["type"] === "computer_call_output" || output === undefined || typeof output === "string";
+  if (!isOfParts) return `Invalid 'input[${index}].output'.`;
   const parts = item["role"] === "user" ? listOf(item["content"]) : [];
-  const foreign = parts.find(
-    ({ type }) => !["input_text", "input_image", "input_file"].includes(textOf(type)),
-  );
+  const foreign = parts.find((part) => !isPart(part));
   if (foreign !== undefined) return `Invalid value: '${textOf(foreign["type"])}'.`;
   if (item["role"] === "user" && Array.isArray(item["content"]) && parts.length === 0)
     return `Invalid 'input[${index}].content': empty array.`;
@@ -71,6 +81,11 @@ function checkItem(
   if (item["type"] === "reasoning" && !isFollowed)
     return `Item '${id}' of type 'reasoning' was provided without its required following item.`;
   return undefined;
+}
+
+function isPart(part: unknown): boolean {
+  const type: unknown = Reflect.get(Object(part), "type");
+  return type === "input_text" || type === "input_image" || type === "input_file";
 }
 
 function refuse(message: string): Refusal {

@@ -31,7 +31,6 @@ export interface Exception {
 const DEEPSEEK = ["ChatDeepSeek", "ChatOpenAI at DeepSeek's host"];
 const KIMI = ["ChatOpenAI at Kimi's host", "ChatOpenAI at OpenRouter"];
 const GOOGLE = ["ChatGoogle", "ChatGoogle (Vertex AI)"];
-const QWEN = "ChatOpenAI at Qwen's host";
 const GEMINI_HOST = "ChatOpenAI at Gemini's host";
 const CLAUDE_HOST = "ChatOpenAI at OpenRouter (Claude)";
 /** Hosts with OpenAI's protocol that have no rules of their own here. */
@@ -51,7 +50,6 @@ const PICTURES = [
   "a user's picture by address",
   "a user's picture, in LangChain's older form",
 ];
-const PDFS = ["a user's PDF", "a user's PDF, in LangChain's older form"];
 const SYSTEM = [
   "a system prompt beside stored ones",
   "system messages in mid-thread",
@@ -133,7 +131,56 @@ export const EXCEPTIONS: readonly Exception[] = [
     why: "Gemini 3 refuses a turn of calls without a signature.",
     source: "vercel/ai/pull/15560",
   },
+  {
+    kind: "rule",
+    clients: [...HOSTS, ...OVER_OPENAI],
+    histories: RESULT_PICTURES,
+    path: /roles$/,
+    what: "The pictures and files of results stand in a user message after the batch, with the tool and the call.",
+    why: "OpenAI's protocol has only texts in results.",
+    source: "camel-ai/camel/issues/3495",
+  },
   // What a client garbles or loses.
+  {
+    kind: "client",
+    clients: ["ChatGoogleGenerativeAI", ...GOOGLE],
+    histories: RESULT_PICTURES,
+    path: /roles$/,
+    what: "The pictures and files of results stand in a user message after the batch, with the tool and the call.",
+    why: "One client writes them as JSON. The other leaves out those in LangChain's standard form.",
+  },
+  {
+    kind: "client",
+    clients: ["ChatOpenAI (Responses)"],
+    histories: RESULT_PICTURES,
+    path: /output$/,
+    what: "The pictures and files of results are sent as `input_image` and `input_file`.",
+    why: "The client writes them as JSON, with all their bytes.",
+  },
+  {
+    kind: "client",
+    clients: ["ChatAnthropic", "ChatOpenAI (Responses)", ...GOOGLE, ...HOSTS, ...OVER_OPENAI],
+    histories: ["a resource link in a result"],
+    path: /(content(\[\])?|result\[\]|output)$/,
+    what: "A resource link is a text with the name and the address.",
+    why: "The client leaves it out, or sends a block that the provider does not know.",
+  },
+  {
+    kind: "client",
+    clients: ["ChatAnthropic"],
+    histories: ["a reference to a tool in a result"],
+    path: /content$/,
+    what: "A reference to a tool is a text with its name.",
+    why: "The client leaves it out.",
+  },
+  {
+    kind: "client",
+    clients: [...HOSTS, ...OVER_OPENAI],
+    histories: ["a user's PDF"],
+    path: /content\[\]\.(mimeType|data|metadata|file)$/,
+    what: "A file in LangChain's standard form is sent as OpenAI's `file`.",
+    why: "The client sends a block that no host knows.",
+  },
   {
     kind: "client",
     clients: [...HOSTS, ...OVER_OPENAI],
@@ -184,7 +231,7 @@ export const EXCEPTIONS: readonly Exception[] = [
   },
   {
     kind: "client",
-    clients: [...HOSTS, ...OVER_OPENAI, QWEN, ...DEEPSEEK],
+    clients: [...HOSTS, ...OVER_OPENAI, "ChatOpenAI at Qwen's host", ...DEEPSEEK],
     histories: HOST_FIELDS,
     path: /\.(reasoning|reasoning_content|reasoning_details|extra_content)$/,
     what: "Reasoning and signatures that the host has put into `reasoning_content`, `reasoning`, `reasoning_details` or `extra_content` are sent back.",
@@ -250,58 +297,6 @@ export const EXCEPTIONS: readonly Exception[] = [
   },
   {
     kind: "to-mend",
-    histories: ["a result of several texts"],
-    path: /(content|result)$/,
-    what: "The texts of a result are joined into one.",
-    why: "The providers take a list of texts.",
-    place: "`blocksIn` of the dialects without `tool`; src/providers/input/steps/content.ts, cleanedContent",
-  },
-  {
-    kind: "to-mend",
-    histories: RESULT_PICTURES,
-    path: /(content|result|output|contents\[\]\.parts)$/,
-    what: "A picture in a result is described.",
-    why: "The model must see it: in the result, or in a user message after the batch.",
-    place:
-      "`media.isInResults` of the dialects; src/providers/input/steps/content.ts, carryMedia, isTakenFrom",
-  },
-  {
-    kind: "to-mend",
-    histories: ["a resource link in a result"],
-    path: /(content|result|output)$/,
-    what: "A resource link becomes a description without its address.",
-    why: "The model needs the address.",
-    place: "src/history/message.ts, withTextFor",
-  },
-  {
-    kind: "to-mend",
-    clients: [...HOSTS, ...OVER_OPENAI, QWEN],
-    histories: [...PDFS, "a user's sound", "a user's file by id"],
-    path: /content(\[\])?$/,
-    what: "A file or a sound is described.",
-    why: "Many hosts take them. Only a refusal shows that one does not.",
-    place: "src/providers/compatible/dialect.ts and dashscope/dialect.ts, media: IMAGE_URL",
-  },
-  {
-    kind: "to-mend",
-    clients: [QWEN, "ChatMistralAI", ...DEEPSEEK],
-    histories: [
-      "a system prompt",
-      "the prompt cache of the graph",
-      "a system prompt beside stored ones",
-      "texts in several blocks",
-      "text blocks beside a call",
-      "a text with citations",
-      "cache marks",
-      "a reasoning block",
-    ],
-    path: /content$/,
-    what: "A list of texts is joined into one, without its marks.",
-    why: "The providers take a list of texts.",
-    place: "src/providers/input/steps/content.ts, wantsText and takesBlocks",
-  },
-  {
-    kind: "to-mend",
     clients: GOOGLE,
     histories: ["two user messages in a row", "two responses in a row"],
     path: /contents\[\]\.parts$/,
@@ -317,57 +312,6 @@ export const EXCEPTIONS: readonly Exception[] = [
     what: "Neighbouring messages of one role are joined.",
     why: "The rule is one of Gemini's own protocol, and of older models.",
     place: "src/providers/gemini/dialect.ts, geminiOpenAI",
-  },
-  {
-    kind: "to-mend",
-    clients: [CLAUDE_HOST],
-    histories: ["an empty result"],
-    path: /content$/,
-    what: "An empty result is filled.",
-    why: "Anthropic refuses it only if it is an error.",
-    place: "src/providers/anthropic/dialect.ts, the rule `blank-result`",
-  },
-  {
-    kind: "to-mend",
-    clients: ["ChatGoogleGenerativeAI"],
-    histories: ["a thought"],
-    what: "A thought with its signature is left out.",
-    why: "What a model wrote goes back to it as it was.",
-    place: "src/providers/gemini/dialect.ts, stateBlocks",
-  },
-  {
-    kind: "to-mend",
-    clients: ["ChatAnthropic"],
-    histories: ["a user's PDF"],
-    path: /title$/,
-    what: "A document has the name of the file as its title.",
-    why: "The client alone sends none.",
-    place: "src/providers/anthropic/dialect.ts, media.write",
-  },
-  {
-    kind: "to-mend",
-    clients: ["ChatAnthropic"],
-    histories: ["a web search that its provider still runs"],
-    what: "A call that its provider still runs is left out.",
-    why: "The provider runs it after the results of the other calls.",
-    source: "anthropics/anthropic-sdk-typescript/issues/1090",
-    place: "src/providers/input/steps/content.ts, pairingIn; src/history/server-tools.ts",
-  },
-  {
-    kind: "to-mend",
-    clients: ["ChatAnthropic"],
-    histories: ["a reference to a tool in a result"],
-    what: "A reference to a tool becomes a description without the name.",
-    why: "The client leaves it out, and the model needs the name.",
-    place: "src/history/message.ts, withTextFor",
-  },
-  {
-    kind: "to-mend",
-    clients: ["ChatOpenAI (Responses)"],
-    histories: ["a custom tool"],
-    what: "A call of a custom tool is sent as a function call.",
-    why: "The result of a custom tool belongs to a custom call.",
-    place: "src/providers/openai/dialect.ts, callIdsOfOutput; src/providers/input/steps/own-state.ts",
   },
 ];
 

@@ -2,19 +2,49 @@
 
 import type { AIMessage, BaseMessage } from "@langchain/core/messages";
 import type { ToolCall } from "@langchain/core/messages/tool";
-import { isAIMessage } from "../../../history/call.js";
+import { argumentsIn, isAIMessage } from "../../../history/call.js";
 import { withListedCalls } from "../../../history/change-calls.js";
 import { copyMessage } from "../../../history/message.js";
 import { callIdOf, isResult } from "../../../history/result.js";
-import { hashText } from "../../../shared/json.js";
-import { PLAIN_NAME } from "../../rule.js";
+import { callerIdOf, serverCallId } from "../../../history/server-tools.js";
+import { hashText, parseJson, toJson } from "../../../shared/json.js";
+import { recordsIn } from "../../../shared/values.js";
+import { PLAIN_NAME, type Target } from "../../rule.js";
 import type { Step } from "../step.js";
+import { isOwnMessage } from "./own-state.js";
 
 /*
  * Sends every call in `tool_calls`, and nowhere else. The result of a call with bad arguments says what was wrong.
+ *
+ * A call that code of the provider has made stays a block too, because only the block names the code that waits for it.
  */
 
-export const listCalls: Step = () => (message) => (isAIMessage(message) ? withListedCalls(message) : message);
+export const listCalls: Step = (target) => (message) => {
+  if (!isAIMessage(message)) return message;
+  return target.dialect.callPlaces.includes("block") && isCalledByCode(message, target)
+    ? message
+    : withListedCalls(message);
+};
+
+/** Whether code that the message has called has made its calls, which are listed with the same arguments. */
+function isCalledByCode(message: AIMessage, target: Target): boolean {
+  const blocks = recordsIn(message.content);
+  const running = new Set(blocks.map(serverCallId).filter((id) => id !== undefined));
+  if (running.size === 0 || !isOwnMessage(message, target)) return false;
+  const calls = blocks.filter(({ type }) => type === "tool_use");
+  const listed = recordsIn(message.tool_calls);
+  return (
+    calls.some((block) => running.has(callerIdOf(block) ?? "")) &&
+    recordsIn(message.invalid_tool_calls).length === 0 &&
+    calls.length === listed.length &&
+    calls.every((block, place) => {
+      const { id, name, args } = listed[place] ?? {};
+      const input = argumentsIn(block);
+      const given = typeof input === "string" ? parseJson(input) : input;
+      return block["id"] === id && block["name"] === name && toJson(given) === toJson(args);
+    })
+  );
+}
 
 /*
  * Gives calls names and ids that the provider accepts, and each result the name and the id of its call.
@@ -51,7 +81,8 @@ export const nameCalls: Step = ({ dialect }) => {
     const isSame = calls.every(
       ({ id, name }, place) => id === given[place]?.id && name === given[place]?.name,
     );
-    return isSame ? named : copyMessage(named, { tool_calls: [...calls] });
+    // A block would still have the call's own name.
+    return isSame ? named : copyMessage(withListedCalls(named), { tool_calls: [...calls] });
   };
 };
 

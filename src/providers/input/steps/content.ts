@@ -5,7 +5,6 @@ import { isAIMessage } from "../../../history/call.js";
 import { isBlankMessage } from "../../../history/change-calls.js";
 import { contentText, copyMessage, withTextFor, withWellFormedTexts } from "../../../history/message.js";
 import { NO_OUTPUT } from "../../../history/result.js";
-import { serverCallId, serverResultId } from "../../../history/server-tools.js";
 import { isRecord } from "../../../shared/values.js";
 import {
   hasReasoningField,
@@ -13,7 +12,7 @@ import {
   reasoningOf,
   withoutHostFields,
 } from "../../host-fields/fields.js";
-import { readMedia } from "../../media.js";
+import { isSendable, sendableBlock } from "../../media.js";
 import { type Block, type Dialect, type MediaForm, mayHaveWritten, type Target } from "../../rule.js";
 import { blockType, textOf } from "../../validate-history.js";
 import type { Step } from "../step.js";
@@ -30,9 +29,8 @@ export const mendTexts: Step = () => withWellFormedTexts;
  *
  * Some providers reject blank text as a block, others as a message. A block that the provider does not know becomes a
  * text description if it says something, and is dropped otherwise. So does the result of a tool that the provider ran if
- * LangChain's client does not send it; the text then tells the call too. A call of such a tool is dropped if its result
- * is missing, because the response ended before it: Anthropic refuses one without the other. A list is joined into one
- * text where the client accepts nothing else. An empty list becomes an empty text, because some clients lose the calls
+ * LangChain's client does not send it; the text then tells the call too. A list is joined into one text where the client
+ * accepts nothing else. An empty list becomes an empty text, because some clients lose the calls
  * beside an empty list.
  */
 
@@ -47,9 +45,11 @@ function cleanedContent(message: BaseMessage, target: Target): MessageContent {
   if (typeof content === "string") return content.trim() === "" ? "" : content;
   if (!Array.isArray(content)) return "";
   if (!takesBlocks(message, dialect)) return contentText(message).trim() === "" ? "" : contentText(message);
-  const isPaired = pairingIn(isAIMessage(message) ? content : []);
-  const blocks = withTextFor(content, (block) => isTakenFrom(message, block, target) && isPaired(block));
+  const blocks = withTextFor(content, (block) => isTakenFrom(message, block, target));
   if (blocks.length === 0) return "";
+  const writeText = message.type === "tool" ? dialect.media.results?.writeText : undefined;
+  if (writeText !== undefined && blocks.some(({ type }) => type !== "text") && blocks.some(isText))
+    return blocks.map((block) => (isText(block) ? writeText(textOf(block) ?? "") : block));
   if (wantsText(blocks, dialect)) return contentText({ ...message, content: blocks } as BaseMessage);
   return blocks.every((block, index) => block === content[index]) && blocks.length === content.length
     ? content
@@ -74,25 +74,17 @@ function isTakenFrom(message: BaseMessage, block: unknown, target: Target): bloc
   if (!isRecord(block)) return false;
   if (block["type"] === "text") return textOf(block)?.trim() !== "";
   if (type === "system") return false;
-  if (type !== "ai") return dialect.media.takes(block);
+  if (type !== "ai") {
+    const form = type === "tool" ? dialect.media.results : dialect.media;
+    return form !== undefined && isSendable(block, form);
+  }
   const { assistantBlocks } = dialect;
   if (assistantBlocks === "all") return isAIMessage(message) && mayHaveWritten(message, target);
   return assistantBlocks.includes(blockType(block));
 }
 
-/** Whether a block is not half of a pair: the call of a tool that the provider runs, or its result. */
-function pairingIn(content: readonly unknown[]): (block: unknown) => boolean {
-  const called = new Set(content.map(serverCallId));
-  const answered = new Set(content.map(serverResultId));
-  return (block) => {
-    const call = serverCallId(block);
-    const answer = serverResultId(block);
-    return (call === undefined || answered.has(call)) && (answer === undefined || called.has(answer));
-  };
-}
-
 /*
- * Rewrites a user's images, sounds and files into the form that the client accepts.
+ * Rewrites images, sounds and files of users and results into the form that the client accepts.
  *
  * The history keeps them as the user's program wrote them: in LangChain's standard form, in its older form, or in a
  * provider's form. Clients read some forms of other providers, throw for some, and send some unchanged, which the
@@ -100,24 +92,24 @@ function pairingIn(content: readonly unknown[]): (block: unknown) => boolean {
  * the provider does not accept stay unchanged. The next step replaces them by a text description.
  */
 
-export const carryMedia: Step = ({ dialect }) => {
-  const form = dialect.media;
-  const isCarrier = ({ type }: BaseMessage) => type === "human" || (type === "tool" && form.isInResults);
+export const carryMedia: Step = ({ dialect: { media } }) => {
+  const formIn = ({ type }: BaseMessage): MediaForm | undefined =>
+    type === "human" ? media : type === "tool" ? media.results : undefined;
   return (message) => {
     const { content } = message;
-    if (!isCarrier(message) || !Array.isArray(content)) return message;
-    const blocks: MessageContent = content.map((block: Block) => carried(block, form));
+    const form = formIn(message);
+    if (form === undefined || !Array.isArray(content)) return message;
+    const blocks: MessageContent = content.map((block: Block) =>
+      isText(block) ? block : (sendableBlock(block, form) ?? block),
+    );
     return blocks.every((block, index) => block === content[index])
       ? message
       : copyMessage<BaseMessage>(message, { content: blocks });
   };
 };
 
-function carried(block: Block, form: MediaForm): Block {
-  if (!isRecord(block) || block["type"] === "text" || form.takes(block)) return block;
-  const media = readMedia(block);
-  if (media === undefined) return block;
-  return (media.kind === "text" ? { type: "text", text: media.text } : form.write(media)) ?? block;
+function isText(block: Block): boolean {
+  return !isRecord(block) || block["type"] === "text";
 }
 
 /*

@@ -1,19 +1,25 @@
 /** The steps that leave out state which only the model that wrote it can read. */
 
-import type { AIMessage, BaseMessage } from "@langchain/core/messages";
+import type { AIMessage, BaseMessage, ToolMessage } from "@langchain/core/messages";
+import type { ToolCall } from "@langchain/core/messages/tool";
 import { isAIMessage } from "../../../history/call.js";
-import { copyMessage, withTextFor } from "../../../history/message.js";
+import { contentText, copyMessage, withTextFor } from "../../../history/message.js";
+import { callIdOf, isResult } from "../../../history/result.js";
 import { serverCallId, serverItemsText, serverResultId } from "../../../history/server-tools.js";
 import { DIALECTS, STATE_BLOCKS, STATE_FIELDS } from "../../dialects.js";
 import { isHostField } from "../../host-fields/fields.js";
+import { openaiResponses } from "../../openai/dialect.js";
 import {
-  callIdsOfOutput,
+  CUSTOM_RESULT,
+  customCallIds,
   functionItemIds,
-  openaiResponses,
+  hasOtherText,
+  isCustomResult,
+  itemsWithCalls,
   storedItemIds,
   storedOutput,
   trailingReasoning,
-} from "../../openai/dialect.js";
+} from "../../openai/stored-items.js";
 import { type Dialect, mayHaveWritten, readMaker, type StateField, type Target } from "../../rule.js";
 import type { Step } from "../step.js";
 
@@ -28,10 +34,14 @@ import type { Step } from "../step.js";
 
 export const keepOwnState: Step = (target) => (message) => {
   if (!isAIMessage(message)) return withoutFields(message, [VERSION]);
-  const isOwn = target.dialect.makers.length > 0 && mayHaveWritten(message, target);
-  const isVersion1 = message.response_metadata?.[VERSION.name] === "v1";
-  return withOwnState(withOwnSignatures(message, target), isOwn && !isVersion1, target);
+  return withOwnState(withOwnSignatures(message, target), isOwnMessage(message, target), target);
 };
+
+/** Whether the state of a message is the target's. */
+export function isOwnMessage(message: AIMessage, target: Target): boolean {
+  const isVersion1 = message.response_metadata?.[VERSION.name] === "v1";
+  return target.dialect.makers.length > 0 && mayHaveWritten(message, target) && !isVersion1;
+}
 
 const VERSION: StateField = { place: "response_metadata", name: "output_version" };
 
@@ -65,7 +75,10 @@ function withOwnState(message: AIMessage, isOwn: boolean, { dialect }: Target): 
 }
 
 /** The message without these fields. What tools of the provider returned in them is added to its content. */
-function withoutFields(message: BaseMessage, fields: readonly StateField[]): BaseMessage {
+function withoutFields<Message extends BaseMessage>(
+  message: Message,
+  fields: readonly StateField[],
+): Message {
   const lost = fields.filter(({ place, name }) => {
     const value: unknown = message[place]?.[name];
     // An empty text holds no state.
@@ -77,21 +90,23 @@ function withoutFields(message: BaseMessage, fields: readonly StateField[]): Bas
   // The items of a response stand in two fields.
   const text = lost.map(({ place, name }) => serverItemsText(copies[place][name])).find(Boolean);
   for (const { place, name } of lost) delete copies[place][name];
-  if (text === undefined) return copyMessage(message, copies);
-  return copyMessage(message, {
+  if (text === undefined) return copyMessage<BaseMessage>(message, copies) as Message;
+  return copyMessage<BaseMessage>(message, {
     ...copies,
     content: Array.isArray(content)
       ? [{ type: "text", text }, ...content]
       : [text, content].filter(Boolean).join("\n"),
-  });
+  }) as Message;
 }
 
 /*
  * Refers to items stored by OpenAI's Responses API only where they still match the message.
  *
- * The client sends a stored response in place of the message, so it must have the same calls. A reference to
- * reasoning needs a reference to the item after it, and the reverse. An item is referred to once, and only by its own
- * id: the id of an Anthropic message looks like an id of an OpenAI item.
+ * The client sends a stored response in place of the message, so it must have the same calls, with the same names and
+ * arguments, and the same texts. The item of a call that somebody has edited is written anew. A reference to reasoning
+ * needs a reference to the item after it, and the reverse. An item is referred to once, and only by its own id: the id of
+ * an Anthropic message looks like an id of an OpenAI item. The result of a custom call is marked, because the API takes
+ * only an output of the same kind.
  */
 
 const ITEM_ID = /^(msg|fc)_/;
@@ -99,29 +114,62 @@ const ITEM_ID = /^(msg|fc)_/;
 export const fitStoredItems: Step = ({ dialect }) => {
   if (dialect.rules["item-id"] === undefined) return (message) => message;
   const used = new Set<string>();
+  let custom: ReadonlySet<string> = new Set();
   return (message) => {
     const ids = storedItemIds(message);
     const isRepeated = ids.some((id) => used.has(id)) || new Set(ids).size < ids.length;
     for (const id of ids) used.add(id);
-    if (!isAIMessage(message)) return ids.length === 0 ? message : withForeignId(message);
+    if (isResult(message)) {
+      const result = ids.length === 0 ? message : withForeignId(message);
+      return withKind(result, custom.has(callIdOf(message)));
+    }
+    if (!isAIMessage(message)) return message;
     const { provider = "" } = readMaker(message);
     const isOwn = dialect.makers.includes(provider);
-    if (isOwn && !isRepeated && fitsMessage(message)) return message;
-    return withForeignId(withoutFields(message, openaiResponses.stateFields));
+    const own = isOwn && !isRepeated ? withFittingItems(message) : undefined;
+    const sent = own ?? withForeignId(withoutItems(message));
+    custom = customCallIds(sent);
+    return sent;
   };
 };
 
-function fitsMessage(message: AIMessage): boolean {
-  const calls = (message.tool_calls ?? []).map(({ id }) => id ?? "");
+/** The message with stored items that say the same as it does. Undefined if they cannot. */
+function withFittingItems(message: AIMessage): AIMessage | undefined {
+  const calls = (message.tool_calls ?? []).map(({ id = "", name, args }) => ({ id, name, args }));
   const output = storedOutput(message);
   const named = functionItemIds(message);
-  return (
-    (output === undefined || callIdsOfOutput(output).join("\n") === calls.join("\n")) &&
-    trailingReasoning(output) === undefined &&
-    (named === undefined || calls.every((id) => named.has(id)))
-  );
+  const custom = customCallIds(message);
+  if (named !== undefined && !calls.every(({ id }) => named.has(id) || custom.has(id))) return undefined;
+  if (output === undefined) return message;
+  const items = itemsWithCalls(output, calls);
+  if (items === undefined || trailingReasoning(output) !== undefined || hasOtherText(output, message))
+    return undefined;
+  if (items === output) return message;
+  return copyMessage(message, { response_metadata: { ...message.response_metadata, output: items } });
 }
 
-function withForeignId(message: BaseMessage): BaseMessage {
-  return ITEM_ID.test(message.id ?? "") ? copyMessage(message, { id: `tether_${message.id}` }) : message;
+/** The same message, which the client sends by itself. A custom call becomes a function call, because it needs its item. */
+function withoutItems(message: AIMessage): AIMessage {
+  const rest = withoutFields(message, openaiResponses.stateFields);
+  const { tool_calls = [] } = rest;
+  if (!tool_calls.some((call) => "isCustomTool" in call)) return rest;
+  const plain = tool_calls.map(
+    ({ id = "", name, args }): ToolCall => ({ type: "tool_call", id, name, args }),
+  );
+  return copyMessage(rest, { tool_calls: plain });
+}
+
+function withKind(result: ToolMessage, isCustom: boolean): ToolMessage {
+  // The client writes a list of texts as JSON in the output of a function call only.
+  const isTexts = Array.isArray(result.content) && result.content.every(({ type }) => type === "text");
+  const content = isCustom && isTexts ? contentText(result) : result.content;
+  if (isCustomResult(result) === isCustom && content === result.content) return result;
+  const { [CUSTOM_RESULT]: _, ...others } = result.additional_kwargs ?? {};
+  const additional_kwargs = isCustom ? { ...others, [CUSTOM_RESULT]: true } : others;
+  return copyMessage(result, { additional_kwargs, content });
+}
+
+function withForeignId<Message extends BaseMessage>(message: Message): Message {
+  if (!ITEM_ID.test(message.id ?? "")) return message;
+  return copyMessage<BaseMessage>(message, { id: `tether_${message.id}` }) as Message;
 }

@@ -11,6 +11,7 @@ import {
 } from "@langchain/core/messages";
 import { isAIMessage } from "../../../history/call.js";
 import { contentText, copyMessage, madeOf, withTextFor } from "../../../history/message.js";
+import { hasOpenServerCall } from "../../../history/server-tools.js";
 import { createSummaryNote } from "../../../history/summary.js";
 import { STATE_BLOCKS } from "../../dialects.js";
 import type { RuleName, Rules } from "../../rule.js";
@@ -92,6 +93,8 @@ export function bridgeBetween(
   after: BaseMessage | undefined,
   rules: Rules,
 ): Bridge | undefined {
+  // A response that the provider has paused is sent back as the last message, and goes on.
+  if (after === undefined && before !== undefined && hasOpenServerCall(before)) return undefined;
   const rule = ruleBetween(before?.type, after?.type);
   return rule && rules[rule] && { message: BRIDGES[rule](), rule };
 }

@@ -1,0 +1,122 @@
+/**
+ * Settles the calls of tools that the provider runs and whose results are not in the same message.
+ *
+ * If a response calls such a tool and one of the caller's, it ends before the provider has run its own. The provider runs
+ * it after the results of the caller, and its next response begins with the result. Until then the call is open, and is
+ * sent. A call that nothing has answered when the next response or a user message comes is lost, and providers refuse it.
+ */
+
+import type { AIMessage, BaseMessage, MessageContent } from "@langchain/core/messages";
+import { isAIMessage } from "../../history/call.js";
+import { createFollowing, type Follower } from "../../history/follow-list.js";
+import { copyMessage, withTextFor } from "../../history/message.js";
+import { callsWithoutResult, serverCallId, serverResultId } from "../../history/server-tools.js";
+import type { Block, Target } from "../rule.js";
+import { blockType } from "../validate-history.js";
+import { isOwnMessage } from "./steps/own-state.js";
+
+/**
+ * The messages without lost calls, and with a text for each result that cannot be sent. The same array if there are none.
+ */
+export function settleServerCalls(messages: readonly BaseMessage[], target: Target): readonly BaseMessage[] {
+  const variant = `${target.dialect.makers.join()} ${target.modelId ?? ""}`;
+  return withChanges(
+    messages,
+    follow(messages, variant, () => new Settling(target)),
+  );
+}
+
+/** The same for messages of one request only, such as shortened copies. */
+export function settleServerCallsOnce(
+  messages: readonly BaseMessage[],
+  target: Target,
+): readonly BaseMessage[] {
+  const settling = new Settling(target);
+  for (const [index, message] of messages.entries()) settling.take(message, index);
+  return withChanges(messages, settling);
+}
+
+function withChanges(messages: readonly BaseMessage[], { changed }: Settling): readonly BaseMessage[] {
+  if (changed.size === 0) return messages;
+  return messages.map((message, index) => changed.get(index) ?? message);
+}
+
+interface OpenCall {
+  /** The index of its message. */
+  readonly index: number;
+  readonly block: Block;
+}
+
+class Settling implements Follower {
+  /** The messages that are sent in another form, by index. A follower of a projection expects the same copies. */
+  readonly changed = new Map<number, BaseMessage>();
+  readonly #target: Target;
+  readonly #messages = new Map<number, AIMessage>();
+  readonly #open = new Map<string, OpenCall>();
+  /** By index, the calls that are left out. */
+  readonly #lost = new Map<number, Set<string>>();
+
+  constructor(target: Target) {
+    this.#target = target;
+  }
+
+  take(message: BaseMessage, index: number): void {
+    if (message.type === "tool" || message.type === "system") return;
+    const before = [...this.#open.keys()];
+    if (isAIMessage(message) && Array.isArray(message.content)) this.#read(message, index, message.content);
+    for (const id of before) this.#lose(id);
+  }
+
+  #read(message: AIMessage, index: number, content: Exclude<MessageContent, string>): void {
+    const isOwn = isOwnMessage(message, this.#target);
+    const own = new Set(content.map(serverCallId));
+    const told = new Map<Block, Block | undefined>();
+    for (const block of content) {
+      const id = serverResultId(block);
+      if (id === undefined || own.has(id)) continue;
+      const call = this.#open.get(id);
+      if (call !== undefined && isOwn && this.#isSent(block)) this.#open.delete(id);
+      else {
+        told.set(block, call?.block);
+        this.#lose(id);
+      }
+    }
+    if (told.size > 0) this.changed.set(index, withTexts(message, content, told));
+    // What another model called is no call for this one.
+    for (const block of isOwn ? callsWithoutResult(content) : []) {
+      this.#open.set(String(serverCallId(block)), { index, block });
+      this.#messages.set(index, message);
+    }
+  }
+
+  #isSent(block: Block): boolean {
+    const { assistantBlocks } = this.#target.dialect;
+    return assistantBlocks === "all" || assistantBlocks.includes(blockType(block));
+  }
+
+  #lose(id: string): void {
+    const call = this.#open.get(id);
+    if (call === undefined) return;
+    this.#open.delete(id);
+    const { index } = call;
+    const lost = this.#lost.get(index) ?? new Set();
+    this.#lost.set(index, lost.add(id));
+    const message = this.changed.get(index) ?? this.#messages.get(index);
+    if (message === undefined || !Array.isArray(message.content)) return;
+    const content = withTextFor(message.content, (block) => !lost.has(serverCallId(block) ?? ""));
+    this.changed.set(index, copyMessage<BaseMessage>(message, { content }));
+  }
+}
+
+/** The message with a text for each of these results, which tells its call too. */
+function withTexts(
+  message: AIMessage,
+  content: Exclude<MessageContent, string>,
+  told: ReadonlyMap<Block, Block | undefined>,
+): AIMessage {
+  const calls = [...told.values()].filter((call) => call !== undefined);
+  const blocks = withTextFor([...calls, ...content], (block) => !told.has(block) && !calls.includes(block));
+  return copyMessage(message, { content: blocks });
+}
+
+const follow = createFollowing<Settling>();

@@ -1,0 +1,94 @@
+/**
+ * Pictures and files of results, for a provider whose results hold only texts. They stand in a user message after all
+ * results of the batch, because nothing may stand between these. It is marked, so that it is not taken for the user's own.
+ * Its place and its content never change, so a prompt cache stays valid.
+ *
+ * Other programs do it too: https://github.com/browseros-ai/BrowserOS/issues/2722,
+ * https://github.com/camel-ai/camel/issues/3495.
+ */
+
+import {
+  type BaseMessage,
+  HumanMessage,
+  type MessageContent,
+  type ToolMessage,
+} from "@langchain/core/messages";
+import { describeBlock } from "../../../history/describe-block.js";
+import { MARKS, SUMMARY_SOURCE } from "../../../history/marks.js";
+import { copyMessage } from "../../../history/message.js";
+import { isRecord } from "../../../shared/values.js";
+import { readMedia, sendableBlock } from "../../media.js";
+import type { Block, Dialect } from "../../rule.js";
+
+/** A picture or file, and what the result says in its place. */
+interface Moved {
+  readonly block: Block;
+  readonly note: string;
+}
+
+/** The result without its pictures and files, and these, if the provider takes them from a user only. */
+export function partResult(
+  result: ToolMessage,
+  { media, blocksIn }: Dialect,
+): { readonly rest: ToolMessage; readonly moved: readonly Moved[] } {
+  const { content } = result;
+  const moved: Moved[] = [];
+  if (media.results !== undefined || !Array.isArray(content) || !blocksIn.includes("human"))
+    return { rest: result, moved };
+  const left = content.map((block: Block): Block => {
+    const kind = isRecord(block) ? readMedia(block)?.kind : undefined;
+    const sent = kind === undefined || kind === "text" ? undefined : sendableBlock(block, media);
+    if (sent === undefined) return block;
+    const note = describeBlock({ ...block, type: kind }).replace(
+      /]$/,
+      ", shown in the message after the results]",
+    );
+    moved.push({ block: sent, note });
+    return { type: "text", text: note };
+  });
+  return moved.length === 0
+    ? { rest: result, moved }
+    : { rest: copyMessage(result, { content: left as MessageContent }), moved };
+}
+
+const INTRODUCTION =
+  "These pictures or files are from the results before this message. The user did not send them.";
+
+/** The pictures and files of a batch. */
+export class BatchMedia {
+  #blocks: Block[] = [];
+
+  /** @param result As it is sent. */
+  add(result: ToolMessage, toolName: string, moved: readonly Moved[]): void {
+    for (const { block } of moved) {
+      const tool = toolName === "" ? "" : ` of the tool ${toolName}`;
+      const text = `From the result of the call ${result.tool_call_id}${tool}:`;
+      this.#blocks = [...this.#blocks, { type: "text", text }, block];
+    }
+  }
+
+  /** The message that has them. Undefined if there are none. */
+  message(): BaseMessage | undefined {
+    if (this.#blocks.length === 0) return undefined;
+    return new HumanMessage({
+      content: [{ type: "text", text: INTRODUCTION }, ...this.#blocks] as MessageContent,
+      additional_kwargs: { [MARKS.source]: SUMMARY_SOURCE, [MARKS.resultMedia]: true },
+    });
+  }
+}
+
+/** Whether a message has the pictures and files of the results before it. */
+export function isResultMedia(message: BaseMessage): boolean {
+  return message.type === "human" && message.additional_kwargs?.[MARKS.resultMedia] === true;
+}
+
+/** Whether the model gets a picture or a file of this message only as a description. */
+export function describesMedia(message: BaseMessage, { media }: Dialect): boolean {
+  const { type, content } = message;
+  const form = type === "tool" ? (media.results ?? media) : media;
+  if ((type !== "tool" && type !== "human") || !Array.isArray(content)) return false;
+  return content.some((block: unknown) => {
+    if (!isRecord(block) || block["type"] === "text") return false;
+    return readMedia(block) !== undefined && sendableBlock(block, form) === undefined;
+  });
+}
