@@ -22,6 +22,7 @@ import type { FittedInput } from "../providers/input/bounds.js";
 import { type PreparedInputOptions, prepareModelInput } from "../providers/input/to-model-input.js";
 import type { GivenModel } from "../providers/models/create-model.js";
 import { bindToolsOnce, type PromptCache, promptCacheMarks } from "../providers/models/tools.js";
+import { countMarkedTools } from "../providers/text-fields.js";
 import { emitEvent } from "../threads/events.js";
 import { takeBack } from "../threads/langgraph/channels.js";
 import { countToolTokens } from "../threads/summary-settings.js";
@@ -83,6 +84,7 @@ export function requestOf({ plan, state, settings, models, policy }: ModelStep):
       systemPrompt: settings.systemPrompt,
       maxToolCallsFromHistory: settings.maxToolCallsFromHistory,
       budget: maxTokens > 0 ? Math.max(maxTokens - toolTokens, 1) : undefined,
+      markedTools: countMarkedTools(plan.offered),
     },
     toolTokens,
     tools: plan.offered,
@@ -158,7 +160,7 @@ async function askWithMiddleware(
         // from the history, which has what only that model can read.
         prepare: (form) =>
           added === undefined || isFor(form, first)
-            ? prepareInput(left, form, request)
+            ? prepareInput(left, { ...form, markedTools: request.input.markedTools }, request)
             : prepareInput([...history, ...added], { ...request.input, ...form }, request),
         toolChoice,
         parameters: parametersOf(changed.fields),

@@ -14,6 +14,9 @@ const OPENAI_CLIENTS: ReadonlySet<unknown> = new Set(
   PROVIDERS.flatMap(({ clientsOfAnyHost = [] }) => clientsOfAnyHost),
 );
 
+const HOSTS = PROVIDERS.flatMap(({ hosts = [] }) => hosts);
+const HOSTED_MODELS = PROVIDERS.flatMap(({ hostedModels = [] }) => hostedModels);
+
 /** Set by {@link createModel} for a model made by a provider's name, because its base URL may be a proxy's. */
 const MADE_FOR = new WeakMap<object, DialectName>();
 
@@ -63,15 +66,15 @@ function dialectOfOpenAIClient(client: object, type: unknown): DialectName {
   if (call(client, "_useResponsesApi") === true) return "openai-responses";
   const config: unknown = Reflect.get(client, "clientConfig");
   const baseURL: unknown = isRecord(config) ? Reflect.get(config, "baseURL") : undefined;
-  const host = typeof baseURL === "string" && URL.canParse(baseURL) ? new URL(baseURL).hostname : undefined;
-  if (type === "azure_openai" || (type === "openai" && host === undefined)) return "openai";
+  const address = typeof baseURL === "string" && URL.canParse(baseURL) ? new URL(baseURL).hostname : "";
+  if (type === "azure_openai" || (type === "openai" && address === "")) return "openai";
   const name = nameOf(client) ?? "";
-  const ofHost = PROVIDERS.find(({ hosts }) => hosts?.[0].test(host ?? ""))?.hosts;
+  const ofHost = HOSTS.find(([host]) => host.test(address))?.[1];
   // Other hosts serve models of many makers: OpenRouter, LiteLLM, Bedrock, Vertex AI, Azure's Foundry, vLLM. The name of
   // the model tells its maker: `anthropic/claude-sonnet-4.5`, `us.anthropic.claude-sonnet-4-5-v1:0`. Qwen's and Llama's
   // models have no rules of their own.
-  const ofModel = PROVIDERS.findLast(({ hostedModels }) => hostedModels?.[0].test(name))?.hostedModels;
-  return (ofHost ?? ofModel)?.[1] ?? "openai-compatible";
+  const ofModel = HOSTED_MODELS.findLast(([model]) => model.test(name))?.[1];
+  return ofHost ?? ofModel ?? "openai-compatible";
 }
 
 /** A model with bound options is a wrapper. */

@@ -19,9 +19,9 @@ export interface Provider {
   /** The `_llmType` of clients with OpenAI's protocol. They are used with many hosts, which tell the dialect. */
   readonly clientsOfAnyHost?: readonly string[];
   /** Its own hosts with OpenAI's protocol. */
-  readonly hosts?: readonly [host: RegExp, dialect: DialectName];
+  readonly hosts?: readonly (readonly [host: RegExp, dialect: DialectName])[];
   /** The names of its models at other hosts with OpenAI's protocol. */
-  readonly hostedModels?: readonly [name: RegExp, dialect: DialectName];
+  readonly hostedModels?: readonly (readonly [name: RegExp, dialect: DialectName])[];
   /** In lower case. Reasons that nobody lists count as `done`. */
   readonly finishReasons?: Readonly<Partial<Record<FinishKind, readonly string[]>>>;
   /** Where its clients write the finish reason. */

@@ -7,6 +7,7 @@ import {
   confirmed,
   type Dialect,
   type Fields,
+  INFERRED,
   isOf,
   type MediaForm,
   PLAIN_NAME,
@@ -131,6 +132,12 @@ export const anthropic = {
       `${BLOCK}.tool_result: content cannot be empty if \`is_error\` is true`,
       "bytedance/trae-agent/issues/230",
     ),
+    // System prompt, tools and messages together. Later marks cover what the earlier ones cover.
+    "cache-marks": confirmed(
+      "A maximum of 4 blocks with cache_control may be provided. Found {name}.",
+      "continuedev/continue/pull/6937",
+    ),
+    "foreign-field": INFERRED["foreign-field"],
     "text-after-call": confirmed(
       MISSING,
       "anomalyco/opencode/blob/678c40589f4c75ff88c139ee824ddb840908a912/packages/llm/test/fixtures/recordings/anthropic-messages/rejects-malformed-assistant-tool-order-without-patch.json",
@@ -158,6 +165,15 @@ export const anthropic = {
   assistantBlocks: ["text", "tool_use", ...STATE_BLOCKS],
   ignoredBlocks: "all",
   stateBlocks: STATE_BLOCKS,
+  textFields: ["cache_control", "citations"],
+  keepsOwnFields: true,
+  // The client joins those in front, and sends the others in place. Older models take none there.
+  systemPlaces: {
+    several: true,
+    after: ["human", "tool"],
+    last: true,
+    models: /\bclaude-opus-(?:4-(?:[89]|\d\d)|[5-9]|\d\d)(?!\d)/,
+  },
   blocksIn: ["human", "ai", "tool"],
   media,
   // A compaction that failed has no content.
@@ -167,4 +183,7 @@ export const anthropic = {
   makers: ["anthropic"],
 } as const satisfies Dialect;
 
-export const anthropicOpenAI = overOpenAI(anthropic);
+const { "system-position": _, "foreign-field": __, ...rules } = anthropic.rules;
+
+/** The endpoints move system messages to the front themselves. */
+export const anthropicOpenAI = overOpenAI({ ...anthropic, rules });

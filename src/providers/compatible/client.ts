@@ -11,13 +11,24 @@ export const compatibleProvider: Provider = {
     xai: byLangChain("xai", {
       package: "@langchain/xai",
       keys: ["XAI_API_KEY"],
-      dialect: "openai-compatible",
+      dialect: "xai",
     }),
     // These clients find their credentials and hosts themselves.
     ollama: byLangChain("ollama", { package: "@langchain/ollama" }),
     bedrock: byLangChain("bedrock", { package: "@langchain/aws" }),
   },
   modelNames: [/^grok/i, "xai"],
+  hosts: [
+    [/^api\.x\.ai$/, "xai"],
+    [/(^|\.)moonshot\.(ai|cn)$/, "kimi"],
+    [/^open\.bigmodel\.cn$|(^|\.)z\.ai$/, "glm"],
+    [/(^|\.)minimaxi?\.(io|com|chat)$/, "minimax"],
+  ],
+  // Servers of open models take what GLM's and MiniMax's own hosts refuse.
+  hostedModels: [
+    [/\bgrok\b/i, "xai"],
+    [/\bkimi\b/i, "kimi"],
+  ],
   clientsOfAnyHost: ["openrouter", "groq", "xai", "fireworks", "togetherai", "novita"],
   finishReasons: {
     calls: ["tool_call"],

@@ -6,9 +6,11 @@
 import { isRecord } from "../../shared/values.js";
 import { REASONING_FIELD } from "../deepseek/dialect.js";
 import { CHAT_CLIENT, IMAGE_URL, openai } from "../openai/dialect.js";
-import { COMMON, type Dialect, EVERYWHERE, type Fields, isOf } from "../rule.js";
+import { COMMON, confirmed, type Dialect, EVERYWHERE, type Fields, inferred, isOf } from "../rule.js";
 
-const { "call-id": _, ...rules } = openai.rules;
+const NO_ELEMENT = "Each message must have at least one content element.";
+
+const { "call-id": _, "foreign-field": __, ...rules } = openai.rules;
 
 /**
  * A host that nobody knows. A sound history is sent as it is stored. Such hosts write ids of any form and length: those
@@ -21,6 +23,8 @@ export const openaiCompatible = {
   callId: /./s,
   // Some hosts demand the reasoning of their model, and others reject the field: see `deepseek/client.ts`.
   stateFields: [{ place: "additional_kwargs", name: REASONING_FIELD }],
+  // Gateways pass on the marks for the prompt cache of the model behind them.
+  textFields: "all",
   blocksIn: openai.blocksIn,
   media: IMAGE_URL,
   makers: [],
@@ -45,6 +49,7 @@ export const asStored = {
   assistantBlocks: "all",
   ignoredBlocks: "all",
   stateFields: openaiCompatible.stateFields,
+  textFields: "all",
   blocksIn: ["human", "ai", "tool"],
   media: { takes: (block) => !isForeignPicture(block), write: IMAGE_URL.write, isInResults: true },
   makers: [],
@@ -57,7 +62,77 @@ function isForeignPicture(block: Fields): boolean {
   );
 }
 
+/*
+ * Hosts of one maker that refuse what others accept.
+ */
+
+/** Grok at xAI. Beside calls, an empty text is accepted. */
+export const xai = {
+  ...openaiCompatible,
+  rules: {
+    ...rules,
+    "empty-assistant": confirmed(NO_ELEMENT, "AstrBotDevs/AstrBot/issues/6447"),
+    "blank-user": confirmed(NO_ELEMENT, "n8n-io/n8n/issues/14797"),
+    "blank-result": inferred(NO_ELEMENT),
+  },
+} as const satisfies Dialect;
+
+/** Its models repeat ids by design: `functions.weather:0`. Its own endpoint and others refuse a repeated one. */
+export const kimi = {
+  ...openaiCompatible,
+  rules: {
+    ...rules,
+    "repeated-call-id": confirmed("A tool call id occurs twice: {id}.", "openclaw/openclaw/issues/84730"),
+    "empty-assistant": confirmed(
+      "Invalid request: the message at position {index} with role 'assistant' must not be empty",
+      "AstrBotDevs/AstrBot/issues/7200",
+    ),
+  },
+} as const satisfies Dialect;
+
+const GLM_ERROR = "1214 The messages parameter is illegal. Please check the documentation.";
+
+/** GLM has one error for all faults. */
+export const glm = {
+  ...openaiCompatible,
+  rules: {
+    ...rules,
+    "first-user": confirmed(GLM_ERROR, "anomalyco/opencode/issues/2557"),
+    "empty-assistant": confirmed(GLM_ERROR, "songquanpeng/one-api/issues/1153"),
+  },
+} as const satisfies Dialect;
+
+export const minimax = {
+  ...openaiCompatible,
+  rules: {
+    ...rules,
+    "repeated-call-id": confirmed(
+      "invalid params, duplicate tool_call id: {id}",
+      "VicBilibily/GCMP/pull/120",
+    ),
+    arguments: confirmed(
+      "invalid params, invalid function arguments json string, tool_call_id: {id} (2013)",
+      "earendil-works/pi/issues/5468",
+    ),
+    "system-position": confirmed(
+      "invalid params, invalid chat setting (2013)",
+      "MiniMax-AI/MiniMax-M2/issues/51",
+    ),
+  },
+  // One, anywhere.
+  systemPlaces: { several: false, after: ["human", "ai", "tool"], last: true },
+} as const satisfies Dialect;
+
+type OwnRules = Pick<Dialect, "rules" | "callId" | "toolName" | "systemPlaces">;
+
 /** The rules of a provider for requests in OpenAI's form, which its own endpoint or a gateway translates. */
-export function overOpenAI({ rules, callId, toolName }: Pick<Dialect, "rules" | "callId" | "toolName">) {
-  return { ...openaiCompatible, rules, callId, toolName, stateFields: [] } satisfies Dialect;
+export function overOpenAI({ rules, callId, toolName, systemPlaces }: OwnRules) {
+  return {
+    ...openaiCompatible,
+    rules,
+    callId,
+    toolName,
+    stateFields: [],
+    ...(systemPlaces && { systemPlaces }),
+  } satisfies Dialect;
 }

@@ -37,8 +37,9 @@ export const dashscope = {
       "agentscope-ai/agentscope-java/issues/1270",
     ),
     "foreign-block": INFERRED["foreign-block"],
-    "system-position": INFERRED["system-position"],
   },
+  // It has marks for its prompt cache too.
+  textFields: "all",
   blocksIn: ["human"],
   media: IMAGE_URL,
   makers: ["openai", "alibaba_tongyi"],

@@ -4,6 +4,7 @@ import { isAIMessage } from "../../history/call.js";
 import { copyMessage } from "../../history/message.js";
 import { importOptional } from "../../shared/import-optional.js";
 import { viewOf } from "../../shared/views.js";
+import type { DialectName } from "../dialects.js";
 import { isChatModel, sendingAs } from "../models/model-view.js";
 import type { ModelFields, ModelIdentity, Provider } from "../provider.js";
 import { REASONING_FIELD, reasoningOf } from "./dialect.js";
@@ -23,9 +24,9 @@ export const deepseekProvider: Provider = {
   },
   modelNames: [/^deepseek/i, "deepseek"],
   clients: { deepseek: "deepseek" },
-  hosts: [/^api\.deepseek\.com$/, "deepseek"],
+  hosts: [[/^api\.deepseek\.com$/, "deepseek"]],
   // Small models of other makers were distilled from DeepSeek's: `deepseek-r1-distill-llama-70b`.
-  hostedModels: [/^(?!.*distill).*\bdeepseek/i, "deepseek"],
+  hostedModels: [[/^(?!.*distill).*\bdeepseek/i, "deepseek"]],
   finishReasons: { interrupted: ["insufficient_system_resource"] },
   mendClient: sendReasoning,
 };
@@ -57,13 +58,15 @@ export async function createDeepSeekModel({ baseURL, ...fields }: ModelFields): 
  */
 function sendReasoning(model: BaseChatModel, identity: ModelIdentity): BaseChatModel {
   const { dialect, modelId = "" } = identity;
-  const isUnknown = dialect === "openai-compatible" && model._llmType() === "openai";
+  const isUnknown = COMPATIBLE.has(dialect) && model._llmType() === "openai";
   if (dialect !== "deepseek" && !isUnknown) return model;
   const isDemanded = dialect === "deepseek" || DEMANDING_MODELS.test(modelId);
   const isSent: IsSent = (messages) => isDemanded || messages.some((message) => !!reasoningOf(message));
   // For DeepSeek, the model input has an empty reasoning where it is lost.
   return withReasoning(model, isSent, isUnknown ? "" : undefined);
 }
+
+const COMPATIBLE: ReadonlySet<string> = new Set<DialectName>(["openai-compatible", "kimi", "glm", "minimax"]);
 
 const DEMANDING_MODELS = /\bkimi/i;
 

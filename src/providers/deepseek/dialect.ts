@@ -16,6 +16,11 @@ export const deepseek = {
     ),
     // Only the title is known, not the body of the error.
     "duplicate-result": confirmed("Duplicate value for 'tool_call_id'", "HKUDS/nanobot/issues/3945"),
+    // An id is unique in the complete request, while OpenAI takes repeated ones.
+    "repeated-call-id": confirmed(
+      "Duplicate value for 'tool_call_id'",
+      "craft-ai-agents/craft-agents-oss/issues/630",
+    ),
     "unpaired-surrogate": confirmed(
       "Failed to parse the request body as JSON: messages[{index}].content: lone leading surrogate in hex escape",
       "JohnnyZ93/oai-compatible-copilot/pull/271",
@@ -32,6 +37,7 @@ export const deepseek = {
     ),
     "empty-calls": INFERRED["empty-calls"],
     "foreign-block": INFERRED["foreign-block"],
+    "foreign-field": INFERRED["foreign-field"],
   },
   blocksIn: [],
   // OpenAI's client names itself, whichever host has answered.

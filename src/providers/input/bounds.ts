@@ -263,7 +263,7 @@ export function fitInput(input: Conversation, target: Target, bounds: readonly B
       const draft = new InputDraft(formed, target, tokens, excess);
       for (const step of STEPS[name]) if (draft.excess > 0) step(draft);
       kept = draft.kept;
-      projected = projectDraft(draft, target);
+      projected = projectDraft(draft, target, input.markedTools ?? 0);
       size = projected.size();
     }
     for (const [place, message] of formed.entries()) {
@@ -275,11 +275,13 @@ export function fitInput(input: Conversation, target: Target, bounds: readonly B
   return { messages: projected.sent(), size, changes: [...changes.values()] };
 }
 
-/** The system message is first. Steps do not change its place. */
-function projectDraft(draft: InputDraft, target: Target) {
+/** Steps do not change the places of system messages. */
+function projectDraft(draft: InputDraft, target: Target, markedTools: number) {
   const { kept } = draft;
   const notes = draft.notes();
   const messages = kept.flatMap((message, place) => message ?? notes.get(place) ?? []);
-  const system = messages[0]?.type === "system" ? messages.shift() : undefined;
-  return projectOnce({ system, messages }, target);
+  const talk = messages.findIndex(({ type }) => type !== "system");
+  const count = talk < 0 ? messages.length : talk;
+  const input = { system: messages.slice(0, count), messages: messages.slice(count), markedTools };
+  return projectOnce(input, target);
 }

@@ -11,6 +11,7 @@ import {
   EVERYWHERE,
   type Fields,
   INFERRED,
+  inferred,
   isOf,
   type MediaForm,
   PLAIN_NAME,
@@ -70,6 +71,7 @@ const chatRules = {
     "run-llama/llama_index/issues/17555",
   ),
   "foreign-block": INFERRED["foreign-block"],
+  "foreign-field": inferred("Unknown parameter: 'messages[{index}].content[0].{name}'."),
 } as const satisfies Rules;
 
 /** Chat Completions, and most hosts with that protocol: images only. */
@@ -155,6 +157,7 @@ export const openaiResponses = {
       "Chevey339/kelivo/pull/281",
     ),
     "foreign-state": confirmed("Item with id '{id}' not found.", "vercel/ai/issues/7543"),
+    "foreign-field": inferred("Unknown parameter: 'input[{index}].content[0].{name}'."),
     "item-id": confirmed("Duplicate item found with id {id}.", "openai/openai-agents-python/issues/1789"),
     "reasoning-alone": confirmed(
       "Item '{id}' of type 'reasoning' was provided without its required following item.",
@@ -172,6 +175,7 @@ export const openaiResponses = {
     { place: "additional_kwargs", name: "__openai_custom_tool_call_ids__" },
     { place: "response_metadata", name: "output" },
   ],
+  keepsOwnFields: true,
   blocksIn: ["human", "ai", "tool"],
   media: responsesMedia,
   isCompacted: (message) =>
