@@ -1,6 +1,7 @@
 import { InvalidSettingError } from "../errors.js";
 import { didYouMean } from "../shared/text.js";
 import { anthropic, anthropicOpenAI } from "./anthropic/dialect.js";
+import { bedrock } from "./bedrock/dialect.js";
 import { asStored, glm, kimi, minimax, openaiCompatible, xai } from "./compatible/dialect.js";
 import { dashscope, dashscopeNative } from "./dashscope/dialect.js";
 import { deepseek } from "./deepseek/dialect.js";
@@ -20,6 +21,7 @@ export const DIALECTS = {
   anthropic,
   gemini,
   mistral,
+  bedrock,
   "openai-compatible": openaiCompatible,
   xai,
   kimi,

@@ -73,7 +73,8 @@ export const RULES = Object.fromEntries(
  * - `confirmed`: the source quotes the provider's error text, or somebody tried it live.
  * - `source`: read in the validator's source code.
  * - `documented`: the provider's documentation says so.
- * - `inferred`: not shown by anybody. We follow the rule because it costs nothing. Do not quote it as a fact.
+ * - `inferred`: nobody quotes the provider's words. We follow the rule because it costs nothing, or because somebody reports
+ *   the refusal. Do not quote it as a fact.
  */
 export type Grade = "confirmed" | "source" | "documented" | "inferred";
 
@@ -81,7 +82,7 @@ export interface Rule {
   /** The beginning of the provider's error, long enough to search for. `{ids}`, `{id}`, `{name}`, `{index}` and `{next}` are filled in from the fault. */
   readonly text: string;
   readonly grade: Grade;
-  /** Where it was reported, documented or read, below `https://github.com/`. Undefined if it is inferred. */
+  /** Where it was reported, documented or read, below `https://github.com/`. Undefined if nobody has reported it. */
   readonly source: string | undefined;
 }
 
@@ -90,8 +91,8 @@ export type Rules = Readonly<Partial<Record<RuleName, Rule>>>;
 /** Short, because each bundle has all sources: the path of the page on GitHub. */
 export const confirmed = (text: string, source: string): Rule => ({ text, grade: "confirmed", source });
 export const fromSource = (text: string, source: string): Rule => ({ text, grade: "source", source });
-/** No provider has stated it. */
-export const inferred = (text: string): Rule => ({ text, grade: "inferred", source: undefined });
+/** No provider has stated it. With a source, somebody has seen the refusal, and does not quote it. */
+export const inferred = (text: string, source?: string): Rule => ({ text, grade: "inferred", source });
 
 /** The rules that a dialect has unless its room says otherwise, in our own words. */
 export const EVERYWHERE = {

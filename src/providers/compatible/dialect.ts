@@ -31,7 +31,7 @@ export const openaiCompatible = {
 } as const satisfies Dialect;
 
 /**
- * A client that nobody knows, such as those of Bedrock, Ollama, Cerebras and Cohere. A sound history is sent as it is
+ * A client that nobody knows, such as those of Ollama, Cerebras and Cohere. A sound history is sent as it is
  * stored: each call has its result, each value is JSON, and nothing else is changed. If the client throws for it or its
  * provider refuses it, `strict` is tried. Only pictures in another form than `image_url` get that form, which most clients
  * take.
@@ -82,7 +82,7 @@ export const kimi = {
   ...openaiCompatible,
   rules: {
     ...rules,
-    "repeated-call-id": confirmed("A tool call id occurs twice: {id}.", "openclaw/openclaw/issues/84730"),
+    "repeated-call-id": inferred("A tool call id occurs twice: {id}.", "openclaw/openclaw/issues/84730"),
     "empty-assistant": confirmed(
       "Invalid request: the message at position {index} with role 'assistant' must not be empty",
       "AstrBotDevs/AstrBot/issues/7200",

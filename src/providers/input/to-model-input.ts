@@ -158,7 +158,7 @@ function filteredCalls(
   return left === messages ? messages : left.filter((message) => message !== undefined);
 }
 
-/** System messages stay in their places if the provider takes all of them there. Otherwise they are one, in front. */
+/** System messages stay in their places if the provider takes all of them there. Otherwise they go to the front. */
 function withSystem(
   messages: readonly BaseMessage[],
   { odd, systems }: Surveyed,
@@ -176,7 +176,8 @@ function withSystem(
   if (isOne || misplacedSystem(given, dialect, modelId) === undefined)
     return { system: [...prompt, ...messages.slice(0, front)], messages: messages.slice(front) };
   const others = messages.filter((message) => !isSystem(message));
-  return { system: joinSystem(given.filter(isSystem)), messages: others };
+  const system = given.filter(isSystem);
+  return { system: dialect.systemPlaces?.several ? system : joinSystem(system), messages: others };
 }
 
 function joinSystem(messages: readonly BaseMessage[]): readonly BaseMessage[] {

@@ -59,6 +59,8 @@ const SYSTEM = [
 ];
 const RESULT_PICTURES = ["a picture in a result", "a picture in a result, as `image_url`"];
 
+const EMPTY_RESPONSES = ["an empty response", "a refusal"];
+
 export const EXCEPTIONS: readonly Exception[] = [
   // Rules of providers.
   {
@@ -79,11 +81,19 @@ export const EXCEPTIONS: readonly Exception[] = [
   },
   {
     kind: "rule",
-    clients: [...KIMI, ...DEEPSEEK],
+    clients: [...KIMI, "ChatOpenRouter"],
     histories: ["one call id in two turns"],
     what: "A call id that occurs again is replaced by another one, together with its result.",
-    why: "The provider refuses a repeated id.",
+    why: "Kimi refuses a repeated id.",
     source: "openclaw/openclaw/issues/84730",
+  },
+  {
+    kind: "rule",
+    clients: DEEPSEEK,
+    histories: ["one call id in two turns"],
+    what: "A call id that occurs again is replaced by another one, together with its result.",
+    why: "DeepSeek refuses a repeated id.",
+    source: "craft-ai-agents/craft-agents-oss/issues/630",
   },
   {
     kind: "rule",
@@ -118,7 +128,59 @@ export const EXCEPTIONS: readonly Exception[] = [
     why: "The first message must be the user's.",
     source: "lobehub/lobehub/issues/1601",
   },
+  {
+    kind: "rule",
+    clients: [CLAUDE_HOST],
+    histories: ["one call id in two turns"],
+    what: "A call id that occurs again is replaced by another one, together with its result.",
+    why: "Anthropic demands that ids are unique.",
+    source: "anomalyco/opencode/issues/1279",
+  },
+  {
+    kind: "rule",
+    clients: ["ChatOpenAI at OpenRouter", "ChatOpenRouter"],
+    histories: EMPTY_RESPONSES,
+    path: /roles$/,
+    what: "A response without a text and without calls is left out.",
+    why: "Kimi refuses it.",
+    source: "AstrBotDevs/AstrBot/issues/7200",
+  },
+  {
+    kind: "rule",
+    clients: [CLAUDE_HOST],
+    histories: EMPTY_RESPONSES,
+    path: /roles$/,
+    what: "A response without a text and without calls is left out.",
+    why: "Anthropic refuses it.",
+    source: "anthropics/claude-code/issues/6774",
+  },
+  {
+    kind: "rule",
+    clients: [GEMINI_HOST],
+    histories: EMPTY_RESPONSES,
+    path: /roles$/,
+    what: "A response without a text and without calls is left out.",
+    why: "Gemini refuses it.",
+    source: "CopilotKit/CopilotKit/issues/1964",
+  },
+  {
+    kind: "rule",
+    clients: [CLAUDE_HOST],
+    histories: ["an empty result"],
+    path: /content$/,
+    what: "An empty result says that there is no output.",
+    why: "Anthropic refuses it.",
+    source: "zed-industries/zed/pull/27130",
+  },
   // What a client garbles or loses.
+  {
+    kind: "client",
+    clients: GOOGLE,
+    histories: SYSTEM,
+    path: /systemInstruction\.parts$/,
+    what: "System messages are joined into one, with blank lines between them.",
+    why: "Gemini has one place for them. The older client of Google throws for a second system message.",
+  },
   {
     kind: "client",
     clients: [...HOSTS, ...OVER_OPENAI],
@@ -197,41 +259,10 @@ export const EXCEPTIONS: readonly Exception[] = [
   // What is to be mended.
   {
     kind: "to-mend",
-    histories: SYSTEM,
-    path: /(roles|systemInstruction\.parts|^message)$/,
-    what: "All system messages are joined into one in front.",
-    why: "Most providers take them in place. In front they change the cached beginning.",
-    place: "src/providers/input/to-model-input.ts, withSystemFirst",
-  },
-  {
-    kind: "to-mend",
     histories: ["results in another order"],
     what: "The results stand in the order of their calls.",
     why: "No source says that these providers demand it.",
     place: "src/history/reducer/repair-history.ts",
-  },
-  {
-    kind: "to-mend",
-    histories: ["one call id in two turns"],
-    what: "A call id that occurs again is replaced.",
-    why: "The rule is only inferred for these providers.",
-    place: "src/providers/rule.ts, EVERYWHERE; src/providers/input/steps/calls.ts, nameCalls",
-  },
-  {
-    kind: "to-mend",
-    histories: ["an empty response"],
-    path: /(roles|contents\[\]\.parts)$/,
-    what: "A response that says nothing is left out.",
-    why: "Only some providers refuse it.",
-    place: "src/providers/input/steps/content.ts, fillBlanks",
-  },
-  {
-    kind: "to-mend",
-    histories: ["a refusal"],
-    path: /roles$/,
-    what: "A refusal counts as an empty response, and is left out.",
-    why: "The text of a refusal is a text.",
-    place: "src/providers/input/steps/content.ts, fillBlanks; src/history/change-calls.ts, isBlankMessage",
   },
   {
     kind: "to-mend",
@@ -284,33 +315,6 @@ export const EXCEPTIONS: readonly Exception[] = [
     what: "A list of texts is joined into one, without its marks.",
     why: "The providers take a list of texts.",
     place: "src/providers/input/steps/content.ts, wantsText and takesBlocks",
-  },
-  {
-    kind: "to-mend",
-    clients: GOOGLE,
-    histories: ["two user messages in a row", "two responses in a row"],
-    path: /contents\[\]\.parts$/,
-    what: "Neighbouring messages of one role are joined into one text.",
-    why: "The client makes them parts of one message itself.",
-    place: "src/providers/gemini/dialect.ts, the rule `alternation`",
-  },
-  {
-    kind: "to-mend",
-    clients: [GEMINI_HOST],
-    histories: ["two user messages in a row", "two responses in a row"],
-    path: /roles$/,
-    what: "Neighbouring messages of one role are joined.",
-    why: "The rule is one of Gemini's own protocol, and of older models.",
-    place: "src/providers/gemini/dialect.ts, geminiOpenAI",
-  },
-  {
-    kind: "to-mend",
-    clients: [CLAUDE_HOST],
-    histories: ["an empty result"],
-    path: /content$/,
-    what: "An empty result is filled.",
-    why: "Anthropic refuses it only if it is an error.",
-    place: "src/providers/anthropic/dialect.ts, the rule `blank-result`",
   },
   {
     kind: "to-mend",
