@@ -259,25 +259,29 @@ function openCallFindings(
 function reusedCalls({ messages }: Examination["list"]) {
   const met = new Set<string>();
   return messages.flatMap(({ message }) => {
-    const calls = distinctCalls(message);
-    const reused = calls.filter(({ id }) => met.has(id));
-    for (const { id } of calls) met.add(id);
+    const { distinct } = callsById(message);
+    const reused = distinct.filter(({ id }) => met.has(id));
+    for (const { id } of distinct) met.add(id);
     return reused.map(({ id, name }) => ({ message, id, name }));
   });
 }
 
 /** Calls with the id of an earlier call in the same message. */
 function duplicateCalls({ messages }: Examination["list"]) {
-  return messages.flatMap(({ message }) => {
-    const distinct = new Set(distinctCalls(message));
-    const others = callsOf(message).filter((call) => call.id !== "" && !distinct.has(call));
-    return others.map(({ id, name }) => ({ message, id, name }));
-  });
+  return messages.flatMap(({ message }) =>
+    callsById(message).others.map(({ id, name }) => ({ message, id, name })),
+  );
 }
 
-function distinctCalls(message: BaseMessage): readonly Call[] {
-  const met = new Set<string>([""]);
-  return callsOf(message).filter(({ id }) => !met.has(id) && met.add(id));
+/** The first call of each id, and the others. */
+function callsById(message: BaseMessage): { readonly distinct: readonly Call[]; readonly others: readonly Call[] } {
+  const calls = callsOf(message).filter(({ id }) => id !== "");
+  const met = new Set<string>();
+  const isFirst = calls.map(({ id }) => !met.has(id) && met.add(id) !== undefined);
+  return {
+    distinct: calls.filter((_, place) => isFirst[place]),
+    others: calls.filter((_, place) => !isFirst[place]),
+  };
 }
 
 function of(tool: string | undefined): string {

@@ -172,6 +172,15 @@ export const EXCEPTIONS: readonly Exception[] = [
     why: "Anthropic refuses it.",
     source: "zed-industries/zed/pull/27130",
   },
+  {
+    kind: "rule",
+    clients: ["ChatOpenAI", "AzureChatOpenAI"],
+    histories: ["a text with citations", "cache marks"],
+    path: /\.(annotations|cache_control)$/,
+    what: "A text block is sent without the fields that OpenAI's text blocks do not have.",
+    why: "OpenAI refuses a parameter that it does not know.",
+    source: "openai/openai-openapi/blob/master/openapi.yaml",
+  },
   // What a client garbles or loses.
   {
     kind: "client",
