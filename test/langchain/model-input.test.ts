@@ -54,7 +54,7 @@ describe("the input of an agent's model", () => {
     expect(script(sent)).toEqual(["system: Be brief.", "system: Stored.", "human: Hi."]);
     const joined = await ask(stored, { dialect: "strict" }, { systemPrompt: "Be brief." });
     expect(joined.map(({ type, text }) => [type, text])).toEqual([
-      ["system", "Be brief.\n\nStored."],
+      ["system", "Be brief.\nStored."],
       ["human", "Hi."],
     ]);
   });

@@ -97,6 +97,10 @@ export const anthropic = {
       `${BLOCK}.tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'`,
       "anomalyco/opencode/issues/1279",
     ),
+    "duplicate-call-id": confirmed(
+      `${BLOCK}: \`tool_use\` ids must be unique`,
+      "anomalyco/opencode/issues/1279",
+    ),
     "repeated-call-id": confirmed(
       `${BLOCK}: \`tool_use\` ids must be unique`,
       "anomalyco/opencode/issues/1279",

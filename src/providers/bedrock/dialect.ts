@@ -45,9 +45,10 @@ const media: MediaForm = {
     return { type: "image", mimeType: `image/${image["format"]}`, data: image["source"]["bytes"] };
   },
   // The client throws for LangChain's standard form of pictures and files. A block without a type is a cache point, or
-  // JSON in a result.
+  // JSON in a result. So is a link.
   takes: (block) =>
     block["type"] === undefined ||
+    isOf("resource_link")(block) ||
     isOwnMedia(block) ||
     (isOf("image_url")(block) && isDataUrl(block["image_url"])) ||
     (isOf("video", "audio")(block) && block["data"] !== undefined) ||

@@ -90,14 +90,14 @@ export const kimi = {
   },
 } as const satisfies Dialect;
 
-const GLM_ERROR = "1214 The messages parameter is illegal. Please check the documentation.";
+/** It has one error for all faults. */
+export const GLM_ERROR = "1214 The messages parameter is illegal. Please check the documentation.";
 
-/** GLM has one error for all faults. */
+/** It also refuses a request without any message of the user, which is rare. Then `strict` helps. */
 export const glm = {
   ...openaiCompatible,
   rules: {
     ...rules,
-    "first-user": confirmed(GLM_ERROR, "anomalyco/opencode/issues/2557"),
     "empty-assistant": confirmed(GLM_ERROR, "songquanpeng/one-api/issues/1153"),
   },
 } as const satisfies Dialect;

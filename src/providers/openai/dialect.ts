@@ -49,6 +49,11 @@ const chatRules = {
     "Invalid parameter: Duplicate value for 'tool_call_id' of '{id}', in messages[{index}] and messages[{next}].",
     "agno-agi/agno/issues/5116",
   ),
+  // Seen with a result for each of the calls.
+  "duplicate-call-id": confirmed(
+    "Invalid parameter: Duplicate value for 'tool_call_id' of '{id}'",
+    "agno-agi/agno/issues/5116",
+  ),
   // The length is confirmed. That other characters are rejected is not.
   "call-id": confirmed(
     "Invalid 'messages[{index}].tool_calls[0].id': string too long. Expected a string with maximum length 40.",

@@ -8,7 +8,7 @@
  */
 
 import { anthropic } from "../anthropic/dialect.js";
-import { glm, kimi, minimax } from "../compatible/dialect.js";
+import { GLM_ERROR, kimi, minimax } from "../compatible/dialect.js";
 import { deepseek } from "../deepseek/dialect.js";
 import { gemini } from "../gemini/dialect.js";
 import { mistral } from "../mistral/dialect.js";
@@ -40,7 +40,7 @@ export const strict = {
       "System message must be at the beginning.",
       "vllm-project/vllm/issues/41114",
     ),
-    "first-user": glm.rules["first-user"],
+    "first-user": confirmed(GLM_ERROR, "anomalyco/opencode/issues/2557"),
     alternation: confirmed(
       "A conversation must alternate between user and assistant roles.",
       "microsoft/semantic-kernel/issues/10281",

@@ -73,7 +73,7 @@ describe("explainInput tells", () => {
       "that system messages are joined": [
         [human("h1"), french, blank],
         { systemPrompt: "Be brief.", dialect: "strict" },
-        "h1 sent 1 | s1 joined 0 system-position | s2 left-out blank",
+        "h1 sent 1 | s1 joined 0 system-position | s2 left-out blank-text",
       ],
       "the prompt apart": [[human("h1")], { systemPrompt: "Be brief." }, "h1 sent 1 | +0 system-prompt"],
       "what is not a message": [
