@@ -274,7 +274,10 @@ function duplicateCalls({ messages }: Examination["list"]) {
 }
 
 /** The first call of each id, and the others. */
-function callsById(message: BaseMessage): { readonly distinct: readonly Call[]; readonly others: readonly Call[] } {
+function callsById(message: BaseMessage): {
+  readonly distinct: readonly Call[];
+  readonly others: readonly Call[];
+} {
   const calls = callsOf(message).filter(({ id }) => id !== "");
   const met = new Set<string>();
   const isFirst = calls.map(({ id }) => !met.has(id) && met.add(id) !== undefined);

@@ -1,21 +1,52 @@
 import { isRecord } from "../shared/values.js";
+import { anthropicModels } from "./anthropic/dialect.js";
+import { bedrockModels } from "./bedrock/dialect.js";
+import { compatibleModels } from "./compatible/dialect.js";
+import { dashscopeModels } from "./dashscope/dialect.js";
+import { deepseekModels } from "./deepseek/dialect.js";
 import type { DialectName } from "./dialects.js";
+import { geminiModels } from "./gemini/dialect.js";
+import { mistralModels } from "./mistral/dialect.js";
+import { openaiModels } from "./openai/dialect.js";
 import type { ModelIdentity } from "./provider.js";
-import { PROVIDERS } from "./providers.js";
+
+/** The models that get the dialects of a room. */
+interface RoomModels {
+  /** The dialects of its clients, by their `_llmType`. */
+  readonly clients?: Readonly<Record<string, DialectName>>;
+  /** The `_llmType` of clients with OpenAI's protocol. They are used with many hosts, which tell the dialect. */
+  readonly clientsOfAnyHost?: readonly string[];
+  /** Its own hosts with OpenAI's protocol. */
+  readonly hosts?: readonly (readonly [host: RegExp, dialect: DialectName])[];
+  /** The names of its models at other hosts with OpenAI's protocol. */
+  readonly hostedModels?: readonly (readonly [name: RegExp, dialect: DialectName])[];
+}
+
+/** From the general to the particular. Where two rooms know the same name, the later one is right. */
+const ROOMS: readonly RoomModels[] = [
+  openaiModels,
+  deepseekModels,
+  dashscopeModels,
+  mistralModels,
+  geminiModels,
+  anthropicModels,
+  bedrockModels,
+  compatibleModels,
+];
 
 /** By the `_llmType` of LangChain's clients. */
 const DIALECTS_OF_CLIENTS: ReadonlyMap<unknown, DialectName> = new Map([
   ["offline", "openai"],
-  ...PROVIDERS.flatMap(({ clients = {} }) => Object.entries(clients)),
+  ...ROOMS.flatMap(({ clients = {} }) => Object.entries(clients)),
 ]);
 
 /** Clients with OpenAI's protocol, which is used with many hosts. */
 const OPENAI_CLIENTS: ReadonlySet<unknown> = new Set(
-  PROVIDERS.flatMap(({ clientsOfAnyHost = [] }) => clientsOfAnyHost),
+  ROOMS.flatMap(({ clientsOfAnyHost = [] }) => clientsOfAnyHost),
 );
 
-const HOSTS = PROVIDERS.flatMap(({ hosts = [] }) => hosts);
-const HOSTED_MODELS = PROVIDERS.flatMap(({ hostedModels = [] }) => hostedModels);
+const HOSTS = ROOMS.flatMap(({ hosts = [] }) => hosts);
+const HOSTED_MODELS = ROOMS.flatMap(({ hostedModels = [] }) => hostedModels);
 
 /** Set by {@link createModel} for a model made by a provider's name, because its base URL may be a proxy's. */
 const MADE_FOR = new WeakMap<object, DialectName>();

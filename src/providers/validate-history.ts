@@ -154,7 +154,9 @@ function checkForm({ content, index, message, role }: SentMessage, dialect: Dial
 function checkFields({ content, index, message }: SentMessage, dialect: Dialect, report: ReportFault): void {
   const kept = fieldsTaken(message, { dialect, modelId: undefined });
   if (kept === "all") return;
-  const name = listOf(content).flatMap((block) => foreignFields(block, kept)).at(0);
+  const name = listOf(content)
+    .flatMap((block) => foreignFields(block, kept))
+    .at(0);
   if (name !== undefined) report("foreign-field", index, { name });
 }
 
@@ -198,7 +200,10 @@ const checkOrder: Check = (messages, dialect, report) => {
   }
   if (first.role !== "user") report("first-user", first.index);
   if (last.role === "assistant") report("assistant-last", last.index);
-  const misplaced = misplacedSystem(messages.map(({ message }) => message), dialect);
+  const misplaced = misplacedSystem(
+    messages.map(({ message }) => message),
+    dialect,
+  );
   for (const sent of messages) {
     const before = messages[sent.index - 1];
     if (sent.message === misplaced) report("system-position", sent.index, { name: before?.role ?? "" });

@@ -1,7 +1,7 @@
 /** What each provider takes is sent as it is stored, and what it refuses is not: through the real clients. */
 
 import { ChatAnthropic } from "@langchain/anthropic";
-import { ChatBedrockConverse } from "@langchain/aws";
+import type { ChatBedrockConverse } from "@langchain/aws";
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import {
   AIMessage,
@@ -45,15 +45,25 @@ const bedrock = () =>
 const user = (content: unknown) => new HumanMessage({ content } as never);
 const system = (content: unknown) => new SystemMessage({ content } as never);
 const says = (content: unknown, more: object = {}) => new AIMessage({ content, ...more } as never);
-const call = (id: string, city = "Oslo") => ({ id, name: "look", args: { city }, type: "tool_call" as const });
+const call = (id: string, city = "Oslo") => ({
+  id,
+  name: "look",
+  args: { city },
+  type: "tool_call" as const,
+});
 const calls = (...ids: string[]) => says("", { tool_calls: ids.map((id) => call(id)) });
 const result = (id: string, content: unknown = "clear") =>
   new ToolMessage({ content, tool_call_id: id } as never);
 
-type Body = Readonly<Record<string, any>>;
+/** What a client has sent, as JSON. */
+type Body = ReturnType<typeof JSON.parse>;
 
 /** The first request, which is sound by our own check too. */
-async function sentBy(model: BaseChatModel, messages: readonly BaseMessage[], more: object = {}): Promise<Body> {
+async function sentBy(
+  model: BaseChatModel,
+  messages: readonly BaseMessage[],
+  more: object = {},
+): Promise<Body> {
   const { requests, error } = await recorder.record(() =>
     createAgentGraph({ model, promptCache: "off", ...more }).invoke({ messages: [...messages] }),
   );
@@ -69,10 +79,13 @@ const rolesOf = ({ messages }: Body): string => messages.map(({ role }: Body) =>
 describe("A system message in mid-thread", () => {
   const thread = () => [user("Hello."), says("Hi."), user("How is it?"), system("Be brief.")];
 
-  it.each(["claude-opus-4-8", "claude-opus-5"])("stays in its place for %s, behind the user.", async (model) => {
-    const body = await sentBy(claude(model), thread());
-    expect(rolesOf(body)).toBe("user assistant user system");
-  });
+  it.each(["claude-opus-4-8", "claude-opus-5"])(
+    "stays in its place for %s, behind the user.",
+    async (model) => {
+      const body = await sentBy(claude(model), thread());
+      expect(rolesOf(body)).toBe("user assistant user system");
+    },
+  );
 
   it.each(["claude-sonnet-4-5", "claude-opus-4-5-20251101"])("goes to the front for %s.", async (model) => {
     const body = await sentBy(claude(model), thread());
@@ -166,7 +179,8 @@ describe("A field of a text block", () => {
 });
 
 describe("Grok", () => {
-  const grok = () => new ChatXAI({ ...fields, model: "grok-4", configuration: { fetch: recorder.fetch } } as never);
+  const grok = () =>
+    new ChatXAI({ ...fields, model: "grok-4", configuration: { fetch: recorder.fetch } } as never);
 
   it("gets no empty message.", async () => {
     const messages = [user("Hello."), says(""), user(""), calls("c1"), result("c1", "")];
@@ -206,7 +220,15 @@ describe("A call id that occurs twice", () => {
 
 describe("Bedrock", () => {
   it("gets turns that alternate, also after results.", async () => {
-    const messages = [says("Hi."), says("There."), user("A"), user("B"), calls("c1"), result("c1"), user("C")];
+    const messages = [
+      says("Hi."),
+      says("There."),
+      user("A"),
+      user("B"),
+      calls("c1"),
+      result("c1"),
+      user("C"),
+    ];
     const body = await sentBy(bedrock(), messages);
     expect(rolesOf(body)).toBe("user assistant user assistant user assistant user");
     expect(body["messages"][2].content).toEqual([{ text: "A" }, { text: "B" }]);
@@ -242,10 +264,7 @@ describe("Bedrock", () => {
         { cachePoint: { type: "default" } },
       ]),
       calls("c1"),
-      result("c1", [
-        { type: "image", mimeType: "image/png", data },
-        { sky: "clear" },
-      ]),
+      result("c1", [{ type: "image", mimeType: "image/png", data }, { sky: "clear" }]),
     ];
     const body = await sentBy(bedrock(), messages);
     const kinds = (content: readonly object[]) => content.flatMap((block) => Object.keys(block));
@@ -263,7 +282,8 @@ describe("`toModelInput`", () => {
     const bound = model.bindTools([{ name: "look", input_schema: { type: "object" } }] as never);
     const wanted = toModelInput(thread(), { dialect: "anthropic", modelId: "claude-sonnet-4-5" });
     const plain = (messages: readonly BaseMessage[]) => messages.map(({ type, content }) => [type, content]);
-    for (const given of [model, bound]) expect(plain(toModelInput(thread(), { model: given }))).toEqual(plain(wanted));
+    for (const given of [model, bound])
+      expect(plain(toModelInput(thread(), { model: given }))).toEqual(plain(wanted));
   });
 
   it("sends everything but unpaired calls as it is stored if it knows no model.", () => {
@@ -274,6 +294,8 @@ describe("`toModelInput`", () => {
 
   it("refuses what is no model.", () => {
     expect(() => toModelInput([], { model: {} })).toThrow(/Expected `model` to be a chat model/);
-    expect(() => toModelInput([], { model: "gpt-5" as never })).toThrow(/Expected `model` to be a chat model/);
+    expect(() => toModelInput([], { model: "gpt-5" as never })).toThrow(
+      /Expected `model` to be a chat model/,
+    );
   });
 });

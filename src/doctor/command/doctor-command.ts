@@ -116,8 +116,7 @@ type PrintedFinding = Finding & { readonly excerpt?: string };
 
 /** A thread with its findings. Empty for one that only waits, and for a subgraph without a fault, which are counted below. */
 function threadText({ threadId, namespace }: ThreadReport, findings: readonly PrintedFinding[]): string {
-  const isWorthALine = ({ severity, code }: Finding): boolean =>
-    severity !== "info" || SHOWN_INFO.has(code);
+  const isWorthALine = ({ severity, code }: Finding): boolean => severity !== "info" || SHOWN_INFO.has(code);
   if (!findings.some(isWorthALine)) return "";
   const worst = ORDER.find((severity) => findings.some((finding) => finding.severity === severity)) ?? "info";
   const name = printableLine(namespace === "" ? threadId : `${threadId} · ${namespace}`);

@@ -36,9 +36,6 @@ export const anthropicProvider: Provider = {
     }),
   },
   modelNames: [/^claude/i, "anthropic"],
-  clients: { anthropic: "anthropic" },
-  hosts: [[/^api\.anthropic\.com$/, "anthropic-openai"]],
-  hostedModels: [[/\bclaude\b/i, "anthropic-openai"]],
   finishReasons: {
     calls: ["tool_use"],
     limit: ["max_tokens", "model_context_window_exceeded"],

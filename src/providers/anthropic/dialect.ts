@@ -191,3 +191,10 @@ const { "system-position": _, "foreign-field": __, ...rules } = anthropic.rules;
 
 /** The endpoints move system messages to the front themselves. */
 export const anthropicOpenAI = overOpenAI({ ...anthropic, rules });
+
+/** Who gets the dialects of this room. */
+export const anthropicModels = {
+  clients: { anthropic: "anthropic" },
+  hosts: [[/^api\.anthropic\.com$/, "anthropic-openai"]],
+  hostedModels: [[/\bclaude\b/i, "anthropic-openai"]],
+} as const;

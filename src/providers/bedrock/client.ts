@@ -3,7 +3,6 @@ import { byLangChain, type Provider } from "../provider.js";
 /** `ChatBedrockConverse`. It finds its credentials and its region itself. */
 export const bedrockProvider: Provider = {
   models: { bedrock: byLangChain("bedrock", { package: "@langchain/aws", dialect: "bedrock" }) },
-  clients: { chat_bedrock_converse: "bedrock" },
   finishReasons: { withheld: ["content_filtered", "guardrail_intervened"] },
   // In a stream, within `messageStop`.
   finishFields: ["stopReason"],

@@ -55,7 +55,8 @@ const media: MediaForm = {
     (block["source_type"] === "base64" && isKnownFile(block)),
   write: ({ kind, data, url, mimeType, name }) => {
     if (data === undefined || url === undefined) return undefined;
-    if (kind === "image") return PICTURES.has(mimeType) ? { type: "image_url", image_url: { url } } : undefined;
+    if (kind === "image")
+      return PICTURES.has(mimeType) ? { type: "image_url", image_url: { url } } : undefined;
     if (kind !== "file") return { type: kind, mimeType, data };
     if (!DOCUMENTS.has(mimeType)) return undefined;
     // The API takes no other characters in a name.
@@ -134,3 +135,8 @@ export const bedrock = {
   media,
   makers: ["bedrock-converse"],
 } as const satisfies Dialect;
+
+/** Who gets the dialects of this room. */
+export const bedrockModels = {
+  clients: { chat_bedrock_converse: "bedrock" },
+} as const;

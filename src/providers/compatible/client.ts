@@ -17,18 +17,6 @@ export const compatibleProvider: Provider = {
     ollama: byLangChain("ollama", { package: "@langchain/ollama" }),
   },
   modelNames: [/^grok/i, "xai"],
-  hosts: [
-    [/^api\.x\.ai$/, "xai"],
-    [/(^|\.)moonshot\.(ai|cn)$/, "kimi"],
-    [/^open\.bigmodel\.cn$|(^|\.)z\.ai$/, "glm"],
-    [/(^|\.)minimaxi?\.(io|com|chat)$/, "minimax"],
-  ],
-  // Servers of open models take what GLM's and MiniMax's own hosts refuse.
-  hostedModels: [
-    [/\bgrok\b/i, "xai"],
-    [/\bkimi\b/i, "kimi"],
-  ],
-  clientsOfAnyHost: ["openrouter", "groq", "xai", "fireworks", "togetherai", "novita"],
   finishReasons: {
     calls: ["tool_call"],
     limit: ["error_limit"],

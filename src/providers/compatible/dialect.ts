@@ -136,3 +136,19 @@ export function overOpenAI({ rules, callId, toolName, systemPlaces }: OwnRules) 
     ...(systemPlaces && { systemPlaces }),
   } satisfies Dialect;
 }
+
+/** Who gets the dialects of this room. */
+export const compatibleModels = {
+  hosts: [
+    [/^api\.x\.ai$/, "xai"],
+    [/(^|\.)moonshot\.(ai|cn)$/, "kimi"],
+    [/^open\.bigmodel\.cn$|(^|\.)z\.ai$/, "glm"],
+    [/(^|\.)minimaxi?\.(io|com|chat)$/, "minimax"],
+  ],
+  // Servers of open models take what GLM's and MiniMax's own hosts refuse.
+  hostedModels: [
+    [/\bgrok\b/i, "xai"],
+    [/\bkimi\b/i, "kimi"],
+  ],
+  clientsOfAnyHost: ["openrouter", "groq", "xai", "fireworks", "togetherai", "novita"],
+} as const;

@@ -51,3 +51,9 @@ export const dashscopeNative = {
   blocksIn: [],
   media: CHAT_CLIENT.media,
 } as const satisfies Dialect;
+
+/** Who gets the dialects of this room. */
+export const dashscopeModels = {
+  clients: { alibaba_tongyi: "dashscope-native" },
+  hosts: [[/(^|\.)dashscope[a-z-]*\.aliyuncs\.com$/, "dashscope"]],
+} as const;

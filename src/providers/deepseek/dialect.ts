@@ -57,3 +57,11 @@ export function reasoningOf(message: BaseMessage): string | undefined {
   const reasoning: unknown = message.additional_kwargs?.[REASONING_FIELD];
   return typeof reasoning === "string" ? reasoning : undefined;
 }
+
+/** Who gets the dialects of this room. */
+export const deepseekModels = {
+  clients: { deepseek: "deepseek" },
+  hosts: [[/^api\.deepseek\.com$/, "deepseek"]],
+  // Small models of other makers were distilled from DeepSeek's: `deepseek-r1-distill-llama-70b`.
+  hostedModels: [[/^(?!.*distill).*\bdeepseek/i, "deepseek"]],
+} as const;

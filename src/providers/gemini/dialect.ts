@@ -139,3 +139,10 @@ const {
 
 /** The endpoint takes ids of any form. It puts messages of one role together, and system messages in front. */
 export const geminiOpenAI = overOpenAI({ ...gemini, rules, callId: /./s });
+
+/** Who gets the dialects of this room. */
+export const geminiModels = {
+  clients: { googlegenerativeai: "gemini", google: "gemini" },
+  hosts: [[/^generativelanguage\.googleapis\.com$/, "gemini-openai"]],
+  hostedModels: [[/\bgemini\b/i, "gemini-openai"]],
+} as const;

@@ -53,7 +53,8 @@ export function explainInput(
   const parts = fitted.messages.map(placesOf);
 
   const isPromptJoined =
-    systemPrompt.trim() !== "" && !parts.some((places, index) => places.length === 0 && isSystem(input[index]));
+    systemPrompt.trim() !== "" &&
+    !parts.some((places, index) => places.length === 0 && isSystem(input[index]));
   const sentAt = new Map(parts.flatMap((places, index) => places.map((place) => [place, index] as const)));
   const moved = movedIn(copies, parts.flat());
   const broken = new Map<number, RuleName[]>();

@@ -13,8 +13,8 @@ import { didYouMean } from "../../shared/text.js";
 import { isRecord } from "../../shared/values.js";
 import { identityOf, innermost } from "../dialect-of.js";
 import { type DialectName, dialectNamed } from "../dialects.js";
-import type { ModelIdentity } from "../provider.js";
 import { isChatModel } from "../models/model-view.js";
+import type { ModelIdentity } from "../provider.js";
 import { compactedAt, misplacedSystem, type Target } from "../rule.js";
 import { type FittedInput, fitInput } from "./bounds.js";
 import type { Conversation } from "./projection.js";
@@ -133,7 +133,7 @@ function pairedHistory(
   if (odd === 0 && summaries === 0 && paired === history.length) return history;
   // Values that are not messages are left out, and removals are carried out.
   const read = isMessageList(history) ? history : readMessages(history, () => {});
-  return repairHistory(plainRoles(visibleMessages(read))).messages;
+  return repairHistory(visibleMessages(plainRoles(read))).messages;
 }
 
 function visibleMessages(messages: readonly BaseMessage[]): readonly BaseMessage[] {
@@ -186,7 +186,9 @@ function joinSystem(messages: readonly BaseMessage[]): readonly BaseMessage[] {
   if (first === undefined || others.length === 0) return told;
   // Blocks can have marks for a prompt cache.
   const content = told.some((message) => Array.isArray(message.content))
-    ? told.flatMap(({ content: own }) => (typeof own === "string" ? { type: "text" as const, text: own } : own))
+    ? told.flatMap(({ content: own }) =>
+        typeof own === "string" ? { type: "text" as const, text: own } : own,
+      )
     : told.map(({ text }) => text).join("\n\n");
   return [madeOf(new SystemMessage({ content }), told)];
 }

@@ -56,3 +56,10 @@ export const mistral = {
 } as const satisfies Dialect;
 
 export const mistralOpenAI = overOpenAI(mistral);
+
+/** Who gets the dialects of this room. */
+export const mistralModels = {
+  clients: { mistral_ai: "mistral" },
+  hosts: [[/^(api|codestral)\.mistral\.ai$/, "mistral-openai"]],
+  hostedModels: [[/\b(mistral|mixtral|ministral|magistral|codestral|devstral|pixtral)/i, "mistral-openai"]],
+} as const;

@@ -232,3 +232,13 @@ export function callIdsOfOutput(output: readonly unknown[]): string[] {
     .filter((item) => textIn(item, "type") === "function_call")
     .map((item) => textIn(item, "call_id") ?? "");
 }
+
+/** Who gets the dialects of this room. */
+export const openaiModels = {
+  clientsOfAnyHost: ["openai", "azure_openai"],
+  // The regions have names such as `eu.api.openai.com`.
+  hosts: [
+    [/(^|\.)api\.openai\.com$|\.openai\.azure\.(com|us|cn)$|\.cognitiveservices\.azure\.com$/, "openai"],
+  ],
+  hostedModels: [[/^openai\/(?!gpt-oss)/i, "openai"]],
+} as const;
