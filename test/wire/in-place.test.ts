@@ -69,12 +69,14 @@ async function sentBy(
   );
   const [request] = requests;
   if (request === undefined) throw error;
+  const body: Body = request.body;
   const { dialect } = identityOf(model);
   expect(validateHistory(toModelInput(messages, { model }), dialect)).toEqual([]);
-  return request.body;
+  return body;
 }
 
-const rolesOf = ({ messages }: Body): string => messages.map(({ role }: Body) => role).join(" ");
+const rolesOf = ({ messages }: Body): string =>
+  messages.map(({ role }: Body) => role).join(" ");
 
 describe("A system message in mid-thread", () => {
   const thread = () => [user("Hello."), says("Hi."), user("How is it?"), system("Be brief.")];
@@ -142,7 +144,7 @@ describe("Marks for the prompt cache", () => {
     });
     const { requests } = await recorder.record(() => agent.invoke({ messages: thread() }));
     expect(marksIn(requests[0]?.body)).toBe(4);
-    expect(marksIn(requests[0]?.body["tools"])).toBe(1);
+    expect(marksIn((requests[0]?.body as Body)["tools"])).toBe(1);
   });
 
   it("are not sent to OpenAI, and stay for a gateway.", async () => {

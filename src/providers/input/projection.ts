@@ -51,6 +51,8 @@ class Projection implements Follower {
   readonly #passReasoning: Change;
   readonly #formed: BaseMessage[] = [];
   readonly #sent: BaseMessage[] = [];
+  /** How many formed messages are not system messages, which a later message can move to the front. */
+  #talk = 0;
   /** The tokens of the messages that are sent. */
   #size = 0;
   /** The formed messages from here on wait. They have one role. */
@@ -80,6 +82,7 @@ class Projection implements Follower {
       this.#runStart = this.#formed.length;
     }
     this.#formed.push(formed);
+    if (formed.type !== "system") this.#talk += 1;
   }
 
   /** Each message alone. Messages can still stand in a sequence that a provider refuses. */
@@ -105,7 +108,7 @@ class Projection implements Follower {
   #form(message: BaseMessage): BaseMessage | undefined {
     let formed = message;
     for (const change of this.#steps) {
-      const after = change(formed, this.first.length + this.#formed.length);
+      const after = change(formed, this.#talk);
       if (after === undefined) return undefined;
       formed = after;
     }
