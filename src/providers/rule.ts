@@ -158,7 +158,7 @@ const IN_FRONT: SystemPlaces = { several: false, after: [], last: false };
 /**
  * The first system message that stands where the provider takes none. Undefined if there is none.
  *
- * @param modelId Undefined for any model of the provider.
+ * @param modelId Undefined: some model of the provider takes it. Empty: the model is not known.
  */
 export function misplacedSystem<Message extends Pick<BaseMessage, "type">>(
   messages: readonly Message[],

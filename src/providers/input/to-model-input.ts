@@ -173,7 +173,7 @@ function withSystem(
   // The survey says it of most histories, whose messages are not read again.
   const isOne = odd === 0 && systems === front && prompt.length + front < 2;
   const given = isOne ? messages : [...prompt, ...messages];
-  if (isOne || misplacedSystem(given, dialect, modelId) === undefined)
+  if (isOne || misplacedSystem(given, dialect, modelId ?? "") === undefined)
     return { system: [...prompt, ...messages.slice(0, front)], messages: messages.slice(front) };
   const others = messages.filter((message) => !isSystem(message));
   const system = given.filter(isSystem);
