@@ -75,8 +75,7 @@ async function sentBy(
   return body;
 }
 
-const rolesOf = ({ messages }: Body): string =>
-  messages.map(({ role }: Body) => role).join(" ");
+const rolesOf = ({ messages }: Body): string => messages.map(({ role }: Body) => role).join(" ");
 
 describe("A system message in mid-thread", () => {
   const thread = () => [user("Hello."), says("Hi."), user("How is it?"), system("Be brief.")];
@@ -144,7 +143,8 @@ describe("Marks for the prompt cache", () => {
     });
     const { requests } = await recorder.record(() => agent.invoke({ messages: thread() }));
     expect(marksIn(requests[0]?.body)).toBe(4);
-    expect(marksIn((requests[0]?.body as Body)["tools"])).toBe(1);
+    const body: Body = requests[0]?.body;
+    expect(marksIn(body["tools"])).toBe(1);
   });
 
   it("are not sent to OpenAI, and stay for a gateway.", async () => {
