@@ -24,6 +24,7 @@ import { sizeOfInput } from "../providers/input/shorten.js";
 import { type PreparedInputOptions, prepareModelInput } from "../providers/input/to-model-input.js";
 import type { GivenModel } from "../providers/models/create-model.js";
 import { bindToolsOnce, type PromptCache, promptCacheMarks } from "../providers/models/tools.js";
+import { countMarkedTools } from "../providers/text-fields.js";
 import { emitEvent } from "../threads/events.js";
 import { takeBack } from "../threads/langgraph/channels.js";
 import { countToolTokens } from "../threads/summary-settings.js";
@@ -93,6 +94,7 @@ export function requestOf({ plan, state, settings, models, policy }: ModelStep):
     input: {
       systemPrompt: settings.systemPrompt,
       maxToolCallsFromHistory: settings.maxToolCallsFromHistory,
+      markedTools: countMarkedTools(plan.offered),
     },
     toolTokens,
     tools: plan.offered,
@@ -171,7 +173,11 @@ async function askWithMiddleware(
           added === undefined || isFor(form, first)
             ? prepareInput(
                 left,
-                { ...form, length: lengthAfter(input, left, offered.toolTokens - request.toolTokens) },
+                {
+                  ...form,
+                  markedTools: request.input.markedTools,
+                  length: lengthAfter(input, left, offered.toolTokens - request.toolTokens),
+                },
                 request,
               )
             : prepareInput([...history, ...added], { ...request.input, ...form }, request),

@@ -1,18 +1,19 @@
 /** What is wrong with the messages of a thread. The report and the plan are made from the same examination. */
 
-import { type BaseMessage, RemoveMessage, type ToolMessage } from "@langchain/core/messages";
+import { BaseMessage, RemoveMessage, type ToolMessage } from "@langchain/core/messages";
 import { type Call, callBlockOf, isAIMessage } from "../history/call.js";
 import { type Group, groupMessages, placeOfCall } from "../history/group.js";
 import { copyMessage, deriveId, isDerivedId } from "../history/message.js";
 import { issueOfShape, mendMessage, type ShapeIssue } from "../history/message-shape.js";
 import type { UnansweredCall } from "../history/open-calls.js";
-import { convertMessage } from "../history/read-messages.js";
+import { convertMessage, listOf } from "../history/read-messages.js";
 import { callIdOf, isPlaceholder, isResult, markRecoveredResult } from "../history/result.js";
 import { DEPTH_DEMAND, isSerializedForm, storageDemand } from "../history/storable.js";
-import { isRecord, recordsIn } from "../shared/values.js";
+import { safely } from "../shared/json.js";
+import { isRecord, recordsIn, textIn } from "../shared/values.js";
 import { recoverCalls } from "../threads/close-calls.js";
 import { messagesAmong } from "../threads/commands.js";
-import { type StoredThread, withoutUndefined } from "./thread-store.js";
+import { type StoredThread, valuesOf, withoutUndefined } from "./thread-store.js";
 
 /** A call that no tool has answered. */
 export interface OpenCall extends UnansweredCall {
@@ -51,12 +52,14 @@ export function examineThread(
   const { groups, orphans, duplicates } = groupMessages(messages);
   const runs = leftoversOf(thread);
   // A summary can stand for calls too. Their results come late, and nobody waits for them.
+  const told = new Set(messages.flatMap(toldResults));
   const open = groups
     .filter(({ head }) => isAIMessage(head))
     .flatMap((group) =>
       group.calls.flatMap((call, place) => {
         const result = group.results[place];
-        if (call.kind === "answered" || (result !== undefined && !isPlaceholder(result))) return [];
+        if (call.kind === "answered" || (result === undefined && told.has(call.id))) return [];
+        if (result !== undefined && !isPlaceholder(result)) return [];
         return [{ group, call, place, standIn: result }];
       }),
     );
@@ -94,6 +97,14 @@ export function examineThread(
     misplaced: misplacedIn(groups),
     unplaced,
   };
+}
+
+/** The ids of the calls whose results are blocks of a user's message, as Anthropic's own API has them. */
+function toldResults({ type, content }: BaseMessage): string[] {
+  if (type !== "human") return [];
+  return recordsIn(content).flatMap((block) =>
+    block["type"] === "tool_result" ? (textIn(block, "tool_use_id") ?? []) : [],
+  );
 }
 
 /** A tool writes no id. The reducer gives one when a result enters the thread. */
@@ -182,6 +193,56 @@ export function readList(values: readonly unknown[]): ReadList {
     byMessage.set(message, read);
   }
   return { messages, foreign, byMessage };
+}
+
+/**
+ * Whether the list has values, and none of them is a message of LangChain. In a list that no state has, messages can have
+ * the form of chat completions too.
+ */
+export function isOfOthers(thread: StoredThread): boolean {
+  const values = valuesOf(thread) ?? [];
+  const isChat = (value: unknown) =>
+    thread.openTasks === undefined && !isOfOtherApi(value) && convertMessage(value) !== undefined;
+  return values.length > 0 && !values.some((value) => isOfLangChain(value) || isChat(value));
+}
+
+export const OF_OTHERS =
+  "The list has no message of LangChain, but values of another kind. They were not judged, and are never changed.";
+
+/** The types of the messages that LangChain has. A request to a provider has roles in their place. */
+const TYPES: ReadonlySet<unknown> = new Set([
+  "human",
+  "ai",
+  "system",
+  "tool",
+  "function",
+  "generic",
+  "developer",
+  "remove",
+]);
+
+function isOfLangChain(value: unknown): boolean {
+  if (BaseMessage.isInstance(value) || isSerializedForm(value)) return true;
+  if (!isRecord(value)) return false;
+  const type = safely(() => value["type"]);
+  return TYPES.has(typeof type === "string" ? type.replace(/MessageChunk$/, "").toLowerCase() : type);
+}
+
+/** Blocks that Anthropic's Messages API and OpenAI's Responses API have in place of calls, results and texts. */
+const FOREIGN_BLOCKS: ReadonlySet<unknown> = new Set([
+  "tool_use",
+  "tool_result",
+  "input_text",
+  "output_text",
+]);
+
+/** Whether LangChain would read a message in the form of another API, and lose what it says. */
+export function isOfOtherApi(value: unknown): boolean {
+  if (!isRecord(value) || typeof value["role"] !== "string" || BaseMessage.isInstance(value)) return false;
+  const { content, parts, tool_calls, type, lc } = value;
+  if (lc !== undefined || (type !== undefined && type !== "message")) return false;
+  const isUnread = recordsIn(content).some((block) => FOREIGN_BLOCKS.has(block["type"]));
+  return parts !== undefined || (isUnread && listOf(tool_calls).length === 0);
 }
 
 /** What a store has given can be stored, unless it is nested so deep that nobody can read it back. */

@@ -1,13 +1,12 @@
 /** Says why a provider refuses a list of messages, offline. */
 
-import { BaseMessage } from "@langchain/core/messages";
+import type { BaseMessage } from "@langchain/core/messages";
 import { InvalidMessageError } from "../errors.js";
-import { listOf } from "../history/read-messages.js";
 import type { DialectName } from "../providers/dialects.js";
 import { type Grade, RULES, type RuleName } from "../providers/rule.js";
 import { violationsIn } from "../providers/validate-history.js";
-import { isRecord, recordsIn } from "../shared/values.js";
-import { readList } from "./examine.js";
+import { isRecord } from "../shared/values.js";
+import { isOfOtherApi, readList } from "./examine.js";
 import type { FindingCode } from "./finding.js";
 import { codeOf, dialectIn } from "./findings.js";
 
@@ -60,7 +59,7 @@ const MENDS: Readonly<Partial<Record<RuleName, string>>> = {
  *
  * @param given Messages, exactly as they are sent: as LangChain or a state has them, or as chat completions have them.
  * @param options The default of `dialect` is `"auto"`: the dialect of the model that wrote the latest response, and
- *   `"openai-compatible"` if no response tells it.
+ *   `"as-stored"`, which knows the rules of pairing only, if no response tells it.
  * @throws InvalidSettingError for an unknown dialect.
  * @throws InvalidMessageError for a value that is not a list, or a message in an unknown form, such as that of the requests
  *   to another API.
@@ -86,7 +85,7 @@ export function explain(
 ): Explanation {
   const messages = readKnown(given);
   const { dialect: wanted = "auto" } = options;
-  const dialect = wanted === "auto" ? (dialectIn(messages) ?? "openai-compatible") : wanted;
+  const dialect = wanted === "auto" ? (dialectIn(messages) ?? "as-stored") : wanted;
   const reasons = violationsIn(messages, dialect).map(
     ({ rule, index, message, grade, ids }): Reason => ({
       code: codeOf(rule),
@@ -116,23 +115,6 @@ function readKnown(given: readonly unknown[]): readonly BaseMessage[] {
   // The error can go into a ticket, so it tells the names of the fields and not what they hold.
   const form = isRecord(value) ? Object.keys(value) : typeof value;
   throw new InvalidMessageError(`messages[${place}]`, form, expectation, " The form is unknown.");
-}
-
-/** Blocks that Anthropic's Messages API and OpenAI's Responses API have in place of calls, results and texts. */
-const FOREIGN_BLOCKS: ReadonlySet<unknown> = new Set([
-  "tool_use",
-  "tool_result",
-  "input_text",
-  "output_text",
-]);
-
-/** Whether LangChain would read a message in the form of another API, and lose what it says. */
-function isOfOtherApi(value: unknown): boolean {
-  if (!isRecord(value) || typeof value["role"] !== "string" || BaseMessage.isInstance(value)) return false;
-  const { content, parts, tool_calls, type, lc } = value;
-  if (lc !== undefined || (type !== undefined && type !== "message")) return false;
-  const isUnread = recordsIn(content).some((block) => FOREIGN_BLOCKS.has(block["type"]));
-  return parts !== undefined || (isUnread && listOf(tool_calls).length === 0);
 }
 
 /** The words of a rule, as the provider has them for this call. Null if nobody knows those. */

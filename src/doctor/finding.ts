@@ -10,7 +10,8 @@ import type { RuleName } from "../providers/rule.js";
  * - `pairing/orphan-result`: a result without a call before it.
  * - `pairing/misplaced-result`: a result that is not among those directly after the message with its call.
  * - `pairing/duplicate-result`: a second result of one call.
- * - `pairing/reused-id`: a call that has the id of an earlier one. Some models do this by design.
+ * - `pairing/duplicate-call`: two calls of one response with the same id. The request gives them distinct ids.
+ * - `pairing/reused-id`: a call that has the id of one in an earlier message. Some models do this by design.
  * - `pairing/open-call`: the last run ended on purpose with calls that the caller may answer.
  * - `content/not-a-message`: a value in the list that is not a message.
  * - `content/shape`: a field of a message has another shape than its type says.
@@ -21,6 +22,7 @@ import type { RuleName } from "../providers/rule.js";
  * - `state/waiting-for-approval`: the thread waits for a human. It is never changed.
  * - `state/busy`: a run is going on. The messages were not judged.
  * - `state/subgraph`: the state of a subgraph. It is reported, and never changed.
+ * - `state/other-messages`: the list has no message of LangChain, but values of another kind. It is never changed.
  * - `state/other-graph`: the thread belongs to another graph than the one that it was read with, so it is not repaired.
  */
 export type FindingCode =
@@ -30,6 +32,7 @@ export type FindingCode =
   | "pairing/orphan-result"
   | "pairing/misplaced-result"
   | "pairing/duplicate-result"
+  | "pairing/duplicate-call"
   | "pairing/reused-id"
   | "pairing/open-call"
   | "content/not-a-message"
@@ -42,6 +45,7 @@ export type FindingCode =
   | "state/waiting-for-approval"
   | "state/busy"
   | "state/subgraph"
+  | "state/other-messages"
   | "state/other-graph";
 
 /** How bad a finding is. `error`: a model would refuse the thread. `info`: nothing has to be done. */

@@ -1,7 +1,7 @@
 /** The findings of a thread. */
 
 import { type BaseMessage, HumanMessage, type ToolMessage } from "@langchain/core/messages";
-import { callsOf, isAIMessage } from "../history/call.js";
+import { type Call, callsOf, isAIMessage } from "../history/call.js";
 import { measureInput } from "../history/measure.js";
 import { callIdOf } from "../history/result.js";
 import { DEPTH_DEMAND } from "../history/storable.js";
@@ -9,7 +9,7 @@ import { DIALECT_NAMES, type DialectName, dialectNamed } from "../providers/dial
 import { reasoningOf } from "../providers/host-fields/fields.js";
 import { RULES, type RuleName, readMaker } from "../providers/rule.js";
 import { type Violation, validateHistory } from "../providers/validate-history.js";
-import { type Examination, examineThread, idIn, type OpenCall } from "./examine.js";
+import { type Examination, examineThread, idIn, isOfOthers, OF_OTHERS, type OpenCall } from "./examine.js";
 import { type Finding, type FindingCode, finding, type Severity, type ThreadReport } from "./finding.js";
 import { type StoredThread, valuesOf } from "./thread-store.js";
 
@@ -34,7 +34,7 @@ export function reportOn(thread: StoredThread, options: DiagnoseOptions = {}): T
   const { threadId, namespace, checkpointId, status, content } = thread;
   const values = valuesOf(thread);
   const findings = [...stateFindings(thread)];
-  if (status !== "busy" && values !== undefined) {
+  if (status !== "busy" && values !== undefined && !isOfOthers(thread)) {
     const found = examineThread(thread, values);
     const messages = found.list.messages.map(({ message }) => message);
     // A namespace with a colon has the id of one task, so later runs of the thread have a state of their own.
@@ -64,7 +64,8 @@ export function reportOn(thread: StoredThread, options: DiagnoseOptions = {}): T
  * Findings about the whole thread, and about messages that cannot be read or stored.
  */
 
-function* stateFindings({ namespace, content, status, otherGraph }: StoredThread): Generator<Finding> {
+function* stateFindings(thread: StoredThread): Generator<Finding> {
+  const { namespace, content, status, otherGraph } = thread;
   if (namespace !== "")
     yield finding(
       "state/subgraph",
@@ -87,6 +88,7 @@ function* stateFindings({ namespace, content, status, otherGraph }: StoredThread
     yield finding("state/waiting-for-approval", "info", evidence, "wait");
   }
   if (otherGraph !== undefined) yield finding("state/other-graph", "info", otherGraph);
+  if (isOfOthers(thread)) yield finding("state/other-messages", "info", OF_OTHERS);
 }
 
 function formFindings({ messages, foreign }: Examination["list"], isBricked: boolean): Finding[] {
@@ -170,6 +172,8 @@ function pairingFindings(
   const headOf = new Map(
     groups.flatMap(({ head, results }) => results.map((result) => [result, head] as const)),
   );
+  const answersOf = (head: BaseMessage) =>
+    groups.find((group) => group.head === head)?.results.filter((result) => result !== undefined) ?? [];
   const placeIn = new Map(list.messages.map(({ message }, place) => [message, place]));
   /** The fields about a call, with the provider's words for a fault at its message, or at one of the others. */
   const about = (
@@ -213,6 +217,11 @@ function pairingFindings(
     ...orphans.map(ofResult("orphan")),
     ...duplicates.map(ofResult("duplicate")),
     ...[...misplaced].map(ofResult("misplaced")),
+    ...duplicateCalls(list).map(({ message, ...call }) => {
+      const fields = about(message, call, ["duplicate-call-id", "duplicate-result"], ...answersOf(message));
+      const evidence = `Two calls of one response have the id \`${call.id}\`.`;
+      return finding("pairing/duplicate-call", "error", evidence, "at-request", fields);
+    }),
     // Most providers accept that an id is used again in a later turn, and some models do it by design.
     ...reusedCalls(list).map(({ message, ...call }) => {
       const fields = about(message, call, ["repeated-call-id"]);
@@ -246,15 +255,36 @@ function openCallFindings(
   return [finding("pairing/dangling-call", "error", evidence, "recover", fields), recoverable];
 }
 
+/** Calls with the id of a call in an earlier message. */
 function reusedCalls({ messages }: Examination["list"]) {
   const met = new Set<string>();
+  return messages.flatMap(({ message }) => {
+    const { distinct } = callsById(message);
+    const reused = distinct.filter(({ id }) => met.has(id));
+    for (const { id } of distinct) met.add(id);
+    return reused.map(({ id, name }) => ({ message, id, name }));
+  });
+}
+
+/** Calls with the id of an earlier call in the same message. */
+function duplicateCalls({ messages }: Examination["list"]) {
   return messages.flatMap(({ message }) =>
-    callsOf(message).flatMap(({ id, name }) => {
-      const isMet = id !== "" && met.has(id);
-      met.add(id);
-      return isMet ? [{ message, id, name }] : [];
-    }),
+    callsById(message).others.map(({ id, name }) => ({ message, id, name })),
   );
+}
+
+/** The first call of each id, and the others. */
+function callsById(message: BaseMessage): {
+  readonly distinct: readonly Call[];
+  readonly others: readonly Call[];
+} {
+  const calls = callsOf(message).filter(({ id }) => id !== "");
+  const met = new Set<string>();
+  const isFirst = calls.map(({ id }) => !met.has(id) && met.add(id) !== undefined);
+  return {
+    distinct: calls.filter((_, place) => isFirst[place]),
+    others: calls.filter((_, place) => !isFirst[place]),
+  };
 }
 
 function of(tool: string | undefined): string {
@@ -295,6 +325,7 @@ const PAIRING_CODES: Readonly<Partial<Record<RuleName, FindingCode>>> = {
   "orphan-result": "pairing/orphan-result",
   "duplicate-result": "pairing/duplicate-result",
   "result-order": "pairing/misplaced-result",
+  "duplicate-call-id": "pairing/duplicate-call",
   "repeated-call-id": "pairing/reused-id",
 };
 

@@ -8,7 +8,15 @@ import { coerceMessage } from "../history/read-messages.js";
 import { reduceMessages } from "../history/reducer/reduce-messages.js";
 import { callIdOf, causeInHistory, createPlaceholder, isResult } from "../history/result.js";
 import { isSerializedForm } from "../history/storable.js";
-import { type Examination, examineThread, idIn, type OpenCall, storedValueOf } from "./examine.js";
+import {
+  type Examination,
+  examineThread,
+  idIn,
+  isOfOthers,
+  OF_OTHERS,
+  type OpenCall,
+  storedValueOf,
+} from "./examine.js";
 import type { RepairStepKind } from "./finding.js";
 import { type StoredThread, toStoredJson, valuesOf } from "./thread-store.js";
 
@@ -29,6 +37,7 @@ export function planFor(thread: StoredThread, options: PlanOptions = {}): Repair
   if (skip !== undefined) return { ...base, kind: "skip", ...skip };
   const before = valuesOf(thread);
   if (before === undefined) return { ...base, kind: "nothing" };
+  if (isOfOthers(thread)) return { ...base, kind: "skip", reason: "other-messages", description: OF_OTHERS };
   const found = examineThread(thread, before, options);
   const messages = withPendingWrites(arrange(found, thread), thread, found);
   const written = writtenHeads(found);
@@ -125,7 +134,9 @@ export type SkipReason =
   /** The state of a subgraph. */
   | "subgraph"
   /** The thread belongs to another graph than the one that it was read with. */
-  | "other-graph";
+  | "other-graph"
+  /** The list has no message of LangChain, but values of another kind. */
+  | "other-messages";
 
 /** Something that a tool returned, or that a message said, and that has no place in the list. The receipt keeps it. */
 export interface Unplaced {

@@ -9,7 +9,6 @@ import { callsOf, isAIMessage } from "../history/call.js";
 import { withDistinctCallIds } from "../history/change-calls.js";
 import { coerceMessage } from "../history/read-messages.js";
 import { callIdOf, isResult } from "../history/result.js";
-import { coverageOf } from "../history/summary.js";
 import {
   type Askable,
   guardModel,
@@ -19,6 +18,7 @@ import {
 } from "../providers/answer/guard-model.js";
 import { prepareModelInput } from "../providers/input/to-model-input.js";
 import { cachesToolChoice } from "../providers/models/tools.js";
+import { countMarkedTools } from "../providers/text-fields.js";
 import { isRecord } from "../shared/values.js";
 import { countToolTokens, FALLBACK_ATTEMPTS, MODEL_IDLE_TIMEOUT } from "../threads/summary-settings.js";
 import { answerGuard, askWithinWindow, formFor, type InputForm, markIfShortened } from "../threads/window.js";
@@ -58,8 +58,10 @@ export async function askModel<Request extends AgentRequest, Answer>(
     mark: (whole) => mark(whole),
   });
   // Measured as it is stored: the reports are of a request with the system message and the tools.
-  const messages = withSystemFirst(request.systemMessage, history);
-  const prepare = (form: InputForm) => prepareModelInput(messages, { ...form, maxToolCallsFromHistory });
+  const messages = withPrompt(request.systemMessage, history);
+  const markedTools = countMarkedTools(request.tools ?? []);
+  const prepare = (form: InputForm) =>
+    prepareModelInput(messages, { ...form, maxToolCallsFromHistory, markedTools });
   return askWithinWindow(
     {
       model,
@@ -105,7 +107,8 @@ export async function askForSummary<Request extends AgentRequest>(
   });
   const toolTokens = toolTokensOf(request);
   const form = formFor(model, toolTokens, options.dialect);
-  const input = prepareModelInput(withSystemFirst(request.systemMessage, messages), form);
+  const markedTools = countMarkedTools(request.tools ?? []);
+  const input = prepareModelInput(withPrompt(request.systemMessage, messages), { ...form, markedTools });
   if (input.changes.length > 0) return undefined;
   const keepsChoice = (request.toolChoice ?? "auto") === "auto" && cachesToolChoice(model);
   const hasTools = (request.tools ?? []).length > 0;
@@ -128,14 +131,9 @@ export function toolTokensOf({ tools = [] }: Pick<AgentRequest, "tools">): numbe
   return countToolTokens(tools as BindToolsInput[]);
 }
 
-/** LangChain sends the system message of the agent first. Many providers accept no second one, so both become one. */
-function withSystemFirst(own: SystemMessage, history: readonly BaseMessage[]): readonly BaseMessage[] {
-  if (own.text === "") return history;
-  const isSystem = (message: BaseMessage) => message.type === "system" && coverageOf(message) === undefined;
-  const stored = history.filter(isSystem);
-  if (stored.length === 0) return [own, ...history];
-  const content = [own, ...stored].flatMap(contentOf);
-  return [new SystemMessage({ content }), ...history.filter((message) => !isSystem(message))];
+/** LangChain sends the system message of the agent first. */
+function withPrompt(own: SystemMessage, history: readonly BaseMessage[]): readonly BaseMessage[] {
+  return own.text === "" ? history : [own, ...history];
 }
 
 /**
@@ -154,12 +152,6 @@ function partsOf(
 /** The ids of the earlier calls: each has a result by now. Another middleware can leave messages out of the request. */
 function answeredIds(...lists: readonly (readonly BaseMessage[])[]): ReadonlySet<string> {
   return new Set(lists.flatMap((messages) => messages.filter(isResult).map(callIdOf)));
-}
-
-/** As blocks, because those of the agent can have marks for a provider's prompt cache. */
-function contentOf({ content, text }: BaseMessage) {
-  if (typeof content !== "string") return content;
-  return text === "" ? [] : [{ type: "text" as const, text }];
 }
 
 /*

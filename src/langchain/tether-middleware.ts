@@ -6,7 +6,7 @@ import { askModel } from "./ask-model.js";
 import { checkOptions, type TetherMiddlewareOptions } from "./options.js";
 import { after, createPreparation, recoverThread, type ThreadUpdate } from "./prepare-thread.js";
 import { stateFor } from "./summarize.js";
-import { assertPaired, configOf, type pairedState } from "./tether-state.js";
+import { assertPaired, configOf, detached, keepApart, type pairedState } from "./tether-state.js";
 import { runTool } from "./tools.js";
 
 /**
@@ -56,18 +56,21 @@ export function tetherMiddleware(
     beforeAgent: async ({ messages }, runtime) => {
       const config = configOf(runtime);
       assertPaired(messages, config);
+      keepApart(messages);
       const written = await recoverThread(messages, config, options);
       return written.length === 0 ? undefined : { messages: written as BaseMessage[] };
     },
-    wrapModelCall: async (request, handler) => {
-      const { state, messages } = request;
+    wrapModelCall: async (given, handler) => {
+      const messages = detached(given);
+      const request = { ...given, messages };
+      const { state } = request;
       const config = configOf(request.runtime);
       assertPaired(state.messages, config);
-      const update = await prepare(request, config, async (given) =>
-        handler({ ...request, ...given } as never),
+      const update = await prepare(request, config, async (changed) =>
+        handler({ ...request, ...changed } as never),
       );
       const history = after(messages, update?.messages ?? []);
-      const answer = await askModel(request, history, options, config, async (given) => handler(given));
+      const answer = await askModel(request, history, options, config, async (asked) => handler(asked));
       return update === undefined ? answer : withUpdate(answer, update);
     },
     ...(keepToolErrors && {

@@ -63,6 +63,7 @@ const messages: ReducedValue<BaseMessage[], MessagesUpdate | undefined> = new Re
   messagesSchema.default(() => []),
   {
     ...pairedField,
+    reducer: (history: unknown, update: unknown) => keepApart(pairedField.reducer(history, update)),
     inputSchema: z.any().superRefine(checkUpdate) as z.ZodType<MessagesUpdate | undefined>,
   },
 );
@@ -84,6 +85,39 @@ function checkUpdate(update: unknown): void {
 }
 
 export const pairedState = new StateSchema({ messages });
+
+/*
+ * The list of the thread stays as it is, whatever another middleware does to the one that it gets: LangChain gives the
+ * list of the state itself to every middleware, and its `contextEditingMiddleware` edits that in place.
+ */
+
+/** What each list of a state had when it was made. */
+const kept = new WeakMap<readonly BaseMessage[], readonly BaseMessage[]>();
+
+/** Remembers what the list has now. */
+export function keepApart<List extends readonly BaseMessage[]>(list: List): List {
+  if (!kept.has(list)) kept.set(list, list.slice());
+  return list;
+}
+
+/** The messages of the request, edited or not. If the list of the state was edited too, it gets back what it had. */
+export function detached({ state, messages: asked }: DetachedRequest): BaseMessage[] {
+  const before = kept.get(state.messages);
+  const isEdited =
+    before !== undefined &&
+    (before.length !== state.messages.length || before.some((one, index) => one !== state.messages[index]));
+  const copy = asked === state.messages ? asked.slice() : asked;
+  if (isEdited) {
+    state.messages.length = 0;
+    for (const message of before) state.messages.push(message);
+  }
+  return copy;
+}
+
+interface DetachedRequest {
+  readonly messages: BaseMessage[];
+  readonly state: { readonly messages: BaseMessage[] };
+}
 
 /**
  * Checks that the reducer of the agent's `messages` is ours. LangChain takes the first declaration of a key and ignores

@@ -1,19 +1,53 @@
 import { isRecord } from "../shared/values.js";
+import { anthropicModels } from "./anthropic/dialect.js";
+import { bedrockModels } from "./bedrock/dialect.js";
+import { compatibleModels } from "./compatible/dialect.js";
+import { dashscopeModels } from "./dashscope/dialect.js";
+import { deepseekModels } from "./deepseek/dialect.js";
 import type { DialectName } from "./dialects.js";
+import { geminiModels } from "./gemini/dialect.js";
 import { hostOf } from "./host-fields/fields.js";
+import { mistralModels } from "./mistral/dialect.js";
+import { openaiModels } from "./openai/dialect.js";
 import type { ModelIdentity } from "./provider.js";
-import { PROVIDERS } from "./providers.js";
+
+/** The models that get the dialects of a room. */
+interface RoomModels {
+  /** The dialects of its clients, by their `_llmType`. */
+  readonly clients?: Readonly<Record<string, DialectName>>;
+  /** The `_llmType` of clients with OpenAI's protocol. They are used with many hosts, which tell the dialect. */
+  readonly clientsOfAnyHost?: readonly string[];
+  /** Its own hosts with OpenAI's protocol. */
+  readonly hosts?: readonly (readonly [host: RegExp, dialect: DialectName])[];
+  /** The names of its models at other hosts with OpenAI's protocol. */
+  readonly hostedModels?: readonly (readonly [name: RegExp, dialect: DialectName])[];
+}
+
+/** From the general to the particular. Where two rooms know the same name, the later one is right. */
+const ROOMS: readonly RoomModels[] = [
+  openaiModels,
+  deepseekModels,
+  dashscopeModels,
+  mistralModels,
+  geminiModels,
+  anthropicModels,
+  bedrockModels,
+  compatibleModels,
+];
 
 /** By the `_llmType` of LangChain's clients. */
 const DIALECTS_OF_CLIENTS: ReadonlyMap<unknown, DialectName> = new Map([
   ["offline", "openai"],
-  ...PROVIDERS.flatMap(({ clients = {} }) => Object.entries(clients)),
+  ...ROOMS.flatMap(({ clients = {} }) => Object.entries(clients)),
 ]);
 
 /** Clients with OpenAI's protocol, which is used with many hosts. */
 const OPENAI_CLIENTS: ReadonlySet<unknown> = new Set(
-  PROVIDERS.flatMap(({ clientsOfAnyHost = [] }) => clientsOfAnyHost),
+  ROOMS.flatMap(({ clientsOfAnyHost = [] }) => clientsOfAnyHost),
 );
+
+const HOSTS = ROOMS.flatMap(({ hosts = [] }) => hosts);
+const HOSTED_MODELS = ROOMS.flatMap(({ hostedModels = [] }) => hostedModels);
 
 /** Set by {@link createModel} for a model made by a provider's name, because its base URL may be a proxy's. */
 const MADE_FOR = new WeakMap<object, DialectName>();
@@ -62,14 +96,15 @@ export function rememberDialect<Model extends object>(model: Model, dialect: Dia
 
 function dialectOfOpenAIClient(client: object, type: unknown): DialectName {
   if (call(client, "_useResponsesApi") === true) return "openai-responses";
-  const host = hostOf(client, type);
+  const address = hostOf(client, type) ?? "";
+  if (type === "azure_openai" || (type === "openai" && address === "")) return "openai";
   const name = nameOf(client) ?? "";
-  const ofHost = PROVIDERS.find(({ hosts }) => hosts?.[0].test(host ?? ""))?.hosts;
+  const ofHost = HOSTS.find(([host]) => host.test(address))?.[1];
   // Other hosts serve models of many makers: OpenRouter, LiteLLM, Bedrock, Vertex AI, Azure's Foundry, vLLM. The name of
   // the model tells its maker: `anthropic/claude-sonnet-4.5`, `us.anthropic.claude-sonnet-4-5-v1:0`. Qwen's and Llama's
   // models have no rules of their own.
-  const ofModel = PROVIDERS.findLast(({ hostedModels }) => hostedModels?.[0].test(name))?.hostedModels;
-  return (ofHost ?? ofModel)?.[1] ?? "openai-compatible";
+  const ofModel = HOSTED_MODELS.findLast(([model]) => model.test(name))?.[1];
+  return ofHost ?? ofModel ?? "openai-compatible";
 }
 
 /** A model with bound options is a wrapper. */

@@ -1,7 +1,8 @@
 import { InvalidSettingError } from "../errors.js";
 import { didYouMean } from "../shared/text.js";
 import { anthropic, anthropicOpenAI } from "./anthropic/dialect.js";
-import { asStored, openaiCompatible } from "./compatible/dialect.js";
+import { bedrock } from "./bedrock/dialect.js";
+import { asStored, glm, kimi, minimax, openaiCompatible, xai } from "./compatible/dialect.js";
 import { dashscope, dashscopeNative } from "./dashscope/dialect.js";
 import { deepseek } from "./deepseek/dialect.js";
 import { gemini, geminiOpenAI } from "./gemini/dialect.js";
@@ -20,7 +21,12 @@ export const DIALECTS = {
   anthropic,
   gemini,
   mistral,
+  bedrock,
   "openai-compatible": openaiCompatible,
+  xai,
+  kimi,
+  glm,
+  minimax,
   "anthropic-openai": anthropicOpenAI,
   "gemini-openai": geminiOpenAI,
   "mistral-openai": mistralOpenAI,

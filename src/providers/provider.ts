@@ -14,14 +14,6 @@ export interface Provider {
   readonly models?: Readonly<Record<string, ModelSource>>;
   /** The first letters of its models' names, and the entry of `models` that was probably meant. */
   readonly modelNames?: readonly [beginning: RegExp, source: string];
-  /** The dialects of its clients, by their `_llmType`. */
-  readonly clients?: Readonly<Record<string, DialectName>>;
-  /** The `_llmType` of clients with OpenAI's protocol. They are used with many hosts, which tell the dialect. */
-  readonly clientsOfAnyHost?: readonly string[];
-  /** Its own hosts with OpenAI's protocol. */
-  readonly hosts?: readonly [host: RegExp, dialect: DialectName];
-  /** The names of its models at other hosts with OpenAI's protocol. */
-  readonly hostedModels?: readonly [name: RegExp, dialect: DialectName];
   /** In lower case. Reasons that nobody lists count as `done`. */
   readonly finishReasons?: Readonly<Partial<Record<FinishKind, readonly string[]>>>;
   /** Where its clients write the finish reason. */

@@ -1,4 +1,5 @@
 import { anthropicProvider } from "./anthropic/client.js";
+import { bedrockProvider } from "./bedrock/client.js";
 import { compatibleProvider } from "./compatible/client.js";
 import { dashscopeProvider } from "./dashscope/client.js";
 import { deepseekProvider } from "./deepseek/client.js";
@@ -18,5 +19,6 @@ export const PROVIDERS: readonly Provider[] = [
   mistralProvider,
   geminiProvider,
   anthropicProvider,
+  bedrockProvider,
   compatibleProvider,
 ];

@@ -13,12 +13,13 @@ const MEANINGS = {
     "orphan-result": "A result does not belong to a call of the message before it.",
     "duplicate-result": "A call has two results.",
     "result-order": "The results are not in call order.",
-    "repeated-call-id": "Two calls of the history have the same id.",
+    "duplicate-call-id": "Two calls of one response have the same id.",
+    "repeated-call-id": "A call has the id of a call of an earlier response.",
   },
   order: {
     "empty-history": "There are no messages except system messages.",
     "text-after-call": "Within one message, text follows a call.",
-    "system-position": "A system message is not the only one, or not at the front.",
+    "system-position": "A system message stands where the provider takes none.",
     "first-user": "The first message after the system message is not the user's.",
     "assistant-last": "The last message is the assistant's.",
     "user-after-tool": "A user message follows a result.",
@@ -39,6 +40,8 @@ const MEANINGS = {
     "content-form":
       "The content is neither a text nor a list of blocks, or the client cannot send it in this form.",
     "foreign-block": "The provider or its client does not know a content block.",
+    "foreign-field": "A text block has a field that the provider does not know.",
+    "cache-marks": "More blocks have a mark for the prompt cache than the provider takes.",
     "empty-assistant": "An assistant message has neither text nor calls.",
     "blank-text": "A text, or a text block, is empty or blank.",
     "blank-user": "A user message says nothing.",
@@ -71,7 +74,8 @@ export const RULES = Object.fromEntries(
  * - `confirmed`: the source quotes the provider's error text, or somebody tried it live.
  * - `source`: read in the validator's source code.
  * - `documented`: the provider's documentation says so.
- * - `inferred`: not shown by anybody. We follow the rule because it costs nothing. Do not quote it as a fact.
+ * - `inferred`: nobody quotes the provider's words. We follow the rule because it costs nothing, or because somebody reports
+ *   the refusal. Do not quote it as a fact.
  */
 export type Grade = "confirmed" | "source" | "documented" | "inferred";
 
@@ -79,7 +83,7 @@ export interface Rule {
   /** The beginning of the provider's error, long enough to search for. `{ids}`, `{id}`, `{name}`, `{index}` and `{next}` are filled in from the fault. */
   readonly text: string;
   readonly grade: Grade;
-  /** Where it was reported, documented or read, below `https://github.com/`. Undefined if it is inferred. */
+  /** Where it was reported, documented or read, below `https://github.com/`. Undefined if nobody has reported it. */
   readonly source: string | undefined;
 }
 
@@ -88,15 +92,15 @@ export type Rules = Readonly<Partial<Record<RuleName, Rule>>>;
 /** Short, because each bundle has all sources: the path of the page on GitHub. */
 export const confirmed = (text: string, source: string): Rule => ({ text, grade: "confirmed", source });
 export const fromSource = (text: string, source: string): Rule => ({ text, grade: "source", source });
-/** No provider has stated it. */
-const inferred = (text: string): Rule => ({ text, grade: "inferred", source: undefined });
+/** No provider has stated it. With a source, somebody has seen the refusal, and does not quote it. */
+export const inferred = (text: string, source?: string): Rule => ({ text, grade: "inferred", source });
 
 /** The rules that a dialect has unless its room says otherwise, in our own words. */
 export const EVERYWHERE = {
   "empty-history": inferred("There are no messages."),
   "duplicate-result": inferred("The call {id} has two results."),
   "call-id": inferred("The id of a tool call is not valid."),
-  "repeated-call-id": inferred("Two tool calls have the id {id}."),
+  "duplicate-call-id": inferred("Two tool calls of one message have the id {id}."),
   "tool-name": inferred("The name of a tool is not valid."),
   arguments: inferred("The arguments of a tool call must be a JSON object."),
   role: inferred("The role {name} is not known."),
@@ -109,6 +113,7 @@ export const INFERRED = {
   "result-order": inferred("The results must be in the order of their calls."),
   "empty-calls": inferred("The list of tool calls is empty."),
   "foreign-block": inferred("Content blocks of type {name} are not known."),
+  "foreign-field": inferred("Text blocks have no field {name}."),
   "system-position": inferred("A system message must be the first message."),
 } as const satisfies Rules;
 
@@ -134,8 +139,49 @@ export const COMMON = {
   stateBlocks: [],
   stateFields: [],
   hasHostFields: false,
+  textFields: [],
   media: { takes: () => false, write: () => undefined } as MediaForm,
 } as const;
+
+/** Where a provider takes system messages, if not anywhere. */
+export interface SystemPlaces {
+  /** Whether there can be several. */
+  readonly several: boolean;
+  /** The types of messages directly after which one can stand, if it is not in front. */
+  readonly after: readonly ("system" | "human" | "ai" | "tool")[];
+  /** Whether one can be the last message. */
+  readonly last: boolean;
+  /** The names of the models that take one after another message. Undefined: all. */
+  readonly models?: RegExp;
+}
+
+const IN_FRONT: SystemPlaces = { several: false, after: [], last: false };
+
+/**
+ * The first system message that stands where the provider takes none. Undefined if there is none.
+ *
+ * @param modelId Undefined: some model of the provider takes it. Empty: the model is not known.
+ */
+export function misplacedSystem<Message extends Pick<BaseMessage, "type">>(
+  messages: readonly Message[],
+  { rules, systemPlaces = IN_FRONT }: Dialect,
+  modelId?: string,
+): Message | undefined {
+  if (rules["system-position"] === undefined) return undefined;
+  const { several, after, last, models } = systemPlaces;
+  const isTakenAfter = ({ type }: Message) => after.some((taken) => taken === type);
+  const takesAny = models === undefined || modelId === undefined || models.test(modelId);
+  const talk = messages.findIndex(({ type }) => type !== "system");
+  let count = 0;
+  return messages.find((message, index) => {
+    if (message.type !== "system") return false;
+    count += 1;
+    if (count > 1 && !several) return true;
+    const before = messages[index - 1];
+    if (before === undefined || talk < 0 || index < talk) return false;
+    return !takesAny || !isTakenAfter(before) || (!last && index === messages.length - 1);
+  });
+}
 
 /** A field that only the model that wrote it can read, such as signatures and ids of stored items. */
 export interface StateField {
@@ -165,6 +211,15 @@ export interface Dialect {
   readonly stateFields: readonly StateField[];
   /** Whether messages keep the fields that their host wants back: see `host-fields`. */
   readonly hasHostFields: boolean;
+  /**
+   * The fields of a text block that are sent, beside its text. `"all"`: those that the target model's own messages have,
+   * and those that the user's program has set. The provider, or the host behind it, may know them.
+   */
+  readonly textFields: readonly string[] | "all";
+  /** Whether the target model's own text blocks are sent with all their fields. */
+  readonly keepsOwnFields?: boolean;
+  /** Where system messages are taken if the rule `system-position` stands. @default one, in front */
+  readonly systemPlaces?: SystemPlaces;
   /** Types of messages whose content can be a list of blocks. */
   readonly blocksIn: readonly ("human" | "ai" | "tool")[];
   /** The form of a user's images and files. Blocks other than these and text are replaced by a text description. */

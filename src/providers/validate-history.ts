@@ -20,7 +20,16 @@ import {
   storedOutput,
   trailingReasoning,
 } from "./openai/stored-items.js";
-import { type CallPlace, type Dialect, type Grade, PLAIN_NAME, type RuleName, readMaker } from "./rule.js";
+import {
+  type CallPlace,
+  type Dialect,
+  type Grade,
+  misplacedSystem,
+  PLAIN_NAME,
+  type RuleName,
+  readMaker,
+} from "./rule.js";
+import { cacheMarksIn, fieldsTaken, foreignFields, MOST_CACHE_MARKS } from "./text-fields.js";
 
 /*
  * Checks that each tool call has one result, directly after its message, and before the next response for a tool that the
@@ -119,13 +128,16 @@ const checkNames: Check = (messages, { callId, toolName, callPlaces }, report) =
   for (const { message, index, calls, role } of messages) {
     if (isResult(message) && !callId.test(callIdOf(message)))
       report("call-id", index, { id: callIdOf(message) });
+    const own = new Set<string>();
     for (const { id, name, args } of calls) {
       if (!callId.test(id)) report("call-id", index, { id });
-      if (used.has(id)) report("repeated-call-id", index, { id });
-      used.add(id);
+      if (own.has(id)) report("duplicate-call-id", index, { id });
+      else if (used.has(id)) report("repeated-call-id", index, { id });
+      own.add(id);
       if (!toolName.test(name)) report("tool-name", index, { name });
       if (!isWritable(args)) report("arguments", index, { id });
     }
+    for (const id of own) used.add(id);
     const raw: unknown = message.additional_kwargs?.["tool_calls"];
     const isEmpty = calls.length === 0 && Array.isArray(raw) && raw.length === 0;
     if (isEmpty && role === "assistant" && callPlaces.includes("raw")) report("empty-calls", index);
@@ -143,9 +155,11 @@ const checkContent: Check = (messages, dialect, report) => {
   for (const sent of messages) {
     if (withWellFormedTexts(sent.message) !== sent.message) report("unpaired-surrogate", sent.index);
     checkForm(sent, dialect, report);
+    checkFields(sent, dialect, report);
     checkBlanks(sent, report);
     checkBlockOrder(sent, report);
   }
+  checkMarks(messages, report);
 };
 
 function checkForm({ content, index, message, role }: SentMessage, dialect: Dialect, report: ReportFault) {
@@ -162,6 +176,23 @@ function checkForm({ content, index, message, role }: SentMessage, dialect: Dial
     return role === "user" && !isTaken(block);
   });
   if (foreign !== undefined) report("foreign-block", index, { name: blockType(foreign) });
+}
+
+/** A model's own fields are no fault. Whose they are, only the form of the input tells. */
+function checkFields({ content, index, message }: SentMessage, dialect: Dialect, report: ReportFault): void {
+  const kept = fieldsTaken(message, { dialect, modelId: undefined });
+  if (kept === "all") return;
+  const name = listOf(content)
+    .flatMap((block) => foreignFields(block, kept))
+    .at(0);
+  if (name !== undefined) report("foreign-field", index, { name });
+}
+
+/** Providers count the marks of the tools too, which are no part of a history. */
+function checkMarks(messages: readonly SentMessage[], report: ReportFault): void {
+  const marks = messages.flatMap(({ message, index }) => cacheMarksIn(message).map(() => index));
+  const index = marks[MOST_CACHE_MARKS];
+  if (index !== undefined) report("cache-marks", index, { name: String(marks.length) });
 }
 
 function checkBlanks({ content, calls, index, role }: SentMessage, report: ReportFault): void {
@@ -187,7 +218,7 @@ function checkBlockOrder({ content, calls, index }: SentMessage, report: ReportF
  * Checks which role follows which.
  */
 
-const checkOrder: Check = (messages, _dialect, report) => {
+const checkOrder: Check = (messages, dialect, report) => {
   const talk = messages.filter(({ role }) => role !== "system");
   const [first] = talk;
   const last = talk.at(-1);
@@ -197,14 +228,21 @@ const checkOrder: Check = (messages, _dialect, report) => {
   }
   if (first.role !== "user") report("first-user", first.index);
   if (last.role === "assistant" && !hasOpenServerCall(last)) report("assistant-last", last.index);
-  for (const sent of messages) checkStep(messages[sent.index - 1], sent, report);
+  const misplaced = misplacedSystem(
+    messages.map(({ message }) => message),
+    dialect,
+  );
+  for (const sent of messages) {
+    const before = messages[sent.index - 1];
+    if (sent.message === misplaced) report("system-position", sent.index, { name: before?.role ?? "" });
+    checkStep(before, sent, report);
+  }
 };
 
 function checkStep(before: SentMessage | undefined, sent: SentMessage, report: ReportFault): void {
   const { role, index, message, calls } = sent;
   if (!KNOWN_ROLES.has(role) || message.type === "generic") report("role", index, { name: role });
   if (before === undefined) return;
-  if (role === "system") report("system-position", index, { name: before.role });
   if (role === "user" && before.role === "tool") report("user-after-tool", index);
   if (role === before.role && (role === "user" || role === "assistant")) report("alternation", index);
   if (calls.length > 0 && before.role === "assistant") report("call-position", index);

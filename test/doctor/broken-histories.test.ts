@@ -48,19 +48,18 @@ function draw(given: readonly BaseMessage[], messages: readonly BaseMessage[]): 
 }
 
 /** No provider minds these: results stand in another order, and a model that uses an id twice has both results. */
-const SOUND: ReadonlySet<string> = new Set([
-  "A handoff is before the result of its sibling",
-  "Two calls of one message have the same id",
-]);
+const SOUND = "A handoff is before the result of its sibling";
+/** Nothing has to be stored for them: the request is changed. */
+const UNWRITTEN: ReadonlySet<string> = new Set([SOUND, "Two calls of one message have the same id"]);
 
 it.each(titled(BROKEN_HISTORIES))("%s", async (title, { messages, repaired }) => {
   const { graph, config, place, read } = await openThread(messages);
   const before = JSON.stringify(await read());
   const report = await diagnoseThread(place);
-  expect(report.outcome).toBe(SOUND.has(title) ? "sound" : "findings");
+  expect(report.outcome).toBe(title === SOUND ? "sound" : "findings");
   expect(await diagnoseThread(place)).toEqual(report);
   const plan = await planRepair(place);
-  expect(plan.kind).toBe(SOUND.has(title) ? "nothing" : "write");
+  expect(plan.kind).toBe(UNWRITTEN.has(title) ? "nothing" : "write");
   if (plan.kind !== "write") return;
   const takenOut = messages.flatMap(({ id = "" }) => (repaired.includes(id) ? [] : id));
   expect(plan.unplaced.map(({ messageId }) => messageId).sort()).toEqual(takenOut.sort());

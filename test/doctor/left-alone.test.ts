@@ -1,10 +1,11 @@
 /** Threads that no repair writes: those that their own graph mends, and those of another graph. */
 
-import { MemorySaver } from "@langchain/langgraph";
+import { AIMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
+import { Annotation, MemorySaver, StateGraph } from "@langchain/langgraph";
 import { createAgent, summarizationMiddleware, todoListMiddleware } from "langchain";
 import { describe, expect, it } from "vitest";
 import { threadOfList } from "../../src/doctor/thread-store.js";
-import { applyRepair, createGraphStore, diagnoseThread, planRepair } from "../../src/doctor.js";
+import { applyRepair, createGraphStore, diagnoseThread, explain, planRepair } from "../../src/doctor.js";
 import { createAgentGraph } from "../../src/index.js";
 import { tetherMiddleware } from "../../src/langchain.js";
 import { type AgentName, type AnyGraph, createDeployedAgent, TOOLS } from "../support/deployment/agents.js";
@@ -136,4 +137,79 @@ describe("a graph that knows every node and every value of a thread", () => {
     const { planWith } = await openThread();
     expect(await planWith(agentWith(middleware))).toMatchObject({ kind: "write" });
   });
+});
+
+/* Lists that are not LangChain's, and what looks like a fault in one that is. */
+
+const OTHERS: Readonly<Record<string, readonly unknown[]>> = {
+  "items of OpenAI's Responses API": [
+    { role: "user", content: "Hi" },
+    { type: "function_call", call_id: "c1", name: "look", arguments: "{}" },
+    { type: "function_call_output", call_id: "c1", output: "clear" },
+  ],
+  "contents of Gemini": [
+    { role: "user", parts: [{ text: "Hi" }] },
+    { role: "model", parts: [{ functionCall: { name: "look", args: {} } }] },
+  ],
+  "messages of Anthropic": [
+    { role: "user", content: "Hi" },
+    { role: "assistant", content: [{ type: "tool_use", id: "c1", name: "look", input: {} }] },
+    { role: "user", content: [{ type: "tool_result", tool_use_id: "c1", content: "clear" }] },
+  ],
+  "chat completions": [
+    { role: "user", content: "Hi" },
+    { role: "assistant", content: null, tool_calls: [{ id: "c1", function: { name: "look" } }] },
+  ],
+  "objects of the program": [{ from: "Ann", body: "Hi" }],
+  numbers: [1, 2, 3],
+  documents: [{ pageContent: "Hi", metadata: {} }],
+  lists: [["user", "Hi"]],
+  texts: ["Hi"],
+};
+
+it.each(Object.entries(OTHERS))("a list that is not LangChain's is left as it is: %s", async (_, list) => {
+  const { checkpointer, storeOver, stored } = openSaver();
+  const graph = new StateGraph(Annotation.Root({ messages: Annotation<unknown[]> }))
+    .addNode("work", () => ({}))
+    .addEdge("__start__", "work")
+    .compile({ checkpointer });
+  await graph.invoke({ messages: [...list] }, config);
+  const before = await stored();
+  const store = storeOver(graph);
+  const thread = await store.read(ref);
+  expect(diagnoseThread(thread)).toMatchObject({
+    outcome: "sound",
+    findings: [{ code: "state/other-messages", severity: "info" }],
+  });
+  const plan = planRepair(thread);
+  expect(plan).toMatchObject({ kind: "skip", reason: "other-messages" });
+  await applyRepair({ store, ref }, plan, { receipt: memoryReceipt() });
+  expect(await stored()).toBe(before);
+});
+
+it("a result that stands as a block in the user's message closes its call", () => {
+  const list = [
+    new HumanMessage("Hi"),
+    new AIMessage({ content: "", tool_calls: [{ id: "c1", name: "look", args: {} }] }),
+    new HumanMessage({ content: [{ type: "tool_result", tool_use_id: "c1", content: "clear" }] }),
+  ];
+  const thread = threadOfList(list);
+  expect(codesOf(diagnoseThread(thread))).toEqual([]);
+  expect(planRepair(thread).kind).toBe("nothing");
+});
+
+it("two calls of one id within one response are a fault, and the explanation says so too", () => {
+  const call = { id: "c1", name: "look", args: {} };
+  const list = [
+    new HumanMessage("Hi"),
+    new AIMessage({ content: "", tool_calls: [call, call] }),
+    new ToolMessage({ tool_call_id: "c1", content: "one" }),
+    new ToolMessage({ tool_call_id: "c1", content: "two" }),
+    new HumanMessage("And?"),
+  ];
+  expect(diagnoseThread(threadOfList(list)).findings).toMatchObject([
+    { code: "pairing/duplicate-call", severity: "error", index: 1, callId: "c1" },
+  ]);
+  for (const dialect of ["auto", "openai", "anthropic"] as const)
+    expect(explain(list, { dialect }).reasons.map(({ code }) => code)).toContain("pairing/duplicate-call");
 });

@@ -88,10 +88,10 @@ const idsOf = (list: readonly unknown[]) => list.map((value) => (value as BaseMe
 it("plain objects in place of messages, and a value that is none: no other value is touched, and undo restores each byte", async () => {
   const call = { id: "c", name: "look", args: {}, type: "tool_call" };
   const place = await threadWith([
-    { role: "user", content: "Go.", id: "u" },
-    { role: "assistant", content: "", id: "a", tool_calls: [call], odd: { x: [1, null] } },
+    { type: "human", content: "Go.", id: "u" },
+    { type: "ai", content: "", id: "a", tool_calls: [call], odd: { x: [1, null] } },
     { type: "nothing" },
-    { role: "user", content: "Hello?", id: "v", extra: true },
+    { type: "human", content: "Hello?", id: "v", extra: true },
   ]);
   const report = await diagnoseThread(place);
   expect(codesOf(report)).toEqual(["content/not-a-message", "pairing/dangling-call"]);

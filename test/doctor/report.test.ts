@@ -155,7 +155,7 @@ describe("an explanation", () => {
     expect(named).toEqual([
       ["missing-result", ["c1", "c3"]],
       ["repeated-call-id", ["c2"]],
-      ["repeated-call-id", ["c5"]],
+      ["duplicate-call-id", ["c5"]],
     ]);
   });
 
@@ -199,7 +199,7 @@ describe("an explanation", () => {
       if (place === "tool_calls") asking.tool_calls = calls as never;
       else asking.additional_kwargs["tool_calls"] = calls as never;
       const { reasons, text } = explain([human("u"), asking, human("v")], { dialect: "strict" });
-      expect(reasons.filter(({ rule }) => rule === "repeated-call-id")).toHaveLength(298);
+      expect(reasons.filter(({ rule }) => rule === "duplicate-call-id")).toHaveLength(298);
       expect(reads).toBeLessThan(300 * 20);
       expect(text.match(/Calls: .*|repeated-\d/g)?.length).toBeLessThan(300 * 10);
       expect(reasons.flatMap(({ callIds }) => callIds).length).toBeLessThan(300 * 3);
@@ -220,12 +220,12 @@ describe("an explanation", () => {
     expect(reasons).toMatchObject([{ code: "pairing/dangling-call", index: 2, callIds: ["c1"] }]);
   });
 
-  it("takes the dialect that the latest response tells, and never the strictest", () => {
+  it("takes the dialect that the latest response tells, and otherwise none", () => {
     const made = (model_provider: string) =>
       new AIMessage({ content: "Yes.", response_metadata: { model_provider } });
     const of = (...list: BaseMessage[]) => explain([human("u"), ...list, human("v")]).dialect;
     expect(of(made("openai"), human("w"), made("anthropic"))).toBe("anthropic");
-    expect(of(new AIMessage("Yes."))).toBe("openai-compatible");
+    expect(of(new AIMessage("Yes."))).toBe("as-stored");
     expect(explain([human("u"), made("anthropic")], { dialect: "mistral" }).dialect).toBe("mistral");
     expect(explain([human("u"), made("anthropic")], { dialect: "auto" }).dialect).toBe("anthropic");
   });

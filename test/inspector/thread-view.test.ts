@@ -180,7 +180,13 @@ describe("the rows of a thread", () => {
       "name the places of messages that are sent as one",
       messagesIn("s! a t! b"),
       { rows: [{ storedElsewhere: [3] }, {}, { sentElsewhere: 1 }, {}] },
-      ["system 1 | system 1* [joined]", "user 2 | user 2", "system 3 | - [joined]", "user 4 | user 3"],
+      [
+        "system 1 | system 1* [joined, system position]",
+        "user 2 | user 2",
+        "system 3 | - [joined, system position]",
+        "user 4 | user 3",
+      ],
+      { dialect: "minimax" },
     ],
   ])("%s", (_, history, also, lines, given = {}) => {
     const seen = view(history, given);
@@ -396,6 +402,6 @@ describe("the form of a request", () => {
     const made = [new AIMessage({ content: "x", response_metadata: { model_provider: "anthropic" } })];
     const form = { origin: "thread", options: { dialect: "anthropic" } };
     expect(formOf(made, undefined, nothing, undefined)).toEqual(form);
-    expect(formOf([], undefined, nothing, undefined).options.dialect).toBe("strict");
+    expect(formOf([], undefined, nothing, undefined).options.dialect).toBe("as-stored");
   });
 });

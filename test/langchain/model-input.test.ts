@@ -47,11 +47,16 @@ describe("the input of an agent's model", () => {
     expect((sent[1] as AIMessage).tool_calls?.[0]?.id).toMatch(/^[a-zA-Z0-9]{9}$/);
   });
 
-  it("has one system message, with that of the agent first", async () => {
+  it("has the system message of the agent first, and the stored ones in their places", async () => {
     const stored = [new SystemMessage("Stored."), new HumanMessage("Hi.")];
     expect(script(await ask(stored))).toEqual(["system: Stored.", "human: Hi."]);
     const sent = await ask(stored, {}, { systemPrompt: "Be brief." });
-    expect(script(sent)).toEqual(["system: Be brief.\nStored.", "human: Hi."]);
+    expect(script(sent)).toEqual(["system: Be brief.", "system: Stored.", "human: Hi."]);
+    const joined = await ask(stored, { dialect: "strict" }, { systemPrompt: "Be brief." });
+    expect(joined.map(({ type, text }) => [type, text])).toEqual([
+      ["system", "Be brief.\nStored."],
+      ["human", "Hi."],
+    ]);
   });
 
   it("keeps the marks of a system message for a provider's prompt cache", async () => {

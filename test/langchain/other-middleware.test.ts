@@ -3,6 +3,7 @@
 import { AIMessage, type BaseMessage, HumanMessage } from "@langchain/core/messages";
 import {
   anthropicPromptCachingMiddleware,
+  ClearToolUsesEdit,
   contextEditingMiddleware,
   llmToolSelectorMiddleware,
   modelCallLimitMiddleware,
@@ -93,6 +94,21 @@ it.each(ORDERS)(
     );
   },
 );
+
+describe("`contextEditingMiddleware`", () => {
+  it.each(ORDERS)("%s this one edits the request, and no result of the thread", async (_order, list) => {
+    const { fast } = createProbe();
+    const model = callingOnce("fast");
+    const editing = contextEditingMiddleware({
+      edits: [new ClearToolUsesEdit({ trigger: { messages: 1 }, keep: { messages: 0 } })],
+    });
+    const thread = openAgent({ model, tools: [fast], middleware: list(tetherMiddleware(), editing) });
+    for (const text of ["One.", "Two.", "Three."]) await thread.send(text);
+    const results = (await thread.read()).filter(({ type }) => type === "tool");
+    expect(results.map(({ content }) => content)).toEqual(["fast done -", "fast done -", "fast done -"]);
+    expect(JSON.stringify(model.requests.at(-1)?.messages)).toContain("[cleared]");
+  });
+});
 
 /** What the model is told of a tool that fails once. */
 async function toldBy(middleware: readonly object[]): Promise<string | undefined> {

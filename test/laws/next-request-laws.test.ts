@@ -41,7 +41,7 @@ async function expectForetold(agent: Agent, chosen: Durability, played: readonly
   for (const run of played) ends.push(await thread.send(run));
   const store = createGraphStore({ graph: thread.reader });
   const inspector = createInspector({ threads: () => store, isProtected: true });
-  const page = await inspector(new Request("http://localhost/tether/threads/1.json?dialect=strict"));
+  const page = await inspector(new Request("http://localhost/tether/threads/1.json"));
   const { moment, input, story, findings } = (await page.json()) as Foretold;
   expect(moment.kind).toBe("next");
   expectAgreement(findings, story);

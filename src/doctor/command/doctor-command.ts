@@ -106,12 +106,17 @@ function countThread(counts: Counts, { namespace, outcome, status, findings }: T
 const MARKS = { error: "✗", warning: "!", info: "·" } as const;
 const ORDER = ["error", "warning", "info"] as const;
 
+const SHOWN_INFO: ReadonlySet<FindingCode> = new Set<FindingCode>([
+  "pairing/open-call",
+  "state/pending-result",
+  "state/other-messages",
+]);
+
 type PrintedFinding = Finding & { readonly excerpt?: string };
 
 /** A thread with its findings. Empty for one that only waits, and for a subgraph without a fault, which are counted below. */
 function threadText({ threadId, namespace }: ThreadReport, findings: readonly PrintedFinding[]): string {
-  const isWorthALine = ({ severity, code }: Finding): boolean =>
-    severity !== "info" || code === "pairing/open-call" || code === "state/pending-result";
+  const isWorthALine = ({ severity, code }: Finding): boolean => severity !== "info" || SHOWN_INFO.has(code);
   if (!findings.some(isWorthALine)) return "";
   const worst = ORDER.find((severity) => findings.some((finding) => finding.severity === severity)) ?? "info";
   const name = printableLine(namespace === "" ? threadId : `${threadId} · ${namespace}`);
@@ -123,7 +128,7 @@ function threadText({ threadId, namespace }: ThreadReport, findings: readonly Pr
 
 function groupLines(code: FindingCode, group: readonly PrintedFinding[]): string[] {
   const said = group.find(({ providerSays }) => providerSays !== null);
-  const isExplained = /^(?:thread|size|content)\/|^state\/other-graph/.test(code);
+  const isExplained = /^(?:thread|size|content)\/|^state\/other-/.test(code);
   const evidence = isExplained ? (group[0]?.evidence ?? "") : "";
   const why = said === undefined ? evidence : `${said.dialect}: ${said.providerSays}`;
   const excerpts = group.flatMap(({ excerpt, messageId, index }) =>

@@ -153,6 +153,7 @@ const MARKS = {
   subgraphs: "·",
   /** It needs a repair and belongs to another graph. It was not changed. */
   otherGraph: "!",
+  otherMessages: "·",
   /** Others wrote to it again and again. It was not changed. */
   moved: "!",
   failed: "✗",
@@ -167,6 +168,7 @@ const SKIPPED = {
   unreadable: "unreadable",
   subgraph: "subgraphs",
   "other-graph": "otherGraph",
+  "other-messages": "otherMessages",
 } as const satisfies Record<SkipReason, Kind>;
 
 function kindOf({ plan, outcome }: Done): Kind {

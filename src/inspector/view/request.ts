@@ -77,7 +77,7 @@ function dialectFor(
   if (made != null) return [made, "response"];
   if (settings !== undefined) return [settings.dialect, "server"];
   const known = dialectIn(messages);
-  return known === undefined ? ["strict", "unknown"] : [known, "thread"];
+  return known === undefined ? ["as-stored", "unknown"] : [known, "thread"];
 }
 
 /*

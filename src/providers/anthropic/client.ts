@@ -19,8 +19,11 @@ const MARK = { cache_control: { type: "ephemeral" } } as const;
 const CACHE_MARKS: PromptCacheMarks = {
   isMarked: (part) => [part, Reflect.get(part, "extras"), Reflect.get(part, "content")].flat().some(hasMark),
   tools: (tools) => tools.map((tool, index) => (index === tools.length - 1 ? markTool(tool) : tool)),
-  messages: (messages) =>
-    messages.map((message) => (message.type === "system" ? markSystem(message) : message)),
+  messages: (messages) => {
+    const talk = messages.findIndex(({ type }) => type !== "system");
+    const last = (talk < 0 ? messages.length : talk) - 1;
+    return messages.map((message, index) => (index === last ? markSystem(message) : message));
+  },
   parameters: MARK,
 };
 
@@ -35,9 +38,6 @@ export const anthropicProvider: Provider = {
     }),
   },
   modelNames: [/^claude/i, "anthropic"],
-  clients: { anthropic: "anthropic" },
-  hosts: [/^api\.anthropic\.com$/, "anthropic-openai"],
-  hostedModels: [/\bclaude\b/i, "anthropic-openai"],
   finishReasons: {
     calls: ["tool_use"],
     limit: ["max_tokens", "model_context_window_exceeded"],

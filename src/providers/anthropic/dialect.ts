@@ -7,6 +7,7 @@ import {
   confirmed,
   type Dialect,
   type Fields,
+  INFERRED,
   isOf,
   type MediaForm,
   PLAIN_NAME,
@@ -97,6 +98,10 @@ export const anthropic = {
       `${BLOCK}.tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'`,
       "anomalyco/opencode/issues/1279",
     ),
+    "duplicate-call-id": confirmed(
+      `${BLOCK}: \`tool_use\` ids must be unique`,
+      "anomalyco/opencode/issues/1279",
+    ),
     "repeated-call-id": confirmed(
       `${BLOCK}: \`tool_use\` ids must be unique`,
       "anomalyco/opencode/issues/1279",
@@ -132,6 +137,12 @@ export const anthropic = {
       `${BLOCK}.tool_result: content cannot be empty if \`is_error\` is true`,
       "bytedance/trae-agent/issues/230",
     ),
+    // System prompt, tools and messages together. Later marks cover what the earlier ones cover.
+    "cache-marks": confirmed(
+      "A maximum of 4 blocks with cache_control may be provided. Found {name}.",
+      "continuedev/continue/pull/6937",
+    ),
+    "foreign-field": INFERRED["foreign-field"],
     "text-after-call": confirmed(
       MISSING,
       "anomalyco/opencode/blob/678c40589f4c75ff88c139ee824ddb840908a912/packages/llm/test/fixtures/recordings/anthropic-messages/rejects-malformed-assistant-tool-order-without-patch.json",
@@ -159,6 +170,15 @@ export const anthropic = {
   assistantBlocks: ["text", "tool_use", ...STATE_BLOCKS],
   ignoredBlocks: "all",
   stateBlocks: STATE_BLOCKS,
+  textFields: ["cache_control", "citations"],
+  keepsOwnFields: true,
+  // The client joins those in front, and sends the others in place. Older models take none there.
+  systemPlaces: {
+    several: true,
+    after: ["human", "tool"],
+    last: true,
+    models: /\bclaude-opus-(?:4-(?:[89]|\d\d)|[5-9]|\d\d)(?!\d)/,
+  },
   blocksIn: ["human", "ai", "tool"],
   media,
   // A compaction that failed has no content.
@@ -168,7 +188,22 @@ export const anthropic = {
   makers: ["anthropic"],
 } as const satisfies Dialect;
 
-const { "blank-result": _, ...rulesOverOpenAI } = anthropic.rules;
+const {
+  "system-position": _,
+  "foreign-field": __,
+  "blank-result": ___,
+  ...rulesOverOpenAI
+} = anthropic.rules;
 
-/** OpenAI's form has no results that are errors, and only these must not be empty. */
+/**
+ * The endpoints move system messages to the front themselves. OpenAI's form has no results that are errors, and only these
+ * must not be empty.
+ */
 export const anthropicOpenAI = overOpenAI({ ...anthropic, rules: rulesOverOpenAI });
+
+/** Who gets the dialects of this room. */
+export const anthropicModels = {
+  clients: { anthropic: "anthropic" },
+  hosts: [[/^api\.anthropic\.com$/, "anthropic-openai"]],
+  hostedModels: [[/\bclaude\b/i, "anthropic-openai"]],
+} as const;

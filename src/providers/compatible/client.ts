@@ -12,23 +12,21 @@ export const compatibleProvider: Provider = {
     xai: byLangChain("xai", {
       package: "@langchain/xai",
       keys: ["XAI_API_KEY"],
-      dialect: "openai-compatible",
+      dialect: "xai",
     }),
-    // These clients find their credentials and hosts themselves.
+    // The client finds its host itself.
     ollama: byLangChain("ollama", { package: "@langchain/ollama" }),
-    bedrock: byLangChain("bedrock", { package: "@langchain/aws" }),
   },
   modelNames: [/^grok/i, "xai"],
-  clientsOfAnyHost: ["openrouter", "groq", "xai", "fireworks", "togetherai", "novita"],
   finishReasons: {
     calls: ["tool_call"],
     limit: ["error_limit"],
-    // Bedrock; GLM.
-    withheld: ["content_filtered", "guardrail_intervened", "sensitive"],
+    // GLM.
+    withheld: ["sensitive"],
     interrupted: ["network_error"],
   },
-  // Bedrock, in a stream within `messageStop`; Ollama.
-  finishFields: ["stopReason", "done_reason"],
+  // Ollama.
+  finishFields: ["done_reason"],
   overflow: [
     // vLLM: "'max_tokens' or 'max_completion_tokens' is too large: 2000. This model's maximum context length is 4096
     // tokens and your request has 2104 input tokens (2000 > 4096 - 2104)."
@@ -48,8 +46,6 @@ export const compatibleProvider: Provider = {
     "greater than the context length",
     // Ollama: "prompt too long; exceeded max context length by 4096 tokens"
     "prompt too long; exceeded (?:max )?context length",
-    // Bedrock: "Input is too long for requested model."
-    "input is too long for requested model",
     // Kimi: "Your request exceeded model token limit: 262144 (requested: 300000)"
     "exceeded model token limit: <limit> \\(requested: <total>\\)",
     // MiniMax: "invalid params, context window exceeds limit"

@@ -5,9 +5,20 @@
 
 import { isRecord } from "../../shared/values.js";
 import { CHAT_CLIENT, IMAGE_URL, openai } from "../openai/dialect.js";
-import { COMMON, type Dialect, EVERYWHERE, type Fields, isOf, type MediaForm } from "../rule.js";
+import {
+  COMMON,
+  confirmed,
+  type Dialect,
+  EVERYWHERE,
+  type Fields,
+  inferred,
+  isOf,
+  type MediaForm,
+} from "../rule.js";
 
-const { "call-id": _, ...rules } = openai.rules;
+const NO_ELEMENT = "Each message must have at least one content element.";
+
+const { "call-id": _, "foreign-field": __, ...rules } = openai.rules;
 
 /**
  * A host that nobody knows. A sound history is sent as it is stored. Such hosts write ids of any form and length: those
@@ -18,6 +29,8 @@ export const openaiCompatible = {
   ...CHAT_CLIENT,
   rules,
   callId: /./s,
+  // Gateways pass on the marks for the prompt cache of the model behind them.
+  textFields: "all",
   blocksIn: openai.blocksIn,
   media: openai.media,
   makers: [],
@@ -30,7 +43,7 @@ const anyMedia: MediaForm = {
 };
 
 /**
- * A client that nobody knows, such as those of Bedrock, Ollama, Cerebras and Cohere. A sound history is sent as it is
+ * A client that nobody knows, such as those of Ollama, Cerebras and Cohere. A sound history is sent as it is
  * stored: each call has its result, each value is JSON, and nothing else is changed. If the client throws for it or its
  * provider refuses it, `strict` is tried. Only pictures in another form than `image_url` get that form, which most clients
  * take.
@@ -48,6 +61,7 @@ export const asStored = {
   assistantBlocks: "all",
   ignoredBlocks: "all",
   hasHostFields: true,
+  textFields: "all",
   blocksIn: ["human", "ai", "tool"],
   media: { ...anyMedia, results: anyMedia },
   makers: [],
@@ -60,7 +74,92 @@ function isForeignPicture(block: Fields): boolean {
   );
 }
 
+/*
+ * Hosts of one maker that refuse what others accept.
+ */
+
+/** Grok at xAI. Beside calls, an empty text is accepted. */
+export const xai = {
+  ...openaiCompatible,
+  rules: {
+    ...rules,
+    "empty-assistant": confirmed(NO_ELEMENT, "AstrBotDevs/AstrBot/issues/6447"),
+    "blank-user": confirmed(NO_ELEMENT, "n8n-io/n8n/issues/14797"),
+    "blank-result": inferred(NO_ELEMENT),
+  },
+} as const satisfies Dialect;
+
+/** Its models repeat ids by design: `functions.weather:0`. Its own endpoint and others refuse a repeated one. */
+export const kimi = {
+  ...openaiCompatible,
+  rules: {
+    ...rules,
+    "repeated-call-id": inferred("A tool call id occurs twice: {id}.", "openclaw/openclaw/issues/84730"),
+    "empty-assistant": confirmed(
+      "Invalid request: the message at position {index} with role 'assistant' must not be empty",
+      "AstrBotDevs/AstrBot/issues/7200",
+    ),
+  },
+} as const satisfies Dialect;
+
+/** It has one error for all faults. */
+export const GLM_ERROR = "1214 The messages parameter is illegal. Please check the documentation.";
+
+/** It also refuses a request without any message of the user, which is rare. Then `strict` helps. */
+export const glm = {
+  ...openaiCompatible,
+  rules: {
+    ...rules,
+    "empty-assistant": confirmed(GLM_ERROR, "songquanpeng/one-api/issues/1153"),
+  },
+} as const satisfies Dialect;
+
+export const minimax = {
+  ...openaiCompatible,
+  rules: {
+    ...rules,
+    "repeated-call-id": confirmed(
+      "invalid params, duplicate tool_call id: {id}",
+      "VicBilibily/GCMP/pull/120",
+    ),
+    arguments: confirmed(
+      "invalid params, invalid function arguments json string, tool_call_id: {id} (2013)",
+      "earendil-works/pi/issues/5468",
+    ),
+    "system-position": confirmed(
+      "invalid params, invalid chat setting (2013)",
+      "MiniMax-AI/MiniMax-M2/issues/51",
+    ),
+  },
+  // One, anywhere.
+  systemPlaces: { several: false, after: ["human", "ai", "tool"], last: true },
+} as const satisfies Dialect;
+
+type OwnRules = Pick<Dialect, "rules" | "callId" | "toolName" | "systemPlaces">;
+
 /** The rules of a provider for requests in OpenAI's form, which its own endpoint or a gateway translates. */
-export function overOpenAI({ rules, callId, toolName }: Pick<Dialect, "rules" | "callId" | "toolName">) {
-  return { ...openaiCompatible, rules, callId, toolName } satisfies Dialect;
+export function overOpenAI({ rules, callId, toolName, systemPlaces }: OwnRules) {
+  return {
+    ...openaiCompatible,
+    rules,
+    callId,
+    toolName,
+    ...(systemPlaces && { systemPlaces }),
+  } satisfies Dialect;
 }
+
+/** Who gets the dialects of this room. */
+export const compatibleModels = {
+  hosts: [
+    [/^api\.x\.ai$/, "xai"],
+    [/(^|\.)moonshot\.(ai|cn)$/, "kimi"],
+    [/^open\.bigmodel\.cn$|(^|\.)z\.ai$/, "glm"],
+    [/(^|\.)minimaxi?\.(io|com|chat)$/, "minimax"],
+  ],
+  // Servers of open models take what GLM's and MiniMax's own hosts refuse.
+  hostedModels: [
+    [/\bgrok\b/i, "xai"],
+    [/\bkimi\b/i, "kimi"],
+  ],
+  clientsOfAnyHost: ["openrouter", "groq", "xai", "fireworks", "togetherai", "novita"],
+} as const;

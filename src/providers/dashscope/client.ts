@@ -38,8 +38,6 @@ export const dashscopeProvider: Provider = {
     },
   },
   modelNames: [/^qw/i, "qwen"],
-  clients: { alibaba_tongyi: "dashscope-native" },
-  hosts: [/(^|\.)dashscope[a-z-]*\.aliyuncs\.com$/, "dashscope"],
   mendClient: sendToDashScope,
   // The native client has no such option.
   forcedCall: { dashscope: namedUnlessThinking, "dashscope-native": namedUnlessThinking },

@@ -37,8 +37,9 @@ export const dashscope = {
       "agentscope-ai/agentscope-java/issues/1270",
     ),
     "foreign-block": INFERRED["foreign-block"],
-    "system-position": INFERRED["system-position"],
   },
+  // It has marks for its prompt cache too.
+  textFields: "all",
   blocksIn: openai.blocksIn,
   media: openai.media,
   makers: ["openai", "alibaba_tongyi"],
@@ -50,3 +51,9 @@ export const dashscopeNative = {
   blocksIn: [],
   media: CHAT_CLIENT.media,
 } as const satisfies Dialect;
+
+/** Who gets the dialects of this room. */
+export const dashscopeModels = {
+  clients: { alibaba_tongyi: "dashscope-native" },
+  hosts: [[/(^|\.)dashscope[a-z-]*\.aliyuncs\.com$/, "dashscope"]],
+} as const;

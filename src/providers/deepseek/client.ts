@@ -17,10 +17,6 @@ export const deepseekProvider: Provider = {
     },
   },
   modelNames: [/^deepseek/i, "deepseek"],
-  clients: { deepseek: "deepseek" },
-  hosts: [/^api\.deepseek\.com$/, "deepseek"],
-  // Small models of other makers were distilled from DeepSeek's: `deepseek-r1-distill-llama-70b`.
-  hostedModels: [/^(?!.*distill).*\bdeepseek/i, "deepseek"],
   finishReasons: { interrupted: ["insufficient_system_resource"] },
 };
 

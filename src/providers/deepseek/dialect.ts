@@ -14,6 +14,11 @@ export const deepseek = {
     ),
     // Only the title is known, not the body of the error.
     "duplicate-result": confirmed("Duplicate value for 'tool_call_id'", "HKUDS/nanobot/issues/3945"),
+    // An id is unique in the complete request, while OpenAI takes repeated ones.
+    "repeated-call-id": confirmed(
+      "Duplicate value for 'tool_call_id'",
+      "craft-ai-agents/craft-agents-oss/issues/630",
+    ),
     "unpaired-surrogate": confirmed(
       "Failed to parse the request body as JSON: messages[{index}].content: lone leading surrogate in hex escape",
       "JohnnyZ93/oai-compatible-copilot/pull/271",
@@ -30,9 +35,18 @@ export const deepseek = {
     ),
     "empty-calls": INFERRED["empty-calls"],
     "foreign-block": INFERRED["foreign-block"],
+    "foreign-field": INFERRED["foreign-field"],
   },
   // Texts only.
   blocksIn: openai.blocksIn,
   // OpenAI's client names itself, whichever host has answered.
   makers: ["deepseek", "openai"],
 } as const satisfies Dialect;
+
+/** Who gets the dialects of this room. */
+export const deepseekModels = {
+  clients: { deepseek: "deepseek" },
+  hosts: [[/^api\.deepseek\.com$/, "deepseek"]],
+  // Small models of other makers were distilled from DeepSeek's: `deepseek-r1-distill-llama-70b`.
+  hostedModels: [[/^(?!.*distill).*\bdeepseek/i, "deepseek"]],
+} as const;

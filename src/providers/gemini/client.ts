@@ -35,9 +35,6 @@ export const geminiProvider: Provider = {
     }),
   },
   modelNames: [/^(gemini|gemma)/i, "google-genai"],
-  clients: { googlegenerativeai: "gemini", google: "gemini" },
-  hosts: [/^generativelanguage\.googleapis\.com$/, "gemini-openai"],
-  hostedModels: [/\bgemini\b/i, "gemini-openai"],
   finishReasons: {
     calls: ["malformed_function_call", "unexpected_tool_call"],
     limit: ["max_tokens"],

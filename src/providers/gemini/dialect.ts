@@ -118,6 +118,8 @@ export const gemini = {
     "foreign-state": confirmed("Corrupted thought signature.", "earendil-works/pi/issues/471"),
     "result-order": INFERRED["result-order"],
     "foreign-block": INFERRED["foreign-block"],
+    "foreign-field": INFERRED["foreign-field"],
+    // One of the clients throws for a second one.
     "system-position": INFERRED["system-position"],
   },
   callPlaces: ["listed", "block"],
@@ -130,11 +132,26 @@ export const gemini = {
     { place: "additional_kwargs", name: "signatures" },
     { place: "additional_kwargs", name: ORIGINAL_TEXT },
   ],
+  keepsOwnFields: true,
   blocksIn: ["human", "ai", "tool"],
   media,
   withoutSignatures,
   makers: ["google-genai", "google", "google-vertexai"],
 } as const satisfies Dialect;
 
-// The endpoint takes ids of any form.
-export const geminiOpenAI = overOpenAI({ ...gemini, callId: /./s });
+const {
+  alternation: _alternation,
+  "system-position": _system,
+  "foreign-field": _field,
+  ...rules
+} = gemini.rules;
+
+/** The endpoint takes ids of any form. It puts messages of one role together, and system messages in front. */
+export const geminiOpenAI = overOpenAI({ ...gemini, rules, callId: /./s });
+
+/** Who gets the dialects of this room. */
+export const geminiModels = {
+  clients: { googlegenerativeai: "gemini", google: "gemini" },
+  hosts: [[/^generativelanguage\.googleapis\.com$/, "gemini-openai"]],
+  hostedModels: [[/\bgemini\b/i, "gemini-openai"]],
+} as const;

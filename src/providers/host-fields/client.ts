@@ -8,6 +8,7 @@ import { HOST_CALL_FIELDS } from "../../history/change-calls.js";
 import { copyMessage } from "../../history/message.js";
 import { isRecord, recordsIn, textIn } from "../../shared/values.js";
 import { viewOf } from "../../shared/views.js";
+import type { DialectName } from "../dialects.js";
 import { GEMINI_SENTINEL, needsSignature } from "../gemini/dialect.js";
 import { isChatModel } from "../models/model-view.js";
 import type { ModelIdentity } from "../provider.js";
@@ -257,7 +258,7 @@ function rulesFor(client: BaseChatModel, { dialect, modelId = "" }: ModelIdentit
   const kind = client._llmType();
   const host = hostOf(client, kind) ?? "";
   const taken = TAKEN.find(([pattern]) => pattern.test(host))?.[1];
-  const isUnknown = dialect === "openai-compatible" && kind === "openai" && taken === undefined;
+  const isUnknown = COMPATIBLE.has(dialect) && kind === "openai" && taken === undefined;
   const isOpenRouter = /(^|\.)openrouter\.ai$/.test(host);
   const signed = isOpenRouter
     ? signedForOpenRouter
@@ -276,6 +277,14 @@ function rulesFor(client: BaseChatModel, { dialect, modelId = "" }: ModelIdentit
     signed: needsSignature(modelId) ? signed : asItIs,
   };
 }
+
+/** Hosts with OpenAI's protocol that belong to somebody else. */
+const COMPATIBLE: ReadonlySet<DialectName> = new Set<DialectName>([
+  "openai-compatible",
+  "kimi",
+  "glm",
+  "minimax",
+]);
 
 const DEMANDING_MODELS = /\bkimi/i;
 

@@ -280,7 +280,7 @@ export function fitInput(
     const draft = new InputDraft(formed, target, bound, excess);
     for (const step of STEPS) if (draft.excess > 0) step(draft);
     kept = draft.kept;
-    projected = projectDraft(draft, target);
+    projected = projectDraft(draft, target, input.markedTools ?? 0);
     size = projected.size();
   }
   const changes = new Map<string | BaseMessage, InputChange>();
@@ -292,11 +292,17 @@ export function fitInput(
   return fitted([...changes.values()]);
 }
 
-/** The system message is first. Steps do not change its place. */
-function projectDraft(draft: InputDraft, target: Target) {
+/** Steps do not change the places of system messages. */
+function projectDraft(draft: InputDraft, target: Target, markedTools: number) {
   const { kept } = draft;
   const notes = draft.notes();
   const messages = kept.flatMap((message, place) => message ?? notes.get(place) ?? []);
-  const system = messages[0]?.type === "system" ? messages.shift() : undefined;
-  return projectOnce({ system, messages: settleServerCallsOnce(messages, target) }, target);
+  const talk = messages.findIndex(({ type }) => type !== "system");
+  const count = talk < 0 ? messages.length : talk;
+  const input = {
+    system: messages.slice(0, count),
+    messages: settleServerCallsOnce(messages.slice(count), target),
+    markedTools,
+  };
+  return projectOnce(input, target);
 }

@@ -14,7 +14,13 @@ import { validateHistory } from "../validate-history.js";
 import { fitInput } from "./bounds.js";
 import { isResultMedia } from "./steps/result-media.js";
 import { bridgeBetween } from "./steps/turns.js";
-import { boundOf, type ModelInputOptions, selectMessages, toModelInput } from "./to-model-input.js";
+import {
+  boundOf,
+  identityFor,
+  type ModelInputOptions,
+  selectMessages,
+  toModelInput,
+} from "./to-model-input.js";
 
 /**
  * Says what became of each message of the history in the model input: sent as it is, changed and how, or left out and
@@ -43,7 +49,8 @@ export function explainInput(
   options: ModelInputOptions = {},
 ): InputExplanation {
   const input = toModelInput(history, options);
-  const { dialect = "strict", maxTokens, systemPrompt = "" } = options;
+  const { maxTokens, systemPrompt = "" } = options;
+  const { dialect } = identityFor(options);
   const read = isMessageList(history) ? history : readEach(history, () => {});
   // The input is made again of copies, which know their places.
   const copies = Array.from(read, (message, place) => message && copyWithPlace(message, place));
@@ -52,6 +59,9 @@ export function explainInput(
   const fitted = fitInput(lists.input, lists.target, boundOf(history, lists.target, options));
   const parts = fitted.messages.map(placesOf);
 
+  const isPromptJoined =
+    systemPrompt.trim() !== "" &&
+    !parts.some((places, index) => places.length === 0 && isSystem(input[index]));
   const sentAt = new Map(parts.flatMap((places, index) => places.map((place) => [place, index] as const)));
   const moved = movedIn(copies, parts.flat());
   const broken = new Map<number, RuleName[]>();
@@ -66,7 +76,7 @@ export function explainInput(
     const sent = at === undefined ? undefined : input[at];
     const fateOf = (): StoredMessageExplanation["fate"] => {
       if (at === undefined || sent === undefined) return "left-out";
-      const isJoined = sent.type === "system" && sent !== value && systemPrompt.trim() !== "";
+      const isJoined = sent.type === "system" && sent !== value && isPromptJoined;
       if (isJoined || (parts[at]?.length ?? 0) > 1) return "joined";
       if (moved.has(index)) return "moved";
       return sent === value ? "sent" : "changed";
@@ -88,7 +98,8 @@ export function explainInput(
   });
   const added = input.flatMap((message, inputIndex): AddedMessageExplanation[] => {
     if (parts[inputIndex]?.length) return [];
-    const [before, after] = [input[inputIndex - 1], input[inputIndex + 1]];
+    const before = input.slice(0, inputIndex).findLast((other) => !isSystem(other));
+    const after = input.slice(inputIndex + 1).find((other) => !isSystem(other));
     return [{ inputIndex, reasons: [whyAdded(message, before, after, entry)] }];
   });
   return { input, stored, added };
@@ -245,11 +256,15 @@ function whyAdded(
       "It has the pictures and files of the results before it. Results of this dialect hold only texts.";
     return { code: "result-media", text };
   }
-  const bridge = bridgeBetween(before?.type === "system" ? undefined : before, after, dialect.rules);
+  const bridge = bridgeBetween(before, after, dialect.rules);
   if (bridge === undefined || bridge.message.content !== message.content)
     return { code: "gap-note", text: "It says how many messages are left out here." };
   const text = `The provider would refuse the input without it. ${RULES[bridge.rule].meaning}`;
   return withSource({ code: "bridge", text }, bridge.rule, dialect);
+}
+
+function isSystem(message: BaseMessage | undefined): boolean {
+  return message?.type === "system";
 }
 
 /** A history can hold values that are not messages, and that throw when they are read. */

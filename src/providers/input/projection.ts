@@ -8,10 +8,19 @@ import { createFollowing, type Follower } from "../../history/follow-list.js";
 import { isResult } from "../../history/result.js";
 import { DIALECT_NAMES, DIALECTS } from "../dialects.js";
 import type { Target } from "../rule.js";
+import { cacheMarksIn, MOST_CACHE_MARKS, withLastMarks } from "../text-fields.js";
 import { sizeOfInput } from "./shorten.js";
 import type { Change, Step } from "./step.js";
 import { listCalls, nameCalls } from "./steps/calls.js";
-import { carryMedia, cleanContent, fillBlanks, mendTexts, passFields } from "./steps/content.js";
+import {
+  carryMedia,
+  cleanContent,
+  dropForeignFields,
+  fillBlanks,
+  isEmptied,
+  mendTexts,
+  passFields,
+} from "./steps/content.js";
 import { fitStoredItems, keepOwnState } from "./steps/own-state.js";
 import { BatchMedia, describesMedia, partResult } from "./steps/result-media.js";
 import { bridgeBetween, isMerged, mergeRun } from "./steps/turns.js";
@@ -21,6 +30,7 @@ const FORM_STEPS: readonly Step[] = [
   listCalls,
   mendTexts,
   keepOwnState,
+  dropForeignFields,
   carryMedia,
   cleanContent,
   fillBlanks,
@@ -35,24 +45,30 @@ const FORM_STEPS: readonly Step[] = [
  * them.
  */
 class Projection implements Follower {
-  /** What is sent before these messages: the system message in its form, or nothing. */
+  /** What is sent before these messages: the system messages in front, in their form. */
   first: readonly BaseMessage[];
+  /** How many tools of the request have a mark for the prompt cache. */
+  markedTools = 0;
   readonly #target: Target;
   readonly #steps: readonly Change[];
   readonly #passFields: Change;
   readonly #formed: BaseMessage[] = [];
   readonly #sent: BaseMessage[] = [];
+  /** How many formed messages are not system messages, which a later message can move to the front. */
+  #talk = 0;
   /** The tokens of the messages that are sent. */
   #size = 0;
   /** The formed messages from here on wait. They have one role. */
   #runStart = 0;
-  /** The message before them. */
+  /** The last message before them that is not a system message. */
   #before: BaseMessage | undefined;
   /** The last response, as it is sent. */
   #response: AIMessage | undefined;
   /** The pictures and files of the results after it. */
   #media = new BatchMedia();
   #described: BaseMessage[] = [];
+  /** How many blocks of the messages that are sent have a mark for the prompt cache. */
+  #marks = 0;
 
   constructor(target: Target, first: readonly BaseMessage[]) {
     this.first = first;
@@ -98,10 +114,12 @@ class Projection implements Follower {
       const sent = this.#waiting();
       this.#sent.push(...sent);
       this.#size += sizeOfInput(sent);
-      this.#before = run;
+      this.#marks += countMarks(sent);
+      if (run.type !== "system") this.#before = run;
       this.#runStart = this.#formed.length;
     }
     this.#formed.push(formed);
+    if (formed.type !== "system") this.#talk += 1;
   }
 
   /** Each message alone. Messages can still stand in a sequence that a provider refuses. */
@@ -110,8 +128,13 @@ class Projection implements Follower {
   }
 
   /** The messages in a sequence that the provider accepts. */
-  sent(): BaseMessage[] {
-    return this.first.concat(this.#sent, this.#end());
+  sent(): readonly BaseMessage[] {
+    const end = this.#end();
+    const sent = this.first.concat(this.#sent, end);
+    if (this.#target.dialect.rules["cache-marks"] === undefined) return sent;
+    const most = MOST_CACHE_MARKS - this.markedTools;
+    const count = countMarks(this.first) + this.#marks + countMarks(end);
+    return count > most ? withLastMarks(sent, most) : sent;
   }
 
   /** The tokens of these messages, by our estimate. */
@@ -122,16 +145,17 @@ class Projection implements Follower {
   #form(message: BaseMessage): BaseMessage | undefined {
     let formed = message;
     for (const change of this.#steps) {
-      const after = change(formed, this.first.length + this.#formed.length);
+      const after = change(formed, this.#talk);
       if (after === undefined) return undefined;
       formed = after;
     }
-    return formed;
+    return isEmptied(message, formed) ? undefined : formed;
   }
 
   /** The messages that wait, and what must stand after them. */
   #end(): BaseMessage[] {
-    const last = this.#formed[this.#runStart] ?? this.#before;
+    const run = this.#formed[this.#runStart];
+    const last = run === undefined || run.type === "system" ? this.#before : run;
     const media = this.#media.message();
     return this.#waiting().concat(this.#bridge(last, media), media ?? []);
   }
@@ -140,7 +164,10 @@ class Projection implements Follower {
   #waiting(): BaseMessage[] {
     const [first, ...others] = this.#formed.slice(this.#runStart);
     if (first === undefined) return [];
-    return [...this.#bridge(this.#before, first), mergeRun([first, ...others])];
+    return [
+      ...(first.type === "system" ? [] : this.#bridge(this.#before, first)),
+      mergeRun([first, ...others], this.#target.dialect),
+    ];
   }
 
   #bridge(before: BaseMessage | undefined, after: BaseMessage | undefined): BaseMessage[] {
@@ -152,10 +179,16 @@ class Projection implements Follower {
 
 /** Messages before their projection. */
 export interface Conversation {
-  /** It is placed first. Undefined: none. */
-  readonly system: BaseMessage | undefined;
-  /** Paired messages, without system messages. */
+  /** The system messages in front. */
+  readonly system: readonly BaseMessage[];
+  /** Paired messages. System messages among them stay in their places. */
   readonly messages: readonly BaseMessage[];
+  /** How many tools of the request have a mark for the prompt cache. @default 0 */
+  readonly markedTools?: number;
+}
+
+function countMarks(messages: readonly BaseMessage[]): number {
+  return messages.reduce((count, message) => count + cacheMarksIn(message).length, 0);
 }
 
 const follow = createFollowing<Projection>();
@@ -164,25 +197,30 @@ const follow = createFollowing<Projection>();
  * Rewrites paired messages into a form that a provider of this dialect accepts. Only the messages are projected that the
  * thread's request before did not have. The projection is valid until the next one, so read from it at once.
  */
-export function projectMessages({ system, messages }: Conversation, target: Target): Projection {
+export function projectMessages(
+  { system, messages, markedTools = 0 }: Conversation,
+  target: Target,
+): Projection {
   const first = formSystem(system, target);
   const variant = `${first.length} ${nameOf(target)}`;
   const projection = follow(messages, variant, () => new Projection(target, first));
   projection.first = first;
+  projection.markedTools = markedTools;
   return projection;
 }
 
 /** The same for messages of one request only, such as shortened copies. */
-export function projectOnce({ system, messages }: Conversation, target: Target): Projection {
+export function projectOnce({ system, messages, markedTools = 0 }: Conversation, target: Target): Projection {
   const projection = new Projection(target, formSystem(system, target));
+  projection.markedTools = markedTools;
   for (const message of messages) projection.take(message);
   return projection;
 }
 
-function formSystem(system: BaseMessage | undefined, target: Target): BaseMessage[] {
-  if (system === undefined) return [];
+function formSystem(system: readonly BaseMessage[], target: Target): BaseMessage[] {
+  if (system.length === 0) return [];
   const projection = new Projection(target, []);
-  projection.take(system);
+  for (const message of system) projection.take(message);
   return projection.formed();
 }
 

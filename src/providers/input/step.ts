@@ -16,6 +16,6 @@ export type Step = (target: Target) => Change;
 /**
  * The message in its new form. Undefined leaves it out. A message without a reason to change keeps its identity.
  *
- * @param index How many messages before it are sent.
+ * @param index How many messages before it are sent, without system messages.
  */
 export type Change = (message: BaseMessage, index: number) => BaseMessage | undefined;

@@ -13,8 +13,11 @@ import { countTextTokens } from "../../history/text-tokens.js";
 import { flattenVisible, visibleHistory } from "../../history/visible-history.js";
 import { didYouMean } from "../../shared/text.js";
 import { isRecord } from "../../shared/values.js";
+import { identityOf, innermost } from "../dialect-of.js";
 import { type DialectName, dialectNamed } from "../dialects.js";
-import { compactedAt, readingOf, type Target } from "../rule.js";
+import { isChatModel } from "../models/model-view.js";
+import type { ModelIdentity } from "../provider.js";
+import { compactedAt, misplacedSystem, readingOf, type Target } from "../rule.js";
 import { type Bound, type FittedInput, fitInput } from "./bounds.js";
 import type { Conversation } from "./projection.js";
 import { settleServerCalls } from "./server-calls.js";
@@ -34,31 +37,39 @@ export interface ModelInputOptions {
    * system prompt is never shortened. @default no limit
    */
   readonly maxTokens?: number | undefined;
-  /** The rules of the provider that gets the request. @default "strict", which every provider accepts */
+  /** The chat model that gets the request, or one with bound tools. It tells the `dialect` and the `modelId`. */
+  readonly model?: object | undefined;
+  /** The rules of the provider that gets the request. @default those of `model`; without one, `"as-stored"` */
   readonly dialect?: DialectName | undefined;
-  /** The name of the model that gets the request. State that only another model can read is not sent to it. */
+  /**
+   * The name of the model that gets the request. State that only another model can read is not sent to it.
+   *
+   * @default that of `model`
+   */
   readonly modelId?: string | undefined;
 }
 
 /**
  * Makes the messages of one model request from the history. Summaries replace the messages that they cover.
- * Every tool call has its result. Calls of earlier turns are left out beyond the limit. All system messages
- * are joined into one at the front. Anything that a provider of the dialect would refuse is changed to a form
- * that it accepts, so {@link validateHistory} finds nothing in it. If it is longer than `maxTokens`, it is
- * shortened. The history is not changed.
+ * Every tool call has its result. Calls of earlier turns are left out beyond the limit. Anything that the provider
+ * of the model would refuse is changed to a form that it accepts, so {@link validateHistory} finds nothing in it. What
+ * it accepts is sent as it is stored. If it is longer than `maxTokens`, it is shortened. The history is not changed.
+ *
+ * In a graph of your own, this is what a node gives its model, in place of `state.messages` and of `trimMessages`.
  *
  * @throws InvalidSettingError for an unknown option, or a value that the option does not take.
  * @throws InvalidMessageError if `history` is not a list.
  * @example
  * ```ts
  * import { AIMessage, HumanMessage } from "@langchain/core/messages";
- * import { toModelInput } from "langgraph-tether";
+ * import { createModel, toModelInput } from "langgraph-tether";
  *
  * const history = [
  *   new AIMessage({ content: "", tool_calls: [{ id: "call:1", name: "weather", args: {} }] }),
  *   new HumanMessage("Are you there?"),
  * ];
- * const input = toModelInput(history, { systemPrompt: "Be brief.", dialect: "openai" });
+ * const model = await createModel("offline:");
+ * const input = toModelInput(history, { model, systemPrompt: "Be brief.", maxTokens: 100_000 });
  * console.log(input.map((message) => message.type)); // [ 'system', 'ai', 'tool', 'human' ]
  * ```
  */
@@ -75,6 +86,8 @@ export interface PreparedInputOptions extends ModelInputOptions {
   readonly toolTokens?: number | undefined;
   /** The length of the request with these messages, where it is known. Undefined: as the messages tell it. */
   readonly length?: InputLength | undefined;
+  /** How many tools of the request have a mark for the prompt cache. @default 0 */
+  readonly markedTools?: number | undefined;
 }
 
 /** The messages of {@link toModelInput}, their length, and what the bound changed in them. */
@@ -104,19 +117,27 @@ export function boundOf(
   return { maxTokens, toolTokens, length: length ?? measureInput(readable(history), overhead) };
 }
 
+/** For whom the input is made. Without a name, the history is sent as it is stored. */
+export function identityFor({ model, dialect, modelId }: ModelInputOptions): ModelIdentity {
+  const own: Partial<ModelIdentity> = model === undefined ? {} : identityOf(model);
+  return { dialect: dialect ?? own.dialect ?? "as-stored", modelId: modelId ?? own.modelId };
+}
+
 /** The messages that are projected, and the lists on the way to them, each made of the one before. */
 export function selectMessages(
   history: readonly BaseMessage[],
-  { systemPrompt, maxToolCallsFromHistory, dialect = "strict", modelId }: ModelInputOptions,
+  { systemPrompt, maxToolCallsFromHistory, markedTools = 0, ...options }: PreparedInputOptions,
 ) {
   assertList(history);
   const survey: Surveyed = { ...surveyOf(history) };
+  const { dialect, modelId } = identityFor(options);
   const target: Target = { dialect: dialectNamed(dialect), modelId };
   const paired = pairedHistory(history, survey);
   const read = sinceCompaction(paired, target);
   const filtered = filteredCalls(read, survey, maxToolCallsFromHistory);
   const settled = settleServerCalls(filtered, target);
-  return { target, paired, read, filtered, input: withSystemFirst(settled, survey, systemPrompt) };
+  const input = { ...withSystem(settled, survey, systemPrompt, target), markedTools };
+  return { target, paired, read, filtered, input };
 }
 
 /** What is read of the survey. It is copied, because the survey of another list of the thread would change it. */
@@ -128,7 +149,7 @@ function pairedHistory(
   { odd, summaries, paired }: Surveyed,
 ): readonly BaseMessage[] {
   if (odd === 0 && summaries === 0 && paired === history.length) return history;
-  return repairHistory(plainRoles(visibleMessages(readable(history)))).messages;
+  return repairHistory(visibleMessages(plainRoles(readable(history)))).messages;
 }
 
 /** Values that are not messages are left out, and removals are carried out. */
@@ -158,30 +179,46 @@ function filteredCalls(
   return left === messages ? messages : left.filter((message) => message !== undefined);
 }
 
-function withSystemFirst(
+/** System messages stay in their places if the provider takes all of them there. Otherwise they go to the front. */
+function withSystem(
   messages: readonly BaseMessage[],
   { odd, systems }: Surveyed,
   systemPrompt: string | undefined,
+  { dialect, modelId }: Target,
 ): Conversation {
-  const [head] = messages;
+  const isSystem = ({ type }: BaseMessage) => type === "system";
+  const isPrompted = systemPrompt !== undefined && systemPrompt.trim() !== "";
+  const prompt = isPrompted ? [new SystemMessage(systemPrompt)] : [];
+  const talk = messages.findIndex((message) => !isSystem(message));
+  const front = talk < 0 ? messages.length : talk;
   // The survey says it of most histories, whose messages are not read again.
-  const isKnown = odd === 0 && systems === (head?.type === "system" ? 1 : 0);
-  const stored = isKnown ? messages.slice(0, systems) : messages.filter(({ type }) => type === "system");
-  const others = isKnown ? messages.slice(systems) : messages.filter(({ type }) => type !== "system");
-  const [only] = stored;
-  const isFirst = stored.length === 1 && head === only;
-  const prompts = systemPrompt === undefined || systemPrompt.trim() === "" ? [] : [systemPrompt];
-  if (prompts.length === 0 && (only === undefined || isFirst)) return { system: only, messages: others };
-  const joined = stored.filter(({ text }) => text.trim() !== "");
-  const texts = [...prompts, ...joined.map(({ text }) => text)];
-  if (texts.length === 0) return { system: undefined, messages: others };
-  return { system: madeOf(new SystemMessage(texts.join("\n\n")), joined), messages: others };
+  const isOne = odd === 0 && systems === front && prompt.length + front < 2;
+  const given = isOne ? messages : [...prompt, ...messages];
+  if (isOne || misplacedSystem(given, dialect, modelId ?? "") === undefined)
+    return { system: [...prompt, ...messages.slice(0, front)], messages: messages.slice(front) };
+  const others = messages.filter((message) => !isSystem(message));
+  const system = given.filter(isSystem);
+  return { system: dialect.systemPlaces?.several ? system : joinSystem(system), messages: others };
+}
+
+function joinSystem(messages: readonly BaseMessage[]): readonly BaseMessage[] {
+  const told = messages.filter(({ content, text }) => Array.isArray(content) || text.trim() !== "");
+  const [first, ...others] = told;
+  if (first === undefined || others.length === 0) return told;
+  // Blocks can have marks for a prompt cache.
+  const content = told.some((message) => Array.isArray(message.content))
+    ? told.flatMap(({ content: own }) =>
+        typeof own === "string" ? { type: "text" as const, text: own } : own,
+      )
+    : told.map(({ text }) => text).join("\n\n");
+  return [madeOf(new SystemMessage({ content }), told)];
 }
 
 const OPTION_NAMES: readonly (keyof ModelInputOptions)[] = [
   "systemPrompt",
   "maxToolCallsFromHistory",
   "maxTokens",
+  "model",
   "dialect",
   "modelId",
 ];
@@ -190,7 +227,7 @@ const OPTION_NAMES: readonly (keyof ModelInputOptions)[] = [
 export function checkInputOptions(options: ModelInputOptions): void {
   const given: unknown = options;
   if (!isRecord(given)) throw InvalidSettingError.expected("options", "an object", given);
-  const { systemPrompt, maxToolCallsFromHistory, maxTokens, dialect, modelId } = options;
+  const { systemPrompt, maxToolCallsFromHistory, maxTokens, model, dialect, modelId } = options;
   for (const name of Object.keys(options)) {
     if (OPTION_NAMES.includes(name as keyof ModelInputOptions)) continue;
     const help = didYouMean(name, OPTION_NAMES) || ` Known options are: ${OPTION_NAMES.join(", ")}.`;
@@ -202,5 +239,11 @@ export function checkInputOptions(options: ModelInputOptions): void {
   if (maxToolCallsFromHistory !== undefined) checkToolCallsToKeep(maxToolCallsFromHistory);
   if (maxTokens !== undefined && !(typeof maxTokens === "number" && maxTokens >= 0))
     throw InvalidSettingError.expected("maxTokens", "a number of 0 or more", maxTokens);
+  if (model !== undefined && !isChatModel(innermostOf(model)))
+    throw InvalidSettingError.expected("model", "a chat model", model);
   if (dialect !== undefined) dialectNamed(dialect);
+}
+
+function innermostOf(model: unknown): unknown {
+  return isRecord(model) ? innermost(model) : model;
 }

@@ -16,9 +16,6 @@ export const mistralProvider: Provider = {
     },
   },
   modelNames: [/^(mistral|ministral|codestral|magistral)/i, "mistralai"],
-  clients: { mistral_ai: "mistral" },
-  hosts: [/^(api|codestral)\.mistral\.ai$/, "mistral-openai"],
-  hostedModels: [/\b(mistral|mixtral|ministral|magistral|codestral|devstral|pixtral)/i, "mistral-openai"],
   finishReasons: { limit: ["model_length"], interrupted: ["error"] },
   // The client passes its option to Mistral's SDK, which has names in camel case.
   formats: {

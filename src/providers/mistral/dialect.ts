@@ -25,7 +25,7 @@ export const mistral = {
       "Tool call id was {id} but must be a-z, A-Z, 0-9, with a length of 9.",
       "editor-code-assistant/eca/issues/233",
     ),
-    "repeated-call-id": fromSource("Duplicate tool call id {id} in assistant message", VALIDATOR),
+    "duplicate-call-id": fromSource("Duplicate tool call id {id} in assistant message", VALIDATOR),
     "tool-name": fromSource(
       "Function name was {name} but must be a-z, A-Z, 0-9, or contain underscores and dashes, with a maximum length of 64.",
       VALIDATOR,
@@ -45,12 +45,21 @@ export const mistral = {
       "datapizza-labs/datapizza-ai/issues/98",
     ),
     "foreign-block": INFERRED["foreign-block"],
+    "foreign-field": INFERRED["foreign-field"],
   },
   callPlaces: ["listed"],
   callId: /^[a-zA-Z0-9]{9}$/,
+  systemPlaces: { several: true, after: ["system", "human"], last: false },
   blocksIn: ["human", "ai", "tool"],
   media: IMAGE_URL,
   makers: ["mistralai", "mistral"],
 } as const satisfies Dialect;
 
 export const mistralOpenAI = overOpenAI(mistral);
+
+/** Who gets the dialects of this room. */
+export const mistralModels = {
+  clients: { mistral_ai: "mistral" },
+  hosts: [[/^(api|codestral)\.mistral\.ai$/, "mistral-openai"]],
+  hostedModels: [[/\b(mistral|mixtral|ministral|magistral|codestral|devstral|pixtral)/i, "mistral-openai"]],
+} as const;

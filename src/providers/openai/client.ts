@@ -35,10 +35,6 @@ export const openaiProvider: Provider = {
     },
   },
   modelNames: [/^(gpt|chatgpt|o\d)/i, "openai"],
-  clientsOfAnyHost: ["openai", "azure_openai"],
-  // The regions have names such as `eu.api.openai.com`.
-  hosts: [/(^|\.)api\.openai\.com$|\.openai\.azure\.(com|us|cn)$|\.cognitiveservices\.azure\.com$/, "openai"],
-  hostedModels: [/^openai\/(?!gpt-oss)/i, "openai"],
   finishReasons: {
     calls: ["tool_calls", "function_call"],
     limit: ["length", "max_output_tokens", "incomplete"],

@@ -8,6 +8,7 @@ import {
   EVERYWHERE,
   type Fields,
   INFERRED,
+  inferred,
   isOf,
   type MediaForm,
   PLAIN_NAME,
@@ -47,6 +48,11 @@ const chatRules = {
     "Invalid parameter: Duplicate value for 'tool_call_id' of '{id}', in messages[{index}] and messages[{next}].",
     "agno-agi/agno/issues/5116",
   ),
+  // Seen with a result for each of the calls.
+  "duplicate-call-id": confirmed(
+    "Invalid parameter: Duplicate value for 'tool_call_id' of '{id}'",
+    "agno-agi/agno/issues/5116",
+  ),
   // The length is confirmed. That other characters are rejected is not.
   "call-id": confirmed(
     "Invalid 'messages[{index}].tool_calls[0].id': string too long. Expected a string with maximum length 40.",
@@ -69,6 +75,7 @@ const chatRules = {
     "run-llama/llama_index/issues/17555",
   ),
   "foreign-block": INFERRED["foreign-block"],
+  "foreign-field": inferred("Unknown parameter: 'messages[{index}].content[0].{name}'."),
 } as const satisfies Rules;
 
 /** Chat Completions, and most hosts with that protocol: images only. */
@@ -167,6 +174,7 @@ export const openaiResponses = {
       "Chevey339/kelivo/pull/281",
     ),
     "foreign-state": confirmed("Item with id '{id}' not found.", "vercel/ai/issues/7543"),
+    "foreign-field": inferred("Unknown parameter: 'input[{index}].content[0].{name}'."),
     "item-id": confirmed("Duplicate item found with id {id}.", "openai/openai-agents-python/issues/1789"),
     "reasoning-alone": confirmed(
       "Item '{id}' of type 'reasoning' was provided without its required following item.",
@@ -184,9 +192,20 @@ export const openaiResponses = {
     { place: "additional_kwargs", name: "__openai_custom_tool_call_ids__" },
     { place: "response_metadata", name: "output" },
   ],
+  keepsOwnFields: true,
   blocksIn: ["human", "ai", "tool"],
   media: responsesMedia,
   isCompacted: (message) =>
     storedOutput(message)?.some((item) => textIn(item, "type") === "compaction") === true,
   makers: ["openai"],
 } as const satisfies Dialect;
+
+/** Who gets the dialects of this room. */
+export const openaiModels = {
+  clientsOfAnyHost: ["openai", "azure_openai"],
+  // The regions have names such as `eu.api.openai.com`.
+  hosts: [
+    [/(^|\.)api\.openai\.com$|\.openai\.azure\.(com|us|cn)$|\.cognitiveservices\.azure\.com$/, "openai"],
+  ],
+  hostedModels: [[/^openai\/(?!gpt-oss)/i, "openai"]],
+} as const;

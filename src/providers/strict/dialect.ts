@@ -8,6 +8,7 @@
  */
 
 import { anthropic } from "../anthropic/dialect.js";
+import { GLM_ERROR, kimi, minimax } from "../compatible/dialect.js";
 import { deepseek } from "../deepseek/dialect.js";
 import { gemini } from "../gemini/dialect.js";
 import { mistral } from "../mistral/dialect.js";
@@ -32,26 +33,14 @@ export const strict = {
     "item-id": openaiResponses.rules["item-id"],
     // https://github.com/danny-avila/LibreChat/issues/13366
     "missing-reasoning": deepseek.rules["missing-reasoning"],
-    "repeated-call-id": confirmed(
-      "invalid params, duplicate tool_call id: {id}",
-      "VicBilibily/GCMP/pull/120",
-    ),
-    arguments: confirmed(
-      "invalid params, invalid function arguments json string, tool_call_id: {id} (2013)",
-      "earendil-works/pi/issues/5468",
-    ),
-    "empty-assistant": confirmed(
-      "Invalid request: the message at position {index} with role 'assistant' must not be empty",
-      "AstrBotDevs/AstrBot/issues/7200",
-    ),
+    "repeated-call-id": minimax.rules["repeated-call-id"],
+    arguments: minimax.rules.arguments,
+    "empty-assistant": kimi.rules["empty-assistant"],
     "system-position": confirmed(
       "System message must be at the beginning.",
       "vllm-project/vllm/issues/41114",
     ),
-    "first-user": confirmed(
-      "1214 The messages parameter is illegal. Please check the documentation.",
-      "anomalyco/opencode/issues/2557",
-    ),
+    "first-user": confirmed(GLM_ERROR, "anomalyco/opencode/issues/2557"),
     alternation: confirmed(
       "A conversation must alternate between user and assistant roles.",
       "microsoft/semantic-kernel/issues/10281",

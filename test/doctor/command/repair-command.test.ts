@@ -108,7 +108,16 @@ describe("repair", () => {
       applied: true,
       outcome: "done",
       counts: {
-        ...{ threads: 4, planned: 0, repaired: 2, nothing: 2, otherGraph: 0, skipped: 0, waiting: 0 },
+        ...{
+          threads: 4,
+          planned: 0,
+          repaired: 2,
+          nothing: 2,
+          otherGraph: 0,
+          otherMessages: 0,
+          skipped: 0,
+          waiting: 0,
+        },
         ...{ unreadable: 0, subgraphs: 0, moved: 0, failed: 0 },
       },
       missing: [],
@@ -173,9 +182,7 @@ it("explain says offline, in the words of the provider, why a list is refused", 
   const json = await explain(list, "anthropic", "--format", "json");
   expect(JSON.parse(json.output)).toMatchObject({ schemaVersion: 1, dialect: "anthropic", refused: true });
   expect((await explain({ values: { messages: list.slice(0, 1) } }, "openai")).code).toBe(0);
-  expect(JSON.parse((await explain(list, "auto", "--format", "json")).output).dialect).toBe(
-    "openai-compatible",
-  );
+  expect(JSON.parse((await explain(list, "auto", "--format", "json")).output).dialect).toBe("as-stored");
   for (const unread of [{ contents: list }, { prompt: "Hello" }]) {
     const errors = "Expected standard input to be a list of messages or what getState returned.\n";
     expect(await explain(unread, "gemini")).toMatchObject({ code: 2, output: "", errors });

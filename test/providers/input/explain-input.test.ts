@@ -72,8 +72,8 @@ describe("explainInput tells", () => {
       ],
       "that system messages are joined": [
         [human("h1"), french, blank],
-        { systemPrompt: "Be brief." },
-        "h1 sent 1 | s1 joined 0 | s2 left-out blank",
+        { systemPrompt: "Be brief.", dialect: "strict" },
+        "h1 sent 1 | s1 joined 0 system-position | s2 left-out blank-text",
       ],
       "the prompt apart": [[human("h1")], { systemPrompt: "Be brief." }, "h1 sent 1 | +0 system-prompt"],
       "what is not a message": [
@@ -96,7 +96,8 @@ describe("explainInput", () => {
   it("names the summary that is sent, if that covers the one that was made first", () => {
     const first = summary("s1", { kind: "keep", messages: ["h1"] });
     const second = summary("s2", { kind: "keep", messages: ["s1", "h2"] });
-    const { stored } = explainInput([human("h1"), first, human("h2"), second, human("h3")]);
+    const history = [human("h1"), first, human("h2"), second, human("h3")];
+    const { stored } = explainInput(history, { dialect: "strict" });
     expect(stored.map(({ fate }) => fate)).toEqual(["left-out", "left-out", "left-out", "joined", "joined"]);
     for (const { reasons } of stored.slice(0, 3))
       expect(reasons).toEqual([{ code: "covered", text: 'The summary "s2" represents it.' }]);

@@ -108,7 +108,12 @@ describe("the dialect of a model", () => {
     ["https://openrouter.ai/api/v1", "openai/gpt-4o", "openai"],
     ["https://openrouter.ai/api/v1", "openai/gpt-oss-120b", "openai-compatible"],
     ["https://openrouter.ai/api/v1", "qwen/qwen3-max", "openai-compatible"],
-    ["https://openrouter.ai/api/v1", "moonshotai/kimi-k2", "openai-compatible"],
+    ["https://openrouter.ai/api/v1", "moonshotai/kimi-k2", "kimi"],
+    ["https://api.x.ai/v1", "grok-4", "xai"],
+    ["https://api.moonshot.cn/v1", "kimi-k2.5", "kimi"],
+    ["https://open.bigmodel.cn/api/paas/v4", "glm-4.6", "glm"],
+    ["https://api.minimax.io/v1", "MiniMax-M2", "minimax"],
+    ["https://openrouter.ai/api/v1", "z-ai/glm-4.6", "openai-compatible"],
     ["http://localhost:4000", "claude-sonnet-4-5", "anthropic-openai"],
   ])("at %s for %s", (baseURL, model, dialect) => {
     expect(dialectOf(openAI({ model, configuration: { baseURL } }))).toBe(dialect);

@@ -63,6 +63,7 @@ const HOST_FIELDS = [
   "reasoning in `reasoning_details`",
   "a signature in `extra_content` of a call",
 ];
+const EMPTY_RESPONSES = ["an empty response", "a refusal"];
 
 export const EXCEPTIONS: readonly Exception[] = [
   // Rules of providers.
@@ -84,11 +85,19 @@ export const EXCEPTIONS: readonly Exception[] = [
   },
   {
     kind: "rule",
-    clients: [...KIMI, ...DEEPSEEK],
+    clients: [...KIMI, "ChatOpenRouter"],
     histories: ["one call id in two turns"],
     what: "A call id that occurs again is replaced by another one, together with its result.",
-    why: "The provider refuses a repeated id.",
+    why: "Kimi refuses a repeated id.",
     source: "openclaw/openclaw/issues/84730",
+  },
+  {
+    kind: "rule",
+    clients: DEEPSEEK,
+    histories: ["one call id in two turns"],
+    what: "A call id that occurs again is replaced by another one, together with its result.",
+    why: "DeepSeek refuses a repeated id.",
+    source: "craft-ai-agents/craft-agents-oss/issues/630",
   },
   {
     kind: "rule",
@@ -140,6 +149,50 @@ export const EXCEPTIONS: readonly Exception[] = [
     why: "OpenAI's protocol has only texts in results.",
     source: "camel-ai/camel/issues/3495",
   },
+  {
+    kind: "rule",
+    clients: [CLAUDE_HOST],
+    histories: ["one call id in two turns"],
+    what: "A call id that occurs again is replaced by another one, together with its result.",
+    why: "Anthropic demands that ids are unique.",
+    source: "anomalyco/opencode/issues/1279",
+  },
+  {
+    kind: "rule",
+    clients: ["ChatOpenAI at OpenRouter", "ChatOpenRouter"],
+    histories: EMPTY_RESPONSES,
+    path: /roles$/,
+    what: "A response without a text and without calls is left out.",
+    why: "Kimi refuses it.",
+    source: "AstrBotDevs/AstrBot/issues/7200",
+  },
+  {
+    kind: "rule",
+    clients: [CLAUDE_HOST],
+    histories: EMPTY_RESPONSES,
+    path: /roles$/,
+    what: "A response without a text and without calls is left out.",
+    why: "Anthropic refuses it.",
+    source: "anthropics/claude-code/issues/6774",
+  },
+  {
+    kind: "rule",
+    clients: [GEMINI_HOST],
+    histories: EMPTY_RESPONSES,
+    path: /roles$/,
+    what: "A response without a text and without calls is left out.",
+    why: "Gemini refuses it.",
+    source: "CopilotKit/CopilotKit/issues/1964",
+  },
+  {
+    kind: "rule",
+    clients: ["ChatOpenAI", "AzureChatOpenAI"],
+    histories: ["a text with citations", "cache marks"],
+    path: /\.(annotations|cache_control)$/,
+    what: "A text block is sent without the fields that OpenAI's text blocks do not have.",
+    why: "OpenAI refuses a parameter that it does not know.",
+    source: "openai/openai-openapi/blob/master/openapi.yaml",
+  },
   // What a client garbles or loses.
   {
     kind: "client",
@@ -180,6 +233,14 @@ export const EXCEPTIONS: readonly Exception[] = [
     path: /content\[\]\.(mimeType|data|metadata|file)$/,
     what: "A file in LangChain's standard form is sent as OpenAI's `file`.",
     why: "The client sends a block that no host knows.",
+  },
+  {
+    kind: "client",
+    clients: GOOGLE,
+    histories: SYSTEM,
+    path: /systemInstruction\.parts$/,
+    what: "System messages are joined into one, with blank lines between them.",
+    why: "Gemini has one place for them. The older client of Google throws for a second system message.",
   },
   {
     kind: "client",
@@ -259,59 +320,10 @@ export const EXCEPTIONS: readonly Exception[] = [
   // What is to be mended.
   {
     kind: "to-mend",
-    histories: SYSTEM,
-    path: /(roles|systemInstruction\.parts|^message)$/,
-    what: "All system messages are joined into one in front.",
-    why: "Most providers take them in place. In front they change the cached beginning.",
-    place: "src/providers/input/to-model-input.ts, withSystemFirst",
-  },
-  {
-    kind: "to-mend",
     histories: ["results in another order"],
     what: "The results stand in the order of their calls.",
     why: "No source says that these providers demand it.",
     place: "src/history/reducer/repair-history.ts",
-  },
-  {
-    kind: "to-mend",
-    histories: ["one call id in two turns"],
-    what: "A call id that occurs again is replaced.",
-    why: "The rule is only inferred for these providers.",
-    place: "src/providers/rule.ts, EVERYWHERE; src/providers/input/steps/calls.ts, nameCalls",
-  },
-  {
-    kind: "to-mend",
-    histories: ["an empty response"],
-    path: /(roles|contents\[\]\.parts)$/,
-    what: "A response that says nothing is left out.",
-    why: "Only some providers refuse it.",
-    place: "src/providers/input/steps/content.ts, fillBlanks",
-  },
-  {
-    kind: "to-mend",
-    histories: ["a refusal"],
-    path: /roles$/,
-    what: "A refusal counts as an empty response, and is left out.",
-    why: "The text of a refusal is a text.",
-    place: "src/providers/input/steps/content.ts, fillBlanks; src/history/change-calls.ts, isBlankMessage",
-  },
-  {
-    kind: "to-mend",
-    clients: GOOGLE,
-    histories: ["two user messages in a row", "two responses in a row"],
-    path: /contents\[\]\.parts$/,
-    what: "Neighbouring messages of one role are joined into one text.",
-    why: "The client makes them parts of one message itself.",
-    place: "src/providers/gemini/dialect.ts, the rule `alternation`",
-  },
-  {
-    kind: "to-mend",
-    clients: [GEMINI_HOST],
-    histories: ["two user messages in a row", "two responses in a row"],
-    path: /roles$/,
-    what: "Neighbouring messages of one role are joined.",
-    why: "The rule is one of Gemini's own protocol, and of older models.",
-    place: "src/providers/gemini/dialect.ts, geminiOpenAI",
   },
 ];
 

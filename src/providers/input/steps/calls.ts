@@ -50,13 +50,14 @@ function isCalledByCode(message: AIMessage, target: Target): boolean {
  * Gives calls names and ids that the provider accepts, and each result the name and the id of its call.
  *
  * A model may call a tool that does not exist, with spaces or dots in the name, and the history keeps this call. Some
- * providers match results to calls by name. Providers repeat ids within a thread, some by design, and other providers
- * reject a repeated id. A valid id that was not used before is kept. Any other id is derived from the call and its place,
- * so it is the same in each request.
+ * providers match results to calls by name. Two calls of one message never have the same id. Providers repeat ids within
+ * a thread, some by design, and a few other providers reject a repeated id. A valid id is kept if it was not used before,
+ * where that matters. Any other id is derived from the call and its place, so it is the same in each request.
  */
 
 export const nameCalls: Step = ({ dialect }) => {
-  const idFor = uniqueIds(dialect.callId);
+  const isThreadWide = dialect.rules["repeated-call-id"] !== undefined;
+  let idFor = uniqueIds(dialect.callId);
   let calls: readonly ToolCall[] = [];
   let answered = 0;
   return (message, index) => {
@@ -72,6 +73,7 @@ export const nameCalls: Step = ({ dialect }) => {
     const named = withLegalName(message);
     if (!isAIMessage(named)) return named;
     answered = 0;
+    if (!isThreadWide) idFor = uniqueIds(dialect.callId);
     const given = named.tool_calls ?? [];
     calls = given.map((call, place) => ({
       ...call,

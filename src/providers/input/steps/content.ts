@@ -1,6 +1,6 @@
 /** The steps that change what a message says. */
 
-import type { BaseMessage, MessageContent } from "@langchain/core/messages";
+import type { AIMessage, BaseMessage, MessageContent } from "@langchain/core/messages";
 import { isAIMessage } from "../../../history/call.js";
 import { isBlankMessage } from "../../../history/change-calls.js";
 import { contentText, copyMessage, withTextFor, withWellFormedTexts } from "../../../history/message.js";
@@ -14,6 +14,7 @@ import {
 } from "../../host-fields/fields.js";
 import { isSendable, sendableBlock } from "../../media.js";
 import { type Block, type Dialect, type MediaForm, mayHaveWritten, type Target } from "../../rule.js";
+import { withTakenFields } from "../../text-fields.js";
 import { blockType, textOf } from "../../validate-history.js";
 import type { Step } from "../step.js";
 
@@ -23,6 +24,12 @@ import type { Step } from "../step.js";
  */
 
 export const mendTexts: Step = () => withWellFormedTexts;
+
+/*
+ * Leaves out fields of text blocks that belong to another provider.
+ */
+
+export const dropForeignFields: Step = (target) => (message) => withTakenFields(message, target);
 
 /*
  * Turns content into a text, or into a list of blocks that the provider accepts.
@@ -115,8 +122,8 @@ function isText(block: Block): boolean {
 /*
  * Drops or fills messages that say nothing.
  *
- * Most providers reject an assistant message with neither text nor calls, so it is dropped. A blank system message is
- * dropped too. A user message or a tool result has its place in the turn and must stay. It gets a short text where
+ * Some providers reject an assistant message with neither text nor calls, so it is dropped there. A blank system message
+ * is dropped too. A user message or a tool result has its place in the turn and must stay. It gets a short text where
  * the provider demands one.
  */
 
@@ -126,14 +133,23 @@ export const fillBlanks: Step =
   ({ dialect: { rules } }) =>
   (message) => {
     const { type, content } = message;
-    if (isAIMessage(message))
-      return !message.tool_calls?.length && isBlankMessage(message) ? undefined : message;
+    if (isAIMessage(message)) return rules["empty-assistant"] && isSilent(message) ? undefined : message;
     // At this step, blank content is already an empty text.
     if (content !== "") return message;
     if (type === "system") return undefined;
     const isTold = type === "tool" ? rules["blank-result"] : type === "human" && rules["blank-user"];
     return isTold ? copyMessage(message, { content: type === "tool" ? NO_OUTPUT : EMPTY_MESSAGE }) : message;
   };
+
+function isSilent(message: AIMessage): boolean {
+  return !message.tool_calls?.length && isBlankMessage(message);
+}
+
+/** Whether a response says nothing any more, because all of it was for another model. */
+export function isEmptied(before: BaseMessage, after: BaseMessage): boolean {
+  if (before === after || !isAIMessage(after) || !isAIMessage(before) || !isSilent(after)) return false;
+  return !isSilent(before) || (Array.isArray(before.content) && before.content.length > 0);
+}
 
 /*
  * Keeps what the host of the target put into its own model's messages, and removes it elsewhere. Its client decides what is

@@ -14,7 +14,7 @@ import { contentText, copyMessage, madeOf, withTextFor } from "../../../history/
 import { hasOpenServerCall } from "../../../history/server-tools.js";
 import { createSummaryNote } from "../../../history/summary.js";
 import { STATE_BLOCKS } from "../../dialects.js";
-import type { RuleName, Rules } from "../../rule.js";
+import type { Dialect, RuleName, Rules } from "../../rule.js";
 
 /*
  * Merges adjacent messages of the same role.
@@ -24,24 +24,32 @@ import type { RuleName, Rules } from "../../rule.js";
  */
 
 /** Whether a message becomes one with the message before it. */
-export function isMerged({ type }: BaseMessage, before: BaseMessage, { alternation }: Rules): boolean {
-  return alternation !== undefined && (type === "human" || type === "ai") && before.type === type;
+export function isMerged(message: BaseMessage, before: BaseMessage, rules: Rules): boolean {
+  const { type } = message;
+  if ((type !== "human" && type !== "ai") || before.type !== type) return false;
+  const hasCalls = isAIMessage(message) && (message.tool_calls ?? []).length > 0;
+  return rules.alternation !== undefined || (hasCalls && rules["call-position"] !== undefined);
 }
 
 /**
  * One message for adjacent ones. A message with calls is followed by its results, so only the last of
  * several assistant messages has calls.
  */
-export function mergeRun(run: readonly [BaseMessage, ...BaseMessage[]]): BaseMessage {
+export function mergeRun(
+  run: readonly [BaseMessage, ...BaseMessage[]],
+  { blocksIn }: Pick<Dialect, "blocksIn">,
+): BaseMessage {
   const [first] = run;
+  // A list keeps each text as it was written.
+  const join = blocksIn.includes("ai") ? joinBlocks : joinContents;
   const last = run.at(-1) ?? first;
   if (run.length === 1) return first;
   if (!isAIMessage(last))
-    return madeOf(copyMessage(first, { content: joinContents(run.map(({ content }) => content)) }), run);
+    return madeOf(copyMessage(first, { content: join(run.map(({ content }) => content)) }), run);
   // The state of earlier messages is dropped: they have no calls that need it, and another model may have
   // written it.
   const contents = run.slice(0, -1).map(({ content }) => withoutState(content));
-  return madeOf(copyMessage<BaseMessage>(last, { content: joinContents([...contents, last.content]) }), run);
+  return madeOf(copyMessage<BaseMessage>(last, { content: join([...contents, last.content]) }), run);
 }
 
 function withoutState(content: MessageContent): MessageContent {
@@ -57,6 +65,11 @@ function joinContents(contents: readonly MessageContent[]): MessageContent {
   if (firstList < 0) return parts.join("\n\n");
   const text = parts.slice(0, firstList).join("\n\n");
   return [text, ...parts.slice(firstList)].filter((part) => part !== "").flatMap(toBlocks);
+}
+
+function joinBlocks(contents: readonly MessageContent[]): MessageContent {
+  const parts = contents.filter((content) => content !== "");
+  return parts.length > 1 ? parts.flatMap(toBlocks) : (parts[0] ?? "");
 }
 
 function toBlocks(content: MessageContent): Exclude<MessageContent, string> {
