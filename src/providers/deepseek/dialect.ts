@@ -35,8 +35,9 @@ export const deepseek = {
     ),
     "empty-calls": INFERRED["empty-calls"],
     "foreign-block": INFERRED["foreign-block"],
-    "foreign-field": INFERRED["foreign-field"],
   },
+  // Nobody has reported that it refuses a field.
+  textFields: "all",
   // Texts only.
   blocksIn: openai.blocksIn,
   // OpenAI's client names itself, whichever host has answered.

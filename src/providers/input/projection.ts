@@ -23,7 +23,7 @@ import {
 } from "./steps/content.js";
 import { fitStoredItems, keepOwnState } from "./steps/own-state.js";
 import { BatchMedia, describesMedia, partResult } from "./steps/result-media.js";
-import { bridgeBetween, isMerged, mergeRun } from "./steps/turns.js";
+import { bridgeBetween, isMerged, mayMerge, mergeRun } from "./steps/turns.js";
 
 /** Each of them changes messages one by one. The order matters. Each step reads from the dialect what to do. */
 const FORM_STEPS: readonly Step[] = [
@@ -58,7 +58,7 @@ class Projection implements Follower {
   #talk = 0;
   /** The tokens of the messages that are sent. */
   #size = 0;
-  /** The formed messages from here on wait. They have one role. */
+  /** The formed messages from here on wait. They have one role, and may become one message. */
   #runStart = 0;
   /** The last message before them that is not a system message. */
   #before: BaseMessage | undefined;
@@ -110,7 +110,7 @@ class Projection implements Follower {
 
   #add(formed: BaseMessage): void {
     const run = this.#formed[this.#runStart];
-    if (run !== undefined && !isMerged(formed, run, this.#target.dialect.rules)) {
+    if (run !== undefined && !mayMerge(formed, run, this.#target.dialect.rules)) {
       const sent = this.#waiting();
       this.#sent.push(...sent);
       this.#size += sizeOfInput(sent);
@@ -164,9 +164,11 @@ class Projection implements Follower {
   #waiting(): BaseMessage[] {
     const [first, ...others] = this.#formed.slice(this.#runStart);
     if (first === undefined) return [];
+    const { dialect } = this.#target;
+    const run = [first, ...others] as const;
     return [
       ...(first.type === "system" ? [] : this.#bridge(this.#before, first)),
-      mergeRun([first, ...others], this.#target.dialect),
+      ...(isMerged(run, dialect.rules) ? [mergeRun(run, dialect)] : run),
     ];
   }
 

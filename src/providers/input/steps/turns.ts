@@ -23,12 +23,18 @@ import type { Dialect, RuleName, Rules } from "../../rule.js";
  * an assistant text.
  */
 
-/** Whether a message becomes one with the message before it. */
-export function isMerged(message: BaseMessage, before: BaseMessage, rules: Rules): boolean {
-  const { type } = message;
-  if ((type !== "human" && type !== "ai") || before.type !== type) return false;
-  const hasCalls = isAIMessage(message) && (message.tool_calls ?? []).length > 0;
-  return rules.alternation !== undefined || (hasCalls && rules["call-position"] !== undefined);
+/** Whether a message and the one before it may become one. What comes after them can decide it. */
+export function mayMerge({ type }: BaseMessage, before: BaseMessage, rules: Rules): boolean {
+  if (before.type !== type) return false;
+  if (rules.alternation !== undefined) return type === "human" || type === "ai";
+  return type === "ai" && rules["call-position"] !== undefined;
+}
+
+/** Whether messages that may become one do so: for some providers, only before calls. */
+export function isMerged(run: readonly BaseMessage[], rules: Rules): boolean {
+  const last = run.at(-1);
+  const hasCalls = last !== undefined && isAIMessage(last) && (last.tool_calls ?? []).length > 0;
+  return rules.alternation !== undefined || hasCalls;
 }
 
 /**
