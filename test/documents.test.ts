@@ -46,7 +46,7 @@ const CLOSING_LINES = [
   ["createAgent", "  middleware: [tetherMiddleware()],\n"],
   [
     "createReactAgent",
-    "  preModelHook: (state) => ({ llmInputMessages: repairHistory(state.messages).messages }),\n",
+    "  preModelHook: (state) => ({ llmInputMessages: toModelInput(state.messages, { model }) }),\n",
   ],
 ] as const;
 
@@ -277,7 +277,7 @@ describe("docs/production.md", () => {
     const ends = named("run-end", {});
     expect(request.events).toEqual([
       ends,
-      named("refusal", { kind: "rule", dialect: "strict", rule: "alternation" }),
+      named("refusal", { kind: "rule", dialect: "bedrock", rule: "alternation" }),
       named("dialect-changed", { from: "openai", to: "strict" }),
       ends,
       named("call-closed", { tool: "deaf", callId: expect.any(String), cause: "superseded" }),

@@ -19,7 +19,7 @@ it.each<[title: string, content: unknown, expected: string]>([
   ["A text stays the same, to the letter", "$& `x` {y}", "$& `x` {y}"],
   ["Missing content gives an empty text", null, ""],
   ["Text blocks are on separate lines", [textBlock("one"), "two"], "one\ntwo"],
-  ["A picture is named", [picture()], "[image_url]"],
+  ["A picture is named", [picture()], "[image_url: image/png, 3 bytes]"],
   ["A file is named with its name", [{ type: "file", name: "plan.pdf" }], "[file: plan.pdf]"],
   [
     "A document is named with its title",
@@ -132,7 +132,7 @@ describe("In a transcript, a message has", () => {
     [
       "the names of its pictures",
       withContent([textBlock("look"), picture()]),
-      [/^User: look\n\[image_url\]$/],
+      [/^User: look\n\[image_url: image\/png, 3 bytes\]$/],
     ],
   ])("%s", (_title, message, parts) => {
     const text = renderMessage(message);

@@ -79,7 +79,7 @@ describe("the inspector", () => {
     const other = [{ ...THREAD, metadata: { graph_id: "other" } }];
     const answer = await inspect(false, { "/threads/search": other }).get(`${PAGE}.json`);
     const found = (await answer.json()) as { readonly request: object };
-    expect(found.request).toMatchObject({ dialect: "strict", dialectOrigin: "unknown", sent: 1 });
+    expect(found.request).toMatchObject({ dialect: "as-stored", dialectOrigin: "unknown", sent: 2 });
   });
 
   it("says that a thread is not there", async () => {

@@ -46,9 +46,9 @@ const without =
 
 const SENT = rowsOf<[change: Change<"chat">, sent: readonly string[]]>({
   nothing: [() => {}, [SYSTEM, ...HISTORY]],
-  "an instruction at the end, which goes to the front": [
+  "an instruction at the end, which stays there": [
     ({ messages }) => messages.push(new SystemMessage("Rhyme.")),
-    ["system: Be brief.\n\nRhyme.", ...HISTORY],
+    [SYSTEM, ...HISTORY, "system: Rhyme."],
   ],
   "a message of a user": [({ messages }) => messages.push(new HumanMessage("Go on.")), ADDED],
   "what stands for a message": [

@@ -131,7 +131,7 @@ describe("A system message of a client", () => {
       const changed = { type: "role-changed", messageId: "s" };
       expect(event).toEqual(acceptSystemMessages ? expect.objectContaining({ type: "run-end" }) : changed);
       const sent = model.requests[0]?.messages.filter(({ type }) => type === "system") ?? [];
-      expect(sent.map(({ text }) => text)).toEqual([acceptSystemMessages ? "rules\n\nobey" : "rules"]);
+      expect(sent.map(({ text }) => text)).toEqual(acceptSystemMessages ? ["rules", "obey"] : ["rules"]);
       const [stored] = messagesOf((await graph.getState(config)).values);
       expect([stored?.type === "human", stored?.id, stored?.text]).toEqual([
         !acceptSystemMessages,
