@@ -176,7 +176,7 @@ interface Outcome {
   readonly state: readonly BaseMessage[];
 }
 
-/** `test/graph/models/broken-streams.test.ts` has the whole table without a server; here it is for `SLOW_TESTS=1`. */
+/** `test/wire/graph-broken-streams.test.ts` has the whole table without a server; here it is for `SLOW_TESTS=1`. */
 const THREADS = process.env["SLOW_TESTS"] === "1" ? FAULT_THREADS : FAULT_SAMPLE;
 
 describe("a served stream whose", () => {

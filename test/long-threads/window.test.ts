@@ -5,20 +5,20 @@ import { MemorySaver } from "@langchain/langgraph";
 import { createAgent } from "langchain";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { isUserMessage } from "../../../src/history/summary.js";
+import { isUserMessage } from "../../src/history/summary.js";
 import {
   type AgentGraphOptions,
   chatMiddleware,
   createAgentGraph,
   type RunContext,
-} from "../../../src/index.js";
-import { tetherMiddleware } from "../../../src/langchain.js";
-import { humanOf, textOf, tokensOf, turnsOf } from "../../support/long-histories.js";
-import { type Answer, calls, FunctionModel, shortSummariser } from "../../support/models.js";
-import { openThread } from "../../support/open-thread.js";
-import { OVERFLOW_REFUSALS, type OverflowFamily, WindowModel } from "../../support/overflow-refusals.js";
-import { inThread } from "../../support/thread.js";
-import { makeTool } from "../../support/tools.js";
+} from "../../src/index.js";
+import { tetherMiddleware } from "../../src/langchain.js";
+import { humanOf, textOf, tokensOf, turnsOf } from "../support/long-histories.js";
+import { type Answer, calls, FunctionModel, shortSummariser } from "../support/models.js";
+import { openThread } from "../support/open-thread.js";
+import { OVERFLOW_REFUSALS, type OverflowFamily, WindowModel } from "../support/overflow-refusals.js";
+import { inThread } from "../support/thread.js";
+import { makeTool } from "../support/tools.js";
 
 type Options = Partial<AgentGraphOptions>;
 

@@ -8,11 +8,11 @@ import {
   ToolMessage,
 } from "@langchain/core/messages";
 import { describe, expect, it } from "vitest";
-import { unansweredCalls } from "../../../src/history/open-calls.js";
-import { isSummaryDue } from "../../../src/history/plan-summary.js";
-import { DIALECTS, type DialectName } from "../../../src/providers/dialects.js";
-import { type PreparedInputOptions, prepareModelInput } from "../../../src/providers/input/to-model-input.js";
-import { policyOf } from "../../support/long-histories.js";
+import { unansweredCalls } from "../../src/history/open-calls.js";
+import { isSummaryDue } from "../../src/history/plan-summary.js";
+import { DIALECTS, type DialectName } from "../../src/providers/dialects.js";
+import { type PreparedInputOptions, prepareModelInput } from "../../src/providers/input/to-model-input.js";
+import { policyOf } from "../support/long-histories.js";
 
 const policy = policyOf({ maxTokens: 1e9, maxMessages: 1e9, messagesToKeep: 20 });
 

@@ -1,11 +1,11 @@
 import { MemorySaver } from "@langchain/langgraph";
 import { initChatModel } from "langchain";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
-import { createAgentGraph } from "../../../src/index.js";
-import { createLook } from "../../support/chain-script.js";
-import { openAIAt } from "../../support/clients.js";
-import { type ModelServer, type Respond, startModelServer } from "../../support/model-server.js";
-import { openThread } from "../../support/open-thread.js";
+import { createAgentGraph } from "../../src/index.js";
+import { createLook } from "../support/chain-script.js";
+import { openAIAt } from "../support/clients.js";
+import { type ModelServer, type Respond, startModelServer } from "../support/model-server.js";
+import { openThread } from "../support/open-thread.js";
 import {
   answerFor,
   CALL_TEXT,
@@ -15,8 +15,8 @@ import {
   respondToWish,
   shown,
   wish,
-} from "../../support/stream-faults.js";
-import { script } from "../../support/thread.js";
+} from "../support/stream-faults.js";
+import { script } from "../support/thread.js";
 
 const { look, looked } = createLook();
 const IS_SLOW = process.env["SLOW_TESTS"] === "1";
