@@ -10,6 +10,7 @@ import { sizeOfInput } from "./shorten.js";
 import type { Change, Step } from "./step.js";
 import { listCalls, nameCalls } from "./steps/calls.js";
 import { carryMedia, cleanContent, fillBlanks, mendTexts, passReasoning } from "./steps/content.js";
+import { limitMedia } from "./steps/media.js";
 import { fitStoredItems, keepOwnState } from "./steps/own-state.js";
 import { bridgeBetween, isMerged, mergeRun } from "./steps/turns.js";
 
@@ -18,6 +19,7 @@ const FORM_STEPS: readonly Step[] = [
   listCalls,
   mendTexts,
   keepOwnState,
+  limitMedia,
   carryMedia,
   cleanContent,
   fillBlanks,
@@ -75,6 +77,11 @@ class Projection implements Follower {
   /** The messages in a sequence that the provider accepts. */
   sent(): BaseMessage[] {
     return this.first.concat(this.#sent, this.#end());
+  }
+
+  /** How many messages these are. */
+  count(): number {
+    return this.first.length + this.#sent.length + this.#end().length;
   }
 
   /** The tokens of these messages, by our estimate. */
@@ -148,6 +155,7 @@ function formSystem(system: BaseMessage | undefined, target: Target): BaseMessag
   return projection.formed();
 }
 
-function nameOf({ dialect, modelId = "" }: Target): string {
-  return `${DIALECT_NAMES.find((name) => DIALECTS[name] === dialect)} ${modelId}`;
+function nameOf({ dialect, modelId = "", described }: Target): string {
+  const name = DIALECT_NAMES.find((each) => DIALECTS[each] === dialect);
+  return [name, modelId, ...(described?.keys() ?? [])].join(" ");
 }

@@ -17,6 +17,7 @@ import { type DialectName, dialectNamed } from "../dialects.js";
 import { compactedAt, readingOf, type Target } from "../rule.js";
 import { type Bound, type FittedInput, fitInput } from "./bounds.js";
 import type { Conversation } from "./projection.js";
+import { mostMessagesOf, type Reduction, reduceConversation } from "./reduction.js";
 import { plainRoles } from "./steps/turns.js";
 
 /** The options of `toModelInput`. */
@@ -74,6 +75,8 @@ export interface PreparedInputOptions extends ModelInputOptions {
   readonly toolTokens?: number | undefined;
   /** The length of the request with these messages, where it is known. Undefined: as the messages tell it. */
   readonly length?: InputLength | undefined;
+  /** What else is changed, because the provider has refused more. */
+  readonly reduction?: Reduction | undefined;
 }
 
 /** The messages of {@link toModelInput}, their length, and what the bound changed in them. */
@@ -92,29 +95,37 @@ export function prepareModelInput(
 export function boundOf(
   history: readonly BaseMessage[],
   target: Target,
-  { maxTokens, toolTokens = 0, length, systemPrompt = "", maxToolCallsFromHistory }: PreparedInputOptions,
+  options: PreparedInputOptions,
 ): Bound {
+  const { maxTokens, toolTokens = 0, length, systemPrompt = "", maxToolCallsFromHistory } = options;
   const overhead = {
     toolTokens,
     promptTokens: countTextTokens(systemPrompt),
     maxToolCalls: maxToolCallsFromHistory,
     ...readingOf(target),
   };
-  return { maxTokens, toolTokens, length: length ?? measureInput(readable(history), overhead) };
+  return {
+    maxTokens,
+    maxMessages: mostMessagesOf(target, options.reduction),
+    toolTokens,
+    length: length ?? measureInput(readable(history), overhead),
+  };
 }
 
 /** The messages that are projected, and the lists on the way to them, each made of the one before. */
 export function selectMessages(
   history: readonly BaseMessage[],
-  { systemPrompt, maxToolCallsFromHistory, dialect = "strict", modelId }: ModelInputOptions,
+  options: PreparedInputOptions,
 ) {
+  const { systemPrompt, maxToolCallsFromHistory, dialect = "strict", modelId, reduction } = options;
   assertList(history);
   const survey: Surveyed = { ...surveyOf(history) };
-  const target: Target = { dialect: dialectNamed(dialect), modelId };
+  const given: Target = { dialect: dialectNamed(dialect), modelId };
   const paired = pairedHistory(history, survey);
-  const read = sinceCompaction(paired, target);
+  const read = sinceCompaction(paired, given);
   const filtered = filteredCalls(read, survey, maxToolCallsFromHistory);
-  return { target, paired, read, filtered, input: withSystemFirst(filtered, survey, systemPrompt) };
+  const whole = withSystemFirst(filtered, survey, systemPrompt);
+  return { paired, read, filtered, ...reduceConversation(whole, given, reduction) };
 }
 
 /** What is read of the survey. It is copied, because the survey of another list of the thread would change it. */

@@ -13,6 +13,7 @@ import {
   INFERRED,
   isOf,
   type MediaForm,
+  type MediaLimits,
   PLAIN_NAME,
   type Rules,
 } from "../rule.js";
@@ -123,8 +124,23 @@ function audioFormat(mimeType: string): "wav" | "mp3" | undefined {
   return mimeType === "audio/mpeg" || mimeType === "audio/mp3" ? "mp3" : undefined;
 }
 
+/**
+ * "You uploaded an unsupported image. Please make sure your image has of one the following formats: ['png', 'jpeg', 'gif',
+ * 'webp']." (marketing-factory/ai-filemetadata#18)
+ * The number: https://platform.openai.com/docs/guides/images-vision#image-input-requirements
+ */
+const mediaLimits: MediaLimits = {
+  types: ["image/png", "image/jpeg", "image/gif", "image/webp"],
+  mostPictures: 500,
+};
+
 export const openai = {
   ...CHAT_CLIENT,
+  mediaLimits,
+  // "Invalid 'messages[2].tool_calls': array too long. Expected an array with maximum length 128, but got an array with
+  // length 200 instead." (openai/openai-dotnet#317)
+  // "Invalid 'messages': array too long. Expected an array with maximum length 2048" (array_above_max_length)
+  most: { calls: 128, messages: 2_048 },
   rules: chatRules,
   // A list in a tool result can hold only texts, so a single text says the same.
   blocksIn: ["human", "ai"],
@@ -134,6 +150,7 @@ export const openai = {
 
 export const openaiResponses = {
   ...COMMON,
+  mediaLimits,
   rules: {
     ...EVERYWHERE,
     "empty-history": chatRules["empty-history"],
