@@ -29,6 +29,8 @@ export const MARKS = {
   steered: "tether_steered",
   /** A response to an input from which something was left out because it was too long. Its usage is not that of the history. */
   shortened: "tether_shortened",
+  /** What had to be changed in the input of a response before its model accepted it. The next input begins with it. */
+  reduced: "tether_reduced",
   /** The origin of a summary. Other LangChain code uses this mark too. */
   source: "lc_source",
 } as const;

@@ -21,7 +21,7 @@ import { prepareModelInput } from "../providers/input/to-model-input.js";
 import { cachesToolChoice } from "../providers/models/tools.js";
 import { isRecord } from "../shared/values.js";
 import { countToolTokens, FALLBACK_ATTEMPTS, MODEL_IDLE_TIMEOUT } from "../threads/summary-settings.js";
-import { answerGuard, askWithinWindow, formFor, type InputForm, markIfShortened } from "../threads/window.js";
+import { answerGuard, askByRungs, formFor, type InputForm, markReduced } from "../threads/rungs.js";
 import type { TetherMiddlewareOptions } from "./options.js";
 
 /** The fields of LangChain's request that this middleware reads and changes. */
@@ -60,15 +60,16 @@ export async function askModel<Request extends AgentRequest, Answer>(
   // Measured as it is stored: the reports are of a request with the system message and the tools.
   const messages = withSystemFirst(request.systemMessage, history);
   const prepare = (form: InputForm) => prepareModelInput(messages, { ...form, maxToolCallsFromHistory });
-  return askWithinWindow(
+  return askByRungs(
     {
       model,
+      history,
       toolTokens: toolTokensOf(request),
       maxTokens: options.maxTokens,
       dialect,
       prepare,
-      send: (messages, input) => {
-        mark = (whole) => markIfShortened(whole, input);
+      send: (messages, input, form) => {
+        mark = (whole) => markReduced(whole, input, form, { model, dialect });
         return send({ ...request, model: guarded, ...partsOf(messages, request) });
       },
     },
@@ -104,7 +105,8 @@ export async function askForSummary<Request extends AgentRequest>(
     },
   });
   const toolTokens = toolTokensOf(request);
-  const form = formFor(model, toolTokens, options.dialect);
+  const { dialect } = options;
+  const form = formFor({ model, history: messages, toolTokens, dialect });
   const input = prepareModelInput(withSystemFirst(request.systemMessage, messages), form);
   if (input.changes.length > 0) return undefined;
   const keepsChoice = (request.toolChoice ?? "auto") === "auto" && cachesToolChoice(model);

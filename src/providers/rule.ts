@@ -216,6 +216,9 @@ export interface MediaForm {
   readonly isInResults?: boolean;
 }
 
+/** What a provider counts, and refuses more of. */
+export type Counted = "pictures" | "calls" | "messages" | "marks";
+
 /** The limits of a dialect. What is undefined is not known, and is left to the provider. */
 export interface MediaLimits {
   /** The types of pictures that the provider reads. */

@@ -39,6 +39,9 @@ export const dashscope = {
     "foreign-block": INFERRED["foreign-block"],
     "system-position": INFERRED["system-position"],
   },
+  // "The image length and width do not meet the model restrictions. [height:1 or width:1 must be larger than 10]"
+  // (QwenLM/qwen-code#2505)
+  mediaLimits: { leastPixels: 11 },
   blocksIn: ["human"],
   media: IMAGE_URL,
   makers: ["openai", "alibaba_tongyi"],

@@ -10,11 +10,8 @@ import { renderMessage } from "../../history/transcript.js";
 import { wellFormed } from "../../shared/text.js";
 import { isRecord } from "../../shared/values.js";
 import { faultOf, surplusPictures } from "../media-limits.js";
-import type { Block, Target } from "../rule.js";
+import type { Block, Counted, Target } from "../rule.js";
 import type { Conversation } from "./projection.js";
-
-/** What a provider counts, and refuses more of. */
-export type Counted = "pictures" | "calls" | "messages" | "marks";
 
 /** What is changed besides the rules of the dialect. The history is not changed. */
 export interface Reduction {

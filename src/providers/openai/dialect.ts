@@ -139,7 +139,8 @@ export const openai = {
   mediaLimits,
   // "Invalid 'messages[2].tool_calls': array too long. Expected an array with maximum length 128, but got an array with
   // length 200 instead." (openai/openai-dotnet#317)
-  // "Invalid 'messages': array too long. Expected an array with maximum length 2048" (array_above_max_length)
+  // "Invalid 'messages': array too long. Expected an array with maximum length 2048, but got an array with length 2050
+  // instead." (obot-platform/obot#1009)
   most: { calls: 128, messages: 2_048 },
   rules: chatRules,
   // A list in a tool result can hold only texts, so a single text says the same.
