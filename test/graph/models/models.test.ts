@@ -292,7 +292,7 @@ describe("A history that the check found sound, and the provider refused", () =>
   });
 
   it.each([
-    ["once more only, if the provider refuses that too", refusal(400, ALTERNATE), 2],
+    ["twice more, with less of it each time, if the provider refuses everything", refusal(400, ALTERNATE), 3],
     ["once only for a text that is no rule", refusal(400, "400 Unknown model."), 1],
     ["once only for another status", refusal(403, ALTERNATE), 1],
   ])("is sent %s", async (_title, refused, times) => {
