@@ -26,8 +26,6 @@ import type { GivenModel } from "../providers/models/create-model.js";
 import { bindToolsOnce, type PromptCache, promptCacheMarks } from "../providers/models/tools.js";
 import { emitEvent } from "../threads/events.js";
 import { takeBack } from "../threads/langgraph/channels.js";
-import { countToolTokens } from "../threads/summary-settings.js";
-import { createUsageCounter } from "../threads/usage.js";
 import {
   answerGuard,
   askByRungs,
@@ -36,6 +34,8 @@ import {
   markReduced,
   reportChanges,
 } from "../threads/rungs.js";
+import { countToolTokens } from "../threads/summary-settings.js";
+import { createUsageCounter } from "../threads/usage.js";
 import { asObject, type ChatContext, chatHook, type Hook, type StateUpdate } from "./middleware/contexts.js";
 import type { MiddlewareByKind } from "./middleware/middleware.js";
 import { type ChatOutcome, type ModelCall, runModelMiddleware, type Settle } from "./middleware/run.js";

@@ -20,8 +20,8 @@ import {
 import { prepareModelInput } from "../providers/input/to-model-input.js";
 import { cachesToolChoice } from "../providers/models/tools.js";
 import { isRecord } from "../shared/values.js";
-import { countToolTokens, FALLBACK_ATTEMPTS, MODEL_IDLE_TIMEOUT } from "../threads/summary-settings.js";
 import { answerGuard, askByRungs, formFor, type InputForm, markReduced } from "../threads/rungs.js";
+import { countToolTokens, FALLBACK_ATTEMPTS, MODEL_IDLE_TIMEOUT } from "../threads/summary-settings.js";
 import type { TetherMiddlewareOptions } from "./options.js";
 
 /** The fields of LangChain's request that this middleware reads and changes. */

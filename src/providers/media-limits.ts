@@ -40,7 +40,11 @@ export function shownIn(block: unknown): ShownMedia | undefined {
 function showMedia(media: Media): ShownMedia {
   const { data, url, id } = media;
   const said = data ?? url ?? id ?? "";
-  return { media, fingerprint: fingerprintOf(said), found: data === undefined ? undefined : readHeader(data) };
+  return {
+    media,
+    fingerprint: fingerprintOf(said),
+    found: data === undefined ? undefined : readHeader(data),
+  };
 }
 
 const LONGEST_WHOLE = 4_096;
@@ -176,7 +180,8 @@ type ReadHeader = (bytes: Uint8Array) => Found | undefined;
 const textAt = (bytes: Uint8Array, start: number, length: number): string =>
   String.fromCharCode(...bytes.subarray(start, start + length));
 const byteAt = (bytes: Uint8Array, place: number): number => bytes[place] ?? 0;
-const big = (bytes: Uint8Array, place: number): number => byteAt(bytes, place) * 256 + byteAt(bytes, place + 1);
+const big = (bytes: Uint8Array, place: number): number =>
+  byteAt(bytes, place) * 256 + byteAt(bytes, place + 1);
 const small = (bytes: Uint8Array, place: number): number =>
   byteAt(bytes, place) + byteAt(bytes, place + 1) * 256;
 
@@ -216,7 +221,8 @@ const readWebp: ReadHeader = (bytes) => {
       width: 1 + small(bytes, 24) + byteAt(bytes, 26) * 65_536,
       height: 1 + small(bytes, 27) + byteAt(bytes, 29) * 65_536,
     };
-  if (kind === "VP8 ") return { mimeType, width: small(bytes, 26) % 16_384, height: small(bytes, 28) % 16_384 };
+  if (kind === "VP8 ")
+    return { mimeType, width: small(bytes, 26) % 16_384, height: small(bytes, 28) % 16_384 };
   if (kind !== "VP8L") return { mimeType };
   const packed = small(bytes, 21) + small(bytes, 23) * 65_536;
   return { mimeType, width: 1 + (packed % 16_384), height: 1 + (Math.floor(packed / 16_384) % 16_384) };
@@ -243,7 +249,10 @@ const BEGINNINGS: readonly (readonly [beginning: RegExp, mimeType: string])[] = 
   [/^BM[\s\S]{12}[\x0c(\x6c\x7c]\0\0\0/, "image/bmp"],
   [/^\0\0\x01\0[\s\S]\0/, "image/x-icon"],
   [/^%PDF-/, "application/pdf"],
-  [/^(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*>\s*)?(?:<!--[\s\S]*?-->\s*|<!DOCTYPE svg[^>]*>\s*)*<svg[\s>/]/i, "image/svg+xml"],
+  [
+    /^(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*>\s*)?(?:<!--[\s\S]*?-->\s*|<!DOCTYPE svg[^>]*>\s*)*<svg[\s>/]/i,
+    "image/svg+xml",
+  ],
 ];
 
 const readOther: ReadHeader = (bytes) => {

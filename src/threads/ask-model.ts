@@ -6,7 +6,11 @@ import { InvalidSettingError, ModelError } from "../errors.js";
 import { isAIMessage } from "../history/call.js";
 import { coerceMessage } from "../history/read-messages.js";
 import { type Askable, guardModel, joinChunks } from "../providers/answer/guard-model.js";
-import { checkInputOptions, type ModelInputOptions, prepareModelInput } from "../providers/input/to-model-input.js";
+import {
+  checkInputOptions,
+  type ModelInputOptions,
+  prepareModelInput,
+} from "../providers/input/to-model-input.js";
 import { isRecord } from "../shared/values.js";
 import { answerGuard, askByRungs, type InputForm, markReduced } from "./rungs.js";
 import { countToolTokens, FALLBACK_ATTEMPTS, MODEL_IDLE_TIMEOUT } from "./summary-settings.js";

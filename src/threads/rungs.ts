@@ -170,7 +170,9 @@ function* rungsFor(
   const describing = (shown: readonly ShownMedia[], rung: Rung, changed: InputForm = form): Attempt => {
     const chosen = new Set(shown.map(({ fingerprint }) => fingerprint));
     const described = [...new Set([...(changed.reduction?.described ?? []), ...chosen])];
-    const ids = media.filter((one) => chosen.has(one.shown.fingerprint)).flatMap(({ message }) => message.id ?? []);
+    const ids = media
+      .filter((one) => chosen.has(one.shown.fingerprint))
+      .flatMap(({ message }) => message.id ?? []);
     return { rung, form: reduced(changed, { described }), messageIds: [...new Set(ids)] };
   };
   const all = media.map(({ shown }) => shown);

@@ -62,7 +62,9 @@ const historyOf = (told: typeof turns extends fc.Arbitrary<infer Told> ? Told : 
               content: "",
               tool_calls: ids.map((id) => ({ id, name: "look", args: { turn } })),
             }),
-            ...ids.map((id) => new ToolMessage({ id, content: `seen ${id}`, tool_call_id: id, name: "look" })),
+            ...ids.map(
+              (id) => new ToolMessage({ id, content: `seen ${id}`, tool_call_id: id, name: "look" }),
+            ),
           ];
     return [
       new HumanMessage({ id: `u${turn}`, content: content as never, ...(name && { name }) }),

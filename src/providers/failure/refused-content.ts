@@ -93,11 +93,7 @@ function readThrown(
 
 const BLOCK_RULES: ReadonlySet<RuleName> = new Set<RuleName>(["content-form", "foreign-block"]);
 
-function readWords(
-  text: string,
-  said: string,
-  messages: readonly BaseMessage[],
-): RefusedContent | undefined {
+function readWords(text: string, said: string, messages: readonly BaseMessage[]): RefusedContent | undefined {
   for (const [counted, words] of TOO_MANY) {
     const most = words.exec(said)?.groups?.["most"];
     if (most !== undefined) return { kind: "too-many", counted, most: Number(most), text };
@@ -109,7 +105,8 @@ function readWords(
 /** A provider that names the parameter it refuses. Messages are one too. */
 function isOfParameter(cause: Error): boolean {
   return causesOf(cause).some(
-    ({ param }) => typeof param === "string" && param !== "" && !/^\W?(?:messages|input|contents)\b/.test(param),
+    ({ param }) =>
+      typeof param === "string" && param !== "" && !/^\W?(?:messages|input|contents)\b/.test(param),
   );
 }
 

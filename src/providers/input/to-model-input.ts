@@ -113,10 +113,7 @@ export function boundOf(
 }
 
 /** The messages that are projected, and the lists on the way to them, each made of the one before. */
-export function selectMessages(
-  history: readonly BaseMessage[],
-  options: PreparedInputOptions,
-) {
+export function selectMessages(history: readonly BaseMessage[], options: PreparedInputOptions) {
   const { systemPrompt, maxToolCallsFromHistory, dialect = "strict", modelId, reduction } = options;
   assertList(history);
   const survey: Surveyed = { ...surveyOf(history) };

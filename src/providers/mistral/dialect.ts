@@ -2,7 +2,15 @@
 
 import { overOpenAI } from "../compatible/dialect.js";
 import { IMAGE_URL } from "../openai/dialect.js";
-import { COMMON, confirmed, type Dialect, EVERYWHERE, fromSource, INFERRED, type MediaLimits } from "../rule.js";
+import {
+  COMMON,
+  confirmed,
+  type Dialect,
+  EVERYWHERE,
+  fromSource,
+  INFERRED,
+  type MediaLimits,
+} from "../rule.js";
 
 /** The texts in `fromSource` were read there. */
 const VALIDATOR = "mistralai/mistral-common/blob/main/src/mistral_common/protocol/instruct/validator.py";
