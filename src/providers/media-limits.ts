@@ -126,15 +126,18 @@ export function surplusPictures(
   const large = pictures.filter(({ found }) => {
     return Math.max(found?.width ?? 0, found?.height ?? 0) > manyPictures.mostPixels;
   });
-  return [...surplus, ...large].map(({ fingerprint }) => fingerprint);
+  // With this many less, the request has not many.
+  const left = pictures.length - surplus.length;
+  const oldest = oldestOf(large, Math.max(large.length - (left - manyPictures.count), 0), manyPictures.count);
+  return [...surplus, ...oldest].map(({ fingerprint }) => fingerprint);
 }
 
 const SHARE_OF_BLOCK = 0.25;
 
-function oldestOf(pictures: readonly ShownMedia[], most: number): readonly ShownMedia[] {
+function oldestOf(pictures: readonly ShownMedia[], most: number, limit = most): readonly ShownMedia[] {
   const excess = pictures.length - most;
   if (excess <= 0) return [];
-  const block = Math.max(Math.floor(most * SHARE_OF_BLOCK), 1);
+  const block = Math.max(Math.floor(limit * SHARE_OF_BLOCK), 1);
   return pictures.slice(0, Math.ceil(excess / block) * block);
 }
 
@@ -148,7 +151,7 @@ export function describeMedia(shown: ShownMedia, why: string): string {
   const { width, height } = shown.found ?? {};
   const facts = [
     typeOf(shown),
-    data === undefined ? undefined : sizeText(data.length * BYTES_PER_CHARACTER),
+    data === undefined ? undefined : sizeText(data.replace(/=+$/, "").length * BYTES_PER_CHARACTER),
     width !== undefined && height !== undefined ? `${width} × ${height} pixels` : undefined,
   ].filter((fact) => fact !== undefined);
   const about = facts.length === 0 ? "" : ` (${facts.join(", ")})`;
@@ -245,9 +248,6 @@ const readBox: ReadHeader = (bytes) => {
 
 /** The beginning of other files, as text of one byte each. */
 const BEGINNINGS: readonly (readonly [beginning: RegExp, mimeType: string])[] = [
-  [/^II\*\0|^MM\0\*/, "image/tiff"],
-  [/^BM[\s\S]{12}[\x0c(\x6c\x7c]\0\0\0/, "image/bmp"],
-  [/^\0\0\x01\0[\s\S]\0/, "image/x-icon"],
   [/^%PDF-/, "application/pdf"],
   [
     /^(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*>\s*)?(?:<!--[\s\S]*?-->\s*|<!DOCTYPE svg[^>]*>\s*)*<svg[\s>/]/i,
@@ -257,6 +257,13 @@ const BEGINNINGS: readonly (readonly [beginning: RegExp, mimeType: string])[] = 
 
 const readOther: ReadHeader = (bytes) => {
   const beginning = textAt(bytes, 0, 1_024);
+  const isTiff = beginning.startsWith("II*\0") || beginning.startsWith("MM\0*");
+  if (isTiff) return { mimeType: "image/tiff" };
+  // Two letters are not much: the header that follows has one of these lengths.
+  const isBitmap = beginning.startsWith("BM") && [12, 40, 108, 124].includes(small(bytes, 14));
+  if (isBitmap && small(bytes, 16) === 0) return { mimeType: "image/bmp" };
+  if (big(bytes, 0) === 0 && small(bytes, 2) === 1 && byteAt(bytes, 5) === 0 && byteAt(bytes, 4) > 0)
+    return { mimeType: "image/x-icon" };
   const mimeType = BEGINNINGS.find(([pattern]) => pattern.test(beginning))?.[1];
   return mimeType === undefined ? undefined : { mimeType };
 };
