@@ -38,7 +38,7 @@ const DOCUMENTS: { readonly [path: string]: number } = {
   "docs/state-and-context.md": 1,
   "docs/structured-output.md": 1,
   "docs/troubleshooting.md": 9,
-  "docs/existing-agents.md": 5,
+  "docs/existing-agents.md": 6,
 };
 
 /** The lines of `docs/existing-agents.md` that close calls under agents of LangChain. */

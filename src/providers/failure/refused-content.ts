@@ -86,9 +86,11 @@ function readThrown(
   const known = readWords(text, said, messages);
   if (known !== undefined) return known;
   if (namesKnownRule(text)) return { kind: "rule", text };
-  const isOfContent =
-    dialect === "as-stored" && validateHistory(messages, "strict").some(({ rule }) => BLOCK_RULES.has(rule));
-  return isOfContent ? { kind: "rule", text } : undefined;
+  // What other clients cannot send is known.
+  if (dialect !== "as-stored") return undefined;
+  if (validateHistory(messages, "strict").some(({ rule }) => BLOCK_RULES.has(rule)))
+    return { kind: "rule", text };
+  return mediaOf(messages).length > 0 ? { kind: "media", named: [], text } : undefined;
 }
 
 const BLOCK_RULES: ReadonlySet<RuleName> = new Set<RuleName>(["content-form", "foreign-block"]);
