@@ -111,15 +111,13 @@ export function faultOf(shown: ShownMedia, limits: MediaLimits): string | undefi
  * The oldest are left out in blocks of a quarter, so that the beginning of the request stays the same for several turns.
  */
 export function surplusPictures(
-  messages: readonly BaseMessage[],
+  all: readonly ShownMedia[],
   limits: MediaLimits,
   isDescribed: (shown: ShownMedia) => boolean,
 ): readonly string[] {
   const { mostPictures, manyPictures } = limits;
   if (mostPictures === undefined && manyPictures === undefined) return [];
-  const pictures = mediaOf(messages)
-    .map(({ shown }) => shown)
-    .filter((shown) => shown.media.kind === "image" && !isDescribed(shown));
+  const pictures = all.filter((shown) => !isDescribed(shown));
   const surplus = mostPictures === undefined ? [] : oldestOf(pictures, mostPictures);
   if (manyPictures === undefined || pictures.length - surplus.length <= manyPictures.count)
     return surplus.map(({ fingerprint }) => fingerprint);

@@ -3,13 +3,13 @@
 import type { AIMessage, BaseMessage } from "@langchain/core/messages";
 import { callsOf, isAIMessage } from "../../history/call.js";
 import { withListedCalls } from "../../history/change-calls.js";
-import { createMemo } from "../../history/follow-list.js";
+import { createFollowing, createMemo, type Follower } from "../../history/follow-list.js";
 import { copyMessage, deriveId, madeOf } from "../../history/message.js";
 import { createSummaryNote, isUserMessage } from "../../history/summary.js";
 import { renderMessage } from "../../history/transcript.js";
 import { wellFormed } from "../../shared/text.js";
 import { isRecord } from "../../shared/values.js";
-import { faultOf, surplusPictures } from "../media-limits.js";
+import { faultOf, mediaOf, type ShownMedia, surplusPictures } from "../media-limits.js";
 import type { Block, Counted, Target } from "../rule.js";
 import type { Conversation } from "./projection.js";
 
@@ -37,18 +37,35 @@ export function reduceConversation(
   const retold = isRetold ? retellEarlier(conversation) : conversation;
   const unmarked = most.marks === undefined ? retold : withFewerMarks(retold, most.marks);
   const calls = least(dialect.most?.calls, most.calls);
-  const input = calls === undefined ? unmarked : withSplitCalls(unmarked, calls);
+  const counts = countsOf(unmarked.messages);
+  const input = calls === undefined || counts.mostCalls <= calls ? unmarked : withSplitCalls(unmarked, calls);
   const reasons = new Map(described.map((fingerprint) => [fingerprint, REFUSED]));
   const limits = dialect.mediaLimits ?? {};
   const mostPictures = least(limits.mostPictures, most.pictures);
   const surplus = surplusPictures(
-    input.messages,
+    counts.pictures,
     { ...limits, ...(mostPictures !== undefined && { mostPictures }) },
     (shown) => reasons.has(shown.fingerprint) || faultOf(shown, limits) !== undefined,
   );
   for (const fingerprint of surplus) reasons.set(fingerprint, TOO_MANY);
   return { input, target: reasons.size === 0 ? target : { ...target, described: reasons } };
 }
+
+/** What is counted of a list. Only the messages that the list before did not have are read. */
+class Counts implements Follower {
+  readonly pictures: ShownMedia[] = [];
+  /** The calls of the message with most of them. */
+  mostCalls = 0;
+
+  take(message: BaseMessage): void {
+    if (isAIMessage(message)) this.mostCalls = Math.max(this.mostCalls, callsOf(message).length);
+    else
+      for (const { shown } of mediaOf([message])) if (shown.media.kind === "image") this.pictures.push(shown);
+  }
+}
+
+const follow = createFollowing<Counts>();
+const countsOf = (messages: readonly BaseMessage[]): Counts => follow(messages, "", () => new Counts());
 
 /** How many messages a request of this target may have. Undefined: any number. */
 export function mostMessagesOf({ dialect }: Target, { most }: Reduction = {}): number | undefined {

@@ -58,7 +58,7 @@ export const strict = {
     ),
   },
   mediaLimits: { ...anthropic.mediaLimits, types: ["image/png", "image/jpeg", "image/webp"] },
-  most: openai.most,
+  most: { calls: openai.most.calls },
   callPlaces: ["listed", "raw", "block"],
   callId: mistral.callId,
   toolName: /^[a-zA-Z_][a-zA-Z0-9_-]{0,63}$/,
