@@ -44,7 +44,12 @@ describe("the event", () => {
     await thread.update([long, new AIMessage("Well.")]);
     const { events } = await thread.run(user("And?"));
     expect(events).toEqual([
-      expect.objectContaining({ type: "input-reduced", rung: "shortened", reason: undefined, maxTokens: 300 }),
+      expect.objectContaining({
+        type: "input-reduced",
+        rung: "shortened",
+        reason: undefined,
+        maxTokens: 300,
+      }),
     ]);
     expect(model.requests[0]?.messages.map(({ text }) => text).join("").length).toBeLessThan(2_000);
     expect((await thread.read())[0]?.text).toBe(long.text);

@@ -81,7 +81,12 @@ describe(`In ${TURNS} turns with a window of ${WINDOW} tokens, no turn fails`, (
     const model = new WindowModel({ window: WINDOW, family: "openai", stated: WINDOW / 1.25 }, lookOnce);
     const { events } = await talk(model, isOff);
     expect(model.overflows).toEqual([]);
-    const shortened = { type: "input-reduced", rung: "shortened", reason: undefined, maxTokens: expect.any(Number) };
+    const shortened = {
+      type: "input-reduced",
+      rung: "shortened",
+      reason: undefined,
+      maxTokens: expect.any(Number),
+    };
     expect(events.findLast(({ type }) => type === "input-reduced")).toMatchObject(shortened);
   });
 
