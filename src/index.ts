@@ -87,7 +87,8 @@ export {
 } from "./providers/models/create-model.js";
 export { type Violation, validateHistory } from "./providers/validate-history.js";
 export type { ArchiveReader, MissingMessage } from "./threads/archive.js";
-export type { AgentEvent } from "./threads/events.js";
+export { type AskModelOptions, askModel } from "./threads/ask-model.js";
+export type { AgentEvent, Rung } from "./threads/events.js";
 export {
   type ReadHistoryOptions,
   type ReadPageOptions,

@@ -38,7 +38,7 @@ const DOCUMENTS: { readonly [path: string]: number } = {
   "docs/state-and-context.md": 1,
   "docs/structured-output.md": 1,
   "docs/troubleshooting.md": 9,
-  "docs/existing-agents.md": 5,
+  "docs/existing-agents.md": 6,
 };
 
 /** The lines of `docs/existing-agents.md` that close calls under agents of LangChain. */
@@ -78,9 +78,7 @@ const EVENT_FIELDS: { readonly [Type in library.AgentEvent["type"]]: FieldsOf<Ty
   "structured-response-missing": { reason: true },
   "summary-made": { covered: true, tokensSaved: true },
   "summary-failed": { reason: true, retryAfterTurns: true },
-  "input-shortened": { reason: true, maxTokens: true, shortened: true, leftOut: true },
-  "media-described": { messageIds: true },
-  "dialect-changed": { from: true, to: true, reason: true },
+  "input-reduced": { rung: true, reason: true, messageIds: true, leftOut: true, maxTokens: true },
   "result-refused": { tool: true, callId: true },
   "result-dropped": { callId: true, message: true },
   "message-refused": { messageId: true },
@@ -278,7 +276,7 @@ describe("docs/production.md", () => {
     expect(request.events).toEqual([
       ends,
       named("refusal", { kind: "rule", dialect: "bedrock", rule: "alternation" }),
-      named("dialect-changed", { from: "openai", to: "strict" }),
+      named("input-reduced", { rung: "strict" }),
       ends,
       named("call-closed", { tool: "deaf", callId: expect.any(String), cause: "superseded" }),
       named("result-recovered", { tool: "fast", callId: expect.any(String) }),

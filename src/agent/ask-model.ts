@@ -27,16 +27,16 @@ import { bindToolsOnce, type PromptCache, promptCacheMarks } from "../providers/
 import { countMarkedTools } from "../providers/text-fields.js";
 import { emitEvent } from "../threads/events.js";
 import { takeBack } from "../threads/langgraph/channels.js";
-import { countToolTokens } from "../threads/summary-settings.js";
-import { createUsageCounter } from "../threads/usage.js";
 import {
   answerGuard,
-  askWithinWindow,
+  askByRungs,
   formFor,
   type InputForm,
-  markIfShortened,
+  markReduced,
   reportChanges,
-} from "../threads/window.js";
+} from "../threads/rungs.js";
+import { countToolTokens } from "../threads/summary-settings.js";
+import { createUsageCounter } from "../threads/usage.js";
 import { asObject, type ChatContext, chatHook, type Hook, type StateUpdate } from "./middleware/contexts.js";
 import type { MiddlewareByKind } from "./middleware/middleware.js";
 import { type ChatOutcome, type ModelCall, runModelMiddleware, type Settle } from "./middleware/run.js";
@@ -139,9 +139,10 @@ async function askWithMiddleware(
   const { models, history } = request;
   const prepare = (form: InputForm) => prepareInput(history, { ...request.input, ...form }, request);
   let model = await models.make(models.at(models.position));
-  const first = formFor(model, request.toolTokens, dialectAt(models.position, models));
+  const { toolTokens } = request;
+  const first = formFor({ model, history, toolTokens, dialect: dialectAt(models.position, models) });
   const input = prepare(first);
-  reportChanges(input, first, "window", config);
+  reportChanges(input, first, undefined, config);
   const mayBeServed = middleware.function.length > 0;
   const given = {
     // Copies, so that changes of a middleware do not reach the history.
@@ -371,14 +372,16 @@ async function streamFrom(
       },
     }),
   };
-  const send = async (messages: BaseMessage[], input: FittedInput) => {
+  const send = async (messages: BaseMessage[], input: FittedInput, form: InputForm) => {
     usage.begin(Math.ceil(input.length.tokens));
-    mark = (response) => markIfShortened(response, input);
+    mark = (response) => markReduced(response, input, form, { model, dialect });
     const guarded = await guardModel(offered, guard, config, parameters);
     const options = { ...offer.clientOptions?.(model), ...parameters, ...config };
     return joinChunks(await guarded.stream(marks.messages(messages), options));
   };
-  const answer = coerceMessage(await askWithinWindow({ model, toolTokens, dialect, prepare, send }, config));
+  const answer = coerceMessage(
+    await askByRungs({ model, history, toolTokens, dialect, prepare, send }, config),
+  );
   if (
     answer === undefined ||
     !isAIMessage(answer) ||

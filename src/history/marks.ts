@@ -31,6 +31,8 @@ export const MARKS = {
   shortened: "tether_shortened",
   /** A message that is only in the model input, with pictures and files of the results before it. */
   resultMedia: "tether_result_media",
+  /** What had to be changed in the input of a response before its model accepted it. The next input begins with it. */
+  reduced: "tether_reduced",
   /** The origin of a summary. Other LangChain code uses this mark too. */
   source: "lc_source",
 } as const;

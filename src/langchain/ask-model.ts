@@ -20,8 +20,8 @@ import { prepareModelInput } from "../providers/input/to-model-input.js";
 import { cachesToolChoice } from "../providers/models/tools.js";
 import { countMarkedTools } from "../providers/text-fields.js";
 import { isRecord } from "../shared/values.js";
+import { answerGuard, askByRungs, formFor, type InputForm, markReduced } from "../threads/rungs.js";
 import { countToolTokens, FALLBACK_ATTEMPTS, MODEL_IDLE_TIMEOUT } from "../threads/summary-settings.js";
-import { answerGuard, askWithinWindow, formFor, type InputForm, markIfShortened } from "../threads/window.js";
 import type { TetherMiddlewareOptions } from "./options.js";
 
 /** The fields of LangChain's request that this middleware reads and changes. */
@@ -62,15 +62,16 @@ export async function askModel<Request extends AgentRequest, Answer>(
   const markedTools = countMarkedTools(request.tools ?? []);
   const prepare = (form: InputForm) =>
     prepareModelInput(messages, { ...form, maxToolCallsFromHistory, markedTools });
-  return askWithinWindow(
+  return askByRungs(
     {
       model,
+      history,
       toolTokens: toolTokensOf(request),
       maxTokens: options.maxTokens,
       dialect,
       prepare,
-      send: (messages, input) => {
-        mark = (whole) => markIfShortened(whole, input);
+      send: (messages, input, form) => {
+        mark = (whole) => markReduced(whole, input, form, { model, dialect });
         return send({ ...request, model: guarded, ...partsOf(messages, request) });
       },
     },
@@ -106,7 +107,8 @@ export async function askForSummary<Request extends AgentRequest>(
     },
   });
   const toolTokens = toolTokensOf(request);
-  const form = formFor(model, toolTokens, options.dialect);
+  const { dialect } = options;
+  const form = formFor({ model, history: messages, toolTokens, dialect });
   const markedTools = countMarkedTools(request.tools ?? []);
   const input = prepareModelInput(withPrompt(request.systemMessage, messages), { ...form, markedTools });
   if (input.changes.length > 0) return undefined;

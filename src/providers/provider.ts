@@ -4,6 +4,7 @@ import type { AsyncCallerParams } from "@langchain/core/utils/async_caller";
 import { importOptional } from "../shared/import-optional.js";
 import type { DialectName } from "./dialects.js";
 import type { WantedFormat } from "./models/response-format.js";
+import type { Counted } from "./rule.js";
 
 /**
  * What is known of a provider and of its LangChain clients, besides its dialects. The client's package is loaded when a
@@ -23,6 +24,15 @@ export interface Provider {
    * `<total>`: these and the reserved output. `<output>`: the reserved output, which takes its room from the input.
    */
   readonly overflow?: readonly string[];
+  /** Its words for a picture or file that it does not accept, as patterns. */
+  readonly refusedMedia?: readonly string[];
+  /** Its words for too many of something, as patterns. `<most>`: how many it accepts. */
+  readonly tooMany?: Readonly<Partial<Record<Counted, readonly string[]>>>;
+  /**
+   * Its words, as patterns, for a request that is refused with the status of a bad request for something else than its
+   * messages: the key, the account, the model, a parameter, or a policy. Such a request is not made again.
+   */
+  readonly otherRefusals?: readonly string[];
   /** Patterns of its keys, each from a word boundary on. */
   readonly secrets?: readonly string[];
   /** Its text for how long to wait. The first group has the seconds. */

@@ -230,6 +230,10 @@ export interface Dialect {
   readonly isCompacted?: (message: AIMessage) => boolean;
   /** `response_metadata.model_provider` of messages that models of this dialect write. */
   readonly makers: readonly string[];
+  /** What the provider accepts of pictures. Undefined: nothing is known. */
+  readonly mediaLimits?: MediaLimits;
+  /** How many calls a message may have, and how many messages a request. Undefined: any number. */
+  readonly most?: { readonly calls?: number; readonly messages?: number };
 }
 
 /*
@@ -274,6 +278,25 @@ export interface MediaForm {
   readonly opens?: RegExp;
 }
 
+/** What a provider counts, and refuses more of. */
+export type Counted = "pictures" | "calls" | "messages" | "marks";
+
+/** The limits of a dialect. What is undefined is not known, and is left to the provider. */
+export interface MediaLimits {
+  /** The types of pictures that the provider reads. */
+  readonly types?: readonly string[];
+  /** How many characters a picture may have in base64. */
+  readonly mostCharacters?: number;
+  /** How many pixels the longer side of a picture may have. */
+  readonly mostPixels?: number;
+  /** How many pixels the shorter side of a picture must have. */
+  readonly leastPixels?: number;
+  /** How many pictures a request may have. */
+  readonly mostPictures?: number;
+  /** The limit of the longer side in a request with more pictures than `count`. */
+  readonly manyPictures?: { readonly count: number; readonly mostPixels: number };
+}
+
 /*
  * Which model wrote a message.
  */
@@ -283,6 +306,8 @@ export interface Target {
   readonly dialect: Dialect;
   /** The name of the model that gets the request. Undefined if it is not known. */
   readonly modelId: string | undefined;
+  /** The fingerprints of the pictures and files that are described, and why. Undefined: none. */
+  readonly described?: ReadonlyMap<string, string> | undefined;
 }
 
 interface Maker {

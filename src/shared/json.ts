@@ -57,11 +57,15 @@ export function encodeBase64(bytes: Uint8Array): string {
 /** Decodes UTF-8 text. Characters that are not base64 are skipped, as `Buffer` does. */
 export function decodeBase64Text(encoded: string): string {
   const [digits = ""] = encoded.replaceAll("-", "+").replaceAll("_", "/").split("=");
+  return new TextDecoder("utf-8", { ignoreBOM: true }).decode(decodeBase64(digits));
+}
+
+/** The bytes of base64. Other characters are ignored. */
+export function decodeBase64(digits: string): Uint8Array {
   const known = digits.replaceAll(/[^A-Za-z0-9+/]/g, "");
   // A single last digit encodes less than a byte.
   const whole = known.length % 4 === 1 ? known.slice(0, -1) : known;
-  const bytes = Uint8Array.from(atob(whole), (character) => character.charCodeAt(0));
-  return new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
+  return Uint8Array.from(atob(whole), (character) => character.charCodeAt(0));
 }
 
 const UTF8 = new TextEncoder();

@@ -4,7 +4,6 @@ import { channel } from "node:diagnostics_channel";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import type { PlaceholderCause } from "../history/result.js";
 import type { BrokenReason } from "../providers/answer/verdict.js";
-import type { DialectName } from "../providers/dialects.js";
 import type { ClosingReason } from "./state.js";
 import type { RunEndEvent } from "./usage.js";
 
@@ -16,6 +15,17 @@ export interface NearBudget {
   readonly used: number;
   readonly max: number;
 }
+
+/**
+ * How the input of a request was reduced.
+ *
+ * - `shortened`: texts are shortened and messages left out, because the request would be too long.
+ * - `described`: a sentence stands in the place of pictures or files.
+ * - `counted`: there are fewer pictures, messages or marks, or calls are split into more messages.
+ * - `strict`: the complete input has the form that every provider accepts, with descriptions of pictures and files.
+ * - `retold`: one text tells what lies before the current turn.
+ */
+export type Rung = "shortened" | "described" | "counted" | "strict" | "retold";
 
 /** A chunk of the `custom` stream: an event of the agent's own work. The field `type` distinguishes the events. */
 export type AgentEvent =
@@ -213,41 +223,21 @@ export type AgentEvent =
       readonly reason: string;
     }
   /**
-   * The model input was longer than the model's input window, or than `maxTokens` of `tetherMiddleware`, so a shorter one
-   * is sent. The history stays as it is. Emitted before the request, whatever was shortened or left out.
+   * The model input does not say all that the history says: it would be longer than the model's window or than `maxTokens`, or
+   * the model has just refused what it contains. The history stays as it is. Emitted before the request.
    */
   | {
-      readonly type: "input-shortened";
-      /** `window`: the window was known before the request. `overflow`: the model has just refused a longer input. */
-      readonly reason: "window" | "overflow";
-      /** How many tokens the request may have, as the provider counts them. */
-      readonly maxTokens: number;
-      /** The ids of the messages of which a part is sent. */
-      readonly shortened: readonly string[];
+      readonly type: "input-reduced";
+      /** What was changed, the least first. */
+      readonly rung: Rung;
+      /** The words of the refusal, without keys. Undefined: the length was known before the request. */
+      readonly reason: string | undefined;
+      /** The ids of the messages that are shortened, described or retold. Empty if it is the complete input. */
+      readonly messageIds: readonly string[];
       /** The ids of the messages that are not sent. */
       readonly leftOut: readonly string[];
-    }
-  /**
-   * The model gets pictures or files of some messages only as texts that describe them, because its provider takes none, or
-   * none of their kind. The history keeps them. Emitted before the first request that has the messages.
-   */
-  | {
-      readonly type: "media-described";
-      /** The ids of the messages. */
-      readonly messageIds: readonly string[];
-    }
-  /**
-   * The model refused its input by a rule of some provider, so it gets the input in the form that every provider
-   * accepts. Emitted before the request.
-   */
-  | {
-      readonly type: "dialect-changed";
-      /** The dialect of the refused input. */
-      readonly from: DialectName;
-      /** The dialect of the next input. */
-      readonly to: DialectName;
-      /** The error of the provider, without keys. */
-      readonly reason: string;
+      /** How many tokens the request may have, as the provider counts them. Undefined: any number. */
+      readonly maxTokens: number | undefined;
     }
   /**
    * The agent is a node of another graph and has no memory of its own. If its run is cancelled, a later run does not find

@@ -37,20 +37,25 @@ describe("the event", () => {
     }
   });
 
-  it("`input-shortened` names what the model does not get", async () => {
+  it("`input-reduced` names what the model does not get", async () => {
     const model = new FunctionModel(() => "Yes.");
     const thread = openAgent({ model, middleware: [tetherMiddleware({ maxTokens: 300 })] });
     const long = new HumanMessage({ id: "long", content: "word ".repeat(2_000) });
     await thread.update([long, new AIMessage("Well.")]);
     const { events } = await thread.run(user("And?"));
     expect(events).toEqual([
-      expect.objectContaining({ type: "input-shortened", reason: "window", maxTokens: 300 }),
+      expect.objectContaining({
+        type: "input-reduced",
+        rung: "shortened",
+        reason: undefined,
+        maxTokens: 300,
+      }),
     ]);
     expect(model.requests[0]?.messages.map(({ text }) => text).join("").length).toBeLessThan(2_000);
     expect((await thread.read())[0]?.text).toBe(long.text);
   });
 
-  it("`dialect-changed` comes before a refused history is sent in the strict dialect", async () => {
+  it("`input-reduced` comes before a refused history is sent in the strict dialect", async () => {
     const model = new OpenAILike(alternating);
     const thread = openAgent({ model });
     await thread.update([new HumanMessage("one"), new AIMessage("two"), new AIMessage("three")]);
@@ -58,10 +63,12 @@ describe("the event", () => {
     expect(error).toBeUndefined();
     expect(events).toEqual([
       {
-        type: "dialect-changed",
-        from: "openai",
-        to: "strict",
+        type: "input-reduced",
+        rung: "strict",
         reason: expect.stringContaining("must alternate"),
+        messageIds: [],
+        leftOut: [],
+        maxTokens: undefined,
       },
     ]);
     expect(model.requests).toHaveLength(2);

@@ -58,7 +58,7 @@ const FORMS: readonly (readonly [string, PreparedInputOptions])[] = [
 describe("one more turn of a long thread", () => {
   it.each(FORMS)("costs what one of a short thread does: %s", (_name, options) => {
     const ask = (list: BaseMessage[]) => void prepareModelInput(list, options);
-    expect(readsOfTurn(1_000, ask)).toBe(readsOfTurn(100, ask));
+    expect(readsOfTurn(400, ask)).toBe(readsOfTurn(100, ask));
   });
 
   it("is counted, and has its open calls found, without a look at the others", () => {
@@ -66,7 +66,7 @@ describe("one more turn of a long thread", () => {
       expect(isSummaryDue(list, policy)).toBe(false);
       expect(unansweredCalls(list).pending).toEqual([]);
     };
-    expect(readsOfTurn(1_000, ask)).toBe(readsOfTurn(100, ask));
+    expect(readsOfTurn(400, ask)).toBe(readsOfTurn(100, ask));
   });
 
   it.each([3, { max: 4, clearAtLeast: 2 }])(
@@ -87,7 +87,7 @@ describe("one more turn of a long thread", () => {
   it("costs the same with the system message of an agent before it", () => {
     const own = new SystemMessage("You are an agent.");
     const ask = (list: BaseMessage[]) => void prepareModelInput([own, ...list], { dialect: "openai" });
-    expect(readsOfTurn(1_000, ask)).toBe(readsOfTurn(100, ask));
+    expect(readsOfTurn(400, ask)).toBe(readsOfTurn(100, ask));
   });
 });
 

@@ -120,11 +120,11 @@ describe.each(Object.entries(WAYS))("A thread of %s that grows turn by turn", (_
         const kinds = new Set(events.map(({ type }) => type));
         if (isOver && summaries === "work") expect(kinds).toContain("summary-made");
         if (model.requests.slice(before.requests).some(({ messages }) => cutIn(messages)))
-          expect(kinds).toContain("input-shortened");
+          expect(kinds).toContain("input-reduced");
         // With reports, and summaries that work, the model is never asked with too much, and nothing is shortened.
         if (provider.reports && summaries === "work") {
           expect(model.overflows).toEqual([]);
-          expect(kinds).not.toContain("input-shortened");
+          expect(kinds).not.toContain("input-reduced");
         }
         const counts = model.counts.slice(before.counts);
         for (const count of counts) expect(count).toBeLessThanOrEqual(WINDOW);

@@ -82,8 +82,13 @@ describe(`In ${TURNS} turns with a window of ${WINDOW} tokens, no turn fails`, (
     const model = new WindowModel({ window: WINDOW, family: "openai", stated: WINDOW / 1.25 }, lookOnce);
     const { events } = await talk(model, isOff);
     expect(model.overflows).toEqual([]);
-    const shortened = { type: "input-shortened", reason: "window", maxTokens: expect.any(Number) };
-    expect(events.findLast(({ type }) => type === "input-shortened")).toMatchObject(shortened);
+    const shortened = {
+      type: "input-reduced",
+      rung: "shortened",
+      reason: undefined,
+      maxTokens: expect.any(Number),
+    };
+    expect(events.findLast(({ type }) => type === "input-reduced")).toMatchObject(shortened);
   });
 
   it("where the summariser has a smaller window than the steps", async () => {
@@ -182,11 +187,12 @@ it("An event for a shorter request says what the model does not get", async () =
   const thread = threadOf(model, isOff);
   const events = [];
   while (model.overflows.length === 0) events.push(...(await thread.send(textOf(250, "request"))).events);
-  const shortened = events.filter((event) => event.type === "input-shortened");
+  const shortened = events.filter((event) => event.type === "input-reduced");
   const [first, second] = await thread.read();
   const [leftOut, maxTokens] = [expect.arrayContaining([first?.id, second?.id]), expect.any(Number)];
+  const reason = expect.stringContaining("prompt is too long");
   expect(shortened).toEqual([
-    { type: "input-shortened", reason: "overflow", maxTokens, shortened: [], leftOut },
+    { type: "input-reduced", rung: "shortened", reason, maxTokens, messageIds: [], leftOut },
   ]);
   expect(model.requests.at(-1)?.messages[0]?.text).toContain(
     `[${shortened[0]?.leftOut.length} earlier messages are left out here`,

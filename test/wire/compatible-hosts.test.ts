@@ -111,7 +111,7 @@ describe.each(AGENTS)("with %s", (_name, open) => {
     ["in a sentence that goes on", "openai", `call_${"x".repeat(60)}`],
   ])("a host that refuses it by a rule, %s, gets the strict form from then on", async (_, host, id) => {
     const ask = open(modelAt(host, "my-model"));
-    expect(await eventsOf(ask(history(id)))).toEqual(["dialect-changed"]);
+    expect(await eventsOf(ask(history(id)))).toEqual(["input-reduced"]);
     expect(refused()).toEqual([true, false]);
     expect(sentRoles()).toEqual(["user", "assistant", "tool", "assistant", "user"]);
     expect(await eventsOf(ask(history(id)))).toEqual([]);
@@ -125,7 +125,7 @@ describe.each(AGENTS)("with %s", (_name, open) => {
     "Tool call IDs should be alphanumeric strings with length 9!",
   ])("a server of open models that says %j gets the strict form", async (message) => {
     strict.failNext({ status: 400, body: { error: { message } } });
-    expect(await eventsOf(open(modelAt("mistral", "my-model"))(history()))).toEqual(["dialect-changed"]);
+    expect(await eventsOf(open(modelAt("mistral", "my-model"))(history()))).toEqual(["input-reduced"]);
     expect(refused()).toEqual([false]);
     expect(strict.statuses).toEqual([400, 200]);
   });
@@ -157,7 +157,7 @@ describe.each(AGENTS)("with %s", (_name, open) => {
     expect(await eventsOf(named(history()))).toEqual([]);
     expect(refused()).toEqual([false]);
     const wrong = open(modelAt("vllm", "mistral-small"), { dialect: "openai" });
-    expect(await eventsOf(wrong(history()))).toEqual(["dialect-changed"]);
+    expect(await eventsOf(wrong(history()))).toEqual(["input-reduced"]);
     expect(refused()).toEqual([false, true, false]);
   });
 });

@@ -64,14 +64,14 @@ const history = (content: unknown): BaseMessage[] => [
 const rolesOf = (body: Body | undefined) => body?.messages.map(({ role }) => role);
 
 it("A sound history is sent as it is stored.", async () => {
-  expect(await send(history("clear"))).not.toContain("dialect-changed");
+  expect(await send(history("clear"))).not.toContain("input-reduced");
   expect(bodies.map(rolesOf)).toEqual([["user", "user", "assistant", "tool"]]);
   expect(JSON.stringify(bodies[0])).toContain("functions.look:0");
 });
 
 it("A refusal by a known rule leads to the strict form.", async () => {
   refusals.push("Conversation roles must alternate user/assistant/user/assistant/...");
-  expect(await send(history("clear"))).toContain("dialect-changed");
+  expect(await send(history("clear"))).toContain("input-reduced");
   expect(bodies.map(rolesOf)).toEqual([
     ["user", "user", "assistant", "tool"],
     ["user", "assistant", "tool"],
@@ -85,7 +85,7 @@ it("So does a client that throws for a block.", async () => {
       { type: "text", text: "and cold" },
     ]),
   );
-  expect(events).toContain("dialect-changed");
+  expect(events).toContain("input-reduced");
   expect(bodies.map(({ messages }) => messages.at(-1)?.content)).toEqual(["clear\nand cold"]);
 });
 

@@ -45,6 +45,46 @@ export const anthropicProvider: Provider = {
     paused: ["pause_turn"],
   },
   finishFields: ["stop_reason"],
+  refusedMedia: [
+    // "messages.0.content.0.image.source.base64: Could not process image" (anthropics/claude-code#8646, without the place)
+    "Could not process (?:image|PDF|document)",
+    // "messages.2.content.0.image.source.base64: image exceeds 5 MB maximum: 8259148 bytes > 5242880 bytes"
+    // (anthropics/claude-code#19631)
+    "image exceeds [\\d.]+ [KM]B maximum",
+    // "messages.7.content.2.image.source.base64.data: At least one of the image dimensions exceed max allowed size: 8000
+    // pixels" (anthropics/claude-code#4778)
+    "image dimensions exceed max allowed size",
+    // "messages.2.content.0.image.source.base64.data: Image does not match the provided media type image/png"
+    // (anthropics/claude-code#6300)
+    "Image does not match the provided media type",
+    // "messages.10.content.3.image.source.base64.media_type: Input should be 'image/jpeg', 'image/png', 'image/gif' or
+    // 'image/webp'" (anomalyco/opencode#5704)
+    "Input should be 'image/",
+    "(?:image|document|source)[\\w.]*: (?:invalid base64|image cannot be empty)",
+    "Unable to download the file|Only HTTPS URLs are supported",
+    // "The PDF specified is password protected.", "The PDF specified was not valid.", "A maximum of 100 PDF pages may be
+    // provided."
+    "PDF specified (?:is|was)|maximum of \\d+ PDF pages",
+    "File not found|file_id[^.]{0,60}(?:not found|expired)",
+  ],
+  tooMany: {
+    pictures: [
+      // "Too much media: 0 document pages + 103 images > 100" (anthropics/claude-code#3397)
+      "Too much media: .*?> <most>",
+      "too many images and documents: .*?> <most>",
+      "too many images.*?(?:maximum(?: is|:)?|limit(?: is|:)?|up to|supports a maximum of) <most>",
+    ],
+    // "A maximum of 4 blocks with cache_control may be provided. Found 5."
+    marks: ["maximum of <most> blocks with cache_control"],
+  },
+  otherRefusals: [
+    // "max_tokens: 100000 > 64000, which is the maximum allowed number of output tokens", "temperature: range: 0..1",
+    // "tools.0.custom.input_schema: JSON schema is invalid", "thinking.budget_tokens: Input should be greater than ..."
+    "^(?:\\d+ )?`?(?:max_tokens|temperature|top_[pk]|thinking|tools?|tool_choice|model|stop_sequences|metadata|output_\\w+|betas?)`?(?:\\.[\\w.]+)?(?::| )",
+    "credit balance is too low",
+    "Output blocked by content filtering policy",
+    "workspace API usage limits|usage limits",
+  ],
   forcedCall: {
     anthropic: (client) => {
       const thinking: unknown = Reflect.get(client, "thinking");

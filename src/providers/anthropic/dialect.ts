@@ -10,6 +10,7 @@ import {
   INFERRED,
   isOf,
   type MediaForm,
+  type MediaLimits,
   PLAIN_NAME,
   type Source,
 } from "../rule.js";
@@ -70,8 +71,26 @@ function sourceOf({ data, url, id, mimeType }: Source): object {
   return data === undefined ? { type: "url", url } : { type: "base64", media_type: mimeType, data };
 }
 
+/**
+ * - "image.source.base64.media_type: Input should be 'image/jpeg', 'image/png', 'image/gif' or 'image/webp'"
+ *   (anomalyco/opencode#5704)
+ * - "image exceeds 5 MB maximum: 17699328 bytes > 5242880 bytes" for a file of 12.7 MB: the base64 is measured
+ *   (anthropics/claude-code#8227)
+ * - "At least one of the image dimensions exceed max allowed size: 8000 pixels" (anthropics/claude-code#4778), "... for
+ *   many-image requests: 2000 pixels" (anthropics/claude-code#9375), which are those with more than 20:
+ *   https://platform.claude.com/docs/en/build-with-claude/vision, as is the number of 100.
+ */
+const mediaLimits: MediaLimits = {
+  types: ["image/png", "image/jpeg", "image/gif", "image/webp"],
+  mostCharacters: 5 * 1_024 * 1_024,
+  mostPixels: 8_000,
+  manyPictures: { count: 20, mostPixels: 2_000 },
+  mostPictures: 100,
+};
+
 export const anthropic = {
   ...COMMON,
+  mediaLimits,
   rules: {
     "empty-history": confirmed(
       "messages: at least one message is required",

@@ -43,6 +43,21 @@ export const dashscopeProvider: Provider = {
   forcedCall: { dashscope: namedUnlessThinking, "dashscope-native": namedUnlessThinking },
   formats: { "dashscope-native": { options: () => ({}) } },
   // Status 400: "Range of input length should be [1, 30720]" (QwenLM/Qwen-Agent#615)
+  refusedMedia: [
+    // "<400> InternalError.Algo.InvalidParameter: The image length and width do not meet the model restrictions."
+    // (QwenLM/qwen-code#2505)
+    "image length and width do not meet",
+    // "Failed to download multimodal content" (agentscope-ai/agentscope-java#2700); "Missing Content-Length of multimodal
+    // url" (lobehub/lobehub#5052); "Multimodal file size is too large" (DreamMr/HR-Bench#6)
+    "multimodal (?:content|url|file)",
+    "image format is illegal|The media format is not supported|Exceeded limit on max bytes per data-uri",
+  ],
+  otherRefusals: [
+    // Status 400: `Arrearage`, "Access denied, please make sure your account is in good standing."
+    "Arrearage|good standing|Model not exist|DataInspectionFailed|inappropriate content",
+    "(?:Range of|parameter).{0,40}(?:max_tokens|temperature|top_p|enable_thinking|thinking_budget)",
+    "enable_thinking",
+  ],
   overflow: ["Range of input length should be \\[\\d+, ?<limit>\\]"],
 };
 

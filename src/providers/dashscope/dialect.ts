@@ -38,6 +38,9 @@ export const dashscope = {
     ),
     "foreign-block": INFERRED["foreign-block"],
   },
+  // "The image length and width do not meet the model restrictions. [height:1 or width:1 must be larger than 10]"
+  // (QwenLM/qwen-code#2505)
+  mediaLimits: { leastPixels: 11 },
   // It has marks for its prompt cache too.
   textFields: "all",
   blocksIn: openai.blocksIn,

@@ -18,6 +18,12 @@ export const deepseekProvider: Provider = {
   },
   modelNames: [/^deepseek/i, "deepseek"],
   finishReasons: { interrupted: ["insufficient_system_resource"] },
+  refusedMedia: [
+    // "Failed to deserialize the JSON body into the target type: messages[466]: unknown variant `image_url`, expected
+    // `text`" (esengine/DeepSeek-Reasonix#7859)
+    "unknown variant `?(?:image_url|input_audio|file|image)`?, expected",
+  ],
+  otherRefusals: ["Model Not Exist|Insufficient Balance|Content Exists Risk", "Invalid max_tokens value"],
 };
 
 /** `ChatDeepSeek` that sends the reasoning of earlier responses back, even when it is used without an agent. */

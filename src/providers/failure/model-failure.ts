@@ -211,7 +211,7 @@ function isConnectError(error: unknown): boolean {
 }
 
 /** Whether no server was reached at the model's address. */
-function isUnreachable(error: unknown): boolean {
+export function isUnreachable(error: unknown): boolean {
   const hasCode = causesOf(error).some(({ code }) => UNREACHABLE_CODES.has(code));
   return !isRefusal(error) && (hasCode || isConnectError(error));
 }

@@ -6,7 +6,7 @@ import { innermost } from "../dialect-of.js";
 import { PROVIDERS } from "../providers.js";
 
 /** A request that a provider refused because it is too long. Numbers are the provider's tokens. */
-interface Overflow {
+export interface Overflow {
   /** How many tokens the input may have, if the provider says so. */
   readonly limit: number | undefined;
   /** How many tokens the input had, if the provider says so. */

@@ -48,6 +48,29 @@ export const geminiProvider: Provider = {
     // Vertex AI: "Unable to submit request because the input token count is 32825 but model only supports up to 32768."
     "input token count is <input> but model only supports up to <limit>",
   ],
+  refusedMedia: [
+    // "Unsupported MIME type: image/svg+xml" (google-gemini/gemini-cli#3054)
+    "Unsupported MIME type",
+    // "* GenerateContentRequest.contents[0].parts[1].inline_data.mime_type: MIME type must be image/png, image/jpeg, ..."
+    // (EvanZhouDev/gemini-ai#3)
+    "MIME type must be",
+    // "Unable to process input image." (egoist/chatwise-releases#799)
+    "Unable to process input (?:image|video|audio|document|file)",
+    "Provided image is not valid|document has no pages|Cannot fetch content from the provided URL",
+    // An uploaded file expires after two days: "You do not have permission to access the File xxxx or it may not exist."
+    // with status 403 (googleapis/python-genai#1218)
+    "permission to access the File .* or it may not exist",
+    "Request payload size exceeds the limit",
+  ],
+  otherRefusals: [
+    // All with status 400: "API key not valid. Please pass a valid API key.", "API key expired.", "User location is not
+    // supported for the API use.", "* GenerateContentRequest.tools[0].function_declarations[0].name: Invalid function name"
+    "API key (?:not valid|expired)|location is not supported",
+    "GenerateContentRequest\\.(?:tools|tool_config|generation_config|safety_settings)",
+    "Unknown name .{0,80} at '(?:tools|tool_config|generation_config)",
+    "thinking[ _](?:budget|level)",
+    "max_output_tokens|maxOutputTokens",
+  ],
   secrets: ["AIza[\\w-]{6,}"],
   formats: {
     gemini: {

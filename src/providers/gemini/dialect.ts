@@ -12,6 +12,7 @@ import {
   INFERRED,
   isOf,
   type MediaForm,
+  type MediaLimits,
   PLAIN_NAME,
 } from "../rule.js";
 
@@ -83,8 +84,17 @@ const media: MediaForm = {
 
 const urlOf = (image: unknown) => (isRecord(image) ? image["url"] : image);
 
+/**
+ * "MIME type must be image/png, image/jpeg, image/webp, image/heic, or image/heif." (EvanZhouDev/gemini-ai#3), "Unsupported
+ * MIME type: image/svg+xml" (google-gemini/gemini-cli#3054)
+ */
+const mediaLimits: MediaLimits = {
+  types: ["image/png", "image/jpeg", "image/webp", "image/heic", "image/heif"],
+};
+
 export const gemini = {
   ...COMMON,
+  mediaLimits,
   rules: {
     ...EVERYWHERE,
     "missing-result": confirmed(UNEQUAL, "microsoft/vscode/issues/299295"),

@@ -208,6 +208,19 @@ function leaveOutOldest(draft: InputDraft, groups: readonly Places[]): void {
   }
 }
 
+/** Leaves out at least this many messages, the oldest first and in blocks, so that a prompt cache stays valid longer. */
+function leaveOutNumber(draft: InputDraft, extra: number, most: number): void {
+  const block = Math.max(Math.floor(most * SHARE_OF_BLOCK), 1);
+  // The note in their place is a message too.
+  let left = Math.ceil((extra + 1) / block) * block;
+  for (const group of [...draft.parts.earlier, ...draft.parts.rounds]) {
+    if (left <= 0) return;
+    if (group.includes(draft.compacted)) continue;
+    for (const place of group) draft.replace(place, undefined);
+    left -= group.length;
+  }
+}
+
 /** Cuts the longest messages to one length. Those that cannot be cut to it leave their excess to the others. */
 function cutTogether(draft: InputDraft, places: Places, shorten: Shorten, least: number): void {
   let left = places;
@@ -239,6 +252,8 @@ export interface FittedInput {
 export interface Bound {
   /** How many tokens the request may have, as the provider counts them. Undefined: any number. */
   readonly maxTokens: number | undefined;
+  /** How many messages the request may have. Undefined: any number. */
+  readonly maxMessages?: number | undefined;
   /** The tokens of the tools' schemas, by our estimate. */
   readonly toolTokens: number;
   /** The length of the request that is not shortened. */
@@ -255,7 +270,7 @@ const ATTEMPTS = 5;
 export function fitInput(
   input: Conversation,
   target: Target,
-  { maxTokens = Number.POSITIVE_INFINITY, toolTokens, length }: Bound,
+  { maxTokens = Number.POSITIVE_INFINITY, maxMessages, toolTokens, length }: Bound,
 ): FittedInput {
   let projected = projectMessages(input, target);
   let size = projected.size();
@@ -270,14 +285,18 @@ export function fitInput(
     changes,
     described,
   });
-  if (tokens <= maxTokens) return fitted([]);
+  const surplus = () => (maxMessages === undefined ? 0 : projected.count() - maxMessages);
+  if (tokens <= maxTokens && surplus() <= 0) return fitted([]);
   const bound = Math.max(Math.floor(size - (tokens - maxTokens) / length.ratio + ROUNDING), 1);
   // What is cut has the form in which it is sent. Neighbours are not merged yet, so each has its id.
   const formed = projected.formed();
   let kept: readonly (BaseMessage | undefined)[] = formed;
-  for (let attempt = 0, excess = 0; attempt < ATTEMPTS && size > bound; attempt += 1) {
-    excess += size - bound;
+  const isTooLong = () => size > bound || surplus() > 0;
+  for (let attempt = 0, excess = 0, extra = 0; attempt < ATTEMPTS && isTooLong(); attempt += 1) {
+    excess += Math.max(size - bound, 0);
+    extra += Math.max(surplus(), 0);
     const draft = new InputDraft(formed, target, bound, excess);
+    if (extra > 0) leaveOutNumber(draft, extra, maxMessages ?? 0);
     for (const step of STEPS) if (draft.excess > 0) step(draft);
     kept = draft.kept;
     projected = projectDraft(draft, target, input.markedTools ?? 0);

@@ -21,6 +21,7 @@ import {
   mendTexts,
   passFields,
 } from "./steps/content.js";
+import { limitMedia } from "./steps/media.js";
 import { fitStoredItems, keepOwnState } from "./steps/own-state.js";
 import { BatchMedia, describesMedia, partResult } from "./steps/result-media.js";
 import { bridgeBetween, isMerged, mayMerge, mergeRun } from "./steps/turns.js";
@@ -52,6 +53,7 @@ class Projection implements Follower {
   readonly #target: Target;
   readonly #steps: readonly Change[];
   readonly #passFields: Change;
+  readonly #limitMedia: Change;
   readonly #formed: BaseMessage[] = [];
   readonly #sent: BaseMessage[] = [];
   /** How many formed messages are not system messages, which a later message can move to the front. */
@@ -75,9 +77,12 @@ class Projection implements Follower {
     this.#target = target;
     this.#steps = FORM_STEPS.map((step) => step(target));
     this.#passFields = passFields(target);
+    this.#limitMedia = limitMedia(target);
   }
 
-  take(message: BaseMessage): void {
+  take(given: BaseMessage): void {
+    // Before the pictures of results are moved.
+    const message = this.#limitMedia(given, this.#talk) ?? given;
     if (!isResult(message)) this.#endBatch();
     if (isAIMessage(message)) this.#described = [];
     else if (describesMedia(message, this.#target.dialect)) this.#described.push(message);
@@ -135,6 +140,11 @@ class Projection implements Follower {
     const most = MOST_CACHE_MARKS - this.markedTools;
     const count = countMarks(this.first) + this.#marks + countMarks(end);
     return count > most ? withLastMarks(sent, most) : sent;
+  }
+
+  /** How many messages these are. */
+  count(): number {
+    return this.first.length + this.#sent.length + this.#end().length;
   }
 
   /** The tokens of these messages, by our estimate. */
@@ -226,6 +236,7 @@ function formSystem(system: readonly BaseMessage[], target: Target): BaseMessage
   return projection.formed();
 }
 
-function nameOf({ dialect, modelId = "" }: Target): string {
-  return `${DIALECT_NAMES.find((name) => DIALECTS[name] === dialect)} ${modelId}`;
+function nameOf({ dialect, modelId = "", described }: Target): string {
+  const name = DIALECT_NAMES.find((each) => DIALECTS[each] === dialect);
+  return [name, modelId, ...(described?.keys() ?? [])].join(" ");
 }

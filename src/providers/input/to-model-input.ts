@@ -20,6 +20,7 @@ import type { ModelIdentity } from "../provider.js";
 import { compactedAt, misplacedSystem, readingOf, type Target } from "../rule.js";
 import { type Bound, type FittedInput, fitInput } from "./bounds.js";
 import type { Conversation } from "./projection.js";
+import { mostMessagesOf, type Reduction, reduceConversation } from "./reduction.js";
 import { settleServerCalls } from "./server-calls.js";
 import { plainRoles } from "./steps/turns.js";
 
@@ -88,6 +89,8 @@ export interface PreparedInputOptions extends ModelInputOptions {
   readonly length?: InputLength | undefined;
   /** How many tools of the request have a mark for the prompt cache. @default 0 */
   readonly markedTools?: number | undefined;
+  /** What else is changed, because the provider has refused more. */
+  readonly reduction?: Reduction | undefined;
 }
 
 /** The messages of {@link toModelInput}, their length, and what the bound changed in them. */
@@ -106,15 +109,21 @@ export function prepareModelInput(
 export function boundOf(
   history: readonly BaseMessage[],
   target: Target,
-  { maxTokens, toolTokens = 0, length, systemPrompt = "", maxToolCallsFromHistory }: PreparedInputOptions,
+  options: PreparedInputOptions,
 ): Bound {
+  const { maxTokens, toolTokens = 0, length, systemPrompt = "", maxToolCallsFromHistory } = options;
   const overhead = {
     toolTokens,
     promptTokens: countTextTokens(systemPrompt),
     maxToolCalls: maxToolCallsFromHistory,
     ...readingOf(target),
   };
-  return { maxTokens, toolTokens, length: length ?? measureInput(readable(history), overhead) };
+  return {
+    maxTokens,
+    maxMessages: mostMessagesOf(target, options.reduction),
+    toolTokens,
+    length: length ?? measureInput(readable(history), overhead),
+  };
 }
 
 /** For whom the input is made. Without a name, the history is sent as it is stored. */
@@ -126,18 +135,18 @@ export function identityFor({ model, dialect, modelId }: ModelInputOptions): Mod
 /** The messages that are projected, and the lists on the way to them, each made of the one before. */
 export function selectMessages(
   history: readonly BaseMessage[],
-  { systemPrompt, maxToolCallsFromHistory, markedTools = 0, ...options }: PreparedInputOptions,
+  { systemPrompt, maxToolCallsFromHistory, markedTools = 0, reduction, ...options }: PreparedInputOptions,
 ) {
   assertList(history);
   const survey: Surveyed = { ...surveyOf(history) };
   const { dialect, modelId } = identityFor(options);
-  const target: Target = { dialect: dialectNamed(dialect), modelId };
+  const given: Target = { dialect: dialectNamed(dialect), modelId };
   const paired = pairedHistory(history, survey);
-  const read = sinceCompaction(paired, target);
+  const read = sinceCompaction(paired, given);
   const filtered = filteredCalls(read, survey, maxToolCallsFromHistory);
-  const settled = settleServerCalls(filtered, target);
-  const input = { ...withSystem(settled, survey, systemPrompt, target), markedTools };
-  return { target, paired, read, filtered, input };
+  const settled = settleServerCalls(filtered, given);
+  const whole = { ...withSystem(settled, survey, systemPrompt, given), markedTools };
+  return { paired, read, filtered, ...reduceConversation(whole, given, reduction) };
 }
 
 /** What is read of the survey. It is copied, because the survey of another list of the thread would change it. */

@@ -2,13 +2,29 @@
 
 import { overOpenAI } from "../compatible/dialect.js";
 import { IMAGE_URL } from "../openai/dialect.js";
-import { COMMON, confirmed, type Dialect, EVERYWHERE, fromSource, INFERRED } from "../rule.js";
+import {
+  COMMON,
+  confirmed,
+  type Dialect,
+  EVERYWHERE,
+  fromSource,
+  INFERRED,
+  type MediaLimits,
+} from "../rule.js";
 
 /** The texts in `fromSource` were read there. */
 const VALIDATOR = "mistralai/mistral-common/blob/main/src/mistral_common/protocol/instruct/validator.py";
 
+/** https://docs.mistral.ai/capabilities/vision: the types, 10 MB for each picture, 8 pictures for each request. */
+const mediaLimits: MediaLimits = {
+  types: ["image/png", "image/jpeg", "image/gif", "image/webp"],
+  mostCharacters: (10 * 1_024 * 1_024 * 4) / 3,
+  mostPictures: 8,
+};
+
 export const mistral = {
   ...COMMON,
+  mediaLimits,
   rules: {
     ...EVERYWHERE,
     "empty-history": fromSource("Conversation must have at least one message", VALIDATOR),

@@ -58,6 +58,55 @@ export const openaiProvider: Provider = {
     // length 1048576, but got a string with length 1056035 instead." The numbers are characters of one message.
     "Invalid '(?:messages|input)[^']*(?:content|output|text|arguments)[^']*': string too long",
   ],
+  refusedMedia: [
+    // "You uploaded an unsupported image. Please make sure your image has of one the following formats: ['png', 'jpeg',
+    // 'gif', 'webp']." (marketing-factory/ai-filemetadata#18); "unsupported image. Please make sure your image is valid."
+    // (openai/openai-node#1463); "You have uploaded an unsupported image." (Moonlark-Dev/Moonlark#1437)
+    "unsupported image",
+    // "The image data you provided does not represent a valid image." (acoyfellow/my-ax#69)
+    "does not represent a valid image",
+    // "Invalid MIME type. Only image types are supported." (langgenius/dify#11527)
+    "Invalid MIME type",
+    // "Invalid 'input[101].content[1].image_url'. Expected a base64-encoded data URL with an image MIME type ..., but got
+    // empty base64-encoded bytes." (anomalyco/opencode#23983); "Invalid image URL: 'messages[0].content[1].image_url.url'."
+    // (Alibaba-NLP/OmniSearch#3)
+    "Expected a base64-encoded data URL",
+    "Invalid image URL",
+    // `invalid_image_url`: "Failed to download image from image. Image URL is invalid." (o19s/quepid#1697); "Error while
+    // downloading https://..."
+    "Failed to download image",
+    "Error while downloading",
+    "\\binvalid_image(?:_url|_format)?\\b",
+    // "Invalid content type. image_url is only supported by certain models."
+    // (roboflow/awesome-openai-vision-api-experiments#11)
+    "image_url is only supported by certain models",
+    // An uploaded file that is gone, and `file_data` that is not what it says.
+    "No such File object",
+    "(?:file|input_file|image)[^.]{0,80}(?:could not be (?:processed|parsed|read)|not found|has expired)",
+  ],
+  tooMany: {
+    // "Invalid 'messages[2].tool_calls': array too long. Expected an array with maximum length 128, but got an array with
+    // length 200 instead." (openai/openai-dotnet#317)
+    calls: ["tool_calls': array too long. Expected an array with maximum length <most>"],
+    // "Invalid 'messages': array too long. Expected an array with maximum length 2048" (obot-platform/obot#1009)
+    messages: ["Invalid '(?:messages|input)': array too long. Expected an array with maximum length <most>"],
+  },
+  otherRefusals: [
+    // "Unsupported parameter: 'max_tokens' is not supported with this model.", "Unsupported value: 'temperature' ...",
+    // "Unrecognized request argument supplied: ...", "Unknown parameter: 'tool_choice.x'."
+    "^(?:\\d+ )?(?:Unsupported|Unknown|Missing required) (?:parameter|value)(?!: '?(?:messages|input))",
+    "Unrecognized request argument",
+    // "Invalid schema for function 'x'", "Invalid schema for response_format 'x'", "Invalid 'tools[0].function.name'"
+    "Invalid schema for",
+    "Invalid '(?:tools|tool_choice|response_format|text\\.|metadata|functions|max_)",
+    // "max_tokens is too large: 100000. This model supports at most 16384 completion tokens"
+    "max_(?:completion_|output_)?tokens'?\"? is too large",
+    "model `?[^ ]+`? does not exist",
+    "Incorrect API key",
+    // A policy. Another form of the same words must not get round it. Azure: "The response was filtered due to the prompt
+    // triggering Azure OpenAI's content management policy."
+    "content management policy|content_filter|content_policy|invalid_prompt|usage polic(?:y|ies)|safety system",
+  ],
   formats: { openai: openaiFormat, "openai-responses": openaiFormat },
   tools: {
     maker: "OpenAI",

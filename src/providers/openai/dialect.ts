@@ -11,6 +11,7 @@ import {
   inferred,
   isOf,
   type MediaForm,
+  type MediaLimits,
   PLAIN_NAME,
   type Rules,
 } from "../rule.js";
@@ -142,8 +143,24 @@ function audioFormat(mimeType: string): "wav" | "mp3" | undefined {
   return mimeType === "audio/mpeg" || mimeType === "audio/mp3" ? "mp3" : undefined;
 }
 
+/**
+ * "You uploaded an unsupported image. Please make sure your image has of one the following formats: ['png', 'jpeg', 'gif',
+ * 'webp']." (marketing-factory/ai-filemetadata#18)
+ * The number: https://platform.openai.com/docs/guides/images-vision#image-input-requirements
+ */
+const mediaLimits: MediaLimits = {
+  types: ["image/png", "image/jpeg", "image/gif", "image/webp"],
+  mostPictures: 500,
+};
+
 export const openai = {
   ...CHAT_CLIENT,
+  mediaLimits,
+  // "Invalid 'messages[2].tool_calls': array too long. Expected an array with maximum length 128, but got an array with
+  // length 200 instead." (openai/openai-dotnet#317)
+  // "Invalid 'messages': array too long. Expected an array with maximum length 2048, but got an array with length 2050
+  // instead." (obot-platform/obot#1009)
+  most: { calls: 128, messages: 2_048 },
   rules: chatRules,
   // A list in a result can hold only texts.
   blocksIn: ["human", "ai", "tool"],
@@ -153,6 +170,7 @@ export const openai = {
 
 export const openaiResponses = {
   ...COMMON,
+  mediaLimits,
   rules: {
     ...EVERYWHERE,
     "empty-history": chatRules["empty-history"],

@@ -46,6 +46,8 @@ export const strict = {
       "microsoft/semantic-kernel/issues/10281",
     ),
   },
+  mediaLimits: { ...anthropic.mediaLimits, types: ["image/png", "image/jpeg", "image/webp"] },
+  most: { calls: openai.most.calls },
   callPlaces: ["listed", "raw", "block"],
   callId: mistral.callId,
   toolName: /^[a-zA-Z_][a-zA-Z0-9_-]{0,63}$/,

@@ -285,14 +285,20 @@ describe("A history that the check found sound, and the provider refused", () =>
     expect(error).toBeUndefined();
     expect(model.requests).toHaveLength(2);
     const reason = expect.stringContaining("must alternate");
-    expect(events).toContainEqual({ type: "dialect-changed", from: "openai", to: "strict", reason });
+    expect(events).toContainEqual({
+      type: "input-reduced",
+      rung: "strict",
+      reason,
+      messageIds: [],
+      leftOut: [],
+    });
     const later = await thread.send("six");
     expect(model.requests).toHaveLength(3);
-    expect(later.events.filter(({ type }) => type === "dialect-changed")).toEqual([]);
+    expect(later.events.filter(({ type }) => type === "input-reduced")).toEqual([]);
   });
 
   it.each([
-    ["once more only, if the provider refuses that too", refusal(400, ALTERNATE), 2],
+    ["twice more, with less of it each time, if the provider refuses everything", refusal(400, ALTERNATE), 3],
     ["once only for a text that is no rule", refusal(400, "400 Unknown model."), 1],
     ["once only for another status", refusal(403, ALTERNATE), 1],
   ])("is sent %s", async (_title, refused, times) => {

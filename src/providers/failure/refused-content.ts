@@ -1,0 +1,155 @@
+/** Reads from a provider's error what of a request it refuses, so that the request can be made again without that. */
+
+import type { BaseMessage } from "@langchain/core/messages";
+import type { ModelError } from "../../errors.js";
+import { causesOf, isError } from "../../shared/is-error.js";
+import type { DialectName } from "../dialects.js";
+import { mediaOf, type ShownMedia, shownIn } from "../media-limits.js";
+import { PROVIDERS } from "../providers.js";
+import type { Counted, RuleName } from "../rule.js";
+import { validateHistory } from "../validate-history.js";
+import { isLost, isUnreachable, NO_REASON, providerTextOf } from "./model-failure.js";
+import { type Overflow, readOverflow } from "./overflow.js";
+import { namesKnownRule } from "./refusal.js";
+
+/** What a provider refuses of a request. */
+export type RefusedContent = {
+  /** The provider's words, without keys. */
+  readonly text: string;
+} & (
+  | { readonly kind: "too-long"; readonly overflow: Overflow }
+  /** `named`: those that the words name, or those of the message that they name. Empty: the words name none. */
+  | { readonly kind: "media"; readonly named: readonly ShownMedia[] }
+  | { readonly kind: "too-many"; readonly counted: Counted; readonly most: number }
+  /** The words are those of a rule of some provider. */
+  | { readonly kind: "rule" }
+  /** Nobody knows these words. */
+  | { readonly kind: "unknown" }
+);
+
+const ANY_NUMBER = "(?<most>\\d+)";
+const pattern = (words: string): RegExp => new RegExp(words.replace("<most>", ANY_NUMBER), "is");
+
+const REFUSED_MEDIA = PROVIDERS.flatMap(({ refusedMedia = [] }) => refusedMedia).map(pattern);
+const TOO_MANY = (["pictures", "calls", "messages", "marks"] as const).flatMap((counted) =>
+  PROVIDERS.flatMap(({ tooMany }) => tooMany?.[counted] ?? []).map(
+    (words) => [counted, pattern(words)] as const,
+  ),
+);
+const OTHER_REFUSALS = PROVIDERS.flatMap(({ otherRefusals = [] }) => otherRefusals).map(pattern);
+
+/** Statuses of a request whose content can be the reason. */
+const OF_CONTENT: ReadonlySet<number> = new Set([400, 413, 415, 422]);
+/** Only with the words for a file that is gone, or a model that reads no pictures. */
+const OF_MEDIA: ReadonlySet<number> = new Set([403, 404, 410]);
+
+/**
+ * Undefined if the request was not refused for its content: the provider or its network failed, or refused the key, the
+ * account, the model, a parameter, or what the conversation is about.
+ *
+ * @param messages Those that were sent.
+ */
+export function readRefusedContent(
+  error: ModelError,
+  messages: readonly BaseMessage[],
+  dialect: DialectName,
+): RefusedContent | undefined {
+  const overflow = readOverflow(error);
+  const { cause, status } = error;
+  if (overflow !== undefined)
+    return { kind: "too-long", overflow, text: isError(cause) ? providerTextOf(cause) : error.message };
+  if (!isError(cause)) return undefined;
+  const text = providerTextOf(cause);
+  const codes = causesOf(cause).flatMap(({ code }) => (typeof code === "string" ? [code] : []));
+  const said = [text, ...codes].join(" ");
+  if (status === undefined) return readThrown(cause, { text, said }, messages, dialect);
+  if (!OF_CONTENT.has(status) && !OF_MEDIA.has(status)) return undefined;
+  const known = readWords(text, said, messages);
+  if (known !== undefined) return known;
+  if (OF_MEDIA.has(status) || isOfParameter(cause)) return undefined;
+  const isRule =
+    namesKnownRule(text) ||
+    // OpenAI's client drops the words of a host that writes its errors in another form, as older versions of vLLM do.
+    (text === NO_REASON && dialect === "openai-compatible" && validateHistory(messages, "strict").length > 0);
+  if (isRule) return { kind: "rule", text };
+  return OTHER_REFUSALS.some((words) => words.test(said)) ? undefined : { kind: "unknown", text };
+}
+
+/** Some clients hide the status, and some throw for content that they cannot send. */
+function readThrown(
+  cause: Error,
+  { text, said }: { readonly text: string; readonly said: string },
+  messages: readonly BaseMessage[],
+  dialect: DialectName,
+): RefusedContent | undefined {
+  if (isLost(cause) || isUnreachable(cause)) return undefined;
+  const known = readWords(text, said, messages);
+  if (known !== undefined) return known;
+  if (namesKnownRule(text)) return { kind: "rule", text };
+  // What other clients cannot send is known.
+  if (dialect !== "as-stored") return undefined;
+  if (validateHistory(messages, "strict").some(({ rule }) => BLOCK_RULES.has(rule)))
+    return { kind: "rule", text };
+  return mediaOf(messages).length > 0 ? { kind: "media", named: [], text } : undefined;
+}
+
+const BLOCK_RULES: ReadonlySet<RuleName> = new Set<RuleName>(["content-form", "foreign-block"]);
+
+function readWords(text: string, said: string, messages: readonly BaseMessage[]): RefusedContent | undefined {
+  for (const [counted, words] of TOO_MANY) {
+    const most = words.exec(said)?.groups?.["most"];
+    if (most !== undefined) return { kind: "too-many", counted, most: Number(most), text };
+  }
+  if (!REFUSED_MEDIA.some((words) => words.test(said))) return undefined;
+  return { kind: "media", named: namedMedia(said, messages), text };
+}
+
+/** A provider that names the parameter it refuses. Messages are one too. */
+function isOfParameter(cause: Error): boolean {
+  return causesOf(cause).some(
+    ({ param }) =>
+      typeof param === "string" && param !== "" && !/^\W?(?:messages|input|contents)\b/.test(param),
+  );
+}
+
+/*
+ * Finds the pictures and files that an error names: by their address or id, or by the place of their message.
+ */
+
+const PLACE =
+  /\b(?:messages|input|contents)(?<sign>\.|\[)(?<message>\d+)\]?(?<member>\.member)?(?:\.(?:content|parts|image)(?:\.|\[)(?<block>\d+)\]?)?/;
+
+function namedMedia(said: string, messages: readonly BaseMessage[]): readonly ShownMedia[] {
+  const all = mediaOf(messages);
+  const named = all.filter(({ shown: { media } }) => {
+    const address = media.data === undefined ? (media.url ?? media.id) : undefined;
+    return address !== undefined && said.includes(address);
+  });
+  if (named.length > 0) return named.map(({ shown }) => shown);
+  const groups = PLACE.exec(said)?.groups;
+  if (groups === undefined) return [];
+  const { sign, message, member, block } = groups;
+  // AWS counts from 1.
+  const place = Number(message) - (member === undefined ? 0 : 1);
+  const turn = sign === "[" ? [messages[place]] : turnAt(messages, place);
+  const ofTurn = all.filter(({ message: carrier }) => turn.includes(carrier));
+  if (ofTurn.length <= 1 || turn.length > 1 || block === undefined) return ofTurn.map(({ shown }) => shown);
+  const content: unknown = turn[0]?.content;
+  const blocks: readonly unknown[] = Array.isArray(content) ? content : [];
+  const one = shownIn(blocks[Number(block) - (member === undefined ? 0 : 1)]);
+  return one === undefined ? ofTurn.map(({ shown }) => shown) : [one];
+}
+
+/** The messages of one turn in the protocols that have no system messages, and results in a message of the user. */
+function turnAt(messages: readonly BaseMessage[], place: number): readonly (BaseMessage | undefined)[] {
+  const turns: BaseMessage[][] = [];
+  let before: string | undefined;
+  for (const message of messages) {
+    if (message.type === "system") continue;
+    const role = message.type === "ai" ? "assistant" : "user";
+    if (role === before) turns.at(-1)?.push(message);
+    else turns.push([message]);
+    before = role;
+  }
+  return turns[place] ?? [];
+}

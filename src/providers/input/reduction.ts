@@ -1,0 +1,164 @@
+/** What a request leaves out or says in another form, because its provider takes no more, or has refused more. */
+
+import type { AIMessage, BaseMessage } from "@langchain/core/messages";
+import { callsOf, isAIMessage } from "../../history/call.js";
+import { withListedCalls } from "../../history/change-calls.js";
+import { createFollowing, createMemo, type Follower } from "../../history/follow-list.js";
+import { copyMessage, deriveId, madeOf } from "../../history/message.js";
+import { createSummaryNote, isUserMessage } from "../../history/summary.js";
+import { renderMessage } from "../../history/transcript.js";
+import { wellFormed } from "../../shared/text.js";
+import { isRecord } from "../../shared/values.js";
+import { faultOf, mediaOf, type ShownMedia, surplusPictures } from "../media-limits.js";
+import type { Block, Counted, Target } from "../rule.js";
+import type { Conversation } from "./projection.js";
+
+/** What is changed besides the rules of the dialect. The history is not changed. */
+export interface Reduction {
+  /** The fingerprints of the pictures and files that are described. */
+  readonly described?: readonly string[];
+  /** How many of each a request may have. `calls` are those of one message. */
+  readonly most?: Readonly<Partial<Record<Counted, number>>>;
+  /** Whether one text tells what lies before the current turn. */
+  readonly isRetold?: boolean;
+}
+
+export const REFUSED = "the provider of the model has refused it";
+const TOO_MANY = "the request would have too many pictures";
+
+/** The conversation with what is left of it, and the target with the pictures that are described. */
+export function reduceConversation(
+  conversation: Conversation,
+  target: Target,
+  reduction: Reduction = {},
+): { readonly input: Conversation; readonly target: Target } {
+  const { described = [], most = {}, isRetold = false } = reduction;
+  const { dialect } = target;
+  const retold = isRetold ? retellEarlier(conversation) : conversation;
+  const unmarked = most.marks === undefined ? retold : withFewerMarks(retold, most.marks);
+  const calls = least(dialect.most?.calls, most.calls);
+  const counts = countsOf(unmarked.messages);
+  const input = calls === undefined || counts.mostCalls <= calls ? unmarked : withSplitCalls(unmarked, calls);
+  const reasons = new Map(described.map((fingerprint) => [fingerprint, REFUSED]));
+  const limits = dialect.mediaLimits ?? {};
+  const mostPictures = least(limits.mostPictures, most.pictures);
+  const surplus = surplusPictures(
+    counts.pictures,
+    { ...limits, ...(mostPictures !== undefined && { mostPictures }) },
+    (shown) => reasons.has(shown.fingerprint) || faultOf(shown, limits) !== undefined,
+  );
+  for (const fingerprint of surplus) reasons.set(fingerprint, TOO_MANY);
+  return { input, target: reasons.size === 0 ? target : { ...target, described: reasons } };
+}
+
+/** What is counted of a list. Only the messages that the list before did not have are read. */
+class Counts implements Follower {
+  readonly pictures: ShownMedia[] = [];
+  /** The calls of the message with most of them. */
+  mostCalls = 0;
+
+  take(message: BaseMessage): void {
+    if (isAIMessage(message)) this.mostCalls = Math.max(this.mostCalls, callsOf(message).length);
+    else
+      for (const { shown } of mediaOf([message])) if (shown.media.kind === "image") this.pictures.push(shown);
+  }
+}
+
+const follow = createFollowing<Counts>();
+const countsOf = (messages: readonly BaseMessage[]): Counts => follow(messages, "", () => new Counts());
+
+/** How many messages a request of this target may have. Undefined: any number. */
+export function mostMessagesOf({ dialect }: Target, { most }: Reduction = {}): number | undefined {
+  return least(dialect.most?.messages, most?.messages);
+}
+
+function least(...numbers: readonly (number | undefined)[]): number | undefined {
+  const known = numbers.filter((number) => number !== undefined);
+  return known.length === 0 ? undefined : Math.min(...known);
+}
+
+/*
+ * Splits a message with more calls than its provider takes. Each part has the results of its calls.
+ */
+
+function withSplitCalls(conversation: Conversation, most: number): Conversation {
+  const { messages } = conversation;
+  const isTooLong = (message: BaseMessage) => isAIMessage(message) && callsOf(message).length > most;
+  if (most < 1 || !messages.some(isTooLong)) return conversation;
+  const split: BaseMessage[] = [];
+  for (let index = 0; index < messages.length; index += 1) {
+    const message = messages[index] as BaseMessage;
+    if (!isAIMessage(message) || !isTooLong(message)) {
+      split.push(message);
+      continue;
+    }
+    // Each call has one result, in call order.
+    const results = messages.slice(index + 1, index + 1 + callsOf(message).length);
+    for (const [place, part] of partsOf(message, most).entries())
+      split.push(part, ...results.slice(place * most, (place + 1) * most));
+    index += results.length;
+  }
+  return { ...conversation, messages: split };
+}
+
+const knownParts = createMemo<readonly AIMessage[]>();
+
+/** The first part has the text and the reasoning. */
+function partsOf(message: AIMessage, most: number): readonly AIMessage[] {
+  return knownParts(message, String(most), () => {
+    const listed = withListedCalls(message);
+    const calls = listed.tool_calls ?? [];
+    const { output: _, ...response_metadata } = listed.response_metadata ?? {};
+    return Array.from({ length: Math.ceil(calls.length / most) }, (_, place) => {
+      const tool_calls = calls.slice(place * most, (place + 1) * most);
+      if (place === 0) return copyMessage(listed, { tool_calls, response_metadata });
+      const part = copyMessage(listed, { tool_calls, response_metadata, content: "", additional_kwargs: {} });
+      return madeOf(copyMessage(part, { id: deriveId(part, message.id ?? "", place) }), [message]);
+    });
+  });
+}
+
+/*
+ * Takes off the marks of prompt caches that a provider counts.
+ */
+
+const MARK = "cache_control";
+
+/** The last marks stay. A mark before them covers less. */
+function withFewerMarks(conversation: Conversation, most: number): Conversation {
+  let left = most;
+  const unmark = (message: BaseMessage): BaseMessage => {
+    const { content } = message;
+    if (!Array.isArray(content)) return message;
+    const blocks = content.toReversed().map((block: Block): Block => {
+      if (!isRecord(block) || block[MARK] === undefined) return block;
+      left -= 1;
+      if (left >= 0) return block;
+      const { [MARK]: _, ...unmarked } = block;
+      return unmarked as Block;
+    });
+    return blocks.every((block, index) => block === content[content.length - 1 - index])
+      ? message
+      : copyMessage<BaseMessage>(message, { content: blocks.toReversed() });
+  };
+  const messages = conversation.messages.toReversed().map(unmark).toReversed();
+  const system = conversation.system.toReversed().map(unmark).toReversed();
+  return { ...conversation, system, messages };
+}
+
+/*
+ * Tells what lies before the current turn as one text. Only roles and texts are left of it, so no rule about calls, results,
+ * ids, blocks or the order of messages can be broken by it.
+ */
+
+function retellEarlier(conversation: Conversation): Conversation {
+  const { messages } = conversation;
+  const start = messages.findLastIndex(isUserMessage);
+  if (start <= 0) return conversation;
+  const earlier = messages.slice(0, start);
+  const text = wellFormed(earlier.map(renderMessage).join("\n\n"));
+  const note = createSummaryNote(
+    `[This is the conversation so far, as a text. The user did not write this note.]\n\n${text}`,
+  );
+  return { ...conversation, messages: [madeOf(note, earlier), ...messages.slice(start)] };
+}

@@ -1,0 +1,40 @@
+/** The step that leaves out pictures and files which the provider does not accept. */
+
+import type { BaseMessage, MessageContent } from "@langchain/core/messages";
+import { copyMessage } from "../../../history/message.js";
+import { describeMedia, faultOf, type ShownMedia, shownIn, typeOf } from "../../media-limits.js";
+import type { Block, MediaLimits, Target } from "../../rule.js";
+import type { Step } from "../step.js";
+
+/*
+ * A picture or file that the provider does not accept becomes a sentence that says what it was and why it is not shown. A
+ * picture whose bytes say another type than its message gets that type, because providers compare both.
+ */
+
+const NOT_KNOWN: MediaLimits = {};
+
+export const limitMedia: Step = (target) => (message) => {
+  const { type, content } = message;
+  if ((type !== "human" && type !== "tool") || !Array.isArray(content)) return message;
+  const blocks: MessageContent = content.map((block: Block) => limited(block, target));
+  return blocks.every((block, index) => block === content[index])
+    ? message
+    : copyMessage<BaseMessage>(message, { content: blocks });
+};
+
+function limited(block: Block, { dialect, described }: Target): Block {
+  const shown = shownIn(block);
+  if (shown === undefined) return block;
+  const why = described?.get(shown.fingerprint) ?? faultOf(shown, dialect.mediaLimits ?? NOT_KNOWN);
+  if (why !== undefined) return { type: "text", text: describeMedia(shown, why) };
+  return withRealType(block, shown);
+}
+
+/** Only if the bytes contradict what is said. A type that is not said has a default. */
+function withRealType(block: Block, shown: ShownMedia): Block {
+  const { data, mimeType, kind, name } = shown.media;
+  const real = typeOf(shown);
+  if (kind !== "image" || data === undefined || real === undefined || real === mimeType) return block;
+  if (!real.startsWith("image/")) return block;
+  return { type: "image", mimeType: real, data, ...(name !== undefined && { metadata: { name } }) };
+}

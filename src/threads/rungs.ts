@@ -1,0 +1,383 @@
+/**
+ * Asks a model with an input that it accepts. If the model refuses what the input contains, it is asked again with the least
+ * that has to change, one rung after the other.
+ */
+
+import type { BaseMessage } from "@langchain/core/messages";
+import type { LangGraphRunnableConfig } from "@langchain/langgraph";
+import { isAIMessage } from "../history/call.js";
+import { MARKS, withMarks } from "../history/marks.js";
+import { isUserMessage } from "../history/summary.js";
+import type { StreamGuardOptions } from "../providers/answer/guard-model.js";
+import { finishHabitOf } from "../providers/answer/verdict.js";
+import { identityOf, innermost } from "../providers/dialect-of.js";
+import type { DialectName } from "../providers/dialects.js";
+import { describeFailure, isModelError } from "../providers/failure/model-failure.js";
+import { boundOf, learnWindow, lowerBound, MOST_OVERFLOWS, windowOf } from "../providers/failure/overflow.js";
+import { type RefusedContent, readRefusedContent } from "../providers/failure/refused-content.js";
+import type { FittedInput } from "../providers/input/bounds.js";
+import type { Reduction } from "../providers/input/reduction.js";
+import { mediaOf, type ShownMedia } from "../providers/media-limits.js";
+import type { ModelIdentity } from "../providers/provider.js";
+import { toJson } from "../shared/json.js";
+import { isRecord } from "../shared/values.js";
+import { emitEvent, type Rung } from "./events.js";
+
+/** What an input must fit. */
+export interface InputForm extends ModelIdentity {
+  /** The tokens of the tools' schemas, by our estimate. */
+  readonly toolTokens: number;
+  /** How many tokens the request may have, as the provider counts them. Undefined: any number. */
+  readonly maxTokens: number | undefined;
+  /** What else is changed, because the provider has refused more in this thread. Undefined: nothing. */
+  readonly reduction: Reduction | undefined;
+}
+
+interface FormRequest {
+  readonly model: object;
+  /** The messages of the thread. */
+  readonly history: readonly BaseMessage[];
+  /** The tokens of the tools' schemas, which are part of the request. */
+  readonly toolTokens: number;
+  /** How many tokens the request may have, whatever the window of the model is. */
+  readonly maxTokens?: number | undefined;
+  /** The dialect that the user names. Undefined: that of the model. */
+  readonly dialect?: DialectName | undefined;
+}
+
+interface RungRequest<Answer> extends FormRequest {
+  /** Contract: makes the input in this form, each time from the same messages. */
+  readonly prepare: (form: InputForm) => FittedInput;
+  readonly send: (messages: BaseMessage[], input: FittedInput, form: InputForm) => Promise<Answer>;
+}
+
+/** Models that have accepted the strict dialect in this process. */
+const strictModels = new WeakSet<object>();
+
+/** The form of a model's next input, with what has helped in this thread. */
+export function formFor({ model, history, toolTokens, maxTokens, dialect: given }: FormRequest): InputForm {
+  const { dialect, modelId } = identityOf(model);
+  const known = rememberedFor(history, { dialect, modelId });
+  const isStrict = known?.isStrict === true || strictModels.has(innermost(model));
+  const bounds = [boundOf(model), maxTokens].filter((bound) => bound !== undefined);
+  return {
+    dialect: isStrict ? "strict" : (given ?? dialect),
+    modelId,
+    toolTokens,
+    maxTokens: bounds.length === 0 ? undefined : Math.min(...bounds),
+    reduction: known?.reduction,
+  };
+}
+
+/** How often a request is made again, whatever is refused. */
+const MOST_FURTHER_REQUESTS = MOST_OVERFLOWS;
+
+/**
+ * Sends an input that the model accepts. If the model refuses it for what it contains, another form is sent, at most three
+ * times: without what the refusal names, then in the strict dialect with pictures and files described, then with one text in
+ * the place of what lies before the current turn. The history is not changed. The response carries a mark of what has
+ * helped, so the next turn begins with it.
+ *
+ * @throws The error of the first request if no form helps.
+ */
+export async function askByRungs<Answer>(
+  request: RungRequest<Answer>,
+  config: LangGraphRunnableConfig,
+): Promise<Answer> {
+  const { model, prepare, send } = request;
+  let form = formFor(request);
+  let input = prepare(form);
+  reportChanges(input, form, undefined, config);
+  const sent: (readonly BaseMessage[])[] = [];
+  let first: { readonly error: unknown } | undefined;
+  const overflows: Overflows = { count: 0, window: windowOf(model), size: Number.POSITIVE_INFINITY };
+  for (;;) {
+    sent.push(input.messages);
+    try {
+      const answer = await send(input.messages as BaseMessage[], input, form);
+      if (overflows.count > 0 && overflows.window !== undefined) learnWindow(model, overflows.window);
+      if (form.dialect === "strict" && form.reduction === undefined) strictModels.add(innermost(model));
+      return answer;
+    } catch (error) {
+      // Only errors of models count. A chat middleware can throw anything.
+      if (config.signal?.aborted === true || !isModelError(error)) throw error;
+      first ??= { error };
+      if (sent.length > MOST_FURTHER_REQUESTS) throw first.error;
+      const refused = readRefusedContent(error, input.messages, form.dialect);
+      const next =
+        refused &&
+        nextAttempt(rungsFor(refused, form, input, overflows, request), prepare, (messages) =>
+          sent.every((before) => !isSameInput(before, messages)),
+        );
+      if (refused === undefined || next === undefined) throw first.error;
+      ({ form, input } = next);
+      reportRung(next, refused, config);
+    }
+  }
+}
+
+/** What is known of the requests that were too long. */
+interface Overflows {
+  count: number;
+  window: number | undefined;
+  /** The tokens of the last one that was too long. */
+  size: number;
+}
+
+/** A form to try, and the messages that it concerns. */
+interface Attempt {
+  readonly rung: Rung;
+  readonly form: InputForm;
+  readonly messageIds: readonly string[];
+}
+
+interface MadeAttempt extends Attempt {
+  readonly input: FittedInput;
+}
+
+/** The first attempt whose input was not refused yet. */
+function nextAttempt(
+  attempts: Iterable<Attempt>,
+  prepare: RungRequest<unknown>["prepare"],
+  isNew: (messages: readonly BaseMessage[]) => boolean,
+): MadeAttempt | undefined {
+  for (const attempt of attempts) {
+    const input = prepareOr(attempt.form, prepare);
+    if (input !== undefined && isNew(input.messages)) return { ...attempt, input };
+  }
+  return undefined;
+}
+
+/** A summary must not be made of less than all messages: then its `prepare` throws. */
+function prepareOr(form: InputForm, prepare: RungRequest<unknown>["prepare"]): FittedInput | undefined {
+  try {
+    return prepare(form);
+  } catch (error) {
+    if (isModelError(error)) return undefined;
+    throw error;
+  }
+}
+
+/** The forms that may help, the least change first. */
+function* rungsFor(
+  refused: RefusedContent,
+  form: InputForm,
+  input: FittedInput,
+  overflows: Overflows,
+  request: FormRequest,
+): Generator<Attempt> {
+  const media = mediaOf(input.messages);
+  const describing = (shown: readonly ShownMedia[], rung: Rung, changed: InputForm = form): Attempt => {
+    const chosen = new Set(shown.map(({ fingerprint }) => fingerprint));
+    const described = [...new Set([...(changed.reduction?.described ?? []), ...chosen])];
+    const ids = media
+      .filter((one) => chosen.has(one.shown.fingerprint))
+      .flatMap(({ message }) => message.id ?? []);
+    return { rung, form: reduced(changed, { described }), messageIds: [...new Set(ids)] };
+  };
+  const all = media.map(({ shown }) => shown);
+  if (refused.kind === "too-long") {
+    const shorter = shorterForm(refused, form, input, overflows, request);
+    if (shorter !== undefined) yield { rung: "shortened", form: shorter, messageIds: [] };
+    if (all.length > 0) yield describing(all, "described");
+    return;
+  }
+  if (refused.kind === "too-many") {
+    const most = { ...form.reduction?.most, [refused.counted]: refused.most };
+    yield { rung: "counted", form: reduced(form, { most }), messageIds: [] };
+  }
+  if (refused.kind === "media" && all.length > 0) {
+    const fingerprints = new Set(refused.named.map(({ fingerprint }) => fingerprint));
+    const carriers = new Set(
+      media.filter((one) => fingerprints.has(one.shown.fingerprint)).map(({ message }) => message),
+    );
+    if (refused.named.length > 0) yield describing(refused.named, "described");
+    if (carriers.size > 0)
+      yield describing(
+        media.filter(({ message }) => carriers.has(message)).map(({ shown }) => shown),
+        "described",
+      );
+    yield describing(all, "described");
+  }
+  const strict: InputForm = { ...form, dialect: "strict" };
+  if (refused.kind === "rule") yield { rung: "strict", form: strict, messageIds: [] };
+  if (all.length > 0 || refused.kind === "media") yield describing(all, "strict", strict);
+  const last = describing(all, "retold", strict);
+  const start = request.history.findLastIndex(isUserMessage);
+  const messageIds = request.history.slice(0, Math.max(start, 0)).flatMap(({ id }) => id ?? []);
+  yield { rung: "retold", form: reduced(last.form, { isRetold: true }), messageIds };
+}
+
+function reduced(form: InputForm, reduction: Reduction): InputForm {
+  const { described, ...others } = { ...form.reduction, ...reduction };
+  const all = { ...others, ...(described !== undefined && described.length > 0 && { described }) };
+  return { ...form, reduction: Object.keys(all).length === 0 ? undefined : all };
+}
+
+/** Undefined if an input was too long, and the one after it was not shorter. */
+function shorterForm(
+  { overflow }: Extract<RefusedContent, { kind: "too-long" }>,
+  form: InputForm,
+  { length }: FittedInput,
+  overflows: Overflows,
+  { maxTokens = Number.POSITIVE_INFINITY }: FormRequest,
+): InputForm | undefined {
+  if (length.tokens >= overflows.size) return undefined;
+  overflows.window = lowerBound(overflow, length.tokens, overflows.count);
+  overflows.count += 1;
+  overflows.size = length.tokens;
+  return { ...form, maxTokens: Math.min(Math.max(overflows.window, 1), maxTokens) };
+}
+
+/** What a request says. Ids of messages are not sent. */
+function isSameInput(one: readonly BaseMessage[], other: readonly BaseMessage[]): boolean {
+  const isSame = (message: BaseMessage, index: number): boolean => {
+    const against = other[index];
+    return against !== undefined && (message === against || saidBy(message) === saidBy(against));
+  };
+  return one.length === other.length && one.every(isSame);
+}
+
+function saidBy(message: BaseMessage): string | undefined {
+  const { type, content, additional_kwargs } = message;
+  const calls = "tool_calls" in message ? message.tool_calls : undefined;
+  const answered = "tool_call_id" in message ? message.tool_call_id : undefined;
+  return toJson([type, content, calls, answered, additional_kwargs]);
+}
+
+/*
+ * Remembers what has helped. It is a mark of the response, so it is stored with the thread, in each of its branches. A
+ * response that is made with the same help carries it on.
+ */
+
+interface Remembered {
+  readonly isStrict: boolean;
+  readonly reduction: Reduction | undefined;
+}
+
+function nameOf({ dialect, modelId = "" }: ModelIdentity): string {
+  return `${dialect} ${modelId}`;
+}
+
+/** What has helped the latest response of this model. */
+function rememberedFor(history: readonly BaseMessage[], identity: ModelIdentity): Remembered | undefined {
+  for (let index = history.length - 1; index >= 0; index -= 1) {
+    const message = history[index];
+    const mark: unknown = message?.additional_kwargs?.[MARKS.reduced];
+    if (message === undefined || !isAIMessage(message) || !isRecord(mark)) continue;
+    const { model, isStrict, reduction } = mark;
+    if (model === nameOf(identity))
+      return { isStrict: isStrict === true, reduction: isReduction(reduction) ? reduction : undefined };
+  }
+  return undefined;
+}
+
+/** Anyone can write to a state. */
+function isReduction(value: unknown): value is Reduction {
+  if (!isRecord(value)) return false;
+  const { described = [], most = {}, isRetold = false } = value;
+  return (
+    Array.isArray(described) &&
+    described.every((fingerprint) => typeof fingerprint === "string") &&
+    isRecord(most) &&
+    Object.values(most).every((number) => typeof number === "number") &&
+    typeof isRetold === "boolean"
+  );
+}
+
+/**
+ * The response with marks of what its input lacks. What its provider has counted is then not the length of the history.
+ */
+export function markReduced<Message extends BaseMessage>(
+  response: Message,
+  { changes }: FittedInput,
+  { dialect, reduction }: InputForm,
+  { model, dialect: given }: Pick<FormRequest, "model" | "dialect">,
+): Message {
+  const isStrict = dialect === "strict" && given !== "strict";
+  // The strict dialect alone says everything that the history says.
+  const isShort = changes.length > 0 || reduction !== undefined;
+  if (!isShort && !isStrict) return response;
+  const help = { model: nameOf(identityOf(model)), isStrict, reduction };
+  return withMarks(response, {
+    ...(isShort && { [MARKS.shortened]: true }),
+    ...((isStrict || reduction !== undefined) && { [MARKS.reduced]: help }),
+  });
+}
+
+/*
+ * Tells clients what a request lacks.
+ */
+
+/** Tells what the model does not get: its provider takes none, or the request would be too long. */
+export function reportChanges(
+  { changes, described }: FittedInput,
+  { maxTokens }: InputForm,
+  reason: string | undefined,
+  config: LangGraphRunnableConfig,
+): void {
+  if (described.length > 0 && reason === undefined)
+    emitEvent(config, {
+      type: "input-reduced",
+      rung: "described",
+      reason,
+      messageIds: described,
+      leftOut: [],
+      maxTokens: undefined,
+    });
+  if (changes.length === 0) return;
+  const idsOf = (kind: "shortened" | "left-out"): string[] =>
+    changes.flatMap((change) => (change.kind === kind ? (change.id ?? []) : []));
+  emitEvent(config, {
+    type: "input-reduced",
+    rung: "shortened",
+    reason,
+    messageIds: idsOf("shortened"),
+    leftOut: idsOf("left-out"),
+    maxTokens,
+  });
+}
+
+function reportRung(
+  { rung, messageIds, input, form }: MadeAttempt,
+  { text }: RefusedContent,
+  config: LangGraphRunnableConfig,
+): void {
+  reportChanges(input, form, text, config);
+  if (rung !== "shortened")
+    emitEvent(config, {
+      type: "input-reduced",
+      rung,
+      reason: text,
+      messageIds,
+      leftOut: [],
+      maxTokens: undefined,
+    });
+}
+
+interface AnswerToGuard {
+  readonly model: object;
+  readonly maxFallbackAttempts: number;
+  readonly idleTimeoutMs: number;
+  /** Whether the thread has a message with this id. */
+  readonly isInThread: (id: string) => boolean;
+  /** The ids of the messages that clients were shown in this model call. */
+  readonly shown: Set<string>;
+}
+
+/** The guard of a response that becomes part of the thread. Events tell of broken responses and failed requests. */
+export function answerGuard(
+  { model, maxFallbackAttempts, idleTimeoutMs, isInThread, shown }: AnswerToGuard,
+  config: LangGraphRunnableConfig,
+): StreamGuardOptions {
+  return {
+    maxFallbackAttempts,
+    idleTimeoutMs,
+    habit: finishHabitOf(model),
+    isTaken: (id) => shown.has(id) || isInThread(id),
+    onShown: (id) => shown.add(id),
+    onBroken: ({ reason }) => emitEvent(config, { type: "answer-broken", reason }),
+    onRetry: ({ error, ...attempts }) =>
+      emitEvent(config, { type: "model-retry", ...attempts, reason: describeFailure(error, model) }),
+  };
+}

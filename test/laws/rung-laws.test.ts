@@ -1,0 +1,135 @@
+/** The law of refusals: whatever a provider refuses in a request, the thread lives or the first error comes back. */
+
+import { AIMessage, type BaseMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
+import { MemorySaver } from "@langchain/langgraph";
+import fc from "fast-check";
+import { expect } from "vitest";
+import { createAgentGraph } from "../../src/index.js";
+import { FunctionModel, OpenAILike } from "../support/models.js";
+import { openAgent, openThread } from "../support/open-thread.js";
+import { law } from "../support/test-tools.js";
+import { inThread, user } from "../support/thread.js";
+
+type Refuses = (messages: readonly BaseMessage[]) => boolean;
+const blocksOf = (message: BaseMessage) => (Array.isArray(message.content) ? message.content : []);
+const picturesIn = (messages: readonly BaseMessage[]) =>
+  messages.flatMap(blocksOf).filter(({ type }) => type === "image_url" || type === "image").length;
+
+/** Rules that the library does not know, by name. */
+const RULES = {
+  "no message of a length that 7 divides": () => (messages) =>
+    messages.slice(0, -1).some(({ text }) => text.length > 0 && text.length % 7 === 0),
+  "no more than n pictures": (n) => (messages) => picturesIn(messages) > n % 3,
+  "no block of a type": (n) => (messages) =>
+    messages.flatMap(blocksOf).some(({ type }) => type === ["image_url", "image", "strange"][n % 3]),
+  "no more than n results": (n) => (messages) => messages.filter(({ type }) => type === "tool").length > n,
+  "no call of a tool": () => (messages) => messages.some((one) => (one as AIMessage).tool_calls?.length),
+  "no more than n messages": (n) => (messages) => messages.length > n + 1,
+  "no two messages of a role": () => (messages) =>
+    messages.some(({ type }, index) => type === messages[index - 1]?.type),
+  "no repeated text": () => (messages) => new Set(messages.map(({ text }) => text)).size < messages.length,
+  "no names": () => (messages) => messages.some(({ name }) => name !== undefined),
+  "nothing at all": () => () => true,
+} as const satisfies Readonly<Record<string, (n: number) => (messages: readonly BaseMessage[]) => unknown>>;
+
+const refusing = fc
+  .tuple(fc.constantFrom(...(Object.keys(RULES) as (keyof typeof RULES)[])), fc.nat(6))
+  .map(([name, n]) => ({ name, refuses: ((messages) => Boolean(RULES[name](n)(messages))) as Refuses }));
+
+const PICTURE = { type: "image_url", image_url: { url: "data:image/png;base64,cGljdHVyZQ==" } };
+
+/** One turn each: the user's message, with a picture or a block that nobody knows, and what the model did. */
+const turns = fc.array(
+  fc.record({
+    text: fc.string({ minLength: 1, maxLength: 30 }).filter((text) => text.trim() !== ""),
+    block: fc.constantFrom(undefined, PICTURE, { type: "strange", text: "odd" }),
+    calls: fc.nat(3),
+    name: fc.constantFrom(undefined, "ann"),
+  }),
+  { minLength: 1, maxLength: 5 },
+);
+
+const historyOf = (told: typeof turns extends fc.Arbitrary<infer Told> ? Told : never): BaseMessage[] =>
+  told.flatMap(({ text, block, calls, name }, turn) => {
+    const content = block === undefined ? text : [{ type: "text", text }, block];
+    const ids = Array.from({ length: calls }, (_, index) => `call${turn}x${index}`);
+    const work =
+      calls === 0
+        ? []
+        : [
+            new AIMessage({
+              id: `w${turn}`,
+              content: "",
+              tool_calls: ids.map((id) => ({ id, name: "look", args: { turn } })),
+            }),
+            ...ids.map(
+              (id) => new ToolMessage({ id, content: `seen ${id}`, tool_call_id: id, name: "look" }),
+            ),
+          ];
+    return [
+      new HumanMessage({ id: `u${turn}`, content: content as never, ...(name && { name }) }),
+      ...work,
+      new AIMessage({ id: `a${turn}`, content: `answer ${turn}` }),
+    ];
+  });
+
+const MADE = { "an unknown client": FunctionModel, OpenAI: OpenAILike } as const;
+const kinds = fc.constantFrom(...(Object.keys(MADE) as (keyof typeof MADE)[]));
+
+/** The threads, and what they have stored. */
+const OPENED = {
+  graph: async (model: FunctionModel, history: BaseMessage[]) => {
+    const config = inThread("1");
+    const graph = createAgentGraph({ model, checkpointer: new MemorySaver() });
+    await graph.updateState(config, { messages: history });
+    const thread = openThread(graph);
+    return { send: (text: string) => thread.send(text), read: () => thread.read() };
+  },
+  middleware: async (model: FunctionModel, history: BaseMessage[]) => {
+    const thread = openAgent({ model });
+    await thread.update(history);
+    return { send: (text: string) => thread.run(user(text)), read: () => thread.read() };
+  },
+} as const;
+
+/** With one text in the place of the earlier turns, only these can still be broken. */
+const STILL_BROKEN: readonly string[] = [
+  "nothing at all",
+  "no message of a length that 7 divides",
+  "no more than n messages",
+  "no names",
+];
+
+for (const place of ["graph", "middleware"] as const)
+  law(
+    `${place}: the thread lives or the first error comes back, the history stays, and the next turn pays once`,
+    60,
+    [refusing, turns, kinds],
+    async ({ name, refuses }, told, kind) => {
+      let refused = 0;
+      const model = new MADE[kind](({ messages }) => {
+        if (!refuses(messages)) return "Fine.";
+        refused += 1;
+        return Object.assign(new Error(`400 Not acceptable (${refused})`), { status: 400 });
+      });
+      const history = historyOf(told);
+      const { send, read } = await OPENED[place](model, history);
+      const before = shown(await read());
+      const { error } = await send("And now?");
+      expect(model.requests.length).toBeLessThanOrEqual(4);
+      expect(shown((await read()).slice(0, history.length))).toBe(before);
+      if (error !== undefined) {
+        expect(String(error)).toContain("Not acceptable (1)");
+        expect(STILL_BROKEN).toContain(name);
+        return;
+      }
+      const asked = model.requests.length;
+      expect((await send("And then?")).error === undefined || STILL_BROKEN.includes(name)).toBe(true);
+      const [next] = model.requests.slice(asked);
+      if (asked > 1 && next !== undefined && !refuses(next.messages))
+        expect(model.requests.length).toBe(asked + 1);
+    },
+  );
+
+const shown = (messages: readonly BaseMessage[]): string =>
+  JSON.stringify(messages.map(({ content, id }) => [content, id]));
