@@ -48,6 +48,11 @@ export class RunHandle {
     return undefined;
   }
 
+  /** Where such a config is printed, the handle shows nothing: it leads to the models, and so to their keys. */
+  [Symbol.for("nodejs.util.inspect.custom")](): string {
+    return RunHandle.name;
+  }
+
   toConfigurable(): Record<string, RunHandle> {
     return { [HANDLE_KEY]: this };
   }

@@ -113,6 +113,8 @@ const LEAST_RATIO = 0.25;
 const MOST_RATIO = 4;
 /** The estimate counts as this many tokens that were reported as estimated, so that a few do not say much. */
 const ASSUMED = 50;
+/** A first request that is estimated shorter says little: providers add tokens of their own to each. */
+const LEAST_FIRST = 1_000;
 
 /**
  * From one report to the next, the input has grown by the messages between them. What is the same in all requests, such
@@ -137,8 +139,8 @@ function ratioOf(history: readonly BaseMessage[], overhead: InputOverhead): numb
     if (later !== undefined && isSameForm) add(later.input - report.input, later.before - report.before);
     later = report;
   }
-  const isFirst = later !== undefined && later === reports[0] && summaries === 0;
-  if (isFirst && later !== undefined)
-    add(later.input, overhead.toolTokens + overhead.promptTokens + later.before);
+  const first = later !== undefined && later === reports[0] && summaries === 0 ? later : undefined;
+  const whole = overhead.toolTokens + overhead.promptTokens + (first?.before ?? 0);
+  if (first !== undefined && whole >= LEAST_FIRST) add(first.input, whole);
   return Math.min(Math.max(reported / estimated, LEAST_RATIO), MOST_RATIO);
 }

@@ -98,7 +98,7 @@ describe("askModel", () => {
   });
 });
 
-it("The client of Bedrock throws for a picture that it cannot send, and the thread lives", async () => {
+it("The client of Bedrock would throw for a picture by its address, so the address is told", async () => {
   const model = new ChatBedrockConverse({
     model: "anthropic.claude-3",
     region: "us-east-1",
@@ -129,5 +129,5 @@ it("The client of Bedrock throws for a picture that it cannot send, and the thre
   ]);
   expect(response.text).toBe("Fine.");
   expect(sent).toHaveLength(1);
-  expect(JSON.stringify(sent)).toContain("[The picture https://example.com/dog.png is not shown, because");
+  expect(JSON.stringify(sent)).toContain("[image_url: https://example.com/dog.png]");
 });

@@ -193,6 +193,15 @@ export const EXCEPTIONS: readonly Exception[] = [
     why: "OpenAI refuses a parameter that it does not know.",
     source: "openai/openai-openapi/blob/master/openapi.yaml",
   },
+  {
+    kind: "rule",
+    clients: ["ChatOpenAI at Qwen's host"],
+    histories: ["a user's picture, as `image_url`", "a user's picture, in LangChain's older form"],
+    path: /content\[\]$/,
+    what: "A picture with a side of ten pixels or less is described in words.",
+    why: "Qwen refuses it.",
+    source: "QwenLM/qwen-code/issues/2505",
+  },
   // What a client garbles or loses.
   {
     kind: "client",
