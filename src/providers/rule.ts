@@ -207,6 +207,8 @@ export interface Dialect {
   readonly ignoredBlocks: readonly string[] | "all";
   /** Assistant blocks that only the model that wrote them can read. A subset of `assistantBlocks`. */
   readonly stateBlocks: readonly string[];
+  /** Of these, the types that other providers have too. They are sent only if the message names its maker. */
+  readonly sharedBlocks?: readonly string[];
   /** Fields that only the model that wrote them can read, and that its client sends. */
   readonly stateFields: readonly StateField[];
   /** Whether messages keep the fields that their host wants back: see `host-fields`. */

@@ -40,7 +40,8 @@ describe.each(NAMES)("For %s, in any window that holds the current request", (di
     expect(sizeOfInput(input)).toBeLessThanOrEqual(maxTokens);
     const request = history.findLast(isUserMessage);
     if (request !== undefined) expect(input.some(({ text }) => text.includes(request.text))).toBe(true);
-    expect(input[0]?.text).toBe(`${SYSTEM_PROMPT}\n\nYou help.`);
+    const systems = input.filter(({ type }) => type === "system").map(({ text }) => text);
+    expect(systems.join("\n\n")).toBe(`${SYSTEM_PROMPT}\n\nYou help.`);
     expect(snapshot(history)).toEqual(before);
   });
 });

@@ -182,7 +182,9 @@ describe("asks with a transcript", () => {
       isQuestion(asked) ? ride(asked) : gist(asked),
     );
     expect(questions.length).toBeGreaterThan(0);
-    expect(transcripts).toHaveLength(questions.length);
+    // A question that is refused for its content is asked in other forms before.
+    expect(transcripts.length).toBeGreaterThan(0);
+    expect(transcripts.length).toBeLessThanOrEqual(questions.length);
     expect(summariesIn(messages).length).toBeGreaterThan(0);
   });
 

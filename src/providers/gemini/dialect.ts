@@ -137,6 +137,8 @@ export const gemini = {
   toolName: /^[a-zA-Z_][a-zA-Z0-9_.-]{0,63}$/,
   assistantBlocks: ["text", "thinking", "executableCode", "codeExecutionResult", "functionCall"],
   stateBlocks: ["thinking", "executableCode", "codeExecutionResult", "functionCall"],
+  // Anthropic signs thoughts in blocks of this type.
+  sharedBlocks: ["thinking"],
   stateFields: [
     { place: "additional_kwargs", name: "__gemini_function_call_thought_signatures__" },
     { place: "additional_kwargs", name: "signatures" },

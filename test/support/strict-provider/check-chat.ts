@@ -82,7 +82,10 @@ const DEEPSEEK: ChatProvider = {
     if (listOf(message["content"]).some(({ type }) => type !== "text"))
       return `Failed to deserialize the JSON body into the target type: messages[${index}]: unknown variant \`image_url\`, expected \`text\``;
     if (message["role"] !== "assistant") return undefined;
-    if (textOf(message["content"]) === "" && listOf(message["tool_calls"]).length === 0)
+    const saysNothing = [message["content"], ...listOf(message["content"]).map(({ text }) => text)].every(
+      (text) => textOf(text) === "",
+    );
+    if (saysNothing && listOf(message["tool_calls"]).length === 0)
       return "Invalid assistant message: content or tool_calls must be set";
     if (typeof message["reasoning_content"] !== "string")
       return "The `reasoning_content` in the thinking mode must be passed back to the API.";

@@ -59,8 +59,11 @@ function withOwnSignatures(message: AIMessage, target: Target): AIMessage {
 function withOwnState(message: AIMessage, isOwn: boolean, { dialect }: Target): BaseMessage {
   const isKept = ({ name }: StateField): boolean =>
     isOwn && dialect.stateFields.some((field) => field.name === name);
+  const isMakerNamed = readMaker(message).provider !== undefined;
+  const isTaken = (type: string): boolean =>
+    isOwn && dialect.stateBlocks.includes(type) && (isMakerNamed || !dialect.sharedBlocks?.includes(type));
   const isLostBlock = (block: { readonly type: string }): boolean =>
-    (STATE_BLOCKS.has(block?.type) && !(isOwn && dialect.stateBlocks.includes(block.type))) ||
+    (STATE_BLOCKS.has(block?.type) && !isTaken(block.type)) ||
     (!isOwn && (serverCallId(block) ?? serverResultId(block)) !== undefined);
   const { content } = message;
   const rest = withoutFields(message, [
