@@ -33,12 +33,12 @@ const PROGRAM = `
 const { AIMessage, HumanMessage, repairHistory, toModelInput, validateHistory } = bundle;
 const call = { id: "call_1", name: "weather", args: {} };
 const picture = { type: "image", mimeType: "image/png", data: new Uint8Array([1, 2, 3]) };
-const { messages } = repairHistory([
+const messages = [
   new HumanMessage({ content: [picture] }),
   new AIMessage({ content: "", tool_calls: [call] }),
   new HumanMessage("Hello?"),
-]);
-const sent = toModelInput(messages, { dialect: "openai" });
+];
+const sent = toModelInput(repairHistory(messages).messages, { dialect: "openai" });
 [messages, sent].map((history) => validateHistory(history, "openai").length).join(" ");
 `;
 
