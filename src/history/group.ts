@@ -192,20 +192,15 @@ export class Slots<Group extends Owner, Search extends string> {
     if (offer !== undefined) offer.left = {};
   }
 
-  /** The nearest slot of a call id that the search accepts, outside of the group `except`. */
-  nearest(id: string, search: Search, except?: Group): Slot<Group> | undefined {
+  /** The nearest slot of a call id that the search accepts. */
+  nearest(id: string, search: Search): Slot<Group> | undefined {
     const offer = this.#offers.get(id);
     if (offer === undefined) return undefined;
     const { slots, left } = offer;
-    let isPassed = false;
     for (let end = left[search] ?? slots.length; end > 0; end -= 1) {
       const slot = slots[end - 1];
-      if (slot !== undefined && this.#accepts(slot, search)) {
-        if (slot.group !== except) return slot;
-        // Another search can accept it.
-        isPassed = true;
-      }
-      if (!isPassed) left[search] = end - 1;
+      if (slot !== undefined && this.#accepts(slot, search)) return slot;
+      left[search] = end - 1;
     }
     return undefined;
   }

@@ -192,21 +192,20 @@ function replace(blocks: Block[], message: BaseMessage): Block[] {
 
 // Rules 6 and 7.
 
-function placeResult(blocks: Block[], result: ToolMessage): Block[] {
-  const own = blocks.flatMap(({ slots }) => slots).find((slot) => result.id && slot.result?.id === result.id);
-  const slot = own?.callId === answeredIdOf(result) ? own : chooseSlot(blocks, result);
+function placeResult(blocks: Block[], given: ToolMessage): Block[] {
+  const own = blocks.flatMap(({ slots }) => slots).find((slot) => given.id && slot.result?.id === given.id);
+  const isOwn = own?.callId === answeredIdOf(given);
+  const result = !isOwn && hasId(blocks, given.id) ? withFields(given, { id: "" }) : given;
+  const slot = isOwn ? own : chooseSlot(blocks, result);
   if (slot === undefined) return blocks;
   const marked = slot === own ? withStoredMarks(result, own.result) : result;
   if (isPlaceholder(marked) && slot.result !== undefined && !isPlaceholder(slot.result)) return blocks;
-  const others = hasId(blocks, result.id) ? withoutId(blocks, result.id) : blocks;
   slot.result = marked;
-  return identify(others, marked);
+  return identify(blocks, marked);
 }
 
-/** The message that a result replaces by its id cannot have its call. */
 function chooseSlot(blocks: readonly Block[], result: ToolMessage): Slot | undefined {
   const nearestFirst = blocks
-    .filter(({ head }) => !result.id || head.id !== result.id)
     .toReversed()
     .flatMap(({ slots }) => slots)
     .filter(({ callId }) => callId === answeredIdOf(result));

@@ -75,14 +75,11 @@ export class Draft {
     return this.#places.get(id);
   }
 
-  /**
-   * The first accepted slot of the last group that has one for a result of this call. Slots of the group `except` are
-   * not accepted.
-   */
-  findSlot(callId: string, search: Search, except: DraftGroup | undefined): Slot<DraftGroup> | undefined {
+  /** The first accepted slot of the last group that has one for a result of this call. */
+  findSlot(callId: string, search: Search): Slot<DraftGroup> | undefined {
     for (;;) {
       this.#slots ??= new Slots(ACCEPTED, this.#groups());
-      const slot = this.#slots.nearest(callId, search, except);
+      const slot = this.#slots.nearest(callId, search);
       if (slot === undefined && this.#unread > 0) this.#readFrom(this.#unread - 1);
       else if (slot === undefined || !slot.group.isUnsettled) return slot;
       else this.#settle(slot.group);

@@ -14,9 +14,10 @@
  *     results are removed. An edited summary keeps the marks of this library, and so does a message that is
  *     written again with the same content.
  *  6. A result is placed directly after its message, in call order. The call that it answers is, in this
- *     order: the call of the stored result with the same message id; the nearest call of its call id without
- *     a result or with only a placeholder; the nearest call of its call id, whose earlier result it replaces.
- *     A placeholder never replaces a real result.
+ *     order: the call of the stored result with the same message id, if it has the same call id; the nearest call of its
+ *     call id without a result or with only a placeholder; the nearest call of its call id, whose earlier result it
+ *     replaces. A placeholder never replaces a real result. A result whose message id belongs to any other stored
+ *     message is a new one, and its id is derived.
  *  7. A result without such a call is refused and reported with the complete message. A call that an archived
  *     summary covers counts: its result is kept directly after the summary.
  *  8. A new summary is placed after the last message that it covers, or else after the leading system
@@ -37,7 +38,7 @@ import { type BaseMessage, RemoveMessage, type ToolMessage } from "@langchain/co
 import { indexesById } from "../call.js";
 import { callsAnsweredAfter, type Slot } from "../group.js";
 import { withStoredMarks } from "../marks.js";
-import { deriveUnusedId, REMOVE_ALL_MESSAGES } from "../message.js";
+import { copyMessage, deriveUnusedId, REMOVE_ALL_MESSAGES } from "../message.js";
 import { isMessage, listOf, readMessage } from "../read-messages.js";
 import { callIdOf, isPlaceholder, isResult, recoveredAfter, withoutPlace } from "../result.js";
 import { archiveOf, coverageOf } from "../summary.js";
@@ -150,48 +151,48 @@ function refillGroup(draft: Draft, group: DraftGroup, head: BaseMessage, report:
 }
 
 /** Applies rules 6 and 7. `own` is the place of the stored message with the same id. */
-function placeResult(draft: Draft, result: ToolMessage, own: Place | undefined, report: Report): void {
-  const callId = callIdOf(result);
-  if (own?.call !== undefined) {
-    const former = own.group.results[own.call];
-    if (former === result) return;
-    if (own.group.calls[own.call]?.id === callId) {
-      fillSlot(draft, withStoredMarks(result, former), { group: own.group, call: own.call }, report);
-      return;
-    }
+function placeResult(draft: Draft, given: ToolMessage, own: Place | undefined, report: Report): void {
+  const callId = callIdOf(given);
+  const former = own?.call === undefined ? undefined : own.group.results[own.call];
+  if (former === given) return;
+  if (own?.call !== undefined && own.group.calls[own.call]?.id === callId) {
+    fillSlot(draft, withStoredMarks(given, former), { group: own.group, call: own.call }, report);
+    return;
   }
+  // The stored message stays: a tool or a cache can give the same id to several results.
+  const result = own === undefined ? given : copyMessage(given, { id: "" });
   const isStandIn = isPlaceholder(result);
-  const except = own?.call === undefined ? own?.group : undefined;
-  const slot =
-    draft.findSlot(callId, isStandIn ? "empty" : "open", except) ?? draft.findSlot(callId, "any", except);
-  const former = slot?.group.results[slot.call];
+  const slot = draft.findSlot(callId, isStandIn ? "empty" : "open") ?? draft.findSlot(callId, "any");
   if (slot === undefined) {
-    report(createRepair({ kind: "orphan-refused", message: result }));
-  } else if (isStandIn && former !== undefined && !isPlaceholder(former)) {
-    report(createRepair({ kind: "placeholder-refused", message: result }));
-  } else {
-    // The search for a slot can have moved the stored message to another call.
-    const now = own && draft.find(result.id ?? "");
-    if (now !== undefined) removeAt(draft, now, report);
-    fillSlot(draft, result, slot, report);
+    report(createRepair({ kind: "orphan-refused", message: given }));
+    return;
   }
+  const message = fillSlot(draft, result, slot, report);
+  if (own !== undefined && message !== undefined)
+    report(createRepair({ kind: "id-derived", message, previousId: given.id }));
 }
 
-function fillSlot(draft: Draft, result: ToolMessage, slot: Slot<DraftGroup>, report: Report): void {
+/** Returns the stored result. Undefined if it is refused, because a placeholder never replaces a result. */
+function fillSlot(
+  draft: Draft,
+  result: ToolMessage,
+  slot: Slot<DraftGroup>,
+  report: Report,
+): ToolMessage | undefined {
   const { group, call } = slot;
   const former = group.results[call];
   if (former !== undefined && isPlaceholder(result) && !isPlaceholder(former)) {
     report(createRepair({ kind: "placeholder-refused", message: result }));
-    return;
+    return undefined;
   }
   const by = withId(draft, result, `${group.head.id ?? ""}:${call}`, former?.id);
   draft.setResult(slot, by);
-  if (former === undefined) return;
-  if (isPlaceholder(former) && !isPlaceholder(by)) {
+  if (former !== undefined && isPlaceholder(former) && !isPlaceholder(by)) {
     report(createRepair({ kind: "placeholder-replaced", message: former, by }));
-  } else if (former.id !== by.id) {
+  } else if (former !== undefined && former.id !== by.id) {
     report(createRepair({ kind: "result-replaced", message: former, by }));
   }
+  return by;
 }
 
 /**
