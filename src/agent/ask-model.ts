@@ -10,7 +10,6 @@ import type { InputLength } from "../history/measure.js";
 import { cloneMessage, copyMessage, deriveId, isSameMessage } from "../history/message.js";
 import { parseMessages } from "../history/messages-schema.js";
 import { coerceMessage } from "../history/read-messages.js";
-import { hasMessage } from "../history/reducer/normalize-history.js";
 import {
   type Askable,
   guardModel,
@@ -350,8 +349,7 @@ async function streamFrom(
   const offered = offerTools(model, marks.tools(offer.tools), offer.toolChoice);
   asked.isAsked = true;
   const usage = createUsageCounter(model, tally);
-  const isInThread = (id: string) => hasMessage(history, id);
-  const usual = answerGuard({ ...request, model, isInThread }, config);
+  const usual = answerGuard({ ...request, model, thread: history }, config);
   let mark = (response: AIMessage): AIMessage => response;
   const guard: StreamGuardOptions = {
     ...usual,

@@ -3,14 +3,11 @@
 import { type AIMessage, type BaseMessage, ToolMessage } from "@langchain/core/messages";
 import { END, type LangGraphRunnableConfig, Send } from "@langchain/langgraph";
 import { callsOf, isAIMessage } from "../history/call.js";
-import { copyMessage, deriveUnusedId } from "../history/message.js";
-import { surveyOf } from "../history/open-calls.js";
-import { hasMessage } from "../history/reducer/normalize-history.js";
+import { copyMessage } from "../history/message.js";
 import { reduceMessages } from "../history/reducer/reduce-messages.js";
 import { endingRun } from "../history/result.js";
-import { archiveOf, isUserMessage } from "../history/summary.js";
+import { isUserMessage } from "../history/summary.js";
 import { pickFields } from "../shared/values.js";
-import { archiveIn, isArchived } from "../threads/archive.js";
 import { emitEvent } from "../threads/events.js";
 import { type ToolTask, toolTasksOf } from "../threads/langgraph/read-checkpoints.js";
 import { isSavedRun } from "../threads/langgraph/run-host.js";
@@ -205,28 +202,6 @@ export function mergeUpdates(
 /** The model node writes instances only. */
 export function messagesIn({ messages = [] }: AgentUpdate): BaseMessage[] {
   return messages as BaseMessage[];
-}
-
-/**
- * Ids of streamed messages come from the provider. A message with a repeated id must not overwrite an earlier message
- * in the state or in the archive.
- */
-export async function withFreshId<Message extends BaseMessage>(
-  message: Message,
-  history: readonly BaseMessage[],
-  config: LangGraphRunnableConfig,
-): Promise<Message> {
-  const isTaken = (id: string) => hasMessage(history, id);
-  const archive = hasArchivedSummary(history) ? archiveIn(config) : undefined;
-  if (message.id !== undefined && !isTaken(message.id)) {
-    if (archive === undefined || !(await isArchived(archive, message.id))) return message;
-  }
-  const id = deriveUnusedId(message, history.at(-1)?.id ?? "", isTaken);
-  return copyMessage<BaseMessage>(message, { id }) as Message;
-}
-
-function hasArchivedSummary(history: readonly BaseMessage[]): boolean {
-  return surveyOf(history).summaries > 0 && history.some((one) => archiveOf(one) !== undefined);
 }
 
 /** A response with the name of its agent. Other messages, and responses with a name, stay the same. */

@@ -9,6 +9,7 @@ import { callsOf, isAIMessage } from "../history/call.js";
 import { withDistinctCallIds } from "../history/change-calls.js";
 import { coerceMessage } from "../history/read-messages.js";
 import { callIdOf, isResult } from "../history/result.js";
+import { withUnusedId } from "../history/taken-ids.js";
 import {
   type Askable,
   guardModel,
@@ -50,12 +51,13 @@ export async function askModel<Request extends AgentRequest, Answer>(
 ): Promise<Answer> {
   const { dialect, maxToolCallsFromHistory } = options;
   const model = await madeModel(request.model, config);
-  const isInThread = (id: string) => history.some((message) => message.id === id);
+  // Another middleware can leave messages out of the request.
+  const { messages: thread } = request.state;
   let mark = (response: AIMessage): AIMessage => response;
   const guarded = guardedModel(model, {
-    ...answerGuard({ model, ...limitsOf(options), isInThread, shown: new Set() }, config),
-    takenCallIds: () => answeredIds(request.state.messages, history),
-    mark: (whole) => mark(whole),
+    ...answerGuard({ model, ...limitsOf(options), thread, shown: new Set() }, config),
+    takenCallIds: () => answeredIds(thread, history),
+    mark: (whole) => withUnusedId(mark(whole), thread),
   });
   // Measured as it is stored: the reports are of a request with the system message and the tools.
   const messages = withPrompt(request.systemMessage, history);
@@ -98,7 +100,7 @@ export async function askForSummary<Request extends AgentRequest>(
   let isAsked = false;
   const limits = { ...limitsOf(options), maxFallbackAttempts };
   const guarded = guardedModel(model, {
-    ...answerGuard({ model, ...limits, isInThread: () => false, shown: new Set() }, config),
+    ...answerGuard({ model, ...limits, thread: [], shown: new Set() }, config),
     wants: "whole-text",
     takenCallIds: () => new Set(),
     optionsOf: (given) => {
@@ -151,7 +153,7 @@ function partsOf(
   return { messages: input, systemMessage: own.text === "" ? own : new SystemMessage("") };
 }
 
-/** The ids of the earlier calls: each has a result by now. Another middleware can leave messages out of the request. */
+/** The ids of the earlier calls: each has a result by now. */
 function answeredIds(...lists: readonly (readonly BaseMessage[])[]): ReadonlySet<string> {
   return new Set(lists.flatMap((messages) => messages.filter(isResult).map(callIdOf)));
 }

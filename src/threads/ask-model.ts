@@ -55,7 +55,7 @@ export async function askModel(
       model,
       maxFallbackAttempts: FALLBACK_ATTEMPTS,
       idleTimeoutMs: MODEL_IDLE_TIMEOUT,
-      isInThread: (id) => history.some((message) => message.id === id),
+      thread: history,
       shown: new Set(),
     },
     config,

@@ -8,6 +8,7 @@ import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { isAIMessage } from "../history/call.js";
 import { MARKS, withMarks } from "../history/marks.js";
 import { isUserMessage } from "../history/summary.js";
+import { isIdTaken } from "../history/taken-ids.js";
 import type { StreamGuardOptions } from "../providers/answer/guard-model.js";
 import { finishHabitOf } from "../providers/answer/verdict.js";
 import { identityOf, innermost } from "../providers/dialect-of.js";
@@ -359,22 +360,22 @@ interface AnswerToGuard {
   readonly model: object;
   readonly maxFallbackAttempts: number;
   readonly idleTimeoutMs: number;
-  /** Whether the thread has a message with this id. */
-  readonly isInThread: (id: string) => boolean;
+  /** The messages of the thread. A response does not get the id of one of them. */
+  readonly thread: readonly BaseMessage[];
   /** The ids of the messages that clients were shown in this model call. */
   readonly shown: Set<string>;
 }
 
 /** The guard of a response that becomes part of the thread. Events tell of broken responses and failed requests. */
 export function answerGuard(
-  { model, maxFallbackAttempts, idleTimeoutMs, isInThread, shown }: AnswerToGuard,
+  { model, maxFallbackAttempts, idleTimeoutMs, thread, shown }: AnswerToGuard,
   config: LangGraphRunnableConfig,
 ): StreamGuardOptions {
   return {
     maxFallbackAttempts,
     idleTimeoutMs,
     habit: finishHabitOf(model),
-    isTaken: (id) => shown.has(id) || isInThread(id),
+    isTaken: (id) => shown.has(id) || isIdTaken(thread, id),
     onShown: (id) => shown.add(id),
     onBroken: ({ reason }) => emitEvent(config, { type: "answer-broken", reason }),
     onRetry: ({ error, ...attempts }) =>

@@ -270,6 +270,12 @@ describe("Rule 9: nothing but a missing id is written", () => {
     expect(reduce([human("h")], [message]).at(-1)).toBe(message);
   });
 
+  it("and an id that was set later is written into the form that a checkpoint stores", () => {
+    const message = Object.assign(new HumanMessage("hi"), { id: "set-later" });
+    expect(reduce([], [message])).toEqual([message]);
+    expect(JSON.parse(JSON.stringify(message)).kwargs.id).toBe("set-later");
+  });
+
   it("also into a result, a summary, a chunk and a message of the stored history", () => {
     const answer = Object.assign(result("", "c"), { id: undefined });
     const summary = new HumanMessage({ ...createSummary("said", { kind: "keep", messages: ["a"] }), id: "" });

@@ -89,7 +89,7 @@ export function reduceMessages(history: unknown, update: unknown): ReducedMessag
 }
 
 function applyMessage(draft: Draft, given: BaseMessage, report: Report): void {
-  const message = withoutPlace(given);
+  const message = withStoredId(withoutPlace(given));
   if (RemoveMessage.isInstance(message)) {
     if (message.id === REMOVE_ALL_MESSAGES) draft.clear();
     else removeMessage(draft, message.id ?? "", report);
@@ -99,6 +99,11 @@ function applyMessage(draft: Draft, given: BaseMessage, report: Report): void {
   if (isResult(message)) placeResult(draft, message, place, report);
   else if (place !== undefined) replaceMessage(draft, message, place, report);
   else placeMessage(draft, message, recoveredAfter(given), report);
+}
+
+/** An id that was set after the message was made is not stored with it: LangChain stores what its constructor got. */
+function withStoredId(message: BaseMessage): BaseMessage {
+  return hasId(message) && message.lc_kwargs?.["id"] !== message.id ? identify(message, message.id) : message;
 }
 
 /** Applies rule 4. */

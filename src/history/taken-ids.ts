@@ -1,0 +1,25 @@
+/** Ids that a new message of a thread cannot have: providers, tools and caches repeat theirs. */
+
+import type { BaseMessage } from "@langchain/core/messages";
+import { copyMessage, deriveUnusedId } from "./message.js";
+import { surveyOf } from "./open-calls.js";
+import { hasMessage } from "./reducer/normalize-history.js";
+import { coverageOf } from "./summary.js";
+
+/** Whether a message of the history has this id, or one that a summary of the history covers. */
+export function isIdTaken(history: readonly BaseMessage[], id: string): boolean {
+  if (hasMessage(history, id)) return true;
+  if (surveyOf(history).summaries === 0) return false;
+  return history.some((message) => coverageOf(message)?.messages.includes(id));
+}
+
+/** The message with an id that is not taken. The same one if it has such an id. */
+export function withUnusedId<Message extends BaseMessage>(
+  message: Message,
+  history: readonly BaseMessage[],
+): Message {
+  const isTaken = (id: string) => isIdTaken(history, id);
+  if (message.id !== undefined && !isTaken(message.id)) return message;
+  const id = deriveUnusedId(message, history.at(-1)?.id ?? "", isTaken);
+  return copyMessage<BaseMessage>(message, { id }) as Message;
+}
