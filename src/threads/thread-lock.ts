@@ -40,12 +40,23 @@ const LONGEST_WAIT_FOR_CONNECTION = 10_000;
 const LONGEST_RELEASE = 5_000;
 
 /**
- * Without these the server would hold the lock of a machine that lost its power for two hours: it would not notice that
- * the connection is dead.
+ * What the session of a lock needs. Without keepalives the server would hold the lock of a machine that lost its power for
+ * two hours: it would not notice that the connection is dead. And a database can limit how long a statement waits and a
+ * session is idle; a run waits for the one before it, and its lock is idle until it ends. Older servers lack some of these.
  */
-const KEEPALIVES =
-  "SELECT set_config('tcp_keepalives_idle', '20', false), set_config('tcp_keepalives_interval', '5', false), " +
-  "set_config('tcp_keepalives_count', '3', false)";
+const SESSION_SETTINGS = {
+  tcp_keepalives_idle: "20",
+  tcp_keepalives_interval: "5",
+  tcp_keepalives_count: "3",
+  statement_timeout: "0",
+  lock_timeout: "0",
+  idle_session_timeout: "0",
+  transaction_timeout: "0",
+};
+
+const SET_UP =
+  "SELECT set_config(wanted.key, wanted.value, false) FROM json_each_text($1) AS wanted " +
+  "JOIN pg_settings ON pg_settings.name = wanted.key";
 
 /**
  * Makes a lock of threads from a PostgreSQL database: an advisory lock of a session. Runs of one thread that wait for it
@@ -92,7 +103,7 @@ export function postgresThreadLock(pool: LockPool): ThreadLock {
       };
       const key = lockKey("lock", "run", threadId);
       try {
-        await untilAborted(client.query(KEEPALIVES), signal);
+        await untilAborted(client.query(SET_UP, [JSON.stringify(SESSION_SETTINGS)]), signal);
         await untilAborted(client.query("SELECT pg_advisory_lock($1)", [key]), signal);
       } catch (error) {
         leave(true);

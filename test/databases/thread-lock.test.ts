@@ -1,6 +1,7 @@
 /** The lock of a thread that several processes share. Two graphs with savers and pools of their own are two processes. */
 
 import { randomUUID } from "node:crypto";
+import { setTimeout as delay } from "node:timers/promises";
 import { InMemoryStore, MemorySaver } from "@langchain/langgraph";
 import { PostgresSaver } from "@langchain/langgraph-checkpoint-postgres";
 import pg from "pg";
@@ -234,6 +235,23 @@ describe.skipIf(DATABASE_URL === undefined)("The lock of PostgreSQL", () => {
     await first();
     await Promise.all(waiting);
     expect(order).toEqual([0, 1, 2]);
+  });
+
+  it("is held and awaited for longer than the database lets a session be idle or a statement wait", async () => {
+    const limits = ["statement_timeout", "lock_timeout", "idle_session_timeout", "transaction_timeout"];
+    const options = limits.map((name) => `-c ${name}=100`).join(" ");
+    const pool = new pg.Pool({ connectionString: DATABASE_URL, max: 2, options });
+    onTestFinished(() => pool.end());
+    pool.on("error", () => {});
+    const lock = postgresThreadLock(pool);
+    const id = nextThread();
+    const lost = vi.fn();
+    const release = await lock.acquire(id, never, lost);
+    const waiting = lock.acquire(id, never);
+    await delay(500);
+    await release();
+    await (await waiting)();
+    expect(lost).not.toHaveBeenCalled();
   });
 
   it("ends the wait at the abort, and the next one gets it", async () => {
