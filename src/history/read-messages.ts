@@ -13,6 +13,7 @@ import {
   ToolMessage,
 } from "@langchain/core/messages";
 import { InvalidMessageError } from "../errors.js";
+import { safely } from "../shared/json.js";
 import { didYouMean } from "../shared/text.js";
 import { addToList, isRecord } from "../shared/values.js";
 import { callsOf } from "./call.js";
@@ -60,18 +61,19 @@ export function isMessageList(values: readonly unknown[]): values is BaseMessage
 /** The message of a value, in a sound form; undefined, and reported, for a value that is not a message. */
 export function readMessage(value: unknown, report: (repair: Repair) => void): BaseMessage | undefined {
   const message = convertMessage(value);
-  if (message === undefined) {
+  const by = message && soundForm(message);
+  if (message === undefined || by === undefined) {
     report(createRepair({ kind: "value-refused", value }));
     return undefined;
   }
-  const by = mendMessage(message);
   if (by !== message) report(createRepair({ kind: "message-mended", message, by }));
   return by;
 }
 
 /** One value or several, as a list; undefined and null count as none. */
 export function listOf(value: unknown): readonly unknown[] {
-  if (Array.isArray(value)) return value;
+  // A proxy can throw when it is asked what it is.
+  if (safely(() => Array.isArray(value), false)) return value as readonly unknown[];
   return value === undefined || value === null ? [] : [value];
 }
 
@@ -123,7 +125,12 @@ const CHUNK_ONLY_FIELDS = new Set(["type", "tool_call_chunks"]);
  */
 export function coerceMessage(value: unknown): BaseMessage | undefined {
   const message = convertMessage(value);
-  return message && mendMessage(message);
+  return message && soundForm(message);
+}
+
+/** Undefined for a message with a value that throws when it is read, such as a proxy. */
+function soundForm(message: BaseMessage): BaseMessage | undefined {
+  return safely(() => mendMessage(message));
 }
 
 /** The same, with the fields as they were given. */

@@ -1,6 +1,7 @@
 /** Results of tool calls, and the placeholders for results that were never recorded. */
 
 import { type BaseMessage, ToolMessage } from "@langchain/core/messages";
+import { asText } from "../shared/json.js";
 import { textIn } from "../shared/values.js";
 import type { Call } from "./call.js";
 import { MARKS, withMarks } from "./marks.js";
@@ -67,7 +68,7 @@ const CANCELLED = " was cancelled - another message came in before it could be c
 export function isMadeUpResult(message: BaseMessage): boolean {
   if (!isResult(message)) return false;
   const { content, id } = message;
-  if (content === MADE_UP_CONTENT) return String(id).startsWith(HIDDEN_ID_PREFIX);
+  if (content === MADE_UP_CONTENT) return asText(id).startsWith(HIDDEN_ID_PREFIX);
   return (
     typeof content === "string" &&
     content.endsWith(CANCELLED) &&

@@ -3,7 +3,7 @@
  * a provider refuses one without the other.
  */
 
-import { toJson } from "../shared/json.js";
+import { asText, toJson } from "../shared/json.js";
 import { isRecord, textIn } from "../shared/values.js";
 
 /** In Anthropic's form, and in LangChain's `v1` form. */
@@ -12,16 +12,16 @@ const CALL_TYPES: ReadonlySet<unknown> = new Set(["server_tool_use", "mcp_tool_u
 /** The id of a call of such a tool. Undefined for any other block. */
 export function serverCallId(block: unknown): string | undefined {
   const { type, id } = fieldsOf(block);
-  return CALL_TYPES.has(type) ? String(id) : undefined;
+  return CALL_TYPES.has(type) ? asText(id) : undefined;
 }
 
 /** The id of the call that a result of such a tool answers. Undefined for any other block. */
 export function serverResultId(block: unknown): string | undefined {
   const { type, tool_use_id, toolCallId } = fieldsOf(block);
-  if (type === "server_tool_call_result") return String(toolCallId);
+  if (type === "server_tool_call_result") return asText(toolCallId);
   // A `tool_result` answers a call of the caller, and never stands in a message of the model.
   const isResult = typeof type === "string" && type.endsWith("_tool_result");
-  return isResult ? String(tool_use_id) : undefined;
+  return isResult ? asText(tool_use_id) : undefined;
 }
 
 /** The calls of such tools among these blocks that have no result there. */
@@ -63,12 +63,12 @@ export function serverResultTexts(content: readonly unknown[]): ServerResultText
 type Fields = Readonly<Record<string, unknown>>;
 
 function partText({ type, ...parts }: Fields): string | undefined {
-  return PART_TYPES.has(type) ? `[${type}: ${toJson(parts[String(type)])}]` : undefined;
+  return PART_TYPES.has(type) ? `[${type}: ${toJson(parts[asText(type)])}]` : undefined;
 }
 
 function resultText({ type, content: returned, output = returned }: Fields, call: Fields): string {
   const { name = type, input = call["args"] } = call;
-  return toolText(String(name), input, output);
+  return toolText(asText(name), input, output);
 }
 
 /** Fields of items of OpenAI's Responses API: what such a tool was given, and what it returned. */
@@ -82,11 +82,11 @@ const ITEM_FIELDS: Readonly<Record<string, readonly [input: string, output: stri
 export function serverItemsText(items: unknown): string {
   const texts = (Array.isArray(items) ? items : []).map((item) => {
     const { type, name = type, ...fields } = fieldsOf(item);
-    const [input, output] = ITEM_FIELDS[String(type)] ?? [];
+    const [input, output] = ITEM_FIELDS[asText(type)] ?? [];
     const returned = output === undefined ? undefined : fields[output];
     return returned === null || returned === undefined
       ? ""
-      : toolText(String(name), fields[input ?? ""], returned);
+      : toolText(asText(name), fields[input ?? ""], returned);
   });
   return texts.filter((text) => text !== "").join("\n");
 }

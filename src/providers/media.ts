@@ -1,7 +1,7 @@
 /** Images, sounds and files in a user's content, in the form of any provider. */
 
 import { HumanMessage, parseBase64DataUrl } from "@langchain/core/messages";
-import { decodeBase64Text, encodeBase64 } from "../shared/json.js";
+import { asText, decodeBase64Text, encodeBase64 } from "../shared/json.js";
 import { isRecord, nativeClassOf, textIn } from "../shared/values.js";
 import { DIALECTS } from "./dialects.js";
 import type { Block, Dialect, Fields, Media, MediaForm, MediaKind, Source } from "./rule.js";
@@ -13,7 +13,9 @@ export function sendableBlock(block: unknown, form: MediaForm): Block | undefine
   const media = readMedia(block);
   if (media === undefined) return undefined;
   if (media.kind === "text") return { type: "text", text: media.text };
-  return opens(media, form) ? form.write(media) : undefined;
+  const written = opens(media, form) ? form.write(media) : undefined;
+  // What says that it is base64 may not be.
+  return written !== undefined && isSendable(written, form) ? written : undefined;
 }
 
 /** Whether a block can be sent unchanged. A client throws for an address that it does not know, or its provider cannot open it. */
@@ -61,7 +63,7 @@ function readPlainText({ type, source_type, text, source }: Fields): string | un
 function resourceIn({ type, resource }: Fields): Fields | undefined {
   if (type !== "resource" || !isRecord(resource) || typeof resource["blob"] !== "string") return undefined;
   const { mimeType = "", blob, uri } = resource;
-  const [, kind = "file"] = /^(image|audio|video)\//.exec(String(mimeType)) ?? [];
+  const [, kind = "file"] = /^(image|audio|video)\//.exec(asText(mimeType)) ?? [];
   return { type: kind, mimeType, data: blob, metadata: { name: uri } };
 }
 

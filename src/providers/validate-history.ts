@@ -7,7 +7,7 @@ import { withWellFormedTexts } from "../history/message.js";
 import { listOf, soundMessages } from "../history/read-messages.js";
 import { callIdOf, isResult } from "../history/result.js";
 import { hasOpenServerCall, serverCallId, serverResultId } from "../history/server-tools.js";
-import { parseJson } from "../shared/json.js";
+import { asText, parseJson } from "../shared/json.js";
 import { isRecord, recordsIn } from "../shared/values.js";
 import { type DialectName, dialectNamed } from "./dialects.js";
 import { hasReasoningField } from "./host-fields/fields.js";
@@ -111,7 +111,7 @@ function checkServerTools(messages: readonly SentMessage[], report: ReportFault)
     for (const block of role === "assistant" ? listOf(content) : []) {
       const call = serverCallId(block);
       const answered = serverResultId(block);
-      if (call !== undefined) open.set(call, { index, name: String(Reflect.get(Object(block), "name")) });
+      if (call !== undefined) open.set(call, { index, name: asText(Reflect.get(Object(block), "name")) });
       if (answered !== undefined && !open.delete(answered))
         report("server-result-without-call", index, { id: answered, name: blockType(block) });
     }

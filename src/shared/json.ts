@@ -28,6 +28,11 @@ export function toJson(
   }
 }
 
+/** The value as a text; empty if it has none: a symbol has, an object whose `toString` throws has not. */
+export function asText(value: unknown): string {
+  return safely(() => String(value), "");
+}
+
 /** What the function returns; `otherwise` if it throws. For values whose getters or traps can throw. */
 export function safely<Value>(read: () => Value): Value | undefined;
 export function safely<Value>(read: () => Value, otherwise: Value): Value;

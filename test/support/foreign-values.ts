@@ -34,6 +34,22 @@ export function nested(levels: number, inner: unknown = "deep"): unknown {
   return value;
 }
 
+/** Values that throw when they are made a text. */
+const TEXTLESS: readonly unknown[] = [
+  Symbol("s"),
+  Object.create(null),
+  {
+    toString() {
+      throw new Error("Not to be made a text");
+    },
+  },
+  {
+    [Symbol.toPrimitive]() {
+      throw new Error("Not to be made a text");
+    },
+  },
+];
+
 /** Values that a field of a message must not have, or that a checkpoint cannot read back. */
 export const HOSTILE_VALUES: readonly unknown[] = [
   {},
@@ -59,12 +75,32 @@ export const HOSTILE_VALUES: readonly unknown[] = [
   nested(60),
   nested(10_000),
   [cyclicObject()],
+  ...TEXTLESS,
+  [...TEXTLESS],
+  { inner: [...TEXTLESS] },
 ];
 
 const FIELDS = [
   ..."content tool_calls invalid_tool_calls additional_kwargs response_metadata name id".split(" "),
   ..."tool_call_id artifact usage_metadata role status".split(" "),
 ];
+
+/** Content blocks of real types, with fields of any value. */
+const hostileBlocks: fc.Arbitrary<unknown> = fc.array(
+  fc
+    .tuple(
+      fc.constantFrom(..."text image image_url media file tool_use tool_result server_tool_use".split(" ")),
+      fc.dictionary(
+        fc.constantFrom(
+          ..."id name input text image_url url data mimeType source tool_use_id content".split(" "),
+        ),
+        fc.constantFrom(...HOSTILE_VALUES),
+        { maxKeys: 3 },
+      ),
+    )
+    .map(([type, fields]) => ({ type, ...fields })),
+  { minLength: 1, maxLength: 3 },
+);
 
 const hostileFields = fc.dictionary(fc.constantFrom(...FIELDS), fc.constantFrom(...HOSTILE_VALUES), {
   minKeys: 1,
@@ -73,20 +109,24 @@ const hostileFields = fc.dictionary(fc.constantFrom(...FIELDS), fc.constantFrom(
 
 /** Objects in the form of a message, with fields of wrong types and values that cannot be stored. */
 export const hostileLike: fc.Arbitrary<unknown> = fc
-  .tuple(fc.constantFrom("ai", "human", "system", "tool", "assistant", "developer"), hostileFields)
-  .map(([type, fields]) => ({ type, content: "x", id: "m1", tool_call_id: "c1", ...fields }));
+  .tuple(
+    fc.constantFrom("ai", "human", "system", "tool", "assistant", "developer"),
+    hostileFields,
+    fc.oneof(fc.constant("x"), hostileBlocks),
+  )
+  .map(([type, fields, content]) => ({ type, content, id: "m1", tool_call_id: "c1", ...fields }));
 
 /** Instances of the same kind, as a program or an older checkpoint can have them. */
 export const hostileMessage: fc.Arbitrary<BaseMessage> = fc
-  .tuple(fc.nat({ max: 3 }), hostileFields)
-  .map(([place, fields]) => {
+  .tuple(fc.nat({ max: 3 }), hostileFields, fc.option(hostileBlocks))
+  .map(([place, fields, blocks]) => {
     const made = [
       () => new AIMessage({ content: "x", id: "m2" }),
       () => new HumanMessage({ content: "x", id: "m3" }),
       () => new ToolMessage({ content: "x", id: "m4", tool_call_id: "c1" }),
       () => new ChatMessage({ content: "x", id: "m5", role: "critic" }),
     ][place];
-    return Object.assign(made?.() ?? new HumanMessage("x"), fields);
+    return Object.assign(made?.() ?? new HumanMessage("x"), blocks && { content: blocks }, fields);
   });
 
 /** Values that cannot be converted to a message. Some are objects that cannot be read, written or compared. */

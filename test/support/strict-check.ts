@@ -38,8 +38,9 @@ export function callIdsOf(message: BaseMessage): string[] {
 
 /** The id of a content block that is a call; undefined for any other block. */
 function idOfBlock(block: Block): string | undefined {
-  if (block["type"] === "tool_use") return String(block["id"] ?? "");
-  if (block["type"] === "function_call") return String(block["call_id"] ?? block["id"] ?? "");
+  const textOf = (id: unknown) => (typeof id === "string" ? id : "");
+  if (block["type"] === "tool_use") return textOf(block["id"]);
+  if (block["type"] === "function_call") return textOf(block["call_id"] ?? block["id"]);
   return undefined;
 }
 

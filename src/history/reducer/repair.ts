@@ -60,5 +60,7 @@ export function createRepair<Detail extends RepairDetail>(detail: Detail): Detai
 function subjectOf(detail: RepairDetail): string {
   if (detail.kind === "value-refused") return toJson(detail.value) ?? typeof detail.value;
   if (detail.kind === "removal-ignored") return detail.id;
-  return detail.message.id || deriveId(detail.message, "");
+  // A message that is reported as it was given can have any value as its id.
+  const id: unknown = detail.message.id;
+  return typeof id === "string" && id !== "" ? id : deriveId(detail.message, "");
 }

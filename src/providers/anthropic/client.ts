@@ -4,6 +4,7 @@ import { ChatGenerationChunk } from "@langchain/core/outputs";
 import { isAIMessage } from "../../history/call.js";
 import { copyMessage } from "../../history/message.js";
 import { hasOpenServerCall, serverCallId, serverResultId } from "../../history/server-tools.js";
+import { asText } from "../../shared/json.js";
 import { isRecord, textIn } from "../../shared/values.js";
 import { viewOf } from "../../shared/views.js";
 import { closed, isStrict, type Json, schemasIn } from "../models/response-format.js";
@@ -146,7 +147,7 @@ function keepServerTools(model: BaseChatModel): BaseChatModel {
       const watched = viewOf(this, {
         createStreamWithRetry: async (...options: unknown[]) =>
           watch(await open.apply(this, options), (index, block) => {
-            if (serverCallId(block) !== undefined) calls.set(index, String(block["type"]));
+            if (serverCallId(block) !== undefined) calls.set(index, asText(block["type"]));
             else if (serverResultId(block) === undefined) return;
             waiting.set(index, block);
           }),

@@ -1,5 +1,6 @@
 /** The rules of Amazon Bedrock's Converse API. */
 
+import { asText } from "../../shared/json.js";
 import { isRecord } from "../../shared/values.js";
 import {
   COMMON,
@@ -68,7 +69,7 @@ const userMedia: MediaForm = {
 const media: MediaForm = { ...userMedia, results: userMedia };
 
 function isDataUrl(image: unknown): boolean {
-  return String(isRecord(image) ? image["url"] : image).startsWith("data:image/");
+  return asText(isRecord(image) ? image["url"] : image).startsWith("data:image/");
 }
 
 function isKnownFile({ type, mime_type }: Fields): boolean {

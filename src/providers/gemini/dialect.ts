@@ -2,6 +2,7 @@
 
 import type { AIMessage } from "@langchain/core/messages";
 import { copyMessage } from "../../history/message.js";
+import { asText } from "../../shared/json.js";
 import { isRecord, textIn } from "../../shared/values.js";
 import { overOpenAI } from "../compatible/dialect.js";
 import {
@@ -75,7 +76,7 @@ const media: MediaForm = {
   // Files of Google's storage too.
   opens: /^(https?|gs):/i,
   takes: (block) =>
-    isOf("media")(block) || (isOf("image_url")(block) && /^data:/.test(String(urlOf(block["image_url"])))),
+    isOf("media")(block) || (isOf("image_url")(block) && /^data:/.test(asText(urlOf(block["image_url"])))),
   write: ({ data, url, id, mimeType = "image/png" }) => {
     if (id !== undefined) return undefined;
     return { type: "media", mimeType, ...(data === undefined ? { fileUri: url } : { data }) };

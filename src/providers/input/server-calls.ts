@@ -11,6 +11,7 @@ import { isAIMessage } from "../../history/call.js";
 import { createFollowing, type Follower } from "../../history/follow-list.js";
 import { copyMessage, withTextFor } from "../../history/message.js";
 import { callsWithoutResult, serverCallId, serverResultId } from "../../history/server-tools.js";
+import { asText } from "../../shared/json.js";
 import type { Block, Target } from "../rule.js";
 import { blockType } from "../validate-history.js";
 import { isOwnMessage } from "./steps/own-state.js";
@@ -84,7 +85,7 @@ class Settling implements Follower {
     if (told.size > 0) this.changed.set(index, withTexts(message, content, told));
     // What another model called is no call for this one.
     for (const block of isOwn ? callsWithoutResult(content) : []) {
-      this.#open.set(String(serverCallId(block)), { index, block });
+      this.#open.set(asText(serverCallId(block)), { index, block });
       this.#messages.set(index, message);
     }
   }

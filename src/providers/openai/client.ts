@@ -2,6 +2,7 @@ import type { BaseChatModel } from "@langchain/core/language_models/chat_models"
 import type { AIMessageChunk, MessageContent } from "@langchain/core/messages";
 import { copyMessage } from "../../history/message.js";
 import { importOptional } from "../../shared/import-optional.js";
+import { asText } from "../../shared/json.js";
 import { isRecord, recordsIn, textIn } from "../../shared/values.js";
 import { viewOf } from "../../shared/views.js";
 import { partsOf } from "../models/model-view.js";
@@ -111,7 +112,7 @@ export const openaiProvider: Provider = {
   tools: {
     maker: "OpenAI",
     dialects: ["openai", "openai-responses"],
-    isOwn: ({ type }) => OWN_TOOL.test(String(type)),
+    isOwn: ({ type }) => OWN_TOOL.test(asText(type)),
   },
   mendClient: keepRefusal,
   mendAnswer: wholeItems,

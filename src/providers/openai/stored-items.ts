@@ -4,7 +4,7 @@ import type { AIMessage, BaseMessage } from "@langchain/core/messages";
 import { isAIMessage } from "../../history/call.js";
 import { contentText } from "../../history/message.js";
 import { isResult } from "../../history/result.js";
-import { parseJson, toJson } from "../../shared/json.js";
+import { asText, parseJson, toJson } from "../../shared/json.js";
 import { isRecord, recordsIn, textIn } from "../../shared/values.js";
 import type { Fields } from "../rule.js";
 
@@ -54,7 +54,7 @@ interface StoredCall {
 /** The calls of a stored response, each with its item. */
 const CALL_ITEMS: Readonly<Record<string, CallItem>> = {
   function_call: {
-    read: ({ name, arguments: written }) => ({ name, args: parseJson(String(written)) }),
+    read: ({ name, arguments: written }) => ({ name, args: parseJson(asText(written)) }),
     write: ({ name, args }) => ({ name, arguments: JSON.stringify(args) }),
   },
   // The input of a custom tool is a text.
@@ -115,7 +115,7 @@ export function itemsWithCalls(
 export function hasOtherText(output: readonly unknown[], message: AIMessage): boolean {
   const text = contentText(message);
   const parts = recordsIn(output).flatMap((item) => recordsIn(item["content"]));
-  return parts.some((part) => part["type"] === "output_text" && !text.includes(String(part["text"]).trim()));
+  return parts.some((part) => part["type"] === "output_text" && !text.includes(asText(part["text"]).trim()));
 }
 
 /** The ids of a message's calls of custom tools, as the client finds them. */
@@ -125,8 +125,8 @@ export function customCallIds(message: AIMessage): ReadonlySet<string> {
     return new Set(output.filter(isCustomItem).map((item) => textIn(item, "call_id") ?? ""));
   const named: unknown = message.additional_kwargs?.[CUSTOM_ITEM_IDS];
   const ids = (message.tool_calls ?? []).map(({ id, ...call }) =>
-    Reflect.get(call, "isCustomTool") === true || (isRecord(named) && Object.hasOwn(named, String(id)))
-      ? [String(id)]
+    Reflect.get(call, "isCustomTool") === true || (isRecord(named) && Object.hasOwn(named, asText(id)))
+      ? [asText(id)]
       : [],
   );
   return new Set(ids.flat());
