@@ -4,10 +4,12 @@ import type { BaseMessageLike } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { IterableReadableStream } from "@langchain/core/utils/stream";
 import type { StreamMode } from "@langchain/langgraph";
+import { InvalidSettingError } from "../errors.js";
 import { trustMarked } from "../history/marks.js";
 import { abortSignal, checkSettings } from "../shared/check-settings.js";
 import type { AgentEvent } from "../threads/events.js";
 import { type HeldAbort, holdAbort, relayAbort } from "../threads/langgraph/abort.js";
+import { sharesMemory } from "../threads/langgraph/own-memory.js";
 import { quickSaver } from "../threads/langgraph/quick-saver.js";
 import { isSaver } from "../threads/langgraph/replace-methods.js";
 import {
@@ -17,6 +19,7 @@ import {
   withPlainCheckpoint,
 } from "../threads/langgraph/run-host.js";
 import {
+  isSentTask,
   nodeOf,
   type RunChunksOf,
   type RunConfigOf,
@@ -171,6 +174,7 @@ export class AgentGraph<Own = NoKeys, Update = NoKeys, Context = NoKeys> extends
     const { graph, run } = this.#begin({});
     let latestInput = received;
     const given = withPlainCheckpoint(withoutForgedKeys(withBound(options, this.config, run.abort?.signal)));
+    this.#assertOwnMemory(given);
     const thread = watchThread(graph.checkpointer, given, () => idsInInput(latestInput));
     const { bound, watched } = thread;
     if (thread.checkpointer !== undefined) graph.checkpointer = thread.checkpointer;
@@ -210,10 +214,20 @@ export class AgentGraph<Own = NoKeys, Update = NoKeys, Context = NoKeys> extends
     }
   }
 
+  /** @throws InvalidSettingError if another task of the superstep has the memory of this graph. */
+  #assertOwnMemory(options: RunnableConfig): void {
+    if (this.checkpointer !== true || !isSubgraphRun(options) || !sharesMemory(options)) return;
+    const expectation =
+      "left out for an agent that several tasks run at once, because they would share one memory";
+    throw InvalidSettingError.expected("checkpointer", expectation, true);
+  }
+
   #startEvents(options: RunnableConfig): readonly AgentEvent[] {
     // A parent graph that saves its runs has this one as a node. A tool that runs an agent begins anew each time.
     const isSavedNode = isSubgraphRun(options) && isSavedRun(options) && nodeOf(options) !== "tools";
-    if (this.checkpointer !== undefined || !isSavedNode || this.#shared.isToldOfMemory) return [];
+    // Tasks that are sent to one node would share its memory.
+    if (isSentTask(options) || this.checkpointer !== undefined || !isSavedNode || this.#shared.isToldOfMemory)
+      return [];
     this.#shared.isToldOfMemory = true;
     return [{ type: "memory-missing", remedy: "checkpointer: true" }];
   }

@@ -1,7 +1,9 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { BaseCheckpointSaver, CheckpointTuple } from "@langchain/langgraph";
+import { toJson } from "../../shared/json.js";
+import { madeOnce } from "../../shared/values.js";
 import { isSaver, replaceMethods } from "./replace-methods.js";
-import { inheritedCheckpointer, memoryNamespace, withInheritedCheckpointer } from "./run-host.js";
+import { inheritedCheckpointer, memoryNamespace, taskOf, withInheritedCheckpointer } from "./run-host.js";
 
 /**
  * A config with which graphs that a tool runs keep a memory under this name.
@@ -18,6 +20,31 @@ export function withOwnMemory<Config extends RunnableConfig>(config: Config, nam
   if (!isSaver(saver) || typeof namespace !== "string") return config;
   const shared = memoryNamespace(config);
   return withInheritedCheckpointer(config, withNamespace(saver, shared, `${shared}|${name}`));
+}
+
+/** How many supersteps are remembered for each checkpointer. */
+const MOST_SUPERSTEPS = 1_000;
+
+/** The task that runs a graph on its own memory, by the superstep of its parent, for each checkpointer. */
+const memoryUsers = new WeakMap<BaseCheckpointSaver, Map<string, unknown>>();
+
+/**
+ * Whether another task of the same superstep runs a graph on the same memory, as two `Send`s to one node do. LangGraph
+ * gives both the namespace without the ids of their tasks, so each would go on with what the other one has saved.
+ *
+ * @param config The config of a graph with `checkpointer: true` inside another one.
+ */
+export function sharesMemory(config: RunnableConfig): boolean {
+  const saver = inheritedCheckpointer(config);
+  if (!isSaver(saver)) return false;
+  const { thread_id, checkpoint_map } = { ...config.configurable };
+  const superstep = toJson([thread_id, memoryNamespace(config), checkpoint_map]) ?? "";
+  const users = madeOnce(memoryUsers, saver, () => new Map<string, unknown>());
+  const task = taskOf(config);
+  const user = madeOnce(users, superstep, () => task);
+  const [oldest = ""] = users.keys();
+  if (users.size > MOST_SUPERSTEPS) users.delete(oldest);
+  return user !== task;
 }
 
 /** A view of a checkpointer that stores under another namespace what is read and written under this one, and below it. */

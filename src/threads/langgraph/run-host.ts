@@ -16,6 +16,14 @@ const CHECKPOINTER = "__pregel_checkpointer";
 /** The id of the assistant, which LangGraph's server sets in every run. Documented for clients only. */
 const ASSISTANT = "assistant_id";
 
+/** The id of the task that runs a graph. Not exported. */
+const TASK = "__pregel_task_id";
+
+/** The id of the task of a parent graph that runs this one. */
+export function taskOf({ configurable }: RunnableConfig): unknown {
+  return configurable?.[TASK];
+}
+
 /** Whether the graph runs as a node of another one, or inside a tool. */
 export function isSubgraphRun({ configurable }: RunnableConfig): boolean {
   return typeof configurable?.[READ] === "function";

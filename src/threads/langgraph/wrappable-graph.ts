@@ -145,6 +145,12 @@ export function stepOf(config: RunnableConfig): number | undefined {
   return typeof step === "number" ? step : undefined;
 }
 
+/** Whether a `Send` made the task that runs the graph. */
+export function isSentTask({ metadata }: RunnableConfig): boolean {
+  const path: unknown = metadata?.["langgraph_path"];
+  return Array.isArray(path) && path[0] === "__pregel_push";
+}
+
 /** The name of a task's node; undefined outside a graph. */
 export function nodeOf({ metadata }: RunnableConfig): unknown {
   return metadata?.[NODE];

@@ -1,13 +1,21 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import type { BaseMessage } from "@langchain/core/messages";
-import { getCurrentTaskInput, MemorySaver } from "@langchain/langgraph";
+import {
+  Command,
+  getCurrentTaskInput,
+  MemorySaver,
+  MessagesAnnotation,
+  Send,
+  START,
+  StateGraph,
+} from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { type AgentEvent, type AgentGraph, agentMiddleware, createAgentGraph } from "../../../src/index.js";
 import { EVENT_CHANNEL } from "../../../src/threads/events.js";
 import { allOf } from "../../support/async.js";
 import { lines } from "../../support/lines.js";
-import { calls } from "../../support/models.js";
+import { calls, FunctionModel } from "../../support/models.js";
 import { oneNode } from "../../support/plain-graph.js";
 import { scripted } from "../../support/scripted-model.js";
 import { abortRun } from "../../support/test-tools.js";
@@ -110,6 +118,45 @@ describe("the memory of an agent inside another graph", () => {
     expect(await missing(true, new MemorySaver())).toEqual([]);
     expect(await missing(false, new MemorySaver())).toEqual([]);
     expect(await missing(undefined)).toEqual([]);
+  });
+
+  it("is refused to the second of two tasks that are sent to one node, and nothing is paid", async () => {
+    const sendBoth = (checkpointer: true | undefined) => {
+      const paid: string[] = [];
+      const pay = makeTool("pay", ({ to }) => `${paid.push(to)} paid`, z.object({ to: z.string() }));
+      const model = new FunctionModel(({ messages }) => {
+        const last = messages.at(-1);
+        return last?.type === "tool" ? "Done." : calls(["pay", { to: last?.text }, `c-${last?.text}`]);
+      });
+      const payer = createAgentGraph({ model, tools: [pay], requireApproval: ["pay"], checkpointer });
+      const parent = new StateGraph(MessagesAnnotation)
+        .addNode("start", () => ({}))
+        .addNode("payer", payer as never)
+        .addEdge(START, "start")
+        .addConditionalEdges("start", () => ["bob", "ann"].map((to) => new Send("payer", user(to))), [
+          "payer" as never,
+        ])
+        .compile({ checkpointer: new MemorySaver() });
+      return { parent, paid };
+    };
+    const shared = sendBoth(true);
+    await expect(shared.parent.invoke(user("Pay."), inThread("1"))).rejects.toThrow(
+      /Expected `checkpointer` to be left out for an agent that several tasks run at once/,
+    );
+    await shared.parent.invoke(null, inThread("1")).catch(() => {});
+    expect(shared.paid).toEqual([]);
+
+    const { parent, paid } = sendBoth(undefined);
+    const events = await allOf<AgentEvent>(
+      parent.stream(user("Pay."), { ...inThread("1"), streamMode: "custom", subgraphs: false }),
+    );
+    expect(events.filter(({ type }) => type === "memory-missing")).toEqual([]);
+    const { tasks } = await parent.getState(inThread("1"));
+    const asked = tasks.flatMap(({ interrupts }) =>
+      interrupts.map(({ id }) => [id, { decisions: [{ type: "approve" }] }]),
+    );
+    await parent.invoke(new Command({ resume: Object.fromEntries(asked) }), inThread("1"));
+    expect(paid).toEqual(["bob", "ann"]);
   });
 
   it("that is missing is not told in a tool, which asks its agent anew each time", async () => {
