@@ -5,9 +5,17 @@ import { isAIMessage } from "../history/call.js";
 import { unansweredCalls } from "../history/open-calls.js";
 import { reduceMessages } from "../history/reducer/reduce-messages.js";
 import { toJson } from "../shared/json.js";
-import { type AskedCall, closeCalls, type ExaminedCall, examineCalls } from "../threads/close-calls.js";
+import {
+  type AskedCall,
+  asQuietUpdate,
+  closeCalls,
+  type ExaminedCall,
+  examineCalls,
+  findLeftovers,
+  recoverMessages,
+  recoverValues,
+} from "../threads/ended-runs.js";
 import { type ToolTask, toolTasksOf } from "../threads/langgraph/read-checkpoints.js";
-import { asQuietUpdate, findLeftovers, recoverMessages, recoverValues } from "../threads/leftovers.js";
 import type { AgentState, AgentUpdate } from "../threads/state.js";
 import { addUsage, isUsed, NO_USAGE } from "../threads/usage.js";
 import type { ApprovalTask } from "./approval-request.js";

@@ -15,6 +15,7 @@ import { toJson } from "../shared/json.js";
 import { isRecord } from "../shared/values.js";
 import { archiveIn } from "../threads/archive.js";
 import { readUpdate } from "../threads/commands.js";
+import { awaitLate, givenKeys, historyIn, type LateResults, walkBack } from "../threads/ended-runs.js";
 import { type AgentEvent, withGraphType } from "../threads/events.js";
 import { clearInbox } from "../threads/inbox.js";
 import { hasTasks } from "../threads/langgraph/read-checkpoints.js";
@@ -26,8 +27,6 @@ import {
   isSubgraphRun,
   savesAtExit,
 } from "../threads/langgraph/run-host.js";
-import { awaitLate, type LateResults } from "../threads/late-results.js";
-import { givenKeys, historyIn, walkBack } from "../threads/leftovers.js";
 import { defaultsOf } from "../threads/own-state.js";
 import type { WatchedCheckpointer } from "../threads/run-saver.js";
 import { missingCheckpointer, missingStore, threadIdOf } from "../threads/stores.js";

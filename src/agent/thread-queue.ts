@@ -5,6 +5,7 @@ import { InvalidSettingError, ThreadConflictError } from "../errors.js";
 import { errorMessage } from "../shared/is-error.js";
 import { madeOnce } from "../shared/values.js";
 import { answered, deferred, readAhead, untilAborted } from "../shared/waiting.js";
+import { type LateResults, lateResultsOf } from "../threads/ended-runs.js";
 import { quickSaver } from "../threads/langgraph/quick-saver.js";
 import { isSaver } from "../threads/langgraph/replace-methods.js";
 import {
@@ -14,7 +15,6 @@ import {
   memoryNamespace,
   withInheritedCheckpointer,
 } from "../threads/langgraph/run-host.js";
-import { type LateResults, lateResultsOf } from "../threads/late-results.js";
 import { viewForRun, type WatchedCheckpointer } from "../threads/run-saver.js";
 import type { ThreadLock } from "../threads/thread-lock.js";
 

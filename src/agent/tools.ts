@@ -20,6 +20,7 @@ import { safely } from "../shared/json.js";
 import { isRecord } from "../shared/values.js";
 import { untilAborted, withDeadline } from "../shared/waiting.js";
 import { resultIn, valuesOf, withOwnSends } from "../threads/commands.js";
+import { asQuietUpdate, awaitLate, callKeyOf, isReplaySafe, startingCall } from "../threads/ended-runs.js";
 import { emitEvent } from "../threads/events.js";
 import { withOwnMemory } from "../threads/langgraph/own-memory.js";
 import { patientTool } from "../threads/langgraph/patient-tool.js";
@@ -31,10 +32,7 @@ import {
   tasksOfLostRun,
 } from "../threads/langgraph/read-checkpoints.js";
 import { stepOf, withTaskInput } from "../threads/langgraph/wrappable-graph.js";
-import { awaitLate } from "../threads/late-results.js";
-import { asQuietUpdate } from "../threads/leftovers.js";
 import { readOwnValues } from "../threads/own-state.js";
-import { callKeyOf, isReplaySafe, startingCall } from "../threads/started-calls.js";
 import type { AgentUpdate, ToolsUpdate } from "../threads/state.js";
 import { type CallOutcome, type FinalizedCall, finalizeCall, readCommand, resultOf } from "./call-result.js";
 import { isHandOff, withBatch } from "./hand-off.js";

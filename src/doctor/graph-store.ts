@@ -17,8 +17,14 @@ import { isPlaceholder, isResult } from "../history/result.js";
 import { safely } from "../shared/json.js";
 import { hasMethods, isRecord } from "../shared/values.js";
 import { type ArchiveReader, readArchive } from "../threads/archive.js";
-import { endsAfterModel } from "../threads/close-calls.js";
 import { messagesAmong } from "../threads/commands.js";
+import {
+  endsAfterModel,
+  historyIn,
+  isAddedBetweenRuns,
+  isForked,
+  walkLeftovers,
+} from "../threads/ended-runs.js";
 import { pairedMessagesDeltaReducer } from "../threads/langgraph/channels.js";
 import {
   failuresOf,
@@ -40,7 +46,6 @@ import {
   unwrapped,
   writeMessages,
 } from "../threads/langgraph/swap-channel.js";
-import { historyIn, isAddedBetweenRuns, isForked, walkLeftovers } from "../threads/leftovers.js";
 import { checkpointsOf, isBeforeModel, viewForRun } from "../threads/run-saver.js";
 import { readList } from "./examine.js";
 import { mendedBy, openTasksOf, stepTasksOf } from "./shown-state.js";

@@ -4,8 +4,13 @@ import { type BaseMessage, HumanMessage } from "@langchain/core/messages";
 import { type UnansweredCall, unansweredCalls } from "../history/open-calls.js";
 import { reduceMessages } from "../history/reducer/reduce-messages.js";
 import { isPlaceholder } from "../history/result.js";
-import { closingResult, examineCalls } from "../threads/close-calls.js";
-import { leftoversInPlace, mayLackResponse, placeMessages } from "../threads/leftovers.js";
+import {
+  closingResult,
+  examineCalls,
+  leftoversInPlace,
+  mayLackResponse,
+  placeMessages,
+} from "../threads/ended-runs.js";
 import { leftoversOf, readList } from "./examine.js";
 import { type StoredThread, valuesOf } from "./thread-store.js";
 

@@ -10,16 +10,17 @@ import { createRepair } from "../history/reducer/repair.js";
 import { isPlaceholder } from "../history/result.js";
 import { safely } from "../shared/json.js";
 import { madeOnce } from "../shared/values.js";
-import { closeCalls, examineCalls } from "../threads/close-calls.js";
-import { takeLateResults } from "../threads/late-results.js";
 import {
   asQuietUpdate,
+  closeCalls,
+  examineCalls,
   findLeftovers,
   type Leftovers,
   leftoversInPlace,
   mayLackResponse,
   recoverMessages,
-} from "../threads/leftovers.js";
+  takeLateResults,
+} from "../threads/ended-runs.js";
 import { isBeforeModel, savedCheckpoints } from "../threads/run-saver.js";
 import type { SummaryAttempt } from "../threads/state.js";
 import { threadIdOf } from "../threads/stores.js";

@@ -11,12 +11,11 @@ import { isRecord } from "../shared/values.js";
 import { viewOf } from "../shared/views.js";
 import { untilAborted } from "../shared/waiting.js";
 import { resultIn } from "../threads/commands.js";
+import { awaitLate, callKeyOf, type LateResults, lateResultsOf } from "../threads/ended-runs.js";
 import { withOwnMemory } from "../threads/langgraph/own-memory.js";
 import { patientTool } from "../threads/langgraph/patient-tool.js";
 import { isSaver } from "../threads/langgraph/replace-methods.js";
 import { inheritedCheckpointer, isOutermost } from "../threads/langgraph/run-host.js";
-import { awaitLate, type LateResults, lateResultsOf } from "../threads/late-results.js";
-import { callKeyOf } from "../threads/started-calls.js";
 import { threadIdOf, unbatched } from "../threads/stores.js";
 
 interface WantedCall {

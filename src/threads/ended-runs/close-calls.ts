@@ -3,9 +3,9 @@
 import type { BaseMessage, ToolMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { z } from "zod/v4";
-import { isAIMessage } from "../history/call.js";
-import { type Group, placeOfCall } from "../history/group.js";
-import type { UnansweredCall } from "../history/open-calls.js";
+import { isAIMessage } from "../../history/call.js";
+import { type Group, placeOfCall } from "../../history/group.js";
+import type { UnansweredCall } from "../../history/open-calls.js";
 import {
   callIdOf,
   causeInHistory,
@@ -14,11 +14,11 @@ import {
   isResult,
   markRecoveredResult,
   type PlaceholderCause,
-} from "../history/result.js";
-import { toJson } from "../shared/json.js";
-import { addToList, madeOnce } from "../shared/values.js";
-import { emitEvent } from "./events.js";
-import { type ToolTask, toolTasksOf } from "./langgraph/read-checkpoints.js";
+} from "../../history/result.js";
+import { toJson } from "../../shared/json.js";
+import { addToList, madeOnce } from "../../shared/values.js";
+import { emitEvent } from "../events.js";
+import { type ToolTask, toolTasksOf } from "../langgraph/read-checkpoints.js";
 import type { Leftovers } from "./leftovers.js";
 
 /** The finding for a call: the result of its tool, or the pending question to a human. */

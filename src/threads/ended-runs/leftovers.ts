@@ -6,17 +6,17 @@
 import { type BaseMessage, RemoveMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { type CheckpointTuple, isCommand, type LangGraphRunnableConfig, START } from "@langchain/langgraph";
-import { callsOf, indexesById, isAIMessage } from "../history/call.js";
-import { isSameMessage, REMOVE_ALL_MESSAGES, toPlain } from "../history/message.js";
-import { publishRepairs } from "../history/reducer/paired-messages.js";
-import { reduceMessages } from "../history/reducer/reduce-messages.js";
-import type { Repair } from "../history/reducer/repair.js";
-import { callIdOf, isPlaceholder, isResult, markRecovered, recoveredAfter } from "../history/result.js";
-import { coverageOf } from "../history/summary.js";
-import { isRecord } from "../shared/values.js";
-import { archiveIn, findReturned } from "./archive.js";
-import { messagesAmong } from "./commands.js";
-import { emitEvent } from "./events.js";
+import { callsOf, indexesById, isAIMessage } from "../../history/call.js";
+import { isSameMessage, REMOVE_ALL_MESSAGES, toPlain } from "../../history/message.js";
+import { publishRepairs } from "../../history/reducer/paired-messages.js";
+import { reduceMessages } from "../../history/reducer/reduce-messages.js";
+import type { Repair } from "../../history/reducer/repair.js";
+import { callIdOf, isPlaceholder, isResult, markRecovered, recoveredAfter } from "../../history/result.js";
+import { coverageOf } from "../../history/summary.js";
+import { isRecord } from "../../shared/values.js";
+import { archiveIn, findReturned } from "../archive.js";
+import { messagesAmong } from "../commands.js";
+import { emitEvent } from "../events.js";
 import {
   hasNewInput,
   nodesToEnter,
@@ -25,12 +25,12 @@ import {
   writesByTask,
   writesOfCommand,
   writesOfLostRun,
-} from "./langgraph/read-checkpoints.js";
-import { unwrapped } from "./langgraph/swap-channel.js";
-import type { OwnState } from "./own-state.js";
-import type { WatchedCheckpoints } from "./run-saver.js";
+} from "../langgraph/read-checkpoints.js";
+import { unwrapped } from "../langgraph/swap-channel.js";
+import type { OwnState } from "../own-state.js";
+import type { WatchedCheckpoints } from "../run-saver.js";
+import { addUsage, isUsed, NO_USAGE, readTokens, type ThreadUsage, threadUsageSchema } from "../usage.js";
 import { unstartedCalls } from "./started-calls.js";
-import { addUsage, isUsed, NO_USAGE, readTokens, type ThreadUsage, threadUsageSchema } from "./usage.js";
 
 /** How many checkpoints are read at most. Each run that ended before `patch` has left two. */
 const MOST_READ = 40;

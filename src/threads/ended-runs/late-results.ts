@@ -7,27 +7,27 @@
 import type { BaseMessage, ToolMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { BaseCheckpointSaver } from "@langchain/langgraph";
-import { callsOf } from "../history/call.js";
-import { groupMessages } from "../history/group.js";
-import { MARKS, withoutMarks } from "../history/marks.js";
-import { copyMessage, toPlain } from "../history/message.js";
-import { coerceMessage } from "../history/read-messages.js";
-import { publishRepairs } from "../history/reducer/paired-messages.js";
-import { reduceMessages } from "../history/reducer/reduce-messages.js";
+import { callsOf } from "../../history/call.js";
+import { groupMessages } from "../../history/group.js";
+import { MARKS, withoutMarks } from "../../history/marks.js";
+import { copyMessage, toPlain } from "../../history/message.js";
+import { coerceMessage } from "../../history/read-messages.js";
+import { publishRepairs } from "../../history/reducer/paired-messages.js";
+import { reduceMessages } from "../../history/reducer/reduce-messages.js";
 import {
   callIdOf,
   isPlaceholder,
   isResult,
   markRecoveredResult,
   type PlaceholderCause,
-} from "../history/result.js";
-import { archiveOf } from "../history/summary.js";
-import { hashText, toJson } from "../shared/json.js";
-import { isRecord, madeOnce, recordsIn } from "../shared/values.js";
-import { answered } from "../shared/waiting.js";
-import { emitEvent, publishEvent } from "./events.js";
-import { type InboxStore, putResult, readResults, removeResults } from "./inbox.js";
-import { originalOf } from "./langgraph/replace-methods.js";
+} from "../../history/result.js";
+import { archiveOf } from "../../history/summary.js";
+import { hashText, toJson } from "../../shared/json.js";
+import { isRecord, madeOnce, recordsIn } from "../../shared/values.js";
+import { answered } from "../../shared/waiting.js";
+import { emitEvent, publishEvent } from "../events.js";
+import { type InboxStore, putResult, readResults, removeResults } from "../inbox.js";
+import { originalOf } from "../langgraph/replace-methods.js";
 
 /** A result and the place of its call: the id of the message, and the index of the call in it. */
 export interface LateResult {
