@@ -25,8 +25,8 @@ import { type PreparedInputOptions, prepareModelInput } from "../providers/input
 import type { GivenModel } from "../providers/models/create-model.js";
 import { bindToolsOnce, type PromptCache, promptCacheMarks } from "../providers/models/tools.js";
 import { countMarkedTools } from "../providers/text-fields.js";
+import { takeBack } from "../threads/ended-runs.js";
 import { emitEvent } from "../threads/events.js";
-import { takeBack } from "../threads/langgraph/channels.js";
 import {
   answerGuard,
   askByRungs,
@@ -351,7 +351,8 @@ async function streamFrom(
   asked.isAsked = true;
   const usage = createUsageCounter(model, tally);
   const isInThread = (id: string) => hasMessage(history, id);
-  const usual = answerGuard({ ...request, model, isInThread }, config);
+  const keepsShown = request.isSummary !== true;
+  const usual = answerGuard({ ...request, model, isInThread, keepsShown }, config);
   let mark = (response: AIMessage): AIMessage => response;
   const guard: StreamGuardOptions = {
     ...usual,

@@ -38,7 +38,7 @@ export function createPatchNode({ callPolicy }: AgentPlan) {
     const { messages } = state;
     const { inputs } = runOf(config);
     const leftovers = await findLeftovers(inputs);
-    const recovered = await recoverMessages(messages, leftovers, config);
+    const recovered = recoverMessages(messages, leftovers, config);
     const history = recovered.length === 0 ? messages : reduceMessages(messages, recovered).messages;
 
     const { all, dangling } = unansweredCalls(history);
@@ -61,7 +61,8 @@ export function createPatchNode({ callPolicy }: AgentPlan) {
     const question = asksAgain ? pendingApprovals(calls.slice(dangling.length)) : undefined;
     const whole =
       question === undefined ? update : new Command({ update, goto: [new Send("approve", question)] });
-    const values = recoverValues(leftovers, inputs.ownState);
+    const used = new Set(calls.flatMap(({ remains }) => (remains?.kind === "result" ? remains.result : [])));
+    const values = recoverValues(leftovers, used, inputs.ownState);
     // Several writes to one key need several updates. LangGraph takes a list of them only if it has a command.
     const others = values.map((value) => new Command<unknown, AgentUpdate, "approve">({ update: value }));
     return others.length === 0 ? whole : [whole, ...others];

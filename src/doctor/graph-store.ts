@@ -429,25 +429,27 @@ async function findEndedRuns(
     const { checkpoint, child, fate } = step;
     // Another branch has the other messages, or a run has passed them.
     const hasOnlyResults = isPassed || (await isForked(step, checkpoints).catch(() => false));
-    const { history, interrupts, nodes, unstarted, removed } = left;
+    const { history, interrupts, nodes, unstarted, removed, headId, late, shown } = left;
     const writtenTo = new Set((checkpoint.pendingWrites ?? []).map(([, channel]) => channel));
     const otherChannels = [...writtenTo].filter(isOtherChannel);
-    const run = { checkpointId: checkpoint.checkpoint.id, history, removed, otherChannels };
+    const run = { checkpointId: left.checkpointId, headId, history, removed, otherChannels };
     const kept = (written: readonly BaseMessage[]) => (hasOnlyResults ? written.filter(isResult) : written);
     const ofTasks = child === undefined ? "pending" : fate === "applied" ? "applied" : "discarded";
     const runs: EndedRun[] = [
       // What an update of the state took over can be gone again, for example after an undo.
-      { ...run, fate: ofTasks, written: kept(left.written), interrupts, unstarted, nodes },
-      // LangGraph drops what a killed run wrote: only the next run with input puts it back.
-      { ...run, fate: "discarded", written: kept(lost), interrupts: [], unstarted: [], nodes: [] },
+      { ...run, fate: ofTasks, written: kept(left.written), late, interrupts, unstarted, nodes },
+      // LangGraph drops these: only the next run with input puts them back.
+      { ...run, ...NOTHING_ELSE, written: kept([...shown, ...lost]) },
     ];
     found.unshift(...runs.filter(hasLeftSomething));
   }
   return found;
 }
 
-const hasLeftSomething = ({ written, interrupts, unstarted, nodes }: EndedRun): boolean =>
-  written.length + interrupts.length + unstarted.length > 0 || endsAfterModel(nodes);
+const NOTHING_ELSE = { fate: "discarded", late: [], interrupts: [], unstarted: [], nodes: [] } as const;
+
+const hasLeftSomething = ({ written, late, interrupts, unstarted, nodes }: EndedRun): boolean =>
+  written.length + late.length + interrupts.length + unstarted.length > 0 || endsAfterModel(nodes);
 
 /** Whether a channel is one of the user, besides the messages. LangGraph's own have a colon or underscores in their names. */
 function isOtherChannel(name: string): boolean {

@@ -103,6 +103,8 @@ function endedRunsOf(history: readonly ShownState[]): EndedRun[] {
           interrupts,
           nodes,
           unstarted: [],
+          late: [],
+          headId: undefined,
           removed: new Set(),
           otherChannels: [...otherChannels],
         },

@@ -53,7 +53,7 @@ export async function askModel<Request extends AgentRequest, Answer>(
   const isInThread = (id: string) => history.some((message) => message.id === id);
   let mark = (response: AIMessage): AIMessage => response;
   const guarded = guardedModel(model, {
-    ...answerGuard({ model, ...limitsOf(options), isInThread, shown: new Set() }, config),
+    ...answerGuard({ model, ...limitsOf(options), isInThread, shown: new Set(), keepsShown: true }, config),
     takenCallIds: () => answeredIds(request.state.messages, history),
     mark: (whole) => mark(whole),
   });
@@ -98,7 +98,7 @@ export async function askForSummary<Request extends AgentRequest>(
   let isAsked = false;
   const limits = { ...limitsOf(options), maxFallbackAttempts };
   const guarded = guardedModel(model, {
-    ...answerGuard({ model, ...limits, isInThread: () => false, shown: new Set() }, config),
+    ...answerGuard({ model, ...limits, isInThread: () => false, shown: new Set(), keepsShown: false }, config),
     wants: "whole-text",
     takenCallIds: () => new Set(),
     optionsOf: (given) => {

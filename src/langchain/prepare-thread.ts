@@ -14,12 +14,13 @@ import {
   asQuietUpdate,
   closeCalls,
   examineCalls,
+  findLateResults,
   findLeftovers,
   type Leftovers,
   leftoversInPlace,
   mayLackResponse,
   recoverMessages,
-  takeLateResults,
+  tellLate,
 } from "../threads/ended-runs.js";
 import { isBeforeModel, savedCheckpoints } from "../threads/run-saver.js";
 import type { SummaryAttempt } from "../threads/state.js";
@@ -32,7 +33,6 @@ import {
   type Send,
   type SummaryRequest,
 } from "./summarize.js";
-import { lateResultsIn } from "./tools.js";
 
 export interface ThreadUpdate {
   readonly messages?: Written[];
@@ -66,14 +66,13 @@ export async function recoverThread(
   write(await removeReturned(history, config, options));
   const leftovers = mayLackResponse(current) ? await readLeftovers(config) : undefined;
   if (leftovers !== undefined) {
-    const lost = await recoverMessages(current, leftoversInPlace(current, leftovers), config);
+    const lost = recoverMessages(current, leftoversInPlace(current, leftovers), config);
     write(lost.map(asQuietUpdate));
   }
   write(await closingResults(current, config, options, leftovers));
-  const late = lateResultsIn(config);
-  // Those that are written stay until the next run has found them in the thread.
-  const taken = late && (await takeLateResults(current, late, config).catch(() => undefined));
-  return taken === undefined ? written : [...written, ...taken.messages];
+  const late = await findLateResults(current, config).catch(() => []);
+  tellLate(late, config);
+  return [...written, ...late.map(({ result }) => result)];
 }
 
 /**

@@ -57,6 +57,7 @@ export async function askModel(
       idleTimeoutMs: MODEL_IDLE_TIMEOUT,
       isInThread: (id) => history.some((message) => message.id === id),
       shown: new Set(),
+      keepsShown: false,
     },
     config,
   );

@@ -11,13 +11,8 @@ export {
   problemText,
   recoverCalls,
 } from "./ended-runs/close-calls.js";
-export {
-  awaitLate,
-  type LateResult,
-  type LateResults,
-  lateResultsOf,
-  takeLateResults,
-} from "./ended-runs/late-results.js";
+export { diaryWritten, type LateResult } from "./ended-runs/diary.js";
+export { awaitLate, findLateResults, tellLate } from "./ended-runs/late-results.js";
 export {
   asQuietUpdate,
   findLeftovers,
@@ -35,4 +30,5 @@ export {
   walkBack,
   walkLeftovers,
 } from "./ended-runs/leftovers.js";
+export { noteShown, retractMessages, takeBack } from "./ended-runs/shown-text.js";
 export { callKeyOf, isReplaySafe, notesStarts, startingCall } from "./ended-runs/started-calls.js";

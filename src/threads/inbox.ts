@@ -54,33 +54,6 @@ export const putIntoInbox = (
   value: Record<string, unknown>,
 ): Promise<void> => store.put(threadNamespace("inbox", threadId), key, escapeValue(value), false);
 
-/*
- * Results of tools that ended after their run. They are no messages of a client, and so they have a label of their own
- * below the thread's inbox.
- */
-
-const resultsOf = (threadId: string) => [...threadNamespace("inbox", threadId), "results"];
-
-export const putResult: typeof putIntoInbox = (store, threadId, key, value) =>
-  store.put(resultsOf(threadId), key, escapeValue(value), false);
-
-/** The values, in the order in which they were put. */
-export async function readResults(store: InboxStore, threadId: string): Promise<readonly unknown[]> {
-  const items = await itemsIn(store, resultsOf(threadId));
-  return items.map(({ value }) => value);
-}
-
-/** Never rejects: what stays is read again. */
-export async function removeResults(
-  store: InboxStore,
-  threadId: string,
-  keys: readonly string[],
-): Promise<void> {
-  const namespace = resultsOf(threadId);
-  const items = keys.map((key) => ({ namespace, key }));
-  await deleteItems(store, items);
-}
-
 /** Returns the items that could not be deleted. */
 export async function deleteItems<Item extends Pick<InboxItem, "namespace" | "key">>(
   store: InboxStore,

@@ -192,7 +192,14 @@ describe("The work grows with the messages", () => {
         countSteps(unanswered(size), (waiting) => {
           const interrupts = [{ value: { actionRequests: calls(size) } }];
           const history = [human("h"), batch(size)];
-          const none = { written: [], nodes: [], unstarted: [] };
+          const none = {
+            written: [],
+            nodes: [],
+            unstarted: [],
+            late: [],
+            headId: undefined,
+            checkpointId: "0",
+          };
           examineCalls(waiting, [{ history, interrupts, ...none }], history);
         }),
       "new arguments for the calls of one message": (size) => {

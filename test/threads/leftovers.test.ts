@@ -130,6 +130,9 @@ it("Two runs that asked about equal calls of one message have each asked about o
     written: [],
     nodes: [],
     unstarted: [],
+    late: [],
+    headId: undefined,
+    checkpointId: "0",
     interrupts: [{ value: { actionRequests: [asked] } }],
   };
   const causes = (leftovers: readonly (typeof left)[]) =>
