@@ -19,6 +19,8 @@ import { hasMethods, isRecord } from "../shared/values.js";
 import { type ArchiveReader, readArchive } from "../threads/archive.js";
 import { messagesAmong } from "../threads/commands.js";
 import {
+  awaitedCheckpoints,
+  diaryOf,
   endsAfterModel,
   historyIn,
   isAddedBetweenRuns,
@@ -441,12 +443,30 @@ async function findEndedRuns(
       // LangGraph drops these: only the next run with input puts them back.
       { ...run, ...NOTHING_ELSE, written: kept([...shown, ...lost]) },
     ];
-    found.unshift(...runs.filter(hasLeftSomething));
+    // A repair closes a call with a placeholder that names the checkpoint.
+    const hasOpenCall = headId !== undefined && wanted.has(headId);
+    found.unshift(...runs.filter((one, index) => hasLeftSomething(one) || (index === 0 && hasOpenCall)));
+  }
+  for (const id of awaitedCheckpoints(messagesAmong(list))) {
+    if (found.some(({ checkpointId }) => checkpointId === id)) continue;
+    const { config } = latest;
+    const sent = await opened.saver.getTuple({ configurable: { ...config.configurable, checkpoint_id: id } });
+    const late = sent === undefined ? [] : diaryOf(sent).results;
+    if (late.length > 0) found.unshift({ ...NOTHING_ELSE, ...OF_A_PLACEHOLDER, checkpointId: id, late });
   }
   return found;
 }
 
 const NOTHING_ELSE = { fate: "discarded", late: [], interrupts: [], unstarted: [], nodes: [] } as const;
+
+/** The run after this checkpoint has told what else there was. */
+const OF_A_PLACEHOLDER = {
+  history: [],
+  written: [],
+  headId: undefined,
+  removed: new Set<string>(),
+  otherChannels: [],
+} as const;
 
 const hasLeftSomething = ({ written, late, interrupts, unstarted, nodes }: EndedRun): boolean =>
   written.length + late.length + interrupts.length + unstarted.length > 0 || endsAfterModel(nodes);

@@ -11,8 +11,14 @@ export {
   problemText,
   recoverCalls,
 } from "./ended-runs/close-calls.js";
-export { diaryWritten, type LateResult } from "./ended-runs/diary.js";
-export { awaitLate, findLateResults, tellLate } from "./ended-runs/late-results.js";
+export { diaryOf, diaryWritten, type LateResult } from "./ended-runs/diary.js";
+export {
+  awaitedCheckpoints,
+  awaitLate,
+  findLateResults,
+  placeLateResults,
+  tellLate,
+} from "./ended-runs/late-results.js";
 export {
   asQuietUpdate,
   findLeftovers,

@@ -51,6 +51,9 @@ export async function awaitLate(
 /** Placeholders of earlier turns are not looked up any more: the event has told their results. */
 const TURNS = 8;
 
+/** A late result as the history takes it, and what its tool wrote to own keys. */
+type PlacedResult = Pick<LateResult, "result" | "values">;
+
 /**
  * The late results that the history has placeholders for, in the order of their calls. Each checkpoint that a placeholder
  * names is read once, and none if there is no such placeholder.
@@ -58,25 +61,37 @@ const TURNS = 8;
 export async function findLateResults(
   messages: readonly BaseMessage[],
   config: RunnableConfig,
-): Promise<readonly Pick<LateResult, "result" | "values">[]> {
-  const awaited = awaitedCalls(messages);
-  const found = new Map<string, LateResult>();
-  for (const checkpoint of new Set(awaited.map((one) => one.checkpoint))) {
+): Promise<readonly PlacedResult[]> {
+  const found = new Map<string, readonly LateResult[]>();
+  for (const checkpoint of awaitedCheckpoints(messages)) {
     const page = pageOf(config, checkpoint);
     const tuple = await page?.saver.getTuple(page.config);
-    for (const late of tuple === undefined ? [] : diaryOf(tuple).results)
-      found.set(`${checkpoint} ${late.place}`, late);
+    if (tuple !== undefined) found.set(checkpoint, diaryOf(tuple).results);
   }
+  return found.size === 0 ? [] : placeLateResults(messages, found);
+}
+
+/** The ids of the checkpoints that placeholders name. */
+export function awaitedCheckpoints(messages: readonly BaseMessage[]): ReadonlySet<string> {
+  return new Set(awaitedCalls(messages).map(({ checkpoint }) => checkpoint));
+}
+
+/** @param found The late results of checkpoints, by their ids. */
+export function placeLateResults(
+  messages: readonly BaseMessage[],
+  found: ReadonlyMap<string, readonly LateResult[]>,
+): readonly PlacedResult[] {
   const covered = coveringSummaries(messages);
-  return awaited.flatMap(({ checkpoint, place, callId, placeholder }) => {
-    const late = found.get(`${checkpoint} ${place}`);
+  return awaitedCalls(messages).flatMap(({ checkpoint, place, callId, placeholder }) => {
+    const late = found.get(checkpoint)?.find((one) => one.place === place);
     // A client may have replaced the message with the call since.
     if (late === undefined || callIdOf(late.result) !== callId) return [];
+    const { values } = late;
     const result = markRecoveredResult(late.result);
     // With its id, the result replaces the placeholder, also if another call has the same id. The model is not shown what
     // has the id of a covered message.
     const replaces = placeholder !== undefined && !covered.has(placeholder);
-    return [{ result: replaces ? copyMessage(result, { id: placeholder }) : result, values: late.values }];
+    return [{ result: replaces ? copyMessage(result, { id: placeholder }) : result, values }];
   });
 }
 

@@ -187,6 +187,7 @@ describe("A run with the input null", () => {
     expect(messagesOf((await graph.getState(config)).values)[3]?.additional_kwargs).toEqual({
       tether_placeholder: "interrupted",
       tether_outcome: "unknown",
+      tether_sent: { checkpoint: expect.any(String), place: expect.stringMatching(/:1$/) },
     });
   });
 
