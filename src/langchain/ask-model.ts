@@ -98,7 +98,10 @@ export async function askForSummary<Request extends AgentRequest>(
   let isAsked = false;
   const limits = { ...limitsOf(options), maxFallbackAttempts };
   const guarded = guardedModel(model, {
-    ...answerGuard({ model, ...limits, isInThread: () => false, shown: new Set(), keepsShown: false }, config),
+    ...answerGuard(
+      { model, ...limits, isInThread: () => false, shown: new Set(), keepsShown: false },
+      config,
+    ),
     wants: "whole-text",
     takenCallIds: () => new Set(),
     optionsOf: (given) => {
