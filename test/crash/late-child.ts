@@ -134,7 +134,12 @@ async function work({ database, threadId, boot, moment, ...job }: LateJob): Prom
     return;
   }
   await send(moment === "shown" ? `halt ${boot}` : `call ${boot}`, ending.signal);
-  if (moment === "closed") await send(`go on ${boot}`);
+  // An agent of LangChain tells its caller of the abort before the response is saved, and a user is not that quick.
+  const isSaved = async () => (await graph.getState(config)).values.messages.at(-1)?.type === "ai";
+  if (moment === "closed") {
+    while (!(await isSaved())) await new Promise((resolve) => setTimeout(resolve, 5));
+    await send(`go on ${boot}`);
+  }
   release();
   // The process dies when the diary is written, or at last here.
   setTimeout(() => process.kill(process.pid, "SIGKILL"), 20_000);
