@@ -21,23 +21,19 @@ export interface InboxItem {
   readonly messageId: string;
 }
 
-/** The items, in the order in which they were put. */
-export async function readInbox(store: InboxStore, threadId: string): Promise<readonly InboxItem[]> {
-  const items = await itemsIn(store, threadNamespace("inbox", threadId));
-  return items.map(({ time, ...item }) => ({
-    ...item,
-    messageId: hashText([threadId, item.key, time, toJson(item.value)].join("\n")),
-  }));
-}
-
 /** The items, in the order in which they were put. Of one millisecond, in the order of their keys. */
-async function itemsIn(store: InboxStore, within: readonly string[]) {
+export async function readInbox(store: InboxStore, threadId: string): Promise<readonly InboxItem[]> {
+  const within = threadNamespace("inbox", threadId);
   const items = [];
-  for await (const { namespace, key, value, createdAt } of searchItems(store, within)) {
-    if (namespace.length > within.length) continue;
-    items.push({ namespace, key: String(key), value: unescapeValue(value), time: timeOf(createdAt) });
-  }
-  return items.sort((one, other) => one.time - other.time || (one.key < other.key ? -1 : 1));
+  for await (const { namespace, key, value, createdAt } of searchItems(store, within))
+    if (namespace.length === within.length)
+      items.push({ namespace, key: String(key), value: unescapeValue(value), time: timeOf(createdAt) });
+  return items
+    .sort((one, other) => one.time - other.time || (one.key < other.key ? -1 : 1))
+    .map(({ time, ...item }) => ({
+      ...item,
+      messageId: hashText([threadId, item.key, time, toJson(item.value)].join("\n")),
+    }));
 }
 
 /** A store returns a date, or its text. */

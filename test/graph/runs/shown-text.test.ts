@@ -184,7 +184,8 @@ describe.each(NAMES)("the text of a cancelled response, %s,", (name) => {
 
   it("is not kept if nobody listens", async () => {
     const { graph, read, send, signal } = open(name, [CUT, ["42."]]);
-    const config = { configurable: { thread_id: "1" }, signal };
+    // A program that counts tokens is no client.
+    const config = { configurable: { thread_id: "1" }, signal, callbacks: [{ handleLLMEnd: () => {} }] };
     await expect(graph.invoke(user("What is it?") as never, config as never)).rejects.toThrow(/abort/i);
     await send("Sorry?");
     expect(script(await read())).toEqual(lines("human: What is it? | human: Sorry? | ai: 42."));
