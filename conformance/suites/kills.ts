@@ -8,6 +8,7 @@ import { checkLedger } from "../../test/crash/check-ledger.js";
 import { type AgentSource, type Children, readLedger, withChildren } from "../../test/crash/children.js";
 import type { Entry, Job, Moment } from "../../test/crash/job.js";
 import { fault, type Outcome, PASS, type Suite } from "../suite.js";
+import { lateCases } from "./late.js";
 
 /** The first response comes after as many steps as the implementation likes. What is saved is counted from there on. */
 const since = "model";
@@ -33,7 +34,7 @@ const ROWS = 2;
 export const kills: Suite = {
   name: "kills",
   passes:
-    "A process is killed at a moment of its turn. Another one goes on with the thread in SQLite, after a new message or without one. The model gets a valid history, no tool whose result was saved runs again, and nothing that was saved or shown is lost.",
+    "A process is killed at a moment of its turn. Another one goes on with the thread in SQLite, after a new message or without one. The model gets a valid history, no tool whose result was saved runs again, and nothing that was saved or shown is lost. A result that comes after a cancel, and the text that was read before it, survive too.",
   applies: ({ makeGraph }) => makeGraph !== undefined,
   open: async (adapter) => {
     const databases = mkdtempSync(join(tmpdir(), "tether-conformance-"));
@@ -71,8 +72,9 @@ export const kills: Suite = {
         },
       })),
     );
+    const late = adapter.makeGraph === undefined ? [] : lateCases(adapter.makeGraph);
     return {
-      cases,
+      cases: [...cases, ...late],
       concurrency: ROWS,
       close: async () => {
         await close();

@@ -27,7 +27,7 @@ import {
   withoutWriteCheck,
 } from "../threads/langgraph/wrappable-graph.js";
 import type { NoKeys } from "../threads/own-state.js";
-import { boundedStore, unbatched } from "../threads/stores.js";
+import { boundedStore } from "../threads/stores.js";
 import { recursionLimitFor } from "./budgets.js";
 import { admitUpdates, idsInInput } from "./client.js";
 import { steerThread } from "./inbox.js";
@@ -192,8 +192,6 @@ export class AgentGraph<Own = NoKeys, Update = NoKeys, Context = NoKeys> extends
         received,
         options: { ...bound, ...(ownStore && { store: ownStore }) },
         watched,
-        // A parent stops the batches of its store when it ends.
-        late: thread.lateResults(store === undefined ? graph.store : unbatched(store)),
         readThread: watched.checkpointer && (() => graph.getState(bound)),
         startEvents: graph.#startEvents(bound),
         store: ownStore ?? graph.store,

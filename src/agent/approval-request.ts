@@ -8,7 +8,7 @@ import { z } from "zod/v4";
 import { parseJson, toJson } from "../shared/json.js";
 import { listWithOr } from "../shared/text.js";
 import { isRecord } from "../shared/values.js";
-import { problemText } from "../threads/close-calls.js";
+import { problemText } from "../threads/ended-runs.js";
 import type { ToolTask } from "../threads/langgraph/read-checkpoints.js";
 import { readWith, type SchemaIssue } from "../threads/schema.js";
 import { type ApprovalRule, type AskedTask, DECISION_TYPES, type DecisionType } from "./approval-rules.js";

@@ -24,8 +24,8 @@ import { type PreparedInputOptions, prepareModelInput } from "../providers/input
 import type { GivenModel } from "../providers/models/create-model.js";
 import { bindToolsOnce, type PromptCache, promptCacheMarks } from "../providers/models/tools.js";
 import { countMarkedTools } from "../providers/text-fields.js";
+import { takeBack } from "../threads/ended-runs.js";
 import { emitEvent } from "../threads/events.js";
-import { takeBack } from "../threads/langgraph/channels.js";
 import {
   answerGuard,
   askByRungs,
@@ -349,7 +349,8 @@ async function streamFrom(
   const offered = offerTools(model, marks.tools(offer.tools), offer.toolChoice);
   asked.isAsked = true;
   const usage = createUsageCounter(model, tally);
-  const usual = answerGuard({ ...request, model, thread: history }, config);
+  const keepsShown = request.isSummary !== true;
+  const usual = answerGuard({ ...request, model, thread: history, keepsShown }, config);
   let mark = (response: AIMessage): AIMessage => response;
   const guard: StreamGuardOptions = {
     ...usual,

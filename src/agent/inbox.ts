@@ -10,11 +10,10 @@ import { copyMessage, toPlain } from "../history/message.js";
 import { unansweredCalls } from "../history/open-calls.js";
 import { endsRun, lastResults } from "../history/result.js";
 import { errorMessage } from "../shared/is-error.js";
+import { findLateResults, givenKeys, recoverValues, tellLate } from "../threads/ended-runs.js";
 import { emitEvent } from "../threads/events.js";
 import { deleteItems, type InboxItem, type InboxStore, putIntoInbox, readInbox } from "../threads/inbox.js";
 import { stepOf } from "../threads/langgraph/wrappable-graph.js";
-import { takeLateResults } from "../threads/late-results.js";
-import { givenKeys } from "../threads/leftovers.js";
 import type { AgentState, AgentUpdate } from "../threads/state.js";
 import { missingStore, threadIdOf } from "../threads/stores.js";
 import { stepsLeft } from "./budgets.js";
@@ -100,16 +99,16 @@ async function takeLate(
   config: LangGraphRunnableConfig,
 ): Promise<TakenMessages | undefined> {
   const { inputs, record } = runOf(config);
-  const { late } = inputs;
-  if (late === undefined || record.late !== undefined) return undefined;
-  record.late = [];
-  const take = async () => {
-    const found = await takeLateResults(messages, late, config);
-    record.late = found.taken;
-    if (found.messages.length === 0) return undefined;
-    return { messages: [...found.messages], values: await ownValuesOf(found.values, config) };
-  };
-  return readSafely(take, undefined, config);
+  if (record.hasLookedForLate) return undefined;
+  record.hasLookedForLate = true;
+  const { ownState, input } = inputs;
+  const late = await findLateResults(messages, config).catch(() => []);
+  if (late.length === 0) return undefined;
+  tellLate(late, config);
+  const results = late.map(({ result }) => result);
+  const rewritten = new Set(givenKeys(input, ownState.keys));
+  const values = late.flatMap((one) => one.values);
+  return { messages: results, values: recoverValues([{ values, late: [], rewritten }], new Set(), ownState) };
 }
 
 /** The run goes on without the inbox if it cannot be read. */
@@ -124,24 +123,6 @@ async function readSafely<Found>(
     emitEvent(config, { type: "inbox-failed", reason: errorMessage(error) });
     return otherwise;
   }
-}
-
-/**
- * What late results write to own keys. A client can write to the store, so the values are checked like its input. A key
- * without a reducer keeps the value of this run's input.
- */
-async function ownValuesOf(
-  values: readonly Readonly<Record<string, unknown>>[],
-  config: LangGraphRunnableConfig,
-): Promise<Record<string, unknown>[]> {
-  const { ownState, input } = runOf(config).inputs;
-  const { keys, reducedKeys, read } = ownState;
-  const given = new Set(givenKeys(input, keys));
-  const written = values.flatMap((update) => Object.entries(update));
-  const wanted = written.filter(([key]) => keys.includes(key) && (reducedKeys.has(key) || !given.has(key)));
-  const checked = wanted.map(async ([key, value]) => ({ [key]: await read(key, value) }));
-  const settled = await Promise.allSettled(checked);
-  return settled.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
 }
 
 /** The message of an item. Undefined if it is refused: nobody waits for an error, so an event tells the reason. */

@@ -13,8 +13,8 @@ import { endsRun, isResult, lastResults } from "../history/result.js";
 import { isUserMessage } from "../history/summary.js";
 import { withUnusedId } from "../history/taken-ids.js";
 import { defined } from "../shared/values.js";
+import { retractMessages, takeBack } from "../threads/ended-runs.js";
 import { emitEvent } from "../threads/events.js";
-import { retractMessages, takeBack } from "../threads/langgraph/channels.js";
 import { runsBesideTasks } from "../threads/langgraph/read-checkpoints.js";
 import { readOwnValues } from "../threads/own-state.js";
 import {

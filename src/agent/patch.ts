@@ -5,9 +5,17 @@ import { isAIMessage } from "../history/call.js";
 import { unansweredCalls } from "../history/open-calls.js";
 import { reduceMessages } from "../history/reducer/reduce-messages.js";
 import { toJson } from "../shared/json.js";
-import { type AskedCall, closeCalls, type ExaminedCall, examineCalls } from "../threads/close-calls.js";
+import {
+  type AskedCall,
+  asQuietUpdate,
+  closeCalls,
+  type ExaminedCall,
+  examineCalls,
+  findLeftovers,
+  recoverMessages,
+  recoverValues,
+} from "../threads/ended-runs.js";
 import { type ToolTask, toolTasksOf } from "../threads/langgraph/read-checkpoints.js";
-import { asQuietUpdate, findLeftovers, recoverMessages, recoverValues } from "../threads/leftovers.js";
 import type { AgentState, AgentUpdate } from "../threads/state.js";
 import { addUsage, isUsed, NO_USAGE } from "../threads/usage.js";
 import type { ApprovalTask } from "./approval-request.js";
@@ -30,7 +38,7 @@ export function createPatchNode({ callPolicy }: AgentPlan) {
     const { messages } = state;
     const { inputs } = runOf(config);
     const leftovers = await findLeftovers(inputs);
-    const recovered = await recoverMessages(messages, leftovers, config);
+    const recovered = recoverMessages(messages, leftovers, config);
     const history = recovered.length === 0 ? messages : reduceMessages(messages, recovered).messages;
 
     const { all, dangling } = unansweredCalls(history);
@@ -53,7 +61,8 @@ export function createPatchNode({ callPolicy }: AgentPlan) {
     const question = asksAgain ? pendingApprovals(calls.slice(dangling.length)) : undefined;
     const whole =
       question === undefined ? update : new Command({ update, goto: [new Send("approve", question)] });
-    const values = recoverValues(leftovers, inputs.ownState);
+    const used = new Set(calls.flatMap(({ remains }) => (remains?.kind === "result" ? remains.result : [])));
+    const values = recoverValues(leftovers, used, inputs.ownState);
     // Several writes to one key need several updates. LangGraph takes a list of them only if it has a command.
     const others = values.map((value) => new Command<unknown, AgentUpdate, "approve">({ update: value }));
     return others.length === 0 ? whole : [whole, ...others];

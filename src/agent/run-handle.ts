@@ -13,7 +13,7 @@ import { reduceMessages } from "../history/reducer/reduce-messages.js";
 import { isRecord } from "../shared/values.js";
 import type { AgentEvent } from "../threads/events.js";
 import { readState, type ToolTask } from "../threads/langgraph/read-checkpoints.js";
-import type { LateResult, LateResults } from "../threads/late-results.js";
+import { stepOf } from "../threads/langgraph/wrappable-graph.js";
 import { NO_OWN_STATE, type OwnState } from "../threads/own-state.js";
 import { checkpointsOf, type WatchedCheckpoints } from "../threads/run-saver.js";
 import type { ToolsUpdate } from "../threads/state.js";
@@ -77,7 +77,6 @@ export function runOf(config: RunnableConfig): RunHandle {
       bag: { metadata: {} },
       middleware: { agent: [], chat: [], function: [] },
       checkpoints: checkpointsOf(undefined),
-      late: undefined,
       ownState: NO_OWN_STATE,
       maxConcurrency: Number.POSITIVE_INFINITY,
       isInTool: false,
@@ -110,9 +109,10 @@ export function noteFailure(error: unknown, config: RunnableConfig): void {
   runOf(config).record.failure ??= { error };
 }
 
-/** What a call has written, with its task. */
+/** What a call has written, with its task and the config of that. */
 export interface AnsweredCall {
   readonly task: ToolTask;
+  readonly config: RunnableConfig;
   readonly update: ToolsUpdate;
 }
 
@@ -123,10 +123,11 @@ class RunningCalls {
   #calls: Promise<AnsweredCall>[] = [];
 
   /** Called at the beginning of a call. */
-  add(task: ToolTask, update: Promise<ToolsUpdate>, step: number | undefined): void {
+  add(task: ToolTask, update: Promise<ToolsUpdate>, config: RunnableConfig): void {
+    const step = stepOf(config);
     if (this.step !== step) this.#calls = [];
     this.step = step;
-    const answered = update.then((value) => ({ task, update: value }));
+    const answered = update.then((value) => ({ task, config, update: value }));
     answered.catch(() => {});
     this.#calls.push(answered);
   }
@@ -159,8 +160,8 @@ export class RunRecord {
   readonly interrupts: Interrupt[] = [];
   /** The messages of the inbox that are in the history, and whose items are deleted at the end of the run. */
   readonly steered = new Set<string>();
-  /** The late results that the run has taken, to be forgotten at its end. Undefined: it has not looked for them. */
-  late: readonly LateResult[] | undefined;
+  /** Whether the run has looked for late results. */
+  hasLookedForLate = false;
   /** Events about the input, until the first node or route emits them. */
   readonly inputEvents: AgentEvent[] = [];
   /**
@@ -234,8 +235,6 @@ export interface RunInputs {
   readonly middleware: MiddlewareByKind;
   /** The checkpoint that the run began on. */
   readonly checkpoints: WatchedCheckpoints;
-  /** The results that came after the run that had asked for them. Undefined: no later run sees the thread. */
-  readonly late: LateResults | undefined;
   /** The own keys of the state. */
   readonly ownState: OwnState;
   /** Messages that a middleware set. Undefined: the model is asked. */

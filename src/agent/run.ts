@@ -15,6 +15,7 @@ import { toJson } from "../shared/json.js";
 import { isRecord } from "../shared/values.js";
 import { archiveIn } from "../threads/archive.js";
 import { readUpdate } from "../threads/commands.js";
+import { awaitLate, diaryWritten, givenKeys, historyIn, walkBack } from "../threads/ended-runs.js";
 import { type AgentEvent, withGraphType } from "../threads/events.js";
 import { clearInbox } from "../threads/inbox.js";
 import { hasTasks } from "../threads/langgraph/read-checkpoints.js";
@@ -26,8 +27,6 @@ import {
   isSubgraphRun,
   savesAtExit,
 } from "../threads/langgraph/run-host.js";
-import { awaitLate, type LateResults } from "../threads/late-results.js";
-import { givenKeys, historyIn, walkBack } from "../threads/leftovers.js";
 import { defaultsOf } from "../threads/own-state.js";
 import type { WatchedCheckpointer } from "../threads/run-saver.js";
 import { missingCheckpointer, missingStore, threadIdOf } from "../threads/stores.js";
@@ -54,7 +53,6 @@ interface AgentRun<Chunk> extends RunStart {
   readonly received: unknown;
   readonly options: RunConfig;
   readonly watched: WatchedCheckpointer;
-  readonly late: LateResults | undefined;
   /** Reads the thread; undefined for a run without a checkpointer. */
   readonly readThread: ReadThread | undefined;
   /** Events about the graph, which this run emits at its start. */
@@ -219,13 +217,14 @@ async function* thenClearInbox<Chunk>(
   chunks: AsyncGenerator<Chunk>,
   handle: RunHandle,
 ): AsyncGenerator<Chunk> {
-  const { watched, late, options, store } = run;
+  const { watched, options, store } = run;
   const { record } = handle;
   try {
     try {
       yield* chunks;
     } finally {
       await watched.saved();
+      await diaryWritten(options.configurable?.["thread_id"], options.signal);
     }
     await watched.assertKept();
   } catch (error) {
@@ -241,7 +240,6 @@ async function* thenClearInbox<Chunk>(
     if (conflict !== undefined) await reportReturned(run, handle, conflict.isInThread);
     throw error;
   }
-  if (record.late !== undefined && record.late.length > 0) await late?.remove(record.late);
   if (store !== undefined) await clearInbox(store, threadIdOf(options), record.steered);
 }
 
@@ -251,21 +249,21 @@ function isConflict(error: unknown): error is ThreadConflictError {
 
 /**
  * Tells what tools returned that no checkpoint of the run has, because another process has moved the thread on. If the
- * thread has their calls, its next run finds the results in the inbox.
+ * thread has their calls, its next run finds the results in the diary.
  */
 async function reportReturned(
-  { watched, late, options }: AdmittedRun<unknown>,
-  { running, inputs }: RunHandle,
+  { watched }: AdmittedRun<unknown>,
+  { running }: RunHandle,
   isInThread: boolean,
 ): Promise<void> {
   const { savedStep = Number.NEGATIVE_INFINITY } = watched.checkpoints;
   if (running.step === undefined || running.step <= savedStep) return;
   for (const answered of await running.settled()) {
-    const { result, values } = lateResultIn(answered, inputs.ownState.keys);
+    const { result, values } = lateResultIn(answered);
     if (result === undefined || isPlaceholder(result)) continue;
     publishRepairs([createRepair({ kind: "result-late", message: result })]);
     const coming = Promise.resolve({ result, values });
-    if (isInThread) await awaitLate(answered.task.place, coming, late, options.configurable?.["thread_id"]);
+    if (isInThread) await awaitLate(answered.task.place, coming, answered.config);
   }
 }
 

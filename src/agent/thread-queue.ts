@@ -1,6 +1,5 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { RunnableConfig } from "@langchain/core/runnables";
-import type { BaseStore } from "@langchain/langgraph";
 import { InvalidSettingError, ThreadConflictError } from "../errors.js";
 import { errorMessage } from "../shared/is-error.js";
 import { madeOnce } from "../shared/values.js";
@@ -11,10 +10,8 @@ import {
   inheritedCheckpointer,
   isServedRun,
   isSubgraphRun,
-  memoryNamespace,
   withInheritedCheckpointer,
 } from "../threads/langgraph/run-host.js";
-import { type LateResults, lateResultsOf } from "../threads/late-results.js";
 import { viewForRun, type WatchedCheckpointer } from "../threads/run-saver.js";
 import type { ThreadLock } from "../threads/thread-lock.js";
 
@@ -65,7 +62,6 @@ export function watchThread<Options extends RunnableConfig>(
   const inherits = checkpointer === true && isSubgraphRun(options);
   const own = inherits ? inheritedCheckpointer(options) : checkpointer;
   const { watched, queued } = accessThread(own, options, messageIds);
-  const threadId = threadIdIn(options);
   return {
     watched,
     queued,
@@ -76,13 +72,6 @@ export function watchThread<Options extends RunnableConfig>(
       inherits && watched.checkpointer !== undefined
         ? withInheritedCheckpointer(options, watched.checkpointer)
         : options,
-    /** Makes what keeps late results of the thread. Undefined for a run whose thread no other run continues. */
-    lateResults: (store: BaseStore | undefined): LateResults | undefined => {
-      if (!isSaver(own) || threadId === undefined || (!inherits && isSubgraphRun(options))) return undefined;
-      const namespace = inherits ? memoryNamespace(options) : "";
-      const namesCheckpoint = !inherits && options.configurable?.["checkpoint_id"] !== undefined;
-      return lateResultsOf({ saver: own, threadId, namespace, store, namesCheckpoint });
-    },
   };
 }
 

@@ -20,6 +20,14 @@ import { safely } from "../shared/json.js";
 import { isRecord } from "../shared/values.js";
 import { untilAborted, withDeadline } from "../shared/waiting.js";
 import { resultIn, valuesOf, withOwnSends } from "../threads/commands.js";
+import {
+  asQuietUpdate,
+  awaitLate,
+  callKeyOf,
+  isReplaySafe,
+  type LateResult,
+  startingCall,
+} from "../threads/ended-runs.js";
 import { emitEvent } from "../threads/events.js";
 import { withOwnMemory } from "../threads/langgraph/own-memory.js";
 import { patientTool } from "../threads/langgraph/patient-tool.js";
@@ -30,11 +38,9 @@ import {
   type ToolTask,
   tasksOfLostRun,
 } from "../threads/langgraph/read-checkpoints.js";
+import { beganOn } from "../threads/langgraph/run-host.js";
 import { stepOf, withTaskInput } from "../threads/langgraph/wrappable-graph.js";
-import { awaitLate } from "../threads/late-results.js";
-import { asQuietUpdate } from "../threads/leftovers.js";
 import { readOwnValues } from "../threads/own-state.js";
-import { callKeyOf, isReplaySafe, startingCall } from "../threads/started-calls.js";
 import type { AgentUpdate, ToolsUpdate } from "../threads/state.js";
 import { type CallOutcome, type FinalizedCall, finalizeCall, readCommand, resultOf } from "./call-result.js";
 import { isHandOff, withBatch } from "./hand-off.js";
@@ -61,7 +67,7 @@ export function createToolsNode(plan: AgentPlan) {
     if (signal !== undefined) setMaxListeners(0, signal);
     const answered = run.limitCall(() => answerCall(task, plan, config));
     const answering = untilAborted(answered, signal);
-    run.running.add(task, answering, stepOf(config));
+    run.running.add(task, answering, config);
     const update = await answering.catch((error: unknown) => {
       if (signal?.aborted) keepLate(task, answered, config);
       throw error;
@@ -98,7 +104,8 @@ async function answerCall(task: ToolTask, plan: AgentPlan, config: Config): Prom
   const { ownState, middleware, checkpoints } = runOf(config).inputs;
   const layers = middleware.function;
   const hasEffect = tool !== undefined || layers.length > 0;
-  const starting = startingCall(task, !hasEffect || isReplaySafe(tool), config, checkpoints);
+  const starting = await startingCall(task, !hasEffect || isReplaySafe(tool), config, checkpoints);
+  if (starting.late !== undefined) return writeLateResult(starting.late, config);
   if (starting.isLost) return closeLost(task, config);
   await starting.begin();
   // Each tool has a memory of its own, and one more for each other call of it in the same response.
@@ -178,7 +185,15 @@ const INVALID_ARGUMENTS = {
 function closeLost({ call, place }: ToolTask, config: Config): ToolsUpdate {
   const cause = "interrupted";
   emitEvent(config, { type: "call-closed", tool: call.name, callId: call.id, cause });
-  return { messages: [createPlaceholder(call, cause, place)] };
+  return { messages: [createPlaceholder(call, cause, place, beganOn(config))] };
+}
+
+/** What the tool of a call returned after the abort of the run that is continued. */
+function writeLateResult({ result, values }: LateResult, config: Config): ToolsUpdate {
+  emitEvent(config, { type: "result-recovered", tool: result.name ?? "", callId: callIdOf(result) });
+  const messages = [markRecoveredResult(result)];
+  if (values.length === 0) return { messages };
+  return [{ messages }, ...values.map(([key, value]) => new Command({ update: { [key]: value } }))];
 }
 
 function unreadable({ call, parseError }: ToolTask): CallOutcome {
@@ -201,14 +216,13 @@ function writesOf(updates: readonly StateUpdate[], config: Config): Promise<Comm
 
 /** What a tool returns after the abort of its run goes to the next run of the thread. */
 function keepLate(task: ToolTask, answered: Promise<ToolsUpdate>, config: LangGraphRunnableConfig): void {
-  const { late, ownState } = runOf(config).inputs;
-  const coming = answered.then((update) => lateResultIn({ task, update }, ownState.keys));
-  void awaitLate(task.place, coming, late, config.configurable?.["thread_id"]);
+  const coming = answered.then((update) => lateResultIn({ task, update, config }));
+  void awaitLate(task.place, coming, config);
 }
 
-/** The result in what a call has written, and what it wrote to these keys. */
-export function lateResultIn({ task: { call }, update }: AnsweredCall, keys: readonly string[]) {
-  return { result: resultIn(update, call.id), values: valuesOf(update, keys) };
+/** The result in what a call has written, and what it wrote to own keys of the state. */
+export function lateResultIn({ task: { call }, update, config }: AnsweredCall) {
+  return { result: resultIn(update, call.id), values: valuesOf(update, runOf(config).inputs.ownState.keys) };
 }
 
 interface WantedCall extends FunctionCall, Pick<ToolTask, "place"> {}

@@ -11,8 +11,8 @@ import { callIdOf, isPlaceholder, isResult, markRecoveredResult } from "../histo
 import { DEPTH_DEMAND, isSerializedForm, storageDemand } from "../history/storable.js";
 import { safely } from "../shared/json.js";
 import { isRecord, recordsIn, textIn } from "../shared/values.js";
-import { recoverCalls } from "../threads/close-calls.js";
 import { messagesAmong } from "../threads/commands.js";
+import { recoverCalls } from "../threads/ended-runs.js";
 import { type StoredThread, valuesOf, withoutUndefined } from "./thread-store.js";
 
 /** A call that no tool has answered. */

@@ -17,8 +17,16 @@ import { isPlaceholder, isResult } from "../history/result.js";
 import { safely } from "../shared/json.js";
 import { hasMethods, isRecord } from "../shared/values.js";
 import { type ArchiveReader, readArchive } from "../threads/archive.js";
-import { endsAfterModel } from "../threads/close-calls.js";
 import { messagesAmong } from "../threads/commands.js";
+import {
+  awaitedCheckpoints,
+  diaryOf,
+  endsAfterModel,
+  historyIn,
+  isAddedBetweenRuns,
+  isForked,
+  walkLeftovers,
+} from "../threads/ended-runs.js";
 import { pairedMessagesDeltaReducer } from "../threads/langgraph/channels.js";
 import {
   failuresOf,
@@ -40,7 +48,6 @@ import {
   unwrapped,
   writeMessages,
 } from "../threads/langgraph/swap-channel.js";
-import { historyIn, isAddedBetweenRuns, isForked, walkLeftovers } from "../threads/leftovers.js";
 import { checkpointsOf, isBeforeModel, viewForRun } from "../threads/run-saver.js";
 import { readList } from "./examine.js";
 import { mendedBy, openTasksOf, stepTasksOf } from "./shown-state.js";
@@ -424,25 +431,45 @@ async function findEndedRuns(
     const { checkpoint, child, fate } = step;
     // Another branch has the other messages, or a run has passed them.
     const hasOnlyResults = isPassed || (await isForked(step, checkpoints).catch(() => false));
-    const { history, interrupts, nodes, unstarted, removed } = left;
+    const { history, interrupts, nodes, unstarted, removed, headId, late, shown } = left;
     const writtenTo = new Set((checkpoint.pendingWrites ?? []).map(([, channel]) => channel));
     const otherChannels = [...writtenTo].filter(isOtherChannel);
-    const run = { checkpointId: checkpoint.checkpoint.id, history, removed, otherChannels };
+    const run = { checkpointId: left.checkpointId, headId, history, removed, otherChannels };
     const kept = (written: readonly BaseMessage[]) => (hasOnlyResults ? written.filter(isResult) : written);
     const ofTasks = child === undefined ? "pending" : fate === "applied" ? "applied" : "discarded";
     const runs: EndedRun[] = [
       // What an update of the state took over can be gone again, for example after an undo.
-      { ...run, fate: ofTasks, written: kept(left.written), interrupts, unstarted, nodes },
-      // LangGraph drops what a killed run wrote: only the next run with input puts it back.
-      { ...run, fate: "discarded", written: kept(lost), interrupts: [], unstarted: [], nodes: [] },
+      { ...run, fate: ofTasks, written: kept(left.written), late, interrupts, unstarted, nodes },
+      // LangGraph drops these: only the next run with input puts them back.
+      { ...run, ...NOTHING_ELSE, written: kept([...shown, ...lost]) },
     ];
-    found.unshift(...runs.filter(hasLeftSomething));
+    // A repair closes a call with a placeholder that names the checkpoint.
+    const hasOpenCall = headId !== undefined && wanted.has(headId);
+    found.unshift(...runs.filter((one, index) => hasLeftSomething(one) || (index === 0 && hasOpenCall)));
+  }
+  for (const id of awaitedCheckpoints(messagesAmong(list))) {
+    if (found.some(({ checkpointId }) => checkpointId === id)) continue;
+    const { config } = latest;
+    const sent = await opened.saver.getTuple({ configurable: { ...config.configurable, checkpoint_id: id } });
+    const late = sent === undefined ? [] : diaryOf(sent).results;
+    if (late.length > 0) found.unshift({ ...NOTHING_ELSE, ...OF_A_PLACEHOLDER, checkpointId: id, late });
   }
   return found;
 }
 
-const hasLeftSomething = ({ written, interrupts, unstarted, nodes }: EndedRun): boolean =>
-  written.length + interrupts.length + unstarted.length > 0 || endsAfterModel(nodes);
+const NOTHING_ELSE = { fate: "discarded", late: [], interrupts: [], unstarted: [], nodes: [] } as const;
+
+/** The run after this checkpoint has told what else there was. */
+const OF_A_PLACEHOLDER = {
+  history: [],
+  written: [],
+  headId: undefined,
+  removed: new Set<string>(),
+  otherChannels: [],
+} as const;
+
+const hasLeftSomething = ({ written, late, interrupts, unstarted, nodes }: EndedRun): boolean =>
+  written.length + late.length + interrupts.length + unstarted.length > 0 || endsAfterModel(nodes);
 
 /** Whether a channel is one of the user, besides the messages. LangGraph's own have a colon or underscores in their names. */
 function isOtherChannel(name: string): boolean {

@@ -4,8 +4,14 @@ import { type BaseMessage, HumanMessage } from "@langchain/core/messages";
 import { type UnansweredCall, unansweredCalls } from "../history/open-calls.js";
 import { reduceMessages } from "../history/reducer/reduce-messages.js";
 import { isPlaceholder } from "../history/result.js";
-import { closingResult, examineCalls } from "../threads/close-calls.js";
-import { leftoversInPlace, mayLackResponse, placeMessages } from "../threads/leftovers.js";
+import {
+  closingResult,
+  examineCalls,
+  leftoversInPlace,
+  mayLackResponse,
+  placeLateResults,
+  placeMessages,
+} from "../threads/ended-runs.js";
 import { leftoversOf, readList } from "./examine.js";
 import { type StoredThread, valuesOf } from "./thread-store.js";
 
@@ -35,7 +41,10 @@ export function nextHistoryOf(thread: StoredThread, next: BaseMessage | null = n
   const isOfAgent = thread.mendedBy === "middleware" || thread.mendedBy === "nobody";
   const inPlace = mayLackResponse(given) ? leftoversInPlace(given, placed) : [];
   const { update } = placeMessages(given, isOfAgent ? inPlace : placed);
-  const history = update.length === 0 ? given : reduceMessages(given, update).messages;
+  const found = new Map(leftovers.map(({ checkpointId, late }) => [checkpointId, late]));
+  const late = next === null ? [] : placeLateResults(given, found).map(({ result }) => result);
+  const written = [...update, ...late];
+  const history = written.length === 0 ? given : reduceMessages(given, written).messages;
   const calls = examineCalls(unansweredCalls(history).all, leftovers, history);
   const guessed = new Set<BaseMessage>();
   const mayGuess = !isOfAgent && thread.tellsStarts !== true && next !== null;

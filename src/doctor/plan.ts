@@ -84,7 +84,9 @@ function arrange({ groups, openCalls }: Examination, thread: StoredThread): Base
 function closing({ group, call, place }: OpenCall, next: BaseMessage | undefined, thread: StoredThread) {
   const cause = causeInHistory(call, next);
   const isCut = next === undefined && cause === "unrecorded" && (thread.openTasks?.length ?? 0) > 0;
-  return createPlaceholder(call, isCut ? "interrupted" : cause, placeOfCall(group, place));
+  const sentAt = thread.endedRuns.findLast(({ headId }) => headId !== undefined && headId === group.head.id);
+  const shownCause = isCut ? "interrupted" : cause;
+  return createPlaceholder(call, shownCause, placeOfCall(group, place), sentAt?.checkpointId);
 }
 
 /**

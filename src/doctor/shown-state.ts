@@ -3,7 +3,7 @@
 import type { ThreadState } from "@langchain/langgraph-sdk";
 import { coerceMessage } from "../history/read-messages.js";
 import { recordsIn } from "../shared/values.js";
-import { endsAfterModel } from "../threads/close-calls.js";
+import { endsAfterModel } from "../threads/ended-runs.js";
 import { type EndedRun, errorText, type OpenTask, type StoredThread, threadOfList } from "./thread-store.js";
 
 /** Older servers, and files, leave out fields. A file can have anything in them. */
@@ -103,6 +103,8 @@ function endedRunsOf(history: readonly ShownState[]): EndedRun[] {
           interrupts,
           nodes,
           unstarted: [],
+          late: [],
+          headId: undefined,
           removed: new Set(),
           otherChannels: [...otherChannels],
         },

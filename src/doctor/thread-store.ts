@@ -7,6 +7,7 @@ import { InvalidMessageError } from "../errors.js";
 import { convertMessage } from "../history/read-messages.js";
 import { safely, toJson } from "../shared/json.js";
 import { isRecord } from "../shared/values.js";
+import type { LateResult } from "../threads/ended-runs.js";
 
 /** One thread, or the state of a subgraph inside a thread. */
 export interface ThreadRef {
@@ -218,6 +219,10 @@ export interface EndedRun {
   readonly nodes: readonly string[];
   /** The places of the calls that were surely not started. Empty if the store does not tell them. */
   readonly unstarted: readonly string[];
+  /** What tools returned after the end of the run. Empty if the store does not tell it. */
+  readonly late: readonly LateResult[];
+  /** The message whose calls the run was about to run, or has run. Undefined: the store does not tell it. */
+  readonly headId: string | undefined;
   /** The ids of the messages that later input removes. */
   readonly removed: ReadonlySet<string>;
   /** The names of other channels that its finished tasks wrote. A repair does not restore discarded ones. */

@@ -25,6 +25,13 @@ export const MARKS = {
    * history, where the message has its place, it is `{}`.
    */
   recovered: "tether_recovered",
+  /**
+   * Beside the mark of a placeholder, where the result of a tool that is still running will be: the checkpoint that sent
+   * its call, and the place of the call.
+   */
+  sent: "tether_sent",
+  /** The text of a response that clients were shown before its run was aborted. The value is `true`. */
+  interrupted: "tether_interrupted",
   /** A message that came through the inbox of the thread. The value is the key of its item. */
   steered: "tether_steered",
   /** A response to an input from which something was left out because it was too long. Its usage is not that of the history. */

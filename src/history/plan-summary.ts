@@ -5,7 +5,7 @@ import { findSafeCutoff, safeCuts } from "./cut.js";
 import { groupMessages } from "./group.js";
 import { type InputLength, type InputOverhead, isWholeInput, measureInput } from "./measure.js";
 import { surveyOf } from "./open-calls.js";
-import { callIdOf, isPlaceholder } from "./result.js";
+import { awaitedCallOf, callIdOf, isPlaceholder } from "./result.js";
 import { sumTokens } from "./size.js";
 import { archiveOf, type Coverage, coverageOf, isUserMessage } from "./summary.js";
 import { type VisibleHistory, visibleHistory } from "./visible-history.js";
@@ -134,6 +134,7 @@ export function coverPlan(
 
   const answered = new Set(plan.lateResults.map(callIdOf));
   const takenOver = plan.summaries.flatMap(unansweredOf).filter((id) => !answered.has(id));
+  const awaited = leaving.flatMap((message) => awaitedCallOf(message) ?? []);
   const { groups } = groupMessages(leaving.filter((message) => coverageOf(message) === undefined));
   const calls = groups.flatMap((group) => group.calls.map(({ id }) => id));
   const unanswered = groups.flatMap((group) =>
@@ -146,6 +147,7 @@ export function coverPlan(
     order,
     calls: [...takenOver, ...heldOpen(plan.summaries, history), ...calls],
     unanswered: [...takenOver, ...unanswered],
+    ...(awaited.length > 0 && { awaited }),
   };
 }
 

@@ -33,6 +33,19 @@ const CAUSES = {
 /** Why a tool call has a placeholder instead of a result. */
 export type PlaceholderCause = keyof typeof CAUSES;
 
+/** Where the result of a tool that is still running will be. */
+export interface SentCall {
+  /** The id of the checkpoint that sent the call. */
+  readonly checkpoint: string;
+  /** The id of the message with the call, and the index of the call in it. */
+  readonly place: string;
+}
+
+/** A call that is closed, and whose tool may still return. */
+export interface AwaitedCall extends SentCall {
+  readonly callId: string;
+}
+
 /** The marks of a placeholder: its cause, and whether its call was not started, has failed, or nobody knows. */
 export function placeholderMarks(cause: PlaceholderCause): Readonly<Record<string, string>> {
   return { [PLACEHOLDER_KEY]: cause, [MARKS.outcome]: CAUSES[cause][0] };
@@ -111,16 +124,39 @@ export function causeInText(message: BaseMessage): PlaceholderCause | undefined 
   return causes.find((cause) => message.content === placeholderText(call, cause));
 }
 
-/** @param place Distinguishes calls of the same name and id: their message's id, and the index of the call. */
-export function createPlaceholder(call: Call, cause: PlaceholderCause, place: string): ToolMessage {
+/**
+ * @param place Distinguishes calls of the same name and id: their message's id, and the index of the call.
+ * @param checkpoint The id of the checkpoint that sent the call. Its tool can still be running.
+ */
+export function createPlaceholder(
+  call: Call,
+  cause: PlaceholderCause,
+  place: string,
+  checkpoint?: string,
+): ToolMessage {
+  const sent: SentCall | undefined =
+    checkpoint === undefined || !MAY_BE_RUNNING.has(cause) ? undefined : { checkpoint, place };
   return new ToolMessage({
     id: placeholderId(place, cause, call.id),
     content: placeholderText(call, cause),
     tool_call_id: call.id,
     name: call.name,
     status: "error",
-    additional_kwargs: placeholderMarks(cause),
+    additional_kwargs: { ...placeholderMarks(cause), ...(sent && { [MARKS.sent]: sent }) },
   });
+}
+
+/** What is said of a call whose tool can still return. */
+const MAY_BE_RUNNING: ReadonlySet<PlaceholderCause> = new Set(["unrecorded", "superseded", "interrupted"]);
+
+/** The call of a placeholder whose tool may still return. Undefined for every other message. */
+export function awaitedCallOf(message: BaseMessage): AwaitedCall | undefined {
+  if (!isResult(message) || !isPlaceholder(message)) return undefined;
+  const sent: unknown = message.additional_kwargs[MARKS.sent];
+  const [checkpoint, place] = [textIn(sent, "checkpoint"), textIn(sent, "place")];
+  return checkpoint === undefined || place === undefined
+    ? undefined
+    : { checkpoint, place, callId: callIdOf(message) };
 }
 
 /*

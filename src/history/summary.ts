@@ -4,7 +4,7 @@ import { type BaseMessage, HumanMessage } from "@langchain/core/messages";
 import { isRecord } from "../shared/values.js";
 import { MARKS, SUMMARY_SOURCE } from "./marks.js";
 import { copyMessage, deriveId } from "./message.js";
-import { HIDDEN_ID_PREFIX } from "./result.js";
+import { type AwaitedCall, HIDDEN_ID_PREFIX } from "./result.js";
 
 interface Covered {
   readonly messages: readonly string[];
@@ -21,6 +21,8 @@ export interface Archived extends Covered {
   readonly calls: readonly string[];
   /** Those of `calls` without a real result, including calls of earlier summaries. If absent, all of `calls`. */
   readonly unanswered?: readonly string[] | undefined;
+  /** Those of the covered calls whose tools may still return. If absent, none. */
+  readonly awaited?: readonly AwaitedCall[] | undefined;
   /** The covered messages and the kept ones between them, in the order of the history. */
   readonly order?: readonly string[] | undefined;
 }
@@ -67,11 +69,18 @@ export function isUserMessage(message: BaseMessage): boolean {
 /** Anyone can write to a state, so the mark counts only if it is complete. */
 function isCoverage(value: unknown): value is Coverage {
   if (!isRecord(value)) return false;
-  const { kind, messages, asOf, calls, unanswered, order } = value;
+  const { kind, messages, asOf, calls, unanswered, order, awaited = [] } = value;
   if (!isTexts(messages) || (asOf !== undefined && typeof asOf !== "string")) return false;
   if (kind === "keep") return true;
   const isWhole = (ids: unknown): boolean => ids === undefined || isTexts(ids);
-  return kind === "archive" && isTexts(calls) && isWhole(unanswered) && isWhole(order);
+  return (
+    kind === "archive" &&
+    isTexts(calls) &&
+    isWhole(unanswered) &&
+    isWhole(order) &&
+    Array.isArray(awaited) &&
+    awaited.every((call) => isRecord(call) && isTexts([call["checkpoint"], call["place"], call["callId"]]))
+  );
 }
 
 function isTexts(value: unknown): value is readonly string[] {

@@ -55,7 +55,7 @@ export async function askModel<Request extends AgentRequest, Answer>(
   const { messages: thread } = request.state;
   let mark = (response: AIMessage): AIMessage => response;
   const guarded = guardedModel(model, {
-    ...answerGuard({ model, ...limitsOf(options), thread, shown: new Set() }, config),
+    ...answerGuard({ model, ...limitsOf(options), thread, shown: new Set(), keepsShown: true }, config),
     takenCallIds: () => answeredIds(thread, history),
     mark: (whole) => withUnusedId(mark(whole), thread),
   });
@@ -100,7 +100,7 @@ export async function askForSummary<Request extends AgentRequest>(
   let isAsked = false;
   const limits = { ...limitsOf(options), maxFallbackAttempts };
   const guarded = guardedModel(model, {
-    ...answerGuard({ model, ...limits, thread: [], shown: new Set() }, config),
+    ...answerGuard({ model, ...limits, thread: [], shown: new Set(), keepsShown: false }, config),
     wants: "whole-text",
     takenCallIds: () => new Set(),
     optionsOf: (given) => {

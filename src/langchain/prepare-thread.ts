@@ -10,16 +10,18 @@ import { createRepair } from "../history/reducer/repair.js";
 import { isPlaceholder } from "../history/result.js";
 import { safely } from "../shared/json.js";
 import { madeOnce } from "../shared/values.js";
-import { closeCalls, examineCalls } from "../threads/close-calls.js";
-import { takeLateResults } from "../threads/late-results.js";
 import {
   asQuietUpdate,
+  closeCalls,
+  examineCalls,
+  findLateResults,
   findLeftovers,
   type Leftovers,
   leftoversInPlace,
   mayLackResponse,
   recoverMessages,
-} from "../threads/leftovers.js";
+  tellLate,
+} from "../threads/ended-runs.js";
 import { isBeforeModel, savedCheckpoints } from "../threads/run-saver.js";
 import type { SummaryAttempt } from "../threads/state.js";
 import { threadIdOf } from "../threads/stores.js";
@@ -31,7 +33,6 @@ import {
   type Send,
   type SummaryRequest,
 } from "./summarize.js";
-import { lateResultsIn } from "./tools.js";
 
 export interface ThreadUpdate {
   readonly messages?: Written[];
@@ -65,14 +66,13 @@ export async function recoverThread(
   write(await removeReturned(history, config, options));
   const leftovers = mayLackResponse(current) ? await readLeftovers(config) : undefined;
   if (leftovers !== undefined) {
-    const lost = await recoverMessages(current, leftoversInPlace(current, leftovers), config);
+    const lost = recoverMessages(current, leftoversInPlace(current, leftovers), config);
     write(lost.map(asQuietUpdate));
   }
   write(await closingResults(current, config, options, leftovers));
-  const late = lateResultsIn(config);
-  // Those that are written stay until the next run has found them in the thread.
-  const taken = late && (await takeLateResults(current, late, config).catch(() => undefined));
-  return taken === undefined ? written : [...written, ...taken.messages];
+  const late = await findLateResults(current, config).catch(() => []);
+  tellLate(late, config);
+  return [...written, ...late.map(({ result }) => result)];
 }
 
 /**

@@ -21,7 +21,8 @@ import { runTool } from "./tools.js";
  * - A response whose stream breaks is requested again. Its tool calls are not run, and clients see only the complete
  *   response.
  * - If a tool throws, the calls beside it keep their results.
- * - What a tool returns after the abort of its run is in the thread with the next run.
+ * - What a tool returns after the abort of its run is in the thread with the next run, and so is the text that was shown of
+ *   a response whose run was aborted while it streamed.
  *
  * Put it last in the list of middleware, so that it sees the model that is asked. If another declaration of `messages` wins,
  * the agent's runs fail with an `InvalidStateError`.

@@ -11,13 +11,9 @@ import { isRecord } from "../shared/values.js";
 import { viewOf } from "../shared/views.js";
 import { untilAborted } from "../shared/waiting.js";
 import { resultIn } from "../threads/commands.js";
+import { awaitLate, callKeyOf } from "../threads/ended-runs.js";
 import { withOwnMemory } from "../threads/langgraph/own-memory.js";
 import { patientTool } from "../threads/langgraph/patient-tool.js";
-import { isSaver } from "../threads/langgraph/replace-methods.js";
-import { inheritedCheckpointer, isOutermost } from "../threads/langgraph/run-host.js";
-import { awaitLate, type LateResults, lateResultsOf } from "../threads/late-results.js";
-import { callKeyOf } from "../threads/started-calls.js";
-import { threadIdOf, unbatched } from "../threads/stores.js";
 
 interface WantedCall {
   readonly id?: string | undefined;
@@ -57,7 +53,7 @@ export async function runTool<Tool>(
         const update = isCommand(outcome) ? outcome : { messages: outcome };
         return { result: resultIn(update, toolCall.id ?? ""), values: [] };
       });
-      void awaitLate(place, coming, lateResultsIn(config), threadIdOf(config));
+      void awaitLate(place, coming, config);
     }
     throw error;
   }
@@ -120,14 +116,4 @@ function causeOf(error: unknown): unknown {
 
 function brandOf(error: unknown): unknown {
   return isError(error) ? Reflect.get(error, "~brand") : undefined;
-}
-
-/** Undefined for an agent inside another graph, and without a checkpointer. */
-export function lateResultsIn(config: LangGraphRunnableConfig): LateResults | undefined {
-  const { store } = config;
-  const saver = inheritedCheckpointer(config);
-  const threadId = threadIdOf(config);
-  if (!isSaver(saver) || threadId === undefined || !isOutermost(config)) return undefined;
-  const inbox = store && unbatched(store);
-  return lateResultsOf({ saver, threadId, namespace: "", store: inbox, namesCheckpoint: false });
 }

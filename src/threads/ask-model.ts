@@ -57,6 +57,7 @@ export async function askModel(
       idleTimeoutMs: MODEL_IDLE_TIMEOUT,
       thread: history,
       shown: new Set(),
+      keepsShown: false,
     },
     config,
   );

@@ -55,7 +55,8 @@ export type AgentEvent =
     }
   /**
    * A response of an earlier run is in the thread again. That run ended after the response was shown, and before it
-   * was stored. Emitted at the start of a run, before the model is asked.
+   * was stored. Of a response that was still streaming, the message has the text that was shown. Emitted at the start of a
+   * run, before the model is asked.
    */
   | {
       readonly type: "response-recovered";
@@ -74,8 +75,8 @@ export type AgentEvent =
       readonly callId: string;
     }
   /**
-   * A tool ended after its run was aborted. Its result waits for the next run of the thread. The stream of the run has
-   * ended, so the event is only on the channel of `node:diagnostics_channel`.
+   * A tool ended after its run was aborted. Its result is written beside the checkpoint of its call, for the next run of
+   * the thread. The stream of the run has ended, so the event is only on the channel of `node:diagnostics_channel`.
    */
   | {
       readonly type: "result-late";
@@ -89,8 +90,8 @@ export type AgentEvent =
       readonly message: Readonly<Record<string, unknown>>;
     }
   /**
-   * A result that an ended run has left has no place in the thread: the run was killed before it had saved the call, or
-   * the call was removed. Emitted at the start of a run.
+   * A result that an ended run has left has no place in the thread: the run was killed before it had saved the call.
+   * Emitted at the start of a run.
    */
   | {
       readonly type: "result-dropped";

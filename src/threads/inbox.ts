@@ -21,23 +21,19 @@ export interface InboxItem {
   readonly messageId: string;
 }
 
-/** The items, in the order in which they were put. */
-export async function readInbox(store: InboxStore, threadId: string): Promise<readonly InboxItem[]> {
-  const items = await itemsIn(store, threadNamespace("inbox", threadId));
-  return items.map(({ time, ...item }) => ({
-    ...item,
-    messageId: hashText([threadId, item.key, time, toJson(item.value)].join("\n")),
-  }));
-}
-
 /** The items, in the order in which they were put. Of one millisecond, in the order of their keys. */
-async function itemsIn(store: InboxStore, within: readonly string[]) {
+export async function readInbox(store: InboxStore, threadId: string): Promise<readonly InboxItem[]> {
+  const within = threadNamespace("inbox", threadId);
   const items = [];
-  for await (const { namespace, key, value, createdAt } of searchItems(store, within)) {
-    if (namespace.length > within.length) continue;
-    items.push({ namespace, key: String(key), value: unescapeValue(value), time: timeOf(createdAt) });
-  }
-  return items.sort((one, other) => one.time - other.time || (one.key < other.key ? -1 : 1));
+  for await (const { namespace, key, value, createdAt } of searchItems(store, within))
+    if (namespace.length === within.length)
+      items.push({ namespace, key: String(key), value: unescapeValue(value), time: timeOf(createdAt) });
+  return items
+    .sort((one, other) => one.time - other.time || (one.key < other.key ? -1 : 1))
+    .map(({ time, ...item }) => ({
+      ...item,
+      messageId: hashText([threadId, item.key, time, toJson(item.value)].join("\n")),
+    }));
 }
 
 /** A store returns a date, or its text. */
@@ -53,33 +49,6 @@ export const putIntoInbox = (
   key: string,
   value: Record<string, unknown>,
 ): Promise<void> => store.put(threadNamespace("inbox", threadId), key, escapeValue(value), false);
-
-/*
- * Results of tools that ended after their run. They are no messages of a client, and so they have a label of their own
- * below the thread's inbox.
- */
-
-const resultsOf = (threadId: string) => [...threadNamespace("inbox", threadId), "results"];
-
-export const putResult: typeof putIntoInbox = (store, threadId, key, value) =>
-  store.put(resultsOf(threadId), key, escapeValue(value), false);
-
-/** The values, in the order in which they were put. */
-export async function readResults(store: InboxStore, threadId: string): Promise<readonly unknown[]> {
-  const items = await itemsIn(store, resultsOf(threadId));
-  return items.map(({ value }) => value);
-}
-
-/** Never rejects: what stays is read again. */
-export async function removeResults(
-  store: InboxStore,
-  threadId: string,
-  keys: readonly string[],
-): Promise<void> {
-  const namespace = resultsOf(threadId);
-  const items = keys.map((key) => ({ namespace, key }));
-  await deleteItems(store, items);
-}
 
 /** Returns the items that could not be deleted. */
 export async function deleteItems<Item extends Pick<InboxItem, "namespace" | "key">>(

@@ -5,12 +5,13 @@
  * 2. No two runs use the same version of a channel: `versionsOfOneRun`.
  * 3. A checkpoint is saved only after the latest one that the run knows: `guardHead`.
  * 4. What the run began on, and what it has saved, is remembered: `WatchedCheckpoints`.
- * 5. Nothing is saved after a write that failed, and nothing after the end of the run: `save`.
+ * 5. Nothing is saved after a write that failed, and only entries of a diary after the end of the run: `save`.
  */
 
 import { randomInt } from "node:crypto";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { BaseCheckpointSaver, CheckpointTuple } from "@langchain/langgraph";
+import { areEntries, diaryWritten } from "./ended-runs/diary.js";
 import { type GuardedThread, guardHead, isRoot } from "./guard-head.js";
 import { nodesToEnter, readDelta, saveResumeValue } from "./langgraph/read-checkpoints.js";
 import { isSaver, replaceMethods } from "./langgraph/replace-methods.js";
@@ -98,9 +99,13 @@ export function viewForRun<Saver extends BaseCheckpointSaver | undefined>(
   let toSave: unknown;
   let peeked: ReturnType<typeof read> | undefined;
   let isFirst = true;
+  const peek = async (config: RunnableConfig): Promise<CheckpointTuple | undefined> => {
+    await diaryWritten(config.configurable?.["thread_id"], signal);
+    return read(config);
+  };
   const readFirst = async (config: RunnableConfig): Promise<CheckpointTuple | undefined> => {
     isFirst = false;
-    const tuple = await (peeked ?? read(config));
+    const tuple = await (peeked ?? peek(config));
     peeked = undefined;
     checkpoints.abandoned = tuple;
     if (tuple !== undefined) setLatest(tuple.metadata?.step ?? -2, tuple.config);
@@ -167,7 +172,10 @@ export function viewForRun<Saver extends BaseCheckpointSaver | undefined>(
         if (isRoot(before)) setLatest(metadata.step, config);
         return config;
       },
-      putWrites: (...written) => save(() => (guard ?? saver).putWrites(...written)),
+      putWrites: (...written) =>
+        areEntries(written[1])
+          ? saver.putWrites(...written)
+          : save(() => (guard ?? saver).putWrites(...written)),
       getNextVersion: versionsOfOneRun(saver, () => guard?.assertUnmoved()),
     });
   return {
@@ -181,11 +189,11 @@ export function viewForRun<Saver extends BaseCheckpointSaver | undefined>(
       toSave = isSavedAtExit ? resumeValue : undefined;
     },
     peek: (config) => {
-      peeked = read(config);
+      peeked = peek(config);
       return peeked;
     },
     saved: async () => {
-      close(new Error("The run has ended, so nothing more of it is saved."));
+      close(new Error("The run has ended, so nothing more of it is saved, besides its diary."));
       while (pending.size > 0) await Promise.allSettled(pending);
     },
     assertKept: async () => guard?.assertKept(),
@@ -277,6 +285,7 @@ export async function savedCheckpoints(config: RunnableConfig): Promise<WatchedC
   const saver = inheritedCheckpointer(config);
   const checkpoint_ns = namespaceOfGraph(config);
   if (!isSaver(saver) || thread_id === undefined || checkpoint_ns.includes(":")) return undefined;
+  await diaryWritten(thread_id, config.signal);
   return checkpointsOf(saver, await saver.getTuple({ configurable: { thread_id, checkpoint_ns } }));
 }
 

@@ -22,6 +22,7 @@ import { mediaOf, type ShownMedia } from "../providers/media-limits.js";
 import type { ModelIdentity } from "../providers/provider.js";
 import { toJson } from "../shared/json.js";
 import { isRecord } from "../shared/values.js";
+import { noteShown } from "./ended-runs/shown-text.js";
 import { emitEvent, type Rung } from "./events.js";
 
 /** What an input must fit. */
@@ -364,11 +365,13 @@ interface AnswerToGuard {
   readonly thread: readonly BaseMessage[];
   /** The ids of the messages that clients were shown in this model call. */
   readonly shown: Set<string>;
+  /** Whether the text that they were shown stays in the thread if the run is aborted. */
+  readonly keepsShown: boolean;
 }
 
 /** The guard of a response that becomes part of the thread. Events tell of broken responses and failed requests. */
 export function answerGuard(
-  { model, maxFallbackAttempts, idleTimeoutMs, thread, shown }: AnswerToGuard,
+  { model, maxFallbackAttempts, idleTimeoutMs, thread, shown, keepsShown }: AnswerToGuard,
   config: LangGraphRunnableConfig,
 ): StreamGuardOptions {
   return {
@@ -376,7 +379,10 @@ export function answerGuard(
     idleTimeoutMs,
     habit: finishHabitOf(model),
     isTaken: (id) => shown.has(id) || isIdTaken(thread, id),
-    onShown: (id) => shown.add(id),
+    onShown: (message, isHeard) => {
+      if (message.id !== undefined) shown.add(message.id);
+      if (isHeard && keepsShown) noteShown(message, config);
+    },
     onBroken: ({ reason }) => emitEvent(config, { type: "answer-broken", reason }),
     onRetry: ({ error, ...attempts }) =>
       emitEvent(config, { type: "model-retry", ...attempts, reason: describeFailure(error, model) }),

@@ -88,15 +88,6 @@ export function isUnder(namespace: readonly string[], prefix: readonly string[])
 }
 
 /**
- * The store itself. In a run, LangGraph joins the operations of all tasks to one batch, and all of them fail if the store
- * refuses one of them.
- */
-export function unbatched<Store extends object>(store: Store): Store {
-  const batched: { lg_name?: unknown; store?: Store } = store;
-  return batched.lg_name === "AsyncBatchedStore" && batched.store !== undefined ? batched.store : store;
-}
-
-/**
  * A view of a store that gives up what does not answer. LangGraph collects what a run asks of its store, and a run does
  * not end before that is answered.
  */

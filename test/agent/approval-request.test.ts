@@ -8,7 +8,7 @@ import {
   readTextArguments,
 } from "../../src/agent/approval-request.js";
 import { ANY_DECISION, type ApprovalRule } from "../../src/agent/approval-rules.js";
-import { askedCalls } from "../../src/threads/close-calls.js";
+import { askedCalls } from "../../src/threads/ended-runs.js";
 import type { ToolTask } from "../../src/threads/langgraph/read-checkpoints.js";
 
 const task = (id: string, name: string, args: Record<string, unknown> | undefined = {}): ToolTask => ({

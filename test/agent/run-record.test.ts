@@ -44,7 +44,6 @@ const handle = new RunHandle({
   bag: { metadata: {} },
   middleware: { agent: [], chat: [], function: [] },
   input: { messages: [] },
-  late: undefined,
   ownState: NO_OWN_STATE,
   checkpoints: checkpointsOf(undefined),
   maxConcurrency: 1,

@@ -111,6 +111,8 @@ describe("a plan", () => {
       removed: new Set<string>(),
       nodes: [],
       unstarted: [],
+      late: [],
+      headId: undefined,
       otherChannels: ["files"],
     } as const;
     const thread = stored([...messagesIn("u a(c)"), madeUp, human("v")], { endedRuns: [ended] });

@@ -86,6 +86,51 @@ describe.concurrent("a run that is cancelled in the middle of a batch", () => {
   });
 });
 
+describe.concurrent("what comes after the cancel of a run", () => {
+  it.each([
+    ["before the next message", 0],
+    ["after the next message", 1],
+  ])(
+    "the result of a tool that ignores it, %s, is in the thread with the message after it",
+    async (_, turns) => {
+      const [thread, label] = [await served.thread("probe"), `late-${turns}`];
+      const run = await thread.begin(`call deaf {"label": "${label}", "ms": 3000}`);
+      await until(() => served.hasLogged(`begin deaf:${label}`));
+      await thread.client.runs.cancel(thread.id, run, true);
+      if (turns > 0) expect((await thread.send("hello"))[2]).toEqual(superseded("deaf"));
+      await until(() => served.hasLogged(`end deaf:${label}`));
+      await delay(200);
+      expect((await thread.send("and now"))[2]).toBe(`tool: deaf done ${label}`);
+      await thread.expectToGoOn();
+    },
+  );
+
+  it("the text that the client has read is in the thread before the next message", async () => {
+    const thread = await served.thread("halting");
+    const read: string[] = [];
+    const payload = {
+      input: { messages: [{ role: "user", content: "halt" }] },
+      streamMode: ["messages-tuple"] as const,
+    };
+    const stream = thread.client.runs.stream(thread.id, thread.graph, payload as never);
+    let run = "";
+    for await (const { event, data } of stream as AsyncIterable<{ event: string; data: unknown }>) {
+      if (event === "metadata") run = String(Reflect.get(Object(data), "run_id"));
+      if (event !== "messages") continue;
+      read.push(String(Reflect.get(Object([data].flat()[0]), "id")));
+      await thread.client.runs.cancel(thread.id, run, true);
+      break;
+    }
+    expect(await thread.send("hello")).toEqual([
+      "human: halt",
+      "ai: You said halt.",
+      "human: hello",
+      "ai: You said hello.",
+    ]);
+    expect((await thread.messages())[1]?.id).toBe(read[0]);
+  });
+});
+
 describe.concurrent("a message that comes while a run is in flight", () => {
   // `rollback` of langgraph-cli 2.0.0 in development removes only runs that have not begun. A platform that rolls back
   // leaves the history of before.

@@ -88,7 +88,7 @@ describe.each(KINDS)("the page of a thread in $title", ({ isThere, open }) => {
     const thread = openThread(saver);
     // The start of the first call is noted. The other one waits for it.
     const isStarted = async () =>
-      (await saver.getTuple(config))?.pendingWrites?.some(([, channel]) => channel === "tether:calls") ===
+      (await saver.getTuple(config))?.pendingWrites?.some(([, channel]) => channel === "tether:diary") ===
       true;
     await thread.cancelWhen(BATCH, isStarted, { maxConcurrency: 1 });
     expect(await thread.told()).toMatchObject(TOLD.queued);

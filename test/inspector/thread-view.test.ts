@@ -276,7 +276,15 @@ describe("the next request", () => {
     const history = messagesIn("a b(c1,c2)");
     const ended: EndedRun = {
       ...{ checkpointId: "c2", fate: "pending", history, written: [marked("", "c2", {})] },
-      ...{ interrupts: [], removed: new Set(), nodes: [], unstarted: [], otherChannels: [] },
+      ...{
+        interrupts: [],
+        removed: new Set(),
+        nodes: [],
+        unstarted: [],
+        late: [],
+        headId: undefined,
+        otherChannels: [],
+      },
     };
     const seen = viewNext(history, { endedRuns: [ended] });
     expect(linesOf(seen)).toEqual([

@@ -21,8 +21,8 @@ import { DIALECTS, type DialectName } from "../../src/providers/dialects.js";
 import { explainInput } from "../../src/providers/input/explain-input.js";
 import { toModelInput } from "../../src/providers/input/to-model-input.js";
 import { validateHistory } from "../../src/providers/validate-history.js";
-import { examineCalls, recoverCalls } from "../../src/threads/close-calls.js";
-import type { Leftovers } from "../../src/threads/leftovers.js";
+import type { Leftovers } from "../../src/threads/ended-runs.js";
+import { examineCalls, recoverCalls } from "../../src/threads/ended-runs.js";
 import { learnClasses, SAMPLE_MESSAGES } from "../../src/threads/serializer/message-classes.js";
 import { createMessageBytes, readValue, writeValue } from "../../src/threads/serializer/values.js";
 import { countSteps } from "../support/count-steps.js";
@@ -192,7 +192,14 @@ describe("The work grows with the messages", () => {
         countSteps(unanswered(size), (waiting) => {
           const interrupts = [{ value: { actionRequests: calls(size) } }];
           const history = [human("h"), batch(size)];
-          const none = { written: [], nodes: [], unstarted: [] };
+          const none = {
+            written: [],
+            nodes: [],
+            unstarted: [],
+            late: [],
+            headId: undefined,
+            checkpointId: "0",
+          };
           examineCalls(waiting, [{ history, interrupts, ...none }], history);
         }),
       "new arguments for the calls of one message": (size) => {

@@ -111,7 +111,7 @@ export const longTexts = {
     null,
     2,
   ),
-  code: ["src/threads/leftovers.ts", "src/agent/run.ts", "src/agent/client.ts"]
+  code: ["src/threads/ended-runs/leftovers.ts", "src/agent/run.ts", "src/agent/client.ts"]
     .map((path) => fileAt(path))
     .join("\n"),
   chinese: turning([CHINESE, CHINESE_2], 10),
@@ -120,7 +120,7 @@ export const longTexts = {
 /** The weights were chosen with these. */
 export const tunedSamples: readonly Sample[] = [
   { kind: "English prose", text: ENGLISH },
-  { kind: "code", text: fileAt("src/threads/leftovers.ts") },
+  { kind: "code", text: fileAt("src/threads/ended-runs/leftovers.ts") },
   { kind: "Chinese", text: CHINESE },
   { kind: "Thai", text: THAI },
   {

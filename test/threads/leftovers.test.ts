@@ -2,8 +2,7 @@ import { AIMessage, type BaseMessage, ToolMessage } from "@langchain/core/messag
 import { type CheckpointTuple, emptyCheckpoint } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
 import { unansweredCalls } from "../../src/history/open-calls.js";
-import { examineCalls, recoverCalls } from "../../src/threads/close-calls.js";
-import { findLeftovers } from "../../src/threads/leftovers.js";
+import { examineCalls, findLeftovers, recoverCalls } from "../../src/threads/ended-runs.js";
 import { NO_OWN_STATE } from "../../src/threads/own-state.js";
 import type { WatchedCheckpoints } from "../../src/threads/run-saver.js";
 import { ai, human, placeholder } from "../support/make-messages.js";
@@ -131,6 +130,9 @@ it("Two runs that asked about equal calls of one message have each asked about o
     written: [],
     nodes: [],
     unstarted: [],
+    late: [],
+    headId: undefined,
+    checkpointId: "0",
     interrupts: [{ value: { actionRequests: [asked] } }],
   };
   const causes = (leftovers: readonly (typeof left)[]) =>

@@ -3,6 +3,7 @@
  * breaks.
  */
 
+import { type BaseCallbackHandler, callbackHandlerPrefersStreaming } from "@langchain/core/callbacks/base";
 import type { CallbackManagerForLLMRun } from "@langchain/core/callbacks/manager";
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import {
@@ -22,9 +23,16 @@ import { partsOf } from "../models/model-view.js";
 export interface StreamIds {
   /** Whether a message of the thread has this id, or a message that clients were shown. */
   readonly isTaken: (id: string) => boolean;
-  /** Contract: called with the id of a message that clients are shown. Must not throw. */
-  readonly onShown?: ((id: string) => void) | undefined;
+  /**
+   * Contract: called with each piece of a message that clients are shown, and with the removal of one. Must not throw.
+   *
+   * @param isHeard Whether a client listens. Otherwise only the callbacks of the program have it.
+   */
+  readonly onShown?: ((message: BaseMessage, isHeard: boolean) => void) | undefined;
 }
+
+/** A user's mark of a model whose pieces LangGraph does not stream. */
+const UNHEARD = /^(?:langsmith:)?nostream$/;
 
 /**
  * Chunks go to the handlers of the model's run, and from there LangGraph sends them on its `messages` stream. Clients
@@ -37,10 +45,13 @@ export class ClientStream {
   readonly #ids: StreamIds;
   #id: string | undefined;
   #sent: AIMessageChunk | undefined;
+  readonly #isHeard: boolean;
 
   constructor(run: CallbackManagerForLLMRun | undefined, ids: StreamIds) {
     this.#run = run;
     this.#ids = ids;
+    const { handlers = [], tags = [] }: { handlers?: BaseCallbackHandler[]; tags?: string[] } = Object(run);
+    this.#isHeard = handlers.some(callbackHandlerPrefersStreaming) && !tags.some((tag) => UNHEARD.test(tag));
   }
 
   /** The message of all sent chunks together. */
@@ -88,7 +99,7 @@ export class ClientStream {
     const chunk = new ChatGenerationChunk({ text, message: message as BaseMessageChunk });
     const place = { prompt: 0, completion: 0 };
     if (this.#run === undefined) return Promise.resolve();
-    if (message.id !== undefined) this.#ids.onShown?.(message.id);
+    this.#ids.onShown?.(message, this.#isHeard);
     return this.#run.handleLLMNewToken(text, place, undefined, undefined, undefined, { chunk });
   }
 

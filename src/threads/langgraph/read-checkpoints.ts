@@ -81,6 +81,13 @@ export function writesOfCommand({ pendingWrites = [] }: CheckpointTuple, channel
   );
 }
 
+/** What was written to a channel beside a checkpoint by others than clients: their `Command` writes in the null task. */
+export function writesBeside({ pendingWrites = [] }: CheckpointTuple, channel: string): unknown[] {
+  return pendingWrites.flatMap(([task, name, value]) =>
+    name === channel && task !== NULL_TASK ? [value] : [],
+  );
+}
+
 /** The channels that lead to a node have this prefix before its name. Not exported. */
 const TO_NODE = "branch:to:";
 

@@ -4,7 +4,7 @@ import type { RunnableConfig } from "@langchain/core/runnables";
 import type { BaseCheckpointSaver } from "@langchain/langgraph";
 import type { Client } from "@langchain/langgraph-sdk";
 import { importOptional } from "../../shared/import-optional.js";
-import { isRecord } from "../../shared/values.js";
+import { isRecord, textIn } from "../../shared/values.js";
 
 /** LangGraph's own keys begin with this. A client can send any of them with a JSON value. Not exported. */
 const INTERNAL = "__pregel_";
@@ -83,6 +83,17 @@ export function namespaceOfGraph({ configurable }: RunnableConfig): string {
 /** The namespace of a graph in a task that has a memory of its own: it has no id of a task. */
 export function memoryNamespace({ configurable }: RunnableConfig): string {
   return String(configurable?.["checkpoint_ns"] ?? "").replaceAll(TASK_ID, "");
+}
+
+/** The ids of the checkpoints that the graphs of a task are at, by their namespaces. Not exported. */
+const MAP = "checkpoint_map";
+
+/**
+ * The id of the checkpoint that the superstep of a task began on. With the durability `async` it may not be saved yet, and
+ * with `exit` it is saved when the run ends, also after an abort.
+ */
+export function beganOn(config: Pick<RunnableConfig, "configurable">): string | undefined {
+  return textIn(config.configurable?.[MAP], namespaceOfGraph(config));
 }
 
 /*

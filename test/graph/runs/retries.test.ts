@@ -2,8 +2,16 @@
 
 import { setTimeout as delay } from "node:timers/promises";
 import { ToolMessage } from "@langchain/core/messages";
+import type { RunnableConfig } from "@langchain/core/runnables";
 import type { ToolRuntime } from "@langchain/core/tools";
-import { Command, InMemoryStore, interrupt, ReducedValue, StateSchema } from "@langchain/langgraph";
+import {
+  Command,
+  InMemoryStore,
+  interrupt,
+  MemorySaver,
+  ReducedValue,
+  StateSchema,
+} from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import type { AgentGraphOptions } from "../../../src/index.js";
@@ -187,6 +195,7 @@ describe("A run with the input null", () => {
     expect(messagesOf((await graph.getState(config)).values)[3]?.additional_kwargs).toEqual({
       tether_placeholder: "interrupted",
       tether_outcome: "unknown",
+      tether_sent: { checkpoint: expect.any(String), place: expect.stringMatching(/:1$/) },
     });
   });
 
@@ -242,4 +251,50 @@ describe.each(DURABILITIES)("A tool that asks a human twice (%s)", (durability) 
     expect(script((await send(null)).messages)[2]).toBe(`tool! Tool call ask (a): ${UNKNOWN}`);
     expect(paid).toEqual(["one slowly"]);
   });
+});
+
+describe("A checkpointer that does not give back what is saved beside a checkpoint", () => {
+  /** What is saved beside its checkpoints is lost. */
+  class ForgetfulSaver extends MemorySaver {
+    override async getTuple(given: RunnableConfig) {
+      const tuple = await super.getTuple(given);
+      return tuple && { ...tuple, pendingWrites: [] };
+    }
+  }
+  const opened = () => createThread(calling(["pay", {}, "b"]), { checkpointer: new ForgetfulSaver() });
+
+  it("does not prove that a call was not started", async () => {
+    const { graph, send, dies, runs } = opened();
+    await dies("async", job, 1);
+    await send(user("never mind"));
+    expect(runs).toEqual(["pay"]);
+    expect(messagesOf((await graph.getState(config)).values)[2]?.additional_kwargs).toMatchObject({
+      tether_placeholder: "superseded",
+      tether_outcome: "unknown",
+    });
+  });
+
+  it("lets no call be run again", async () => {
+    const { graph, send, dies, runs } = opened();
+    await dies("async", job, 1);
+    await send(null);
+    expect(runs).toEqual(["pay"]);
+    expect(messagesOf((await graph.getState(config)).values)[2]?.additional_kwargs).toMatchObject({
+      tether_placeholder: "interrupted",
+      tether_outcome: "unknown",
+    });
+  });
+});
+
+it("A call of the first step that was surely not started says so, and is run with the input null", async () => {
+  const { graph, runs, send } = createThread(calling(["fast", {}, "a"]));
+  await send(job, { interruptBefore: ["tools"] });
+  const { config: halted } = await graph.getState(config);
+  await send(user("never mind"));
+  expect(messagesOf((await graph.getState(config)).values)[2]?.additional_kwargs).toMatchObject({
+    tether_placeholder: "not-started",
+  });
+  expect(runs).toEqual([]);
+  await graph.invoke(null, { ...halted });
+  expect(runs).toEqual(["fast"]);
 });

@@ -3,9 +3,9 @@
 import type { BaseMessage, ToolMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { z } from "zod/v4";
-import { isAIMessage } from "../history/call.js";
-import { type Group, placeOfCall } from "../history/group.js";
-import type { UnansweredCall } from "../history/open-calls.js";
+import { isAIMessage } from "../../history/call.js";
+import { type Group, placeOfCall } from "../../history/group.js";
+import type { UnansweredCall } from "../../history/open-calls.js";
 import {
   callIdOf,
   causeInHistory,
@@ -14,11 +14,11 @@ import {
   isResult,
   markRecoveredResult,
   type PlaceholderCause,
-} from "../history/result.js";
-import { toJson } from "../shared/json.js";
-import { addToList, madeOnce } from "../shared/values.js";
-import { emitEvent } from "./events.js";
-import { type ToolTask, toolTasksOf } from "./langgraph/read-checkpoints.js";
+} from "../../history/result.js";
+import { toJson } from "../../shared/json.js";
+import { addToList, madeOnce } from "../../shared/values.js";
+import { emitEvent } from "../events.js";
+import { type ToolTask, toolTasksOf } from "../langgraph/read-checkpoints.js";
 import type { Leftovers } from "./leftovers.js";
 
 /** The finding for a call: the result of its tool, or the pending question to a human. */
@@ -28,13 +28,18 @@ type Remains =
 
 /**
  * The findings for the given calls, in the same order. Undefined where nothing was found. The writes of a checkpoint
- * belong to the last group of its history. So among equal ids, the latest call gets the result.
+ * belong to the last group of its history. So among equal ids, the latest call gets the result. A diary names the calls.
  */
 export function recoverCalls(
   calls: readonly UnansweredCall[],
-  leftovers: readonly Pick<Leftovers, "history" | "written" | "interrupts">[],
+  leftovers: readonly Pick<Leftovers, "history" | "written" | "interrupts" | "late">[],
 ): (Remains | undefined)[] {
-  const found = new Array<Remains | undefined>(calls.length).fill(undefined);
+  const late = new Map(leftovers.flatMap((left) => left.late.map(({ place, result }) => [place, result])));
+  const found = calls.map(({ call, group, place }): Remains | undefined => {
+    const result = late.get(placeOfCall(group, place));
+    // A client may have replaced the message since.
+    return result === undefined || callIdOf(result) !== call.id ? undefined : { kind: "result", result };
+  });
   const places = new Map<Group, number[]>();
   for (const [index, { group }] of calls.entries()) addToList(places, group, index);
   for (const { history, written, interrupts } of leftovers.toReversed()) {
@@ -61,11 +66,13 @@ export interface ExaminedCall extends UnansweredCall {
    * history tells.
    */
   readonly cause: PlaceholderCause;
+  /** The checkpoint that sent the call; undefined if it is not known. */
+  readonly sentAt: string | undefined;
 }
 
 export function examineCalls(
   calls: readonly UnansweredCall[],
-  leftovers: readonly Pick<Leftovers, "history" | "written" | "interrupts" | "nodes" | "unstarted">[],
+  leftovers: readonly Omit<Leftovers, "values" | "usage" | "shown" | "removed" | "rewritten">[],
   history: readonly BaseMessage[],
 ): ExaminedCall[] {
   const found = recoverCalls(calls, leftovers);
@@ -82,7 +89,9 @@ export function examineCalls(
   return calls.map((unanswered, index) => {
     const remains = found[index];
     const isDeclined = remains !== undefined || declined.has(unanswered);
-    return { ...unanswered, remains, cause: isDeclined ? "declined" : causeOf(unanswered) };
+    const { id } = unanswered.group.head;
+    const sentAt = id && leftovers.findLast(({ headId }) => headId === id)?.checkpointId;
+    return { ...unanswered, remains, cause: isDeclined ? "declined" : causeOf(unanswered), sentAt };
   });
 }
 
@@ -98,9 +107,9 @@ export const endsAfterModel = (nodes: readonly string[]): boolean =>
   nodes.some((name) => AFTER_MODEL.test(name));
 
 /** What closes a call: the result that was found for it, or a placeholder. */
-export function closingResult({ call, group, place, remains, cause }: ExaminedCall): ToolMessage {
+export function closingResult({ call, group, place, remains, cause, sentAt }: ExaminedCall): ToolMessage {
   if (remains?.kind === "result") return markRecoveredResult(remains.result);
-  return createPlaceholder(call, cause, placeOfCall(group, place));
+  return createPlaceholder(call, cause, placeOfCall(group, place), sentAt);
 }
 
 /** The results that close these calls. Events tell of them. */

@@ -3,20 +3,20 @@
  * checkpoint of its superstep. New input discards them, so they are read from that checkpoint itself.
  */
 
-import { type BaseMessage, RemoveMessage } from "@langchain/core/messages";
+import { AIMessage, type BaseMessage, RemoveMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { type CheckpointTuple, isCommand, type LangGraphRunnableConfig, START } from "@langchain/langgraph";
-import { callsOf, indexesById, isAIMessage } from "../history/call.js";
-import { isSameMessage, REMOVE_ALL_MESSAGES, toPlain } from "../history/message.js";
-import { publishRepairs } from "../history/reducer/paired-messages.js";
-import { reduceMessages } from "../history/reducer/reduce-messages.js";
-import type { Repair } from "../history/reducer/repair.js";
-import { callIdOf, isPlaceholder, isResult, markRecovered, recoveredAfter } from "../history/result.js";
-import { coverageOf } from "../history/summary.js";
-import { isRecord } from "../shared/values.js";
-import { archiveIn, findReturned } from "./archive.js";
-import { messagesAmong } from "./commands.js";
-import { emitEvent } from "./events.js";
+import { callsOf, indexesById, isAIMessage } from "../../history/call.js";
+import { MARKS } from "../../history/marks.js";
+import { isSameMessage, REMOVE_ALL_MESSAGES, toPlain } from "../../history/message.js";
+import { publishRepairs } from "../../history/reducer/paired-messages.js";
+import { reduceMessages } from "../../history/reducer/reduce-messages.js";
+import type { Repair } from "../../history/reducer/repair.js";
+import { callIdOf, isPlaceholder, isResult, markRecovered, recoveredAfter } from "../../history/result.js";
+import { archiveOf, coverageOf } from "../../history/summary.js";
+import { isRecord } from "../../shared/values.js";
+import { messagesAmong } from "../commands.js";
+import { emitEvent } from "../events.js";
 import {
   hasNewInput,
   nodesToEnter,
@@ -25,18 +25,22 @@ import {
   writesByTask,
   writesOfCommand,
   writesOfLostRun,
-} from "./langgraph/read-checkpoints.js";
-import { unwrapped } from "./langgraph/swap-channel.js";
-import type { OwnState } from "./own-state.js";
-import type { WatchedCheckpoints } from "./run-saver.js";
+} from "../langgraph/read-checkpoints.js";
+import { unwrapped } from "../langgraph/swap-channel.js";
+import type { OwnState } from "../own-state.js";
+import type { WatchedCheckpoints } from "../run-saver.js";
+import { addUsage, isUsed, NO_USAGE, readTokens, type ThreadUsage, threadUsageSchema } from "../usage.js";
+import { diaryOf, type LateResult } from "./diary.js";
 import { unstartedCalls } from "./started-calls.js";
-import { addUsage, isUsed, NO_USAGE, readTokens, type ThreadUsage, threadUsageSchema } from "./usage.js";
 
 /** How many checkpoints are read at most. Each run that ended before `patch` has left two. */
 const MOST_READ = 40;
 
 /** What one checkpoint of an ended run has, and the state of the thread does not. */
 export interface Leftovers {
+  readonly checkpointId: string;
+  /** The message whose calls the run was about to run, or has run. Undefined: the checkpoint is an input or an update. */
+  readonly headId: string | undefined;
   /** The history that the tasks of the run saw. */
   readonly history: readonly BaseMessage[];
   /** The messages that the finished tasks wrote, in the order of their calls. */
@@ -51,6 +55,10 @@ export interface Leftovers {
   readonly unstarted: readonly string[];
   /** What the finished tasks wrote to own keys of the state, in the order of their calls. */
   readonly values: Writes;
+  /** What tools returned after the end of the run. */
+  readonly late: readonly LateResult[];
+  /** The texts of responses that the abort of the run cut off, and that clients have. */
+  readonly shown: readonly BaseMessage[];
   /** The ids of the messages that later input removes. The client that removed them had seen them. */
   readonly removed: ReadonlySet<string>;
   /** The own keys that later input writes. */
@@ -73,7 +81,9 @@ interface CheckpointStep {
 /** Whether the route from START has to send the run to `patch`, to look for leftovers. */
 export function mayHaveLeftovers({ abandoned, isFork }: WatchedCheckpoints): boolean {
   if (abandoned === undefined) return false;
+  const { results, shown } = diaryOf(abandoned);
   return (
+    results.length + shown.length > 0 ||
     (!isFork && writesOfLostRun(abandoned, undefined, "messages").length > 0) ||
     hasNewInput(abandoned) ||
     waitsForNode(abandoned, "patch") ||
@@ -103,7 +113,7 @@ export async function findLeftovers(
   const goesOn = (checkpoint: CheckpointTuple) => isAddedBetweenRuns(checkpoint) || isBeforePatch(checkpoint);
   for await (const { step, left, lost } of walkLeftovers(ended, MOST_READ, goesOn)) {
     const own = step.fate === "applied" ? { ...left, written: [], values: [], usage: NO_USAGE } : left;
-    const written = [...own.written, ...lost];
+    const written = [...own.written, ...own.shown, ...lost];
     const whole = { ...own, written, usage: addUsage(own.usage, usageOf(lost)) };
     const hasMoreThanResults = written.some((message) => !isResult(message)) || isUsed(whole.usage);
     found.unshift(
@@ -135,7 +145,7 @@ export async function* walkLeftovers(
     if (step.fate !== "continued") {
       const isSuperseded = child === undefined && checkpoints.isFork;
       const lost = isSuperseded ? [] : messagesAmong(writesOfLostRun(checkpoint, child, "messages").flat());
-      const own = readLeftovers(checkpoint, await historyIn(checkpoint, checkpoints), keys);
+      const own = await readLeftovers(checkpoint, checkpoints, keys);
       yield { step, left: { ...own, removed: new Set(removed), rewritten: new Set(rewritten) }, lost };
     }
     if (!(await goesOn(checkpoint))) return;
@@ -208,26 +218,41 @@ export async function historyIn({ checkpoint, config }: CheckpointTuple, { readD
   return messages === undefined ? readDelta?.(config) : unwrapped(messages);
 }
 
-/** What the finished tasks of one checkpoint have left there. @param stored The history that the checkpoint holds. */
-function readLeftovers(
+/** What the run that ended at this checkpoint has left there. */
+async function readLeftovers(
   checkpoint: CheckpointTuple,
-  stored: unknown,
+  checkpoints: WatchedCheckpoints,
   keys: readonly string[],
-): Omit<Leftovers, "removed" | "rewritten"> {
+): Promise<Omit<Leftovers, "removed" | "rewritten">> {
+  const stored = await historyIn(checkpoint, checkpoints);
   const history = reduceMessages(stored, writesOfCommand(checkpoint, "messages").flat()).messages;
   const channels = ["messages", ...keys];
   const tasks = inCallOrder(writesByTask(checkpoint, channels).map(taskOf), history);
   // The run ended before it had read its own input.
   if (tasks.length === 0 && hasNewInput(checkpoint)) tasks.push(taskOf(writesOfInput(checkpoint, channels)));
+  const written = tasks.flatMap(({ messages }) => messages);
+  const { results, shown } = diaryOf(checkpoint);
+  const known = new Set([...history, ...written].map(({ id }) => id));
   return {
+    checkpointId: checkpoint.checkpoint.id,
+    headId: isAddedBetweenRuns(checkpoint)
+      ? undefined
+      : history.findLast((message) => !isResult(message))?.id,
     history,
-    written: tasks.flatMap(({ messages }) => messages),
+    written,
+    late: results,
+    shown: shown.flatMap((one) => (known.has(one.id) ? [] : interruptedResponse(one))),
     values: tasks.flatMap(({ values }) => values),
     usage: readUsage(checkpoint),
     nodes: nodesToEnter(checkpoint),
     interrupts: waitingInterrupts(checkpoint),
-    unstarted: unstartedCalls(checkpoint),
+    unstarted: await unstartedCalls(checkpoint, checkpoints),
   };
+}
+
+/** What clients have of a response that was cut off: its text, without calls and without what only its model can read. */
+function interruptedResponse({ id, text }: { readonly id: string; readonly text: string }): AIMessage {
+  return new AIMessage({ id, content: text, additional_kwargs: { [MARKS.interrupted]: true } });
 }
 
 /**
@@ -299,16 +324,15 @@ export function asQuietUpdate(message: BaseMessage) {
  * - A removal is repeated. `REMOVE_ALL_MESSAGES` removes what the history had then, and not the new input.
  *
  * With the durability `exit`, a killed run can have saved a result and not its call. Such a result has no place in any
- * thread, so it is dropped, and an event and a repair have it. The archive may have it: a summary that was saved too can
- * stand for the message with the call.
+ * thread, so it is dropped, and an event and a repair have it, unless a summary stands for the call.
  */
-export async function recoverMessages(
+export function recoverMessages(
   messages: readonly BaseMessage[],
   leftovers: readonly Leftovers[],
   config: LangGraphRunnableConfig,
-): Promise<BaseMessage[]> {
+): BaseMessage[] {
   const { update, current, refused } = placeMessages(messages, leftovers);
-  await tellDropped(refused, current, config);
+  tellDropped(refused, current, config);
   for (const { id = "" } of update.filter(isAIMessage))
     emitEvent(config, { type: "response-recovered", messageId: id });
   return update;
@@ -342,18 +366,16 @@ export function placeMessages(
 
 type OrphanRefused = Extract<Repair, { kind: "orphan-refused" }>;
 
-/** Tells of the results that no summary of the history has archived. */
-async function tellDropped(
+/** Tells of the results of calls that no summary of the history has archived. */
+function tellDropped(
   refused: readonly OrphanRefused[],
   history: readonly BaseMessage[],
   config: LangGraphRunnableConfig,
-): Promise<void> {
-  const results = refused.map(({ message }) => message);
-  const archive = archiveIn(config);
-  const archived = archive && (await findReturned(results, history, archive)).messages;
+): void {
+  const archived = new Set(history.flatMap((message) => archiveOf(message)?.calls ?? []));
   for (const repair of refused) {
     const { message } = repair;
-    if (archived?.has(message)) continue;
+    if (archived.has(callIdOf(message))) continue;
     publishRepairs([repair]);
     emitEvent(config, { type: "result-dropped", callId: callIdOf(message), message: toPlain(message) });
   }
@@ -393,13 +415,16 @@ function byId(messages: readonly BaseMessage[]): ReadonlyMap<string, BaseMessage
 /**
  * What the finished tools of ended runs wrote to own keys of the state, in order: one update for each write. A key
  * without a reducer keeps the value of later input.
+ *
+ * @param used The results that are recovered. Of the late ones, only what came with these counts.
  */
 export function recoverValues(
-  leftovers: readonly Leftovers[],
-  { reducedKeys }: OwnState,
+  leftovers: readonly Pick<Leftovers, "values" | "late" | "rewritten">[],
+  used: ReadonlySet<BaseMessage>,
+  { reducedKeys }: Pick<OwnState, "reducedKeys">,
 ): Record<string, unknown>[] {
-  return leftovers.flatMap(({ values, rewritten }) =>
-    values
+  return leftovers.flatMap(({ values, late, rewritten }) =>
+    [...values, ...late.filter(({ result }) => used.has(result)).flatMap((one) => one.values)]
       .filter(([key]) => reducedKeys.has(key) || !rewritten.has(key))
       .map(([key, value]) => ({ [key]: value })),
   );

@@ -1,0 +1,40 @@
+/** What ended runs have left with their checkpoints, and how the next run recovers it. */
+
+export {
+  type AskedCall,
+  askedCalls,
+  closeCalls,
+  closingResult,
+  type ExaminedCall,
+  endsAfterModel,
+  examineCalls,
+  problemText,
+  recoverCalls,
+} from "./ended-runs/close-calls.js";
+export { diaryOf, diaryWritten, type LateResult } from "./ended-runs/diary.js";
+export {
+  awaitedCheckpoints,
+  awaitLate,
+  findLateResults,
+  placeLateResults,
+  tellLate,
+} from "./ended-runs/late-results.js";
+export {
+  asQuietUpdate,
+  findLeftovers,
+  givenKeys,
+  historyIn,
+  isAddedBetweenRuns,
+  isForked,
+  type Leftovers,
+  leftoversInPlace,
+  mayHaveLeftovers,
+  mayLackResponse,
+  placeMessages,
+  recoverMessages,
+  recoverValues,
+  walkBack,
+  walkLeftovers,
+} from "./ended-runs/leftovers.js";
+export { noteShown, retractMessages, takeBack } from "./ended-runs/shown-text.js";
+export { callKeyOf, isReplaySafe, notesStarts, startingCall } from "./ended-runs/started-calls.js";

@@ -1,0 +1,116 @@
+/**
+ * Results of tools that ended after their run was aborted. Each is written into the diary beside the checkpoint that sent
+ * its call, where the next run finds it. If that one comes before it, the call gets a placeholder that names the
+ * checkpoint, so the runs after it look there.
+ */
+
+import type { BaseMessage, ToolMessage } from "@langchain/core/messages";
+import type { RunnableConfig } from "@langchain/core/runnables";
+import { copyMessage, toPlain } from "../../history/message.js";
+import {
+  type AwaitedCall,
+  awaitedCallOf,
+  callIdOf,
+  isPlaceholder,
+  markRecoveredResult,
+} from "../../history/result.js";
+import { archiveOf, isUserMessage } from "../../history/summary.js";
+import { coveringSummaries } from "../../history/visible-history.js";
+import { emitEvent, publishEvent } from "../events.js";
+import { diaryOf, type LateResult, pageOf, writeLate } from "./diary.js";
+
+/**
+ * Writes a result into the diary when it comes. An event tells it, in case that no run of the thread follows. Never
+ * rejects.
+ *
+ * @param place The place of the call: the id of its message, and the index of the call in it.
+ * @param config That of the task.
+ */
+export async function awaitLate(
+  place: string,
+  coming: Promise<{
+    readonly result: ToolMessage | undefined;
+    readonly values: readonly Readonly<Record<string, unknown>>[];
+  }>,
+  config: RunnableConfig,
+): Promise<void> {
+  // What ends with the abort has nothing to tell.
+  const { result, values } = await coming.catch(() => ({ result: undefined, values: [] }));
+  if (result === undefined || isPlaceholder(result)) return;
+  const { thread_id } = { ...config.configurable };
+  publishEvent({
+    type: "result-late",
+    tool: result.name ?? "",
+    callId: callIdOf(result),
+    threadId: thread_id === undefined ? undefined : String(thread_id),
+    message: toPlain(result),
+  });
+  await writeLate([place, "result", { message: { ...toPlain(result) }, values }], pageOf(config));
+}
+
+/** Placeholders of earlier turns are not looked up any more: the event has told their results. */
+const TURNS = 8;
+
+/** A late result as the history takes it, and what its tool wrote to own keys. */
+type PlacedResult = Pick<LateResult, "result" | "values">;
+
+/**
+ * The late results that the history has placeholders for, in the order of their calls. Each checkpoint that a placeholder
+ * names is read once, and none if there is no such placeholder.
+ */
+export async function findLateResults(
+  messages: readonly BaseMessage[],
+  config: RunnableConfig,
+): Promise<readonly PlacedResult[]> {
+  const found = new Map<string, readonly LateResult[]>();
+  for (const checkpoint of awaitedCheckpoints(messages)) {
+    const page = pageOf(config, checkpoint);
+    const tuple = await page?.saver.getTuple(page.config);
+    if (tuple !== undefined) found.set(checkpoint, diaryOf(tuple).results);
+  }
+  return found.size === 0 ? [] : placeLateResults(messages, found);
+}
+
+/** The ids of the checkpoints that placeholders name. */
+export function awaitedCheckpoints(messages: readonly BaseMessage[]): ReadonlySet<string> {
+  return new Set(awaitedCalls(messages).map(({ checkpoint }) => checkpoint));
+}
+
+/** @param found The late results of checkpoints, by their ids. */
+export function placeLateResults(
+  messages: readonly BaseMessage[],
+  found: ReadonlyMap<string, readonly LateResult[]>,
+): readonly PlacedResult[] {
+  const covered = coveringSummaries(messages);
+  return awaitedCalls(messages).flatMap(({ checkpoint, place, callId, placeholder }) => {
+    const late = found.get(checkpoint)?.find((one) => one.place === place);
+    // A client may have replaced the message with the call since.
+    if (late === undefined || callIdOf(late.result) !== callId) return [];
+    const { values } = late;
+    const result = markRecoveredResult(late.result);
+    // With its id, the result replaces the placeholder, also if another call has the same id. The model is not shown what
+    // has the id of a covered message.
+    const replaces = placeholder !== undefined && !covered.has(placeholder);
+    return [{ result: replaces ? copyMessage(result, { id: placeholder }) : result, values }];
+  });
+}
+
+/** The calls whose tools may still return, with the ids of their placeholders. A summary has archived those without one. */
+function awaitedCalls(messages: readonly BaseMessage[]) {
+  const awaited: (AwaitedCall & { readonly placeholder?: string | undefined })[] = [];
+  let turns = 0;
+  for (const message of messages.toReversed()) {
+    if (turns >= TURNS) break;
+    if (isUserMessage(message)) turns += 1;
+    const call = awaitedCallOf(message);
+    if (call !== undefined) awaited.unshift({ ...call, placeholder: message.id });
+    awaited.unshift(...(archiveOf(message)?.awaited ?? []));
+  }
+  return awaited;
+}
+
+/** Tells which results have come. */
+export function tellLate(found: readonly Pick<LateResult, "result">[], config: RunnableConfig): void {
+  for (const { result } of found)
+    emitEvent(config, { type: "result-recovered", tool: result.name ?? "", callId: callIdOf(result) });
+}
