@@ -12,7 +12,7 @@ import { describe, expect, it } from "vitest";
 import { countTokens } from "../../../src/history/size.js";
 import { createSummary } from "../../../src/history/summary.js";
 import { sizeOfInput } from "../../../src/providers/input/shorten.js";
-import { prepareModelInput } from "../../../src/providers/input/to-model-input.js";
+import { prepareModelInput, toModelInput } from "../../../src/providers/input/to-model-input.js";
 import { aiOf, humanOf, stepOf, textOf, tokensOf, turnsOf } from "../../support/long-histories.js";
 import { snapshot } from "../../support/plain-messages.js";
 import { strictViolations } from "../../support/strict-check.js";
@@ -159,22 +159,46 @@ it("Long results are shortened before short ones are left out, however many foll
   expect(new Set(changes.map(({ kind }) => kind))).toEqual(new Set(["shortened"]));
 });
 
-describe("The arguments of the latest calls", () => {
-  const args = { path: "notes.md", text: textOf(60, "note") };
-  const open = callOf("now-call", args);
+describe.each(["openai", "anthropic", "gemini"] as const)(
+  "The arguments of the latest calls for %s",
+  (dialect) => {
+    const text = textOf(400, "note");
+    const calls = [
+      { id: "one", name: "calculator", args: { expression: "17 * 23" } },
+      { id: "two", name: "weather", args: { city: "Oslo", unit: "celsius" } },
+      { id: "three", name: "write", args: { path: "notes.md", text } },
+    ];
+    const open = [
+      new AIMessage({ id: "open", content: "", tool_calls: calls }),
+      ...calls.map(({ id }) => new ToolMessage({ tool_call_id: id, content: textOf(300) })),
+    ];
+    const history = [...turnsOf(75), humanOf("now"), ...stepOf("before", 300), ...open];
+    const sentIn = (maxTokens: number) =>
+      toModelInput(history, { dialect, maxTokens })
+        .flatMap((message) => (message instanceof AIMessage ? (message.tool_calls ?? []) : []))
+        .slice(-calls.length)
+        .map(({ name, args }) => ({ name, args }));
+    const whole = calls.map(({ name, args }) => ({ name, args }));
 
-  it("stay whole if the input is one token too long and has older messages", () => {
-    const history = [...turnsOf(75), humanOf("now"), ...open];
-    const { messages, changes } = input(history, tokensOf(history) - 1);
-    expect(changes.some(({ id }) => id === "now-call")).toBe(false);
-    expect((messages.at(-2) as AIMessage).tool_calls?.[0]?.args).toEqual(args);
-  });
+    it.each([
+      ["one token too long", tokensOf(history) - 1],
+      ["too long for what came before", tokensOf(open) + 40],
+      ["too long for their results", tokensOf(open) - 600],
+    ])("stay whole if the input is %s", (_title, maxTokens) => {
+      expect(sentIn(maxTokens)).toEqual(whole);
+    });
 
-  it.each([5, 60, 150])("are never empty, in a window of %i tokens", (window) => {
-    const { messages } = input([...turnsOf(3), humanOf("now"), ...open], window);
-    expect(Object.keys((messages.at(-2) as AIMessage).tool_calls?.[0]?.args ?? {})).toEqual(["path", "text"]);
-  });
-});
+    it.each([300, 60, 1])(
+      "have the same fields in a window of %i tokens, and only a long text is shortened",
+      (window) => {
+        const [calculator, weather, write] = sentIn(window);
+        expect([calculator, weather]).toEqual(whole.slice(0, 2));
+        expect(Object.keys(write?.args ?? {})).toEqual(["path", "text"]);
+        expect(write?.args["text"]).toContain(`shortened from ${text.length} characters`);
+      },
+    );
+  },
+);
 
 it("An input that fits is the same array", () => {
   const history = turnsOf(3);
