@@ -132,6 +132,16 @@ describe("The user's latest message", () => {
     expect(messages.at(-1)?.content).toBe(request.content);
   });
 
+  it("stays word for word beside a long summary, to whatever length that is shortened", () => {
+    const request = humanOf("now", 200);
+    const history = [createSummary(textOf(4_000), { kind: "keep", messages: ["gone"] }), request];
+    for (let window = 400; window < 3_000; window += 7) {
+      const { messages } = input(history, window);
+      expect(messages.at(-1)?.content).toBe(request.content);
+      expect(sizeOfInput(messages)).toBeLessThanOrEqual(window);
+    }
+  });
+
   it("keeps its beginning and its end if it alone is too long", () => {
     const request = new HumanMessage({ id: "now", content: `BEGIN ${"word ".repeat(9_000)}END` });
     const { messages } = input([...turnsOf(3), request], 1_000);
@@ -199,6 +209,18 @@ describe.each(["openai", "anthropic", "gemini"] as const)(
     );
   },
 );
+
+it("Long arguments of several calls are shortened to any length that leaves something of each", () => {
+  const numbers = Array.from({ length: 326 }, (_, index) => index);
+  const args = [{ text: textOf(419, "argument") }, { numbers }];
+  const calls = args.map((one, index) => ({ id: `c${index}`, name: "look", args: one }));
+  const open = new AIMessage({ content: textOf(100), tool_calls: calls });
+  const results = calls.map(({ id }) => new ToolMessage({ tool_call_id: id, content: textOf(300) }));
+  for (let window = 350; window < 900; window += 3) {
+    const { messages } = input([humanOf("now", 1), open, ...results], window);
+    expect(sizeOfInput(messages)).toBeLessThanOrEqual(window);
+  }
+});
 
 it("An input that fits is the same array", () => {
   const history = turnsOf(3);
