@@ -70,7 +70,7 @@ const ROWS: readonly Row[] = [
     title: "Input tokens at their price, cached a half",
     path: "tokens/summaries/all/half",
     ours: OURS,
-    beside: DEEP_AGENT,
+    beside: WITH_SUMMARY,
   },
   {
     title: "Input tokens at their price, Anthropic",

@@ -14,6 +14,8 @@ const LINE_END = 5;
 const MARK = 6;
 /** Every character that is not ASCII. Letters with accents are, so the rest of their word counts as another one. */
 const OTHER = 0;
+/** The end of what is read. */
+const END = 7;
 
 const KINDS = Uint8Array.from({ length: 128 }, (_, code) => {
   const character = String.fromCharCode(code);
@@ -76,32 +78,29 @@ const BLOCKS = Float64Array.from(
   (_, block) => SCRIPTS.find(([before]) => block * 16 < before)?.[1] ?? 1,
 );
 
-/** Of a longer text, only parts of this length are read, evenly spread, so that a huge one takes no longer. */
-const LONGEST_READ = 100_000;
-const PART = 4_000;
+/**
+ * A text is read whole up to this length. Of what comes after, the first part of each block stands for the block. The
+ * length of a block is a prime, so that few lists have records of that length.
+ */
+const READ_WHOLE = 2_000;
+const BLOCK = 1_511;
+const PART = 250;
 
-/** Estimates the tokens of a text. */
+/** Estimates the tokens of a text. A longer beginning of it has as many as a shorter one, or more. */
 export function countTextTokens(text: string): number {
   const { length } = text;
-  if (length <= LONGEST_READ) return Math.ceil(tokensIn(text));
-  const step = Math.ceil((length * PART) / LONGEST_READ);
-  let tokens = 0;
-  let read = 0;
-  for (let start = 0; start < length; start += step) {
-    const part = text.slice(start, start + PART);
-    tokens += tokensIn(part);
-    read += part.length;
+  let tokens = tokensBetween(text, 0, Math.min(length, READ_WHOLE));
+  for (let start = READ_WHOLE; start < length; start += BLOCK) {
+    const end = Math.min(start + PART, length);
+    const blockEnd = Math.min(start + BLOCK, length);
+    tokens += (tokensBetween(text, start, end) * (blockEnd - start)) / (end - start);
   }
-  return Math.ceil((tokens * length) / read);
+  return Math.ceil(tokens);
 }
 
-/** Reads each character once, because it is asked for every message of a thread. */
-function tokensIn(text: string): number {
-  const { length } = text;
+/** Goes from one run of characters of a kind to the next. In each turn, every message of a thread is read. */
+function tokensBetween(text: string, from: number, to: number): number {
   let tokens = 0;
-  /** The run of one kind that is read: its kind, its beginning, and the capitals before it in the same word. */
-  let kind = OTHER;
-  let start = 0;
   let capitals = 0;
   let isAfterMarks = false;
   /** The letters and digits that are read: their beginning, the tokens before it, the number of pieces, and their kinds. */
@@ -109,47 +108,52 @@ function tokensIn(text: string): number {
   let before = 0;
   let pieces = 0;
   let kinds = 0;
-  for (let index = 0; index <= length; index += 1) {
-    const code = text.charCodeAt(index);
-    const next = code < 128 ? (KINDS[code] ?? OTHER) : OTHER;
-    if (next === OTHER && index < length) tokens += BLOCKS[code >> 4] ?? 1;
-    if (next === kind) continue;
-    const run = index - start;
-    if (kind === LOWER) {
-      tokens += tokensOfWord(capitals + run);
-    } else if (kind === UPPER) {
+  let kind = from < to ? kindOf(text.charCodeAt(from)) : END;
+  for (let start = from, end = from; start < to; start = end) {
+    let next = kind;
+    // Asking for a character after the end would make every request for one slower.
+    for (end += 1; end < to; end += 1) {
+      next = kindOf(text.charCodeAt(end));
+      if (next !== kind) break;
+    }
+    if (end === to) next = END;
+    const run = end - start;
+    if (isAlphanumeric(kind)) {
+      if (kinds === 0) [first, before] = [start, tokens];
       // A word can begin with capitals.
-      if (next !== LOWER) tokens += tokensOfWord(run);
-    } else if (kind === DIGIT) {
-      tokens += Math.ceil(run / DIGITS_PER_TOKEN);
+      const isBeginning = kind === UPPER && next === LOWER;
+      if (kind === DIGIT) tokens += Math.ceil(run / DIGITS_PER_TOKEN);
+      else if (!isBeginning) tokens += tokensOfWord(capitals + run);
+      capitals = isBeginning ? run : 0;
+      if (!isBeginning) pieces += 1;
+      kinds |= 1 << kind;
+      if (!isAlphanumeric(next)) {
+        if (isRandom(end - first, pieces, kinds))
+          tokens = Math.max(tokens, before + (end - first) * PER_RANDOM);
+        pieces = 0;
+        kinds = 0;
+      }
     } else if (kind === SPACE) {
       // The last space belongs to the word or the marks after it, and all of them to the end of a line.
-      const isLone = run > 1 || next === DIGIT || index === length;
+      const isLone = run > 1 || next === DIGIT || next === END;
       if (isLone && next !== LINE_END) tokens += 1 + run * PER_SPACE;
     } else if (kind === MARK) {
       const isBeforeWord = run === 1 && (next === LOWER || next === UPPER);
-      tokens += isBeforeWord ? MARK_BEFORE_WORD : tokensOfMarks(text, start, index);
-    } else if (kind === LINE_END && !isAfterMarks) {
-      // Otherwise it belongs to the marks.
+      tokens += isBeforeWord ? MARK_BEFORE_WORD : tokensOfMarks(text, start, end);
+    } else if (kind === OTHER) {
+      for (let index = start; index < end; index += 1) tokens += BLOCKS[text.charCodeAt(index) >> 4] ?? 1;
+    } else if (!isAfterMarks) {
+      // Otherwise the end of the line belongs to the marks.
       tokens += 1 + run * PER_SPACE;
     }
-    if (isAlphanumeric(kind)) {
-      if (kind !== UPPER || next !== LOWER) pieces += 1;
-      kinds |= 1 << kind;
-      if (!isAlphanumeric(next) && isRandom(index - first, pieces, kinds))
-        tokens = Math.max(tokens, before + (index - first) * PER_RANDOM);
-    } else if (isAlphanumeric(next)) {
-      first = index;
-      before = tokens;
-      pieces = 0;
-      kinds = 0;
-    }
-    capitals = kind === UPPER && next === LOWER ? run : 0;
     isAfterMarks = kind === MARK;
     kind = next;
-    start = index;
   }
   return tokens;
+}
+
+function kindOf(code: number): number {
+  return code < 128 ? (KINDS[code] ?? OTHER) : OTHER;
 }
 
 function isAlphanumeric(kind: number): boolean {

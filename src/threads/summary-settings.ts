@@ -53,7 +53,7 @@ export type SummaryLanguage = (typeof SUMMARY_LANGUAGES)[number];
 export const SUMMARY_SETTINGS = {
   /**
    * How many tokens the model input may have, tool schemas included, before its earlier part is summarised. 0 means
-   * no limit. Default: 60 % of the model's input window, and no limit while the window is unknown.
+   * no limit. Default: 80 % of the model's input window, and no limit while the window is unknown.
    */
   maxTokensBeforeSummary: { ...countFrom(0), default: undefined, env: true, perRun: true },
   /** How many messages the model input may have before its earlier part is summarised. 0 means no limit. Default: 0. */
@@ -61,9 +61,9 @@ export const SUMMARY_SETTINGS = {
   /**
    * How many of the latest messages a summary leaves as they are, if the token limit has room for them. Fewer make a
    * thread cheaper, because each request begins with them. With
-   * `maxMessagesBeforeSummary`, at most half of that number stays. Default: 12.
+   * `maxMessagesBeforeSummary`, at most half of that number stays. Default: 6.
    */
-  messagesToKeep: { ...countFrom(1), default: 12, env: true, perRun: true },
+  messagesToKeep: { ...countFrom(1), default: 6, env: true, perRun: true },
   /**
    * How many tokens of the latest messages a summary leaves as they are. It replaces `messagesToKeep`. Default:
    * none.
@@ -160,23 +160,21 @@ function tokensOfTool(tool: BindToolsInput): number {
  * The limit of a model input, above which it is summarised.
  */
 
-/** What a thread costs is the average length of its requests, so a summary does not wait until the window is full. */
-const SHARE_OF_WINDOW = 0.6;
 /** The next messages and the response need a part of the window, whatever limit is set. */
-const MOST_OF_WINDOW = 0.8;
+const SHARE_OF_WINDOW = 0.8;
 
 /** The limit in tokens. Undefined for a model that states no input window, and has refused no request as too long. */
 export function budgetOf(model: object): number | undefined {
   const window = windowOf(model);
-  return window === undefined ? undefined : shareOf(window, SHARE_OF_WINDOW);
+  return window === undefined ? undefined : shareOf(window);
 }
 
 /** A limit that is set, or a smaller one if the model has refused a request as too long. 0, which means no limit, stays. */
 function withinLearned(budget: number, model: object): number {
   const learned = learnedWindowOf(model);
-  return learned === undefined || budget === 0 ? budget : Math.min(budget, shareOf(learned, MOST_OF_WINDOW));
+  return learned === undefined || budget === 0 ? budget : Math.min(budget, shareOf(learned));
 }
 
-function shareOf(window: number, share: number): number {
-  return Math.max(Math.floor(window * share), 1);
+function shareOf(window: number): number {
+  return Math.max(Math.floor(window * SHARE_OF_WINDOW), 1);
 }

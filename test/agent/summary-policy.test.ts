@@ -27,7 +27,7 @@ describe("The policy of a run", () => {
     expect(policyFor({})).toEqual({
       maxTokens: 0,
       maxMessages: 0,
-      messagesToKeep: 12,
+      messagesToKeep: 6,
       tokensToKeep: undefined,
       maxToolCalls: undefined,
       compactedAt: undefined,
@@ -79,19 +79,19 @@ describe("The token budget", () => {
   const setTo = (maxTokensBeforeSummary: number) => ({ maxTokensBeforeSummary });
 
   it.each<[title: string, model: BaseChatModel, maxTokens: number, options?: Partial<SettingsOptions>]>([
-    ["60 % of a window of 1,000 tokens", withProfile({ maxInputTokens: 1000 }), 600],
-    ["rounded down for a window that does not divide", withProfile({ maxInputTokens: 128_001 }), 76_800],
+    ["80 % of a window of 1,000 tokens", withProfile({ maxInputTokens: 1000 }), 800],
+    ["rounded down for a window that does not divide", withProfile({ maxInputTokens: 128_001 }), 102_400],
     ["1 for a window of one token", withProfile({ maxInputTokens: 1 }), 1],
     ["none for an empty profile", withProfile({}), 0],
     ["none for a window of 0", withProfile({ maxInputTokens: 0 }), 0],
     ["none for a window that is not a number", withProfile({ maxInputTokens: "128000" }), 0],
     ["none for a profile that is not an object", withProfile("large"), 0],
     ["none without a profile", withProfile(undefined), 0],
-    ["60 % of the window of 128,000 tokens of a LangChain client", gpt, 76_800],
+    ["80 % of the window of 128,000 tokens of a LangChain client", gpt, 102_400],
     ["none for the offline model, whose window is unknown", offline, 0],
-    ["60 % of the window that a refusal taught", withWindows(undefined, 1000), 600],
-    ["that of the taught window if it is smaller", withWindows(2000, 1000), 600],
-    ["that of the stated window if it is smaller", withWindows(1000, 2000), 600],
+    ["80 % of the window that a refusal taught", withWindows(undefined, 1000), 800],
+    ["that of the taught window if it is smaller", withWindows(2000, 1000), 800],
+    ["that of the stated window if it is smaller", withWindows(1000, 2000), 800],
     [
       "lowered to 80 % of a taught window if a setting says more",
       withWindows(undefined, 1000),

@@ -1,4 +1,7 @@
-/** Complete threads with summaries, failures of the summariser, removals, undo and late results. */
+/**
+ * Complete threads with summaries, failures of the summariser, removals, undo and late results. No response has a report,
+ * so lengths are those of the estimate. `measure-laws.test.ts` has responses with reports.
+ */
 
 import type { BaseMessage } from "@langchain/core/messages";
 import fc from "fast-check";

@@ -20,7 +20,7 @@ import { law } from "../support/test-tools.js";
 import { user } from "../support/thread.js";
 
 const WINDOW = 8_000;
-const LIMIT = WINDOW * 0.6;
+const LIMIT = WINDOW * 0.8;
 /** The system prompt and the tools, whose length only the provider knows. */
 const FIXED = 150;
 /** The texts in the place of what was shortened or left out. */

@@ -1,12 +1,14 @@
 /** One turn that is longer than the budget. */
 
+import { AIMessage } from "@langchain/core/messages";
 import { MemorySaver } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
 import { coverageOf } from "../../src/history/summary.js";
 import { countToolTokens } from "../../src/threads/summary-settings.js";
 import { createLookGraph, look, lookUp } from "../support/create-look-graph.js";
-import { textOf, tokensOf } from "../support/long-histories.js";
+import { textOf } from "../support/long-histories.js";
 import { type Answer, FunctionModel, shortSummariser } from "../support/models.js";
+import { realCount, withRealUsage } from "../support/real-counts.js";
 import { inThread, messagesOf, user } from "../support/thread.js";
 
 const BUDGET = 2000;
@@ -15,10 +17,11 @@ const REQUEST = "Please visit all hundred places and tell me $& what you found."
 
 async function work(steps: number, tokens: number, summaryModel = shortSummariser(), batch = 1) {
   const { graph, model, summariser } = createLookGraph(
-    ({ index }) =>
-      index < steps
-        ? lookUp(`${index}`, tokens, ...Array.from({ length: batch }, (_, call) => `c${index % 7}-${call}`))
-        : "all done",
+    ({ index, messages }) => {
+      const callIds = Array.from({ length: batch }, (_, call) => `c${index % 7}-${call}`);
+      const answer = index < steps ? lookUp(`${index}`, tokens, ...callIds) : new AIMessage("all done");
+      return withRealUsage(answer, messages, toolTokens);
+    },
     {
       summaryModel,
       maxTokensBeforeSummary: BUDGET,
@@ -38,7 +41,7 @@ describe("A turn of many tool steps", () => {
     expect(model.refused).toEqual([]);
     expect(model.requests).toHaveLength(101);
     for (const { messages } of model.requests) {
-      expect(tokensOf(messages) + toolTokens).toBeLessThanOrEqual(BUDGET);
+      expect(realCount(messages) + toolTokens).toBeLessThanOrEqual(BUDGET);
       expect(messages.filter(({ text }) => text.includes(REQUEST))).toHaveLength(1);
     }
     expect(summariser.requests.length).toBeGreaterThan(3);

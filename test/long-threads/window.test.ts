@@ -267,8 +267,8 @@ it("The history is longer than 4,000 tokens, and fits into 8,000", () => {
 
 describe("A long history is summarised", () => {
   it.each([
-    ["not at 60 % of a large window", 14_000, false],
-    ["at 60 % of a small window", 5_000, true],
+    ["not at 80 % of a large window", 14_000, false],
+    ["at 80 % of a small window", 5_000, true],
     ["not where the window is unknown", undefined, false],
   ])("%s", async (_title, window, expected) => {
     expect(await isSummarised(window)).toBe(expected);

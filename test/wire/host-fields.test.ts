@@ -20,6 +20,7 @@ import { z } from "zod";
 import { createAgentGraph } from "../../src/index.js";
 import { tetherMiddleware } from "../../src/langchain.js";
 import { listen } from "../support/listen.js";
+import { FunctionModel } from "../support/models.js";
 import { stopAtEnd } from "../support/test-tools.js";
 import { inThread, pairedMessagesOf, user } from "../support/thread.js";
 
@@ -466,6 +467,17 @@ describe.each(AGENTS)("%s", (_, agentWith) => {
       },
       calls: [{}, {}],
     });
+  });
+
+  it("leaves a model as it is that only has the name of a client, so that it can have private fields", async () => {
+    class Named extends FunctionModel {
+      override _llmType(): string {
+        return "openai";
+      }
+    }
+    const model = new Named(() => "Clear.");
+    const { messages } = await agentWith(model).invoke(user("The weather?"), inThread("1"));
+    expect(messages.at(-1)?.text).toBe("Clear.");
   });
 });
 

@@ -49,7 +49,7 @@ export function carryHostFields(model: BaseChatModel, identity: ModelIdentity): 
   // `ChatOpenAI` delegates to one of two models. The other one is for the Responses API.
   const completions: unknown = Reflect.get(model, "completions");
   if (isChatModel(completions)) return viewOf(model, { completions: carryHostFields(completions, identity) });
-  if (!CLIENTS.has(model._llmType()) || CARRYING.has(model._streamResponseChunks)) return model;
+  if (!isClient(model) || CARRYING.has(model._streamResponseChunks)) return model;
 
   type Ask = Parameters<BaseChatModel["_streamResponseChunks"]>;
   const exchangeOf = (client: BaseChatModel, messages: readonly BaseMessage[]) =>
@@ -78,6 +78,12 @@ export function carryHostFields(model: BaseChatModel, identity: ModelIdentity): 
   };
   CARRYING.add(members._streamResponseChunks);
   return viewOf(model, members);
+}
+
+/** A model of another program can have the name of a client. How it sends its requests is not known. */
+function isClient(model: BaseChatModel): boolean {
+  const sends = typeof Reflect.get(model, "completionWithRetry") === "function";
+  return CLIENTS.has(model._llmType()) && (sends || model._llmType() === "openrouter");
 }
 
 type Messages = readonly Fields[];

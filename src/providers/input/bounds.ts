@@ -78,7 +78,16 @@ class InputDraft {
     if (message === undefined) return;
     // What is shortened again is shortened from the original. Only calls and texts of a response add up.
     const base = isAIMessage(message) ? message : (this.input[place] ?? message);
-    this.replace(place, shorten(base, tokens, this.parts.keywords[place] ?? []));
+    const shorter = (most: number) => shorten(base, most, this.parts.keywords[place] ?? []);
+    let after = shorter(tokens);
+    // A text that is joined of parts can be estimated a little longer than the parts. It must not cost another message.
+    for (let room = tokens, times = 0; times < MOST_TIMES; times += 1) {
+      const over = sizeOf(after) - tokens;
+      if (over <= 0 || over > tokens * CLOSE) break;
+      room -= over;
+      after = shorter(room);
+    }
+    this.replace(place, after);
   }
 
   /** @param after Undefined leaves the message out. */
@@ -104,6 +113,9 @@ class InputDraft {
 }
 
 const SHARE_OF_BLOCK = 0.25;
+/** What is too long by at most this share is cut again. Other messages cannot be cut to the length. */
+const CLOSE = 0.05;
+const MOST_TIMES = 3;
 
 /** Its text changes only with the gap, so a prompt cache holds as long as the gap does. */
 export function gapNote(count: number): string {

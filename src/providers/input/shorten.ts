@@ -60,7 +60,7 @@ function excerptOfResult(result: ToolMessage, tokens: number, keywords: readonly
 function shortenArguments(message: AIMessage, tokens: number): AIMessage {
   const calls = message.tool_calls ?? [];
   const sizes = calls.map(({ args }) => sizeOfJson(args));
-  const others = sizeOf(message) - sizes.reduce((sum, size) => sum + size, 0);
+  const others = sizeOf(withArguments(message, new Map(calls.map((_, index) => [index, {}]))));
   const level = levelFor(sizes, tokens - others);
   const changes = calls.flatMap(({ args }, index) =>
     (sizes[index] ?? 0) > level ? [[index, shortenObject(args, level)] as const] : [],

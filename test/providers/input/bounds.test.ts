@@ -12,7 +12,7 @@ import { describe, expect, it } from "vitest";
 import { countTokens } from "../../../src/history/size.js";
 import { createSummary } from "../../../src/history/summary.js";
 import { sizeOfInput } from "../../../src/providers/input/shorten.js";
-import { prepareModelInput } from "../../../src/providers/input/to-model-input.js";
+import { prepareModelInput, toModelInput } from "../../../src/providers/input/to-model-input.js";
 import { aiOf, humanOf, stepOf, textOf, tokensOf, turnsOf } from "../../support/long-histories.js";
 import { snapshot } from "../../support/plain-messages.js";
 import { strictViolations } from "../../support/strict-check.js";
@@ -132,6 +132,16 @@ describe("The user's latest message", () => {
     expect(messages.at(-1)?.content).toBe(request.content);
   });
 
+  it("stays word for word beside a long summary, to whatever length that is shortened", () => {
+    const request = humanOf("now", 200);
+    const history = [createSummary(textOf(4_000), { kind: "keep", messages: ["gone"] }), request];
+    for (let window = 400; window < 3_000; window += 7) {
+      const { messages } = input(history, window);
+      expect(messages.at(-1)?.content).toBe(request.content);
+      expect(sizeOfInput(messages)).toBeLessThanOrEqual(window);
+    }
+  });
+
   it("keeps its beginning and its end if it alone is too long", () => {
     const request = new HumanMessage({ id: "now", content: `BEGIN ${"word ".repeat(9_000)}END` });
     const { messages } = input([...turnsOf(3), request], 1_000);
@@ -159,21 +169,57 @@ it("Long results are shortened before short ones are left out, however many foll
   expect(new Set(changes.map(({ kind }) => kind))).toEqual(new Set(["shortened"]));
 });
 
-describe("The arguments of the latest calls", () => {
-  const args = { path: "notes.md", text: textOf(60, "note") };
-  const open = callOf("now-call", args);
+describe.each(["openai", "anthropic", "gemini"] as const)(
+  "The arguments of the latest calls for %s",
+  (dialect) => {
+    const text = textOf(400, "note");
+    const calls = [
+      { id: "one", name: "calculator", args: { expression: "17 * 23" } },
+      { id: "two", name: "weather", args: { city: "Oslo", unit: "celsius" } },
+      { id: "three", name: "write", args: { path: "notes.md", text } },
+    ];
+    const open = [
+      new AIMessage({ id: "open", content: "", tool_calls: calls }),
+      ...calls.map(({ id }) => new ToolMessage({ tool_call_id: id, content: textOf(300) })),
+    ];
+    const history = [...turnsOf(75), humanOf("now"), ...stepOf("before", 300), ...open];
+    const sentIn = (maxTokens: number) =>
+      toModelInput(history, { dialect, maxTokens })
+        .flatMap((message) => (message instanceof AIMessage ? (message.tool_calls ?? []) : []))
+        .slice(-calls.length)
+        .map(({ name, args }) => ({ name, args }));
+    const whole = calls.map(({ name, args }) => ({ name, args }));
 
-  it("stay whole if the input is one token too long and has older messages", () => {
-    const history = [...turnsOf(75), humanOf("now"), ...open];
-    const { messages, changes } = input(history, tokensOf(history) - 1);
-    expect(changes.some(({ id }) => id === "now-call")).toBe(false);
-    expect((messages.at(-2) as AIMessage).tool_calls?.[0]?.args).toEqual(args);
-  });
+    it.each([
+      ["one token too long", tokensOf(history) - 1],
+      ["too long for what came before", tokensOf(open) + 40],
+      ["too long for their results", tokensOf(open) - 600],
+    ])("stay whole if the input is %s", (_title, maxTokens) => {
+      expect(sentIn(maxTokens)).toEqual(whole);
+    });
 
-  it.each([5, 60, 150])("are never empty, in a window of %i tokens", (window) => {
-    const { messages } = input([...turnsOf(3), humanOf("now"), ...open], window);
-    expect(Object.keys((messages.at(-2) as AIMessage).tool_calls?.[0]?.args ?? {})).toEqual(["path", "text"]);
-  });
+    it.each([300, 60, 1])(
+      "have the same fields in a window of %i tokens, and only a long text is shortened",
+      (window) => {
+        const [calculator, weather, write] = sentIn(window);
+        expect([calculator, weather]).toEqual(whole.slice(0, 2));
+        expect(Object.keys(write?.args ?? {})).toEqual(["path", "text"]);
+        expect(write?.args["text"]).toContain(`shortened from ${text.length} characters`);
+      },
+    );
+  },
+);
+
+it("Long arguments of several calls are shortened to any length that leaves something of each", () => {
+  const numbers = Array.from({ length: 326 }, (_, index) => index);
+  const args = [{ text: textOf(419, "argument") }, { numbers }];
+  const calls = args.map((one, index) => ({ id: `c${index}`, name: "look", args: one }));
+  const open = new AIMessage({ content: textOf(100), tool_calls: calls });
+  const results = calls.map(({ id }) => new ToolMessage({ tool_call_id: id, content: textOf(300) }));
+  for (let window = 350; window < 900; window += 3) {
+    const { messages } = input([humanOf("now", 1), open, ...results], window);
+    expect(sizeOfInput(messages)).toBeLessThanOrEqual(window);
+  }
 });
 
 it("An input that fits is the same array", () => {

@@ -75,11 +75,17 @@ export const checkVllm: RequestCheck = (body, stored) => {
   return refusal && { ...refusal, body: { error: refusal.body } };
 };
 
+/** What a provider has counted. The mock gives it the names of each provider. */
+export interface Usage {
+  readonly prompt_tokens: number;
+  readonly completion_tokens: number;
+}
+
 /**
  * Converts the events of the mock to Mistral's form: all calls are in one event, each of them complete, and the usage
  * is next to the finish reason. Mistral's client drops a last event without usage, and the reason with it.
  */
-export function asMistralEvents(events: readonly string[]): string[] {
+export function asMistralEvents(events: readonly string[], reported: Usage | undefined): string[] {
   const calls: { function: { name: string; arguments: string } }[] = [];
   return events.flatMap((event) => {
     const data = event.slice("data: ".length);
@@ -93,7 +99,8 @@ export function asMistralEvents(events: readonly string[]): string[] {
     if (choice?.delta.tool_calls !== undefined) return [];
     if (choice?.finish_reason == null) return [event];
     const delta = { content: "", ...(calls.length > 0 && { tool_calls: calls }) };
-    const usage = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 };
+    const { prompt_tokens, completion_tokens } = reported ?? { prompt_tokens: 1, completion_tokens: 1 };
+    const usage = { prompt_tokens, completion_tokens, total_tokens: prompt_tokens + completion_tokens };
     return [`data: ${JSON.stringify({ ...chunk, usage, choices: [{ ...choice, delta }] })}\n\n`];
   });
 }

@@ -37,9 +37,14 @@ const BODIES: Readonly<Record<HostName, (message: string) => object>> = {
   }),
 };
 
-/** Undefined for a request that fits. Everything in its body counts, as the tools and the system prompt do. */
+/** Everything in a body counts, as the tools and the system prompt do. */
+export function countTokens(body: unknown, { charactersPerToken }: Window): number {
+  return Math.ceil(JSON.stringify(body).length / charactersPerToken);
+}
+
+/** Undefined for a request that fits. */
 export function checkWindow(host: HostName, body: unknown, window: Window): Refusal | undefined {
-  const tokens = Math.ceil(JSON.stringify(body).length / window.charactersPerToken);
+  const tokens = countTokens(body, window);
   if (tokens <= window.tokens) return undefined;
   const family = host === "dashscope-native" ? "dashscope" : host;
   const { status, message }: OverflowRefusal = OVERFLOW_REFUSALS[family];

@@ -10,9 +10,9 @@ import { listen } from "../listen.js";
 import { checkAnthropic } from "./check-anthropic.js";
 import { checkDashScope, checkDashScopeNative, checkDeepSeek, checkGroq, checkOpenAI } from "./check-chat.js";
 import { checkGemini } from "./check-gemini.js";
-import { asMistralEvents, checkMistral, checkVllm } from "./check-mistral.js";
+import { asMistralEvents, checkMistral, checkVllm, type Usage } from "./check-mistral.js";
 import { checkResponses } from "./check-responses.js";
-import { checkWindow, type Window } from "./check-window.js";
+import { checkWindow, countTokens, type Window } from "./check-window.js";
 import { checkText, isFields, listIn, type RequestCheck } from "./refusal.js";
 
 export interface SentMessage {
@@ -137,7 +137,7 @@ export const ANSWER = "All is well.";
 const BUSY = { code: "Busy", message: "Busy.", error: { message: "Busy." } };
 
 export interface StrictProviderOptions {
-  /** The model's window. Undefined: a request can have any length. */
+  /** The model's window, which also says what responses report. Undefined: a request can have any length. */
   readonly window?: Window;
   /** How many characters a chunk of a stream has. @default 6 */
   readonly chunkSize?: number;
@@ -152,12 +152,17 @@ export async function startStrictProvider(
   { window, chunkSize = 6 }: StrictProviderOptions = {},
 ): Promise<StrictProvider> {
   let reply: Reply = {};
+  /** With a window, the tokens of the request that is answered, as the window counts them. */
+  let usage: Usage | undefined;
   const mock = new LLMock({ port: 0, logLevel: "silent", chunkSize });
   mock.on({ predicate: () => true }, ({ model, messages, stream }) => {
     reply = respond({ model, messages: messages as SentMessage[], streams: stream === true });
     const { text, calls = [], reasoning, finish } = reply;
     const toolCalls = calls.map(({ name, args }) => ({ name, arguments: JSON.stringify(args) }));
+    // The mock itself would report a token for four characters of the text.
+    if (usage && window) usage = { ...usage, completion_tokens: countTokens({ text, calls }, window) };
     return {
+      ...(usage && { usage }),
       ...((text !== undefined || calls.length === 0) && { content: text ?? "" }),
       ...(calls.length > 0 && { toolCalls }),
       ...(reasoning !== undefined && { reasoning }),
@@ -193,6 +198,7 @@ export async function startStrictProvider(
     // A provider counts the tokens of a valid history only.
     const refusal =
       checkText(host, text) ?? CHECKS[host](body, stored) ?? (window && checkWindow(host, body, window));
+    usage = window && { prompt_tokens: countTokens(body, window), completion_tokens: 0 };
     const streams = isStreaming(request, body);
     requests.push({ host, streams, body, refusal: refusal?.body });
     if (refusal?.events !== undefined && streams) {
@@ -219,7 +225,7 @@ export async function startStrictProvider(
     for (const [, id] of written.matchAll(/"id":"((?:fc|rs|msg)[^"]*)"/g))
       if (id !== undefined) stored.add(id);
     const events = written.split(/(?<=\n\n)/);
-    if (streams) sendEvents(response, host === "mistral" ? asMistralEvents(events) : events, reply);
+    if (streams) sendEvents(response, host === "mistral" ? asMistralEvents(events, usage) : events, reply);
     else sendJson(response, bodyOf(reply) ?? written, answered.status);
   }
 
