@@ -30,7 +30,9 @@ import { takeBack } from "../threads/langgraph/channels.js";
 import {
   answerGuard,
   askByRungs,
+  type FurtherRequests,
   formFor,
+  furtherRequestsOf,
   type InputForm,
   markReduced,
   reportChanges,
@@ -56,6 +58,7 @@ import {
 export interface ModelRequest {
   readonly models: ModelChain;
   readonly history: readonly BaseMessage[];
+  readonly further: FurtherRequests;
   readonly input: Omit<PreparedInputOptions, keyof InputForm>;
   readonly tools: readonly BindToolsInput[];
   /** The tokens of the tools' schemas. */
@@ -91,6 +94,7 @@ export function requestOf({ plan, state, settings, models, policy }: ModelStep):
   return {
     models,
     history: state.messages,
+    further: furtherRequestsOf(state.messages),
     input: {
       systemPrompt: settings.systemPrompt,
       maxToolCallsFromHistory: settings.maxToolCallsFromHistory,
@@ -340,7 +344,7 @@ async function streamFrom(
   request: StreamRequest,
   config: LangGraphRunnableConfig,
 ): Promise<AIMessage> {
-  const { prepare, toolTokens, history, settle } = request;
+  const { prepare, toolTokens, history, further, settle } = request;
   const { model, dialect } = asked;
   const { tally } = runOf(config).record;
   const plain: Offer = { tools: request.tools, toolChoice: request.toolChoice };
@@ -374,13 +378,13 @@ async function streamFrom(
   };
   const send = async (messages: BaseMessage[], input: FittedInput, form: InputForm) => {
     usage.begin(Math.ceil(input.length.tokens));
-    mark = (response) => markReduced(response, input, form, { model, dialect });
+    mark = (response) => markReduced(response, input, form, { model, dialect, further });
     const guarded = await guardModel(offered, guard, config, parameters);
     const options = { ...offer.clientOptions?.(model), ...parameters, ...config };
     return joinChunks(await guarded.stream(marks.messages(messages), options));
   };
   const answer = coerceMessage(
-    await askByRungs({ model, history, toolTokens, dialect, prepare, send }, config),
+    await askByRungs({ model, history, toolTokens, dialect, further, prepare, send }, config),
   );
   if (
     answer === undefined ||
