@@ -208,7 +208,11 @@ function* rungsFor(
     return { ...attempt, form: reduced(attempt.form, { ...(describesTurn && { describesTurn }) }) };
   };
   if (refused.kind === "too-long") {
+    const isAgain = overflows.window !== undefined;
     const shorter = shorterForm(refused, form, input, overflows, request);
+    const hasNumbers = (refused.overflow.limit ?? refused.overflow.sent) !== undefined;
+    // What is too long can be the data of pictures, which no count of tokens tells.
+    if (isAgain && !hasNumbers && all.length > 0) yield describingAll("described", shorter);
     if (shorter !== undefined) yield { rung: "shortened", form: shorter, messageIds: [] };
     if (all.length > 0) yield describingAll("described");
     return;

@@ -56,20 +56,34 @@ export const geminiProvider: Provider = {
     "MIME type must be",
     // "Unable to process input image." (egoist/chatwise-releases#799)
     "Unable to process input (?:image|video|audio|document|file)",
-    "Provided image is not valid|document has no pages|Cannot fetch content from the provided URL",
+    // (AmberSahdev/Open-Interface#64), (google-gemini/gemini-cli#13808)
+    "Provided image is not valid|document has no pages",
+    // "Image input modality is not enabled for <MY_TUNED_MODEL>" (google/generative-ai-docs#513)
+    "Image input modality is not enabled",
     // An uploaded file expires after two days: "You do not have permission to access the File xxxx or it may not exist."
     // with status 403 (googleapis/python-genai#1218)
     "permission to access the File .* or it may not exist",
+    // "Request payload size exceeds the limit: 4194304 bytes." (google-gemini/deprecated-generative-ai-android#26)
     "Request payload size exceeds the limit",
   ],
   otherRefusals: [
-    // All with status 400: "API key not valid. Please pass a valid API key.", "API key expired.", "User location is not
-    // supported for the API use.", "* GenerateContentRequest.tools[0].function_declarations[0].name: Invalid function name"
-    "API key (?:not valid|expired)|location is not supported",
-    "GenerateContentRequest\\.(?:tools|tool_config|generation_config|safety_settings)",
-    "Unknown name .{0,80} at '(?:tools|tool_config|generation_config)",
-    "thinking[ _](?:budget|level)",
-    "max_output_tokens|maxOutputTokens",
+    // All with status 400: "API key not valid. Please pass a valid API key." (zeroclaw-labs/zeroclaw#194), "API Key not found.
+    // ..." (google-gemini/gemini-cli#25198), "API key expired. Please renew the API key." (simonw/llm#1213)
+    "pass a valid API key|API key expired",
+    // "User location is not supported for the API use." (google-gemini/gemini-cli#24641)
+    "location is not supported",
+    // "* GenerateContentRequest.tools[0].function_declarations[18].name: Invalid function name." (google-gemini/gemini-cli#9535);
+    // "The GenerateContentRequest proto is invalid:\n * tools[0].function_declarations[12].name: ..."
+    // (google-gemini/gemini-cli#7878)
+    "GenerateContentRequest(?:\\.| proto is invalid:\\s*\\* )tools",
+    // "Unknown name \"const\" at 'tools[0].function_declarations[5].parameters...'" (zed-industries/zed#44875); "... at
+    // 'request.tools[0]...'" (router-for-me/CLIProxyAPI#97)
+    "Unknown name .{0,80} at '(?:request\\.)?tools",
+    // "The thinking budget (52428) is invalid." (RooCodeInc/Roo-Code#4399); "You can only set only one of thinking budget and
+    // thinking level." (sterlp/eclipse-peon-ai#115)
+    "thinking budget",
+    // "it has a maxOutputTokens value of 655360 but the supported range is from 1" (stackblitz-labs/bolt.diy#955)
+    "maxOutputTokens value of",
   ],
   secrets: ["AIza[\\w-]{6,}"],
   formats: {
