@@ -366,7 +366,11 @@ async function streamFrom(
       usual.onBroken(broken);
     },
     // Without another model, the user gets the text up to there.
-    ...(asked.hasNext && { onWithheld: (withheld) => usage.addBroken(withheld.usage) }),
+    refusesWithheld: asked.hasNext,
+    onWithheld: (withheld) => {
+      if (!withheld.isKept) usage.addBroken(withheld.usage);
+      usual.onWithheld?.(withheld);
+    },
     // What a middleware makes of the response was not paid for.
     ...(settle && {
       settle: (whole) => {

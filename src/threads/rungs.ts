@@ -413,11 +413,13 @@ interface AnswerToGuard {
   readonly shown: Set<string>;
 }
 
+type AnswerGuard = StreamGuardOptions & Required<Pick<StreamGuardOptions, "onWithheld">>;
+
 /** The guard of a response that becomes part of the thread. Events tell of broken responses and failed requests. */
 export function answerGuard(
   { model, maxFallbackAttempts, idleTimeoutMs, isInThread, shown }: AnswerToGuard,
   config: LangGraphRunnableConfig,
-): StreamGuardOptions {
+): AnswerGuard {
   return {
     maxFallbackAttempts,
     idleTimeoutMs,
@@ -425,6 +427,7 @@ export function answerGuard(
     isTaken: (id) => shown.has(id) || isInThread(id),
     onShown: (id) => shown.add(id),
     onBroken: ({ reason }) => emitEvent(config, { type: "answer-broken", reason }),
+    onWithheld: ({ reason, category }) => emitEvent(config, { type: "response-withheld", reason, category }),
     onRetry: ({ error, ...attempts }) =>
       emitEvent(config, { type: "model-retry", ...attempts, reason: describeFailure(error, model) }),
   };
