@@ -63,7 +63,7 @@ export const compatibleProvider: Provider = {
     // OpenRouter, status 400: "x is not a valid model ID" (RightNow-AI/openfang#697). Groq: "The model `x` has been
     // decommissioned" (RightNow-AI/openfang#60). GitHub: "Unknown model: x" (github/gh-models#65), "Model not found; expected
     // format" (lobehub/lobehub#8314). Kiro: "Invalid model. Please select a different model" (decolua/9router#1187)
-    "is not a valid model ID|has been decommissioned|unknown model: |model not found; |invalid model\\. ",
+    "is not a valid model ID|has been decommissioned|unknown model[.:]|model not found; |invalid model\\. ",
     // Bedrock: "The provided model identifier is invalid." (aws-samples/amazon-bedrock-workshop#315), "Invocation of model ID x
     // with on-demand throughput isn't supported" (anomalyco/opencode#396)
     "model identifier is invalid|on-demand throughput",
