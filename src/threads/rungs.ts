@@ -5,8 +5,6 @@
 
 import type { BaseMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
-import { isAIMessage } from "../history/call.js";
-import { MARKS, withMarks } from "../history/marks.js";
 import { isUserMessage } from "../history/summary.js";
 import type { StreamGuardOptions } from "../providers/answer/guard-model.js";
 import { finishHabitOf } from "../providers/answer/verdict.js";
@@ -20,8 +18,8 @@ import type { Reduction } from "../providers/input/reduction.js";
 import { mediaOf, type ShownMedia } from "../providers/media-limits.js";
 import type { ModelIdentity } from "../providers/provider.js";
 import { toJson } from "../shared/json.js";
-import { isRecord } from "../shared/values.js";
 import { emitEvent, type Rung } from "./events.js";
+import { forThisTurn, helpFor, helpOf, withHelp } from "./help.js";
 
 /** What an input must fit. */
 export interface InputForm extends ModelIdentity {
@@ -58,7 +56,7 @@ const strictModels = new WeakSet<object>();
 /** The form of a model's next input, with what has helped in this thread. */
 export function formFor({ model, history, toolTokens, maxTokens, dialect: given }: FormRequest): InputForm {
   const { dialect, modelId } = identityOf(model);
-  const known = rememberedFor(history, { dialect, modelId });
+  const known = helpFor(history, { dialect, modelId });
   const reduction = known && forThisTurn(known.reduction, history);
   const isStrict = known?.isStrict === true || strictModels.has(innermost(model));
   const bounds = [boundOf(model), maxTokens].filter((bound) => bound !== undefined);
@@ -85,8 +83,7 @@ export interface FurtherRequests {
 /** Those of the steps before. A turn begins with a message of the user, as in its limits. */
 export function furtherRequestsOf(history: readonly BaseMessage[]): FurtherRequests {
   const turn = history.slice(history.findLastIndex(isUserMessage) + 1);
-  const made = turn.map(({ additional_kwargs }) => Number(Object(additional_kwargs?.[MARKS.reduced]).made));
-  return { made: Math.max(0, ...made.filter(Number.isInteger)) };
+  return { made: Math.max(0, ...turn.map((message) => helpOf(message)?.made ?? 0)) };
 }
 
 /** For what is asked in the forms that are known to help, or not at all. */
@@ -280,77 +277,16 @@ function saidBy(message: BaseMessage): string | undefined {
   return toJson([type, content, calls, answered, additional_kwargs]);
 }
 
-/*
- * Remembers what has helped. It is a mark of the response, so it is stored with the thread, in each of its branches. A
- * response that is made with the same help carries it on.
- */
-
-interface Remembered {
-  readonly isStrict: boolean;
-  readonly reduction: Reduction | undefined;
-}
-
-function nameOf({ dialect, modelId = "" }: ModelIdentity): string {
-  return `${dialect} ${modelId}`;
-}
-
-/** What has helped the latest response of this model. */
-function rememberedFor(history: readonly BaseMessage[], identity: ModelIdentity): Remembered | undefined {
-  for (let index = history.length - 1; index >= 0; index -= 1) {
-    const message = history[index];
-    const mark: unknown = message?.additional_kwargs?.[MARKS.reduced];
-    if (message === undefined || !isAIMessage(message) || !isRecord(mark)) continue;
-    const { model, isStrict, reduction } = mark;
-    if (model === nameOf(identity))
-      return { isStrict: isStrict === true, reduction: isReduction(reduction) ? reduction : undefined };
-  }
-  return undefined;
-}
-
-/** In a turn whose pictures and files are all described, also those that have come since. */
-function forThisTurn(
-  reduction: Reduction | undefined,
-  history: readonly BaseMessage[],
-): Reduction | undefined {
-  const { describesTurn, described = [], ...others } = reduction ?? {};
-  if (describesTurn === undefined) return reduction;
-  if (history.findLast(isUserMessage)?.id !== describesTurn) return { ...others, described };
-  const all = mediaOf(history).map(({ shown }) => shown.fingerprint);
-  return { ...others, describesTurn, described: [...new Set([...described, ...all])] };
-}
-
-/** Anyone can write to a state. */
-function isReduction(value: unknown): value is Reduction {
-  if (!isRecord(value)) return false;
-  const { described = [], most = {}, isRetold = false, describesTurn = "" } = value;
-  return (
-    Array.isArray(described) &&
-    described.every((fingerprint) => typeof fingerprint === "string") &&
-    isRecord(most) &&
-    Object.values(most).every((number) => typeof number === "number") &&
-    typeof isRetold === "boolean" &&
-    typeof describesTurn === "string"
-  );
-}
-
-/**
- * The response with marks of what its input lacks. What its provider has counted is then not the length of the history.
- */
+/** The response with a mark of what its input lacks. */
 export function markReduced<Message extends BaseMessage>(
   response: Message,
   { changes }: FittedInput,
-  { dialect, reduction }: InputForm,
+  { dialect, reduction, maxTokens, toolTokens }: InputForm,
   { model, dialect: given, further: { made } }: Pick<RungRequest<unknown>, "model" | "dialect" | "further">,
 ): Message {
   const isStrict = dialect === "strict" && given !== "strict";
-  // The strict dialect alone says everything that the history says.
-  const isShort = changes.length > 0 || reduction !== undefined;
-  if (!isShort && !isStrict && made === 0) return response;
-  const help = { model: nameOf(identityOf(model)), isStrict, reduction, made };
-  return withMarks(response, {
-    ...(isShort && { [MARKS.shortened]: true }),
-    ...((isStrict || reduction !== undefined || made > 0) && { [MARKS.reduced]: help }),
-  });
+  const bound = changes.length === 0 ? undefined : { maxTokens, toolTokens };
+  return withHelp(response, identityOf(model), { isStrict, reduction, bound, made });
 }
 
 /*

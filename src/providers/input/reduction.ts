@@ -28,15 +28,24 @@ export interface Reduction {
 export const REFUSED = "the provider of the model has refused it";
 const TOO_MANY = "the request would have too many pictures";
 
-/** The conversation with what is left of it, and the target with the pictures that are described. */
+interface Reduced {
+  /** What is left of the conversation. */
+  readonly input: Conversation;
+  /** With the pictures that are described. */
+  readonly target: Target;
+  /** What tells the conversation before the current turn. */
+  readonly note: BaseMessage | undefined;
+}
+
 export function reduceConversation(
   conversation: Conversation,
   target: Target,
   reduction: Reduction = {},
-): { readonly input: Conversation; readonly target: Target } {
+): Reduced {
   const { described = [], most = {}, isRetold = false } = reduction;
   const { dialect } = target;
   const retold = isRetold ? retellEarlier(conversation) : conversation;
+  const note = retold === conversation ? undefined : retold.messages[0];
   const unmarked = most.marks === undefined ? retold : withFewerMarks(retold, most.marks);
   const calls = least(dialect.most?.calls, most.calls);
   const limits = dialect.mediaLimits ?? {};
@@ -45,7 +54,7 @@ export function reduceConversation(
   const targetFor = () => (reasons.size === 0 ? target : { ...target, described: reasons });
   // Counting reads every message.
   if ((calls ?? mostPictures ?? limits.manyPictures) === undefined)
-    return { input: unmarked, target: targetFor() };
+    return { input: unmarked, target: targetFor(), note };
   const counts = countsOf(unmarked.messages);
   const input = calls === undefined || counts.mostCalls <= calls ? unmarked : withSplitCalls(unmarked, calls);
   const surplus = surplusPictures(
@@ -54,7 +63,7 @@ export function reduceConversation(
     (shown) => reasons.has(shown.fingerprint) || faultOf(shown, limits) !== undefined,
   );
   for (const fingerprint of surplus) reasons.set(fingerprint, TOO_MANY);
-  return { input, target: targetFor() };
+  return { input, target: targetFor(), note };
 }
 
 /** What is counted of a list. Only the messages that the list before did not have are read. */
