@@ -34,6 +34,8 @@ export interface AgentOptions {
   readonly tools: readonly ToolSpec[];
   /** From how many tokens on the thread is summarised, and how many messages stay. Only for those that summarise. */
   readonly summary?: { readonly tokens: number; readonly keep: number };
+  /** How many milliseconds the model may be silent. Only for those that have such an option, or whose client has one. */
+  readonly idleMs?: number;
 }
 
 /** An agent with one thread. */
@@ -70,6 +72,7 @@ export interface GraphParts {
   readonly tools: readonly unknown[];
   readonly checkpointer?: unknown;
   readonly summary?: AgentOptions["summary"];
+  readonly idleMs?: number;
 }
 export type MakeGraph = (parts: GraphParts) => AnyGraph;
 

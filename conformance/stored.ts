@@ -16,6 +16,19 @@ export function textOfStored({ data }: StoredMessage): string {
   return Array.isArray(content) ? content.map((block) => String(block?.text ?? "")).join("") : "";
 }
 
+export interface StoredPicture {
+  readonly mimeType: string;
+  /** In base64. */
+  readonly data: string;
+}
+
+/** The pictures of a message of the user. */
+export function picturesOfStored({ data }: StoredMessage): readonly StoredPicture[] {
+  const content: unknown = data.content;
+  if (!Array.isArray(content)) return [];
+  return (content as (StoredPicture & { readonly type: string })[]).filter(({ type }) => type === "image");
+}
+
 export function callsOfStored({ data }: StoredMessage): readonly StoredCall[] {
   const listed: unknown = Reflect.get(data, "tool_calls");
   const invalid: unknown = Reflect.get(data, "invalid_tool_calls");
@@ -28,6 +41,13 @@ const stored = (type: string, data: object): StoredMessage => ({
 });
 
 export const human = (content: string, id?: string): StoredMessage => stored("human", { content, id });
+export const humanWithPicture = (text: string, picture: StoredPicture): StoredMessage =>
+  stored("human", {
+    content: [
+      { type: "text", text },
+      { type: "image", ...picture },
+    ],
+  });
 export const ai = (content: string, calls: readonly string[] = [], id?: string): StoredMessage =>
   stored("ai", {
     content,

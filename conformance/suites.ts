@@ -4,6 +4,7 @@ import type { Suite } from "./suite.js";
 import { recordedCuts } from "./suites/cuts.js";
 import { reportedHistories } from "./suites/histories.js";
 import { kills } from "./suites/kills.js";
+import { refusals } from "./suites/refusals.js";
 import { server } from "./suites/server.js";
 import { streams } from "./suites/streams.js";
 import { summaries } from "./suites/summaries.js";
@@ -15,6 +16,7 @@ export const SUITES: readonly Suite[] = [
   recordedCuts,
   updates,
   streams,
+  refusals,
   summaries,
   windows,
   server,

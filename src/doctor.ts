@@ -6,7 +6,7 @@
 export type { ApplyOptions, RepairOutcome, UndoOutcome } from "./doctor/apply.js";
 export { applyRepair, type UndoOptions, undo } from "./doctor/apply.js";
 export { diagnoseThread, planRepair } from "./doctor/doctor.js";
-export { type Explanation, explain, type Reason } from "./doctor/explain.js";
+export { type Explanation, explain, type Reason, type ReducedRequest } from "./doctor/explain.js";
 export type {
   Finding,
   FindingCode,

@@ -17,26 +17,38 @@ import { ChatOpenAI } from "@langchain/openai";
 import type { Adapter, Agent, AgentOptions, Endpoint, Host, MakeGraph, ToolSpec } from "../adapter.js";
 
 const apiKey = "test-key";
-const openAI = (url: string, model: string, useResponsesApi = false) =>
-  new ChatOpenAI({ model, apiKey, useResponsesApi, configuration: { baseURL: `${url}/v1` } });
+const openAI = (url: string, model: string, timeout: number | undefined, useResponsesApi = false) =>
+  new ChatOpenAI({
+    model,
+    apiKey,
+    useResponsesApi,
+    configuration: { baseURL: `${url}/v1` },
+    ...(timeout !== undefined && { timeout }),
+  });
 
 /** Finish reasons with which a message says that it is not whole. */
 const CUT_OFF = ["length", "content_filter", "insufficient_system_resource"];
 
 /** The clients of LangChain, with their defaults. */
 const MODELS = {
-  openai: (url) => openAI(url, "gpt-5"),
-  "openai-responses": (url) => openAI(url, "gpt-5", true),
-  dashscope: (url) => openAI(url, "qwen-max"),
+  openai: (url, timeout) => openAI(url, "gpt-5", timeout),
+  "openai-responses": (url, timeout) => openAI(url, "gpt-5", timeout, true),
+  dashscope: (url, timeout) => openAI(url, "qwen-max", timeout),
   deepseek: (url) =>
     new ChatDeepSeek({ model: "deepseek-v4-flash", apiKey, configuration: { baseURL: `${url}/v1` } }),
-  anthropic: (url) => new ChatAnthropic({ model: "claude-sonnet-4-5", apiKey, anthropicApiUrl: url }),
+  anthropic: (url, timeout) =>
+    new ChatAnthropic({
+      model: "claude-sonnet-4-5",
+      apiKey,
+      anthropicApiUrl: url,
+      ...(timeout !== undefined && { clientOptions: { timeout } }),
+    }),
   gemini: (url) => new ChatGoogleGenerativeAI({ model: "gemini-2.5-flash", apiKey, baseUrl: url }),
   mistral: (url) => new ChatMistralAI({ model: "mistral-large-latest", apiKey, serverURL: url }),
-} as const satisfies Partial<Record<Host, (url: string) => unknown>>;
+} as const satisfies Partial<Record<Host, (url: string, timeout?: number) => unknown>>;
 
-export function createModel({ host, url, window }: Endpoint): unknown {
-  const model = MODELS[host as keyof typeof MODELS](url);
+export function createModel({ host, url, window }: Endpoint, timeout?: number): unknown {
+  const model = MODELS[host as keyof typeof MODELS](url, timeout);
   if (window === undefined) return model;
   // The real window of these models is much larger than that of a case.
   const profile = window === "unknown" ? {} : { maxInputTokens: window };
@@ -58,12 +70,13 @@ export function langchainAdapter(
   };
 }
 
-function openThread(makeGraph: MakeGraph, { endpoint, tools, summary }: AgentOptions): Agent {
+function openThread(makeGraph: MakeGraph, { endpoint, tools, summary, idleMs }: AgentOptions): Agent {
   const graph = makeGraph({
-    model: createModel(endpoint),
+    model: createModel(endpoint, idleMs),
     tools: tools.map(createTool),
     checkpointer: new MemorySaver(),
     ...(summary && { summary }),
+    ...(idleMs !== undefined && { idleMs }),
   });
   const config = { configurable: { thread_id: "1" } };
   const read = async () => ((await graph.getState(config)).values.messages ?? []) as BaseMessage[];

@@ -12,7 +12,7 @@ import {
 } from "@openai/agents";
 import OpenAI from "openai";
 import type { Adapter } from "../adapter.js";
-import { callsOfStored, textOfStored } from "../stored.js";
+import { callsOfStored, picturesOfStored, textOfStored } from "../stored.js";
 
 setTracingDisabled(true);
 
@@ -22,8 +22,9 @@ export const adapter: Adapter = {
   packages: ["@openai/agents"],
   hosts: ["openai", "openai-responses"],
   summarises: false,
-  open: async ({ endpoint: { host, url }, tools }) => {
-    const client = new OpenAI({ apiKey: "test-key", baseURL: `${url}/v1` });
+  open: async ({ endpoint: { host, url }, tools, idleMs }) => {
+    const timeout = idleMs === undefined ? {} : { timeout: idleMs };
+    const client = new OpenAI({ apiKey: "test-key", baseURL: `${url}/v1`, ...timeout });
     const Model = host === "openai" ? OpenAIChatCompletionsModel : OpenAIResponsesModel;
     const agent = new Agent({
       name: "agent",
@@ -55,7 +56,13 @@ export const adapter: Adapter = {
 
 function toItems(stored: StoredMessage): AgentInputItem[] {
   const text = textOfStored(stored);
-  if (stored.type === "human") return [{ role: "user", content: text }];
+  if (stored.type === "human") {
+    const pictures = picturesOfStored(stored).map(({ mimeType, data }) => ({
+      type: "input_image" as const,
+      image: `data:${mimeType};base64,${data}`,
+    }));
+    return [{ role: "user", content: [{ type: "input_text", text }, ...pictures] }];
+  }
   if (stored.type === "system") return [{ role: "system", content: text }];
   const type = "function_call_result";
   if (stored.type === "tool") {

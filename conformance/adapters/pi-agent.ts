@@ -3,7 +3,7 @@
 import type { StoredMessage } from "@langchain/core/messages";
 import { Agent, type AgentMessage, type AgentTool } from "@mariozechner/pi-agent-core";
 import type { Adapter, Endpoint, Host } from "../adapter.js";
-import { callsOfStored, textOfStored } from "../stored.js";
+import { callsOfStored, picturesOfStored, textOfStored } from "../stored.js";
 
 /** The protocols of its clients, with their models and the paths below which they send their requests. */
 const MODELS = {
@@ -71,7 +71,7 @@ function modelOf({ host, url }: Endpoint) {
     provider,
     baseUrl: `${url}${path}`,
     reasoning: false,
-    input: ["text" as const],
+    input: ["text" as const, "image" as const],
     cost,
     ...limits,
   };
@@ -84,7 +84,10 @@ function toPi(
   const text = textOfStored(stored);
   const timestamp = 0;
   if (stored.type === "system") return [];
-  if (stored.type === "human") return [{ role: "user", content: text, timestamp }];
+  if (stored.type === "human") {
+    const pictures = picturesOfStored(stored).map((picture) => ({ type: "image" as const, ...picture }));
+    return [{ role: "user", content: [{ type: "text", text }, ...pictures], timestamp }];
+  }
   if (stored.type === "tool") {
     const about = { toolCallId: stored.data.tool_call_id ?? "", toolName: stored.data.name ?? "" };
     return [{ role: "toolResult", ...about, content: [{ type: "text", text }], isError: false, timestamp }];

@@ -12,16 +12,17 @@ export const adapter = langchainAdapter(
     packages: ["langgraph-tether", "langchain"],
     summarises: true,
   },
-  ({ model, tools, checkpointer, summary }) =>
+  ({ model, tools, checkpointer, summary, idleMs }) =>
     createAgent({
       model,
       tools,
       middleware: [
-        tetherMiddleware(
-          summary
-            ? { summary: { maxTokensBeforeSummary: summary.tokens, messagesToKeep: summary.keep } }
-            : {},
-        ),
+        tetherMiddleware({
+          ...(idleMs !== undefined && { modelIdleTimeoutMs: idleMs }),
+          ...(summary && {
+            summary: { maxTokensBeforeSummary: summary.tokens, messagesToKeep: summary.keep },
+          }),
+        }),
       ],
       ...(checkpointer !== undefined && { checkpointer }),
     } as never).graph as unknown as AnyGraph,

@@ -5,7 +5,7 @@ import { createOpenAI } from "@ai-sdk/openai";
 import type { StoredMessage } from "@langchain/core/messages";
 import { jsonSchema, type ModelMessage, stepCountIs, streamText, tool } from "ai";
 import type { Adapter, Endpoint } from "../adapter.js";
-import { callsOfStored, textOfStored } from "../stored.js";
+import { callsOfStored, picturesOfStored, textOfStored } from "../stored.js";
 
 export const adapter: Adapter = {
   name: "vercel-ai",
@@ -13,7 +13,7 @@ export const adapter: Adapter = {
   packages: ["ai"],
   hosts: ["openai", "openai-responses", "anthropic"],
   summarises: false,
-  open: async ({ endpoint, tools }) => {
+  open: async ({ endpoint, tools, idleMs }) => {
     let thread: ModelMessage[] = [];
     /** It refuses system messages among the others. */
     let instructions: string[] = [];
@@ -27,6 +27,7 @@ export const adapter: Adapter = {
           messages: thread,
           ...(instructions.length > 0 && { instructions: instructions.join("\n") }),
           stopWhen: stepCountIs(20),
+          ...(idleMs !== undefined && { timeout: { firstChunkMs: idleMs, chunkMs: idleMs } }),
           tools: Object.fromEntries(
             tools.map(({ name, description, schema, run: execute }) => [
               name,
@@ -45,7 +46,7 @@ export const adapter: Adapter = {
         if (failure !== undefined) throw failure;
         const reason = await run.finishReason;
         if (reason !== "stop") throw new Error(`The run ended with the finish reason "${reason}".`);
-        thread = [...thread, ...(await run.response).messages];
+        thread = [...thread, ...(await run.responseMessages)];
         return await run.text;
       },
       read: async () => [],
@@ -63,7 +64,14 @@ const isSystem = ({ type }: StoredMessage) => type === "system";
 
 function toModelMessage(stored: StoredMessage): ModelMessage {
   const text = textOfStored(stored);
-  if (stored.type === "human") return { role: "user", content: text };
+  if (stored.type === "human") {
+    const pictures = picturesOfStored(stored).map(({ data, mimeType }) => ({
+      type: "image" as const,
+      image: data,
+      mediaType: mimeType,
+    }));
+    return { role: "user", content: [{ type: "text", text }, ...pictures] };
+  }
   if (stored.type === "tool") {
     const toolCallId = stored.data.tool_call_id ?? "";
     const result = { toolCallId, toolName: stored.data.name ?? "", output: { type: "text", value: text } };

@@ -34,6 +34,7 @@ export const COLUMNS = {
   cuts: "cuts",
   updates: "updates",
   streams: "streams",
+  refusals: "refusals",
   summaries: "summaries",
   windows: "windows",
   server: "cancelled runs",

@@ -29,7 +29,9 @@ import { emitEvent } from "../threads/events.js";
 import {
   answerGuard,
   askByRungs,
+  type FurtherRequests,
   formFor,
+  furtherRequestsOf,
   type InputForm,
   markReduced,
   reportChanges,
@@ -55,6 +57,7 @@ import {
 export interface ModelRequest {
   readonly models: ModelChain;
   readonly history: readonly BaseMessage[];
+  readonly further: FurtherRequests;
   readonly input: Omit<PreparedInputOptions, keyof InputForm>;
   readonly tools: readonly BindToolsInput[];
   /** The tokens of the tools' schemas. */
@@ -90,6 +93,7 @@ export function requestOf({ plan, state, settings, models, policy }: ModelStep):
   return {
     models,
     history: state.messages,
+    further: furtherRequestsOf(state.messages),
     input: {
       systemPrompt: settings.systemPrompt,
       maxToolCallsFromHistory: settings.maxToolCallsFromHistory,
@@ -339,7 +343,7 @@ async function streamFrom(
   request: StreamRequest,
   config: LangGraphRunnableConfig,
 ): Promise<AIMessage> {
-  const { prepare, toolTokens, history, settle } = request;
+  const { prepare, toolTokens, history, further, settle } = request;
   const { model, dialect } = asked;
   const { tally } = runOf(config).record;
   const plain: Offer = { tools: request.tools, toolChoice: request.toolChoice };
@@ -361,7 +365,11 @@ async function streamFrom(
       usual.onBroken(broken);
     },
     // Without another model, the user gets the text up to there.
-    ...(asked.hasNext && { onWithheld: (withheld) => usage.addBroken(withheld.usage) }),
+    refusesWithheld: asked.hasNext,
+    onWithheld: (withheld) => {
+      if (!withheld.isKept) usage.addBroken(withheld.usage);
+      usual.onWithheld?.(withheld);
+    },
     // What a middleware makes of the response was not paid for.
     ...(settle && {
       settle: (whole) => {
@@ -373,13 +381,13 @@ async function streamFrom(
   };
   const send = async (messages: BaseMessage[], input: FittedInput, form: InputForm) => {
     usage.begin(Math.ceil(input.length.tokens));
-    mark = (response) => markReduced(response, input, form, { model, dialect });
+    mark = (response) => markReduced(response, input, form, { model, dialect, further });
     const guarded = await guardModel(offered, guard, config, parameters);
     const options = { ...offer.clientOptions?.(model), ...parameters, ...config };
     return joinChunks(await guarded.stream(marks.messages(messages), options));
   };
   const answer = coerceMessage(
-    await askByRungs({ model, history, toolTokens, dialect, prepare, send }, config),
+    await askByRungs({ model, history, toolTokens, dialect, further, prepare, send }, config),
   );
   if (
     answer === undefined ||

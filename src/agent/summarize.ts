@@ -2,6 +2,7 @@
 
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { cachesToolChoice } from "../providers/models/tools.js";
+import { NO_FURTHER_REQUESTS } from "../threads/rungs.js";
 import type { AgentState, AgentUpdate } from "../threads/state.js";
 import { type AskInConversation, summarizeHistory, summaryWording } from "../threads/summary.js";
 import { askModel, requestOf } from "./ask-model.js";
@@ -55,6 +56,8 @@ function askerInConversation(step: ModelStep): AskInConversation | undefined {
         ...usual,
         history: [...step.state.messages.filter(isShown), question],
         models: { ...step.models, last: step.models.position },
+        // The transcript that follows a refusal has only texts.
+        further: NO_FURTHER_REQUESTS,
         toolChoice: "none",
         addFormat: (offer, model) => {
           isAsked = true;

@@ -6,6 +6,8 @@ import type { DialectName } from "../providers/dialects.js";
 import { type Grade, RULES, type RuleName } from "../providers/rule.js";
 import { violationsIn } from "../providers/validate-history.js";
 import { isRecord } from "../shared/values.js";
+import type { Rung } from "../threads/events.js";
+import { helpOf, rungsIn } from "../threads/help.js";
 import { isOfOtherApi, readList } from "./examine.js";
 import type { FindingCode } from "./finding.js";
 import { codeOf, dialectIn } from "./findings.js";
@@ -27,12 +29,23 @@ export interface Reason {
   readonly mend: string;
 }
 
+/** A response to an input that was reduced: its provider had refused another one, or it was too long. */
+export interface ReducedRequest {
+  /** The index of the response. What lies before it was sent in this way. */
+  readonly index: number;
+  readonly messageId: string | null;
+  /** How it was reduced, as the event `input-reduced` tells it. */
+  readonly rungs: readonly Rung[];
+}
+
 /** What `explain` returns. */
 export interface Explanation {
   readonly schemaVersion: 1;
   readonly dialect: DialectName;
   readonly refused: boolean;
   readonly reasons: readonly Reason[];
+  /** The responses whose requests were not what the list says. */
+  readonly reduced: readonly ReducedRequest[];
   /** All of it as text for people. It contains no text of messages. */
   readonly text: string;
 }
@@ -99,8 +112,12 @@ export function explain(
       mend: MENDS[rule] ?? AT_REQUEST,
     }),
   );
-  const text = textOf(reasons, dialect, messages.length);
-  return { schemaVersion: 1, dialect, refused: reasons.length > 0, reasons, text };
+  const reduced = messages.flatMap((message, index): readonly ReducedRequest[] => {
+    const rungs = rungsIn(helpOf(message));
+    return rungs.length === 0 ? [] : [{ index, messageId: message.id ?? null, rungs }];
+  });
+  const text = [textOf(reasons, dialect, messages.length), ...reduced.map(reducedText)].join("\n\n");
+  return { schemaVersion: 1, dialect, refused: reasons.length > 0, reasons, reduced, text };
 }
 
 /** What is read in a wrong form has faults that no provider would name, so it is not read. */
@@ -123,6 +140,10 @@ function wordsFor(rule: RuleName, words: string, callId: string | undefined): st
   const [, maximum] = /maximum length (\d+)/.exec(words) ?? [];
   const isShort = callId !== undefined && callId.length <= Number(maximum);
   return rule === "call-id" && isShort ? null : words;
+}
+
+function reducedText({ index, rungs }: ReducedRequest): string {
+  return `messages[${index}]  responds to an input that was reduced: ${rungs.join(", ")}.`;
 }
 
 function textOf(reasons: readonly Reason[], dialect: DialectName, length: number): string {

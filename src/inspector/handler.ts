@@ -254,6 +254,7 @@ function threadJson(view: ThreadView): object {
     request: {
       dialect,
       dialectOrigin: view.form.origin,
+      reduced: view.form.reduced ?? [],
       modelId: modelId ?? null,
       maxTokens: maxTokens ?? null,
       maxToolCallsFromHistory: maxToolCallsFromHistory ?? null,

@@ -24,9 +24,9 @@ import { toJson } from "../shared/json.js";
 import { archiveNamespace } from "../threads/archive.js";
 import { refusal } from "./this-machine.js";
 import { messagesIn, nameIn, type Question, questionsIn, titleOf } from "./view/message-view.js";
-import { formOf, type ModelRequest, type RequestSettings } from "./view/request.js";
+import { formOf, type ModelRequest, type RequestSettings, reducedForm } from "./view/request.js";
 import { distinctBy, lastRepairIn } from "./view/rows.js";
-import { asksModel, asksModelNext, stepOf, withBranches } from "./view/steps.js";
+import { asksModel, asksModelNext, helpAt, stepOf, withBranches } from "./view/steps.js";
 
 /** Each step has the whole history, so few steps of a long thread are read. */
 const MESSAGES_TO_READ = 20_000;
@@ -89,6 +89,7 @@ export async function readThread(
   const graph = typeof graphId === "string" ? graphId : undefined;
   const settings = await settingsOf(graph);
   const isLatest = shown?.checkpointId === newest?.checkpointId;
+  const chosen = { dialect, maxTokens };
   const isChosen = dialect !== undefined || maxTokens !== undefined;
   const { moment, history } = momentOf(stored, shown, isLatest, isChosen);
   const report = reportOn(stored, { dialect });
@@ -107,7 +108,7 @@ export async function readThread(
     return {
       step,
       history: messages,
-      form: formOf(messages, step, { dialect, maxTokens }, settings, context),
+      form: reducedForm(formOf(messages, step, chosen, settings, context), helpAt(from, messages), chosen),
     };
   };
   const before = requestBefore(line);

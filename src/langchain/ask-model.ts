@@ -20,8 +20,16 @@ import {
 import { prepareModelInput } from "../providers/input/to-model-input.js";
 import { cachesToolChoice } from "../providers/models/tools.js";
 import { countMarkedTools } from "../providers/text-fields.js";
-import { isRecord } from "../shared/values.js";
-import { answerGuard, askByRungs, formFor, type InputForm, markReduced } from "../threads/rungs.js";
+import { isRecord, madeOnce } from "../shared/values.js";
+import {
+  answerGuard,
+  askByRungs,
+  type FurtherRequests,
+  formFor,
+  furtherRequestsOf,
+  type InputForm,
+  markReduced,
+} from "../threads/rungs.js";
 import { countToolTokens, FALLBACK_ATTEMPTS, MODEL_IDLE_TIMEOUT } from "../threads/summary-settings.js";
 import type { TetherMiddlewareOptions } from "./options.js";
 
@@ -35,6 +43,9 @@ export interface AgentRequest {
   readonly responseFormat?: unknown;
   readonly state: { readonly messages: readonly BaseMessage[] };
 }
+
+/** Another middleware can ask several models in one step, or one model several times. */
+const furtherRequests = new WeakMap<readonly BaseMessage[], FurtherRequests>();
 
 /**
  * Asks the model of the request with a history that it accepts. A sound history is passed on as it is.
@@ -64,6 +75,9 @@ export async function askModel<Request extends AgentRequest, Answer>(
   const markedTools = countMarkedTools(request.tools ?? []);
   const prepare = (form: InputForm) =>
     prepareModelInput(messages, { ...form, maxToolCallsFromHistory, markedTools });
+  const further = madeOnce(furtherRequests, request.state.messages, () =>
+    furtherRequestsOf(request.state.messages),
+  );
   return askByRungs(
     {
       model,
@@ -71,9 +85,10 @@ export async function askModel<Request extends AgentRequest, Answer>(
       toolTokens: toolTokensOf(request),
       maxTokens: options.maxTokens,
       dialect,
+      further,
       prepare,
       send: (messages, input, form) => {
-        mark = (whole) => markReduced(whole, input, form, { model, dialect });
+        mark = (whole) => markReduced(whole, input, form, { model, dialect, further });
         return send({ ...request, model: guarded, ...partsOf(messages, request) });
       },
     },

@@ -1,5 +1,6 @@
 /** A tool call of a LangChain agent: its error becomes a result, and what comes after the abort waits for the next run. */
 
+import { setMaxListeners } from "node:events";
 import { type BaseMessage, ToolMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { type Command, isCommand, type LangGraphRunnableConfig } from "@langchain/langgraph";
@@ -39,6 +40,8 @@ export async function runTool<Tool>(
   handle: (tool: Tool) => ToolMessage | Command | Promise<ToolMessage | Command>,
 ): Promise<ToolMessage | Command> {
   const { signal } = config;
+  // LangGraph adds a listener for each call of the step, and Node warns of more than ten.
+  if (signal !== undefined) setMaxListeners(0, signal);
   const head = messages.findLast(isAIMessage);
   const index = head === undefined ? -1 : callsOf(head).findIndex(({ id }) => id === toolCall.id);
   const place = index < 0 ? undefined : `${head?.id}:${index}`;

@@ -12,7 +12,7 @@ import {
   prepareModelInput,
 } from "../providers/input/to-model-input.js";
 import { isRecord } from "../shared/values.js";
-import { answerGuard, askByRungs, type InputForm, markReduced } from "./rungs.js";
+import { answerGuard, askByRungs, furtherRequestsOf, type InputForm, markReduced } from "./rungs.js";
 import { countToolTokens, FALLBACK_ATTEMPTS, MODEL_IDLE_TIMEOUT } from "./summary-settings.js";
 
 /** The options of `askModel`. */
@@ -24,8 +24,8 @@ export interface AskModelOptions extends Omit<ModelInputOptions, "modelId"> {
 /**
  * Asks a chat model with a history, and returns its complete response. The history need not be sound: every call gets a
  * result, and the rules of the model's provider are kept. If the provider refuses what the request contains, such as a
- * picture or a request that is too long, the model is asked again with the least that has to change, at most three times. A
- * broken response is requested again.
+ * picture or a request that is too long, the model is asked again with the least that has to change, at most three times in a
+ * turn. A * broken response is requested again.
  *
  * Store the response as it is: a mark says what had to be changed, so the next request begins with it.
  *
@@ -63,6 +63,7 @@ export async function askModel(
   );
   const prepare = (form: InputForm) => prepareModelInput(history, { ...options, ...form });
   const toolTokens = toolTokensOf(model);
+  const further = furtherRequestsOf(history);
   return askByRungs(
     {
       model,
@@ -70,13 +71,14 @@ export async function askModel(
       toolTokens,
       maxTokens,
       dialect,
+      further,
       prepare,
       send: async (messages, input, form) => {
         const guarded = await guardModel(model, guard, config);
         const response = coerceMessage(await joinChunks(await guarded.stream(messages, config)));
         if (response === undefined || !isAIMessage(response))
           throw new ModelError("Expected the model's response to be an AI message.");
-        return markReduced(response, input, form, { model, dialect }) as AIMessage;
+        return markReduced(response, input, form, { model, dialect, further }) as AIMessage;
       },
     },
     config,

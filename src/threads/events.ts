@@ -183,6 +183,17 @@ export type AgentEvent =
       readonly reason: BrokenReason;
     }
   /**
+   * The model refused to respond, or a filter of its provider ended the response. If there is a text, that is the response.
+   * Otherwise the run fails. With a fallback model, that one is asked in either case.
+   */
+  | {
+      readonly type: "response-withheld";
+      /** The finish reason of the provider, such as `content_filter`, or `refusal`. */
+      readonly reason: string;
+      /** What the refusal is about, such as `cyber`. Undefined if the provider does not say so. */
+      readonly category: string | undefined;
+    }
+  /**
    * A response is not in the format of `responseFormat`. The model is told what is wrong and is asked again, unless a
    * limit is reached.
    */

@@ -5,8 +5,6 @@
 
 import type { BaseMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
-import { isAIMessage } from "../history/call.js";
-import { MARKS, withMarks } from "../history/marks.js";
 import { isUserMessage } from "../history/summary.js";
 import { isIdTaken } from "../history/taken-ids.js";
 import type { StreamGuardOptions } from "../providers/answer/guard-model.js";
@@ -14,16 +12,16 @@ import { finishHabitOf } from "../providers/answer/verdict.js";
 import { identityOf, innermost } from "../providers/dialect-of.js";
 import type { DialectName } from "../providers/dialects.js";
 import { describeFailure, isModelError } from "../providers/failure/model-failure.js";
-import { boundOf, learnWindow, lowerBound, MOST_OVERFLOWS, windowOf } from "../providers/failure/overflow.js";
+import { boundOf, learnWindow, lowerBound, MOST_OVERFLOWS } from "../providers/failure/overflow.js";
 import { type RefusedContent, readRefusedContent } from "../providers/failure/refused-content.js";
 import type { FittedInput } from "../providers/input/bounds.js";
 import type { Reduction } from "../providers/input/reduction.js";
 import { mediaOf, type ShownMedia } from "../providers/media-limits.js";
 import type { ModelIdentity } from "../providers/provider.js";
 import { toJson } from "../shared/json.js";
-import { isRecord } from "../shared/values.js";
 import { noteShown } from "./ended-runs/shown-text.js";
 import { emitEvent, type Rung } from "./events.js";
+import { forThisTurn, helpFor, helpOf, withHelp } from "./help.js";
 
 /** What an input must fit. */
 export interface InputForm extends ModelIdentity {
@@ -48,6 +46,7 @@ interface FormRequest {
 }
 
 interface RungRequest<Answer> extends FormRequest {
+  readonly further: FurtherRequests;
   /** Contract: makes the input in this form, each time from the same messages. */
   readonly prepare: (form: InputForm) => FittedInput;
   readonly send: (messages: BaseMessage[], input: FittedInput, form: InputForm) => Promise<Answer>;
@@ -59,7 +58,8 @@ const strictModels = new WeakSet<object>();
 /** The form of a model's next input, with what has helped in this thread. */
 export function formFor({ model, history, toolTokens, maxTokens, dialect: given }: FormRequest): InputForm {
   const { dialect, modelId } = identityOf(model);
-  const known = rememberedFor(history, { dialect, modelId });
+  const known = helpFor(history, { dialect, modelId });
+  const reduction = known && forThisTurn(known.reduction, history);
   const isStrict = known?.isStrict === true || strictModels.has(innermost(model));
   const bounds = [boundOf(model), maxTokens].filter((bound) => bound !== undefined);
   return {
@@ -67,18 +67,36 @@ export function formFor({ model, history, toolTokens, maxTokens, dialect: given 
     modelId,
     toolTokens,
     maxTokens: bounds.length === 0 ? undefined : Math.min(...bounds),
-    reduction: known?.reduction,
+    reduction,
   };
 }
 
-/** How often a request is made again, whatever is refused. */
+/** How many requests a turn may have because its model has refused others. */
 const MOST_FURTHER_REQUESTS = MOST_OVERFLOWS;
 
 /**
+ * How many of them a turn has had. All that is asked in one step of a turn shares one: each model, and each request for
+ * another response.
+ */
+export interface FurtherRequests {
+  made: number;
+}
+
+/** Those of the steps before. A turn begins with a message of the user, as in its limits. */
+export function furtherRequestsOf(history: readonly BaseMessage[]): FurtherRequests {
+  const turn = history.slice(history.findLastIndex(isUserMessage) + 1);
+  return { made: Math.max(0, ...turn.map((message) => helpOf(message)?.made ?? 0)) };
+}
+
+/** For what is asked in the forms that are known to help, or not at all. */
+export const NO_FURTHER_REQUESTS: Readonly<FurtherRequests> = { made: MOST_FURTHER_REQUESTS };
+
+/**
  * Sends an input that the model accepts. If the model refuses it for what it contains, another form is sent, at most three
- * times: without what the refusal names, then in the strict dialect with pictures and files described, then with one text in
- * the place of what lies before the current turn. The history is not changed. The response carries a mark of what has
- * helped, so the next turn begins with it.
+ * times in a turn: without what the refusal names, then in the strict dialect with pictures and files described, then with
+ * one text in the place of what lies before the current turn. The last request that a turn may have takes the form that
+ * helps in most cases. The history is not changed. The response carries a mark of what has helped, so later requests begin
+ * with it.
  *
  * @throws The error of the first request if no form helps.
  */
@@ -86,25 +104,25 @@ export async function askByRungs<Answer>(
   request: RungRequest<Answer>,
   config: LangGraphRunnableConfig,
 ): Promise<Answer> {
-  const { model, prepare, send } = request;
+  const { model, prepare, send, further } = request;
   let form = formFor(request);
   let input = prepare(form);
   reportChanges(input, form, undefined, config);
   const sent: (readonly BaseMessage[])[] = [];
   let first: { readonly error: unknown } | undefined;
-  const overflows: Overflows = { count: 0, window: windowOf(model), size: Number.POSITIVE_INFINITY };
+  const overflows: Overflows = { window: undefined, size: Number.POSITIVE_INFINITY };
   for (;;) {
     sent.push(input.messages);
     try {
       const answer = await send(input.messages as BaseMessage[], input, form);
-      if (overflows.count > 0 && overflows.window !== undefined) learnWindow(model, overflows.window);
+      if (overflows.window !== undefined) learnWindow(model, overflows.window);
       if (form.dialect === "strict" && form.reduction === undefined) strictModels.add(innermost(model));
       return answer;
     } catch (error) {
       // Only errors of models count. A chat middleware can throw anything.
       if (config.signal?.aborted === true || !isModelError(error)) throw error;
       first ??= { error };
-      if (sent.length > MOST_FURTHER_REQUESTS) throw first.error;
+      if (further.made >= MOST_FURTHER_REQUESTS) throw first.error;
       const refused = readRefusedContent(error, input.messages, form.dialect);
       const next =
         refused &&
@@ -112,6 +130,7 @@ export async function askByRungs<Answer>(
           sent.every((before) => !isSameInput(before, messages)),
         );
       if (refused === undefined || next === undefined) throw first.error;
+      further.made += 1;
       ({ form, input } = next);
       reportRung(next, refused, config);
     }
@@ -120,7 +139,7 @@ export async function askByRungs<Answer>(
 
 /** What is known of the requests that were too long. */
 interface Overflows {
-  count: number;
+  /** What was learned of the window. */
   window: number | undefined;
   /** The tokens of the last one that was too long. */
   size: number;
@@ -166,8 +185,11 @@ function* rungsFor(
   form: InputForm,
   input: FittedInput,
   overflows: Overflows,
-  request: FormRequest,
+  request: RungRequest<unknown>,
 ): Generator<Attempt> {
+  const { history, further } = request;
+  const isLast = further.made === MOST_FURTHER_REQUESTS - 1;
+  const start = history.findLastIndex(isUserMessage);
   const media = mediaOf(input.messages);
   const describing = (shown: readonly ShownMedia[], rung: Rung, changed: InputForm = form): Attempt => {
     const chosen = new Set(shown.map(({ fingerprint }) => fingerprint));
@@ -178,10 +200,20 @@ function* rungsFor(
     return { rung, form: reduced(changed, { described }), messageIds: [...new Set(ids)] };
   };
   const all = media.map(({ shown }) => shown);
+  /** With what tools return later in this turn, if no further request is left for it. */
+  const describingAll = (rung: Rung, changed?: InputForm): Attempt => {
+    const attempt = describing(all, rung, changed);
+    const describesTurn = isLast ? history[start]?.id : undefined;
+    return { ...attempt, form: reduced(attempt.form, { ...(describesTurn && { describesTurn }) }) };
+  };
   if (refused.kind === "too-long") {
+    const isAgain = overflows.window !== undefined;
     const shorter = shorterForm(refused, form, input, overflows, request);
+    const hasNumbers = (refused.overflow.limit ?? refused.overflow.sent) !== undefined;
+    // What is too long can be the data of pictures, which no count of tokens tells.
+    if (isAgain && !hasNumbers && all.length > 0) yield describingAll("described", shorter);
     if (shorter !== undefined) yield { rung: "shortened", form: shorter, messageIds: [] };
-    if (all.length > 0) yield describing(all, "described");
+    if (all.length > 0) yield describingAll("described");
     return;
   }
   if (refused.kind === "too-many") {
@@ -193,20 +225,21 @@ function* rungsFor(
     const carriers = new Set(
       media.filter((one) => fingerprints.has(one.shown.fingerprint)).map(({ message }) => message),
     );
-    if (refused.named.length > 0) yield describing(refused.named, "described");
-    if (carriers.size > 0)
+    if (refused.named.length > 0 && !isLast) yield describing(refused.named, "described");
+    if (carriers.size > 0 && !isLast)
       yield describing(
         media.filter(({ message }) => carriers.has(message)).map(({ shown }) => shown),
         "described",
       );
-    yield describing(all, "described");
+    yield describingAll("described");
   }
   const strict: InputForm = { ...form, dialect: "strict" };
-  if (refused.kind === "rule") yield { rung: "strict", form: strict, messageIds: [] };
-  if (all.length > 0 || refused.kind === "media") yield describing(all, "strict", strict);
-  const last = describing(all, "retold", strict);
-  const start = request.history.findLastIndex(isUserMessage);
-  const messageIds = request.history.slice(0, Math.max(start, 0)).flatMap(({ id }) => id ?? []);
+  if (!isLast) {
+    if (refused.kind === "rule") yield { rung: "strict", form: strict, messageIds: [] };
+    if (all.length > 0 || refused.kind === "media") yield describing(all, "strict", strict);
+  }
+  const last = describingAll("retold", strict);
+  const messageIds = history.slice(0, Math.max(start, 0)).flatMap(({ id }) => id ?? []);
   yield { rung: "retold", form: reduced(last.form, { isRetold: true }), messageIds };
 }
 
@@ -222,11 +255,10 @@ function shorterForm(
   form: InputForm,
   { length }: FittedInput,
   overflows: Overflows,
-  { maxTokens = Number.POSITIVE_INFINITY }: FormRequest,
+  { further, maxTokens = Number.POSITIVE_INFINITY }: RungRequest<unknown>,
 ): InputForm | undefined {
   if (length.tokens >= overflows.size) return undefined;
-  overflows.window = lowerBound(overflow, length.tokens, overflows.count);
-  overflows.count += 1;
+  overflows.window = lowerBound(overflow, length.tokens, further.made);
   overflows.size = length.tokens;
   return { ...form, maxTokens: Math.min(Math.max(overflows.window, 1), maxTokens) };
 }
@@ -247,64 +279,16 @@ function saidBy(message: BaseMessage): string | undefined {
   return toJson([type, content, calls, answered, additional_kwargs]);
 }
 
-/*
- * Remembers what has helped. It is a mark of the response, so it is stored with the thread, in each of its branches. A
- * response that is made with the same help carries it on.
- */
-
-interface Remembered {
-  readonly isStrict: boolean;
-  readonly reduction: Reduction | undefined;
-}
-
-function nameOf({ dialect, modelId = "" }: ModelIdentity): string {
-  return `${dialect} ${modelId}`;
-}
-
-/** What has helped the latest response of this model. */
-function rememberedFor(history: readonly BaseMessage[], identity: ModelIdentity): Remembered | undefined {
-  for (let index = history.length - 1; index >= 0; index -= 1) {
-    const message = history[index];
-    const mark: unknown = message?.additional_kwargs?.[MARKS.reduced];
-    if (message === undefined || !isAIMessage(message) || !isRecord(mark)) continue;
-    const { model, isStrict, reduction } = mark;
-    if (model === nameOf(identity))
-      return { isStrict: isStrict === true, reduction: isReduction(reduction) ? reduction : undefined };
-  }
-  return undefined;
-}
-
-/** Anyone can write to a state. */
-function isReduction(value: unknown): value is Reduction {
-  if (!isRecord(value)) return false;
-  const { described = [], most = {}, isRetold = false } = value;
-  return (
-    Array.isArray(described) &&
-    described.every((fingerprint) => typeof fingerprint === "string") &&
-    isRecord(most) &&
-    Object.values(most).every((number) => typeof number === "number") &&
-    typeof isRetold === "boolean"
-  );
-}
-
-/**
- * The response with marks of what its input lacks. What its provider has counted is then not the length of the history.
- */
+/** The response with a mark of what its input lacks. */
 export function markReduced<Message extends BaseMessage>(
   response: Message,
   { changes }: FittedInput,
-  { dialect, reduction }: InputForm,
-  { model, dialect: given }: Pick<FormRequest, "model" | "dialect">,
+  { dialect, reduction, maxTokens, toolTokens }: InputForm,
+  { model, dialect: given, further: { made } }: Pick<RungRequest<unknown>, "model" | "dialect" | "further">,
 ): Message {
   const isStrict = dialect === "strict" && given !== "strict";
-  // The strict dialect alone says everything that the history says.
-  const isShort = changes.length > 0 || reduction !== undefined;
-  if (!isShort && !isStrict) return response;
-  const help = { model: nameOf(identityOf(model)), isStrict, reduction };
-  return withMarks(response, {
-    ...(isShort && { [MARKS.shortened]: true }),
-    ...((isStrict || reduction !== undefined) && { [MARKS.reduced]: help }),
-  });
+  const bound = changes.length === 0 ? undefined : { maxTokens, toolTokens };
+  return withHelp(response, identityOf(model), { isStrict, reduction, bound, made });
 }
 
 /*
@@ -313,17 +297,17 @@ export function markReduced<Message extends BaseMessage>(
 
 /** Tells what the model does not get: its provider takes none, or the request would be too long. */
 export function reportChanges(
-  { changes, described }: FittedInput,
+  { changes, describedIn }: FittedInput,
   { maxTokens }: InputForm,
   reason: string | undefined,
   config: LangGraphRunnableConfig,
 ): void {
-  if (described.length > 0 && reason === undefined)
+  if (describedIn.length > 0 && reason === undefined)
     emitEvent(config, {
       type: "input-reduced",
       rung: "described",
       reason,
-      messageIds: described,
+      messageIds: describedIn,
       leftOut: [],
       maxTokens: undefined,
     });
@@ -369,11 +353,13 @@ interface AnswerToGuard {
   readonly keepsShown: boolean;
 }
 
+type AnswerGuard = StreamGuardOptions & Required<Pick<StreamGuardOptions, "onWithheld">>;
+
 /** The guard of a response that becomes part of the thread. Events tell of broken responses and failed requests. */
 export function answerGuard(
   { model, maxFallbackAttempts, idleTimeoutMs, thread, shown, keepsShown }: AnswerToGuard,
   config: LangGraphRunnableConfig,
-): StreamGuardOptions {
+): AnswerGuard {
   return {
     maxFallbackAttempts,
     idleTimeoutMs,
@@ -384,6 +370,7 @@ export function answerGuard(
       if (isHeard && keepsShown) noteShown(message, config);
     },
     onBroken: ({ reason }) => emitEvent(config, { type: "answer-broken", reason }),
+    onWithheld: ({ reason, category }) => emitEvent(config, { type: "response-withheld", reason, category }),
     onRetry: ({ error, ...attempts }) =>
       emitEvent(config, { type: "model-retry", ...attempts, reason: describeFailure(error, model) }),
   };

@@ -390,7 +390,7 @@ describe("the form of a request", () => {
   it("is that of the response and of the run's context", () => {
     const response = {
       ...{ provider: "anthropic", dialect: "anthropic" as const, model: "claude" },
-      ...{ inputTokens: null, cachedTokens: null },
+      ...{ inputTokens: null, cachedTokens: null, reduced: [] },
     };
     const told = { systemPrompt: "Of the run.", maxToolCallsFromHistory: 2 };
     expect(formOf(messages, { ...STEP, response }, nothing, SERVED, { ...told, model: 7 })).toMatchObject({

@@ -8,7 +8,7 @@ import { lines } from "../support/lines.js";
 import { calls } from "../support/models.js";
 import { openAgent } from "../support/open-thread.js";
 import { type Step, scripted } from "../support/scripted-model.js";
-import { script, user } from "../support/thread.js";
+import { inThread, script, user } from "../support/thread.js";
 import { createProbe, makeTool } from "../support/tools.js";
 
 const asking = makeTool("asking", () => `answered: ${interrupt("Sure?")}`);
@@ -114,3 +114,22 @@ describe("a tool that throws", () => {
     expect(tasks.flatMap(({ interrupts }) => interrupts.map(({ value }) => value))).toEqual(["Sure?"]);
   });
 });
+
+it.each(["v1", "v2"] as const)(
+  "many calls of a response add no warning of listeners (%s)",
+  async (version) => {
+    const warnings: string[] = [];
+    const note = ({ name }: Error) => warnings.push(name);
+    process.on("warning", note);
+    const { fast } = createProbe();
+    const batch = calls(
+      ...Array.from({ length: 12 }, (_, index) => ["fast", { label: `${index}` }] as const),
+    );
+    const model = scripted(batch, "Done.");
+    const { agent } = openAgent({ model, tools: [fast], middleware: [tetherMiddleware()], version });
+    await agent.invoke(user("Go."), { ...inThread("1"), signal: new AbortController().signal });
+    await delay(1);
+    process.off("warning", note);
+    expect(warnings).toEqual([]);
+  },
+);

@@ -1,10 +1,14 @@
 /** The law of refusals: whatever a provider refuses in a request, the thread lives or the first error comes back. */
 
 import { AIMessage, type BaseMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
+import { tool } from "@langchain/core/tools";
 import { MemorySaver } from "@langchain/langgraph";
 import fc from "fast-check";
+import { modelFallbackMiddleware } from "langchain";
 import { expect } from "vitest";
+import { z } from "zod";
 import { createAgentGraph } from "../../src/index.js";
+import { tetherMiddleware } from "../../src/langchain.js";
 import { FunctionModel, OpenAILike } from "../support/models.js";
 import { openAgent, openThread } from "../support/open-thread.js";
 import { law } from "../support/test-tools.js";
@@ -133,3 +137,68 @@ for (const place of ["graph", "middleware"] as const)
 
 const shown = (messages: readonly BaseMessage[]): string =>
   JSON.stringify(messages.map(({ content, id }) => [content, id]));
+
+/*
+ * A turn of several steps. What the tool returns can be refused too.
+ */
+
+const BLOCKS = [PICTURE, { type: "strange", text: "odd" }, undefined] as const;
+
+/** What the nth call returns: a picture or a block that nobody knows, different each time, or a text. */
+const look = tool(
+  ({ place }) => {
+    const block = BLOCKS[place % BLOCKS.length];
+    const text = { type: "text", text: `seen ${place}` };
+    if (block === undefined) return [text];
+    const other = { url: `data:image/png;base64,${btoa(`picture ${place}`)}` };
+    return [text, block === PICTURE ? { ...PICTURE, image_url: other } : block];
+  },
+  { name: "look", description: "Looks.", schema: z.object({ place: z.number() }) },
+);
+
+const CALLING = {
+  graph: (model: FunctionModel, fallback: FunctionModel | undefined) => {
+    const fallbackModels = fallback === undefined ? [] : [fallback];
+    const graph = createAgentGraph({ model, fallbackModels, tools: [look], checkpointer: new MemorySaver() });
+    const thread = openThread(graph);
+    return { send: thread.send, read: thread.read };
+  },
+  middleware: (model: FunctionModel, fallback: FunctionModel | undefined) => {
+    const others = fallback === undefined ? [] : [modelFallbackMiddleware(fallback as never)];
+    const thread = openAgent({ model, tools: [look], middleware: [...others, tetherMiddleware()] });
+    return { send: (text: string) => thread.run(user(text)), read: thread.readOpen };
+  },
+} as const;
+
+for (const place of ["graph", "middleware"] as const)
+  law(
+    `${place}: a turn has at most three further requests, over all its steps and models`,
+    60,
+    [fc.array(refusing, { minLength: 1, maxLength: 3 }), fc.nat(6), fc.nat(3), fc.boolean(), kinds],
+    async (rules, steps, first, hasFallback, kind) => {
+      const refusals: string[] = [];
+      let isOpen = true;
+      const answer = ({ messages }: { readonly messages: readonly BaseMessage[] }) => {
+        if (isOpen && rules.some(({ refuses }) => refuses(messages))) {
+          refusals.push(`Not acceptable (${refusals.length})`);
+          return Object.assign(new Error(`400 ${refusals.at(-1)}`), { status: 400 });
+        }
+        const seen = messages.flatMap(({ text }) =>
+          [...text.matchAll(/seen (\d+)/g)].map(([, n]) => Number(n)),
+        );
+        const next = seen.length === 0 ? first : Math.max(...seen) + 1;
+        if (!isOpen || next - first >= steps) return "Fine.";
+        const call = { id: `c${next}`, name: "look", args: { place: next } };
+        return new AIMessage({ content: "", tool_calls: [call] });
+      };
+      const [model, fallback] = [new MADE[kind](answer), new MADE[kind](answer)];
+      const { send, read } = CALLING[place](model, hasFallback ? fallback : undefined);
+      const { error } = await send("Go on.");
+      const models = error === undefined && fallback.requests.length === 0 ? 0 : hasFallback ? 2 : 1;
+      expect(refusals.length).toBeLessThanOrEqual(3 + models);
+      expect((await read()).filter(({ type }) => type === "human")).toHaveLength(1);
+      // The thread itself is not broken.
+      isOpen = false;
+      expect((await send("And then?")).error).toBeUndefined();
+    },
+  );

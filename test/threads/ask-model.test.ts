@@ -53,6 +53,25 @@ describe("askModel", () => {
     expect(model.requests.at(-1)?.text).toMatch(/as a text[\s\S]*User: Look[\s\S]*a cat[\s\S]*And\?/);
   });
 
+  it("describes pictures if a shorter request is too large too, and nobody says by how much", async () => {
+    const turns = Array.from({ length: 40 }, (_, turn) => [
+      new HumanMessage(`Question ${turn}. ${"More of it. ".repeat(40)}`),
+      new AIMessage(`Answer ${turn}.`),
+    ]);
+    const model = new OpenAILike(({ messages }) =>
+      hasPicture(messages)
+        ? Object.assign(new Error("413 Request Entity Too Large"), { status: 413 })
+        : "Fine.",
+    );
+    const asked = [
+      ...turns.flat(),
+      new HumanMessage({ content: [{ type: "text", text: "Look." }, picture] }),
+    ];
+    expect((await askModel(model, asked)).text).toBe("Fine.");
+    expect(model.requests).toHaveLength(3);
+    expect(model.requests.at(-1)?.text).toMatch(/Look\.[\s\S]*is not shown/);
+  });
+
   it("throws the first error, after four requests at most", async () => {
     const model = new FunctionModel(({ index }) => refused(`Rule ${index}.`));
     await expect(askModel(model, history)).rejects.toThrow("Rule 0.");

@@ -1,24 +1,30 @@
 /** A model that refuses, and a turn that its provider pauses, through the real clients. */
 
 import { createServer } from "node:http";
+import { crc32 } from "node:zlib";
+import { ChatBedrockConverse } from "@langchain/aws";
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
+import { ChatGoogle } from "@langchain/google";
 import { MemorySaver } from "@langchain/langgraph";
 import { createAgent, modelFallbackMiddleware } from "langchain";
 import { beforeEach, describe, expect, it } from "vitest";
 import { createAgentGraph, ModelError, validateHistory } from "../../src/index.js";
 import { tetherMiddleware } from "../../src/langchain.js";
 import { createLook } from "../support/chain-script.js";
-import { anthropicAt, clientAt, openAIAt } from "../support/clients.js";
+import { anthropicAt, clientAt, geminiAt, openAIAt } from "../support/clients.js";
 import { listen } from "../support/listen.js";
 import { type AnyAgent, openAgentThread, openThread } from "../support/open-thread.js";
 import { startStrictProvider } from "../support/strict-provider/start-strict-provider.js";
 import { stopAtEnd } from "../support/test-tools.js";
 import { messagesOf, user } from "../support/thread.js";
+import { requestHandler } from "./unchanged/clients.js";
 
 type Event = readonly [name: string, data: object];
 interface Answer {
   readonly events: readonly Event[];
   readonly body: object;
+  /** The stream, if it does not consist of lines. */
+  readonly frames?: Buffer;
 }
 
 /** The answers to the next requests, the last one again and again. */
@@ -30,7 +36,10 @@ const server = createServer(async (request, response) => {
   const answer = answers[Math.min(requests.length, answers.length - 1)];
   requests.push(body);
   const streams = body.stream === true || request.url?.includes("stream") === true;
-  response.writeHead(200, { "content-type": streams ? "text/event-stream" : "application/json" });
+  const { frames } = answer ?? {};
+  const type = frames === undefined ? "text/event-stream" : "application/vnd.amazon.eventstream";
+  response.writeHead(200, { "content-type": streams ? type : "application/json" });
+  if (streams && frames !== undefined) return void response.end(frames);
   if (!streams) return void response.end(JSON.stringify(answer?.body));
   const lines = (answer?.events ?? []).map(
     ([name, data]) => `${name && `event: ${name}\n`}data: ${JSON.stringify(data)}\n\n`,
@@ -108,6 +117,89 @@ function chat(message: object, finish_reason: string): Answer {
   };
 }
 
+/** A response of the Responses API. */
+function responses(content: readonly object[], status = "completed", more: object = {}): Answer {
+  const item = { id: "msg_1", type: "message", role: "assistant", status: "completed", content };
+  const usage = { input_tokens: 3, output_tokens: 2, total_tokens: 5 };
+  const body = { id: "resp_1", object: "response", created_at: 1, model: "gpt-5", status, usage, ...more };
+  const place = { item_id: "msg_1", output_index: 0, content_index: 0 };
+  const parts = content.flatMap((part, index): Event[] => {
+    const { text, refusal } = part as { text?: string; refusal?: string };
+    const at = { ...place, content_index: index };
+    const kind = refusal === undefined ? "output_text" : "refusal";
+    const whole = refusal === undefined ? { text } : { refusal };
+    return [
+      [`response.${kind}.delta`, { type: `response.${kind}.delta`, ...at, delta: text ?? refusal }],
+      [`response.${kind}.done`, { type: `response.${kind}.done`, ...at, ...whole }],
+    ];
+  });
+  return {
+    body: { ...body, output: [item] },
+    events: [
+      [
+        "response.created",
+        { type: "response.created", response: { ...body, status: "in_progress", output: [] } },
+      ],
+      [
+        "response.output_item.added",
+        { type: "response.output_item.added", output_index: 0, item: { ...item, content: [] } },
+      ],
+      ...parts,
+      ["response.output_item.done", { type: "response.output_item.done", output_index: 0, item }],
+      [`response.${status}`, { type: `response.${status}`, response: { ...body, output: [item] } }],
+    ],
+  };
+}
+
+/** A response of Gemini. */
+function gemini(body: object): Answer {
+  const whole = {
+    ...body,
+    usageMetadata: { promptTokenCount: 3, totalTokenCount: 3 },
+    modelVersion: "gemini",
+  };
+  return { body: whole, events: [["", whole]] };
+}
+
+/** A response of Bedrock's Converse. */
+function bedrock(text: string, stopReason: string): Answer {
+  const usage = { inputTokens: 3, outputTokens: 2, totalTokens: 5 };
+  const metrics = { latencyMs: 1 };
+  const content = text === "" ? [] : [{ text }];
+  const frames = [
+    frameOf("messageStart", { role: "assistant" }),
+    ...content.flatMap((delta) => [
+      frameOf("contentBlockDelta", { contentBlockIndex: 0, delta }),
+      frameOf("contentBlockStop", { contentBlockIndex: 0 }),
+    ]),
+    frameOf("messageStop", { stopReason }),
+    frameOf("metadata", { usage, metrics }),
+  ];
+  const output = { message: { role: "assistant", content } };
+  return { body: { output, stopReason, usage, metrics }, events: [], frames: Buffer.concat(frames) };
+}
+
+/** One event of AWS's streams: https://docs.aws.amazon.com/transcribe/latest/dg/streaming-setting-up.html#streaming-event-stream */
+function frameOf(event: string, data: object): Buffer {
+  const fields = { ":message-type": "event", ":event-type": event, ":content-type": "application/json" };
+  const headers = Buffer.concat(
+    Object.entries(fields).map(([name, value]) => {
+      const kind = Buffer.from([7, 0, value.length]);
+      return Buffer.concat([Buffer.from([name.length]), Buffer.from(name), kind, Buffer.from(value)]);
+    }),
+  );
+  const payload = Buffer.from(JSON.stringify(data));
+  const number = (value: number) => {
+    const bytes = Buffer.alloc(4);
+    bytes.writeUInt32BE(value);
+    return bytes;
+  };
+  const lengths = [number(16 + headers.length + payload.length), number(headers.length)];
+  const prelude = Buffer.concat([...lengths, number(crc32(Buffer.concat(lengths)))]);
+  const message = Buffer.concat([prelude, headers, payload]);
+  return Buffer.concat([message, number(crc32(message))]);
+}
+
 const SORRY = "I cannot help with that.";
 const toolUse = { type: "tool_use", id: "toolu_1", name: "look", input: { city: "Oslo" } };
 const call = {
@@ -119,8 +211,35 @@ const call = {
 const cyber = { stop_details: { type: "refusal", category: "cyber", explanation: null } };
 const claudeAt = () => anthropicAt(url);
 const gptAt = () => openAIAt(`${url}/v1`);
+const responsesAt = () => openAIAt(`${url}/v1`, { useResponsesApi: true });
+const googleAt = () => geminiAt(url);
+const newGoogleAt = () =>
+  new ChatGoogle({ model: "gemini-2.5-flash", apiKey: "test-key", endpoint: url, maxRetries: 0 } as never);
+const bedrockAt =
+  (more: object = {}) =>
+  () => {
+    // The client warns of versions of Node.js that it will leave one day.
+    process.env["AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED"] = "true";
+    return new ChatBedrockConverse({
+      model: "amazon.nova-pro-v1:0",
+      region: "us-east-1",
+      credentials: { accessKeyId: "x", secretAccessKey: "x" },
+      maxRetries: 0,
+      clientOptions: { maxAttempts: 1, requestHandler: requestHandler(url, fetch) },
+      ...more,
+    });
+  };
+const blocked = (blockReason: string) => gemini({ promptFeedback: { blockReason } });
+const stopped = (finishReason: string, more: object = {}) =>
+  gemini({ candidates: [{ index: 0, finishReason, ...more }] });
 
-type Row = readonly [title: string, model: () => BaseChatModel, answer: Answer, text: string | undefined];
+type Row = readonly [
+  title: string,
+  model: () => BaseChatModel,
+  answer: Answer,
+  text: string | undefined,
+  why?: object,
+];
 
 const ROWS: readonly Row[] = [
   ["Claude says nothing", claudeAt, claude([], "refusal", cyber), undefined],
@@ -135,6 +254,63 @@ const ROWS: readonly Row[] = [
   ["GPT refuses in a field", gptAt, chat({ refusal: SORRY }, "stop"), SORRY],
   ["GPT is filtered", gptAt, chat({}, "content_filter"), undefined],
   ["GPT is filtered in a call", gptAt, chat({ tool_calls: [call] }, "content_filter"), undefined],
+  [
+    "Claude stops in its text, with a category",
+    claudeAt,
+    claude([{ type: "text", text: "First," }], "refusal", cyber),
+    "First,",
+    { category: "cyber" },
+  ],
+  ["GPT refuses in a part", responsesAt, responses([{ type: "refusal", refusal: SORRY }]), SORRY],
+  [
+    "GPT refuses after a text",
+    responsesAt,
+    responses([
+      { type: "output_text", text: "First.", annotations: [] },
+      { type: "refusal", refusal: SORRY },
+    ]),
+    "First.",
+  ],
+  [
+    "GPT is filtered in a response",
+    responsesAt,
+    responses([], "incomplete", { incomplete_details: { reason: "content_filter" } }),
+    undefined,
+  ],
+  ...(
+    [
+      ["Gemini", googleAt],
+      ["Gemini in the newer client", newGoogleAt],
+    ] as const
+  ).flatMap(([name, model]): Row[] => [
+    [
+      `${name} blocks the prompt`,
+      model,
+      blocked("PROHIBITED_CONTENT"),
+      undefined,
+      { reason: "PROHIBITED_CONTENT" },
+    ],
+    [`${name} blocks the prompt without a reason`, model, blocked("OTHER"), undefined, { reason: "blocked" }],
+    [`${name} says nothing`, model, stopped("SAFETY"), undefined, { reason: "SAFETY" }],
+    [
+      `${name} stops in its text`,
+      model,
+      stopped("SAFETY", { content: { role: "model", parts: [{ text: "First," }] } }),
+      "First,",
+      { reason: "SAFETY" },
+    ],
+  ]),
+  ...(["content_filtered", "guardrail_intervened"] as const).flatMap((reason): Row[] => [
+    [`Bedrock ends with ${reason}`, bedrockAt(), bedrock("", reason), undefined, { reason }],
+    [`Bedrock ends in a text with ${reason}`, bedrockAt(), bedrock(SORRY, reason), SORRY, { reason }],
+    [
+      `Bedrock without streaming ends in a text with ${reason}`,
+      bedrockAt({ disableStreaming: true }),
+      bedrock(SORRY, reason),
+      SORRY,
+      { reason },
+    ],
+  ]),
 ];
 
 function openGraph(model: BaseChatModel, options: object = {}) {
@@ -143,7 +319,9 @@ function openGraph(model: BaseChatModel, options: object = {}) {
   return { ...openThread(graph), looked };
 }
 
-describe.each(ROWS)("If %s,", (_title, model, answer, text) => {
+const TOLD = ROWS.map(([title, model, answer, text, why = {}]) => ({ title, model, answer, text, why }));
+
+describe.each(TOLD)("If $title,", ({ model, answer, text, why }) => {
   beforeEach(() => {
     answers = [answer];
   });
@@ -154,6 +332,9 @@ describe.each(ROWS)("If %s,", (_title, model, answer, text) => {
     expect(requests).toHaveLength(1);
     expect(thread.looked).toEqual([]);
     expect(events.filter(({ type }) => type === "answer-broken")).toEqual([]);
+    const told = events.filter(({ type }) => type === "response-withheld");
+    expect(told).toHaveLength(1);
+    expect(told[0]).toMatchObject(why);
     const shownTexts = messages.filter(({ type }) => type === "ai").map((message) => message.text);
     expect(shownTexts).toEqual(text === undefined ? [] : [text]);
     const stored = await thread.read();
@@ -161,9 +342,7 @@ describe.each(ROWS)("If %s,", (_title, model, answer, text) => {
     if (text !== undefined) expect(error).toBeUndefined();
     else {
       expect(error).toBeInstanceOf(ModelError);
-      expect(String(error)).toMatch(
-        /The model's response was withheld \(`(?:refusal|content_filter)`(?:, `cyber`)?\)\./,
-      );
+      expect(String(error)).toMatch(/The model's response was withheld \(`\w+`(?:, `cyber`)?\)\./);
       expect(String(error)).not.toContain("token limit");
     }
   });
@@ -173,7 +352,7 @@ describe.each(ROWS)("If %s,", (_title, model, answer, text) => {
     const { error, events } = await thread.send("How do I do it?");
     expect(error).toBeUndefined();
     expect(requests).toHaveLength(1);
-    expect(events.map(({ type }) => type)).toEqual(["model-switched", "run-end"]);
+    expect(events.map(({ type }) => type)).toEqual(["response-withheld", "model-switched", "run-end"]);
     expect((await thread.read()).at(-1)?.text).toBe("All is well.");
   });
 
@@ -185,8 +364,9 @@ describe.each(ROWS)("If %s,", (_title, model, answer, text) => {
     ];
     const agent = createAgent({ model: model(), tools: [look], checkpointer: new MemorySaver(), middleware });
     const thread = openAgentThread(agent as unknown as AnyAgent);
-    const { error } = await thread.run(user("How do I do it?"));
+    const { error, events } = await thread.run(user("How do I do it?"));
     expect(error).toBeUndefined();
+    expect(events).toMatchObject([{ type: "response-withheld", ...why }]);
     expect(requests).toHaveLength(1);
     expect(looked).toEqual([]);
     expect(messagesOf(await thread.values()).at(-1)?.text).toBe(text ?? "All is well.");

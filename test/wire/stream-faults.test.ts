@@ -120,19 +120,18 @@ describe("Gemini", () => {
     const thread = await createThread("gemini");
     const { error, events } = await thread.send(chainWish([["Oslo"]]));
     expect(error).toBeInstanceOf(ModelError);
-    expect(events.map((event) => "reason" in event && event.reason)).toEqual([
-      "no-finish-reason",
-      ...Array(3).fill("empty"),
-    ]);
+    expect(events.map((event) => "reason" in event && event.reason)).toEqual(Array(4).fill("missing-calls"));
     expect(thread.looked).toEqual([]);
   });
 
   it("gives its own error for a blocked prompt, and is not asked again", async () => {
-    fault = { at: "answer", broken: () => [] };
-    unstreamed = { body: { promptFeedback: { blockReason: "SAFETY" } } };
+    fault = {
+      at: "answer",
+      broken: () => [`data: ${JSON.stringify({ promptFeedback: { blockReason: "SAFETY" } })}\n\n`],
+    };
     const { error } = await (await createThread("gemini")).send(chainWish([]));
-    expect(String(error)).toContain("SAFETY");
-    expect(streams()).toEqual([true, false]);
+    expect(String(error)).toContain("withheld (`SAFETY`)");
+    expect(streams()).toEqual([true]);
   });
 
   it("is asked again if its stream ends within the first event", async () => {

@@ -3,6 +3,7 @@ import { type Finding, worthALook } from "../../doctor/finding.js";
 import { DIALECT_NAMES } from "../../providers/dialects.js";
 import { amount, count } from "../../shared/text.js";
 import { addToList } from "../../shared/values.js";
+import type { Rung } from "../../threads/events.js";
 import { nameIn } from "../view/message-view.js";
 import type { RequestDifference } from "../view/request.js";
 import type { Step } from "../view/steps.js";
@@ -110,18 +111,20 @@ function moment({ view, link, now }: Shown): Markup {
   const { moment: at, totals, step, difference, form } = view;
   const size = html`<b>${amount(totals.sent, "message")}</b>, about <b>${amount(totals.tokens, "token")}</b>`;
   const cache = difference && html` ${prefixText(difference, link)}`;
+  const reduced =
+    form.reduced && html` It is reduced: ${form.reduced.map((rung) => REDUCED[rung]).join("; ")}.`;
   switch (at.kind) {
     case "next":
-      return html`The next request has ${size}, for <code>${form.options.dialect}</code>.${cache}`;
+      return html`The next request has ${size}, for <code>${form.options.dialect}</code>.${reduced}${cache}`;
     case "asked": {
       if (step?.asksModel !== true) return html`A request of this step would have had ${size}.${cache}`;
       if (step.response === null)
-        return html`The model ${view.isLatest ? "is being asked" : "was asked"} with ${size}.${cache}`;
+        return html`The model ${view.isLatest ? "is being asked" : "was asked"} with ${size}.${reduced}${cache}`;
       const { provider, model, inputTokens, cachedTokens } = step.response;
       const by = [provider, model].map(nameIn).filter(Boolean).join(" · ");
       const cached = cachedTokens !== null && `, ${count(cachedTokens)} of them from its cache`;
       const counted = inputTokens !== null && html` The provider counted ${count(inputTokens)}${cached}.`;
-      return html`The request had ${size}${by !== "" && html`, answered by <bdi>${by}</bdi>`}.${counted}${cache}`;
+      return html`The request had ${size}${by !== "" && html`, answered by <bdi>${by}</bdi>`}.${reduced}${counted}${cache}`;
     }
     case "waiting":
       return html`The thread waits for a human${at.questions.length === 0 && ` before ${at.nodes.join(", ")}`}. The model is not asked now.`;
@@ -134,6 +137,15 @@ function moment({ view, link, now }: Shown): Markup {
         : html`The thread is empty.`;
   }
 }
+
+/** How a request is reduced, because its provider has refused another. */
+const REDUCED: Readonly<Record<Rung, string>> = {
+  shortened: "it was too long, so a part of it is sent",
+  counted: "the provider has refused more of something, such as pictures or calls",
+  described: "sentences stand in the place of pictures and files that the provider has refused",
+  strict: "it has the form that all providers accept",
+  retold: "one text tells what lies before the current turn",
+};
 
 function prefixText({ to, counts, isPrefixKept, prefix }: RequestDifference, link: Shown["link"]): Markup {
   const words = [

@@ -5,9 +5,14 @@ import { dialectIn } from "../../doctor/findings.js";
 import { checkToolCallsToKeep, type ToolCallsToKeep } from "../../history/cut.js";
 import { withoutMarks } from "../../history/marks.js";
 import type { DialectName } from "../../providers/dialects.js";
-import { explainInput } from "../../providers/input/explain-input.js";
-import type { ModelInputOptions } from "../../providers/input/to-model-input.js";
+import {
+  type ModelInputOptions,
+  type PreparedInputOptions,
+  prepareModelInput,
+} from "../../providers/input/to-model-input.js";
 import { safely, toJson } from "../../shared/json.js";
+import type { Rung } from "../../threads/events.js";
+import { type Help, rungsIn } from "../../threads/help.js";
 import type { Step } from "./steps.js";
 
 /** With which settings a graph asks its model. A run can have others in its `context`. */
@@ -27,8 +32,35 @@ export interface ModelRequest {
 
 /** With which options the input is made, and where the dialect comes from. */
 export interface RequestForm {
-  readonly options: ModelInputOptions & { readonly dialect: DialectName };
+  readonly options: PreparedInputOptions & { readonly dialect: DialectName };
   readonly origin: "chosen" | "response" | "thread" | "server" | "unknown";
+  /** How the request is reduced, because the provider has refused another or it was too long. Undefined: it is not. */
+  readonly reduced?: readonly Rung[];
+}
+
+/** What a reader can choose. */
+interface ChosenForm {
+  readonly dialect: DialectName | undefined;
+  readonly maxTokens: number | undefined;
+}
+
+/** The form of what was sent, with what was changed in it besides. A request to another provider has none of that. */
+export function reducedForm(form: RequestForm, help: Help | undefined, chosen: ChosenForm): RequestForm {
+  const reduced = rungsIn(help);
+  if (help === undefined || reduced.length === 0 || chosen.dialect !== undefined) return form;
+  const { isStrict, reduction, bound } = help;
+  const { dialect, maxTokens } = form.options;
+  return {
+    ...form,
+    reduced,
+    options: {
+      ...form.options,
+      ...bound,
+      dialect: isStrict ? "strict" : dialect,
+      maxTokens: chosen.maxTokens ?? bound?.maxTokens ?? maxTokens,
+      reduction,
+    },
+  };
 }
 
 /**
@@ -40,7 +72,7 @@ export interface RequestForm {
 export function formOf(
   messages: readonly BaseMessage[],
   step: Step | undefined,
-  chosen: { readonly dialect: DialectName | undefined; readonly maxTokens: number | undefined },
+  chosen: ChosenForm,
   settings: RequestSettings | undefined,
   context: Readonly<Record<string, unknown>> = {},
 ): RequestForm {
@@ -93,7 +125,7 @@ const MOST_GONE = 20;
 export type RequestDifference = ReturnType<typeof differenceTo>;
 
 export function differenceTo({ step, history, form }: ModelRequest, input: readonly BaseMessage[]) {
-  const before = explainInput(history, form.options).input;
+  const before = prepareModelInput(history, form.options).messages;
   const [forms, formsBefore] = [input.map(sentForm), before.map(sentForm)];
   const [known, kept] = [new Set(formsBefore), new Set(forms)];
   const idsOf = (messages: readonly BaseMessage[]) => new Set(messages.flatMap(({ id }) => id || []));

@@ -288,6 +288,8 @@ const causeIn = (value: unknown): string => nameIn(value) || "unknown cause";
 const WARNINGS: ReadonlySet<InputReasonCode> = new Set<InputReasonCode>([
   "filtered",
   "shortened",
+  "described",
+  "retold",
   "placeholder",
   "gap-note",
 ]);

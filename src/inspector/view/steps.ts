@@ -1,12 +1,13 @@
 /** The steps of a thread: its checkpoints, and what its model was asked at each. */
 
-import type { AIMessage } from "@langchain/core/messages";
+import type { AIMessage, BaseMessage } from "@langchain/core/messages";
 import { dialectIn } from "../../doctor/findings.js";
 import type { ThreadStep } from "../../doctor/thread-store.js";
 import { isAIMessage } from "../../history/call.js";
 import { coerceMessage } from "../../history/read-messages.js";
 import { readMaker } from "../../providers/rule.js";
 import { isRecord } from "../../shared/values.js";
+import { forThisTurn, type Help, helpOf, rungsIn } from "../../threads/help.js";
 
 /** Nodes that ask a model: ours, that of `createAgent`, that of `createReactAgent`, and usual names. */
 const MODEL_NODE = /^(?:model|model_request|agent|call_model|llm|chatbot)$/;
@@ -61,6 +62,17 @@ export function withBranches(steps: readonly Step[]): readonly Step[] {
   });
 }
 
+/**
+ * What was changed in the request that the step's response answers. For a request that has no response yet, that of the
+ * response before: the next request begins with it.
+ */
+export function helpAt(stored: ThreadStep | undefined, messages: readonly BaseMessage[]): Help | undefined {
+  const response = stored && responseOf(stored);
+  if (response !== undefined) return helpOf(response);
+  const help = helpOf(messages.findLast(isAIMessage));
+  return help && { ...help, reduction: forThisTurn(help.reduction, messages) };
+}
+
 function responseOf({ tasks }: ThreadStep): AIMessage | undefined {
   return tasks
     .filter(({ node }) => MODEL_NODE.test(node))
@@ -80,6 +92,8 @@ function readResponse(response: AIMessage) {
     /** The dialect of that provider. */
     dialect: dialectIn([response]) ?? null,
     model,
+    /** How its input was reduced, because the provider had refused it or it was too long. */
+    reduced: rungsIn(helpOf(response)),
     /** Tokens that the provider counted. */
     inputTokens: countIn(usage, "input_tokens"),
     /** Those of them that came from its prompt cache. */

@@ -4,7 +4,7 @@ import { type BaseMessage, HumanMessage } from "@langchain/core/messages";
 import type { NextHistory } from "../../doctor/next-history.js";
 import { isResult } from "../../history/result.js";
 import { DIALECT_NAMES } from "../../providers/dialects.js";
-import { explainInput, type InputExplanation } from "../../providers/input/explain-input.js";
+import { explainPrepared, type InputExplanation } from "../../providers/input/explain-input.js";
 import { prepareModelInput } from "../../providers/input/to-model-input.js";
 import { validateHistory } from "../../providers/validate-history.js";
 import type { ThreadReading } from "../read-threads.js";
@@ -21,7 +21,7 @@ export function viewThread(
 ) {
   const { moment, form } = read;
   const isAsked = moment.kind === "asked" || moment.kind === "next";
-  const explanation = isAsked ? explainInput(history, form.options) : unasked(history);
+  const explanation = isAsked ? explainPrepared(history, form.options) : unasked(history);
   const { input } = explanation;
   const difference = isAsked && before !== undefined ? differenceTo(before, input) : undefined;
   const next = moment.kind === "next" ? moment : NOTHING_NEXT;

@@ -31,6 +31,7 @@ import {
   finishKindOf,
   finishReasonOf,
   type StreamedAnswer,
+  type Withheld,
   withheldIn,
 } from "./verdict.js";
 
@@ -117,11 +118,10 @@ export interface StreamGuardOptions extends StreamIds {
   readonly settle?: ((answer: AIMessage) => Promise<AIMessage>) | undefined;
   /** Contract: called for every broken response, before it is requested again. Must not throw. */
   readonly onBroken: (answer: BrokenAnswer) => void;
-  /**
-   * Contract: called for a response that the model or its provider withheld. It is then refused with an error. Must not
-   * throw. Undefined: what there is of its text counts as complete.
-   */
-  readonly onWithheld?: ((answer: Pick<BrokenAnswer, "usage">) => void) | undefined;
+  /** Whether a response that the model or its provider withheld is an error, even if it has a text. @default false */
+  readonly refusesWithheld?: boolean | undefined;
+  /** Contract: called for a response that the model or its provider withheld. Must not throw. */
+  readonly onWithheld?: ((answer: WithheldAnswer) => void) | undefined;
   /** Contract: called for every failed request that the client will send again, before it waits. Must not throw. */
   readonly onRetry?: ((failed: FailedAttempt) => void) | undefined;
 }
@@ -131,6 +131,11 @@ interface BrokenAnswer {
   /** The token usage that the provider reported. */
   readonly usage: UsageMetadata | undefined;
   readonly cause?: unknown;
+}
+
+export interface WithheldAnswer extends Withheld, Pick<BrokenAnswer, "usage"> {
+  /** Whether what there is of its text is the response. If not, it is an error. */
+  readonly isKept: boolean;
 }
 
 interface WholeAnswer {
@@ -234,7 +239,10 @@ function blocksOf({ content }: BaseMessage) {
  *
  * @throws ModelError if nothing is left of it, or if another model is asked instead.
  */
-function acceptWithheld(answer: WholeAnswer, { onWithheld, wants }: StreamGuardOptions): WholeAnswer {
+function acceptWithheld(
+  answer: WholeAnswer,
+  { onWithheld, refusesWithheld = false, wants }: StreamGuardOptions,
+): WholeAnswer {
   const { message, finish } = answer;
   const withheld = withheldIn(message, finish);
   if (withheld === undefined) return answer;
@@ -249,11 +257,12 @@ function acceptWithheld(answer: WholeAnswer, { onWithheld, wants }: StreamGuardO
   const { refusal: _, ...additional_kwargs } = said.additional_kwargs;
   const isTextless = said.text.trim() === "" && withheld.text !== "";
   const spoken = isTextless ? copyMessage(said, { content: withheld.text, additional_kwargs }) : said;
-  if (onWithheld === undefined && wants !== "whole-text" && !isBlankMessage(spoken))
-    return { ...answer, message: spoken };
-  onWithheld?.({ usage: message.usage_metadata });
-  const words = withheld.text === "" ? "." : `: ${withheld.text}`;
-  throw new ModelError(`The model's response was withheld (${withheld.reason})${words}`);
+  const isKept = !refusesWithheld && wants !== "whole-text" && !isBlankMessage(spoken);
+  onWithheld?.({ ...withheld, usage: message.usage_metadata, isKept });
+  if (isKept) return { ...answer, message: spoken };
+  const { reason, category, text } = withheld;
+  const why = [reason, category].flatMap((word) => (word === undefined ? [] : `\`${word}\``)).join(", ");
+  throw new ModelError(`The model's response was withheld (${why})${text === "" ? "." : `: ${text}`}`);
 }
 
 /** The response as the client has it in the end. */

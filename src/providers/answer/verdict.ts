@@ -72,8 +72,10 @@ export function faultOfText(message: AIMessage | AIMessageChunk): BrokenReason |
 
 /** A response that the model refused to give, or whose rest its provider's filter took. */
 export interface Withheld {
-  /** The finish reason and, if it is known, the category. */
+  /** The finish reason, or `refusal`. */
   readonly reason: string;
+  /** What the refusal is about, if the provider says so, such as `cyber`. */
+  readonly category: string | undefined;
   /** The words of the refusal, if they are not in the text of the response. */
   readonly text: string;
 }
@@ -88,10 +90,9 @@ export function withheldIn(
   if (refusal === "" && finishKindOf(finish) !== "withheld") return undefined;
   // Anthropic: `{ type: "refusal", category, explanation }`.
   const details = [metadata, more].map((fields) => Object(fields)["stop_details"]).find(isRecord);
-  const category = textIn(details, "category");
-  const name = finishKindOf(finish) === "withheld" ? finish : "refusal";
   return {
-    reason: [name, category].flatMap((word) => (word === undefined ? [] : [`\`${word}\``])).join(", "),
+    reason: (finishKindOf(finish) === "withheld" ? finish : undefined) ?? "refusal",
+    category: textIn(details, "category"),
     text: refusal === "" ? (textIn(details, "explanation") ?? "") : refusal,
   };
 }

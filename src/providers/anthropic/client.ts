@@ -47,8 +47,9 @@ export const anthropicProvider: Provider = {
   },
   finishFields: ["stop_reason"],
   refusedMedia: [
-    // "messages.0.content.0.image.source.base64: Could not process image" (anthropics/claude-code#8646, without the place)
-    "Could not process (?:image|PDF|document)",
+    // "messages.0.content.0.image.source.base64: Could not process image" (anthropics/claude-code#8646, without the place);
+    // "Could not process PDF" (anthropics/anthropic-sdk-python#903)
+    "Could not process (?:image|PDF)",
     // "messages.2.content.0.image.source.base64: image exceeds 5 MB maximum: 8259148 bytes > 5242880 bytes"
     // (anthropics/claude-code#19631)
     "image exceeds [\\d.]+ [KM]B maximum",
@@ -61,30 +62,32 @@ export const anthropicProvider: Provider = {
     // "messages.10.content.3.image.source.base64.media_type: Input should be 'image/jpeg', 'image/png', 'image/gif' or
     // 'image/webp'" (anomalyco/opencode#5704)
     "Input should be 'image/",
-    "(?:image|document|source)[\\w.]*: (?:invalid base64|image cannot be empty)",
-    "Unable to download the file|Only HTTPS URLs are supported",
-    // "The PDF specified is password protected.", "The PDF specified was not valid.", "A maximum of 100 PDF pages may be
-    // provided."
-    "PDF specified (?:is|was)|maximum of \\d+ PDF pages",
-    "File not found|file_id[^.]{0,60}(?:not found|expired)",
+    // "messages.118.content.4.image.source.base64: image cannot be empty" (anthropics/claude-code#12750); "...: invalid
+    // base64 data" (anthropics/anthropic-sdk-typescript#603)
+    "source\\.base64[\\w.]*: (?:invalid base64|image cannot be empty)",
+    // "messages.2.content.0.pdf.source.base64.data: The PDF specified was not valid." (anthropics/claude-code#5174); "A maximum
+    // of 100 PDF pages may be provided." (anthropics/claude-code#6231)
+    "PDF specified was not valid|maximum of \\d+ PDF pages",
   ],
   tooMany: {
     pictures: [
       // "Too much media: 0 document pages + 103 images > 100" (anthropics/claude-code#3397)
       "Too much media: .*?> <most>",
-      "too many images and documents: .*?> <most>",
-      "too many images.*?(?:maximum(?: is|:)?|limit(?: is|:)?|up to|supports a maximum of) <most>",
     ],
-    // "A maximum of 4 blocks with cache_control may be provided. Found 5."
+    // "A maximum of 4 blocks with cache_control may be provided. Found 5." (tghamm/Anthropic.SDK#50)
     marks: ["maximum of <most> blocks with cache_control"],
   },
   otherRefusals: [
-    // "max_tokens: 100000 > 64000, which is the maximum allowed number of output tokens", "temperature: range: 0..1",
-    // "tools.0.custom.input_schema: JSON schema is invalid", "thinking.budget_tokens: Input should be greater than ..."
-    "^(?:\\d+ )?`?(?:max_tokens|temperature|top_[pk]|thinking|tools?|tool_choice|model|stop_sequences|metadata|output_\\w+|betas?)`?(?:\\.[\\w.]+)?(?::| )",
+    // The place of a field, as the words about messages have it: "max_tokens: 10000 > 4096, which is the maximum allowed number
+    // of output tokens" (ChatGPTNextWeb/NextChat#4964), "tools.12.custom.input_schema: JSON schema is invalid."
+    // (anthropics/claude-code#63673)
+    "^(?:\\d+ )?`?(?:max_tokens|temperature|top_[pk]|thinking|tools?|tool_choice|model|stop_sequences|metadata|output_\\w+|betas?)`?(?:\\.[\\w.]+)?: ",
+    // "Your credit balance is too low to access the Anthropic API." (anthropics/claude-code#66314)
     "credit balance is too low",
+    // (anthropics/claude-code#58367)
     "Output blocked by content filtering policy",
-    "workspace API usage limits|usage limits",
+    // "You have reached your specified API usage limits." (anthropics/claude-code#38035)
+    "reached your specified API usage limits",
   ],
   forcedCall: {
     anthropic: (client) => {

@@ -30,43 +30,46 @@ export const compatibleProvider: Provider = {
   refusedMedia: [
     // OpenRouter, MiMo and Copilot, with status 404: "No endpoints found that support image input" (nexu-io/nexu#731)
     "No endpoints found that support (?:image|audio|video|file) input",
-    // Ollama: "this model does not support image input" (ollama/ollama#17301); llama.cpp: "image input is not supported - hint:
-    // if this is unexpected, you may need to provide the mmproj"
-    "not support (?:image|vision|audio|video|file)s?|(?:image|vision|audio|video) input is not supported",
-    // vLLM: "... is not a multimodal model"
+    // Ollama: "this model does not support image input" (ollama/ollama#17301); Copilot: "image media type not supported"
+    // (microsoft/vscode#264246)
+    "not support (?:image|vision|audio|video|file)s?|image media type not supported",
+    // vLLM (vllm-project/vllm#23402)
     "is not a multimodal model",
     // llama.cpp: "Unsupported content part type: \"image_url\"" (ggml-org/llama.cpp#12947)
     "Unsupported content part type",
     // Volcengine: "The request failed because the image format is not supported by the API." (dify-official-plugins#905);
     // MiMo: "invalid image format, only bmp/gif/png/jpeg/webp are supported" (XiaomiMiMo/MiMo-Code#362)
     "image format is not supported|invalid image format",
-    // Kimi: "unsupported image url" (OpenHands/software-agent-sdk#3155); xAI: "Unsupported content-type encountered when
-    // downloading image."; Groq: "failed to retrieve media"
-    "unsupported image url|when downloading image|failed to retrieve media",
+    // Kimi: "unsupported image url" (OpenHands/software-agent-sdk#3155); xAI: "Downloaded response does not contain a valid JPG
+    // or PNG image." (cline/cline#4883)
+    "unsupported image url|does not contain a valid JPG or PNG image",
     // GLM, code 1210: "图片输入格式/解析错误" (gan/glm4v-assistant#3)
     "图片输入格式",
     // Bedrock: "Value at 'messages.1.member.content.2.member.image.format' failed to satisfy constraint"
     // (NousResearch/hermes-agent#55429), "The provided image does not match the specified image format." (boto/boto3#4415)
     "(?:image|document|video)\\.(?:format|source|name)' failed to satisfy",
-    "provided image does not match|image format .{0,40}not supported|document file (?:type|format)",
+    "provided image does not match",
   ],
   tooMany: {
     pictures: [
       // vLLM: "At most 5 image(s) may be provided in one request." (vllm-project/vllm#17092)
       "At most <most> (?:image|video|audio)",
       // Copilot: "Too many images in request: 11 images provided, but the model supports a maximum of 10 images."
-      // (microsoft/vscode#306919); Groq: "Too many images provided. This model supports up to 5 images"
-      "too many images.*?(?:up to|maximum of|max allowed is) <most>",
+      // (microsoft/vscode#306919)
+      "too many images.*?maximum of <most>",
     ],
   },
   otherRefusals: [
-    // OpenRouter, status 400: "x is not a valid model ID". Groq: "The model `x` has been decommissioned".
-    "is not a valid model ID|has been decommissioned|(?:unknown|invalid) model\\b",
-    "\\bmodel\\b.{0,80}(?:not found|not exist|not there|is not available)",
-    // Bedrock: "The provided model identifier is invalid.", "Invocation of model ID x with on-demand throughput isn't supported"
+    // OpenRouter, status 400: "x is not a valid model ID" (RightNow-AI/openfang#697). Groq: "The model `x` has been
+    // decommissioned" (RightNow-AI/openfang#60). GitHub: "Unknown model: x" (github/gh-models#65), "Model not found; expected
+    // format" (lobehub/lobehub#8314). Kiro: "Invalid model. Please select a different model" (decolua/9router#1187)
+    "is not a valid model ID|has been decommissioned|unknown model[.:]|model not found; |invalid model\\. ",
+    // Bedrock: "The provided model identifier is invalid." (aws-samples/amazon-bedrock-workshop#315), "Invocation of model ID x
+    // with on-demand throughput isn't supported" (anomalyco/opencode#396)
     "model identifier is invalid|on-demand throughput",
-    // Kimi: "The request was rejected because it was considered high risk". GLM, code 1301.
-    "considered high risk|不安全或敏感内容|\\[1301\\]",
+    // Kimi: "The request was rejected because it was considered high risk" (MoonshotAI/kimi-cli#1002). GLM:
+    // "[1301][系统检测到输入或生成内容可能包含不安全或敏感内容]" (zai-org/feedback#516)
+    "considered high risk|不安全或敏感内容",
   ],
   overflow: [
     // vLLM: "'max_tokens' or 'max_completion_tokens' is too large: 2000. This model's maximum context length is 4096
@@ -76,6 +79,8 @@ export const compatibleProvider: Provider = {
     // 8192 tokens, resulting in a maximum input length of 7680 tokens."
     "passed <input> input tokens and requested <output> output tokens.*?context length is only <limit> tokens",
     "maximum context length is <limit> tokens",
+    // The words of xAI, Groq, llama.cpp, LM Studio, Kimi and MiniMax stand in badlogic/pi-mono,
+    // packages/ai/src/utils/overflow.ts.
     // xAI: "This model's maximum prompt length is 131072 but the request contains 537812 tokens."
     "maximum prompt length is <limit> but the request contains <input> tokens",
     // Groq, `context_length_exceeded`: "Please reduce the length of the messages or completion."

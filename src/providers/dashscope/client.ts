@@ -50,15 +50,24 @@ export const dashscopeProvider: Provider = {
     // "Failed to download multimodal content" (agentscope-ai/agentscope-java#2700); "Missing Content-Length of multimodal
     // url" (lobehub/lobehub#5052); "Multimodal file size is too large" (DreamMr/HR-Bench#6)
     "multimodal (?:content|url|file)",
-    "image format is illegal|The media format is not supported|Exceeded limit on max bytes per data-uri",
   ],
+  tooMany: {
+    // "Exceeded limit on max data-uri per request: 250" (infiniflow/ragflow#9244)
+    pictures: ["Exceeded limit on max data-uri per request: <most>"],
+  },
   otherRefusals: [
     // Status 400: `Arrearage`, "Access denied, please make sure your account is in good standing."
-    "Arrearage|good standing|Model not exist|DataInspectionFailed|inappropriate content",
-    "(?:Range of|parameter).{0,40}(?:max_tokens|temperature|top_p|enable_thinking|thinking_budget)",
-    "enable_thinking",
+    // (tencentmusic/supersonic#1572); "Input text data may contain inappropriate content." (QwenLM/qwen-code#2905)
+    "Arrearage|good standing|inappropriate content",
+    // "Range of max_tokens should be [1, 8192]" (open-webui/open-webui#10507); "parameter.enable_thinking must be set to false
+    // for non-streaming calls" (langchain4j/langchain4j#3974)
+    "Range of max_tokens|enable_thinking",
   ],
-  overflow: ["Range of input length should be \\[\\d+, ?<limit>\\]"],
+  overflow: [
+    "Range of input length should be \\[\\d+, ?<limit>\\]",
+    // "Exceeded limit on max bytes to request body : 6291456" (langgenius/dify#35311)
+    "Exceeded limit on max bytes to request body",
+  ],
 };
 
 /** DashScope does not know "required". */

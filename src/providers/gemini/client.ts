@@ -1,16 +1,22 @@
 /** `ChatGoogle` and `ChatGoogleGenerativeAI`, and what they get wrong put right. */
 
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
-import type { AIMessage, AIMessageChunk, BaseMessage } from "@langchain/core/messages";
+import { AIMessage, AIMessageChunk, type BaseMessage } from "@langchain/core/messages";
+import { ChatGenerationChunk, type ChatResult } from "@langchain/core/outputs";
 import { isAIMessage } from "../../history/call.js";
 import { copyMessage } from "../../history/message.js";
-import { isRecord } from "../../shared/values.js";
+import { isRecord, textIn } from "../../shared/values.js";
 import { viewOf } from "../../shared/views.js";
 import { sendingAs } from "../models/model-view.js";
 import { mapSchemas } from "../models/response-format.js";
 import { byLangChain, type ModelIdentity, type Provider } from "../provider.js";
 import type { Block } from "../rule.js";
 import { GEMINI_SENTINEL, needsSignature, ORIGINAL_TEXT, signatureOf } from "./dialect.js";
+
+/** The finish reason of a blocked prompt whose reason Gemini does not tell. */
+const BLOCKED = "blocked";
+/** Finish reasons, and the reasons for which a prompt is blocked: https://ai.google.dev/api/generate-content#BlockReason */
+const WITHHELD = ["safety", "recitation", "prohibited_content", "blocklist", "spii", "image_safety", BLOCKED];
 
 export const geminiProvider: Provider = {
   models: {
@@ -38,7 +44,7 @@ export const geminiProvider: Provider = {
   finishReasons: {
     calls: ["malformed_function_call", "unexpected_tool_call"],
     limit: ["max_tokens"],
-    withheld: ["safety", "recitation", "prohibited_content", "blocklist", "spii"],
+    withheld: WITHHELD,
   },
   finishFields: ["finishReason"],
   overflow: [
@@ -56,20 +62,34 @@ export const geminiProvider: Provider = {
     "MIME type must be",
     // "Unable to process input image." (egoist/chatwise-releases#799)
     "Unable to process input (?:image|video|audio|document|file)",
-    "Provided image is not valid|document has no pages|Cannot fetch content from the provided URL",
+    // (AmberSahdev/Open-Interface#64), (google-gemini/gemini-cli#13808)
+    "Provided image is not valid|document has no pages",
+    // "Image input modality is not enabled for <MY_TUNED_MODEL>" (google/generative-ai-docs#513)
+    "Image input modality is not enabled",
     // An uploaded file expires after two days: "You do not have permission to access the File xxxx or it may not exist."
     // with status 403 (googleapis/python-genai#1218)
     "permission to access the File .* or it may not exist",
+    // "Request payload size exceeds the limit: 4194304 bytes." (google-gemini/deprecated-generative-ai-android#26)
     "Request payload size exceeds the limit",
   ],
   otherRefusals: [
-    // All with status 400: "API key not valid. Please pass a valid API key.", "API key expired.", "User location is not
-    // supported for the API use.", "* GenerateContentRequest.tools[0].function_declarations[0].name: Invalid function name"
-    "API key (?:not valid|expired)|location is not supported",
-    "GenerateContentRequest\\.(?:tools|tool_config|generation_config|safety_settings)",
-    "Unknown name .{0,80} at '(?:tools|tool_config|generation_config)",
-    "thinking[ _](?:budget|level)",
-    "max_output_tokens|maxOutputTokens",
+    // All with status 400: "API key not valid. Please pass a valid API key." (zeroclaw-labs/zeroclaw#194), "API Key not found.
+    // ..." (google-gemini/gemini-cli#25198), "API key expired. Please renew the API key." (simonw/llm#1213)
+    "pass a valid API key|API key expired",
+    // "User location is not supported for the API use." (google-gemini/gemini-cli#24641)
+    "location is not supported",
+    // "* GenerateContentRequest.tools[0].function_declarations[18].name: Invalid function name." (google-gemini/gemini-cli#9535);
+    // "The GenerateContentRequest proto is invalid:\n * tools[0].function_declarations[12].name: ..."
+    // (google-gemini/gemini-cli#7878)
+    "GenerateContentRequest(?:\\.| proto is invalid:\\s*\\* )tools",
+    // "Unknown name \"const\" at 'tools[0].function_declarations[5].parameters...'" (zed-industries/zed#44875); "... at
+    // 'request.tools[0]...'" (router-for-me/CLIProxyAPI#97)
+    "Unknown name .{0,80} at '(?:request\\.)?tools",
+    // "The thinking budget (52428) is invalid." (RooCodeInc/Roo-Code#4399); "You can only set only one of thinking budget and
+    // thinking level." (sterlp/eclipse-peon-ai#115)
+    "thinking budget",
+    // "it has a maxOutputTokens value of 655360 but the supported range is from 1" (stackblitz-labs/bolt.diy#955)
+    "maxOutputTokens value of",
   ],
   secrets: ["AIza[\\w-]{6,}"],
   formats: {
@@ -87,14 +107,12 @@ export const geminiProvider: Provider = {
   },
   // Such a tool is named in its only key.
   tools: { maker: "Google", dialects: ["gemini"], isOwn: ({ type }) => typeof type !== "string" },
-  mendClient: (model, identity) => sendToGoogle(passSignal(catchResponse(model)), identity),
+  mendClient: (model, identity) => sendToGoogle(tellBlocked(passSignal(answerWhole(model))), identity),
   mendAnswer: withoutUnnamedCalls,
   // Gemini calls every exhausted minute an exceeded quota, and its client keeps no headers.
   retryIn: /\bretry in (\d+(?:\.\d+)?)s/i,
   cutStream: "\\[GoogleGenerativeAI Error\\]: (?:Failed to parse|Error reading from the) stream",
-  // For example for a malformed tool call. If the prompt was blocked, a new request would be blocked too.
-  isEmptyAnswer: (error) =>
-    Reflect.get(error, "name") === "EmptyContentError" && Reflect.get(error, "blockReason") === undefined,
+  isEmptyAnswer: (error) => Reflect.get(error, "name") === "EmptyContentError",
 };
 
 /**
@@ -144,24 +162,109 @@ function isFunctionCall(block: unknown): boolean {
   return isRecord(block) && block["type"] === "functionCall";
 }
 
-/**
- * A view of Gemini's client whose broken streams do not end the process. Returns any other model unchanged.
- *
- * Google's package returns the stream together with a promise of the complete response. The client drops the promise.
- * When the stream breaks, nobody handles the promise's rejection.
+/*
+ * A prompt that Gemini blocks has a response without a candidate, and a candidate can have a finish reason and no content. The
+ * clients drop such a response in a stream, and throw for it elsewhere. Both are responses that say why there is no text.
  */
-function catchResponse(model: BaseChatModel): BaseChatModel {
+
+/** Undefined if the prompt was not blocked. */
+function blockedReasonIn(feedback: unknown): string | undefined {
+  const reason = textIn(feedback, "blockReason");
+  if (reason === undefined) return undefined;
+  return WITHHELD.includes(reason.toLowerCase()) ? reason : BLOCKED;
+}
+
+const NO_CONTENT = { role: "model", parts: [] };
+
+function withCandidate(response: unknown): unknown {
+  if (!isRecord(response)) return response;
+  const { candidates, promptFeedback } = response;
+  const first: unknown = Array.isArray(candidates) ? candidates[0] : undefined;
+  const finishReason = blockedReasonIn(promptFeedback);
+  if (isRecord(first) && first["content"] === undefined)
+    return { ...response, candidates: [{ ...first, content: NO_CONTENT }] };
+  if (isRecord(first) || finishReason === undefined) return response;
+  return { ...response, candidates: [{ index: 0, content: NO_CONTENT, finishReason }] };
+}
+
+/**
+ * A view of `ChatGoogleGenerativeAI` whose responses have a candidate with content. Returns any other model unchanged.
+ *
+ * Google's package gives a stream together with a promise of the whole response, which the client does not read. When the
+ * stream breaks, nobody handles the promise's rejection.
+ */
+function answerWhole(model: BaseChatModel): BaseChatModel {
   if (model._llmType() !== "googlegenerativeai") return model;
   const client: unknown = Reflect.get(model, "client");
-  if (typeof client !== "object" || client === null) return model;
-  const generate: unknown = Reflect.get(client, "generateContentStream");
-  if (typeof generate !== "function") return model;
-  const generateContentStream = async (...request: readonly unknown[]) => {
-    const generated: { readonly response: Promise<unknown> } = await Reflect.apply(generate, client, request);
-    generated.response.catch(() => {});
-    return generated;
+  if (!isRecord(client)) return model;
+  const { generateContent, generateContentStream } = client;
+  if (typeof generateContent !== "function" || typeof generateContentStream !== "function") return model;
+  const mended = {
+    generateContent: async (...request: readonly unknown[]) => {
+      const generated: { readonly response: unknown } = await Reflect.apply(generateContent, client, request);
+      return { ...generated, response: withCandidate(generated.response) };
+    },
+    generateContentStream: async (...request: readonly unknown[]) => {
+      const generated: { readonly stream: AsyncIterable<unknown>; readonly response: Promise<unknown> } =
+        await Reflect.apply(generateContentStream, client, request);
+      generated.response.catch(() => {});
+      return { ...generated, stream: withCandidates(generated.stream) };
+    },
   };
-  return viewOf(model, { client: viewOf(client, { generateContentStream }) });
+  return viewOf(model, { client: viewOf(client, mended) });
+}
+
+async function* withCandidates(stream: AsyncIterable<unknown>): AsyncGenerator<unknown> {
+  for await (const response of stream) yield withCandidate(response);
+}
+
+/** A view of `ChatGoogle` that gives a response for a blocked prompt. Returns any other model unchanged. */
+function tellBlocked(model: BaseChatModel): BaseChatModel {
+  if (model._llmType() !== "google") return model;
+  return viewOf(model, {
+    async _generate(
+      this: BaseChatModel,
+      ...[messages, options, run]: Parameters<BaseChatModel["_generate"]>
+    ): Promise<ChatResult> {
+      try {
+        return await model._generate.call(this, messages, options, run);
+      } catch (error) {
+        const finishReason = blockedReasonIn(error);
+        if (finishReason === undefined) throw error;
+        const message = new AIMessage({ content: "", response_metadata: { finishReason } });
+        return { generations: [{ text: "", message }] };
+      }
+    },
+    async *_streamResponseChunks(
+      this: BaseChatModel,
+      ...[messages, options, run]: Parameters<BaseChatModel["_streamResponseChunks"]>
+    ) {
+      let finishReason: string | undefined;
+      let isEmpty = true;
+      // The client shows its run what it receives, and drops what has no candidate.
+      const watching = {
+        handleCustomEvent: async (name: string, data: unknown): Promise<void> => {
+          if (isRecord(data) && isRecord(data["chunk"]))
+            finishReason ??= blockedReasonIn(data["chunk"]["promptFeedback"]);
+          await run?.handleCustomEvent(name, data);
+        },
+        handleLLMNewToken: async (...token: readonly unknown[]): Promise<void> =>
+          run === undefined ? undefined : Reflect.apply(run.handleLLMNewToken, run, token),
+      };
+      for await (const chunk of model._streamResponseChunks.call(
+        this,
+        messages,
+        options,
+        watching as never,
+      )) {
+        isEmpty = false;
+        yield chunk;
+      }
+      if (!isEmpty || finishReason === undefined) return;
+      const message = new AIMessageChunk({ content: "", response_metadata: { finishReason } });
+      yield new ChatGenerationChunk({ text: "", message, generationInfo: { finishReason } });
+    },
+  });
 }
 
 /** A view of Gemini's client that ends a request without streaming when its signal aborts. The client itself drops it. */

@@ -258,7 +258,7 @@ export interface FittedInput {
   /** What is not sent as the history has it, to keep the bound. A message is named once. */
   readonly changes: readonly InputChange[];
   /** The ids of the messages since the last response of which the model gets pictures or files as a text only. */
-  readonly described: readonly string[];
+  readonly describedIn: readonly string[];
 }
 
 export interface Bound {
@@ -286,7 +286,7 @@ export function fitInput(
 ): FittedInput {
   let projected = projectMessages(input, target);
   let size = projected.size();
-  const described = projected.described().flatMap(({ id }) => id ?? []);
+  const describedIn = projected.describedIn().flatMap(({ id }) => id ?? []);
   const whole = size;
   // What is reported is the length of the form that was sent. An estimate is that of the form that will be.
   const tokens = length.isReported ? length.tokens : (size + toolTokens) * length.ratio;
@@ -295,7 +295,7 @@ export function fitInput(
     size,
     length: { ...length, tokens: tokens - (whole - size) * length.ratio },
     changes,
-    described,
+    describedIn,
   });
   const surplus = () => (maxMessages === undefined ? 0 : projected.count() - maxMessages);
   if (tokens <= maxTokens && surplus() <= 0) return fitted([]);

@@ -9,17 +9,21 @@ import { coverageOf } from "../../history/summary.js";
 import { coveringSummaries } from "../../history/visible-history.js";
 import { safely, toJson } from "../../shared/json.js";
 import { addToList, isRecord } from "../../shared/values.js";
-import { type Dialect, RULES, type RuleName } from "../rule.js";
+import { mediaOf } from "../media-limits.js";
+import { type Dialect, RULES, type RuleName, type Target } from "../rule.js";
 import { validateHistory } from "../validate-history.js";
 import { fitInput } from "./bounds.js";
+import { whyDescribed } from "./steps/media.js";
 import { isResultMedia } from "./steps/result-media.js";
 import { bridgeBetween } from "./steps/turns.js";
 import {
   boundOf,
+  checkInputOptions,
   identityFor,
   type ModelInputOptions,
+  type PreparedInputOptions,
+  prepareModelInput,
   selectMessages,
-  toModelInput,
 } from "./to-model-input.js";
 
 /**
@@ -48,7 +52,16 @@ export function explainInput(
   history: readonly BaseMessage[],
   options: ModelInputOptions = {},
 ): InputExplanation {
-  const input = toModelInput(history, options);
+  checkInputOptions(options);
+  return explainPrepared(history, options);
+}
+
+/** The same for an input that is made with more than users choose. */
+export function explainPrepared(
+  history: readonly BaseMessage[],
+  options: PreparedInputOptions,
+): InputExplanation {
+  const input = prepareModelInput(history, options).messages as BaseMessage[];
   const { maxTokens, systemPrompt = "" } = options;
   const { dialect } = identityFor(options);
   const read = isMessageList(history) ? history : readEach(history, () => {});
@@ -146,6 +159,7 @@ function causeFinder(
     withSource({ code: rule, text }, rule, lists.target.dialect);
   const [paired, read, filtered] = [lists.paired, lists.read, lists.filtered].map(byPlace);
   const bounded = byPlace(changes.map(({ message }) => message));
+  const retold = new Set(lists.note && placesOf(lists.note));
   const bound = `The messages may have ${maxTokens} tokens, so`;
 
   return function* causesOf(
@@ -174,6 +188,8 @@ function causeFinder(
           code: "covered",
           text: `A summary represents the call ${call}, so the result is told as a text.`,
         };
+      if (retold.has(place)) yield RETOLD;
+      else yield* describedMediaOf(message, lists.target);
       if (filtered?.get(place) !== read.get(place)) yield FILTERED;
       else if (bounded.has(place))
         yield sent === undefined
@@ -181,6 +197,15 @@ function causeFinder(
           : { code: "shortened", text: `${bound} a part of it is sent.` };
     }
   };
+}
+
+/** Why the message has sentences in the place of pictures and files. */
+function describedMediaOf(message: BaseMessage, target: Target): readonly InputReason[] {
+  const whys = mediaOf([message]).flatMap(({ shown }) => whyDescribed(shown, target) ?? []);
+  return [...new Set(whys)].map((why) => ({
+    code: "described",
+    text: `A sentence stands in the place of a picture or file, because ${why}.`,
+  }));
 }
 
 function byPlace(messages: readonly BaseMessage[]): ReadonlyMap<number, BaseMessage> {
@@ -215,6 +240,10 @@ const COMPACTED: InputReason = {
 const FILTERED: InputReason = {
   code: "filtered",
   text: "`maxToolCallsFromHistory` leaves out calls of earlier turns, and these are among them.",
+};
+const RETOLD: InputReason = {
+  code: "retold",
+  text: "The provider has refused the conversation, so one text tells what lies before the current turn.",
 };
 const BLANK: InputReason = { code: "blank", text: "It says nothing." };
 
@@ -346,6 +375,10 @@ export type InputReasonCode =
   | "over-window"
   /** Changed: a part of it is sent, because the input would be longer than `maxTokens`. */
   | "shortened"
+  /** Changed: a picture or file of it is described, because the provider does not accept it or has refused it. */
+  | "described"
+  /** Changed: one text tells what lies before the current turn, because the provider has refused the conversation. */
+  | "retold"
   /** Changed: a malformed field was brought into a sound form. */
   | "mended"
   /** Changed: the dialect has another form for it, although no rule is known that refuses the stored one. */

@@ -68,7 +68,7 @@ class Projection implements Follower {
   #response: AIMessage | undefined;
   /** The pictures and files of the results after it. */
   #media = new BatchMedia();
-  #described: BaseMessage[] = [];
+  #describedIn: BaseMessage[] = [];
   /** How many blocks of the messages that are sent have a mark for the prompt cache. */
   #marks = 0;
 
@@ -81,14 +81,15 @@ class Projection implements Follower {
   }
 
   take(given: BaseMessage): void {
+    const { dialect } = this.#target;
+    const mayShow = !isAIMessage(given) && Array.isArray(given.content);
     // Before the pictures of results are moved.
-    const message = this.#limitMedia(given, this.#talk) ?? given;
+    const message = (mayShow && this.#limitMedia(given, this.#talk)) || given;
     if (!isResult(message)) this.#endBatch();
-    if (isAIMessage(message)) this.#described = [];
-    else if (describesMedia(message, this.#target.dialect)) this.#described.push(message);
-    const { rest, moved } = isResult(message)
-      ? partResult(message, this.#target.dialect)
-      : { rest: message, moved: [] };
+    if (isAIMessage(message)) this.#describedIn = [];
+    else if (mayShow && describesMedia(message, dialect)) this.#describedIn.push(message);
+    const { rest, moved } =
+      mayShow && isResult(message) ? partResult(message, dialect) : { rest: message, moved: [] };
     const formed = this.#form(rest);
     if (formed === undefined) return;
     if (isResult(formed)) this.#media.add(formed, this.#nameOf(formed), moved);
@@ -97,8 +98,8 @@ class Projection implements Follower {
   }
 
   /** The messages since the last response of which the model gets pictures or files as a text only. */
-  described(): readonly BaseMessage[] {
-    return this.#described;
+  describedIn(): readonly BaseMessage[] {
+    return this.#describedIn;
   }
 
   #nameOf({ tool_call_id, name }: ToolMessage): string {

@@ -21,34 +21,49 @@ export interface Reduction {
   readonly most?: Readonly<Partial<Record<Counted, number>>>;
   /** Whether one text tells what lies before the current turn. */
   readonly isRetold?: boolean;
+  /** The id of the user message whose turn shows no pictures and files at all, also none that come later in it. */
+  readonly describesTurn?: string;
 }
 
 export const REFUSED = "the provider of the model has refused it";
 const TOO_MANY = "the request would have too many pictures";
 
-/** The conversation with what is left of it, and the target with the pictures that are described. */
+interface Reduced {
+  /** What is left of the conversation. */
+  readonly input: Conversation;
+  /** With the pictures that are described. */
+  readonly target: Target;
+  /** What tells the conversation before the current turn. */
+  readonly note: BaseMessage | undefined;
+}
+
 export function reduceConversation(
   conversation: Conversation,
   target: Target,
   reduction: Reduction = {},
-): { readonly input: Conversation; readonly target: Target } {
+): Reduced {
   const { described = [], most = {}, isRetold = false } = reduction;
   const { dialect } = target;
   const retold = isRetold ? retellEarlier(conversation) : conversation;
+  const note = retold === conversation ? undefined : retold.messages[0];
   const unmarked = most.marks === undefined ? retold : withFewerMarks(retold, most.marks);
   const calls = least(dialect.most?.calls, most.calls);
-  const counts = countsOf(unmarked.messages);
-  const input = calls === undefined || counts.mostCalls <= calls ? unmarked : withSplitCalls(unmarked, calls);
-  const reasons = new Map(described.map((fingerprint) => [fingerprint, REFUSED]));
   const limits = dialect.mediaLimits ?? {};
   const mostPictures = least(limits.mostPictures, most.pictures);
+  const reasons = new Map(described.map((fingerprint) => [fingerprint, REFUSED]));
+  const targetFor = () => (reasons.size === 0 ? target : { ...target, described: reasons });
+  // Counting reads every message.
+  if ((calls ?? mostPictures ?? limits.manyPictures) === undefined)
+    return { input: unmarked, target: targetFor(), note };
+  const counts = countsOf(unmarked.messages);
+  const input = calls === undefined || counts.mostCalls <= calls ? unmarked : withSplitCalls(unmarked, calls);
   const surplus = surplusPictures(
     counts.pictures,
     { ...limits, ...(mostPictures !== undefined && { mostPictures }) },
     (shown) => reasons.has(shown.fingerprint) || faultOf(shown, limits) !== undefined,
   );
   for (const fingerprint of surplus) reasons.set(fingerprint, TOO_MANY);
-  return { input, target: reasons.size === 0 ? target : { ...target, described: reasons } };
+  return { input, target: targetFor(), note };
 }
 
 /** What is counted of a list. Only the messages that the list before did not have are read. */

@@ -28,12 +28,12 @@ export const mistralProvider: Provider = {
   },
   mendClient: endWithSignal,
   refusedMedia: [
-    // "Image input is not enabled for this model"; "Failed to load image"
-    "Image input is not enabled|image input is not supported|could not be loaded as a valid image|Failed to load image",
-    "Image(?: URL)?[^.]{0,80}(?:could not be fetched|too large|exceeds)",
+    // Code 3051: "Image input is not enabled for this model" (Huan-zhaojun/mistral-bridge, its
+    // report on the API)
+    "Image input is not enabled",
   ],
-  tooMany: { pictures: ["number of images[^.]*?(?:exceed|limit|maximum)\\D*<most>"] },
-  otherRefusals: ["Invalid model|Unauthorized|No model found"],
+  // "Invalid model: API", `invalid_model` (lfnovo/open-notebook#441)
+  otherRefusals: ["Invalid model: "],
   // Status 400: "Prompt contains 300000 tokens, too large for model with 131072 maximum context length"
   overflow: ["Prompt contains <input> tokens.*?too large for model with <limit> maximum context length"],
 };

@@ -74,16 +74,16 @@ export const openaiProvider: Provider = {
     "Expected a base64-encoded data URL",
     "Invalid image URL",
     // `invalid_image_url`: "Failed to download image from image. Image URL is invalid." (o19s/quepid#1697); "Error while
-    // downloading https://..."
+    // downloading https://..." (openai/openai-python#2776); "Timeout while downloading ..." (vercel/ai#8857)
     "Failed to download image",
-    "Error while downloading",
-    "\\binvalid_image(?:_url|_format)?\\b",
+    "(?:Error|Timeout) while downloading",
+    // `invalid_image_format` (STranslate/STranslate#277)
+    "\\binvalid_image_(?:url|format)\\b",
     // "Invalid content type. image_url is only supported by certain models."
     // (roboflow/awesome-openai-vision-api-experiments#11)
     "image_url is only supported by certain models",
-    // An uploaded file that is gone, and `file_data` that is not what it says.
+    // "404 No such File object: file-vyA4ivhKGPlD4hezlXpAtOGN" (danny-avila/LibreChat#2632)
     "No such File object",
-    "(?:file|input_file|image)[^.]{0,80}(?:could not be (?:processed|parsed|read)|not found|has expired)",
   ],
   tooMany: {
     // "Invalid 'messages[2].tool_calls': array too long. Expected an array with maximum length 128, but got an array with
@@ -93,20 +93,22 @@ export const openaiProvider: Provider = {
     messages: ["Invalid '(?:messages|input)': array too long. Expected an array with maximum length <most>"],
   },
   otherRefusals: [
-    // "Unsupported parameter: 'max_tokens' is not supported with this model.", "Unsupported value: 'temperature' ...",
-    // "Unrecognized request argument supplied: ...", "Unknown parameter: 'tool_choice.x'."
-    "^(?:\\d+ )?(?:Unsupported|Unknown|Missing required) (?:parameter|value)(?!: '?(?:messages|input))",
+    // "Unsupported parameter: 'max_tokens' is not supported with this model." (microsoft/clarity-agent#59); "Unsupported
+    // value: 'temperature' does not support 0 with this model." (QwenLM/qwen-code#921); "Unknown parameter: 'file_ids'."
+    // (FlowiseAI/Flowise#2254)
+    "^(?:\\d+ )?(?:Unsupported|Unknown) (?:parameter|value)(?!: '?(?:messages|input))",
+    // "Unrecognized request argument supplied: reasoning_effort" (coroot/coroot#698)
     "Unrecognized request argument",
-    // "Invalid schema for function 'x'", "Invalid schema for response_format 'x'", "Invalid 'tools[0].function.name'"
-    "Invalid schema for",
-    "Invalid '(?:tools|tool_choice|response_format|text\\.|metadata|functions|max_)",
-    // "max_tokens is too large: 100000. This model supports at most 16384 completion tokens"
-    "max_(?:completion_|output_)?tokens'?\"? is too large",
-    "model `?[^ ]+`? does not exist",
-    "Incorrect API key",
+    // "Invalid schema for function 'json_edit_tool': ..." (bytedance/trae-agent#173)
+    "Invalid schema for function",
+    // "Invalid 'tools[0].function.name': string does not match pattern." (FoundationAgents/OpenManus#1143)
+    "Invalid 'tools\\b",
+    // "max_tokens is too large: 50000. This model supports at most 32768 completion tokens" (opencode-ai/opencode#140)
+    "max_tokens is too large: \\d+\\. This model supports at most",
     // A policy. Another form of the same words must not get round it. Azure: "The response was filtered due to the prompt
-    // triggering Azure OpenAI's content management policy."
-    "content management policy|content_filter|content_policy|invalid_prompt|usage polic(?:y|ies)|safety system",
+    // triggering Azure OpenAI's content management policy.", `content_filter` (openai/openai-python#331); `invalid_prompt`:
+    // "your prompt was flagged as potentially violating our usage policy" (BeehiveInnovations/pal-mcp-server#178)
+    "content management policy|content_filter|invalid_prompt|violating our usage policy",
   ],
   formats: { openai: openaiFormat, "openai-responses": openaiFormat },
   tools: {

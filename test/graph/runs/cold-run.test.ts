@@ -88,8 +88,8 @@ async function countTurn(turns: number, messagesChannel: "delta" | "full"): Prom
 
 /** A check reads the content a few times, and each step to the model input once. A checkpoint with all messages too. */
 const READS = [
-  ["delta", 21],
-  ["full", 27],
+  ["delta", 18],
+  ["full", 24],
 ] as const;
 
 it.each(READS)(

@@ -76,6 +76,11 @@ describe("explainInput tells", () => {
         "h1 sent 1 | s1 joined 0 system-position | s2 left-out blank-text",
       ],
       "the prompt apart": [[human("h1")], { systemPrompt: "Be brief." }, "h1 sent 1 | +0 system-prompt"],
+      "what is described": [
+        [new HumanMessage({ id: "h1", content: [{ type: "image", data: "", mimeType: "image/png" }] })],
+        {},
+        "h1 changed 0 foreign-block described",
+      ],
       "what is not a message": [
         foreign,
         {},

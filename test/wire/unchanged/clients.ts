@@ -274,7 +274,7 @@ export const CLIENTS: readonly Client[] = [
 ];
 
 /** What the AWS client asks of its HTTP handler. */
-function requestHandler(url: string, send: typeof fetch) {
+export function requestHandler(url: string, send: typeof fetch) {
   return {
     metadata: { handlerProtocol: "http/1.1" },
     handle: async ({ path, body }: { readonly path: string; readonly body: string }) => {

@@ -22,10 +22,15 @@ export const limitMedia: Step = (target) => (message) => {
     : copyMessage<BaseMessage>(message, { content: blocks });
 };
 
-function limited(block: Block, { dialect, described }: Target): Block {
+/** Why a sentence stands in its place, as the end of a sentence. Undefined: it is shown. */
+export function whyDescribed(shown: ShownMedia, { dialect, described }: Target): string | undefined {
+  return described?.get(shown.fingerprint) ?? faultOf(shown, dialect.mediaLimits ?? NOT_KNOWN);
+}
+
+function limited(block: Block, target: Target): Block {
   const shown = shownIn(block);
   if (shown === undefined) return block;
-  const why = described?.get(shown.fingerprint) ?? faultOf(shown, dialect.mediaLimits ?? NOT_KNOWN);
+  const why = whyDescribed(shown, target);
   if (why !== undefined) return { type: "text", text: describeMedia(shown, why) };
   return withRealType(block, shown);
 }
