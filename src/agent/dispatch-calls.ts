@@ -8,9 +8,8 @@ import { surveyOf } from "../history/open-calls.js";
 import { hasMessage } from "../history/reducer/normalize-history.js";
 import { reduceMessages } from "../history/reducer/reduce-messages.js";
 import { endingRun } from "../history/result.js";
-import { archiveOf, isUserMessage } from "../history/summary.js";
+import { archivedIds, isUserMessage } from "../history/summary.js";
 import { pickFields } from "../shared/values.js";
-import { archiveIn, isArchived } from "../threads/archive.js";
 import { emitEvent } from "../threads/events.js";
 import { type ToolTask, toolTasksOf } from "../threads/langgraph/read-checkpoints.js";
 import { isSavedRun } from "../threads/langgraph/run-host.js";
@@ -209,24 +208,17 @@ export function messagesIn({ messages = [] }: AgentUpdate): BaseMessage[] {
 
 /**
  * Ids of streamed messages come from the provider. A message with a repeated id must not overwrite an earlier message
- * in the state or in the archive.
+ * in the state, or seem to be one that a summary of the state has archived.
  */
-export async function withFreshId<Message extends BaseMessage>(
+export function withFreshId<Message extends BaseMessage>(
   message: Message,
   history: readonly BaseMessage[],
-  config: LangGraphRunnableConfig,
-): Promise<Message> {
-  const isTaken = (id: string) => hasMessage(history, id);
-  const archive = hasArchivedSummary(history) ? archiveIn(config) : undefined;
-  if (message.id !== undefined && !isTaken(message.id)) {
-    if (archive === undefined || !(await isArchived(archive, message.id))) return message;
-  }
+): Message {
+  const archived = surveyOf(history).summaries > 0 ? archivedIds(history) : undefined;
+  const isTaken = (id: string) => hasMessage(history, id) || archived?.has(id) === true;
+  if (message.id !== undefined && !isTaken(message.id)) return message;
   const id = deriveUnusedId(message, history.at(-1)?.id ?? "", isTaken);
   return copyMessage<BaseMessage>(message, { id }) as Message;
-}
-
-function hasArchivedSummary(history: readonly BaseMessage[]): boolean {
-  return surveyOf(history).summaries > 0 && history.some((one) => archiveOf(one) !== undefined);
 }
 
 /** A response with the name of its agent. Other messages, and responses with a name, stay the same. */

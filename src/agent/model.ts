@@ -143,7 +143,7 @@ async function followResponse(
   const { plan, state, config, settings } = step;
   const { isTerminated } = answer;
   if (answer.message === undefined) return endWith([], turn);
-  const fresh = await withFreshId(answer.message, state.messages, config);
+  const fresh = withFreshId(answer.message, state.messages);
   const message = withDistinctCallIds(withName(fresh, settings.name));
   runOf(config).record.tally.addAnswer(message);
   const off = offAtGate ?? offInAnswer(answer, plan);
@@ -197,7 +197,7 @@ async function endUnasked(turn: Turn, { plan, state, config }: ModelStep): Promi
   if (plan.formatPlan !== undefined)
     emitEvent(config, { type: "structured-response-missing", reason: "limit-reached" });
   const text = new AIMessage(TOOLS_OFF_TEXTS[USED_UP]);
-  return endWith([await withFreshId(text, state.messages, config)], { ...turn, closing: USED_UP });
+  return endWith([withFreshId(text, state.messages)], { ...turn, closing: USED_UP });
 }
 
 /** What chat middleware has written, with values as the user's schema makes them. */
@@ -385,7 +385,7 @@ async function writeGiven(
   const written: BaseMessage[] = [...removed];
   for (const message of messages) {
     if (message.type === "remove") continue;
-    written.push(withName(await withFreshId(message, history, config), name));
+    written.push(withName(withFreshId(message, history), name));
     const waits = replaced.some((earlier) => callIds(earlier) === callIds(message));
     if (isAIMessage(message) && !waits) written.push(...refuseEnded(message));
   }

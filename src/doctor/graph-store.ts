@@ -15,8 +15,7 @@ import { unansweredCalls } from "../history/open-calls.js";
 import { convertMessage } from "../history/read-messages.js";
 import { isPlaceholder, isResult } from "../history/result.js";
 import { safely } from "../shared/json.js";
-import { hasMethods, isRecord } from "../shared/values.js";
-import { type ArchiveReader, readArchive } from "../threads/archive.js";
+import { isRecord } from "../shared/values.js";
 import { endsAfterModel } from "../threads/close-calls.js";
 import { messagesAmong } from "../threads/commands.js";
 import { pairedMessagesDeltaReducer } from "../threads/langgraph/channels.js";
@@ -117,7 +116,6 @@ export function storeOf(
   { target = "graph", list, close }: Omit<GraphStoreOptions, "graph" | "checkpointer">,
 ): ThreadStore {
   const { graph, saver } = opened;
-  const items = graph?.store;
   return {
     target,
     canWrite: graph !== undefined,
@@ -128,9 +126,6 @@ export function storeOf(
       return writeThread({ graph, saver }, ref, write);
     },
     steps: (ref, wanted) => readSteps(opened, ref, wanted),
-    archived: hasMethods(items, "get")
-      ? ({ threadId }, ids) => readArchive(items as ArchiveReader, threadId, ids)
-      : undefined,
     close: async () => close?.(),
   };
 }

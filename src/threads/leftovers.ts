@@ -14,7 +14,6 @@ import type { Repair } from "../history/reducer/repair.js";
 import { callIdOf, isPlaceholder, isResult, markRecovered, recoveredAfter } from "../history/result.js";
 import { coverageOf } from "../history/summary.js";
 import { isRecord } from "../shared/values.js";
-import { archiveIn, findReturned } from "./archive.js";
 import { messagesAmong } from "./commands.js";
 import { emitEvent } from "./events.js";
 import {
@@ -299,16 +298,19 @@ export function asQuietUpdate(message: BaseMessage) {
  * - A removal is repeated. `REMOVE_ALL_MESSAGES` removes what the history had then, and not the new input.
  *
  * With the durability `exit`, a killed run can have saved a result and not its call. Such a result has no place in any
- * thread, so it is dropped, and an event and a repair have it. The archive may have it: a summary that was saved too can
- * stand for the message with the call.
+ * thread, so it is dropped, and an event and a repair have it.
  */
 export async function recoverMessages(
   messages: readonly BaseMessage[],
   leftovers: readonly Leftovers[],
   config: LangGraphRunnableConfig,
 ): Promise<BaseMessage[]> {
-  const { update, current, refused } = placeMessages(messages, leftovers);
-  await tellDropped(refused, current, config);
+  const { update, refused } = placeMessages(messages, leftovers);
+  for (const repair of refused) {
+    const { message } = repair;
+    publishRepairs([repair]);
+    emitEvent(config, { type: "result-dropped", callId: callIdOf(message), message: toPlain(message) });
+  }
   for (const { id = "" } of update.filter(isAIMessage))
     emitEvent(config, { type: "response-recovered", messageId: id });
   return update;
@@ -320,7 +322,7 @@ export function placeMessages(
   leftovers: readonly Pick<Leftovers, "history" | "written" | "removed">[],
 ) {
   const update: BaseMessage[] = [];
-  const refused: OrphanRefused[] = [];
+  const refused: Extract<Repair, { kind: "orphan-refused" }>[] = [];
   let current = messages;
   for (const { history, written, removed } of leftovers) {
     let shown: readonly BaseMessage[] = reduceMessages(history, update).messages;
@@ -337,26 +339,7 @@ export function placeMessages(
       shown = next;
     }
   }
-  return { update, current, refused };
-}
-
-type OrphanRefused = Extract<Repair, { kind: "orphan-refused" }>;
-
-/** Tells of the results that no summary of the history has archived. */
-async function tellDropped(
-  refused: readonly OrphanRefused[],
-  history: readonly BaseMessage[],
-  config: LangGraphRunnableConfig,
-): Promise<void> {
-  const results = refused.map(({ message }) => message);
-  const archive = archiveIn(config);
-  const archived = archive && (await findReturned(results, history, archive)).messages;
-  for (const repair of refused) {
-    const { message } = repair;
-    if (archived?.has(message)) continue;
-    publishRepairs([repair]);
-    emitEvent(config, { type: "result-dropped", callId: callIdOf(message), message: toPlain(message) });
-  }
+  return { update, refused };
 }
 
 /** The update that repeats on `current` what a message did to `shown`. `next` is `shown` after the message. */

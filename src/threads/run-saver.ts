@@ -11,6 +11,8 @@
 import { randomInt } from "node:crypto";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { BaseCheckpointSaver, CheckpointTuple } from "@langchain/langgraph";
+import { toJson } from "../shared/json.js";
+import { defined } from "../shared/values.js";
 import { type GuardedThread, guardHead, isRoot } from "./guard-head.js";
 import { nodesToEnter, readDelta, saveResumeValue } from "./langgraph/read-checkpoints.js";
 import { isSaver, replaceMethods } from "./langgraph/replace-methods.js";
@@ -74,6 +76,9 @@ export interface WatchedCheckpointer<Saver = BaseCheckpointSaver | undefined> {
   readonly checkpointer: Saver;
 }
 
+type DeltaOptions = Parameters<BaseCheckpointSaver["getDeltaChannelHistory"]>[0];
+type DeltaHistory = ReturnType<BaseCheckpointSaver["getDeltaChannelHistory"]>;
+
 interface RunAccess {
   /** The abort of the run. */
   readonly signal: AbortSignal | undefined;
@@ -93,7 +98,21 @@ export function viewForRun<Saver extends BaseCheckpointSaver | undefined>(
     await guard?.noteRead(config, tuple);
     return tuple;
   };
-  const checkpoints: WatchedCheckpoints = { ...checkpointsOf(saver), ...(saver && { read }) };
+  /** The history of a delta channel that was rebuilt before the run, which the run needs too. */
+  let rebuilt: { readonly of: string | undefined; readonly history: DeltaHistory } | undefined;
+  const rebuild = (options: DeltaOptions): DeltaHistory => {
+    const of = toJson([options.config.configurable?.["checkpoint_id"], options.channels]);
+    const known = rebuilt?.of === of ? rebuilt?.history : undefined;
+    const history = known ?? (saver as BaseCheckpointSaver).getDeltaChannelHistory(options);
+    rebuilt = isFirst ? { of, history } : undefined;
+    return history;
+  };
+  // Savers that are older than the delta channel do not have it.
+  const rebuilds = typeof saver?.getDeltaChannelHistory === "function" && { getDeltaChannelHistory: rebuild };
+  const checkpoints: WatchedCheckpoints = {
+    ...checkpointsOf(saver && replaceMethods<BaseCheckpointSaver>(saver, { ...rebuilds })),
+    ...(saver && { read }),
+  };
 
   let toSave: unknown;
   let peeked: ReturnType<typeof read> | undefined;
@@ -158,6 +177,7 @@ export function viewForRun<Saver extends BaseCheckpointSaver | undefined>(
   const view =
     saver &&
     replaceMethods(saver, {
+      ...rebuilds,
       getTuple: (config) => (isFirst ? readFirst(config) : read(config)),
       put: async (...written) => {
         const [before, checkpoint, metadata] = written;
@@ -181,7 +201,7 @@ export function viewForRun<Saver extends BaseCheckpointSaver | undefined>(
       toSave = isSavedAtExit ? resumeValue : undefined;
     },
     peek: (config) => {
-      peeked = read(config);
+      peeked ??= read(config);
       return peeked;
     },
     saved: async () => {
@@ -268,16 +288,20 @@ function versionsOfOneRun(
 const BEFORE_MODEL = /^(?:.*\.before_(?:agent|model)|model_request)$/;
 
 /**
- * The latest checkpoint of the task's graph that has been saved, as the one that the run began on. It can also be one of
- * the run itself: LangGraph saves in the background. Undefined without a saver, and for a subgraph without a memory of its
- * own: the id of a task in its namespace says that its checkpoints are those of one call.
+ * A checkpoint of the task's graph that has been saved, as the one that the run began on: the latest one, if none is named.
+ * It can also be one of the run itself: LangGraph saves in the background. Undefined without a saver, and for a subgraph
+ * without a memory of its own: the id of a task in its namespace says that its checkpoints are those of one call.
  */
-export async function savedCheckpoints(config: RunnableConfig): Promise<WatchedCheckpoints | undefined> {
+export async function savedCheckpoints(
+  config: RunnableConfig,
+  checkpoint_id?: string,
+): Promise<WatchedCheckpoints | undefined> {
   const { thread_id } = { ...config.configurable };
   const saver = inheritedCheckpointer(config);
   const checkpoint_ns = namespaceOfGraph(config);
   if (!isSaver(saver) || thread_id === undefined || checkpoint_ns.includes(":")) return undefined;
-  return checkpointsOf(saver, await saver.getTuple({ configurable: { thread_id, checkpoint_ns } }));
+  const place = defined({ thread_id, checkpoint_ns, checkpoint_id });
+  return checkpointsOf(saver, await saver.getTuple({ configurable: place }));
 }
 
 /** Whether the run of a checkpoint had not asked the model yet. */

@@ -4,7 +4,7 @@ import type { RunnableConfig } from "@langchain/core/runnables";
 import type { BaseCheckpointSaver } from "@langchain/langgraph";
 import type { Client } from "@langchain/langgraph-sdk";
 import { importOptional } from "../../shared/import-optional.js";
-import { isRecord } from "../../shared/values.js";
+import { isRecord, textIn } from "../../shared/values.js";
 
 /** LangGraph's own keys begin with this. A client can send any of them with a JSON value. Not exported. */
 const INTERNAL = "__pregel_";
@@ -70,6 +70,11 @@ export function isOutermost({ configurable }: RunnableConfig): boolean {
 export function namespaceOfGraph({ configurable }: RunnableConfig): string {
   const namespace = String(configurable?.["checkpoint_ns"] ?? "");
   return namespace.slice(0, Math.max(namespace.lastIndexOf(SUBGRAPH), 0));
+}
+
+/** The id of the checkpoint that the superstep of a task began on. It may not be saved yet, or never. */
+export function checkpointOfStep(config: RunnableConfig): string | undefined {
+  return textIn(config.configurable?.["checkpoint_map"], namespaceOfGraph(config));
 }
 
 /** The namespace of a graph in a task that has a memory of its own: it has no id of a task. */
