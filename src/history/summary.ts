@@ -64,6 +64,10 @@ export function archivedIds(history: readonly BaseMessage[]): ReadonlySet<string
   return new Set(history.flatMap((message) => archiveOf(message)?.messages ?? []));
 }
 
+/** Stands before the id of an archived message if a later one of its thread has the same id. */
+export const EARLIER = "earlier:";
+const EARLIER_IDS = new RegExp(`^(?:${EARLIER})+`);
+
 /**
  * Copies of archived messages, among those that an input has appended to a history: a client that sends its whole list
  * with each run would bring them back. A summary names only what it covers itself, and what comes before that in the list
@@ -78,7 +82,7 @@ export function findReturned<Message extends BaseMessage>(
   history: readonly BaseMessage[],
 ): ReadonlySet<Message> {
   const archived = archivedIds(history);
-  const end = appended.findLastIndex(({ id }) => id !== undefined && archived.has(id)) + 1;
+  const end = appended.findLastIndex(({ id = "" }) => archived.has(id.replace(EARLIER_IDS, ""))) + 1;
   return new Set(appended.slice(0, end).filter(({ id, type }) => id !== undefined && type !== "system"));
 }
 

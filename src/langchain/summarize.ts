@@ -11,7 +11,7 @@ import { madeModel } from "../providers/answer/guard-model.js";
 import { withDefaults } from "../shared/check-settings.js";
 import { hasNewInput, nodesToEnter } from "../threads/langgraph/read-checkpoints.js";
 import { historyIn, walkBack } from "../threads/leftovers.js";
-import { savedCheckpoints } from "../threads/run-saver.js";
+import { startingCheckpoints } from "../threads/run-saver.js";
 import { type AgentUpdate, type SummaryAttempt, summaryAttemptSchema } from "../threads/state.js";
 import { shouldSummarize, summarizeHistory, summaryWording } from "../threads/summary.js";
 import {
@@ -128,13 +128,13 @@ export async function removeReturned(
 
 /**
  * The ids of the messages that the thread had before the input of this run, and before those of earlier runs that ended
- * in front of this hook. Undefined if that is not known: the latest checkpoint of a thread can belong to another branch.
+ * in front of this hook. Undefined if that is not known.
  */
 async function idsBeforeInput(
   history: readonly BaseMessage[],
   config: LangGraphRunnableConfig,
 ): Promise<ReadonlySet<string | undefined> | undefined> {
-  const checkpoints = await savedCheckpoints(config);
+  const checkpoints = await startingCheckpoints(config);
   for await (const { checkpoint } of walkBack(checkpoints?.abandoned, checkpoints?.read, SEARCH)) {
     if (hasNewInput(checkpoint) || nodesToEnter(checkpoint).some((name) => name.endsWith(BEFORE_AGENT)))
       continue;

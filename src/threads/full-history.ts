@@ -6,12 +6,12 @@ import type { BaseCheckpointSaver } from "@langchain/langgraph";
 import { InvalidSettingError } from "../errors.js";
 import { callsOf } from "../history/call.js";
 import { MARKS, trust, withMarks } from "../history/marks.js";
-import { copyMessage, deriveUnusedId, toPlain } from "../history/message.js";
+import { copyMessage, toPlain } from "../history/message.js";
 import { listOf } from "../history/read-messages.js";
 import { normalizeHistory } from "../history/reducer/normalize-history.js";
 import { rewriteHistory } from "../history/reducer/rewrite-history.js";
 import { callIdOf, isResult } from "../history/result.js";
-import { type Archived, coverageOf } from "../history/summary.js";
+import { type Archived, coverageOf, EARLIER } from "../history/summary.js";
 import { aFunction, checkSettings, countFrom, text } from "../shared/check-settings.js";
 import { hasMethods, isRecord } from "../shared/values.js";
 import { isSaver } from "./langgraph/replace-methods.js";
@@ -299,12 +299,13 @@ function namingOnly(
  * with its id replaced.
  */
 function withOwnId(message: BaseMessage, told: ReadonlyMap<string, BaseMessage>): BaseMessage | undefined {
-  const { id = "" } = message;
+  let { id = "" } = message;
   const later = told.get(id);
   if (later === undefined) return message;
   const isReplaced = isResult(message) && isResult(later) && callIdOf(message) === callIdOf(later);
   if (isReplaced) return undefined;
-  return copyMessage(message, { id: deriveUnusedId(message, id, (taken) => told.has(taken)) });
+  while (told.has(id)) id = EARLIER + id;
+  return copyMessage(message, { id });
 }
 
 /**

@@ -10,9 +10,9 @@
 
 import { randomInt } from "node:crypto";
 import type { RunnableConfig } from "@langchain/core/runnables";
-import type { BaseCheckpointSaver, CheckpointTuple } from "@langchain/langgraph";
+import { type BaseCheckpointSaver, type CheckpointTuple, getConfig } from "@langchain/langgraph";
 import { toJson } from "../shared/json.js";
-import { defined } from "../shared/values.js";
+import { defined, textIn } from "../shared/values.js";
 import { type GuardedThread, guardHead, isRoot } from "./guard-head.js";
 import { nodesToEnter, readDelta, saveResumeValue } from "./langgraph/read-checkpoints.js";
 import { isSaver, replaceMethods } from "./langgraph/replace-methods.js";
@@ -302,6 +302,16 @@ export async function savedCheckpoints(
   if (!isSaver(saver) || thread_id === undefined || checkpoint_ns.includes(":")) return undefined;
   const place = defined({ thread_id, checkpoint_ns, checkpoint_id });
   return checkpointsOf(saver, await saver.getTuple({ configurable: place }));
+}
+
+/**
+ * The same of the checkpoint that the run began on: the one that its caller has named, or else the latest one. LangGraph
+ * copies the name to the metadata of all tasks.
+ */
+export async function startingCheckpoints(config: RunnableConfig): Promise<WatchedCheckpoints | undefined> {
+  const named = textIn(getConfig()?.metadata, "checkpoint_id");
+  const own = named === undefined ? undefined : await savedCheckpoints(config, named);
+  return own?.abandoned === undefined ? savedCheckpoints(config) : own;
 }
 
 /** Whether the run of a checkpoint had not asked the model yet. */

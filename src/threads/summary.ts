@@ -35,7 +35,7 @@ import { emitEvent, withAgentType } from "./events.js";
 import { checkpointOfStep, isOutermost } from "./langgraph/run-host.js";
 import { stepOf } from "./langgraph/wrappable-graph.js";
 import { historyIn } from "./leftovers.js";
-import { savedCheckpoints, type WatchedCheckpoints } from "./run-saver.js";
+import { savedCheckpoints, startingCheckpoints, type WatchedCheckpoints } from "./run-saver.js";
 import { type AgentState, type AgentUpdate, turnOf } from "./state.js";
 import { budgetOf, type SummaryLanguage } from "./summary-settings.js";
 import { createUsageCounter, NO_USAGE, type RunTally } from "./usage.js";
@@ -152,7 +152,7 @@ function firstPart(plan: SummaryPlan, most: number): SummaryPlan {
 
 /**
  * The id of a saved checkpoint that has all of these messages as they are: the one that the superstep began on, or else
- * the latest one that is known. Undefined if there is none, such as in a run that is not saved, or for messages of a run
+ * the one that the run began on. Undefined if there is none, such as in a run that is not saved, or for messages of a run
  * that is saved only at its end. Then the messages stay in the state, and a later summary takes them along.
  */
 async function checkpointWith(
@@ -164,7 +164,7 @@ async function checkpointWith(
     const step = stepOf(config);
     if (step !== undefined && isOutermost(config)) await known?.whenSent(step);
     const own = await savedCheckpoints(config, checkpointOfStep(config));
-    const tuple = own?.abandoned ?? known?.abandoned ?? (await savedCheckpoints(config))?.abandoned;
+    const tuple = own?.abandoned ?? known?.abandoned ?? (await startingCheckpoints(config))?.abandoned;
     const list = own && tuple && (await historyIn(tuple, own));
     return hasAll(
       normalizeHistory(listOf(list), () => {}),
