@@ -12,7 +12,6 @@ import { mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PostgresSaver } from "@langchain/langgraph-checkpoint-postgres";
-import { PostgresStore } from "@langchain/langgraph-checkpoint-postgres/store";
 import { SqliteSaver } from "@langchain/langgraph-checkpoint-sqlite";
 import { createDeployTools } from "../server/tools/create-tools.js";
 import { type AgentGraphOptions, createAgentGraph } from "../src/index.js";
@@ -20,7 +19,7 @@ import { type AgentGraphOptions, createAgentGraph } from "../src/index.js";
 const TURNS = [1, 10, 50];
 const THREADS = 10;
 
-type Storage = Pick<AgentGraphOptions, "checkpointer" | "store">;
+type Storage = Pick<AgentGraphOptions, "checkpointer">;
 
 /** The archive is small in steps: a summary covers all but the last 20 messages when there are more than 40. */
 const ARCHIVE = { coveredMessages: "archive", maxMessagesBeforeSummary: 40, messagesToKeep: 20 } as const;
@@ -39,7 +38,7 @@ async function play(storage: Storage, way: Partial<AgentGraphOptions>, thread: n
   }
 }
 
-/** One thread in a file, which SQLite has written whole. Without summaries: there is no store for SQLite. */
+/** One thread in a file, which SQLite has written whole. */
 async function sizeInSqlite(way: Partial<AgentGraphOptions>, turns: number): Promise<number> {
   const folder = mkdtempSync(join(tmpdir(), "tether-size-"));
   try {
@@ -67,10 +66,8 @@ async function sizeInPostgres(way: Partial<AgentGraphOptions>, turns: number): P
   const checkpointer = PostgresSaver.fromConnString(url ?? "", { schema });
   // The checkpointer's own connections. The package has no types for them.
   const pool: Pool = Reflect.get(checkpointer, "pool");
-  const store = PostgresStore.fromConnString(url ?? "", { schema });
   try {
     await checkpointer.setup();
-    await store.setup();
     const sizes = async () => {
       const { rows } = await pool.query(
         `select relname as name, pg_total_relation_size(c.oid)::int as bytes from pg_class c
@@ -80,15 +77,13 @@ async function sizeInPostgres(way: Partial<AgentGraphOptions>, turns: number): P
       return new Map(rows.map(({ name, bytes }) => [name, bytes]));
     };
     const empty = await sizes();
-    for (let thread = 0; thread < THREADS; thread += 1)
-      await play({ checkpointer, store }, way, thread, turns);
+    for (let thread = 0; thread < THREADS; thread += 1) await play({ checkpointer }, way, thread, turns);
     const grown = [...(await sizes())].map(([name, bytes]) => {
       return [name, Math.round((bytes - (empty.get(name) ?? 0)) / THREADS)] as const;
     });
     const total = grown.reduce((sum, [, bytes]) => sum + bytes, 0);
     return { postgres: total, ...Object.fromEntries(grown.filter(([, bytes]) => bytes > 0)) };
   } finally {
-    await store.stop();
     await pool.query(`drop schema ${schema} cascade`);
     await checkpointer.end();
   }
@@ -97,7 +92,7 @@ async function sizeInPostgres(way: Partial<AgentGraphOptions>, turns: number): P
 const rows: object[] = [];
 for (const [name, way] of Object.entries(WAYS)) {
   for (const turns of TURNS) {
-    const sqlite = way.coveredMessages === undefined ? await sizeInSqlite(way, turns) : undefined;
+    const sqlite = await sizeInSqlite(way, turns);
     const postgres = url === undefined ? {} : await sizeInPostgres(way, turns);
     rows.push({ messages: name, turns, sqlite, ...postgres });
     console.table(rows.slice(-1));

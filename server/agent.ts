@@ -41,7 +41,7 @@ const first = build([]);
  * A factory, so that each run has its own graph. The server sets the checkpointer and the store on the graph object.
  * Concurrent runs on one shared object could overwrite them for each other.
  *
- * What the graph keeps in the store, such as notes, archives and inboxes, belongs to the authenticated user of the run.
+ * What the graph keeps in the store, such as notes and inboxes, belongs to the authenticated user of the run.
  */
 export const graph = async (config?: RunnableConfig, runtime?: ServerRuntime): Promise<AgentGraph> => {
   const run = servedRunOf(config, runtime);

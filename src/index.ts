@@ -86,10 +86,11 @@ export {
   createModel,
 } from "./providers/models/create-model.js";
 export { type Violation, validateHistory } from "./providers/validate-history.js";
-export type { ArchiveReader, MissingMessage } from "./threads/archive.js";
 export { type AskModelOptions, askModel } from "./threads/ask-model.js";
 export type { AgentEvent, Rung } from "./threads/events.js";
 export {
+  type HistorySource,
+  type MissingMessages,
   type ReadHistoryOptions,
   type ReadPageOptions,
   readFullHistory,

@@ -82,7 +82,6 @@ const EVENT_FIELDS: { readonly [Type in library.AgentEvent["type"]]: FieldsOf<Ty
   "input-reduced": { rung: true, reason: true, messageIds: true, leftOut: true, maxTokens: true },
   "result-refused": { tool: true, callId: true },
   "result-dropped": { callId: true, message: true },
-  "message-refused": { messageId: true },
   "role-changed": { messageId: true },
   "message-steered": { messageId: true, key: true },
   "steering-refused": { key: true, reason: true },

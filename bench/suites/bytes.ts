@@ -1,4 +1,4 @@
-/** What a turn stores: checkpoints, pending writes, and the messages that go to the archive. */
+/** What a turn stores: checkpoints and pending writes. */
 
 import { InMemoryStore, MemorySaver } from "@langchain/langgraph";
 import { AGENTS, type AgentKind, type Serializer } from "../agents.js";
@@ -27,27 +27,12 @@ function counting(serializer: Serializer, counter: Counter): Serializer {
   };
 }
 
-class CountingStore extends InMemoryStore {
-  readonly #counter: Counter;
-
-  constructor(counter: Counter) {
-    super();
-    this.#counter = counter;
-  }
-
-  override async batch(operations: Parameters<InMemoryStore["batch"]>[0]) {
-    for (const operation of operations)
-      if ("value" in operation) this.#counter.bytes += JSON.stringify(operation.value ?? null).length;
-    return super.batch(operations) as never;
-  }
-}
-
 /** In kilobytes. The same in each round, because nothing that is stored depends on the time. */
 async function storedATurn(kind: AgentKind, size: number): Promise<number> {
   const counter = { bytes: 0 };
   const parts = {
     checkpointer: new MemorySaver(counting(kind.createSerializer(), counter)),
-    store: new CountingStore(counter),
+    store: new InMemoryStore(),
   };
   const thread = await openThread(kind, parts, size);
   counter.bytes = 0;

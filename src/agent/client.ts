@@ -19,10 +19,10 @@ import { reduceMessages } from "../history/reducer/reduce-messages.js";
 import { createRepair, type Repair } from "../history/reducer/repair.js";
 import { callIdOf, causeInText, isMadeUpResult, isResult, placeholderMarks } from "../history/result.js";
 import { storageDemand } from "../history/storable.js";
+import { findReturned } from "../history/summary.js";
 import { safely } from "../shared/json.js";
 import { hasNameLike } from "../shared/text.js";
 import { defined, isRecord } from "../shared/values.js";
-import { findReturned, isArchived, type Returned, type ThreadArchive } from "../threads/archive.js";
 import {
   commandWithMessages,
   fieldsOfCommand,
@@ -45,7 +45,11 @@ interface ClientThread {
   /** Whether the input comes from a parent graph, which is no client. Its messages are not checked. */
   readonly isSubgraph: boolean;
   readonly readThread: ReadThread | undefined;
-  readonly archive: ThreadArchive | undefined;
+  /**
+   * Contract: gives the messages that the run begins on. Undefined: no summary of the thread archives what it covers, or
+   * it has no messages.
+   */
+  readonly readHistory: (() => Promise<readonly BaseMessage[]>) | undefined;
 }
 
 interface AdmittedInput {
@@ -69,7 +73,7 @@ interface AdmittedInput {
 export async function admitInput(
   received: unknown,
   rules: ClientRules,
-  { isSubgraph, readThread, archive }: ClientThread,
+  { isSubgraph, readThread, readHistory }: ClientThread,
 ): Promise<AdmittedInput> {
   assertRunInput(received, isSubgraph);
   const given: BaseMessage[] = [];
@@ -90,33 +94,28 @@ export async function admitInput(
   const refused = await findRefused(given, rules, readThread);
   for (const { call } of refused.values())
     events.push({ type: "result-refused", tool: call.name, callId: call.id });
-  const returned = await findArchived(given, readThread, archive);
-  const left = given.filter((message) => !refused.has(message) && !returned.messages.has(message));
+  const returned = await findArchived(given, readHistory);
+  const left = given.filter((message) => !refused.has(message) && !returned.has(message));
   return {
     ...PLAIN,
     ...read,
     input: left.length < given.length ? withMessages(read.input, left) : read.input,
-    events: [...returned.events, ...events],
+    events,
   };
 }
 
 async function findArchived(
   messages: readonly BaseMessage[],
-  readThread: ReadThread | undefined,
-  archive: ThreadArchive | undefined,
-): Promise<Returned> {
-  const none = { messages: new Set<BaseMessage>(), events: [] };
-  if (archive === undefined || readThread === undefined) return none;
-  // Most clients send only new messages. The thread is not read for them.
-  const known = await Promise.all(messages.map(({ id }) => id && isArchived(archive, id)));
-  if (!known.includes(true)) return none;
-  const { values } = await readThread();
+  readHistory: ClientThread["readHistory"],
+): Promise<ReadonlySet<BaseMessage>> {
+  const sent = messages.filter(({ id, type }) => id !== undefined && type !== "remove");
+  if (sent.length === 0 || readHistory === undefined) return new Set();
+  // A client can take a summary out again.
   const removals = messages.filter(({ type }) => type === "remove");
-  const history = reduceMessages(values.messages, removals).messages;
+  const history = reduceMessages(await readHistory(), removals).messages;
   return findReturned(
-    messages.filter(({ id = "" }) => !hasMessage(history, id)),
+    sent.filter(({ id = "" }) => !hasMessage(history, id)),
     history,
-    archive,
   );
 }
 

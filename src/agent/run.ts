@@ -12,8 +12,7 @@ import { createRepair } from "../history/reducer/repair.js";
 import { isPlaceholder } from "../history/result.js";
 import { checkSettings, countFrom } from "../shared/check-settings.js";
 import { toJson } from "../shared/json.js";
-import { isRecord } from "../shared/values.js";
-import { archiveIn } from "../threads/archive.js";
+import { defined, isRecord } from "../shared/values.js";
 import { readUpdate } from "../threads/commands.js";
 import { awaitLate, diaryWritten, givenKeys, historyIn, walkBack } from "../threads/ended-runs.js";
 import { type AgentEvent, withGraphType } from "../threads/events.js";
@@ -29,7 +28,7 @@ import {
 } from "../threads/langgraph/run-host.js";
 import { defaultsOf } from "../threads/own-state.js";
 import type { WatchedCheckpointer } from "../threads/run-saver.js";
-import { missingCheckpointer, missingStore, threadIdOf } from "../threads/stores.js";
+import { missingCheckpointer, threadIdOf } from "../threads/stores.js";
 import { admitInput, idsInInput, messagesOfInput, type ReadThread, withMessages } from "./client.js";
 import { agentHook } from "./middleware/contexts.js";
 import type { MiddlewareByKind } from "./middleware/middleware.js";
@@ -100,13 +99,12 @@ interface AdmittedRun<Chunk> extends AgentRun<Chunk>, Omit<RunInputs, "given" | 
 
 /** Checks the input, the settings of the run, and that it has what its graph needs. */
 async function admit<Chunk>(run: AgentRun<Chunk>): Promise<AdmittedRun<Chunk>> {
-  const { plan, received, options, readThread, store, watched } = run;
+  const { plan, received, options, readThread, watched } = run;
   const isSubgraph = isSubgraphRun(options);
-  const usesArchive = plan.settings.coveredMessages === "archive";
-  if (usesArchive && store === undefined) throw missingStore();
   assertCheckpointer(run, isSubgraph);
-  const archive = usesArchive ? archiveIn({ ...options, store }) : undefined;
-  const admitted = await admitInput(received, plan, { isSubgraph, readThread, archive });
+  const usesArchive = plan.settings.coveredMessages === "archive";
+  const readHistory = usesArchive ? () => readStart(run) : undefined;
+  const admitted = await admitInput(received, plan, { isSubgraph, readThread, readHistory });
   // The parent graph of a subgraph is no client.
   const isRetry = !isSubgraph && (await isSentAgain(run, admitted.input));
   const maxConcurrency = readMaxConcurrency(options);
@@ -128,21 +126,32 @@ async function admit<Chunk>(run: AgentRun<Chunk>): Promise<AdmittedRun<Chunk>> {
   };
 }
 
+/** The checkpoint that the run begins on. The run itself does not read it again. */
+async function peekStart({ options, watched }: AgentRun<unknown>): Promise<CheckpointTuple | undefined> {
+  const { thread_id, checkpoint_id } = { ...options.configurable };
+  if (thread_id === undefined) return undefined;
+  return watched.peek({ configurable: defined({ thread_id, checkpoint_ns: "", checkpoint_id }) });
+}
+
+/** The messages that the run begins on. */
+async function readStart(run: AgentRun<unknown>): Promise<readonly BaseMessage[]> {
+  const tuple = await peekStart(run);
+  const history = tuple && (await historyIn(tuple, run.watched.checkpoints));
+  return Array.isArray(history) ? history : [];
+}
+
 /**
  * Whether the thread has all of the input already, and its last turn is over or can be continued. Such a run is a retry:
  * it adds nothing, and continues the turn as the input `null` does.
  */
-async function isSentAgain(
-  { plan, received, options, watched }: AgentRun<unknown>,
-  input: unknown,
-): Promise<boolean> {
-  const { thread_id, checkpoint_id } = { ...options.configurable };
-  if (thread_id === undefined || checkpoint_id !== undefined) return false;
+async function isSentAgain(run: AgentRun<unknown>, input: unknown): Promise<boolean> {
+  const { plan, received, options, watched } = run;
+  if (options.configurable?.["checkpoint_id"] !== undefined) return false;
   const messages = messagesOfInput(input);
   // Of what was received, the input lacks what a summary has archived.
   const asked = messagesOfInput(received).findLast(({ type }) => type === "human");
   if (!isRecord(input) || asked === undefined || messages.some(({ id }) => id === undefined)) return false;
-  const tuple = await watched.peek({ configurable: { thread_id, checkpoint_ns: "" } });
+  const tuple = await peekStart(run);
   if (tuple === undefined) return false;
   const isUnfinished = hasTasks(tuple);
   const { channel_values: values } = tuple.checkpoint;

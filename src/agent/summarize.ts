@@ -28,6 +28,7 @@ export function createSummarizeNode(plan: AgentPlan) {
         timeoutMs: settings.summaryTimeoutMs,
         maxStreamFallbackAttempts: settings.maxStreamFallbackAttempts,
         coveredMessages: settings.coveredMessages,
+        checkpoints: runOf(config).inputs.checkpoints,
         resolveModel: () =>
           summaryModel === undefined
             ? models.make(models.at(models.position))

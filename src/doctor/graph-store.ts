@@ -15,8 +15,7 @@ import { unansweredCalls } from "../history/open-calls.js";
 import { convertMessage } from "../history/read-messages.js";
 import { isPlaceholder, isResult } from "../history/result.js";
 import { safely } from "../shared/json.js";
-import { hasMethods, isRecord } from "../shared/values.js";
-import { type ArchiveReader, readArchive } from "../threads/archive.js";
+import { isRecord } from "../shared/values.js";
 import { messagesAmong } from "../threads/commands.js";
 import {
   awaitedCheckpoints,
@@ -124,7 +123,6 @@ export function storeOf(
   { target = "graph", list, close }: Omit<GraphStoreOptions, "graph" | "checkpointer">,
 ): ThreadStore {
   const { graph, saver } = opened;
-  const items = graph?.store;
   return {
     target,
     canWrite: graph !== undefined,
@@ -135,9 +133,6 @@ export function storeOf(
       return writeThread({ graph, saver }, ref, write);
     },
     steps: (ref, wanted) => readSteps(opened, ref, wanted),
-    archived: hasMethods(items, "get")
-      ? ({ threadId }, ids) => readArchive(items as ArchiveReader, threadId, ids)
-      : undefined,
     close: async () => close?.(),
   };
 }

@@ -2,7 +2,6 @@
 
 import { createHash } from "node:crypto";
 import { types } from "node:util";
-import type { BaseMessage } from "@langchain/core/messages";
 import { InvalidMessageError } from "../errors.js";
 import { convertMessage } from "../history/read-messages.js";
 import { safely, toJson } from "../shared/json.js";
@@ -110,13 +109,6 @@ export interface ThreadStore {
   /** Contract: never rejects. Undefined for a run without a `context`, or one that is not known any more. */
   readonly contextOfRun?:
     | ((ref: ThreadRef, runId: string) => Promise<Readonly<Record<string, unknown>> | undefined>)
-    | undefined;
-  /**
-   * Contract: gives the messages of the thread's archive with these ids, and leaves out those that it cannot read.
-   * Undefined: the store of the archive is not known.
-   */
-  readonly archived?:
-    | ((ref: ThreadRef, ids: readonly string[]) => Promise<readonly BaseMessage[]>)
     | undefined;
   close(): Promise<void>;
 }

@@ -112,26 +112,44 @@ function keepOf({ messagesToKeep, tokensToKeep, maxMessages }: SummaryPolicy, ra
   return { messages: Math.min(messagesToKeep, most) };
 }
 
-/** The coverage of the new summary, in the order of the history. */
+/**
+ * The messages that leave the history if the summary of a plan archives what it covers. Messages that an earlier summary
+ * kept in the state leave together with it. Otherwise they would become visible again. A summary of other origin can name
+ * system messages. These stay.
+ */
+export function leavingWith(plan: SummaryPlan, history: readonly BaseMessage[]): BaseMessage[] {
+  const named = namedBy(plan);
+  const kept = new Set(plan.summaries.flatMap((summary) => keptBy(summary)));
+  return history.filter(
+    (message) => named.has(message) || (message.type !== "system" && kept.has(message.id ?? "")),
+  );
+}
+
+function keptBy(summary: BaseMessage): readonly string[] {
+  const coverage = coverageOf(summary);
+  return coverage?.kind === "keep" ? coverage.messages : [];
+}
+
+function namedBy({ summaries, lateResults, covered }: SummaryPlan): ReadonlySet<BaseMessage> {
+  return new Set<BaseMessage>([...summaries, ...lateResults, ...covered]);
+}
+
+/**
+ * The coverage of the new summary, in the order of the history.
+ *
+ * @param checkpoint The checkpoint that has what leaves the history. Undefined: everything stays in it.
+ */
 export function coverPlan(
   plan: SummaryPlan,
   history: readonly BaseMessage[],
-  kind: Coverage["kind"],
+  checkpoint: string | undefined,
 ): Coverage {
-  const named = new Set<BaseMessage>([...plan.summaries, ...plan.lateResults, ...plan.covered]);
   const asOf = history.at(-1)?.id;
-  if (kind === "keep")
-    return { kind, asOf, messages: idsOf(history.filter((message) => named.has(message))) };
-
-  // Messages that an earlier summary kept in the state leave together with it. Otherwise they would become
-  // visible again. A summary of other origin can name system messages. These stay.
-  const kept = new Set(plan.summaries.flatMap((summary) => coverageOf(summary)?.messages ?? []));
-  const leaving = history.filter(
-    (message) => named.has(message) || (message.type !== "system" && kept.has(message.id ?? "")),
-  );
-  const last = history.lastIndexOf(leaving.at(-1) as BaseMessage);
-  const order = idsOf(history.slice(0, last + 1).filter(({ type }) => type !== "system"));
-
+  if (checkpoint === undefined) {
+    const named = namedBy(plan);
+    return { kind: "keep", asOf, messages: idsOf(history.filter((message) => named.has(message))) };
+  }
+  const leaving = leavingWith(plan, history);
   const answered = new Set(plan.lateResults.map(callIdOf));
   const takenOver = plan.summaries.flatMap(unansweredOf).filter((id) => !answered.has(id));
   const awaited = leaving.flatMap((message) => awaitedCallOf(message) ?? []);
@@ -141,10 +159,10 @@ export function coverPlan(
     group.calls.flatMap(({ id }, index) => (isAnswer(group.results[index]) ? [] : [id])),
   );
   return {
-    kind,
+    kind: "archive",
+    checkpoint,
     asOf,
     messages: idsOf(leaving),
-    order,
     calls: [...takenOver, ...heldOpen(plan.summaries, history), ...calls],
     unanswered: [...takenOver, ...unanswered],
     ...(awaited.length > 0 && { awaited }),

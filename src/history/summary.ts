@@ -18,19 +18,19 @@ interface Kept extends Covered {
 
 export interface Archived extends Covered {
   readonly kind: "archive";
+  /** The id of a saved checkpoint of the thread. Its messages hold all that are covered, in order. */
+  readonly checkpoint: string;
   readonly calls: readonly string[];
   /** Those of `calls` without a real result, including calls of earlier summaries. If absent, all of `calls`. */
   readonly unanswered?: readonly string[] | undefined;
   /** Those of the covered calls whose tools may still return. If absent, none. */
   readonly awaited?: readonly AwaitedCall[] | undefined;
-  /** The covered messages and the kept ones between them, in the order of the history. */
-  readonly order?: readonly string[] | undefined;
 }
 
 /**
  * The messages that a summary covers, by id and in order. `"keep"`: they stay in the state, before the
- * summary. `"archive"`: they leave the state in the same write that adds the summary. `calls` are the ids of
- * the calls that left, so that their late results still have a place.
+ * summary. `"archive"`: they leave the state in the same write that adds the summary, and a checkpoint still has them.
+ * `calls` are the ids of the calls that left, so that their late results still have a place.
  */
 export type Coverage = Kept | Archived;
 
@@ -55,10 +55,37 @@ export function coverageOf(message: BaseMessage): Coverage | undefined {
   return isCoverage(value) ? value : undefined;
 }
 
-/** What a summary has moved to the archive. Undefined for every other message. */
+/** What a summary has archived. Undefined for every other message. */
 export function archiveOf(message: BaseMessage | undefined): Archived | undefined {
   const coverage = message && coverageOf(message);
   return coverage?.kind === "archive" ? coverage : undefined;
+}
+
+/** The ids that the summaries of a history have archived, without those that earlier summaries inside them name. */
+export function archivedIds(history: readonly BaseMessage[]): ReadonlySet<string> {
+  return new Set(history.flatMap((message) => archiveOf(message)?.messages ?? []));
+}
+
+/** Stands before the id of an archived message if a later one of its thread has the same id. */
+export const EARLIER = "earlier:";
+const EARLIER_IDS = new RegExp(`^(?:${EARLIER})+`);
+
+/**
+ * Copies of archived messages, among those that an input has appended to a history: a client that sends its whole list
+ * with each run would bring them back. A summary names only what it covers itself, and what comes before that in the list
+ * is older. So everything up to the last message that is named is a copy, but for system messages, which no summary
+ * covers, and messages without an id, which no thread has.
+ *
+ * @param appended What an input has appended. Contract: nothing of it was written by a model or a tool, whose ids can
+ * repeat.
+ */
+export function findReturned<Message extends BaseMessage>(
+  appended: readonly Message[],
+  history: readonly BaseMessage[],
+): ReadonlySet<Message> {
+  const archived = archivedIds(history);
+  const end = appended.findLastIndex(({ id = "" }) => archived.has(id.replace(EARLIER_IDS, ""))) + 1;
+  return new Set(appended.slice(0, end).filter(({ id, type }) => id !== undefined && type !== "system"));
 }
 
 /** Whether a user wrote the message: it is a human message without the mark of a summary. */
@@ -69,18 +96,16 @@ export function isUserMessage(message: BaseMessage): boolean {
 /** Anyone can write to a state, so the mark counts only if it is complete. */
 function isCoverage(value: unknown): value is Coverage {
   if (!isRecord(value)) return false;
-  const { kind, messages, asOf, calls, unanswered, order, awaited = [] } = value;
+  const { kind, messages, asOf, checkpoint, calls, unanswered, awaited = [] } = value;
   if (!isTexts(messages) || (asOf !== undefined && typeof asOf !== "string")) return false;
   if (kind === "keep") return true;
-  const isWhole = (ids: unknown): boolean => ids === undefined || isTexts(ids);
-  return (
-    kind === "archive" &&
-    isTexts(calls) &&
-    isWhole(unanswered) &&
-    isWhole(order) &&
-    Array.isArray(awaited) &&
-    awaited.every((call) => isRecord(call) && isTexts([call["checkpoint"], call["place"], call["callId"]]))
-  );
+  const hasCalls = isTexts(calls) && (unanswered === undefined || isTexts(unanswered));
+  return kind === "archive" && typeof checkpoint === "string" && hasCalls && isAwaited(awaited);
+}
+
+function isAwaited(value: unknown): boolean {
+  if (!Array.isArray(value)) return false;
+  return value.every((call) => isRecord(call) && isTexts([call["checkpoint"], call["place"], call["callId"]]));
 }
 
 function isTexts(value: unknown): value is readonly string[] {

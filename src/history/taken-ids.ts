@@ -4,13 +4,13 @@ import type { BaseMessage } from "@langchain/core/messages";
 import { copyMessage, deriveUnusedId } from "./message.js";
 import { surveyOf } from "./open-calls.js";
 import { hasMessage } from "./reducer/normalize-history.js";
-import { coverageOf } from "./summary.js";
+import { archivedIds } from "./summary.js";
 
-/** Whether a message of the history has this id, or one that a summary of the history covers. */
+/** Whether a message of the history has this id, or one that a summary of the history has archived. */
 export function isIdTaken(history: readonly BaseMessage[], id: string): boolean {
   if (hasMessage(history, id)) return true;
   if (surveyOf(history).summaries === 0) return false;
-  return history.some((message) => coverageOf(message)?.messages.includes(id));
+  return archivedIds(history).has(id);
 }
 
 /** The message with an id that is not taken. The same one if it has such an id. */

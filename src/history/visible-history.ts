@@ -46,11 +46,19 @@ export function flattenVisible({ system, summaries, lateResults, rest }: Visible
   return [...system, ...summaries, ...lateResults.map(tellLateResult), ...rest];
 }
 
-/** The last summary that covers each message, by the message's id. A summary can be covered itself. */
+/**
+ * The last summary that covers each message, by the message's id. A summary can be covered itself. What was archived has
+ * left the history, so a message after the summary with such an id is another one: ids of responses can repeat.
+ */
 export function coveringSummaries(history: readonly BaseMessage[]): ReadonlyMap<string, BaseMessage> {
   const covered = new Map<string, BaseMessage>();
-  for (const message of history)
-    for (const id of coverageOf(message)?.messages ?? []) covered.set(id, message);
+  const before = new Set<string | undefined>();
+  let seen = 0;
+  for (const [index, message] of history.entries()) {
+    const { kind, messages = [] } = coverageOf(message) ?? {};
+    for (; kind === "archive" && seen < index; seen += 1) before.add(history[seen]?.id);
+    for (const id of messages) if (kind === "keep" || before.has(id)) covered.set(id, message);
+  }
   return covered;
 }
 

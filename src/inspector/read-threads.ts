@@ -18,10 +18,10 @@ import {
   valuesOf,
 } from "../doctor/thread-store.js";
 import { unansweredCalls } from "../history/open-calls.js";
-import { type Archived, archiveOf } from "../history/summary.js";
+import { archiveOf, coverageOf } from "../history/summary.js";
 import type { DialectName } from "../providers/dialects.js";
 import { toJson } from "../shared/json.js";
-import { archiveNamespace } from "../threads/archive.js";
+import { walkBack } from "../threads/full-history.js";
 import { refusal } from "./this-machine.js";
 import { messagesIn, nameIn, type Question, questionsIn, titleOf } from "./view/message-view.js";
 import { formOf, type ModelRequest, type RequestSettings, reducedForm } from "./view/request.js";
@@ -46,12 +46,12 @@ export type Moment =
   /** An earlier step at which the model was not asked, or a thread without messages. */
   | { readonly kind: "silent" };
 
-/** The messages of a summary that are in a store. */
+/** The messages that a summary has archived. */
 export interface Archive {
-  /** Those that were read. */
+  /** The latest of them. */
   readonly messages: readonly BaseMessage[];
-  readonly total: number;
-  readonly namespace: readonly string[];
+  /** Whether these are all. */
+  readonly isWhole: boolean;
 }
 
 /** What the reader asks for. */
@@ -164,32 +164,25 @@ function momentOf(
   return { moment: { kind: "next", ...foretold }, history: messages };
 }
 
-/** How many messages of archives are read. */
+/** How many messages are read of what a summary has archived. */
 const MOST_ARCHIVED = 200;
 
-/** A summary can be in the archive of a later one. Its messages stand in its place. */
+/** What the summaries of a history have archived, by their ids. */
 async function readArchives(store: ThreadStore, ref: ThreadRef, history: readonly BaseMessage[]) {
   const archives = new Map<string, Archive>();
-  // Anyone can write to a state, so summaries can cover each other.
-  const seen = new Set<string>();
-  const open = async ({ messages: ids }: Archived): Promise<Pick<Archive, "messages" | "total">> => {
-    const fresh = ids.filter((id) => !seen.has(id)).slice(0, Math.max(0, MOST_ARCHIVED - seen.size));
-    for (const id of fresh) seen.add(id);
-    const found = (await store.archived?.(ref, fresh).catch(() => [])) ?? [];
-    const messages: BaseMessage[] = [];
-    let total = ids.length;
-    for (const message of found) {
-      const inner = archiveOf(message);
-      const opened = inner && (await open(inner));
-      messages.push(...(opened?.messages.length ? opened.messages : [message]));
-      if (opened?.messages.length) total += opened.total - 1;
-    }
-    return { messages, total };
+  const read = async (from?: string) => {
+    const [step] = (await store.steps?.(ref, { from, limit: 1 })) ?? [];
+    return step?.messages;
   };
-  const namespace = archiveNamespace(ref.threadId);
-  for (const summary of history.toReversed()) {
-    const coverage = archiveOf(summary);
-    if (coverage !== undefined) archives.set(summary.id ?? "", { ...(await open(coverage)), namespace });
+  for (const summary of history.filter((message) => archiveOf(message) !== undefined)) {
+    const reversed: BaseMessage[] = [];
+    let isWhole = true;
+    for await (const message of walkBack([summary], read, () => {})) {
+      if (coverageOf(message) === undefined && reversed.length < MOST_ARCHIVED) reversed.push(message);
+      else isWhole = false;
+      if (!isWhole) break;
+    }
+    archives.set(summary.id ?? "", { messages: reversed.toReversed(), isWhole });
   }
   return archives;
 }

@@ -63,7 +63,7 @@ export async function recoverThread(
     written.push(...update);
     current = after(current, update);
   };
-  write(await removeReturned(history, config, options));
+  write(await removeReturned(history, config));
   const leftovers = mayLackResponse(current) ? await readLeftovers(config) : undefined;
   if (leftovers !== undefined) {
     const lost = recoverMessages(current, leftoversInPlace(current, leftovers), config);

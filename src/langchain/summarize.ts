@@ -4,12 +4,15 @@ import type { BaseChatModel } from "@langchain/core/language_models/chat_models"
 import { type BaseMessage, RemoveMessage } from "@langchain/core/messages";
 import { type LangGraphRunnableConfig, ReducedValue, StateSchema } from "@langchain/langgraph";
 import { toPlain } from "../history/message.js";
+import { listOf } from "../history/read-messages.js";
+import { normalizeHistory } from "../history/reducer/normalize-history.js";
+import { archivedIds, findReturned } from "../history/summary.js";
 import { madeModel } from "../providers/answer/guard-model.js";
 import { withDefaults } from "../shared/check-settings.js";
-import { archiveIn, findReturned } from "../threads/archive.js";
-import { emitEvent } from "../threads/events.js";
+import { hasNewInput, nodesToEnter } from "../threads/langgraph/read-checkpoints.js";
+import { historyIn, walkBack } from "../threads/ended-runs.js";
+import { startingCheckpoints } from "../threads/run-saver.js";
 import { type AgentUpdate, type SummaryAttempt, summaryAttemptSchema } from "../threads/state.js";
-import { missingStore } from "../threads/stores.js";
 import { shouldSummarize, summarizeHistory, summaryWording } from "../threads/summary.js";
 import {
   FALLBACK_ATTEMPTS,
@@ -67,7 +70,6 @@ export function createSummarizer(
   const { summaryModel, coveredMessages } = settings;
   const wording = summaryWording(settings.summaryLanguage);
   return async (request, stored, config, send) => {
-    if (coveredMessages === "archive" && config.store === undefined) throw missingStore();
     const attempt = request.state[ATTEMPT_KEY] as SummaryAttempt | undefined;
     const asked = (await madeModel(request.model, config)) as BaseChatModel;
     const chosen = { ...settings, maxToolCallsFromHistory, systemPrompt: request.systemMessage.text };
@@ -104,18 +106,45 @@ function isWhole(messages: readonly BaseMessage[], stored: readonly BaseMessage[
 }
 
 /**
- * The update that takes archived messages out again, which a client has brought back with its whole list. The input of a
- * run has passed the reducer before any hook.
+ * The update that takes archived messages out again, which a client has brought back with its whole list: the input of a
+ * run has passed the reducer before any hook. Only what the input has brought counts, because ids of responses can repeat.
+ * Without such an id nothing is read.
  */
 export async function removeReturned(
   history: readonly BaseMessage[],
   config: LangGraphRunnableConfig,
-  { summary }: TetherMiddlewareOptions,
 ): Promise<Record<string, unknown>[]> {
-  const archive = summary?.coveredMessages === "archive" ? archiveIn(config) : undefined;
-  if (archive === undefined) return [];
-  const { messages, events } = await findReturned(history, history, archive);
-  for (const event of events) emitEvent(config, event);
+  const archived = archivedIds(history);
+  if (!history.some(({ id = "" }) => archived.has(id))) return [];
+  const before = await idsBeforeInput(history, config).catch(() => undefined);
+  if (before === undefined) return [];
+  const returned = findReturned(
+    history.filter(({ id }) => !before.has(id)),
+    history,
+  );
   // From the end: a message of calls takes its results with it. Plain objects are not streamed.
-  return [...messages].toReversed().map(({ id = "" }) => toPlain(new RemoveMessage({ id })));
+  return [...returned].toReversed().map(({ id = "" }) => toPlain(new RemoveMessage({ id })));
 }
+
+/**
+ * The ids of the messages that the thread had before the input of this run, and before those of earlier runs that ended
+ * in front of this hook. Undefined if that is not known.
+ */
+async function idsBeforeInput(
+  history: readonly BaseMessage[],
+  config: LangGraphRunnableConfig,
+): Promise<ReadonlySet<string | undefined> | undefined> {
+  const checkpoints = await startingCheckpoints(config);
+  for await (const { checkpoint } of walkBack(checkpoints?.abandoned, checkpoints?.read, SEARCH)) {
+    if (hasNewInput(checkpoint) || nodesToEnter(checkpoint).some((name) => name.endsWith(BEFORE_AGENT)))
+      continue;
+    const list = checkpoints && (await historyIn(checkpoint, checkpoints));
+    const ids = normalizeHistory(listOf(list), () => {}).map(({ id }) => id);
+    return history.some(({ id }) => id === ids.at(-1)) ? new Set(ids) : undefined;
+  }
+  return undefined;
+}
+
+const BEFORE_AGENT = ".before_agent";
+/** How many checkpoints are read at most. */
+const SEARCH = { fate: "continued", most: 40 } as const;

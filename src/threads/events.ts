@@ -101,15 +101,6 @@ export type AgentEvent =
       readonly message: Readonly<Record<string, unknown>>;
     }
   /**
-   * The input had a message that a summary has archived, with other content. It was left out, and the archive keeps what
-   * it has. Emitted at the start of a run.
-   */
-  | {
-      readonly type: "message-refused";
-      /** The id of the message. */
-      readonly messageId: string;
-    }
-  /**
    * A system or developer message of the input was stored as the user's words, because the graph does not accept such
    * messages from clients. Emitted at the start of a run.
    */

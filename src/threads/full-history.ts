@@ -1,48 +1,48 @@
-/** Reads the whole conversation of a thread, with what summaries cover. */
+/** Reads the whole conversation of a thread: each summary leads to the checkpoint that has what it covers. */
 
 import type { BaseMessage } from "@langchain/core/messages";
-import { InvalidMessageError, InvalidSettingError } from "../errors.js";
-import { trust } from "../history/marks.js";
-import { toPlain } from "../history/message.js";
-import { unansweredCalls } from "../history/open-calls.js";
+import type { RunnableConfig } from "@langchain/core/runnables";
+import type { BaseCheckpointSaver } from "@langchain/langgraph";
+import { InvalidSettingError } from "../errors.js";
+import { callsOf } from "../history/call.js";
+import { MARKS, trust, withMarks } from "../history/marks.js";
+import { copyMessage, toPlain } from "../history/message.js";
 import { listOf } from "../history/read-messages.js";
 import { normalizeHistory } from "../history/reducer/normalize-history.js";
 import { rewriteHistory } from "../history/reducer/rewrite-history.js";
-import { HIDDEN_ID_PREFIX, isPlaceholder, isResult } from "../history/result.js";
-import { coverageOf } from "../history/summary.js";
+import { callIdOf, isResult } from "../history/result.js";
+import { type Archived, coverageOf, EARLIER } from "../history/summary.js";
 import { aFunction, checkSettings, countFrom, text } from "../shared/check-settings.js";
-import { isRecord } from "../shared/values.js";
-import {
-  type ArchiveReader,
-  inOrder,
-  loadArchived,
-  type MissingMessage,
-  orderOf,
-  readArchived,
-} from "./archive.js";
+import { hasMethods, isRecord } from "../shared/values.js";
+import { isSaver } from "./langgraph/replace-methods.js";
+import { historyIn } from "./ended-runs.js";
+import { checkpointsOf } from "./run-saver.js";
 
-/** The values of a thread, as a graph or the SDK returns them. */
-interface ThreadValues {
-  readonly messages?: unknown;
-}
+/**
+ * What reads the states of a thread: a compiled graph, a `RemoteGraph`, or an agent of `createAgent`. A checkpointer does
+ * too, and reads what is stored, without the writes of tasks that wait for their superstep to end.
+ */
+export type HistorySource =
+  | { getState(config: RunnableConfig): Promise<{ readonly values: unknown }> }
+  | Pick<BaseCheckpointSaver, "getTuple">;
 
-/** @throws InvalidMessageError for a value that is not the values of a thread, such as the snapshot that holds them. */
-function messagesOf(state: ThreadValues): readonly unknown[] {
-  const messages: unknown = isRecord(state) ? state["messages"] : undefined;
-  // A thread without a run has no values.
-  const isEmpty = messages === undefined && isRecord(state) && Object.keys(state).length === 0;
-  if (Array.isArray(messages) || isEmpty) return listOf(messages);
-  const hint = isRecord(state) && "values" in state ? " Did you mean its `values`?" : "";
-  throw new InvalidMessageError("state", state, "the values of a thread, with a list of `messages`", hint);
+/** Messages that a summary names and that cannot be read. */
+export interface MissingMessages {
+  /** The id of the summary. It stays in the result, in the place of the messages. */
+  readonly summary: string;
+  /** The checkpoint that had them. */
+  readonly checkpoint: string;
+  readonly messages: readonly string[];
+  /** `"missing"`: the thread has no such checkpoint, or it lacks them. `"unreadable"`: it could not be read. */
+  readonly reason: "missing" | "unreadable";
 }
 
 /** Options of `readFullHistory` and `restoreCovered`. */
 export interface ReadHistoryOptions {
   /**
-   * Called for each message that a summary names and that the archive does not have, or has in a form that cannot be
-   * read. Its summary stays in the result, in its place. Contract: must not throw. @default nobody is told
+   * Called for each summary whose messages cannot all be read. Contract: must not throw. @default nobody is told
    */
-  readonly onMissing?: (missing: MissingMessage) => void;
+  readonly onMissing?: (missing: MissingMessages) => void;
 }
 
 /** Options of `readFullHistory`. */
@@ -56,32 +56,28 @@ export interface ReadPageOptions extends ReadHistoryOptions {
 const PAGE_RULES = {
   limit: countFrom(1),
   before: text,
-  onMissing: aFunction<(lost: MissingMessage) => void>(),
+  onMissing: aFunction<(missing: MissingMessages) => void>(),
 };
 
 /**
  * The complete conversation of a thread, in order. Each summary is replaced by the messages that it covers, from the
- * state or from the archive. A late result follows its call.
+ * state or from the checkpoint that has them. A late result follows its call.
  *
- * @param store The store with the thread's archive; undefined if covered messages were kept in the state.
- * @param threadId The `thread_id` of the thread.
- * @param state The thread's values: the result of `invoke`, `(await graph.getState(config)).values`, or the SDK's.
- * @param options `onMissing` is told about each message that the archive has lost. The result has its summary instead.
- * With `limit` and `before` the result is a page of the conversation, and the messages before it are not read, unless one
- * of the page came late.
- * @throws InvalidMessageError if `state` is not the values of a thread.
- * @throws InvalidSettingError for an option with an invalid value, or if the conversation has no message `before`.
+ * @param from The graph of the thread, a `RemoteGraph`, or the checkpointer.
+ * @param config The config of the thread, with `configurable.thread_id`. With `checkpoint_id` it names an earlier state or
+ * another branch, and with `checkpoint_ns` a subgraph.
+ * @param options With `limit` and `before` the result is a page of the conversation, and only the checkpoints back to that
+ * page are read. `onMissing` is told of what cannot be read.
+ * @throws InvalidSettingError for a wrong argument or option, or if the conversation has no message `before`.
  *
  * @example
  * ```ts
- * import { InMemoryStore, MemorySaver } from "@langchain/langgraph";
+ * import { MemorySaver } from "@langchain/langgraph";
  * import { createAgentGraph, readFullHistory } from "langgraph-tether";
  *
- * const store = new InMemoryStore();
  * const agent = createAgentGraph({
  *   model: "offline:",
  *   checkpointer: new MemorySaver(),
- *   store,
  *   coveredMessages: "archive",
  *   maxMessagesBeforeSummary: 4,
  *   messagesToKeep: 2,
@@ -92,31 +88,38 @@ const PAGE_RULES = {
  *   await agent.invoke({ messages: [{ role: "user", content }] }, config);
  * }
  * const { values } = await agent.getState(config);
- * const whole = await readFullHistory(store, "1", values);
+ * const whole = await readFullHistory(agent, config);
  * console.log(`${values.messages.length} of ${whole.length}`); // 4 of 6
  * ```
  */
 export async function readFullHistory(
-  store: ArchiveReader | undefined,
-  threadId: string,
-  state: ThreadValues,
+  from: HistorySource,
+  config: RunnableConfig,
   options: ReadPageOptions = {},
 ): Promise<BaseMessage[]> {
   checkSettings(options, PAGE_RULES, "options");
-  const { limit, before, onMissing } = options;
-  const messages = normalizeHistory(messagesOf(state), () => {});
-  const read = (id: string) => readArchived(store, threadId, id);
-  const page = limit === undefined ? undefined : await readPage(messages, read, { limit, before });
-  if (page !== undefined) return page.map(trust);
-  const loaded = await loadArchived(messages, read);
-  for (const lost of loaded.missing.values()) onMissing?.(lost);
-  const ids = messages.flatMap(({ id }) => id ?? []);
-  const history = inOrder(ids, loaded);
-  const whole = normalizeHistory(history, () => {});
-  const end = before === undefined ? whole.length : whole.findIndex(({ id }) => id === before);
-  if (end < 0)
-    throw InvalidSettingError.expected("before", "the id of a message of the conversation", before);
-  return whole.slice(limit === undefined ? 0 : Math.max(0, end - limit), end).map(trust);
+  const { limit = Number.POSITIVE_INFINITY, before, onMissing = () => {} } = options;
+  const read = listReader(from, config);
+  const latest = normalizeHistory(listOf(await read()), () => {});
+
+  const reversed: BaseMessage[] = [];
+  /** Where the page ends in `reversed`, and when it is worth a look whether the page is whole. */
+  let end = before === undefined ? 0 : undefined;
+  let enough = limit;
+  for await (const message of walkBack(latest, read, onMissing)) {
+    reversed.push(message);
+    // What follows may belong to the group of a result.
+    if (end !== undefined && !isResult(message) && reversed.length >= end + enough) {
+      const page = pageOf(reversed, limit, before, false);
+      if (page !== undefined) return page;
+      // It has a result of an earlier call.
+      enough *= 2;
+    }
+    if (message.id === before) end = reversed.length;
+  }
+  const page = pageOf(reversed, limit, before, true);
+  if (page !== undefined) return page;
+  throw InvalidSettingError.expected("before", "the id of a message of the conversation", before);
 }
 
 /**
@@ -124,22 +127,19 @@ export async function readFullHistory(
  * SDK: it brings all covered messages back and removes the summaries. It consists of plain objects, which can be sent
  * over HTTP.
  *
- * @param store The store with the thread's archive; undefined if covered messages were kept in the state.
- * @param threadId The `thread_id` of the thread.
- * @param state The thread's values: the result of `invoke`, `(await graph.getState(config)).values`, or the SDK's.
- * @param options `onMissing` is told about each message that the archive has lost. Its summary stays.
- * @throws InvalidMessageError if `state` is not the values of a thread.
+ * @param from The graph of the thread, a `RemoteGraph`, or the checkpointer.
+ * @param config The config of the thread, as for `readFullHistory`.
+ * @param options `onMissing` is told of what cannot be read. Its summary stays.
+ * @throws InvalidSettingError for a wrong argument or option.
  *
  * @example
  * ```ts
- * import { InMemoryStore, MemorySaver } from "@langchain/langgraph";
+ * import { MemorySaver } from "@langchain/langgraph";
  * import { createAgentGraph, restoreCovered } from "langgraph-tether";
  *
- * const store = new InMemoryStore();
  * const agent = createAgentGraph({
  *   model: "offline:",
  *   checkpointer: new MemorySaver(),
- *   store,
  *   coveredMessages: "archive",
  *   maxMessagesBeforeSummary: 4,
  *   messagesToKeep: 2,
@@ -150,90 +150,181 @@ export async function readFullHistory(
  *   await agent.invoke({ messages: [{ role: "user", content }] }, config);
  * }
  * const { values } = await agent.getState(config);
- * await agent.updateState(config, { messages: await restoreCovered(store, "1", values) });
+ * await agent.updateState(config, { messages: await restoreCovered(agent, config) });
  * const restored = await agent.getState(config);
  * console.log(`${values.messages.length}, then ${restored.values.messages.length}`); // 4, then 6
  * ```
  */
 export async function restoreCovered(
-  store: ArchiveReader | undefined,
-  threadId: string,
-  state: ThreadValues,
+  from: HistorySource,
+  config: RunnableConfig,
   options: ReadHistoryOptions = {},
 ): Promise<Record<string, unknown>[]> {
-  const history = await readFullHistory(store, threadId, state, options);
+  const history = await readFullHistory(from, config, options);
   // An update that only removes everything would be a mistake.
   return history.length === 0 ? [] : rewriteHistory(history).map((message) => trust(toPlain(message)));
 }
 
+/** Contract: gives the `messages` of the state that the config names, or of another checkpoint. */
+type ReadList = (checkpoint?: string) => Promise<unknown>;
+
+/** @throws InvalidSettingError for a wrong source or config. */
+function listReader(from: HistorySource, config: RunnableConfig): ReadList {
+  const source: unknown =
+    hasMethods(from, "getState") || isSaver(from) ? from : Reflect.get(Object(from), "graph");
+  const { configurable } = isRecord(config) ? config : {};
+  const place = isRecord(configurable) ? configurable : {};
+  if (!["string", "number"].includes(typeof place["thread_id"]))
+    throw InvalidSettingError.expected("config", "a config with `configurable.thread_id`", config);
+  const at = (checkpoint_id: string | undefined): RunnableConfig => {
+    if (checkpoint_id === undefined) return config;
+    const { checkpoint_map: _, ...own } = place;
+    return { ...config, configurable: { ...own, checkpoint_id } };
+  };
+  if (hasMethods(source, "getState")) {
+    const graph = source as Extract<HistorySource, { getState: unknown }>;
+    return async (checkpoint) => Object((await graph.getState(at(checkpoint))).values).messages;
+  }
+  if (!isSaver(source))
+    throw InvalidSettingError.expected("from", "a graph with `getState`, or a checkpointer", from);
+  return async (checkpoint) => {
+    const { configurable: own, ...rest } = at(checkpoint);
+    const tuple = await source.getTuple({ ...rest, configurable: { checkpoint_ns: "", ...own } });
+    return tuple && historyIn(tuple, checkpointsOf(source));
+  };
+}
+
 /*
- * Reads one page of a conversation without the messages before it.
+ * Walks back from the latest message of a conversation to its first, and opens each summary on the way.
  */
+
+/** A list of messages, of which those before `next` have still to be told. */
+interface Part {
+  readonly list: readonly BaseMessage[];
+  next: number;
+  readonly positions: ReadonlyMap<string | undefined, number>;
+  /** The messages that stay where they were in an opened list: those that its summary has not covered. */
+  readonly moved: Set<string>;
+  /** The summary of what is missing. */
+  readonly rest: BaseMessage | undefined;
+}
 
 /**
- * The last messages before a place, from the latest back. It reads the summaries on its way and the messages of the page.
+ * The messages of a conversation, the latest first.
  *
- * @returns Undefined if other messages decide what the page has: a result that came late, or a message that is missing.
+ * @param latest The messages of its state.
  */
-async function readPage(
-  messages: readonly BaseMessage[],
-  read: (id: string) => Promise<BaseMessage | MissingMessage>,
-  { limit, before }: { readonly limit: number; readonly before: string | undefined },
-): Promise<BaseMessage[] | undefined> {
-  const known = new Map(messages.map((message) => [message.id ?? "", message]));
-  const load = async (ids: readonly string[]): Promise<boolean> => {
-    const found = await Promise.all(ids.filter((id) => !known.has(id)).map(read));
-    for (const one of found) if ("content" in one) known.set(one.id ?? "", one);
-    return found.every((one) => "content" in one);
-  };
-  /** The ids from the latest back. A summary is replaced by the list that it archived. Undefined: it cannot be told. */
-  async function* walkBack(): AsyncGenerator<string | undefined> {
-    const left = messages.map(({ id = "" }) => id);
-    const told = new Set<string>();
-    for (let id = left.pop(); id !== undefined; id = left.pop()) {
-      if (told.has(id)) continue;
-      told.add(id);
-      if (id.startsWith(HIDDEN_ID_PREFIX) && !(await load([id]))) yield undefined;
-      const message = known.get(id);
-      const coverage = message && coverageOf(message);
-      if (coverage === undefined) yield id;
-      else if (coverage.kind === "archive") for (const covered of orderOf(coverage)) left.push(covered);
+export async function* walkBack(
+  latest: readonly BaseMessage[],
+  read: ReadList,
+  onMissing: (missing: MissingMessages) => void,
+): AsyncGenerator<BaseMessage> {
+  const parts: Part[] = [partOf(latest)];
+  // Anyone can write to a state, so summaries can lead to one another.
+  const opened = new Set<string>();
+  const told = new Map<string, BaseMessage>();
+  for (let part = parts.at(-1); part !== undefined; part = parts.at(-1)) {
+    part.next -= 1;
+    const message = part.list[part.next];
+    if (message === undefined) {
+      parts.pop();
+      continue;
     }
+    const { id = "" } = message;
+    if (part.moved.has(id)) continue;
+    const coverage = coverageOf(message);
+    // What it covers stays beside it.
+    if (coverage?.kind === "keep") continue;
+    if (coverage !== undefined && message !== part.rest) {
+      if (opened.has(coverage.checkpoint)) continue;
+      opened.add(coverage.checkpoint);
+      const { list, rest, missing } = await openSummary(message, coverage, part, read);
+      if (missing !== undefined) onMissing(missing);
+      parts.push(partOf(list, rest));
+      continue;
+    }
+    const own = withOwnId(message, told);
+    if (own === undefined) continue;
+    told.set(own.id ?? "", own);
+    yield own;
   }
+}
 
-  /** What has been walked over, from the latest back, and where the page begins in it. */
-  const ids: string[] = [];
-  let start = before === undefined ? 0 : undefined;
-  for await (const id of walkBack()) {
-    if (id === undefined) return undefined;
-    ids.push(id);
-    if (start !== undefined && ids.length >= start + limit) {
-      if (!(await load(ids.slice(start)))) return undefined;
-      const first = known.get(id);
-      // The results at the beginning of a page need the message with their calls.
-      if (first === undefined || !isResult(first)) break;
-    }
-    if (id === before) start = ids.length;
-  }
-  if (start === undefined || !(await load(ids.slice(start)))) return undefined;
-  // The page can end between the results of a group.
-  let end = start;
-  for (; end > 0; end -= 1) {
-    const id = ids[end - 1] ?? "";
-    if (!(await load([id]))) return undefined;
-    const message = known.get(id);
-    if (message === undefined || !isResult(message)) break;
-  }
-  const list = ids
-    .slice(end)
-    .toReversed()
-    .flatMap((id) => known.get(id) ?? []);
-  let isWhole = !list.some((message) => coverageOf(message) !== undefined || isPlaceholder(message));
-  const whole = normalizeHistory(list, () => {
-    isWhole = false;
+function partOf(list: readonly BaseMessage[], rest?: BaseMessage): Part {
+  const positions = new Map(list.map(({ id }, position) => [id, position]));
+  return { list, next: list.length, positions, moved: new Set(), rest };
+}
+
+/** What a summary stands for, in order. If some of it is missing, the summary stands before the rest, and names only that. */
+async function openSummary(summary: BaseMessage, coverage: Archived, part: Part, read: ReadList) {
+  const { checkpoint, messages } = coverage;
+  const stored = await read(checkpoint).catch(() => "unreadable" as const);
+  const isUnreadable = stored === "unreadable";
+  const list = normalizeHistory(isUnreadable ? [] : listOf(stored), () => {});
+  const covered = new Set(messages);
+  const end = list.findLastIndex(({ id = "" }) => covered.has(id)) + 1;
+  const found = list.slice(0, end).flatMap((message) => {
+    const { id = "" } = message;
+    if (covered.has(id)) return [message];
+    const position = part.positions.get(id) ?? part.next;
+    if (position >= part.next) return [];
+    part.moved.add(id);
+    return part.list[position] ?? [];
   });
-  const { dangling, pending } = unansweredCalls(whole);
-  const isOpen = dangling.length > 0 || (before !== undefined && pending.length > 0);
-  if (!isWhole || isOpen || whole.length !== list.length) return undefined;
-  return whole.slice(0, whole.length - (start - end)).slice(-limit);
+  const known = new Set(found.map(({ id }) => id));
+  const lost = messages.filter((id) => !known.has(id));
+  if (lost.length === 0) return { list: found };
+  const reason: MissingMessages["reason"] = isUnreadable ? "unreadable" : "missing";
+  const missing = { summary: summary.id ?? "", checkpoint, messages: lost, reason };
+  const rest = namingOnly(lost, summary, coverage, found);
+  return { list: [rest, ...found], rest, missing };
+}
+
+/** The summary of the messages that are missing. */
+function namingOnly(
+  messages: readonly string[],
+  summary: BaseMessage,
+  coverage: Archived,
+  found: readonly BaseMessage[],
+): BaseMessage {
+  const answerable = new Set(found.flatMap(callsOf).map(({ id }) => id));
+  const isLost = (id: string) => !answerable.has(id);
+  const calls = coverage.calls.filter(isLost);
+  const unanswered = coverage.unanswered?.filter(isLost);
+  return withMarks(summary, { [MARKS.coverage]: { ...coverage, messages, calls, unanswered } });
+}
+
+/**
+ * The message with an id that no later message has: ids of responses can repeat. Undefined for a result that a later one
+ * with its id replaced.
+ */
+function withOwnId(message: BaseMessage, told: ReadonlyMap<string, BaseMessage>): BaseMessage | undefined {
+  let { id = "" } = message;
+  const later = told.get(id);
+  if (later === undefined) return message;
+  const isReplaced = isResult(message) && isResult(later) && callIdOf(message) === callIdOf(later);
+  if (isReplaced) return undefined;
+  while (told.has(id)) id = EARLIER + id;
+  return copyMessage(message, { id });
+}
+
+/**
+ * The last messages before a place. Undefined if there is no such place, or if it takes earlier messages to tell them:
+ * a late result stands after its call.
+ *
+ * @param isWhole Whether there are no earlier messages.
+ */
+function pageOf(
+  reversed: readonly BaseMessage[],
+  limit: number,
+  before: string | undefined,
+  isWhole: boolean,
+): BaseMessage[] | undefined {
+  let isComplete = true;
+  const messages = normalizeHistory(reversed.toReversed(), ({ kind }) => {
+    if (kind === "orphan-refused") isComplete = false;
+  });
+  const end = before === undefined ? messages.length : messages.findIndex(({ id }) => id === before);
+  if (end < 0 || (!isWhole && (!isComplete || end < limit))) return undefined;
+  return messages.slice(Math.max(0, end - limit), end).map(trust);
 }

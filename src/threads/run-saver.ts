@@ -10,7 +10,9 @@
 
 import { randomInt } from "node:crypto";
 import type { RunnableConfig } from "@langchain/core/runnables";
-import type { BaseCheckpointSaver, CheckpointTuple } from "@langchain/langgraph";
+import { type BaseCheckpointSaver, type CheckpointTuple, getConfig } from "@langchain/langgraph";
+import { toJson } from "../shared/json.js";
+import { defined, textIn } from "../shared/values.js";
 import { areEntries, diaryWritten } from "./ended-runs/diary.js";
 import { type GuardedThread, guardHead, isRoot } from "./guard-head.js";
 import { nodesToEnter, readDelta, saveResumeValue } from "./langgraph/read-checkpoints.js";
@@ -75,6 +77,9 @@ export interface WatchedCheckpointer<Saver = BaseCheckpointSaver | undefined> {
   readonly checkpointer: Saver;
 }
 
+type DeltaOptions = Parameters<BaseCheckpointSaver["getDeltaChannelHistory"]>[0];
+type DeltaHistory = ReturnType<BaseCheckpointSaver["getDeltaChannelHistory"]>;
+
 interface RunAccess {
   /** The abort of the run. */
   readonly signal: AbortSignal | undefined;
@@ -94,7 +99,21 @@ export function viewForRun<Saver extends BaseCheckpointSaver | undefined>(
     await guard?.noteRead(config, tuple);
     return tuple;
   };
-  const checkpoints: WatchedCheckpoints = { ...checkpointsOf(saver), ...(saver && { read }) };
+  /** The history of a delta channel that was rebuilt before the run, which the run needs too. */
+  let rebuilt: { readonly of: string | undefined; readonly history: DeltaHistory } | undefined;
+  const rebuild = (options: DeltaOptions): DeltaHistory => {
+    const of = toJson([options.config.configurable?.["checkpoint_id"], options.channels]);
+    const known = rebuilt?.of === of ? rebuilt?.history : undefined;
+    const history = known ?? (saver as BaseCheckpointSaver).getDeltaChannelHistory(options);
+    rebuilt = isFirst ? { of, history } : undefined;
+    return history;
+  };
+  // Savers that are older than the delta channel do not have it.
+  const rebuilds = typeof saver?.getDeltaChannelHistory === "function" && { getDeltaChannelHistory: rebuild };
+  const checkpoints: WatchedCheckpoints = {
+    ...checkpointsOf(saver && replaceMethods<BaseCheckpointSaver>(saver, { ...rebuilds })),
+    ...(saver && { read }),
+  };
 
   let toSave: unknown;
   let peeked: ReturnType<typeof read> | undefined;
@@ -163,6 +182,7 @@ export function viewForRun<Saver extends BaseCheckpointSaver | undefined>(
   const view =
     saver &&
     replaceMethods(saver, {
+      ...rebuilds,
       getTuple: (config) => (isFirst ? readFirst(config) : read(config)),
       put: async (...written) => {
         const [before, checkpoint, metadata] = written;
@@ -189,7 +209,7 @@ export function viewForRun<Saver extends BaseCheckpointSaver | undefined>(
       toSave = isSavedAtExit ? resumeValue : undefined;
     },
     peek: (config) => {
-      peeked = peek(config);
+      peeked ??= peek(config);
       return peeked;
     },
     saved: async () => {
@@ -276,17 +296,31 @@ function versionsOfOneRun(
 const BEFORE_MODEL = /^(?:.*\.before_(?:agent|model)|model_request)$/;
 
 /**
- * The latest checkpoint of the task's graph that has been saved, as the one that the run began on. It can also be one of
- * the run itself: LangGraph saves in the background. Undefined without a saver, and for a subgraph without a memory of its
- * own: the id of a task in its namespace says that its checkpoints are those of one call.
+ * A checkpoint of the task's graph that has been saved, as the one that the run began on: the latest one, if none is named.
+ * It can also be one of the run itself: LangGraph saves in the background. Undefined without a saver, and for a subgraph
+ * without a memory of its own: the id of a task in its namespace says that its checkpoints are those of one call.
  */
-export async function savedCheckpoints(config: RunnableConfig): Promise<WatchedCheckpoints | undefined> {
+export async function savedCheckpoints(
+  config: RunnableConfig,
+  checkpoint_id?: string,
+): Promise<WatchedCheckpoints | undefined> {
   const { thread_id } = { ...config.configurable };
   const saver = inheritedCheckpointer(config);
   const checkpoint_ns = namespaceOfGraph(config);
   if (!isSaver(saver) || thread_id === undefined || checkpoint_ns.includes(":")) return undefined;
   await diaryWritten(thread_id, config.signal);
-  return checkpointsOf(saver, await saver.getTuple({ configurable: { thread_id, checkpoint_ns } }));
+  const place = defined({ thread_id, checkpoint_ns, checkpoint_id });
+  return checkpointsOf(saver, await saver.getTuple({ configurable: place }));
+}
+
+/**
+ * The same of the checkpoint that the run began on: the one that its caller has named, or else the latest one. LangGraph
+ * copies the name to the metadata of all tasks.
+ */
+export async function startingCheckpoints(config: RunnableConfig): Promise<WatchedCheckpoints | undefined> {
+  const named = textIn(getConfig()?.metadata, "checkpoint_id");
+  const own = named === undefined ? undefined : await savedCheckpoints(config, named);
+  return own?.abandoned === undefined ? savedCheckpoints(config) : own;
 }
 
 /** Whether the run of a checkpoint had not asked the model yet. */

@@ -110,15 +110,11 @@ export function missingCheckpointer(): InvalidSettingError {
 }
 
 /** The error for a graph without the store that it needs. */
-export function missingStore(
-  reason = '`coveredMessages: "archive"` moves messages to it',
-): InvalidSettingError {
+export function missingStore(reason: string): InvalidSettingError {
   return InvalidSettingError.expected("store", `a store, because ${reason}`, undefined);
 }
 
-type Kind = "archive" | "inbox";
-
 /** The namespace of the store that has one kind of things of a thread. */
-export function threadNamespace(kind: Kind, threadId: string): string[] {
+export function threadNamespace(kind: "inbox", threadId: string): string[] {
   return ["langgraph-tether", kind, storeLabel(threadId)];
 }

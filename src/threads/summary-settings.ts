@@ -85,7 +85,8 @@ export const SUMMARY_SETTINGS = {
   summaryTimeoutMs: { ...milliseconds, default: 60_000, env: true },
   /**
    * Where summarised messages are kept. `keep` leaves them in the state, where removing the summary undoes it.
-   * `archive` moves them to the store, which `readFullHistory` and `restoreCovered` read. Default: `keep`.
+   * `archive` leaves them in an earlier checkpoint, from which `readFullHistory` and `restoreCovered` read them; it is not for
+   * threads whose old checkpoints are deleted. Default: `keep`.
    */
   coveredMessages: { ...oneOf(["keep", "archive"]), default: "keep", env: true },
 } as const satisfies SettingsTable;

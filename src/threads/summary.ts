@@ -1,5 +1,6 @@
 /** Replaces the earlier part of a history by a summary that a model writes. */
 
+import { isDeepStrictEqual } from "node:util";
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import { type BaseMessage, HumanMessage, SystemMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
@@ -10,11 +11,14 @@ import { contentText, toPlain } from "../history/message.js";
 import {
   coverPlan,
   isSummaryDue,
+  leavingWith,
   planSummary,
   type SummaryPlan,
   type SummaryPolicy,
   TARGET,
 } from "../history/plan-summary.js";
+import { listOf } from "../history/read-messages.js";
+import { normalizeHistory } from "../history/reducer/normalize-history.js";
 import { countTokens, sumTokens } from "../history/size.js";
 import { type Coverage, createSummary, createSummaryNote, isUserMessage } from "../history/summary.js";
 import { countTextTokens } from "../history/text-tokens.js";
@@ -25,9 +29,13 @@ import { mayPass } from "../providers/failure/model-failure.js";
 import { readOverflow } from "../providers/failure/overflow.js";
 import { shortenText, shortenWork, sizeOf } from "../providers/input/shorten.js";
 import { errorMessage } from "../shared/is-error.js";
+import { parseJson, toJson } from "../shared/json.js";
 import { withDeadline } from "../shared/waiting.js";
-import { archiveIn, archiveMessages } from "./archive.js";
 import { emitEvent, withAgentType } from "./events.js";
+import { checkpointOfStep, isOutermost } from "./langgraph/run-host.js";
+import { stepOf } from "./langgraph/wrappable-graph.js";
+import { historyIn } from "./ended-runs.js";
+import { savedCheckpoints, startingCheckpoints, type WatchedCheckpoints } from "./run-saver.js";
 import { type AgentState, type AgentUpdate, turnOf } from "./state.js";
 import { budgetOf, type SummaryLanguage } from "./summary-settings.js";
 import { createUsageCounter, NO_USAGE, type RunTally } from "./usage.js";
@@ -51,6 +59,8 @@ interface SummaryRequest {
   /** How often a response of the summariser that is not complete is requested again. */
   readonly maxStreamFallbackAttempts: number;
   readonly coveredMessages: Coverage["kind"];
+  /** What the run knows of its thread. Undefined: what its checkpointer tells. */
+  readonly checkpoints?: WatchedCheckpoints | undefined;
   /** Contract: makes the model that writes the summary. */
   readonly resolveModel: () => Promise<BaseChatModel>;
   /** Undefined: the model gets a transcript. */
@@ -89,8 +99,11 @@ export async function summarizeHistory(
       tokensPerStep: tokensPerStep(policy, model) / ratio,
     };
     const { plan, text } = await writeSummary(due, writer, config);
-    const coverage = coverPlan(plan, state.messages, coveredMessages);
-    if (coverage.kind === "archive") await archive(coverage, state.messages, config);
+    const checkpoint =
+      coveredMessages === "archive"
+        ? await checkpointWith(leavingWith(plan, state.messages), config, request.checkpoints)
+        : undefined;
+    const coverage = coverPlan(plan, state.messages, checkpoint);
     const summary = createSummary(text, coverage);
     const before = sumTokens([...plan.summaries, ...plan.lateResults, ...plan.covered]);
     const tokensSaved = Math.round((before - countTokens(summary)) * ratio);
@@ -137,18 +150,41 @@ function firstPart(plan: SummaryPlan, most: number): SummaryPlan {
   return end > 0 ? { ...plan, covered: plan.covered.slice(0, end) } : plan;
 }
 
-async function archive(
-  coverage: Coverage,
-  history: readonly BaseMessage[],
+/**
+ * The id of a saved checkpoint that has all of these messages as they are: the one that the superstep began on, or else
+ * the one that the run began on. Undefined if there is none, such as in a run that is not saved, or for messages of a run
+ * that is saved only at its end. Then the messages stay in the state, and a later summary takes them along.
+ */
+async function checkpointWith(
+  messages: readonly BaseMessage[],
   config: LangGraphRunnableConfig,
-): Promise<void> {
-  const archive = archiveIn(config);
-  if (archive === undefined) throw new Error('`coveredMessages: "archive"` needs a store and a thread');
-  const covered = new Set(coverage.messages);
-  // The store is written first. If the process dies before the state is written, the next attempt writes the same
-  // again.
-  const leaving = history.filter(({ id }) => id !== undefined && covered.has(id));
-  await archiveMessages(archive.store, archive.threadId, leaving);
+  known: WatchedCheckpoints | undefined,
+): Promise<string | undefined> {
+  try {
+    const step = stepOf(config);
+    if (step !== undefined && isOutermost(config)) await known?.whenSent(step);
+    const own = await savedCheckpoints(config, checkpointOfStep(config));
+    const tuple = own?.abandoned ?? known?.abandoned ?? (await startingCheckpoints(config))?.abandoned;
+    const list = own && tuple && (await historyIn(tuple, own));
+    return hasAll(
+      normalizeHistory(listOf(list), () => {}),
+      messages,
+    )
+      ? tuple?.checkpoint.id
+      : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function hasAll(list: readonly BaseMessage[], wanted: readonly BaseMessage[]): boolean {
+  const stored = new Map(list.map((message) => [message.id, message]));
+  return wanted.every((message) => isDeepStrictEqual(asStored(stored.get(message.id)), asStored(message)));
+}
+
+/** A message that was read back can lack fields that are undefined, and have them in another order. */
+function asStored(message: BaseMessage | undefined): unknown {
+  return message && parseJson(toJson(toPlain(message)) ?? "");
 }
 
 interface SummaryWriter extends SummaryRequest {

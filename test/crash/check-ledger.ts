@@ -4,7 +4,6 @@ export const NO_CRASHES = {
   kills: 0,
   /** The longest series of processes of one thread that were killed one after another. */
   mostInARow: 0,
-  archived: 0,
   finishedRuns: 0,
   finishedTools: 0,
   /** Results that LangGraph had not saved when the process was killed. They are lost, and it is not our loss. */
@@ -100,7 +99,6 @@ export function checkLedger(entries: readonly Entry[]): Crashes {
   return {
     kills: boots - ended,
     mostInARow: longestSeries(entries),
-    archived: entries.filter(({ kind }) => kind === "store-end").length,
     finishedRuns,
     finishedTools: finishedTools.size,
     unsavedResults: [...finishedTools].filter((key) => !kept.has(key)).length,

@@ -5,9 +5,8 @@ import { setTimeout as delay } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
 import { AIMessageChunk, type BaseMessage } from "@langchain/core/messages";
 import { tool } from "@langchain/core/tools";
-import type { BaseStore } from "@langchain/langgraph";
 import { z } from "zod";
-import { createAgentGraph, readFullHistory } from "../../src/index.js";
+import { createAgentGraph, type MissingMessages, readFullHistory } from "../../src/index.js";
 import { FunctionModel, PlayedModel } from "../support/models.js";
 import { strictViolations } from "../support/strict-check.js";
 import { connect } from "./connect.js";
@@ -100,21 +99,20 @@ async function work(job: Job): Promise<void> {
       ? createAgentGraph({
           ...parts,
           messagesChannel,
-          ...(job.isSummarised
-            ? { ...SUMMARIES, summaryModel, store: notedStore(store, pass) }
-            : { maxTokensBeforeSummary: 0 }),
+          ...(job.isSummarised ? { ...SUMMARIES, summaryModel, store } : { maxTokensBeforeSummary: 0 }),
         })
       : await makeOther(job.agent, parts);
-  /** The whole conversation, with what is in the archive. It throws if the archive has lost a message. */
+  const config = { configurable: { thread_id: threadId } };
+  /** The whole conversation, with what is archived. It throws if some of that is lost. */
   const noteHistory = async (state: { messages?: unknown }): Promise<Noted[]> => {
     // Others have no archive.
     if (job.agent !== undefined) return noteAll(state.messages);
     const lost: string[] = [];
-    const whole = await readFullHistory(store, threadId, state, { onMissing: ({ id }) => lost.push(id) });
+    const onMissing = ({ messages }: MissingMessages) => void lost.push(...messages);
+    const whole = await readFullHistory(graph as never, config, { onMissing });
     if (lost.length > 0) throw new Error(`The archive has lost ${lost.join()}.`);
     return noteAll(whole);
   };
-  const config = { configurable: { thread_id: threadId } };
   const { values } = await graph.getState(config);
   note({ kind: "state", messages: await noteHistory(values), faults: [] });
   process.send?.("started");
@@ -139,27 +137,6 @@ async function work(job: Job): Promise<void> {
 async function makeOther(file: string, parts: object): Promise<ReturnType<typeof createAgentGraph>> {
   const { adapter } = await import(pathToFileURL(file).href);
   return adapter.makeGraph(parts);
-}
-
-/** A view of a store that passes on when a write begins, and when the database has it. */
-function notedStore(
-  store: BaseStore,
-  pass: (entry: { kind: "store-start" | "store-end" }) => void,
-): BaseStore {
-  return new Proxy(store, {
-    get(target, name) {
-      const value: unknown = Reflect.get(target, name, target);
-      if (typeof value !== "function") return value;
-      if (name !== "batch") return value.bind(target);
-      return async (operations: readonly object[]) => {
-        const isWrite = operations.some((operation) => "value" in operation);
-        if (isWrite) pass({ kind: "store-start" });
-        const results = await Reflect.apply(value, target, [operations]);
-        if (isWrite) pass({ kind: "store-end" });
-        return results;
-      };
-    },
-  });
 }
 
 process.once("message", (job: Job) => void work(job));

@@ -6,7 +6,7 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { AIMessage } from "@langchain/core/messages";
 import { tool } from "@langchain/core/tools";
-import { type BaseCheckpointSaver, InMemoryStore, MemorySaver } from "@langchain/langgraph";
+import { type BaseCheckpointSaver, MemorySaver } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { REPAIR_CHANNEL } from "../../src/history/reducer/paired-messages.js";
@@ -45,11 +45,11 @@ interface Process {
   readonly boot: number;
   readonly rounds: number;
   readonly entries: Entry[];
-  readonly store: InMemoryStore | undefined;
+  readonly isSummarised: boolean;
 }
 
 /** A turn in another process. Gives what a reader finds after it. */
-async function turn({ saver, boot, rounds, entries, store }: Process): Promise<readonly Noted[]> {
+async function turn({ saver, boot, rounds, entries, isSummarised }: Process): Promise<readonly Noted[]> {
   const note = (entry: NewEntry) => void entries.push({ ...entry, boot } as Entry);
   let round = 0;
   const model = new FunctionModel(({ messages }) => {
@@ -72,14 +72,14 @@ async function turn({ saver, boot, rounds, entries, store }: Process): Promise<r
       { name, description: name, schema: z.object({ callId: z.string() }) },
     ),
   );
-  const summaries = store === undefined ? {} : { ...SUMMARIES, store, summaryModel: shortSummariser() };
+  const summaries = isSummarised ? { ...SUMMARIES, summaryModel: shortSummariser() } : {};
   const checkpointer = notedSaver(saver, note);
   const graph = createAgentGraph({ model, tools, checkpointer, messagesChannel: "delta", ...summaries });
   note({ kind: "boot", text: `message ${boot}` });
   const state = await graph.invoke(user(`message ${boot}`), config);
-  const messages = noteAll(await readFullHistory(store, "1", state));
+  const messages = noteAll(await readFullHistory(graph, config));
   note({ kind: "result", messages, faults: strictViolations(state.messages) });
-  return noteAll(await readFullHistory(store, "1", (await graph.getState(config)).values));
+  return messages;
 }
 
 /** A turn whose process is killed while LangGraph saves it. Gives its writes, of which nothing is saved. */
@@ -110,11 +110,11 @@ interface KilledThread {
   readonly base: MemorySaver;
   readonly saved: readonly Write[];
   readonly before: readonly Entry[];
-  readonly store: InMemoryStore | undefined;
+  readonly isSummarised: boolean;
 }
 
 /** The turn after the killed one: what a reader finds then, and the results that are told as dropped. */
-async function nextTurn({ base, saved, before, store }: KilledThread) {
+async function nextTurn({ base, saved, before, isSummarised }: KilledThread) {
   const saver = copyOf(base);
   const entries = [...before];
   const noted = notedSaver(saver, (entry) => void entries.push({ ...entry, boot: 1 } as Entry));
@@ -128,7 +128,7 @@ async function nextTurn({ base, saved, before, store }: KilledThread) {
   };
   const channels = [REPAIR_CHANNEL, EVENT_CHANNEL];
   for (const name of channels) subscribe(name, hear);
-  const keys = (await turn({ saver, boot: 2, rounds: 1, entries, store })).map(({ key }) => key);
+  const keys = (await turn({ saver, boot: 2, rounds: 1, entries, isSummarised })).map(({ key }) => key);
   for (const name of channels) unsubscribe(name, hear);
   return { keys, told, shown, entries };
 }
@@ -152,22 +152,21 @@ function keysToFind(writes: readonly Write[]): readonly string[] {
 describe.each(CASES)("Of the $turn turn of a $kind thread", ({ turn: which, kind }) => {
   it("every part that LangGraph saved is there, and runs once", async () => {
     const base = new MemorySaver();
-    const store = kind === "plain" ? undefined : new InMemoryStore();
+    const isSummarised = kind !== "plain";
     const before: Entry[] = [];
-    if (which === "second") await turn({ saver: base, boot: 0, rounds: 1, entries: before, store });
-    const writes = await killedTurn({ saver: base, boot: 1, rounds: ROUNDS, entries: before, store });
+    if (which === "second") await turn({ saver: base, boot: 0, rounds: 1, entries: before, isSummarised });
+    const writes = await killedTurn({ saver: base, boot: 1, rounds: ROUNDS, entries: before, isSummarised });
     for (let part = 0; part < 2 ** writes.length; part += 1) {
       // Any write is in about half of these sets, beside others and without them.
       if (!isSlow && part % 3 !== 1) continue;
       const saved = writes.filter((_, index) => (part >> index) % 2 === 1);
-      const { keys, told, shown, entries } = await nextTurn({ base, saved, before, store });
+      const { keys, told, shown, entries } = await nextTurn({ base, saved, before, isSummarised });
       const where = `of ${writes.length} writes these were saved: ${part.toString(2)}`;
       expect(keys, where).toEqual(expect.arrayContaining([...keysToFind(saved)]));
       const known = keys.filter((key) => key !== undefined);
       expect(known, where).toEqual([...new Set(known)]);
       const { faults, resultsWithoutCall } = checkLedger(entries);
       expect(faults, where).toEqual([]);
-      // A summary can stand for the message with the calls. The archive has it then, and the result.
       const notFound = notedIn(saved).filter(({ key }) => key?.startsWith("result ") && !keys.includes(key));
       expect(resultsWithoutCall, where).toBe(notFound.length);
       const dropped = notFound.map(({ line }) => line).toSorted();
@@ -180,12 +179,11 @@ describe.each(CASES)("Of the $turn turn of a $kind thread", ({ turn: which, kind
 describe("A result whose call LangGraph has not saved", () => {
   const written = async (rounds: number) => {
     const base = new MemorySaver();
-    const store = new InMemoryStore();
+    const isSummarised = true;
     const before: Entry[] = [];
-    const writes = await killedTurn({ saver: base, boot: 1, rounds, entries: before, store });
+    const writes = await killedTurn({ saver: base, boot: 1, rounds, entries: before, isSummarised });
     const result = writes.filter((write) => notedIn([write])[0]?.key === "result c1_1_0");
-    const summaries = writes.filter((write) => notedIn([write])[0]?.line.includes("short summary"));
-    return { base, before, store, result, summaries };
+    return { base, before, isSummarised, result };
   };
 
   it("is dropped, and told", async () => {
@@ -194,16 +192,5 @@ describe("A result whose call LangGraph has not saved", () => {
     expect(keys).not.toContain("result c1_1_0");
     expect(told).toEqual(["tool c1_1_0  result of c1_1_0"]);
     expect(shown).toEqual(told);
-  });
-
-  it.each([
-    { which: "a summary", rounds: 2, made: 1 },
-    { which: "a summary of a summary", rounds: 3, made: 2 },
-  ])("is not told as dropped if $which has archived it", async ({ rounds, made }) => {
-    const { result, summaries, ...thread } = await written(rounds);
-    expect(summaries).toHaveLength(made);
-    const { keys, told, shown } = await nextTurn({ ...thread, saved: [...result, ...summaries.slice(-1)] });
-    expect(keys).toContain("result c1_1_0");
-    expect({ told, shown }).toEqual({ told: [], shown: [] });
   });
 });

@@ -11,20 +11,18 @@ export const OPERATIONS = [
   "writes-start",
   "writes-end",
   "summary",
-  "store-start",
-  "store-end",
 ] as const;
 export type Operation = (typeof OPERATIONS)[number];
 
 /** Those of a thread that is summarised only. A run has few of them. */
-export const SUMMARY_OPERATIONS: readonly Operation[] = ["summary", "store-start", "store-end"];
+export const SUMMARY_OPERATIONS: readonly Operation[] = ["summary"];
 
 export type Durability = "sync" | "async" | "exit";
 export type Channel = "full" | "delta";
 
 /**
  * Where threads are saved: a file for SQLite, the URL of a PostgreSQL database and a schema, or a folder for the
- * memory of a process, which would be gone with the process. Archives are beside them.
+ * memory of a process, which would be gone with the process. Stores are beside them.
  */
 export type Database =
   | { readonly kind: "memory"; readonly folder: string }
@@ -50,7 +48,7 @@ export interface Job {
   readonly text: string | null;
   /** How many times the model of this process calls three tools before it answers. */
   readonly rounds: number;
-  /** Whether the thread is summarised early, and its covered messages go to the archive. */
+  /** Whether the thread is summarised early, and its covered messages are archived. */
   readonly isSummarised: boolean;
   readonly killAt: Moment | undefined;
   /** A file to which the child appends one entry a line. */
@@ -75,7 +73,7 @@ export type Entry = { readonly boot: number } & (
     }
   | { readonly kind: "model"; readonly faults: readonly string[] }
   | { readonly kind: "tool-start" | "tool-end"; readonly callId: string }
-  | { readonly kind: "put-start" | "writes-start" | "chunk" | "summary" | "store-start" | "store-end" }
+  | { readonly kind: "put-start" | "writes-start" | "chunk" | "summary" }
   | {
       readonly kind: "put-end";
       readonly checkpointId: string;

@@ -64,7 +64,7 @@ async function openThread({ open, durability, messagesChannel }: Case) {
   const read = async (): Promise<BaseMessage[]> => messagesOf((await (await soak()).getState(config)).values);
   const update = async (...messages: object[]) =>
     (await soak()).updateState(config, { messages: messages as never });
-  return { connect, connectStore, options, agent, soak, turn, read, update };
+  return { connect, options, agent, soak, turn, read, update };
 }
 
 /** PostgreSQL takes part whenever there is one. */
@@ -269,8 +269,8 @@ describe.each(CASES)("With $title, $durability and the $messagesChannel channel,
     ]);
   });
 
-  it("is summarised into the archive of the store, read back and restored", async () => {
-    const { connectStore, turn, read, update } = await openThread(kind);
+  it("is summarised into an archive, read back and restored", async () => {
+    const { connect, turn, read, update } = await openThread(kind);
     const kinds = Array.from(
       { length: 10 },
       (_, number) => (["tools", "plain"] as const)[number % 2] ?? "plain",
@@ -278,12 +278,12 @@ describe.each(CASES)("With $title, $durability and the $messagesChannel channel,
     for (const [number, each] of kinds.entries()) await turn(each, number);
     const state = await read();
     expect(state.filter((message) => coverageOf(message) !== undefined)).toHaveLength(1);
-    const whole = script(await readFullHistory(await connectStore(), "1", { messages: state }));
+    const whole = script(await readFullHistory(connect(), config));
     expect(whole).toHaveLength(5 * 6 + 5 * 2);
     expect(whole.filter((line) => line.startsWith("human"))).toEqual(
       kinds.map((each, number) => firstLine(each, number)),
     );
-    await update(...(await restoreCovered(await connectStore(), "1", { messages: state })));
+    await update(...(await restoreCovered(connect(), config)));
     expect(script(await read())).toEqual(whole);
   });
 });

@@ -1,17 +1,17 @@
 /** Long threads over the SDK: a server, and a client that reads, removes and restores. */
 
+import { RemoteGraph } from "@langchain/langgraph/remote";
 import { describe, expect, it } from "vitest";
 import { reduceMessages } from "../../src/history/reducer/reduce-messages.js";
 import { coverageOf } from "../../src/history/summary.js";
-import { type ArchiveReader, readFullHistory, restoreCovered } from "../../src/index.js";
+import { readFullHistory, restoreCovered } from "../../src/index.js";
 import { textOf } from "../support/long-histories.js";
+import { inThread } from "../support/thread.js";
 import { serve } from "./served.js";
 
 type Kind = "keep" | "archive";
 
 const server = serve();
-
-const store: ArchiveReader = { get: async (namespace, key) => server.client.store.getItem(namespace, key) };
 
 /** What a client that moves an older thread here would send. */
 const longInput = () => ({
@@ -44,12 +44,13 @@ describe.each<Kind>(["keep", "archive"])("Over the SDK, with covered messages se
   it("a thread is read back completely, and restored", async () => {
     const { thread_id, state } = await lead(kind);
     expect(summariesOf(await state())).toHaveLength(1);
-    const whole = await readFullHistory(store, thread_id, await state());
+    const remote = new RemoteGraph({ graphId: kind, client: server.client });
+    const whole = await readFullHistory(remote, inThread(thread_id));
     expectTurns(
       whole.map(({ text }) => text),
       6,
     );
-    const messages = await restoreCovered(store, thread_id, await state());
+    const messages = await restoreCovered(remote, inThread(thread_id));
     await server.client.threads.updateState(thread_id, { values: { messages } });
     expect(summariesOf(await state())).toEqual([]);
     expectTurns(

@@ -74,7 +74,7 @@ it("Flattened groups are the ordered list", () => {
 
 it("A summary is followed only by results of the calls that it archived", () => {
   const ids = (message: BaseMessage) => callsAnsweredAfter(message).map(({ id }) => id);
-  expect(ids(summary("s", { kind: "archive", messages: [], calls: ["c"] }))).toEqual(["c"]);
+  expect(ids(summary("s", { kind: "archive", checkpoint: "c", messages: [], calls: ["c"] }))).toEqual(["c"]);
   expect(ids(summary("s", { kind: "keep", messages: ["a"] }))).toEqual([]);
   expect(ids(ai("a", "c"))).toEqual(["c"]);
   expect(ids(human("h"))).toEqual([]);

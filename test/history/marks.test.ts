@@ -146,7 +146,7 @@ describe("A result that another program made up counts as a placeholder:", () =>
 });
 
 const keep: Coverage = { kind: "keep", messages: ["a", "b"] };
-const archive: Coverage = { kind: "archive", messages: ["a"], calls: ["c"], unanswered: [] };
+const archive: Coverage = { kind: "archive", checkpoint: "c", messages: ["a"], calls: ["c"], unanswered: [] };
 
 describe("A summary", () => {
   it("is a human message with the ecosystem's mark, and names what it covers", () => {
@@ -177,7 +177,7 @@ describe("Other messages cover nothing:", () => {
     content: "text",
     additional_kwargs: { lc_source, tether_coverage },
   });
-  const list = { kind: "archive", messages: [], calls: [] };
+  const list = { kind: "archive", checkpoint: "c", messages: [], calls: [] };
 
   it.each<[title: string, message: BaseMessage]>([
     ["a human message", human("h")],
@@ -188,9 +188,9 @@ describe("Other messages cover nothing:", () => {
       "a summary that names it in another format": { kind: "keep", messages: [7] },
       "a list with a gap": { kind: "keep", messages: new Array(1) },
       "a last message that is not an id": { kind: "keep", messages: [], asOf: null },
-      "an order that is not a list of ids": { ...list, order: "a" },
+      "an archive without a checkpoint": { ...list, checkpoint: undefined },
       "unanswered calls that are not a list of ids": { ...list, unanswered: [1] },
-      "an archive that names no calls": { kind: "archive", messages: [] },
+      "an archive that names no calls": { kind: "archive", checkpoint: "c", messages: [] },
       "an unknown kind": { kind: "other", messages: [] },
     }).map(([title, coverage]): [string, BaseMessage] => [title, new HumanMessage(marked(coverage))]),
   ])("%s", (_title, message) => {

@@ -232,7 +232,8 @@ describe("The model is shown", () => {
         "s1[h1,a1,t1] / s2[s1,a2] / -s2 => sys s1 a2 h2",
       "messages of a kept summary stay covered when the next summary archives it":
         "s1[h1,a1,t1] / s2[h1,a1,t1,s1,a2|] => sys s2 h2",
-      "an archived message stays covered if a client sends it again": "s[h1,a1,t1,a2|c] / h1 => sys s h2",
+      "a message with the id of an archived one, which is another one":
+        "s[h1,a1,t1,a2|c] / a1() => sys s h2 a1",
       "system messages in front": "sys2! => sys sys2 h1 a1 t1 a2 h2",
     }),
   )("%s", (_title, line) => {

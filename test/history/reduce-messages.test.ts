@@ -251,7 +251,7 @@ describe("Rule 8: a summary is placed after the messages that it covers", () => 
   );
 
   it("archives once: written again, it does not remove messages that came back since", () => {
-    const again = () => summary("s", { kind: "archive", messages: ["h1"], calls: [] });
+    const again = () => summary("s", { kind: "archive", checkpoint: "c", messages: ["h1"], calls: [] });
     const { messages } = reduceMessages([human("h1"), human("h2")], [again(), human("h1")]);
     expect(outline(messages)).toBe("s h2 h1");
     expect(outline(reduce(messages, messages))).toBe("s h2 h1");

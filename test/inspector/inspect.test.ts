@@ -6,7 +6,6 @@ import { createServer, type IncomingMessage, request } from "node:http";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { PostgresSaver } from "@langchain/langgraph-checkpoint-postgres";
-import { PostgresStore } from "@langchain/langgraph-checkpoint-postgres/store";
 import { SqliteSaver } from "@langchain/langgraph-checkpoint-sqlite";
 import {
   type AgentMiddleware,
@@ -221,17 +220,12 @@ describe.each(AGENTS)("`inspect` on a database of the agent %s", (agent) => {
   });
 });
 
-it.runIf(DATABASE_URL !== undefined)("opens the archive of a store in PostgreSQL", async () => {
+it.runIf(DATABASE_URL !== undefined)("opens an archive in PostgreSQL", async () => {
   const schema = `inspect_archive_${process.pid}`;
   const checkpointer = PostgresSaver.fromConnString(DATABASE_URL ?? "", { schema });
-  const store = PostgresStore.fromConnString(DATABASE_URL ?? "", { schema });
-  onTestFinished(async () => {
-    await checkpointer.end();
-    await store.stop();
-  });
+  onTestFinished(() => checkpointer.end());
   await checkpointer.setup();
-  await store.setup();
-  const graph = archiving({ checkpointer, store });
+  const graph = archiving({ checkpointer });
   for (const word of ["first", "second", "third"])
     await graph.invoke(user(`${word} ${"word ".repeat(300)}`), inThread("a 1"));
   const get = await enter(await inspect("--postgres", DATABASE_URL ?? "", "--schema", schema));

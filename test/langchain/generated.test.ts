@@ -1,7 +1,6 @@
 /** Generated histories in threads of agents, with summaries and over a delta channel. */
 
 import type { BaseMessage } from "@langchain/core/messages";
-import { InMemoryStore } from "@langchain/langgraph";
 import { expect } from "vitest";
 import { copyMessage } from "../../src/history/message.js";
 import { readFullHistory } from "../../src/index.js";
@@ -34,14 +33,13 @@ for (const [delta, coveredMessages] of [
       const model = new FunctionModel(({ messages, index }) =>
         messages.at(-1)?.type === "tool" ? "Done." : calls(["fast", { label: `${index}` }]),
       );
-      const store = new InMemoryStore();
       const summary = { maxMessagesBeforeSummary: 6, summaryModel: shortSummariser(), coveredMessages };
       const options = { stateSchema: tetherState({ delta }), middleware: [tetherMiddleware({ summary })] };
-      const thread = openAgent({ model, tools: [fast], store, ...options });
+      const thread = openAgent({ model, tools: [fast], ...options });
       const messages = buildForeign(foreign);
       await thread.update(delta ? messages.map(writableWithoutId) : messages);
       const readIds = async () =>
-        (await readFullHistory(store, "1", await thread.values())).map(({ id }) => id);
+        (await readFullHistory(thread.agent.graph, thread.config)).map(({ id }) => id);
       const before = await readIds();
       for (const text of ["Go.", "And?"]) expect((await thread.run(user(text))).error).toBeUndefined();
       expect(model.refused).toEqual([]);

@@ -1,14 +1,15 @@
 /** The option `summary`: summaries of a LangChain agent's thread that lose no message. */
 
 import { HumanMessage, ToolMessage } from "@langchain/core/messages";
-import { InMemoryStore, MemorySaver } from "@langchain/langgraph";
+import { MemorySaver } from "@langchain/langgraph";
 import { createSummarizationMiddleware, StateBackend } from "deepagents";
-import { createMiddleware, summarizationMiddleware, toolStrategy } from "langchain";
+import { createAgent, createMiddleware, summarizationMiddleware, toolStrategy } from "langchain";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
+import { coverageOf } from "../../src/history/summary.js";
 import { createAgentGraph, readFullHistory, restoreCovered } from "../../src/index.js";
 import { type TetherSummaryOptions, tetherMiddleware, tetherState } from "../../src/langchain.js";
-import { textOf } from "../support/long-histories.js";
+import { textOf, turnsOf } from "../support/long-histories.js";
 import { callingOnce, calls, FunctionModel, shortSummariser } from "../support/models.js";
 import { openAgent } from "../support/open-thread.js";
 import { scripted } from "../support/scripted-model.js";
@@ -26,12 +27,11 @@ function open(
   { more = {}, list = (own) => [own], model = callingOnce("fast") }: OpenOptions = {},
 ) {
   const { fast } = createProbe();
-  const store = new InMemoryStore();
   const middleware = list(tetherMiddleware({ summary }));
-  const thread = openAgent({ model, tools: [fast], store, middleware, ...more });
+  const thread = openAgent({ model, tools: [fast], middleware, ...more });
   /** The questions of the complete history. */
-  const allAsked = async () => questionsOf(await readFullHistory(store, "1", await thread.values()));
-  return { model, store, thread, allAsked };
+  const allAsked = async () => questionsOf(await readFullHistory(thread.agent.graph, thread.config));
+  return { model, thread, allAsked };
 }
 
 type Opened = Pick<ReturnType<typeof open>, "thread">;
@@ -61,7 +61,7 @@ describe.each([false, true])("with delta %s, a long thread", (delta) => {
     const summaryModel = shortSummariser();
     const more = { stateSchema: tetherState({ delta }) };
     const opened = open({ ...LIMITS, summaryModel, coveredMessages }, { more });
-    const { model, store, thread } = opened;
+    const { model, thread } = opened;
     const events = await talk(opened, 8);
     const made = events.filter(({ type }) => type === "summary-made").length;
     expect(made).toBeGreaterThan(1);
@@ -71,12 +71,13 @@ describe.each([false, true])("with delta %s, a long thread", (delta) => {
     expect(last.length).toBeLessThan(16);
 
     const values = await thread.values();
-    const whole = await readFullHistory(store, "1", values);
+    const { graph } = thread.agent;
+    const whole = await readFullHistory(graph, thread.config);
     expect(whole).toHaveLength(32);
     expect(questionsOf(whole)).toEqual(asked(8));
     expect(values.messages.length < 32).toBe(coveredMessages === "archive");
 
-    await thread.update(await restoreCovered(store, "1", values));
+    await thread.update(await restoreCovered(graph, thread.config));
     expect(questionsOf(await thread.read())).toEqual(asked(8));
     expect(await thread.read()).toHaveLength(32);
   });
@@ -142,19 +143,22 @@ describe("a summary", () => {
 
   it("keeps a late result of a call that it covers", async () => {
     const opened = open({ ...LIMITS, summaryModel: shortSummariser(), coveredMessages: "archive" });
-    const { store, thread } = opened;
+    const { thread } = opened;
     await thread.update([new HumanMessage("First."), calls(["fast", {}, "late"])]);
     await talk(opened, 8);
     await thread.update([new ToolMessage({ content: "at last", tool_call_id: "late" })]);
     await talk(opened, 1);
-    const whole = await readFullHistory(store, "1", await thread.values());
+    const whole = await readFullHistory(thread.agent.graph, thread.config);
     expect(script(whole).slice(0, 3)).toEqual(["human: First.", "ai> fast", "tool: at last"]);
   });
 
-  it("needs a store to archive", async () => {
-    const middleware = [tetherMiddleware({ summary: { coveredMessages: "archive" } })];
-    const { error } = await openAgent({ model: scripted(), middleware }).run(user("Hi."));
-    expect(String(error)).toContain("a store");
+  it("keeps what it covers in the state of an agent without a checkpointer", async () => {
+    const summary = { ...LIMITS, summaryModel: shortSummariser(), coveredMessages: "archive" } as const;
+    const agent = createAgent({ model: scripted("Yes."), middleware: [tetherMiddleware({ summary })] });
+    const given = turnsOf(12, 60);
+    const { messages } = await agent.invoke({ messages: [...given, new HumanMessage("Hi.")] });
+    expect(messages.flatMap((message) => coverageOf(message)?.kind ?? [])).toEqual(["keep"]);
+    expect(messages).toHaveLength(given.length + 3);
   });
 
   it("is stored beside a structured response", async () => {
@@ -219,7 +223,7 @@ describe.each(OTHERS)("%s stands beside it unharmed", (_name, other) => {
     const summary = { ...LIMITS, summaryModel: shortSummariser(), coveredMessages } as TetherSummaryOptions;
     const own = tetherMiddleware(coveredMessages === undefined ? {} : { summary });
     const middleware = list(other(700) as object)(own);
-    const thread = openAgent({ model, tools: [fast], store: new InMemoryStore(), middleware });
+    const thread = openAgent({ model, tools: [fast], middleware });
     for (let turn = 0; turn < 9; turn += 1) {
       expect((await thread.run(question(turn))).error).toBeUndefined();
       // The model gets the question, and what it has called since.

@@ -95,7 +95,7 @@ function limitOf(messages: readonly BaseMessage[]) {
 function planOf(messages: readonly BaseMessage[], kind: "keep" | "archive"): void {
   const { messages: paired } = repairHistory(messages);
   const plan = planSummary(paired, POLICY);
-  if (plan !== undefined) coverPlan(plan, paired, kind);
+  if (plan !== undefined) coverPlan(plan, paired, kind === "archive" ? "c" : undefined);
 }
 
 function distinct(message: BaseMessage): BaseMessage {

@@ -4,12 +4,12 @@
  */
 
 import { AIMessage, type BaseMessage } from "@langchain/core/messages";
-import { InMemoryStore, MemorySaver } from "@langchain/langgraph";
+import { MemorySaver } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { coverageOf, isUserMessage } from "../../src/history/summary.js";
 import { visibleHistory } from "../../src/history/visible-history.js";
-import { createAgentGraph, readFullHistory } from "../../src/index.js";
+import { createAgentGraph, type ReadPageOptions, readFullHistory } from "../../src/index.js";
 import { countToolTokens } from "../../src/threads/summary-settings.js";
 import { squeeze } from "../support/long-histories.js";
 import { FunctionModel } from "../support/models.js";
@@ -63,13 +63,11 @@ async function replay(lines: readonly RecordedMessage[], coveredMessages: "keep"
     return withRealUsage(toMessage(answer), messages, toolTokens);
   });
   const summariser = new FunctionModel(({ index }) => `What was agreed so far, number ${index}.`);
-  const store = new InMemoryStore();
   const settings = { systemPrompt: PROMPT, maxTokensBeforeSummary: BUDGET, messagesToKeep: 6 };
   const graph = createAgentGraph({
     model,
     tools,
     summaryModel: summariser,
-    store,
     coveredMessages,
     ...(coveredMessages === "archive" && { checkpointer: new MemorySaver() }),
     ...settings,
@@ -81,7 +79,13 @@ async function replay(lines: readonly RecordedMessage[], coveredMessages: "keep"
     const input = coveredMessages === "archive" ? [said] : [...messages, said];
     messages = messagesOf(await graph.invoke({ messages: input } as never, inThread("replay")));
   }
-  return { model, summariser, store, messages, toolTokens };
+  const readAll = (options?: ReadPageOptions) =>
+    readFullHistory(
+      coveredMessages === "archive" ? graph : { getState: async () => ({ values: { messages } }) },
+      inThread("replay"),
+      options,
+    );
+  return { model, summariser, messages, toolTokens, readAll };
 }
 
 const KINDS = (["archive", "keep"] as const).map(
@@ -128,15 +132,15 @@ describe.each(KINDS)("A thread of recorded conversations with `coveredMessages: 
   });
 
   it("loses nothing: all of it is read back, word for word and in order", async () => {
-    const { store, messages } = await replayed;
-    const history = await readFullHistory(store, "replay", { messages });
+    const { messages, readAll } = await replayed;
+    const history = await readAll();
     expect(history.map(({ text }) => text)).toEqual(
       lines.map(({ role, content }) => content || (role === "tool" ? "(no output)" : "")),
     );
     const pages: BaseMessage[] = [];
     while (pages.length < history.length) {
       const before = pages[0]?.id;
-      pages.unshift(...(await readFullHistory(store, "replay", { messages }, { limit: 30, before })));
+      pages.unshift(...(await readAll({ limit: 30, before })));
     }
     expect(outline(pages)).toBe(outline(history));
     expect(messages.filter((message) => coverageOf(message) !== undefined).length).toBeGreaterThan(0);
@@ -144,10 +148,10 @@ describe.each(KINDS)("A thread of recorded conversations with `coveredMessages: 
   });
 
   it("showed the summariser all that is covered, with few calls", async () => {
-    const { summariser, store, messages } = await replayed;
+    const { summariser, messages, readAll } = await replayed;
     const shown = squeeze(transcriptsOf(summariser).join(""));
     const visible = new Set(visibleHistory(messages).rest.map(({ id }) => id));
-    const history = await readFullHistory(store, "replay", { messages });
+    const history = await readAll();
     const covered = history.filter(({ id }) => !visible.has(id));
     for (const { text } of covered) expect(shown).toContain(squeeze(text));
     expect(summariser.requests.length).toBeGreaterThan(lines.length / 50);

@@ -1,7 +1,7 @@
 /** Summaries that are undone, results that come late, and ids that come again, in whole graphs. */
 
 import { AIMessage, HumanMessage, RemoveMessage } from "@langchain/core/messages";
-import { InMemoryStore, MemorySaver } from "@langchain/langgraph";
+import { MemorySaver } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
 import { coverageOf } from "../../src/history/summary.js";
 import { createAgentGraph, readFullHistory } from "../../src/index.js";
@@ -17,27 +17,25 @@ const thread = inThread("t");
 
 /** A thread of eight turns with one call each, which is summarised on the way, and other graphs that go on with it. */
 async function lead() {
-  const store = new InMemoryStore();
   const checkpointer = new MemorySaver();
   const play = async (coveredMessages: Kind, from: number, to: number) => {
     let turn = from;
     const made = createLookGraph(
       ({ messages }) =>
         messages.at(-1)?.type === "tool" ? textOf(20, `answer ${turn}`) : lookUp(`${turn}`, 60, "c"),
-      { checkpointer, store, coveredMessages, maxTokensBeforeSummary: 500, messagesToKeep: 2 },
+      { checkpointer, coveredMessages, maxTokensBeforeSummary: 500, messagesToKeep: 2 },
     );
     for (; turn < to; turn += 1) await made.graph.invoke(user(textOf(20, `question ${turn}`)), thread);
     return made;
   };
   const made = await play("keep", 0, 8);
   const state = async () => messagesOf((await made.graph.getState(thread)).values);
-  const whole = async () => readFullHistory(store, "t", { messages: await state() });
+  const whole = async () => readFullHistory(made.graph, thread);
   return { ...made, play, state, whole };
 }
 
 describe.each<Kind>(["keep", "archive"])("A thread with covered messages set to %s", (kind) => {
   it("keeps a response whose id the provider used before", async () => {
-    const store = new InMemoryStore();
     const answer = new FunctionModel(
       ({ index }) => new AIMessage({ id: "same", content: textOf(60, `answer ${index}`) }),
     );
@@ -45,14 +43,12 @@ describe.each<Kind>(["keep", "archive"])("A thread with covered messages set to 
       model: answer,
       summaryModel: shortSummariser(),
       checkpointer: new MemorySaver(),
-      store,
       coveredMessages: kind,
       maxTokensBeforeSummary: 400,
       messagesToKeep: 2,
     });
     for (let turn = 0; turn < 10; turn += 1) await graph.invoke(user(textOf(60, `question ${turn}`)), thread);
-    const messages = messagesOf((await graph.getState(thread)).values);
-    const texts = (await readFullHistory(store, "t", { messages })).map(({ text }) => text.split(" word")[0]);
+    const texts = (await readFullHistory(graph, thread)).map(({ text }) => text.split(" word")[0]);
     expect(texts).toEqual(
       Array.from({ length: 10 }, (_, turn) => [`question ${turn}`, `answer ${turn}`]).flat(),
     );

@@ -41,7 +41,7 @@ function openThread(checkpointer: MemorySaver, threadId: string): SoakThread {
       await graph.updateState(config, { messages: [...messages] as never });
     },
     read: async () => messagesOf(await valuesAt()),
-    readAll: async (from) => readFullHistory(store, threadId, await valuesAt(from), failForMissing),
+    readAll: async (from) => readFullHistory(graph, at(from), failForMissing),
     checkpoints: async () => {
       const ids: string[] = [];
       for await (const { next, config: found } of graph.getStateHistory(config, { limit: 40 }))

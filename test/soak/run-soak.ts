@@ -3,6 +3,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { isPlaceholder } from "../../src/history/result.js";
 import { coverageOf } from "../../src/history/summary.js";
+import type { MissingMessages } from "../../src/index.js";
 import { ALL_KINDS, TURN_KINDS, type TurnKind, turnText } from "../fixtures/soak/turn-kinds.js";
 import { strictViolations } from "../support/strict-check.js";
 
@@ -28,8 +29,8 @@ export interface SoakHost {
 
 /** Fails for an archive that has lost a message. */
 export const failForMissing = {
-  onMissing: ({ id }: { readonly id: string }) => {
-    throw new Error(`The archive has lost ${id}.`);
+  onMissing: ({ messages }: MissingMessages) => {
+    throw new Error(`The archive has lost ${messages.join()}.`);
   },
 };
 

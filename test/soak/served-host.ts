@@ -1,14 +1,12 @@
 import type { BaseMessage } from "@langchain/core/messages";
+import { RemoteGraph } from "@langchain/langgraph/remote";
 import type { Client } from "@langchain/langgraph-sdk";
-import { type ArchiveReader, readFullHistory } from "../../src/index.js";
-import { archiveNamespace } from "../../src/threads/archive.js";
+import { readFullHistory } from "../../src/index.js";
 import { ASK_FOR_MEMORY } from "../fixtures/soak/graph.js";
 import { messagesOf, user } from "../support/thread.js";
 import { failForMissing, type SoakHost, type SoakThread } from "./run-soak.js";
 
 const GRAPH = "soak";
-/** How many items of an archive are removed at once. */
-const PAGE = 100;
 
 export function servedHost(client: Client): SoakHost {
   return {
@@ -21,7 +19,6 @@ export function servedHost(client: Client): SoakHost {
 }
 
 function openThread(client: Client, threadId: string): SoakThread {
-  const store: ArchiveReader = { get: (namespace, key) => client.store.getItem(namespace, key) };
   const valuesAt = async (from?: string): Promise<object> =>
     Object(
       (from === undefined
@@ -60,7 +57,11 @@ function openThread(client: Client, threadId: string): SoakThread {
     },
     read: async () => messagesOf(await valuesAt()),
     readAll: async (from): Promise<BaseMessage[]> =>
-      readFullHistory(store, threadId, await valuesAt(from), failForMissing),
+      readFullHistory(
+        new RemoteGraph({ graphId: GRAPH, client }),
+        { configurable: { thread_id: threadId, ...(from !== undefined && { checkpoint_id: from }) } },
+        failForMissing,
+      ),
     checkpoints: async () => {
       const states = await client.threads.getHistory(threadId, { limit: 40 });
       return states.flatMap(({ next, checkpoint }) =>
@@ -68,12 +69,6 @@ function openThread(client: Client, threadId: string): SoakThread {
       );
     },
     remove: async () => {
-      const namespace = archiveNamespace(threadId);
-      for (;;) {
-        const { items } = await client.store.searchItems(namespace, { limit: PAGE });
-        for (const { key } of items) await client.store.deleteItem(namespace, key);
-        if (items.length < PAGE) break;
-      }
       await client.threads.delete(threadId);
     },
   };

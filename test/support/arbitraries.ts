@@ -86,6 +86,7 @@ const coverage: fc.Arbitrary<Coverage> = fc.oneof(
   fc.record({ kind: fc.constant("keep" as const), messages: fc.uniqueArray(messageId, { maxLength: 4 }) }),
   fc.record({
     kind: fc.constant("archive" as const),
+    checkpoint: fc.constant("c"),
     messages: fc.uniqueArray(messageId, { maxLength: 6 }),
     calls: fc.array(callId, { maxLength: 3 }),
     unanswered: fc.oneof(fc.constant(undefined), fc.array(callId, { maxLength: 2 })),

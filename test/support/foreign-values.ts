@@ -69,7 +69,10 @@ export const HOSTILE_VALUES: readonly unknown[] = [
   { tool_calls: { length: 1 } },
   { tool_calls: [null, { id: "c1" }], reasoning: nested(60) },
   { output: [null, 5, { type: "function_call" }] },
-  { tether_coverage: { kind: "archive", messages: ["m1", "m2"], calls: [] }, lc_source: "summarization" },
+  {
+    tether_coverage: { kind: "archive", checkpoint: "c", messages: ["m1", "m2"], calls: [] },
+    lc_source: "summarization",
+  },
   { tether_placeholder: "unrecorded", tether_ends_run: true },
   [{ lc: 1, type: "constructor", id: ["nowhere"], kwargs: {} }],
   nested(60),

@@ -122,6 +122,7 @@ function buildPart({ kind, ids, callIds }: Part, place: number, size: number): B
       const messages = numbers.map((index) => `m${nameOf(ids, place, index, size)}`);
       const { additional_kwargs } = createSummary("said", {
         kind: "archive",
+        checkpoint: "c",
         messages,
         calls: numbers.map(callOf),
         unanswered: numbers.slice(size / 2).map(callOf),

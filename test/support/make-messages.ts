@@ -61,7 +61,9 @@ export function messagesIn(line: string): BaseMessage[] {
     if (kind === "[") {
       const [messages = "", calls] = given.split("|");
       if (calls === undefined) return [summary(id, { kind: "keep", messages: names(messages) })];
-      return [summary(id, { kind: "archive", messages: names(messages), calls: names(calls) })];
+      return [
+        summary(id, { kind: "archive", checkpoint: "c", messages: names(messages), calls: names(calls) }),
+      ];
     }
     return id === "" ? [] : [human(id, content)];
   });

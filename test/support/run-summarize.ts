@@ -2,7 +2,7 @@
 
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import type { BaseMessage } from "@langchain/core/messages";
-import type { BaseStore, LangGraphRunnableConfig } from "@langchain/langgraph";
+import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import type { SummaryPolicy } from "../../src/history/plan-summary.js";
 import { coerceMessage } from "../../src/history/read-messages.js";
 import { reduceMessages } from "../../src/history/reducer/reduce-messages.js";
@@ -12,6 +12,7 @@ import type { SummaryAttempt } from "../../src/threads/state.js";
 import { summarizeHistory, summaryWording } from "../../src/threads/summary.js";
 import { policyOf } from "./long-histories.js";
 import type { FunctionModel } from "./models.js";
+import type { SavedLists } from "./saved-lists.js";
 
 export interface Pass {
   readonly messages: BaseMessage[];
@@ -28,8 +29,8 @@ interface PassOptions {
   readonly maxStreamFallbackAttempts?: number;
   readonly coveredMessages?: "keep" | "archive";
   readonly policy?: Partial<SummaryPolicy>;
-  readonly store?: BaseStore;
-  readonly threadId?: string;
+  /** Where the history is saved before the summary is made. Undefined: nowhere. */
+  readonly lists?: SavedLists | undefined;
   readonly signal?: AbortSignal;
   /** The attempt before this one. */
   readonly summaryAttempt?: SummaryAttempt | undefined;
@@ -40,8 +41,7 @@ export async function summarizeOnce(
   model: FunctionModel,
   {
     policy = {},
-    store,
-    threadId = "thread",
+    lists,
     signal,
     summaryAttempt,
     resolveSummaryModel: resolveModel = async () => model,
@@ -52,9 +52,8 @@ export async function summarizeOnce(
 ): Promise<Pass> {
   const events: AgentEvent[] = [];
   const config = {
-    configurable: { thread_id: threadId },
+    configurable: lists ? await lists.taskWith(messages) : { thread_id: "thread" },
     writer: (event: AgentEvent) => events.push(event),
-    ...(store && { store }),
     ...(signal && { signal }),
   } as unknown as LangGraphRunnableConfig;
   const update = await summarizeHistory(

@@ -4,7 +4,6 @@
  */
 
 import { type BaseMessage, RemoveMessage, type ToolMessage } from "@langchain/core/messages";
-import { InMemoryStore } from "@langchain/langgraph";
 import { callsOf } from "../../src/history/call.js";
 import { groupMessages } from "../../src/history/group.js";
 import type { SummaryPolicy } from "../../src/history/plan-summary.js";
@@ -18,6 +17,7 @@ import { aiOf, humanOf, policyOf, squeeze, stepOf } from "./long-histories.js";
 import { result } from "./make-messages.js";
 import { FunctionModel } from "./models.js";
 import { summarizeOnce, transcriptsOf } from "./run-summarize.js";
+import { SavedLists } from "./saved-lists.js";
 
 export type Act =
   | {
@@ -39,7 +39,7 @@ export class ShadowedThread {
   shadow: BaseMessage[] = [];
   readonly policy: SummaryPolicy;
   readonly #kind: "keep" | "archive";
-  readonly #store = new InMemoryStore();
+  readonly #lists = new SavedLists();
   readonly #onStep: (thread: ShadowedThread) => void;
   #attempt: SummaryAttempt | undefined;
   #count = 0;
@@ -71,14 +71,14 @@ export class ShadowedThread {
       case "undo":
         return this.#undo();
       case "restore": {
-        const update = await restoreCovered(this.#store, "thread", { messages: this.history });
+        const update = await restoreCovered(this.#lists.show(this.history), this.#lists.config);
         this.history = reduceMessages(this.history, update).messages;
       }
     }
   }
 
   readAll(): Promise<BaseMessage[]> {
-    return readFullHistory(this.#store, "thread", { messages: this.history });
+    return readFullHistory(this.#lists.show(this.history), this.#lists.config);
   }
 
   #write(...messages: readonly BaseMessage[]): void {
@@ -123,7 +123,7 @@ export class ShadowedThread {
     const pass = await summarizeOnce(before, model, {
       policy: this.policy,
       coveredMessages: this.#kind,
-      store: this.#store,
+      lists: this.#lists,
     });
     this.history = pass.messages;
     this.#attempt = pass.summaryAttempt;

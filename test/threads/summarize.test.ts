@@ -1,5 +1,4 @@
 import { AIMessage, type BaseMessage, HumanMessage } from "@langchain/core/messages";
-import { InMemoryStore } from "@langchain/langgraph";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { reduceMessages } from "../../src/history/reducer/reduce-messages.js";
 import { coverageOf } from "../../src/history/summary.js";
@@ -223,20 +222,12 @@ describe("The history stays unchanged, and an event says why, if the summariser"
     expect(model.requests).toHaveLength(requests);
   });
 
-  const full = new InMemoryStore();
-  full.put = () => Promise.reject(new Error("disk full"));
   it.each<[title: string, options: Parameters<typeof summarizeOnce>[2], reason: unknown]>([
     [
       "cannot be created",
       { resolveSummaryModel: () => Promise.reject(new Error("no such model")) },
       "no such model",
     ],
-    [
-      "works, but there is no store for the covered messages",
-      { coveredMessages: "archive" },
-      expect.stringContaining("store"),
-    ],
-    ["works, but the store fails to write", { coveredMessages: "archive", store: full }, "disk full"],
   ])("%s", async (_title, options, reason) => {
     const pass = await summarizeOnce(history, shortSummariser(), options);
     expect(pass.messages).toEqual(history);

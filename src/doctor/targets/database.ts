@@ -3,7 +3,6 @@
 import type { BaseCheckpointSaver } from "@langchain/langgraph";
 import { parseJson } from "../../shared/json.js";
 import { isRecord } from "../../shared/values.js";
-import { type ArchiveReader, readArchive } from "../../threads/archive.js";
 import { timeOfCheckpoint } from "../../threads/langgraph/read-checkpoints.js";
 import { storeOf } from "../graph-store.js";
 import { type FoundThread, selectThreads, type ThreadSelection, type ThreadStore } from "../thread-store.js";
@@ -20,8 +19,6 @@ export interface Database {
   readonly target: string;
   readonly saver: BaseCheckpointSaver;
   readonly tables: Tables;
-  /** The items of LangGraph's own store in the same database. Undefined: there is none. */
-  readonly items?: ArchiveReader | undefined;
   readonly hide?: HideSecrets;
   readonly close: () => Promise<void>;
 }
@@ -37,7 +34,7 @@ interface Tables {
 
 /** @param spec See `loadGraph`. The graph is loaded after the database is open, because a wrong address is found faster. */
 export async function storeOfDatabase(
-  { target, saver, tables, items, hide = (text) => text, close }: Database,
+  { target, saver, tables, hide = (text) => text, close }: Database,
   spec: string | undefined,
   { canWrite, folder, environment, needsGraph = false }: OpenContext,
 ): Promise<ThreadStore> {
@@ -51,10 +48,6 @@ export async function storeOfDatabase(
     return {
       ...store,
       canWrite,
-      archived: async (ref, ids) => {
-        const found = items === undefined ? [] : await readArchive(items, ref.threadId, ids);
-        return found.length > 0 ? found : ((await store.archived?.(ref, ids)) ?? []);
-      },
       recent: async (selection, offset) => {
         const limit = offset + (selection.limit ?? Number.POSITIVE_INFINITY);
         const found: FoundThread[] = [];

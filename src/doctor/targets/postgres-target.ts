@@ -96,16 +96,6 @@ export async function openPostgres(
   return {
     target: schema === "public" ? target : `${target} (schema ${schema})`,
     saver: new Saver(pool, undefined, { schema }),
-    // The table of `PostgresStore`. Where it is missing, each read fails, and nothing is found.
-    items: {
-      get: async (namespace, key) => {
-        const [row] = await query(`SELECT value FROM ${quoted}.store WHERE namespace_path = ? AND key = ?`, [
-          namespace.join(":"),
-          key,
-        ]);
-        return row && { value: Object(row["value"]) };
-      },
-    },
     tables: {
       query,
       checkpoints: `${quoted}.checkpoints`,

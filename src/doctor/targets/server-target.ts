@@ -12,7 +12,6 @@ import { REMOVE_ALL_MESSAGES } from "../../history/message.js";
 import { unansweredCalls } from "../../history/open-calls.js";
 import { isPlaceholder } from "../../history/result.js";
 import { defined, isRecord, madeOnce, recordsIn } from "../../shared/values.js";
-import { readArchive } from "../../threads/archive.js";
 import {
   mendedBy,
   messagesInState,
@@ -136,7 +135,7 @@ const undefinedFor = (status: number) => (error: unknown) => {
 
 /** The threads that a client of the SDK reaches. */
 export function threadsOfClient(
-  { threads, assistants, runs, store }: Client,
+  { threads, assistants, runs }: Client,
   target: string,
   hide: HideSecrets = (text) => text,
 ): ThreadStore {
@@ -182,8 +181,6 @@ export function threadsOfClient(
       const context: unknown = Object(Object(run).kwargs).context;
       return isRecord(context) ? context : undefined;
     },
-    archived: ({ threadId }, ids) =>
-      readArchive({ get: (namespace, key) => store.getItem(namespace, key) }, threadId, ids),
     read: async ({ threadId }, bounds) => {
       try {
         const thread = await findThread(threads, threadId);

@@ -17,8 +17,6 @@ type RepairDetail =
   | { readonly kind: "role-changed"; readonly message: BaseMessage; readonly by: BaseMessage }
   /** A result was dropped because no call before it has its id. */
   | { readonly kind: "orphan-refused"; readonly message: ToolMessage }
-  /** A client sent an archived message again, with other content. It was left out, and the archive keeps what it has. */
-  | { readonly kind: "archived-refused"; readonly message: BaseMessage }
   /** A second result of a call was dropped. The first one stays, unless it was a placeholder. */
   | { readonly kind: "duplicate-refused"; readonly message: ToolMessage }
   /**

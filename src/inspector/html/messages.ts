@@ -3,7 +3,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { amount, count } from "../../shared/text.js";
 import type { Archive } from "../read-threads.js";
-import { type MessageView, nameIn, type ShownText, viewMessage } from "../view/message-view.js";
+import { type MessageView, type ShownText, viewMessage } from "../view/message-view.js";
 import type { RequestDifference } from "../view/request.js";
 import {
   distinctBy,
@@ -73,12 +73,12 @@ function linksOf({ position, summary, sentElsewhere, storedElsewhere }: Row, lin
   return links.map((one) => one && html`<span class="small">${one}</span>`);
 }
 
-/** A store of another process cannot be read, so it is said where the messages are. */
-function archive({ messages, total, namespace }: Archive): Markup {
+/** Checkpoints can be deleted, so it is said where the messages are. */
+function archive({ messages, isWhole }: Archive): Markup {
   if (messages.length === 0)
-    return html`<p class="small soft">They are in the store of the agent, in the namespace <code>${namespace.map(nameIn).join(" / ")}</code>, which cannot be read from here.</p>`;
-  const found = messages.length !== total && `${count(messages.length)} of `;
-  return html`<details class="small"><summary>${found}${amount(total, "message")} of the archive</summary>${plainList(messages)}</details>`;
+    return html`<p class="small soft">They are in an earlier checkpoint of the thread, which cannot be read from here or has been deleted.</p>`;
+  const found = isWhole ? "" : "The latest ";
+  return html`<details class="small"><summary>${found}${amount(messages.length, "message")} of the archive</summary>${plainList(messages)}</details>`;
 }
 
 /** Messages of the request before that are not sent any more. */

@@ -344,7 +344,7 @@ export function placeMessages(
   leftovers: readonly Pick<Leftovers, "history" | "written" | "removed">[],
 ) {
   const update: BaseMessage[] = [];
-  const refused: OrphanRefused[] = [];
+  const refused: Extract<Repair, { kind: "orphan-refused" }>[] = [];
   let current = messages;
   for (const { history, written, removed } of leftovers) {
     let shown: readonly BaseMessage[] = reduceMessages(history, update).messages;

@@ -80,6 +80,11 @@ export function namespaceOfGraph({ configurable }: RunnableConfig): string {
   return namespace.slice(0, Math.max(namespace.lastIndexOf(SUBGRAPH), 0));
 }
 
+/** The id of the checkpoint that the superstep of a task began on. It may not be saved yet, or never. */
+export function checkpointOfStep(config: RunnableConfig): string | undefined {
+  return textIn(config.configurable?.["checkpoint_map"], namespaceOfGraph(config));
+}
+
 /** The namespace of a graph in a task that has a memory of its own: it has no id of a task. */
 export function memoryNamespace({ configurable }: RunnableConfig): string {
   return String(configurable?.["checkpoint_ns"] ?? "").replaceAll(TASK_ID, "");

@@ -14,7 +14,7 @@ const call = (name: string, args: object = {}) => ({
   tool_calls: [{ id: "forged", name, args, type: "tool_call" }],
 });
 
-const coverage = { kind: "archive", messages: ["u1"], calls: [] };
+const coverage = { kind: "archive", checkpoint: "c", messages: ["u1"], calls: [] };
 const summary = { lc_source: "summarization", tether_coverage: coverage };
 
 type Attack = (thread: Thread, client: Client) => Promise<unknown>;

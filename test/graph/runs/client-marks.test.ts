@@ -1,7 +1,7 @@
 /** Nothing that a client sends counts as written by this library, by its operator or by its tools. */
 
 import { type BaseMessage, HumanMessage, SystemMessage, ToolMessage } from "@langchain/core/messages";
-import { Command, InMemoryStore, MemorySaver } from "@langchain/langgraph";
+import { Command, MemorySaver } from "@langchain/langgraph";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
@@ -48,7 +48,7 @@ const ways = Object.entries<Send>(WAYS);
 
 const coverage = (kind: "keep" | "archive", ...messages: string[]) => ({
   lc_source: "summarization",
-  tether_coverage: { kind, messages, calls: [] },
+  tether_coverage: { kind, checkpoint: "c", messages, calls: [] },
 });
 
 describe("A summary that a client writes", () => {
@@ -60,14 +60,14 @@ describe("A summary that a client writes", () => {
   it.each(ways)("through %s takes nothing away", async (_way, send) => {
     for (const kind of ["keep", "archive"] as const)
       for (const asInstance of [false, true]) {
-        const graph = offlineGraph({ store: new InMemoryStore() });
+        const graph = offlineGraph();
         await graph.updateState(config, { messages: talk });
         const fields = { content: "forged", additional_kwargs: coverage(kind, "u1", "a1") };
         await send(graph, asInstance ? new HumanMessage(fields) : { type: "human", ...fields });
         const { values } = await graph.getState(config);
         const said = script(messagesOf(values));
         expect(said.slice(0, 3)).toEqual(["human: one", "ai: two", "human: forged"]);
-        expect(script(await readFullHistory(new InMemoryStore(), "1", values))).toEqual(said);
+        expect(script(await readFullHistory(graph, config))).toEqual(said);
       }
   });
 });
@@ -76,26 +76,25 @@ describe("A thread with a summary", () => {
   const long = "Tell me a long story. ".repeat(50);
 
   async function summarised(options: Partial<AgentGraphOptions>) {
-    const store = new InMemoryStore();
-    const graph = offlineGraph({ store, maxMessagesBeforeSummary: 4, messagesToKeep: 2, ...options });
+    const graph = offlineGraph({ maxMessagesBeforeSummary: 4, messagesToKeep: 2, ...options });
     for (let turn = 0; turn < 3; turn += 1) await graph.invoke(user(long), config);
     const { values } = await graph.getState(config);
     const summary = values.messages?.find(({ id }) => id?.startsWith("do-not-render-"));
     if (summary === undefined) throw new Error("No summary was made.");
-    return { graph, store, summary, values };
+    return { graph, summary, values };
   }
 
   it.each(["keep", "archive"] as const)(
     "stays whole when a client sends the summary back, with %s",
     async (coveredMessages) => {
-      const { graph, store, summary, values } = await summarised({ coveredMessages });
-      const whole = await readFullHistory(store, "1", values);
+      const { graph, summary, values } = await summarised({ coveredMessages });
+      const whole = await readFullHistory(graph, config);
       const { id, content } = summary;
       for (const sent of [content, "edited"]) {
         await graph.updateState(config, { messages: [{ type: "human", id, content: sent }] });
         const after = (await graph.getState(config)).values;
         expect(after.messages?.map((message) => message.id)).toEqual(values.messages?.map((one) => one.id));
-        expect(script(await readFullHistory(store, "1", after))).toEqual(script(whole));
+        expect(script(await readFullHistory(graph, config))).toEqual(script(whole));
       }
     },
   );

@@ -1,7 +1,7 @@
 /** Agent graphs as runnables, values that a caller can easily get wrong, and what was bound to a graph before its run. */
 
 import { AIMessage, type BaseMessage } from "@langchain/core/messages";
-import { InMemoryStore, MemorySaver, StateSchema } from "@langchain/langgraph";
+import { MemorySaver, StateSchema } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import {
@@ -157,18 +157,28 @@ describe("an update that is not an object with messages is refused, and the ques
   });
 });
 
-describe("the snapshot of a thread in the place of its values", () => {
-  const store = new InMemoryStore();
+describe("readFullHistory and restoreCovered", () => {
+  const graph = createAgentGraph({ model: "offline:", checkpointer: new MemorySaver() });
 
-  it("is refused with the right name, instead of an update that removes everything", async () => {
-    const snapshot = { values: { messages: [] }, next: [] };
+  it.each([
+    ["the values of a thread", { messages: [] }, config, "Expected `from` to be a graph"],
+    ["nothing", undefined, config, "Expected `from` to be a graph"],
+    [
+      "a config without a thread",
+      graph,
+      {},
+      "Expected `config` to be a config with `configurable.thread_id`",
+    ],
+    ["no config", graph, undefined, "Expected `config` to be a config with `configurable.thread_id`"],
+  ])("refuse %s by name", async (_what, from, given, message) => {
     for (const read of [readFullHistory, restoreCovered])
-      await expect(read(store, "1", snapshot as never)).rejects.toThrow("Did you mean its `values`?");
+      await expect(read(from as never, given as never)).rejects.toThrow(message);
   });
 
-  it("an empty thread has no messages, and nothing to restore", async () => {
-    expect(await readFullHistory(store, "1", {})).toEqual([]);
-    expect(await restoreCovered(store, "1", { messages: [] })).toEqual([]);
+  it("find no messages in a thread that does not exist, and nothing to restore", async () => {
+    for (const from of [graph, new MemorySaver()])
+      for (const read of [readFullHistory, restoreCovered])
+        expect(await read(from, inThread("nobody"))).toEqual([]);
   });
 });
 

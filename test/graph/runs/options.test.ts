@@ -12,7 +12,6 @@ import {
   InvalidToolError,
   TetherError,
 } from "../../../src/index.js";
-import { allOf } from "../../support/async.js";
 import { calls } from "../../support/models.js";
 import { parentOf } from "../../support/plain-graph.js";
 import { scripted } from "../../support/scripted-model.js";
@@ -243,27 +242,6 @@ const refusing = (setting: string, because: string) => ({
   code: "INVALID_SETTING",
   setting,
   message: `Expected \`${setting}\` to be a ${setting}, because ${because}, got \`undefined\`.`,
-});
-
-describe("Archived messages without a store", () => {
-  const coveredMessages = "archive";
-  const refused = refusing("store", '`coveredMessages: "archive"` moves messages to it');
-
-  it("are refused before the model is asked, and the thread stays as it was", async () => {
-    const graph = createAgentGraph({ model: scripted(), coveredMessages, checkpointer: new MemorySaver() });
-    await expect(graph.invoke(user("hello"), thread)).rejects.toMatchObject(refused);
-    await expect(graph.stream(user("hello"), thread).then(allOf)).rejects.toMatchObject(refused);
-    expect((await graph.getState(thread)).values).toEqual({ messages: [] });
-  });
-
-  const [store, model] = [new InMemoryStore(), "offline:"];
-  it.each([
-    ["graph", () => createAgentGraph({ model, coveredMessages, store }).invoke(user("hello"))],
-    ["run", () => createAgentGraph({ model, coveredMessages }).invoke(user("hello"), { store })],
-    ["parent", () => parentOf(createAgentGraph({ model, coveredMessages }), { store }).invoke(user("hello"))],
-  ])("are accepted if the %s has a store", async (_place, run) => {
-    expect(pairedScript(await run())).toHaveLength(2);
-  });
 });
 
 describe("Approvals without a checkpointer", () => {
