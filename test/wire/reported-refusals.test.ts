@@ -249,6 +249,11 @@ describe("What has nothing to do with the messages takes exactly one request", (
       400,
       "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.",
     ],
+    [
+      "OpenAI",
+      400,
+      "litellm.BadRequestError: OpenAIException - Unsupported parameter: 'max_tokens' is not supported with this model.",
+    ],
     ["OpenAI", 400, "Unsupported value: 'temperature' does not support 0.2 with this model."],
     [
       "OpenAI",

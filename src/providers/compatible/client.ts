@@ -90,8 +90,8 @@ export const compatibleProvider: Provider = {
     "exceeds the available context size",
     // LM Studio: "The number of tokens to keep from the initial prompt is greater than the context length"
     "greater than the context length",
-    // Ollama: "prompt too long; exceeded max context length by 4096 tokens"
-    "prompt too long; exceeded (?:max )?context length",
+    // oMLX: "400 Prompt too long: 41911 tokens exceeds max context window of 32768 tokens" (ValueCell-ai/ClawX#658)
+    "prompt too long(?:: <input> tokens exceeds max context window of <limit> tokens)?",
     // Kimi: "Your request exceeded model token limit: 262144 (requested: 300000)"
     "exceeded model token limit: <limit> \\(requested: <total>\\)",
     // MiniMax: "invalid params, context window exceeds limit"

@@ -95,8 +95,9 @@ export const openaiProvider: Provider = {
   otherRefusals: [
     // "Unsupported parameter: 'max_tokens' is not supported with this model." (microsoft/clarity-agent#59); "Unsupported
     // value: 'temperature' does not support 0 with this model." (QwenLM/qwen-code#921); "Unknown parameter: 'file_ids'."
-    // (FlowiseAI/Flowise#2254)
-    "^(?:\\d+ )?(?:Unsupported|Unknown) (?:parameter|value)(?!: '?(?:messages|input))",
+    // (FlowiseAI/Flowise#2254). LiteLLM: "litellm.BadRequestError: OpenAIException - Unsupported parameter: ..."
+    // (enoch3712/ExtractThinker#327)
+    "(?:^(?:\\d+ )?|Exception - )(?:Unsupported|Unknown) (?:parameter|value)(?!: '?(?:messages|input))",
     // "Unrecognized request argument supplied: reasoning_effort" (coroot/coroot#698)
     "Unrecognized request argument",
     // "Invalid schema for function 'json_edit_tool': ..." (bytedance/trae-agent#173)

@@ -77,6 +77,10 @@ describe("A refusal of a request that is too long is recognised", () => {
         { limit: 262_144, sent: 300_000 },
       ],
       Ollama: ["prompt too long; exceeded max context length by 4096 tokens", UNKNOWN],
+      oMLX: [
+        "Prompt too long: 41911 tokens exceeds max context window of 32768 tokens",
+        { limit: 32_768, sent: 41_911 },
+      ],
       "LM Studio": [
         "The number of tokens to keep from the initial prompt is greater than the context length.",
         UNKNOWN,
