@@ -124,8 +124,21 @@ const HOSTS: readonly Host[] = [
   {
     title: "Gemini 3 at LiteLLM",
     model: openAIAt("http://litellm.internal:4000/v1", "gemini/gemini-3-pro-preview"),
-    given: { reasoning_content: TEXT },
+    given: {
+      reasoning_content: TEXT,
+      provider_specific_fields: { thought_signatures: ["dGV4dA=="] },
+    },
     givenWithCall: { provider_specific_fields: { thought_signature: "c2lnbmVk" } },
+  },
+  {
+    title: "GLM at Merge Gateway",
+    model: openAIAt("https://gateway.example/v1/openai", "zai/glm-5"),
+    given: { thinking: TEXT, thinking_signature: "c2lnbmVk" },
+  },
+  {
+    title: "Gemini 3 at GitHub Copilot",
+    model: openAIAt("https://api.githubcopilot.com", "gemini-3-pro-preview"),
+    given: { reasoning_text: TEXT, reasoning_opaque: "b3BhcXVl" },
   },
   {
     title: "GPT at OpenRouter",

@@ -299,7 +299,7 @@ export function fitInput(
     if (extra > 0) leaveOutNumber(draft, extra, maxMessages ?? 0);
     for (const step of STEPS) if (draft.excess > 0) step(draft);
     kept = draft.kept;
-    projected = projectDraft(draft, target, input.markedTools ?? 0);
+    projected = projectDraft(draft, target, input.mostMarks);
     size = projected.size();
   }
   const changes = new Map<string | BaseMessage, InputChange>();
@@ -312,7 +312,7 @@ export function fitInput(
 }
 
 /** Steps do not change the places of system messages. */
-function projectDraft(draft: InputDraft, target: Target, markedTools: number) {
+function projectDraft(draft: InputDraft, target: Target, mostMarks: number | undefined) {
   const { kept } = draft;
   const notes = draft.notes();
   const messages = kept.flatMap((message, place) => message ?? notes.get(place) ?? []);
@@ -321,7 +321,7 @@ function projectDraft(draft: InputDraft, target: Target, markedTools: number) {
   const input = {
     system: messages.slice(0, count),
     messages: settleServerCallsOnce(messages.slice(count), target),
-    markedTools,
+    mostMarks,
   };
   return projectOnce(input, target);
 }

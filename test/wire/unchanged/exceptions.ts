@@ -126,7 +126,7 @@ export const EXCEPTIONS: readonly Exception[] = [
     path: /tool_calls\[\]\.extra_content$/,
     what: "The first call of a response without a signature has the value that Google documents for it.",
     why: "Gemini 3 refuses a turn of calls without a signature.",
-    source: "vercel/ai/pull/15560",
+    source: "vercel/ai/issues/15550",
   },
   {
     kind: "rule",
@@ -135,7 +135,7 @@ export const EXCEPTIONS: readonly Exception[] = [
     path: /roles$/,
     what: "The pictures and files of results stand in a user message after the batch, with the tool and the call.",
     why: "OpenAI's protocol has only texts in results.",
-    source: "camel-ai/camel/issues/3495",
+    source: "openai/openai-agents-python/issues/341",
   },
   {
     kind: "rule",
@@ -179,7 +179,7 @@ export const EXCEPTIONS: readonly Exception[] = [
     path: /\.(annotations|cache_control)$/,
     what: "A text block is sent without the fields that OpenAI's text blocks do not have.",
     why: "OpenAI refuses a parameter that it does not know.",
-    source: "openai/openai-openapi/blob/master/openapi.yaml",
+    source: "songquanpeng/one-api/issues/1319",
   },
   {
     kind: "rule",
@@ -294,7 +294,7 @@ export const EXCEPTIONS: readonly Exception[] = [
     path: /\.(reasoning|reasoning_content|reasoning_details|extra_content)$/,
     what: "Reasoning and signatures that the host has put into `reasoning_content`, `reasoning`, `reasoning_details` or `extra_content` are sent back.",
     why: "The client leaves them out. Models that think between calls need them, and some refuse a request without them.",
-    source: "NousResearch/hermes-agent/issues/85251",
+    source: "openai/codex/pull/2461",
   },
   {
     kind: "client",
