@@ -302,13 +302,11 @@ export function fitInput(
     projected = projectDraft(draft, target, input.mostMarks);
     size = projected.size();
   }
-  const changes = new Map<string | BaseMessage, InputChange>();
-  for (const [place, message] of formed.entries()) {
-    const { id } = message;
-    const kind = kept[place] === undefined ? "left-out" : "shortened";
-    if (kept[place] !== message) changes.set(id ?? message, { id, message, kind });
-  }
-  return fitted([...changes.values()]);
+  const changes = formed.flatMap((message, place): InputChange[] => {
+    if (kept[place] === message) return [];
+    return [{ id: message.id, message, kind: kept[place] === undefined ? "left-out" : "shortened" }];
+  });
+  return fitted(changes);
 }
 
 /** Steps do not change the places of system messages. */
