@@ -5,12 +5,14 @@ import { recordedCuts } from "./suites/cuts.js";
 import { reportedHistories } from "./suites/histories.js";
 import { kills } from "./suites/kills.js";
 import { server } from "./suites/server.js";
+import { sound } from "./suites/sound.js";
 import { streams } from "./suites/streams.js";
 import { summaries } from "./suites/summaries.js";
 import { updates } from "./suites/updates.js";
 import { windows } from "./suites/windows.js";
 
 export const SUITES: readonly Suite[] = [
+  sound,
   reportedHistories,
   recordedCuts,
   updates,
