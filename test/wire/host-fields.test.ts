@@ -15,12 +15,12 @@ import { ChatOpenAI } from "@langchain/openai";
 import { ChatOpenRouter } from "@langchain/openrouter";
 import { ChatXAI } from "@langchain/xai";
 import { createAgent } from "langchain";
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { createAgentGraph } from "../../src/index.js";
 import { tetherMiddleware } from "../../src/langchain.js";
 import { listen } from "../support/listen.js";
-import { stopAtEnd } from "../support/test-tools.js";
+import { leadRequests, stopAtEnd } from "../support/test-tools.js";
 import { inThread, pairedMessagesOf, user } from "../support/thread.js";
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -279,18 +279,11 @@ function piecesOf({ content, tool_calls, reasoning_details, ...texts }: Fields):
 }
 
 const { url } = stopAtEnd(await listen(server));
-const { fetch } = globalThis;
-
-beforeAll(() => {
-  globalThis.fetch = async (input, init) => {
-    const request = new Request(input, init);
-    const headers = { "content-type": "application/json" };
-    return fetch(url, { method: "POST", headers, body: await request.text() });
-  };
-});
-
-afterAll(() => {
-  globalThis.fetch = fetch;
+const { fetch: send } = globalThis;
+leadRequests(async (input, init) => {
+  const request = new Request(input, init);
+  const headers = { "content-type": "application/json" };
+  return send(url, { method: "POST", headers, body: await request.text() });
 });
 
 beforeEach(() => {

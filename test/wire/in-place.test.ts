@@ -3,34 +3,21 @@
 import { ChatAnthropic } from "@langchain/anthropic";
 import type { ChatBedrockConverse } from "@langchain/aws";
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
-import {
-  AIMessage,
-  type BaseMessage,
-  HumanMessage,
-  SystemMessage,
-  ToolMessage,
-} from "@langchain/core/messages";
+import type { BaseMessage } from "@langchain/core/messages";
 import { ChatOpenAI } from "@langchain/openai";
 import { ChatXAI } from "@langchain/xai";
 import { createAgent } from "langchain";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { createAgentGraph, toModelInput, validateHistory } from "../../src/index.js";
 import { tetherMiddleware } from "../../src/langchain.js";
 import { identityOf } from "../../src/providers/dialect-of.js";
+import { leadRequests, stopAtEnd } from "../support/test-tools.js";
+import { calls, result, says, system, user } from "../support/wire-messages.js";
 import { CLIENTS } from "./unchanged/clients.js";
 import { startRecorder } from "./unchanged/start-recorder.js";
 
-const recorder = await startRecorder();
-const { fetch } = globalThis;
-
-beforeAll(() => {
-  globalThis.fetch = recorder.fetch;
-});
-
-afterAll(async () => {
-  globalThis.fetch = fetch;
-  await recorder.stop();
-});
+const recorder = stopAtEnd(await startRecorder());
+leadRequests(recorder.fetch);
 
 const fields = { apiKey: "test-key", maxRetries: 0 };
 const claude = (model: string) => new ChatAnthropic({ ...fields, model });
@@ -41,19 +28,6 @@ const minimax = () => atHost("https://api.minimax.io/v1", "MiniMax-M2");
 const kimi = () => atHost("https://api.moonshot.ai/v1", "kimi-k2.5");
 const bedrock = () =>
   CLIENTS.find(({ name }) => name === "ChatBedrockConverse")?.create(recorder) as ChatBedrockConverse;
-
-const user = (content: unknown) => new HumanMessage({ content } as never);
-const system = (content: unknown) => new SystemMessage({ content } as never);
-const says = (content: unknown, more: object = {}) => new AIMessage({ content, ...more } as never);
-const call = (id: string, city = "Oslo") => ({
-  id,
-  name: "look",
-  args: { city },
-  type: "tool_call" as const,
-});
-const calls = (...ids: string[]) => says("", { tool_calls: ids.map((id) => call(id)) });
-const result = (id: string, content: unknown = "clear") =>
-  new ToolMessage({ content, tool_call_id: id } as never);
 
 /** What a client has sent, as JSON. */
 type Body = ReturnType<typeof JSON.parse>;

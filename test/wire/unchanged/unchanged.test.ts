@@ -4,26 +4,17 @@
  */
 
 import fc from "fast-check";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { runs, titled } from "../../support/test-tools.js";
+import { describe, expect, it } from "vitest";
+import { leadRequests, runs, stopAtEnd, titled } from "../../support/test-tools.js";
 import { CLIENTS, type Client } from "./clients.js";
 import { EXCEPTIONS, type Exception, exceptionOf } from "./exceptions.js";
 import { chained, type History, historiesOf } from "./histories.js";
 import { measure, type Outcome } from "./measure.js";
 import { startRecorder } from "./start-recorder.js";
 
-const recorder = await startRecorder();
-const { fetch } = globalThis;
-
-// Not every client takes a `fetch`, and no request may leave this machine.
-beforeAll(() => {
-  globalThis.fetch = recorder.fetch;
-});
-
-afterAll(async () => {
-  globalThis.fetch = fetch;
-  await recorder.stop();
-});
+const recorder = stopAtEnd(await startRecorder());
+// No request may leave this machine.
+leadRequests(recorder.fetch);
 
 /** Histories that are no part of a longer thread. */
 const ONLY_ALONE: ReadonlySet<string> = new Set([
