@@ -318,7 +318,7 @@ export const EXCEPTIONS: readonly Exception[] = [
   {
     kind: "thread",
     histories: ["results in another order"],
-    path: /\b(messages|input|tool_results)\[\]\./,
+    path: /\b(messages|input|chat_history|tool_results)\[\]\./,
     what: "The results stand in the order of their calls.",
     why: "The templates of many models have no ids of calls, so these models take the first result for that of the first call.",
     source: "modelscope/ms-swift/pull/10174",

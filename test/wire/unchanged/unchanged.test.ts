@@ -52,6 +52,14 @@ function addTo<Key>(sets: Map<Key, Set<string>>, key: Key, names: readonly strin
   sets.set(key, new Set([...(sets.get(key) ?? []), ...names]));
 }
 
+/** A provider gives each stored item an id of its own, and the histories have fixed ones. */
+function haveOwnItems(pieces: readonly History[]): boolean {
+  const ids = pieces.flatMap(({ messages }) => [
+    ...new Set(JSON.stringify(messages()).match(/"(?:resp|msg|rs|fc|ctc|ws|srvtoolu)_\w+"/g)),
+  ]);
+  return new Set(ids).size === ids.length;
+}
+
 async function isSound(client: Client, history: History): Promise<boolean> {
   const outcome = await outcomeOf(client, history);
   if (outcome.kind !== "differs") return outcome.kind === "same";
@@ -72,7 +80,7 @@ describe.each(CLIENTS.map((client) => [client.name, client] as const))("%s sends
     const sound: History[] = [];
     for (const history of histories)
       if (!ONLY_ALONE.has(history.title) && (await isSound(client, history))) sound.push(history);
-    const pieces = fc.array(fc.constantFrom(...sound), { minLength: 2, maxLength: 4 });
+    const pieces = fc.array(fc.constantFrom(...sound), { minLength: 2, maxLength: 4 }).filter(haveOwnItems);
     await fc.assert(
       fc.asyncProperty(pieces, async (list) => {
         const history = chained(client, list);
