@@ -6,12 +6,14 @@ import { reportedHistories } from "./suites/histories.js";
 import { kills } from "./suites/kills.js";
 import { refusals } from "./suites/refusals.js";
 import { server } from "./suites/server.js";
+import { sound } from "./suites/sound.js";
 import { streams } from "./suites/streams.js";
 import { summaries } from "./suites/summaries.js";
 import { updates } from "./suites/updates.js";
 import { windows } from "./suites/windows.js";
 
 export const SUITES: readonly Suite[] = [
+  sound,
   reportedHistories,
   recordedCuts,
   updates,

@@ -1,11 +1,13 @@
 /**
- * Compares what the clients of LangChain.js send alone with what they send under this library.
+ * Compares what the clients of LangChain.js send alone with what they send under this library. Differences that the table of
+ * exceptions explains are shown with their reason.
  *
  *     npx tsx scripts/unchanged.ts [--client PART] [--history PART] [--json]
  */
 
 import { parseArgs } from "node:util";
 import { CLIENTS } from "../test/wire/unchanged/clients.js";
+import { exceptionOf } from "../test/wire/unchanged/exceptions.js";
 import { historiesOf } from "../test/wire/unchanged/histories.js";
 import { measure } from "../test/wire/unchanged/measure.js";
 import { startRecorder } from "../test/wire/unchanged/start-recorder.js";
@@ -25,26 +27,38 @@ const shorten = (value: unknown) => {
   const text = JSON.stringify(value) ?? "nothing";
   return text.length > 160 ? `${text.slice(0, 160)}…` : text;
 };
+const COUNTS = { same: 0, excepted: 0, unexplained: 0, "not-sendable": 0 };
+const total = { ...COUNTS };
+const told = (counts: typeof COUNTS) =>
+  Object.entries(counts)
+    .map(([kind, count]) => `${count} ${kind}`)
+    .join(", ");
 for (const client of CLIENTS.filter(({ name }) => isChosen(name, values.client))) {
-  const counts = { same: 0, differs: 0, "not-sendable": 0 };
+  const counts = { ...COUNTS };
   const started = performance.now();
   for (const history of historiesOf(client).filter(({ title }) => isChosen(title, values.history))) {
     const outcome = await measure(client, history, recorder);
-    counts[outcome.kind] += 1;
+    const rows =
+      outcome.kind === "differs"
+        ? outcome.differences.map((difference) => exceptionOf(client.name, history.title, difference))
+        : [];
+    const kind =
+      outcome.kind !== "differs" ? outcome.kind : rows.includes(undefined) ? "unexplained" : "excepted";
+    counts[kind] += 1;
+    total[kind] += 1;
     if (values.json) console.log(JSON.stringify({ client: client.name, history: history.title, ...outcome }));
     else if (outcome.kind === "not-sendable")
       console.log(`${client.name} × ${history.title}: ${outcome.why}`);
     else if (outcome.kind === "differs")
-      for (const { path, alone, ours, ways } of outcome.differences)
+      for (const [index, { path, alone, ours, ways }] of outcome.differences.entries())
         console.log(
-          `${client.name} × ${history.title} (${ways.join(", ")})\n    ${path}\n      alone: ${shorten(alone)}\n      ours:  ${shorten(ours)}`,
+          `${client.name} × ${history.title} (${ways.join(", ")})\n    ${path}: ${rows[index]?.why ?? "UNEXPLAINED"}\n      alone: ${shorten(alone)}\n      ours:  ${shorten(ours)}`,
         );
   }
   if (!values.json) {
     const seconds = ((performance.now() - started) / 1000).toFixed(1);
-    console.log(
-      `== ${client.name}: ${counts.same} same, ${counts.differs} differ, ${counts["not-sendable"]} not sendable (${seconds} s)`,
-    );
+    console.log(`== ${client.name}: ${told(counts)} (${seconds} s)`);
   }
 }
+if (!values.json) console.log(`== All: ${told(total)}`);
 await recorder.stop();

@@ -30,6 +30,7 @@ export interface Results {
 
 /** The columns: the names of the suites, and their titles. */
 export const COLUMNS = {
+  sound: "sound requests unchanged",
   histories: "histories",
   cuts: "cuts",
   updates: "updates",

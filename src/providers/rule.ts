@@ -149,6 +149,8 @@ export interface SystemPlaces {
   readonly several: boolean;
   /** The types of messages directly after which one can stand, if it is not in front. */
   readonly after: readonly ("system" | "human" | "ai" | "tool")[];
+  /** The types of messages directly before which one can stand, if it is not in front. Undefined: all. */
+  readonly before?: readonly ("system" | "human" | "ai" | "tool")[];
   /** Whether one can be the last message. */
   readonly last: boolean;
   /** The names of the models that take one after another message. Undefined: all. */
@@ -158,28 +160,30 @@ export interface SystemPlaces {
 const IN_FRONT: SystemPlaces = { several: false, after: [], last: false };
 
 /**
- * The first system message that stands where the provider takes none. Undefined if there is none.
+ * The place of the first system message that stands where the provider takes none. -1 if there is none.
  *
  * @param modelId Undefined: some model of the provider takes it. Empty: the model is not known.
  */
-export function misplacedSystem<Message extends Pick<BaseMessage, "type">>(
-  messages: readonly Message[],
+export function misplacedSystem(
+  messages: readonly Pick<BaseMessage, "type">[],
   { rules, systemPlaces = IN_FRONT }: Dialect,
   modelId?: string,
-): Message | undefined {
-  if (rules["system-position"] === undefined) return undefined;
-  const { several, after, last, models } = systemPlaces;
-  const isTakenAfter = ({ type }: Message) => after.some((taken) => taken === type);
+): number {
+  if (rules["system-position"] === undefined) return -1;
+  const { several, after, before, last, models } = systemPlaces;
+  const isTakenAfter = ({ type }: Pick<BaseMessage, "type">) => after.some((taken) => taken === type);
+  const isTakenBefore = (next: Pick<BaseMessage, "type"> | undefined) =>
+    next === undefined ? last : (before?.some((taken) => taken === next.type) ?? true);
   const takesAny = models === undefined || modelId === undefined || models.test(modelId);
   const talk = messages.findIndex(({ type }) => type !== "system");
   let count = 0;
-  return messages.find((message, index) => {
+  return messages.findIndex((message, index) => {
     if (message.type !== "system") return false;
     count += 1;
     if (count > 1 && !several) return true;
-    const before = messages[index - 1];
-    if (before === undefined || talk < 0 || index < talk) return false;
-    return !takesAny || !isTakenAfter(before) || (!last && index === messages.length - 1);
+    const previous = messages[index - 1];
+    if (previous === undefined || talk < 0 || index < talk) return false;
+    return !takesAny || !isTakenAfter(previous) || !isTakenBefore(messages[index + 1]);
   });
 }
 
@@ -234,8 +238,8 @@ export interface Dialect {
   readonly makers: readonly string[];
   /** What the provider accepts of pictures. Undefined: nothing is known. */
   readonly mediaLimits?: MediaLimits;
-  /** How many calls a message may have, and how many messages a request. Undefined: any number. */
-  readonly most?: { readonly calls?: number; readonly messages?: number };
+  /** How many calls a message may have, and how many messages and cache marks a request. Undefined: any number. */
+  readonly most?: Readonly<Partial<Record<"calls" | "messages" | "marks", number>>>;
 }
 
 /*

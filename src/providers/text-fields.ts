@@ -42,9 +42,6 @@ export function withTakenFields(message: BaseMessage, target: Target): BaseMessa
  * Marks for a prompt cache.
  */
 
-/** A request of Anthropic takes this many. */
-export const MOST_CACHE_MARKS = 4;
-
 const MARK = "cache_control";
 
 /** The blocks of the message that have a mark. */

@@ -29,7 +29,7 @@ import {
   type RuleName,
   readMaker,
 } from "./rule.js";
-import { cacheMarksIn, fieldsTaken, foreignFields, MOST_CACHE_MARKS } from "./text-fields.js";
+import { cacheMarksIn, fieldsTaken, foreignFields } from "./text-fields.js";
 
 /*
  * Checks that each tool call has one result, directly after its message, and before the next response for a tool that the
@@ -159,7 +159,7 @@ const checkContent: Check = (messages, dialect, report) => {
     checkBlanks(sent, report);
     checkBlockOrder(sent, report);
   }
-  checkMarks(messages, report);
+  checkMarks(messages, dialect, report);
 };
 
 function checkForm({ content, index, message, role }: SentMessage, dialect: Dialect, report: ReportFault) {
@@ -189,9 +189,9 @@ function checkFields({ content, index, message }: SentMessage, dialect: Dialect,
 }
 
 /** Providers count the marks of the tools too, which are no part of a history. */
-function checkMarks(messages: readonly SentMessage[], report: ReportFault): void {
+function checkMarks(messages: readonly SentMessage[], { most }: Dialect, report: ReportFault): void {
   const marks = messages.flatMap(({ message, index }) => cacheMarksIn(message).map(() => index));
-  const index = marks[MOST_CACHE_MARKS];
+  const index = marks[most?.marks ?? marks.length];
   if (index !== undefined) report("cache-marks", index, { name: String(marks.length) });
 }
 
@@ -234,7 +234,7 @@ const checkOrder: Check = (messages, dialect, report) => {
   );
   for (const sent of messages) {
     const before = messages[sent.index - 1];
-    if (sent.message === misplaced) report("system-position", sent.index, { name: before?.role ?? "" });
+    if (sent.index === misplaced) report("system-position", sent.index, { name: before?.role ?? "" });
     checkStep(before, sent, report);
   }
 };

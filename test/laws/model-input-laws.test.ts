@@ -17,13 +17,13 @@ import { describe, expect } from "vitest";
 import { callsOf, isAIMessage } from "../../src/history/call.js";
 import { isBlankMessage } from "../../src/history/change-calls.js";
 import { measureInput } from "../../src/history/measure.js";
-import { toPlain } from "../../src/history/message.js";
+import { contentText, toPlain } from "../../src/history/message.js";
 import { unansweredCalls } from "../../src/history/open-calls.js";
-import { isMessageList } from "../../src/history/read-messages.js";
+import { isMessage, isMessageList } from "../../src/history/read-messages.js";
 import { repairHistory } from "../../src/history/reducer/repair-history.js";
 import { coverageOf } from "../../src/history/summary.js";
 import { DIALECTS, type DialectName } from "../../src/providers/dialects.js";
-import { explainInput } from "../../src/providers/input/explain-input.js";
+import { explainInput, type InputReasonCode } from "../../src/providers/input/explain-input.js";
 import { plainRoles } from "../../src/providers/input/steps/turns.js";
 import { type ModelInputOptions, toModelInput } from "../../src/providers/input/to-model-input.js";
 import { validateHistory } from "../../src/providers/validate-history.js";
@@ -131,6 +131,9 @@ describe.each(NAMES)("for %s", (dialect) => {
         expect(inputIndexes.length).toBe(fate === "left-out" ? 0 : 1);
         if (fate === "changed") expect(reasons.length).toBeGreaterThan(0);
         if (fate === "left-out") expect(reasons.length).toBe(1);
+        // Whatever says something is in the input, also as a part of another message, or something else keeps it out.
+        if (fate === "left-out" && !KEPT_OUT.has(reasons[0]?.code) && isMessage(message))
+          expect(contentText(message).trim()).toBe("");
         const [place = -1] = inputIndexes;
         if (fate === "sent") expect(snapshot(input[place])).toEqual(snapshot(message));
         if (input.includes(message as never) && history.filter((one) => one === message).length === 1)
@@ -146,6 +149,12 @@ describe.each(NAMES)("for %s", (dialect) => {
     },
   );
 });
+
+/** Why a message with a text can be left out. */
+const KEPT_OUT: ReadonlySet<unknown> = new Set<InputReasonCode>([
+  ...(["not-a-message", "removed", "covered", "compacted", "filtered", "over-window"] as const),
+  ...(["duplicate-result", "orphan-result"] as const),
+]);
 
 /** A place where a group ends. */
 function turnStart(history: readonly BaseMessage[], cut: number): number {

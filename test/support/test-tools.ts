@@ -1,7 +1,17 @@
 /** How tests run: how many cases, their rows, expected warnings, servers, waits and aborts. */
 
 import fc from "fast-check";
-import { afterAll, afterEach, beforeEach, expect, it, type MockInstance, onTestFinished, vi } from "vitest";
+import {
+  afterAll,
+  afterEach,
+  beforeAll,
+  beforeEach,
+  expect,
+  it,
+  type MockInstance,
+  onTestFinished,
+  vi,
+} from "vitest";
 
 const LAW_RUNS = Number(process.env["LAW_RUNS"] ?? 0.5);
 
@@ -78,6 +88,17 @@ export function expectWarnings(...patterns: readonly RegExp[]): void {
 export function stopAtEnd<Server extends { stop(): Promise<unknown> }>(server: Server): Server {
   afterAll(() => server.stop());
   return server;
+}
+
+/** Every request of the file goes this way. Not every client takes a `fetch`. */
+export function leadRequests(send: typeof fetch): void {
+  const { fetch } = globalThis;
+  beforeAll(() => {
+    globalThis.fetch = send;
+  });
+  afterAll(() => {
+    globalThis.fetch = fetch;
+  });
 }
 
 const TIMES_FASTER = 1000;

@@ -15,13 +15,13 @@ import { ChatOpenAI } from "@langchain/openai";
 import { ChatOpenRouter } from "@langchain/openrouter";
 import { ChatXAI } from "@langchain/xai";
 import { createAgent } from "langchain";
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { createAgentGraph } from "../../src/index.js";
 import { tetherMiddleware } from "../../src/langchain.js";
 import { listen } from "../support/listen.js";
 import { FunctionModel } from "../support/models.js";
-import { stopAtEnd } from "../support/test-tools.js";
+import { leadRequests, stopAtEnd } from "../support/test-tools.js";
 import { inThread, pairedMessagesOf, user } from "../support/thread.js";
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -125,8 +125,21 @@ const HOSTS: readonly Host[] = [
   {
     title: "Gemini 3 at LiteLLM",
     model: openAIAt("http://litellm.internal:4000/v1", "gemini/gemini-3-pro-preview"),
-    given: { reasoning_content: TEXT },
+    given: {
+      reasoning_content: TEXT,
+      provider_specific_fields: { thought_signatures: ["dGV4dA=="] },
+    },
     givenWithCall: { provider_specific_fields: { thought_signature: "c2lnbmVk" } },
+  },
+  {
+    title: "GLM at Merge Gateway",
+    model: openAIAt("https://gateway.example/v1/openai", "zai/glm-5"),
+    given: { thinking: TEXT, thinking_signature: "c2lnbmVk" },
+  },
+  {
+    title: "Gemini 3 at GitHub Copilot",
+    model: openAIAt("https://api.githubcopilot.com", "gemini-3-pro-preview"),
+    given: { reasoning_text: TEXT, reasoning_opaque: "b3BhcXVl" },
   },
   {
     title: "GPT at OpenRouter",
@@ -267,18 +280,11 @@ function piecesOf({ content, tool_calls, reasoning_details, ...texts }: Fields):
 }
 
 const { url } = stopAtEnd(await listen(server));
-const { fetch } = globalThis;
-
-beforeAll(() => {
-  globalThis.fetch = async (input, init) => {
-    const request = new Request(input, init);
-    const headers = { "content-type": "application/json" };
-    return fetch(url, { method: "POST", headers, body: await request.text() });
-  };
-});
-
-afterAll(() => {
-  globalThis.fetch = fetch;
+const { fetch: send } = globalThis;
+leadRequests(async (input, init) => {
+  const request = new Request(input, init);
+  const headers = { "content-type": "application/json" };
+  return send(url, { method: "POST", headers, body: await request.text() });
 });
 
 beforeEach(() => {

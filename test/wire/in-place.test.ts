@@ -3,34 +3,21 @@
 import { ChatAnthropic } from "@langchain/anthropic";
 import type { ChatBedrockConverse } from "@langchain/aws";
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
-import {
-  AIMessage,
-  type BaseMessage,
-  HumanMessage,
-  SystemMessage,
-  ToolMessage,
-} from "@langchain/core/messages";
+import type { BaseMessage } from "@langchain/core/messages";
 import { ChatOpenAI } from "@langchain/openai";
 import { ChatXAI } from "@langchain/xai";
 import { createAgent } from "langchain";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { createAgentGraph, toModelInput, validateHistory } from "../../src/index.js";
 import { tetherMiddleware } from "../../src/langchain.js";
 import { identityOf } from "../../src/providers/dialect-of.js";
+import { leadRequests, stopAtEnd } from "../support/test-tools.js";
+import { calls, result, says, system, user } from "../support/wire-messages.js";
 import { CLIENTS } from "./unchanged/clients.js";
 import { startRecorder } from "./unchanged/start-recorder.js";
 
-const recorder = await startRecorder();
-const { fetch } = globalThis;
-
-beforeAll(() => {
-  globalThis.fetch = recorder.fetch;
-});
-
-afterAll(async () => {
-  globalThis.fetch = fetch;
-  await recorder.stop();
-});
+const recorder = stopAtEnd(await startRecorder());
+leadRequests(recorder.fetch);
 
 const fields = { apiKey: "test-key", maxRetries: 0 };
 const claude = (model: string) => new ChatAnthropic({ ...fields, model });
@@ -41,19 +28,6 @@ const minimax = () => atHost("https://api.minimax.io/v1", "MiniMax-M2");
 const kimi = () => atHost("https://api.moonshot.ai/v1", "kimi-k2.5");
 const bedrock = () =>
   CLIENTS.find(({ name }) => name === "ChatBedrockConverse")?.create(recorder) as ChatBedrockConverse;
-
-const user = (content: unknown) => new HumanMessage({ content } as never);
-const system = (content: unknown) => new SystemMessage({ content } as never);
-const says = (content: unknown, more: object = {}) => new AIMessage({ content, ...more } as never);
-const call = (id: string, city = "Oslo") => ({
-  id,
-  name: "look",
-  args: { city },
-  type: "tool_call" as const,
-});
-const calls = (...ids: string[]) => says("", { tool_calls: ids.map((id) => call(id)) });
-const result = (id: string, content: unknown = "clear") =>
-  new ToolMessage({ content, tool_call_id: id } as never);
 
 /** What a client has sent, as JSON. */
 type Body = ReturnType<typeof JSON.parse>;
@@ -80,24 +54,59 @@ const rolesOf = ({ messages }: Body): string => messages.map(({ role }: Body) =>
 describe("A system message in mid-thread", () => {
   const thread = () => [user("Hello."), says("Hi."), user("How is it?"), system("Be brief.")];
 
-  it.each(["claude-opus-4-8", "claude-opus-5"])(
-    "stays in its place for %s, behind the user.",
+  it.each([
+    "claude-opus-4-8",
+    "claude-opus-4-8-20260528",
+    "claude-opus-5",
+    "claude-opus-5-5",
+    "claude-sonnet-5",
+    "claude-haiku-5-5-20261001",
+    "claude-fable-5",
+  ])("stays in its place for %s, behind the user.", async (model) => {
+    const body = await sentBy(claude(model), thread());
+    expect(rolesOf(body)).toBe("user assistant user system");
+  });
+
+  it.each(["claude-sonnet-4-5", "claude-opus-4-5-20251101", "claude-opus-4-20250514"])(
+    "goes to the front for %s.",
     async (model) => {
       const body = await sentBy(claude(model), thread());
-      expect(rolesOf(body)).toBe("user assistant user system");
+      expect(rolesOf(body)).toBe("user assistant user");
+      expect(JSON.stringify(body["system"])).toContain("Be brief.");
     },
   );
-
-  it.each(["claude-sonnet-4-5", "claude-opus-4-5-20251101"])("goes to the front for %s.", async (model) => {
-    const body = await sentBy(claude(model), thread());
-    expect(rolesOf(body)).toBe("user assistant user");
-    expect(JSON.stringify(body["system"])).toContain("Be brief.");
-  });
 
   it("goes to the front for a new Claude too if it stands behind a response.", async () => {
     const messages = [user("Hello."), says("Hi."), system("Be brief."), user("How is it?")];
     const body = await sentBy(claude("claude-opus-5"), messages);
     expect(rolesOf(body)).toBe("user assistant user");
+  });
+
+  const next = new Map([
+    ["a result", [calls("toolu_1"), result("toolu_1"), system("Be brief."), says("Hi.")]],
+    ["the user", [system("Be brief."), says("Hi.")]],
+  ]);
+  it.each([...next])(
+    "stays in its place for a new Claude between %s and a response.",
+    async (_, messages) => {
+      const body = await sentBy(claude("claude-opus-5"), [user("Hello."), ...messages, user("And?")]);
+      expect(rolesOf(body)).toMatch(/user system assistant user$/);
+    },
+  );
+
+  it("goes to the front for a new Claude too if the user speaks next.", async () => {
+    const messages = [user("Hello."), system("Be brief."), user("How is it?")];
+    const body = await sentBy(claude("claude-opus-5"), messages);
+    expect(rolesOf(body)).toBe("user user");
+    expect(JSON.stringify(body["system"])).toContain("Be brief.");
+  });
+
+  it("goes to the front if the response after it has nothing for this provider.", async () => {
+    const thought = says([{ type: "reasoning", reasoning: "Hm." }], {
+      response_metadata: { model_provider: "openai", model_name: "gpt-5" },
+    });
+    const messages = [user("Hello."), system("Be brief."), thought, user("And?")];
+    expect(rolesOf(await sentBy(claude("claude-opus-5"), messages))).toBe("user user");
   });
 
   it("is joined with others only where a provider takes one.", async () => {

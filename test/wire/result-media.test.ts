@@ -1,11 +1,13 @@
 /** Pictures, files and links in results, over HTTP through the real clients. */
 
 import { AIMessage, type BaseMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
+import { MemorySaver } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
 import { isUserMessage } from "../../src/history/summary.js";
-import { explainInput, toModelInput, validateHistory } from "../../src/index.js";
+import { createAgentGraph, explainInput, toModelInput, validateHistory } from "../../src/index.js";
 import type { DialectName } from "../../src/providers/dialects.js";
 import { clientOf, PROVIDERS } from "../support/clients.js";
+import { type ClientRun, openAgent, openThread } from "../support/open-thread.js";
 import {
   ANSWER,
   type ProviderName,
@@ -57,11 +59,13 @@ describe.each(Object.entries(PICTURES))("A picture in a result, in %s,", (_, pic
       provider,
       ...(IN_RESULTS.has(provider) || BLIND.has(provider) ? [] : (["strict"] as const)),
     ]) {
-      const { request } = await send(
+      const { input, request } = await send(
         provider,
         [user, calls("aaaaaaaa1"), result("aaaaaaaa1", text, picture)],
         dialect,
       );
+      const isInResult = IN_RESULTS.has(provider) || BLIND.has(provider);
+      expect(input.at(-1)?.type).toBe(isInResult ? "tool" : "human");
       if (!BLIND.has(provider)) expect(request.split(DATA)).toHaveLength(2);
       else {
         expect(request).not.toContain(DATA);
@@ -155,5 +159,38 @@ describe.each([
     for (const part of [address, name]) expect(request).toContain(part);
     const asked = await send(provider, [new HumanMessage({ content: [text, block] as never })]);
     for (const part of [address, name]) expect(asked.request).toContain(part);
+  });
+});
+
+describe("A picture that the model does not see", () => {
+  const shown = new ToolMessage({ ...result("a", text, PICTURES["LangChain's standard form"]), id: "r1" });
+  const photos = { messages: [user, calls("a"), shown] };
+  const reduced = (events: ClientRun["events"]) => events.filter(({ type }) => type === "input-reduced");
+  const told = expect.objectContaining({ type: "input-reduced", rung: "described", messageIds: ["r1"] });
+
+  it.each([
+    [
+      "graph",
+      async () =>
+        openThread(
+          createAgentGraph({ model: await clientOf("deepseek", strict), checkpointer: new MemorySaver() }),
+        ).send(photos),
+    ],
+    [
+      "middleware",
+      async () => openAgent({ model: await clientOf("deepseek", strict), tools: [] }).run(photos),
+    ],
+  ])("is told by an event of the %s.", async (_, run) => {
+    const { events, error } = await run();
+    expect(error).toBeUndefined();
+    expect(reduced(events)).toEqual([told]);
+  });
+
+  it("is not told of one that sees it.", async () => {
+    const graph = createAgentGraph({
+      model: await clientOf("openai", strict),
+      checkpointer: new MemorySaver(),
+    });
+    expect(reduced((await openThread(graph).send(photos)).events)).toEqual([]);
   });
 });

@@ -191,13 +191,17 @@ export const anthropic = {
   stateBlocks: STATE_BLOCKS,
   textFields: ["cache_control", "citations"],
   keepsOwnFields: true,
-  // The client joins those in front, and sends the others in place. Older models take none there.
+  // The client joins those in front, and sends the others in place. Which models take one there, and before what:
+  // https://github.com/anomalyco/opencode/pull/43180, https://github.com/0xPlaygrounds/rig/pull/1862
   systemPlaces: {
     several: true,
     after: ["human", "tool"],
+    before: ["ai"],
+
     last: true,
-    models: /\bclaude-opus-(?:4-(?:[89]|\d\d)|[5-9]|\d\d)(?!\d)/,
+    models: /\bclaude-(?:opus-4-(?:[89]|\d\d)|(?:opus|sonnet|haiku|fable|mythos)-(?:[5-9]|\d\d))(?!\d)/,
   },
+  most: { marks: 4 },
   blocksIn: ["human", "ai", "tool"],
   media,
   // A compaction that failed has no content.

@@ -135,16 +135,17 @@ export const minimax = {
   systemPlaces: { several: false, after: ["human", "ai", "tool"], last: true },
 } as const satisfies Dialect;
 
-type OwnRules = Pick<Dialect, "rules" | "callId" | "toolName" | "systemPlaces">;
+type OwnRules = Pick<Dialect, "rules" | "callId" | "toolName" | "systemPlaces" | "most">;
 
 /** The rules of a provider for requests in OpenAI's form, which its own endpoint or a gateway translates. */
-export function overOpenAI({ rules, callId, toolName, systemPlaces }: OwnRules) {
+export function overOpenAI({ rules, callId, toolName, systemPlaces, most }: OwnRules) {
   return {
     ...openaiCompatible,
     rules,
     callId,
     toolName,
     ...(systemPlaces && { systemPlaces }),
+    ...(most && { most }),
   } satisfies Dialect;
 }
 

@@ -15,6 +15,7 @@ import type { ModelIdentity } from "../provider.js";
 import type { Fields } from "../rule.js";
 import {
   DETAILS,
+  GIVEN_FIELDS,
   hostOf,
   isHostField,
   MESSAGE_FIELDS,
@@ -148,7 +149,7 @@ class Given {
   /** Adds a message, or a piece of one. */
   add(message: unknown): void {
     if (!isRecord(message)) return;
-    for (const name of MESSAGE_FIELDS) {
+    for (const name of GIVEN_FIELDS) {
       const value = message[name];
       if (isGiven(value)) this.#fields[name] = joined(this.#fields[name], value);
     }
@@ -158,7 +159,7 @@ class Given {
   withoutLists(chunk: ChatGenerationChunk): ChatGenerationChunk {
     const { message, text, generationInfo } = chunk;
     const kept = Object.entries(message.additional_kwargs).filter(
-      ([name, value]) => MESSAGE_FIELDS.includes(name) && isGiven(value),
+      ([name, value]) => GIVEN_FIELDS.includes(name) && isGiven(value),
     );
     for (const [name] of kept) this.#kept.add(name);
     const lists = Object.fromEntries(kept.filter(([, value]) => typeof value !== "string"));
@@ -203,6 +204,7 @@ function isGiven(value: unknown): boolean {
 function joined(before: unknown, value: unknown): unknown {
   if (typeof before === "string" && typeof value === "string") return before + value;
   if (Array.isArray(before) && Array.isArray(value)) return value.reduce(withItem, before);
+  if (isRecord(before) && isRecord(value)) return { ...before, ...value };
   return Array.isArray(value) ? value.reduce(withItem, []) : value;
 }
 
@@ -257,7 +259,7 @@ interface WireRules {
 
 /**
  * DeepSeek always gets the reasoning. An unknown host only tells us that it has OpenAI's protocol. Some such hosts
- * serve DeepSeek's thinking mode and demand the field (https://github.com/danny-avila/LibreChat/issues/13366). An
+ * serve DeepSeek's thinking mode and demand the field (https://github.com/NousResearch/hermes-agent/issues/15213). An
  * unknown host gets it for each response if its model is Kimi's by name, or wrote such reasoning in this thread.
  */
 function rulesFor(client: BaseChatModel, { dialect, modelId = "" }: ModelIdentity): WireRules {

@@ -1,6 +1,6 @@
 /**
- * What a host with OpenAI's protocol puts into its responses besides text and calls, and wants back as it was: reasoning,
- * signatures, encrypted state. LangChain's clients read some of these fields, and send none of them.
+ * What a host with OpenAI's protocol puts into its responses besides text and calls, and mostly wants back as it was:
+ * reasoning, signatures, encrypted state. LangChain's clients read some of these fields, and send none of them.
  *
  * There is one list. A field is stored in `additional_kwargs` under its own name, and a field of a call on the entry of
  * `tool_calls`. `passFields` of the model input decides which messages keep theirs, and `client.ts` carries them between
@@ -15,11 +15,11 @@ import { textIn } from "../../shared/values.js";
 
 interface HostField {
   readonly name: string;
-  /** Where it stands in a request. */
-  readonly of: "message" | "call";
+  /** Where it stands in a request. Nobody wants back a field of a `response`. */
+  readonly of: "message" | "call" | "response";
   /** Who gives it. */
   readonly hosts: string;
-  /** Who says that it is wanted back, below `https://github.com/`. */
+  /** Who says that it is wanted back, or that clients lose it, below `https://github.com/`. */
   readonly source: string;
 }
 
@@ -52,13 +52,37 @@ export const HOST_FIELDS: readonly HostField[] = [
     name: "thinking_blocks",
     of: "message",
     hosts: "LiteLLM, for Claude",
-    source: "BerriAI/litellm/pull/36355",
+    source: "openai/openai-agents-python/pull/4157",
+  },
+  {
+    name: "thinking",
+    of: "message",
+    hosts: "Merge Gateway",
+    source: "NousResearch/hermes-agent/issues/101392",
+  },
+  {
+    name: "thinking_signature",
+    of: "message",
+    hosts: "Merge Gateway",
+    source: "NousResearch/hermes-agent/issues/101392",
+  },
+  {
+    name: "reasoning_text",
+    of: "message",
+    hosts: "GitHub Copilot",
+    source: "anomalyco/opencode/issues/4468",
+  },
+  {
+    name: "reasoning_opaque",
+    of: "message",
+    hosts: "GitHub Copilot",
+    source: "anomalyco/opencode/pull/8900",
   },
   {
     name: "extra_content",
     of: "message",
     hosts: "Google's endpoints for Gemini, with the signature of a text",
-    source: "crmne/ruby_llm/pull/588",
+    source: "mozilla-ai/any-llm/pull/1320",
   },
   {
     name: "extra_content",
@@ -66,15 +90,34 @@ export const HOST_FIELDS: readonly HostField[] = [
     hosts: "Google's endpoints for Gemini",
     source: "crmne/ruby_llm/issues/591",
   },
+  // The stream guard makes it the text of the response.
+  {
+    name: "refusal",
+    of: "response",
+    hosts: "OpenAI",
+    source: "langchain-ai/langchain/issues/39747",
+  },
+  {
+    name: "provider_specific_fields",
+    of: "message",
+    hosts: "LiteLLM, for Gemini",
+    source: "langbot-app/LangBot/pull/2265",
+  },
   {
     name: "provider_specific_fields",
     of: "call",
     hosts: "LiteLLM, for Gemini",
-    source: "BerriAI/litellm/pull/16895",
+    source: "langbot-app/LangBot/pull/2265",
   },
 ];
 
-export const MESSAGE_FIELDS = HOST_FIELDS.flatMap(({ name, of }) => (of === "message" ? [name] : []));
+const fieldsOf = (...places: readonly HostField["of"][]) =>
+  HOST_FIELDS.flatMap(({ name, of }) => (places.includes(of) ? [name] : []));
+
+/** The fields of a message that go back. */
+export const MESSAGE_FIELDS = fieldsOf("message");
+/** The fields of a message that are read from a response. */
+export const GIVEN_FIELDS = fieldsOf("message", "response");
 
 /*
  * The fields of a stored message.

@@ -311,20 +311,18 @@ export function fitInput(
     if (extra > 0) leaveOutNumber(draft, extra, maxMessages ?? 0);
     for (const step of STEPS) if (draft.excess > 0) step(draft);
     kept = draft.kept;
-    projected = projectDraft(draft, target, input.markedTools ?? 0);
+    projected = projectDraft(draft, target, input.mostMarks);
     size = projected.size();
   }
-  const changes = new Map<string | BaseMessage, InputChange>();
-  for (const [place, message] of formed.entries()) {
-    const { id } = message;
-    const kind = kept[place] === undefined ? "left-out" : "shortened";
-    if (kept[place] !== message) changes.set(id ?? message, { id, message, kind });
-  }
-  return fitted([...changes.values()]);
+  const changes = formed.flatMap((message, place): InputChange[] => {
+    if (kept[place] === message) return [];
+    return [{ id: message.id, message, kind: kept[place] === undefined ? "left-out" : "shortened" }];
+  });
+  return fitted(changes);
 }
 
 /** Steps do not change the places of system messages. */
-function projectDraft(draft: InputDraft, target: Target, markedTools: number) {
+function projectDraft(draft: InputDraft, target: Target, mostMarks: number | undefined) {
   const { kept } = draft;
   const notes = draft.notes();
   const messages = kept.flatMap((message, place) => message ?? notes.get(place) ?? []);
@@ -333,7 +331,7 @@ function projectDraft(draft: InputDraft, target: Target, markedTools: number) {
   const input = {
     system: messages.slice(0, count),
     messages: settleServerCallsOnce(messages.slice(count), target),
-    markedTools,
+    mostMarks,
   };
   return projectOnce(input, target);
 }

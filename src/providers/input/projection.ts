@@ -7,8 +7,8 @@ import { isAIMessage } from "../../history/call.js";
 import { createFollowing, type Follower } from "../../history/follow-list.js";
 import { isResult } from "../../history/result.js";
 import { DIALECT_NAMES, DIALECTS } from "../dialects.js";
-import type { Target } from "../rule.js";
-import { cacheMarksIn, MOST_CACHE_MARKS, withLastMarks } from "../text-fields.js";
+import { misplacedSystem, type Target } from "../rule.js";
+import { cacheMarksIn, withLastMarks } from "../text-fields.js";
 import { sizeOfInput } from "./shorten.js";
 import type { Change, Step } from "./step.js";
 import { listCalls, nameCalls } from "./steps/calls.js";
@@ -24,7 +24,7 @@ import {
 import { limitMedia } from "./steps/media.js";
 import { fitStoredItems, keepOwnState } from "./steps/own-state.js";
 import { BatchMedia, describesMedia, partResult } from "./steps/result-media.js";
-import { bridgeBetween, isMerged, mayMerge, mergeRun } from "./steps/turns.js";
+import { bridgeBetween, isMerged, mayMerge, mergeRun, systemInFront } from "./steps/turns.js";
 
 /** Each of them changes messages one by one. The order matters. Each step reads from the dialect what to do. */
 const FORM_STEPS: readonly Step[] = [
@@ -48,8 +48,8 @@ const FORM_STEPS: readonly Step[] = [
 class Projection implements Follower {
   /** What is sent before these messages: the system messages in front, in their form. */
   first: readonly BaseMessage[];
-  /** How many tools of the request have a mark for the prompt cache. */
-  markedTools = 0;
+  /** How many blocks of all these messages may have a mark for the prompt cache. */
+  mostMarks: number | undefined;
   readonly #target: Target;
   readonly #steps: readonly Change[];
   readonly #passFields: Change;
@@ -133,14 +133,24 @@ class Projection implements Follower {
     return this.first.concat(this.#formed, this.#media.message() ?? []);
   }
 
+  /**
+   * Whether the provider does not take a system message in its place. It is asked again for the formed messages, because
+   * those around it may have been left out.
+   */
+  misplacesSystem(): boolean {
+    if (this.#formed.length === this.#talk) return false;
+    const { dialect, modelId = "" } = this.#target;
+    return misplacedSystem(this.formed(), dialect, modelId) >= 0;
+  }
+
   /** The messages in a sequence that the provider accepts. */
   sent(): readonly BaseMessage[] {
     const end = this.#end();
     const sent = this.first.concat(this.#sent, end);
-    if (this.#target.dialect.rules["cache-marks"] === undefined) return sent;
-    const most = MOST_CACHE_MARKS - this.markedTools;
+    const { mostMarks } = this;
+    if (mostMarks === undefined) return sent;
     const count = countMarks(this.first) + this.#marks + countMarks(end);
-    return count > most ? withLastMarks(sent, most) : sent;
+    return count > mostMarks ? withLastMarks(sent, mostMarks) : sent;
   }
 
   /** How many messages these are. */
@@ -196,8 +206,8 @@ export interface Conversation {
   readonly system: readonly BaseMessage[];
   /** Paired messages. System messages among them stay in their places. */
   readonly messages: readonly BaseMessage[];
-  /** How many tools of the request have a mark for the prompt cache. @default 0 */
-  readonly markedTools?: number;
+  /** How many blocks of the messages may have a mark for the prompt cache. @default any number */
+  readonly mostMarks?: number | undefined;
 }
 
 function countMarks(messages: readonly BaseMessage[]): number {
@@ -210,24 +220,25 @@ const follow = createFollowing<Projection>();
  * Rewrites paired messages into a form that a provider of this dialect accepts. Only the messages are projected that the
  * thread's request before did not have. The projection is valid until the next one, so read from it at once.
  */
-export function projectMessages(
-  { system, messages, markedTools = 0 }: Conversation,
-  target: Target,
-): Projection {
+export function projectMessages(conversation: Conversation, target: Target): Projection {
+  const { system, messages, mostMarks } = conversation;
   const first = formSystem(system, target);
   const variant = `${first.length} ${nameOf(target)}`;
   const projection = follow(messages, variant, () => new Projection(target, first));
   projection.first = first;
-  projection.markedTools = markedTools;
-  return projection;
+  projection.mostMarks = mostMarks;
+  if (!projection.misplacesSystem()) return projection;
+  return projectMessages(systemInFront(conversation, target.dialect), target);
 }
 
 /** The same for messages of one request only, such as shortened copies. */
-export function projectOnce({ system, messages, markedTools = 0 }: Conversation, target: Target): Projection {
+export function projectOnce(conversation: Conversation, target: Target): Projection {
+  const { system, messages, mostMarks } = conversation;
   const projection = new Projection(target, formSystem(system, target));
-  projection.markedTools = markedTools;
+  projection.mostMarks = mostMarks;
   for (const message of messages) projection.take(message);
-  return projection;
+  if (!projection.misplacesSystem()) return projection;
+  return projectOnce(systemInFront(conversation, target.dialect), target);
 }
 
 function formSystem(system: readonly BaseMessage[], target: Target): BaseMessage[] {

@@ -8,9 +8,8 @@ import { copyMessage, deriveId, madeOf } from "../../history/message.js";
 import { createSummaryNote, isUserMessage } from "../../history/summary.js";
 import { renderMessage } from "../../history/transcript.js";
 import { wellFormed } from "../../shared/text.js";
-import { isRecord } from "../../shared/values.js";
 import { faultOf, mediaOf, type ShownMedia, surplusPictures } from "../media-limits.js";
-import type { Block, Counted, Target } from "../rule.js";
+import type { Counted, Target } from "../rule.js";
 import type { Conversation } from "./projection.js";
 
 /** What is changed besides the rules of the dialect. The history is not changed. */
@@ -37,16 +36,19 @@ interface Reduced {
   readonly note: BaseMessage | undefined;
 }
 
+/** @param markedTools How many tools of the request have a mark for the prompt cache. */
 export function reduceConversation(
   conversation: Conversation,
   target: Target,
+  markedTools: number,
   reduction: Reduction = {},
 ): Reduced {
   const { described = [], most = {}, isRetold = false } = reduction;
   const { dialect } = target;
   const retold = isRetold ? retellEarlier(conversation) : conversation;
   const note = retold === conversation ? undefined : retold.messages[0];
-  const unmarked = most.marks === undefined ? retold : withFewerMarks(retold, most.marks);
+  const marks = least(dialect.most?.marks, most.marks);
+  const marked = marks === undefined ? retold : { ...retold, mostMarks: marks - markedTools };
   const calls = least(dialect.most?.calls, most.calls);
   const limits = dialect.mediaLimits ?? {};
   const mostPictures = least(limits.mostPictures, most.pictures);
@@ -54,9 +56,9 @@ export function reduceConversation(
   const targetFor = () => (reasons.size === 0 ? target : { ...target, described: reasons });
   // Counting reads every message.
   if ((calls ?? mostPictures ?? limits.manyPictures) === undefined)
-    return { input: unmarked, target: targetFor(), note };
-  const counts = countsOf(unmarked.messages);
-  const input = calls === undefined || counts.mostCalls <= calls ? unmarked : withSplitCalls(unmarked, calls);
+    return { input: marked, target: targetFor(), note };
+  const counts = countsOf(marked.messages);
+  const input = calls === undefined || counts.mostCalls <= calls ? marked : withSplitCalls(marked, calls);
   const surplus = surplusPictures(
     counts.pictures,
     { ...limits, ...(mostPictures !== undefined && { mostPictures }) },
@@ -131,34 +133,6 @@ function partsOf(message: AIMessage, most: number): readonly AIMessage[] {
       return madeOf(copyMessage(part, { id: deriveId(part, message.id ?? "", place) }), [message]);
     });
   });
-}
-
-/*
- * Takes off the marks of prompt caches that a provider counts.
- */
-
-const MARK = "cache_control";
-
-/** The last marks stay. A mark before them covers less. */
-function withFewerMarks(conversation: Conversation, most: number): Conversation {
-  let left = most;
-  const unmark = (message: BaseMessage): BaseMessage => {
-    const { content } = message;
-    if (!Array.isArray(content)) return message;
-    const blocks = content.toReversed().map((block: Block): Block => {
-      if (!isRecord(block) || block[MARK] === undefined) return block;
-      left -= 1;
-      if (left >= 0) return block;
-      const { [MARK]: _, ...unmarked } = block;
-      return unmarked as Block;
-    });
-    return blocks.every((block, index) => block === content[content.length - 1 - index])
-      ? message
-      : copyMessage<BaseMessage>(message, { content: blocks.toReversed() });
-  };
-  const messages = conversation.messages.toReversed().map(unmark).toReversed();
-  const system = conversation.system.toReversed().map(unmark).toReversed();
-  return { ...conversation, system, messages };
 }
 
 /*

@@ -4,7 +4,6 @@ import { type BaseMessage, SystemMessage } from "@langchain/core/messages";
 import { InvalidSettingError } from "../../errors.js";
 import { checkToolCallsToKeep, filterEach, type ToolCallsToKeep } from "../../history/cut.js";
 import { type InputLength, measureInput } from "../../history/measure.js";
-import { madeOf } from "../../history/message.js";
 import { type Survey, surveyOf } from "../../history/open-calls.js";
 import { assertList, isMessageList, readMessages, soundMessages } from "../../history/read-messages.js";
 import { repairHistory } from "../../history/reducer/repair-history.js";
@@ -22,7 +21,7 @@ import { type Bound, type FittedInput, fitInput } from "./bounds.js";
 import type { Conversation } from "./projection.js";
 import { mostMessagesOf, type Reduction, reduceConversation } from "./reduction.js";
 import { settleServerCalls } from "./server-calls.js";
-import { plainRoles } from "./steps/turns.js";
+import { plainRoles, systemInFront } from "./steps/turns.js";
 
 /** The options of `toModelInput`. */
 export interface ModelInputOptions {
@@ -145,8 +144,8 @@ export function selectMessages(
   const read = sinceCompaction(paired, given);
   const filtered = filteredCalls(read, survey, maxToolCallsFromHistory);
   const settled = settleServerCalls(filtered, given);
-  const whole = { ...withSystem(settled, survey, systemPrompt, given), markedTools };
-  return { paired, read, filtered, ...reduceConversation(whole, given, reduction) };
+  const whole = withSystem(settled, survey, systemPrompt, given);
+  return { paired, read, filtered, ...reduceConversation(whole, given, markedTools, reduction) };
 }
 
 /** What is read of the survey. It is copied, because the survey of another list of the thread would change it. */
@@ -200,27 +199,11 @@ function withSystem(
   const prompt = isPrompted ? [new SystemMessage(systemPrompt)] : [];
   const talk = messages.findIndex((message) => !isSystem(message));
   const front = talk < 0 ? messages.length : talk;
+  const whole = { system: [...prompt, ...messages.slice(0, front)], messages: messages.slice(front) };
   // The survey says it of most histories, whose messages are not read again.
-  const isOne = odd === 0 && systems === front && prompt.length + front < 2;
-  const given = isOne ? messages : [...prompt, ...messages];
-  if (isOne || misplacedSystem(given, dialect, modelId ?? "") === undefined)
-    return { system: [...prompt, ...messages.slice(0, front)], messages: messages.slice(front) };
-  const others = messages.filter((message) => !isSystem(message));
-  const system = given.filter(isSystem);
-  return { system: dialect.systemPlaces?.several ? system : joinSystem(system), messages: others };
-}
-
-function joinSystem(messages: readonly BaseMessage[]): readonly BaseMessage[] {
-  const told = messages.filter(({ content, text }) => Array.isArray(content) || text.trim() !== "");
-  const [first, ...others] = told;
-  if (first === undefined || others.length === 0) return told;
-  // Blocks can have marks for a prompt cache.
-  const content = told.some((message) => Array.isArray(message.content))
-    ? told.flatMap(({ content: own }) =>
-        typeof own === "string" ? { type: "text" as const, text: own } : own,
-      )
-    : told.map(({ text }) => text).join("\n\n");
-  return [madeOf(new SystemMessage({ content }), told)];
+  if (odd === 0 && systems === front && prompt.length + front < 2) return whole;
+  const isTaken = misplacedSystem([...prompt, ...messages], dialect, modelId ?? "") < 0;
+  return isTaken ? whole : systemInFront(whole, dialect);
 }
 
 const OPTION_NAMES: readonly (keyof ModelInputOptions)[] = [

@@ -3,9 +3,7 @@ import type { AIMessageChunk, MessageContent } from "@langchain/core/messages";
 import { copyMessage } from "../../history/message.js";
 import { importOptional } from "../../shared/import-optional.js";
 import { asText } from "../../shared/json.js";
-import { isRecord, recordsIn, textIn } from "../../shared/values.js";
-import { viewOf } from "../../shared/views.js";
-import { partsOf } from "../models/model-view.js";
+import { recordsIn, textIn } from "../../shared/values.js";
 import { closed, isStrict, type WantedFormat } from "../models/response-format.js";
 import type { ModelFields, Provider } from "../provider.js";
 import type { Block, Fields } from "../rule.js";
@@ -117,40 +115,10 @@ export const openaiProvider: Provider = {
     dialects: ["openai", "openai-responses"],
     isOwn: ({ type }) => OWN_TOOL.test(asText(type)),
   },
-  mendClient: keepRefusal,
   mendAnswer: wholeItems,
   // Anthropic, DeepSeek and DashScope have the same form.
   secrets: ["sk-[\\w*-]{6,}"],
 };
-
-/** The methods that read a message or a chunk of Chat Completions. */
-const READERS = ["_convertCompletionsMessageToBaseMessage", "_convertCompletionsDeltaToBaseMessageChunk"];
-
-/**
- * A view of a client of Chat Completions that keeps the words of a refusal, as the client of the Responses API does. Returns
- * any other model unchanged.
- */
-function keepRefusal(model: BaseChatModel): BaseChatModel {
-  const readers = READERS.flatMap((name) => {
-    const read: unknown = Reflect.get(model, name);
-    if (typeof read !== "function") return [];
-    const keeping = (sent: unknown, ...rest: readonly unknown[]): unknown => {
-      const message: unknown = Reflect.apply(read, model, [sent, ...rest]);
-      const refusal = textIn(sent, "refusal");
-      if (refusal && isRecord(message))
-        message["additional_kwargs"] = { ...Object(message["additional_kwargs"]), refusal };
-      return message;
-    };
-    return [[name, keeping] as const];
-  });
-  const parts = partsOf(model).flatMap(([field, part]) => {
-    const kept = keepRefusal(part);
-    return kept === part ? [] : [[field, kept] as const];
-  });
-  return readers.length + parts.length === 0
-    ? model
-    : viewOf(model, Object.fromEntries<unknown>([...readers, ...parts]));
-}
 
 /**
  * The message of a streamed response with what its items have at their end. A client that stores nothing at OpenAI sends

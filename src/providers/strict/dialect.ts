@@ -31,7 +31,7 @@ export const strict = {
     "blank-result": anthropic.rules["blank-result"],
     "foreign-state": anthropic.rules["foreign-state"],
     "item-id": openaiResponses.rules["item-id"],
-    // https://github.com/danny-avila/LibreChat/issues/13366
+    // https://github.com/NousResearch/hermes-agent/issues/15213
     "missing-reasoning": deepseek.rules["missing-reasoning"],
     "repeated-call-id": minimax.rules["repeated-call-id"],
     arguments: minimax.rules.arguments,

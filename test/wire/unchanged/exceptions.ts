@@ -6,9 +6,9 @@ import type { Way } from "./measure.js";
  * - `rule`: the provider refuses what the client sends alone. The source says so.
  * - `client`: the client garbles or loses what the thread has, so the library puts it right.
  * - `setting`: the library does more by default, and a setting turns it off.
- * - `to-mend`: there is no good reason. The place says which code does it.
+ * - `thread`: the library keeps every thread in this form, for all providers. The source says what can go wrong without it.
  */
-export type ExceptionKind = "rule" | "client" | "setting" | "to-mend";
+export type ExceptionKind = "rule" | "client" | "setting" | "thread";
 
 export interface Exception {
   readonly kind: ExceptionKind;
@@ -24,8 +24,6 @@ export interface Exception {
   readonly why: string;
   /** Where the rule was reported, below `https://github.com/`. */
   readonly source?: string;
-  /** The code that makes a difference which is to be mended. */
-  readonly place?: string;
 }
 
 const DEEPSEEK = ["ChatDeepSeek", "ChatOpenAI at DeepSeek's host"];
@@ -36,7 +34,6 @@ const CLAUDE_HOST = "ChatOpenAI at OpenRouter (Claude)";
 /** Hosts with OpenAI's protocol that have no rules of their own here. */
 const HOSTS = [
   "ChatXAI",
-  "ChatGroq",
   "ChatOpenRouter",
   "ChatOpenAI at GLM's host",
   "ChatOpenAI at MiniMax's host",
@@ -45,16 +42,7 @@ const HOSTS = [
 ];
 const OVER_OPENAI = [GEMINI_HOST, CLAUDE_HOST];
 
-const PICTURES = [
-  "a user's picture",
-  "a user's picture by address",
-  "a user's picture, in LangChain's older form",
-];
-const SYSTEM = [
-  "a system prompt beside stored ones",
-  "system messages in mid-thread",
-  "a system message at the end",
-];
+const PICTURES = ["a user's picture", "a user's picture by address"];
 const RESULT_PICTURES = ["a picture in a result", "a picture in a result, as `image_url`"];
 
 const HOST_FIELDS = [
@@ -138,7 +126,7 @@ export const EXCEPTIONS: readonly Exception[] = [
     path: /tool_calls\[\]\.extra_content$/,
     what: "The first call of a response without a signature has the value that Google documents for it.",
     why: "Gemini 3 refuses a turn of calls without a signature.",
-    source: "vercel/ai/pull/15560",
+    source: "vercel/ai/issues/15550",
   },
   {
     kind: "rule",
@@ -147,7 +135,7 @@ export const EXCEPTIONS: readonly Exception[] = [
     path: /roles$/,
     what: "The pictures and files of results stand in a user message after the batch, with the tool and the call.",
     why: "OpenAI's protocol has only texts in results.",
-    source: "camel-ai/camel/issues/3495",
+    source: "openai/openai-agents-python/issues/341",
   },
   {
     kind: "rule",
@@ -191,7 +179,7 @@ export const EXCEPTIONS: readonly Exception[] = [
     path: /\.(annotations|cache_control)$/,
     what: "A text block is sent without the fields that OpenAI's text blocks do not have.",
     why: "OpenAI refuses a parameter that it does not know.",
-    source: "openai/openai-openapi/blob/master/openapi.yaml",
+    source: "songquanpeng/one-api/issues/1319",
   },
   {
     kind: "rule",
@@ -246,7 +234,7 @@ export const EXCEPTIONS: readonly Exception[] = [
   {
     kind: "client",
     clients: GOOGLE,
-    histories: SYSTEM,
+    histories: ["a system prompt beside stored ones", "system messages in mid-thread"],
     path: /systemInstruction\.parts$/,
     what: "System messages are joined into one, with blank lines between them.",
     why: "Gemini has one place for them. The older client of Google throws for a second system message.",
@@ -301,12 +289,12 @@ export const EXCEPTIONS: readonly Exception[] = [
   },
   {
     kind: "client",
-    clients: [...HOSTS, ...OVER_OPENAI, "ChatOpenAI at Qwen's host", ...DEEPSEEK],
+    clients: [...HOSTS, "ChatGroq", ...OVER_OPENAI, "ChatOpenAI at Qwen's host", ...DEEPSEEK],
     histories: HOST_FIELDS,
     path: /\.(reasoning|reasoning_content|reasoning_details|extra_content)$/,
     what: "Reasoning and signatures that the host has put into `reasoning_content`, `reasoning`, `reasoning_details` or `extra_content` are sent back.",
     why: "The client leaves them out. Models that think between calls need them, and some refuse a request without them.",
-    source: "NousResearch/hermes-agent/issues/85251",
+    source: "openai/codex/pull/2461",
   },
   {
     kind: "client",
@@ -326,13 +314,14 @@ export const EXCEPTIONS: readonly Exception[] = [
     what: "The tools, the system prompt and the last message have marks for the prompt cache.",
     why: 'Anthropic caches nothing without marks. `promptCache: "off"` sets none.',
   },
-  // What is to be mended.
+  // The form of every thread.
   {
-    kind: "to-mend",
+    kind: "thread",
     histories: ["results in another order"],
+    path: /\b(messages|input|chat_history|tool_results)\[\]\./,
     what: "The results stand in the order of their calls.",
-    why: "No source says that these providers demand it.",
-    place: "src/history/reducer/repair-history.ts",
+    why: "The templates of many models have no ids of calls, so these models take the first result for that of the first call.",
+    source: "modelscope/ms-swift/pull/10174",
   },
 ];
 

@@ -1,14 +1,7 @@
 /** Sound histories, as a client and its provider leave them in a thread. */
 
-import {
-  AIMessage,
-  type AIMessageFields,
-  type BaseMessage,
-  HumanMessage,
-  SystemMessage,
-  ToolMessage,
-  type ToolMessageFields,
-} from "@langchain/core/messages";
+import type { AIMessage, BaseMessage, ToolMessage } from "@langchain/core/messages";
+import { call, PICTURE, PICTURE_URL, result, says, system, user } from "../../support/wire-messages.js";
 import type { Client, Family, Maker } from "./clients.js";
 
 export interface History {
@@ -32,49 +25,30 @@ interface Pieces {
   readonly id: (place: number) => string;
 }
 
-export const PICTURE =
-  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4nGNgYGBgAAAABQABh6FO1AAAAABJRU5ErkJggg==";
-const PICTURE_URL = `data:image/png;base64,${PICTURE}`;
 const PDF = "JVBERi0xLjQKJcOkw7zDtsOfCg==";
 const CITIES = ["Oslo", "Rome", "Bergen", "Turin", "Malmö"];
 const cityOf = (place: number) => CITIES[place % CITIES.length] ?? "Oslo";
-
-const user = (content: unknown, fields: object = {}) =>
-  new HumanMessage({ content: content as string, ...fields });
-const system = (content: string) => new SystemMessage(content);
 
 export function piecesOf({ provider, model, callId, callBlock }: Maker): Pieces {
   const written = {
     model_name: model,
     ...(provider !== undefined && { model_provider: provider }),
   };
-  const says = (content: unknown, fields: object = {}) =>
-    new AIMessage({
-      content,
-      ...fields,
-      response_metadata: { ...written, ...Reflect.get(fields, "response_metadata") },
-    } as AIMessageFields);
+  const saysOwn = (content: unknown, fields: object = {}) => {
+    const response_metadata = { ...written, ...Reflect.get(fields, "response_metadata") };
+    return says(content, { ...fields, response_metadata });
+  };
   return {
-    says,
+    says: saysOwn,
     calls: (content, places, fields = {}) => {
-      const calls = places.map((place) => ({
-        id: callId(place),
-        name: "look",
-        args: { city: cityOf(place) },
-      }));
-      const tool_calls = calls.map((call) => ({ ...call, type: "tool_call" }));
-      return says(callBlock === undefined ? content : withBlocks(content, calls.map(callBlock)), {
+      const tool_calls = places.map((place) => call(callId(place), cityOf(place)));
+      return saysOwn(callBlock === undefined ? content : withBlocks(content, tool_calls.map(callBlock)), {
         tool_calls,
         ...fields,
       });
     },
     result: (place, content = `The sky over ${cityOf(place)} is clear.`, fields = {}) =>
-      new ToolMessage({
-        content,
-        tool_call_id: callId(place),
-        name: "look",
-        ...fields,
-      } as ToolMessageFields),
+      result(callId(place), content, { name: "look", ...fields }),
     id: callId,
   };
 }
@@ -90,7 +64,6 @@ function withBlocks(content: unknown, calls: readonly object[]): unknown {
 
 type Make = (pieces: Pieces) => readonly BaseMessage[];
 
-const asked = (content: unknown, fields?: object) => user(content, fields);
 const HI = "How is the sky?";
 
 /** Histories that any provider can have. */
@@ -189,43 +162,43 @@ const COMMON: Readonly<Record<string, Make>> = {
     ]),
   ],
   "a user's picture": () => [
-    asked([
+    user([
       { type: "text", text: "What is this?" },
       { type: "image", mimeType: "image/png", data: PICTURE },
     ]),
   ],
   "a user's picture by address": () => [
-    asked([
+    user([
       { type: "text", text: "What is this?" },
       { type: "image", url: "https://example.com/a.png", mimeType: "image/png" },
     ]),
   ],
   "a user's picture, as `image_url`": () => [
-    asked([
+    user([
       { type: "text", text: "What is this?" },
       { type: "image_url", image_url: { url: PICTURE_URL } },
     ]),
   ],
   "a user's picture by address, as `image_url`": () => [
-    asked([
+    user([
       { type: "text", text: "What is this?" },
       { type: "image_url", image_url: { url: "https://example.com/a.png", detail: "low" } },
     ]),
   ],
   "a user's picture, in LangChain's older form": () => [
-    asked([
+    user([
       { type: "text", text: "What is this?" },
       { type: "image", source_type: "base64", mime_type: "image/png", data: PICTURE },
     ]),
   ],
   "a user's PDF": () => [
-    asked([
+    user([
       { type: "text", text: "What is this?" },
       { type: "file", mimeType: "application/pdf", data: PDF, metadata: { filename: "a.pdf", name: "a" } },
     ]),
   ],
   "a user's PDF, in LangChain's older form": () => [
-    asked([
+    user([
       { type: "text", text: "What is this?" },
       {
         type: "file",
@@ -246,7 +219,7 @@ const COMMON: Readonly<Record<string, Make>> = {
   "a greeting of the assistant first": ({ says }) => [says("Welcome."), user(HI)],
   "an empty response": ({ says }) => [user("Hello."), says(""), user(HI)],
   "texts in several blocks": ({ says }) => [
-    asked([
+    user([
       { type: "text", text: "Hello." },
       { type: "text", text: "I am Anna." },
     ]),
@@ -354,18 +327,18 @@ const OWN: Readonly<Record<Family, Readonly<Record<string, Make>>>> = {
       user(HI),
     ],
     "cache marks": ({ says }) => [
-      asked([{ type: "text", text: "A long text.", cache_control: { type: "ephemeral" } }]),
+      user([{ type: "text", text: "A long text.", cache_control: { type: "ephemeral" } }]),
       says("Hi."),
-      asked([{ type: "text", text: HI, cache_control: { type: "ephemeral" } }]),
+      user([{ type: "text", text: HI, cache_control: { type: "ephemeral" } }]),
     ],
     "a user's sound": () => [
-      asked([
+      user([
         { type: "text", text: "What is this?" },
         { type: "input_audio", input_audio: { data: "UklGRg==", format: "wav" } },
       ]),
     ],
     "a user's file by id": () => [
-      asked([
+      user([
         { type: "text", text: "What is this?" },
         { type: "file", file: { file_id: "file-abc123" } },
       ]),
@@ -484,12 +457,7 @@ const OWN: Readonly<Record<Family, Readonly<Record<string, Make>>>> = {
           ],
         },
       }),
-      new ToolMessage({
-        content: "written",
-        tool_call_id: id(1),
-        name: "write",
-        additional_kwargs: { customTool: true },
-      } as ToolMessageFields),
+      result(id(1), "written", { name: "write", additional_kwargs: { customTool: true } }),
     ],
     "a refusal part": ({ says }) => [
       user("Hello."),
@@ -509,13 +477,13 @@ const OWN: Readonly<Record<Family, Readonly<Record<string, Make>>>> = {
       user(HI),
     ],
     "a user's picture, as `input_image`": () => [
-      asked([
+      user([
         { type: "input_text", text: "What is this?" },
         { type: "input_image", image_url: PICTURE_URL, detail: "auto" },
       ]),
     ],
     "a user's file by id": () => [
-      asked([
+      user([
         { type: "input_text", text: "What is this?" },
         { type: "input_file", file_id: "file-abc123" },
       ]),
@@ -617,17 +585,17 @@ const OWN: Readonly<Record<Family, Readonly<Record<string, Make>>>> = {
       result(1),
     ],
     "cache marks": ({ says, calls, result, id }) => [
-      asked([{ type: "text", text: "A long text.", cache_control: { type: "ephemeral" } }]),
+      user([{ type: "text", text: "A long text.", cache_control: { type: "ephemeral" } }]),
       says([{ type: "text", text: "Hi.", cache_control: { type: "ephemeral" } }]),
       user(HI),
       calls([{ type: "tool_use", id: id(1), name: "look", input: { city: "Rome" } }], [1]),
       result(1, [{ type: "text", text: "clear", cache_control: { type: "ephemeral" } }]),
     ],
     "a mark of one hour": () => [
-      asked([{ type: "text", text: HI, cache_control: { type: "ephemeral", ttl: "1h" } }]),
+      user([{ type: "text", text: HI, cache_control: { type: "ephemeral", ttl: "1h" } }]),
     ],
     "a document with citations": () => [
-      asked([
+      user([
         {
           type: "document",
           source: { type: "text", media_type: "text/plain", data: "The sky is clear." },
@@ -651,13 +619,13 @@ const OWN: Readonly<Record<Family, Readonly<Record<string, Make>>>> = {
       ]),
     ],
     "a picture in Anthropic's form": () => [
-      asked([
+      user([
         { type: "image", source: { type: "base64", media_type: "image/png", data: PICTURE } },
         { type: "text", text: "What is this?" },
       ]),
     ],
     "a picture by address in Anthropic's form": () => [
-      asked([
+      user([
         { type: "image", source: { type: "url", url: "https://example.com/a.png" } },
         { type: "text", text: "What is this?" },
       ]),
@@ -707,13 +675,13 @@ const OWN: Readonly<Record<Family, Readonly<Record<string, Make>>>> = {
       user("Thanks."),
     ],
     "a picture in Google's form": () => [
-      asked([
+      user([
         { type: "media", mimeType: "image/png", data: PICTURE },
         { type: "text", text: "What is this?" },
       ]),
     ],
     "a file in Google's storage": () => [
-      asked([
+      user([
         { type: "media", mimeType: "application/pdf", fileUri: "gs://house/a.pdf" },
         { type: "text", text: "What is this?" },
       ]),
@@ -745,13 +713,13 @@ const OWN: Readonly<Record<Family, Readonly<Record<string, Make>>>> = {
       user("Thanks."),
     ],
     "a picture in Google's form": () => [
-      asked([
+      user([
         { type: "media", mimeType: "image/png", data: PICTURE },
         { type: "text", text: "What is this?" },
       ]),
     ],
     "a file in Google's storage": () => [
-      asked([
+      user([
         { type: "media", mimeType: "application/pdf", fileUri: "https://example.com/v1beta/files/a" },
         { type: "text", text: "What is this?" },
       ]),
@@ -778,14 +746,14 @@ const OWN: Readonly<Record<Family, Readonly<Record<string, Make>>>> = {
       user(HI),
     ],
     "cache points": ({ says, calls, result }) => [
-      asked([{ type: "text", text: "A long text." }, { cachePoint: { type: "default" } }]),
+      user([{ type: "text", text: "A long text." }, { cachePoint: { type: "default" } }]),
       says("Hi."),
       user(HI),
       calls("I look.", [1]),
       result(1, [{ type: "text", text: "clear" }, { cachePoint: { type: "default" } }]),
     ],
     "a picture in Bedrock's form": () => [
-      asked([
+      user([
         { type: "text", text: "What is this?" },
         { type: "image", image: { format: "png", source: { bytes: new Uint8Array([1, 2, 3]) } } },
       ]),
@@ -813,7 +781,7 @@ const OWN: Readonly<Record<Family, Readonly<Record<string, Make>>>> = {
       user(HI),
     ],
     "a document by address": () => [
-      asked([
+      user([
         { type: "text", text: "What is this?" },
         { type: "document_url", document_url: "https://example.com/a.pdf" },
       ]),

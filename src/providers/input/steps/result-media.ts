@@ -3,8 +3,8 @@
  * results of the batch, because nothing may stand between these. It is marked, so that it is not taken for the user's own.
  * Its place and its content never change, so a prompt cache stays valid.
  *
- * Other programs do it too: https://github.com/browseros-ai/BrowserOS/issues/2722,
- * https://github.com/camel-ai/camel/issues/3495.
+ * Other programs do it too: https://github.com/Shishir435/ollama-client/pull/149,
+ * https://github.com/LibreChat-AI/agents/issues/344.
  */
 
 import {

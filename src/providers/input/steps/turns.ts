@@ -83,6 +83,41 @@ function toBlocks(content: MessageContent): Exclude<MessageContent, string> {
 }
 
 /*
+ * Moves system messages to the front, for a provider that does not take all of them in their places.
+ */
+
+interface Placed {
+  /** The system messages in front. */
+  readonly system: readonly BaseMessage[];
+  readonly messages: readonly BaseMessage[];
+}
+
+export function systemInFront<Conversation extends Placed>(
+  conversation: Conversation,
+  { systemPlaces }: Dialect,
+): Conversation {
+  const { messages } = conversation;
+  const isSystem = ({ type }: BaseMessage) => type === "system";
+  const system = [...conversation.system, ...messages.filter(isSystem)];
+  return {
+    ...conversation,
+    system: systemPlaces?.several ? system : joinSystem(system),
+    messages: messages.filter((message) => !isSystem(message)),
+  };
+}
+
+function joinSystem(messages: readonly BaseMessage[]): readonly BaseMessage[] {
+  const told = messages.filter(({ content, text }) => Array.isArray(content) || text.trim() !== "");
+  const [first, ...others] = told;
+  if (first === undefined || others.length === 0) return told;
+  // Blocks can have marks for a prompt cache.
+  const content = told.some((message) => Array.isArray(message.content))
+    ? told.flatMap(({ content: own }) => toBlocks(own))
+    : told.map(({ text }) => text).join("\n\n");
+  return [madeOf(new SystemMessage({ content }), told)];
+}
+
+/*
  * Adds a short message where a provider demands one that is missing.
  *
  * Mistral does not accept a user message after a tool result. Claude 4.6 and Mistral do not accept an assistant
