@@ -49,6 +49,11 @@ export interface Agent {
   read(): Promise<readonly StoredMessage[]>;
   /** Writes to the thread outside any run. Undefined: the implementation has no way to do it. */
   readonly update?: (messages: readonly unknown[]) => Promise<void>;
+  /**
+   * Remembers the state of the thread. Contract: resolves to a function after which the next turn begins there, in a new
+   * branch. Undefined: the implementation has no branches.
+   */
+  readonly remember?: () => Promise<() => void>;
 }
 
 export interface Adapter {
@@ -80,6 +85,6 @@ export type MakeGraph = (parts: GraphParts) => AnyGraph;
 export interface AnyGraph {
   invoke(input: unknown, config: object): Promise<{ messages: readonly unknown[] }>;
   stream(input: unknown, config: object): Promise<AsyncIterable<unknown>>;
-  getState(config: object): Promise<{ values: { messages?: readonly unknown[] } }>;
+  getState(config: object): Promise<{ values: { messages?: readonly unknown[] }; config: object }>;
   updateState(config: object, values: unknown): Promise<unknown>;
 }

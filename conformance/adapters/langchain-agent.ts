@@ -79,12 +79,15 @@ function openThread(makeGraph: MakeGraph, { endpoint, tools, summary, idleMs }: 
     ...(idleMs !== undefined && { idleMs }),
   });
   const config = { configurable: { thread_id: "1" } };
+  /** Where the next turn begins. */
+  let start: object = config;
   const read = async () => ((await graph.getState(config)).values.messages ?? []) as BaseMessage[];
   return {
     send: async (messages) => {
       const input = { messages: mapStoredMessagesToChatMessages([...messages]) };
       let last: BaseMessage | undefined;
-      const stream = await graph.stream(input, { ...config, streamMode: ["messages", "values"] });
+      const stream = await graph.stream(input, { ...start, streamMode: ["messages", "values"] });
+      start = config;
       for await (const [mode, data] of stream as AsyncIterable<[string, { messages?: BaseMessage[] }]>)
         if (mode === "values") last = data.messages?.at(-1);
       const reason: unknown = last?.response_metadata["finish_reason"];
@@ -92,6 +95,12 @@ function openThread(makeGraph: MakeGraph, { endpoint, tools, summary, idleMs }: 
       return last?.text ?? "";
     },
     read: async () => mapChatMessagesToStoredMessages(await read()),
+    remember: async () => {
+      const { config: remembered } = await graph.getState(config);
+      return () => {
+        start = remembered;
+      };
+    },
     update: async (messages) => {
       await graph.updateState(config, { messages: messages.map(toMessage) });
     },

@@ -5,6 +5,7 @@ import { startStrictProvider } from "../../test/support/strict-provider/start-st
 import type { Agent, ToolSpec } from "../adapter.js";
 import { human, textOfStored } from "../stored.js";
 import { DASH, fault, messageOf, type Outcome, PASS, type Suite } from "../suite.js";
+import { forkCase } from "./fork.js";
 
 const TURNS = Array.from({ length: 8 }, (_, turn) => turn);
 /** Each turn has about a thousand tokens; the long one has more than are summarised at once by default. */
@@ -144,7 +145,7 @@ export const summaries: Suite = {
           await Promise.all([server.stop(), strict.stop()]);
         }
       },
-    })),
+    })).concat(forkCase(adapter)),
     concurrency: 3,
     close: async () => {},
   }),

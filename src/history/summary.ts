@@ -105,7 +105,9 @@ function isCoverage(value: unknown): value is Coverage {
 
 function isAwaited(value: unknown): boolean {
   if (!Array.isArray(value)) return false;
-  return value.every((call) => isRecord(call) && isTexts([call["checkpoint"], call["place"], call["callId"]]));
+  return value.every(
+    (call) => isRecord(call) && isTexts([call["checkpoint"], call["place"], call["callId"]]),
+  );
 }
 
 function isTexts(value: unknown): value is readonly string[] {

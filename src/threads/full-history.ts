@@ -14,8 +14,8 @@ import { callIdOf, isResult } from "../history/result.js";
 import { type Archived, coverageOf, EARLIER } from "../history/summary.js";
 import { aFunction, checkSettings, countFrom, text } from "../shared/check-settings.js";
 import { hasMethods, isRecord } from "../shared/values.js";
-import { isSaver } from "./langgraph/replace-methods.js";
 import { historyIn } from "./ended-runs.js";
+import { isSaver } from "./langgraph/replace-methods.js";
 import { checkpointsOf } from "./run-saver.js";
 
 /**

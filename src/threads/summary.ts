@@ -31,10 +31,10 @@ import { shortenText, shortenWork, sizeOf } from "../providers/input/shorten.js"
 import { errorMessage } from "../shared/is-error.js";
 import { parseJson, toJson } from "../shared/json.js";
 import { withDeadline } from "../shared/waiting.js";
+import { historyIn } from "./ended-runs.js";
 import { emitEvent, withAgentType } from "./events.js";
 import { checkpointOfStep, isOutermost } from "./langgraph/run-host.js";
 import { stepOf } from "./langgraph/wrappable-graph.js";
-import { historyIn } from "./ended-runs.js";
 import { savedCheckpoints, startingCheckpoints, type WatchedCheckpoints } from "./run-saver.js";
 import { type AgentState, type AgentUpdate, turnOf } from "./state.js";
 import { budgetOf, type SummaryLanguage } from "./summary-settings.js";

@@ -135,7 +135,7 @@ async function work({ database, threadId, boot, moment, ...job }: LateJob): Prom
   }
   await send(moment === "shown" ? `halt ${boot}` : `call ${boot}`, ending.signal);
   // An agent of LangChain tells its caller of the abort before the response is saved, and a user is not that quick.
-  const isSaved = async () => (await graph.getState(config)).values.messages.at(-1)?.type === "ai";
+  const isSaved = async () => (await graph.getState(config)).next.includes("tools");
   if (moment === "closed") {
     while (!(await isSaved())) await new Promise((resolve) => setTimeout(resolve, 5));
     await send(`go on ${boot}`);

@@ -14,6 +14,7 @@ import { reduceMessages } from "../../history/reducer/reduce-messages.js";
 import type { Repair } from "../../history/reducer/repair.js";
 import { callIdOf, isPlaceholder, isResult, markRecovered, recoveredAfter } from "../../history/result.js";
 import { archiveOf, coverageOf } from "../../history/summary.js";
+import { toJson } from "../../shared/json.js";
 import { isRecord } from "../../shared/values.js";
 import { messagesAmong } from "../commands.js";
 import { emitEvent } from "../events.js";
@@ -444,7 +445,7 @@ export function mayLackResponse(history: readonly BaseMessage[]): boolean {
 }
 
 /** The leftovers whose last message is still in the history, with those of their messages that are put back. */
-export function leftoversInPlace<Left extends Pick<Leftovers, "history" | "written">>(
+export function leftoversInPlace<Left extends Pick<Leftovers, "history" | "written" | "headId">>(
   history: readonly BaseMessage[],
   leftovers: readonly Left[],
 ): Left[] {
@@ -453,7 +454,22 @@ export function leftoversInPlace<Left extends Pick<Leftovers, "history" | "writt
   // one of another branch, nothing is put back.
   return leftovers
     .filter((leftover) => present.has(leftover.history.at(-1)?.id))
-    .map((leftover) => ({ ...leftover, written: withoutRewrites(leftover.written) }));
+    .map((leftover) => ({ ...leftover, written: withoutRewrites(leftover.written) }))
+    .filter((leftover, index) => index < leftovers.length - 1 || !isOwnInput(leftover, history));
+}
+
+/**
+ * Whether the latest checkpoint is the input of this very run, which LangGraph may save before the run reads its thread. It
+ * has the input as the caller gave it, without ids.
+ */
+function isOwnInput(
+  { headId, written }: Pick<Leftovers, "headId" | "written">,
+  history: readonly BaseMessage[],
+): boolean {
+  const last = written.length === 0 ? [] : history.slice(-written.length);
+  const isSame = (one: BaseMessage, other: BaseMessage | undefined) =>
+    one.type === other?.type && toJson(one.content) === toJson(other.content);
+  return headId === undefined && last.length > 0 && written.every((one, index) => isSame(one, last[index]));
 }
 
 /**

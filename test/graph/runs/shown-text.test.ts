@@ -218,3 +218,20 @@ it("A response that a chat middleware has discarded is not shown text", async ()
   await send("Sorry?");
   expect(script(await read())[1]).toBe("human: Sorry?");
 });
+
+it("An agent of LangChain does not take its own input for a lost one, although nothing later is saved yet", async () => {
+  const { saver, cancelled, send, read, model } = open("tetherMiddleware", [CUT, ["42."]]);
+  await cancelled("What is it?");
+  const asked = model.asked.length;
+  const put = saver.put.bind(saver);
+  saver.put = async (...given) => {
+    const [, , { source }] = given;
+    if (source !== "input")
+      await expect.poll(() => model.asked.length, { interval: 1 }).toBeGreaterThan(asked);
+    return put(...given);
+  };
+  await send("Sorry?");
+  expect(script(await read())).toEqual(
+    lines("human: What is it? | ai: The answer is 4 | human: Sorry? | ai: 42."),
+  );
+});
