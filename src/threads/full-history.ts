@@ -63,7 +63,7 @@ const PAGE_RULES = {
  * The complete conversation of a thread, in order. Each summary is replaced by the messages that it covers, from the
  * state or from the checkpoint that has them. A late result follows its call.
  *
- * @param from The graph of the thread, a `RemoteGraph`, or the checkpointer.
+ * @param source The graph of the thread, a `RemoteGraph`, or the checkpointer.
  * @param config The config of the thread, with `configurable.thread_id`. With `checkpoint_id` it names an earlier state or
  * another branch, and with `checkpoint_ns` a subgraph.
  * @param options With `limit` and `before` the result is a page of the conversation, and only the checkpoints back to that
@@ -93,13 +93,13 @@ const PAGE_RULES = {
  * ```
  */
 export async function readFullHistory(
-  from: HistorySource,
+  source: HistorySource,
   config: RunnableConfig,
   options: ReadPageOptions = {},
 ): Promise<BaseMessage[]> {
   checkSettings(options, PAGE_RULES, "options");
   const { limit = Number.POSITIVE_INFINITY, before, onMissing = () => {} } = options;
-  const read = listReader(from, config);
+  const read = listReader(source, config);
   const latest = normalizeHistory(listOf(await read()), () => {});
 
   const reversed: BaseMessage[] = [];
@@ -127,7 +127,7 @@ export async function readFullHistory(
  * SDK: it brings all covered messages back and removes the summaries. It consists of plain objects, which can be sent
  * over HTTP.
  *
- * @param from The graph of the thread, a `RemoteGraph`, or the checkpointer.
+ * @param source The graph of the thread, a `RemoteGraph`, or the checkpointer.
  * @param config The config of the thread, as for `readFullHistory`.
  * @param options `onMissing` is told of what cannot be read. Its summary stays.
  * @throws InvalidSettingError for a wrong argument or option.
@@ -156,11 +156,11 @@ export async function readFullHistory(
  * ```
  */
 export async function restoreCovered(
-  from: HistorySource,
+  source: HistorySource,
   config: RunnableConfig,
   options: ReadHistoryOptions = {},
 ): Promise<Record<string, unknown>[]> {
-  const history = await readFullHistory(from, config, options);
+  const history = await readFullHistory(source, config, options);
   // An update that only removes everything would be a mistake.
   return history.length === 0 ? [] : rewriteHistory(history).map((message) => trust(toPlain(message)));
 }
@@ -169,9 +169,10 @@ export async function restoreCovered(
 type ReadList = (checkpoint?: string) => Promise<unknown>;
 
 /** @throws InvalidSettingError for a wrong source or config. */
-function listReader(from: HistorySource, config: RunnableConfig): ReadList {
+function listReader(given: HistorySource, config: RunnableConfig): ReadList {
+  // An agent of LangChain has its graph in a field.
   const source: unknown =
-    hasMethods(from, "getState") || isSaver(from) ? from : Reflect.get(Object(from), "graph");
+    hasMethods(given, "getState") || isSaver(given) ? given : Reflect.get(Object(given), "graph");
   const { configurable } = isRecord(config) ? config : {};
   const place = isRecord(configurable) ? configurable : {};
   if (!["string", "number"].includes(typeof place["thread_id"]))
@@ -186,7 +187,7 @@ function listReader(from: HistorySource, config: RunnableConfig): ReadList {
     return async (checkpoint) => Object((await graph.getState(at(checkpoint))).values).messages;
   }
   if (!isSaver(source))
-    throw InvalidSettingError.expected("from", "a graph with `getState`, or a checkpointer", from);
+    throw InvalidSettingError.expected("source", "a graph with `getState`, or a checkpointer", given);
   return async (checkpoint) => {
     const { configurable: own, ...rest } = at(checkpoint);
     const tuple = await source.getTuple({ ...rest, configurable: { checkpoint_ns: "", ...own } });

@@ -39,6 +39,7 @@ export const CLIENT_KEYS: Readonly<Record<"configurable" | "metadata", Readonly<
   metadata: {
     langgraph_step: "nothing",
     langgraph_node: "nothing",
+    langgraph_path: "nothing",
     ls_agent_type: "nothing",
     timeoutMs: "nothing",
     run_id: "nothing",

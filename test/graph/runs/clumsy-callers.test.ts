@@ -161,8 +161,8 @@ describe("readFullHistory and restoreCovered", () => {
   const graph = createAgentGraph({ model: "offline:", checkpointer: new MemorySaver() });
 
   it.each([
-    ["the values of a thread", { messages: [] }, config, "Expected `from` to be a graph"],
-    ["nothing", undefined, config, "Expected `from` to be a graph"],
+    ["the values of a thread", { messages: [] }, config, "Expected `source` to be a graph"],
+    ["nothing", undefined, config, "Expected `source` to be a graph"],
     [
       "a config without a thread",
       graph,
