@@ -2,7 +2,7 @@
 
 import { HumanMessage, parseBase64DataUrl } from "@langchain/core/messages";
 import { decodeBase64Text, encodeBase64 } from "../shared/json.js";
-import { isRecord, nativeClassOf, textIn } from "../shared/values.js";
+import { isRecord, nativeClassOf, pickFields, textIn } from "../shared/values.js";
 import { DIALECTS } from "./dialects.js";
 import type { Block, Dialect, Fields, Media, MediaForm, MediaKind, Source } from "./rule.js";
 
@@ -13,7 +13,8 @@ export function sendableBlock(block: unknown, form: MediaForm): Block | undefine
   const media = readMedia(block);
   if (media === undefined) return undefined;
   if (media.kind === "text") return { type: "text", text: media.text };
-  return opens(media, form) ? form.write(media) : undefined;
+  const written = opens(media, form) ? form.write(media) : undefined;
+  return written && { ...pickFields(block, (name) => form.keeps?.includes(name) ?? false), ...written };
 }
 
 /** Whether a block can be sent unchanged. A client throws for an address that it does not know, or its provider cannot open it. */
