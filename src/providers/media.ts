@@ -2,7 +2,7 @@
 
 import { HumanMessage, parseBase64DataUrl } from "@langchain/core/messages";
 import { asText, decodeBase64Text, encodeBase64 } from "../shared/json.js";
-import { isRecord, nativeClassOf, textIn } from "../shared/values.js";
+import { isRecord, nativeClassOf, pickFields, textIn } from "../shared/values.js";
 import { DIALECTS } from "./dialects.js";
 import type { Block, Dialect, Fields, Media, MediaForm, MediaKind, Source } from "./rule.js";
 
@@ -15,7 +15,8 @@ export function sendableBlock(block: unknown, form: MediaForm): Block | undefine
   if (media.kind === "text") return { type: "text", text: media.text };
   const written = opens(media, form) ? form.write(media) : undefined;
   // What says that it is base64 may not be.
-  return written !== undefined && isSendable(written, form) ? written : undefined;
+  if (written === undefined || !isSendable(written, form)) return undefined;
+  return { ...pickFields(block, (name) => form.keeps?.includes(name) ?? false), ...written };
 }
 
 /** Whether a block can be sent unchanged. A client throws for an address that it does not know, or its provider cannot open it. */

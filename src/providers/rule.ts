@@ -278,6 +278,10 @@ export interface MediaForm {
   readonly write: (media: Media) => Block | undefined;
   /** The form in results. Undefined: a result holds only texts, so a user message after it has its pictures and files. */
   readonly results?: MediaForm;
+  /** The form in the target model's own responses. Undefined: these hold only texts and the dialect's own blocks. */
+  readonly responses?: MediaForm;
+  /** The fields of a block that stay in this form. */
+  readonly keeps?: readonly string[];
   /** The block of a text beside them. @default a block of the type `text` */
   readonly writeText?: (text: string) => Block;
   /** The addresses that the provider opens. @default those of the web */

@@ -12,7 +12,7 @@ import { createAgentGraph, toModelInput, validateHistory } from "../../src/index
 import { tetherMiddleware } from "../../src/langchain.js";
 import { identityOf } from "../../src/providers/dialect-of.js";
 import { leadRequests, stopAtEnd } from "../support/test-tools.js";
-import { calls, result, says, system, user } from "../support/wire-messages.js";
+import { call, calls, PICTURE, result, says, system, user } from "../support/wire-messages.js";
 import { CLIENTS } from "./unchanged/clients.js";
 import { startRecorder } from "./unchanged/start-recorder.js";
 
@@ -160,6 +160,53 @@ describe("Marks for the prompt cache", () => {
     expect(marksIn(await sentBy(openai(), thread()))).toBe(0);
     const gateway = atHost("https://openrouter.ai/api/v1", "google/some-model");
     expect(marksIn(await sentBy(gateway, thread()))).toBe(5);
+  });
+});
+
+describe("A picture that Gemini has made", () => {
+  const inlineData = { mimeType: "image/png", data: PICTURE };
+  const made = { type: "inlineData", inlineData, thoughtSignature: "c2ln" };
+  const thread = (model_provider: string, model_name: string) => [
+    user("Draw."),
+    says([{ type: "text", text: "Here." }, made], { response_metadata: { model_provider, model_name } }),
+    user("Now at night."),
+  ];
+  const gemini = (name: string) => CLIENTS.find((client) => client.name === name)?.create(recorder);
+
+  it.each([
+    ["ChatGoogle", { inlineData, thoughtSignature: "c2ln" }],
+    // The client keeps no signature of a picture.
+    ["ChatGoogleGenerativeAI", { inlineData }],
+  ])("goes back to it, with %s.", async (name, part) => {
+    const maker = name === "ChatGoogle" ? "google" : "google-genai";
+    const body = await sentBy(gemini(name) as BaseChatModel, thread(maker, "gemini-2.5-flash"));
+    expect(body["contents"][1].parts).toEqual([{ text: "Here." }, part]);
+  });
+
+  it.each([
+    ["another Gemini", () => gemini("ChatGoogle")],
+    ["OpenAI", openai],
+    ["Claude", () => claude("claude-sonnet-4-5")],
+  ])("is described to %s.", async (_, create) => {
+    const body = JSON.stringify(
+      await sentBy(create() as BaseChatModel, thread("google", "gemini-3-pro-image")),
+    );
+    expect(body).toContain("image/png");
+    expect(body).not.toContain(PICTURE);
+  });
+});
+
+describe("The name of a called tool", () => {
+  const thread = () => [
+    user("Hello."),
+    says("", { tool_calls: [{ ...call("c1"), name: "sky.look" }] }),
+    result("c1", "clear", { name: "sky.look" }),
+  ];
+  const nameIn = (body: Body) => body["messages"][1].tool_calls[0].function.name;
+
+  it("is sent as it is to a host that nobody knows, which has the tool under this name.", async () => {
+    expect(nameIn(await sentBy(kimi(), thread()))).toBe("sky.look");
+    expect(nameIn(await sentBy(openai(), thread()))).toBe("sky_look");
   });
 });
 

@@ -60,7 +60,8 @@ const WORDS = /\[(image|input_image|image_url|inlineData|media|file|document): [
 const SENT_PICTURES: Readonly<Record<ProviderName, object>> = {
   openai: chatPicture,
   dashscope: chatPicture,
-  mistral: chatPicture,
+  // Its API takes the address as a text too.
+  mistral: { type: "image_url" },
   "openai-responses": { type: "input_image", image_url: DATA_URL },
   anthropic: { type: "image", source: base64("image/png", PICTURE) },
   gemini: { inlineData: image },

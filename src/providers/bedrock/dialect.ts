@@ -46,10 +46,11 @@ const userMedia: MediaForm = {
     return { type: "image", mimeType: `image/${image["format"]}`, data: image["source"]["bytes"] };
   },
   // The client throws for LangChain's standard form of pictures and files. A block without a type is a cache point, or
-  // JSON in a result. So is a link.
+  // JSON in a result. So are a resource with a text and a link to one.
   takes: (block) =>
     block["type"] === undefined ||
     isOf("resource_link")(block) ||
+    (isRecord(block["resource"]) && block["resource"]["blob"] === undefined) ||
     isOwnMedia(block) ||
     (isOf("image_url")(block) && isDataUrl(block["image_url"])) ||
     (isOf("video", "audio")(block) && block["data"] !== undefined) ||

@@ -18,17 +18,18 @@ import {
 
 const NO_ELEMENT = "Each message must have at least one content element.";
 
-const { "call-id": _, "foreign-field": __, ...rules } = openai.rules;
+const { "call-id": _, "foreign-field": __, "tool-name": ___, "message-name": ____, ...rules } = openai.rules;
 
 /**
  * A host that nobody knows. A sound history is sent as it is stored. Such hosts write ids of any form and length: those
- * of Kimi have dots and colons, and LiteLLM puts signatures into them. What only some hosts refuse stands in
+ * of Kimi have dots and colons, and LiteLLM puts signatures into them. They take names of tools with dots, as Gemini does. What only some hosts refuse stands in
  * `strict`, which a host gets after it has refused a request.
  */
 export const openaiCompatible = {
   ...CHAT_CLIENT,
   rules,
   callId: /./s,
+  toolName: /./s,
   // Gateways pass on the marks for the prompt cache of the model behind them.
   textFields: "all",
   blocksIn: openai.blocksIn,

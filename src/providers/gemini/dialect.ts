@@ -83,6 +83,13 @@ const media: MediaForm = {
   },
 };
 
+/**
+ * A picture that the model has made. It edits the picture when it gets it back, and Gemini 3 wants the signature with it:
+ * https://github.com/langchain-ai/langchain-google/issues/1431. Both clients store it in Google's form. One of them throws for
+ * this form, and the other sends its type, which Google does not know.
+ */
+const MADE = "media";
+
 const urlOf = (image: unknown) => (isRecord(image) ? image["url"] : image);
 
 /**
@@ -136,8 +143,8 @@ export const gemini = {
   callPlaces: ["listed", "block"],
   callId: PLAIN_NAME,
   toolName: /^[a-zA-Z_][a-zA-Z0-9_.-]{0,63}$/,
-  assistantBlocks: ["text", "thinking", "executableCode", "codeExecutionResult", "functionCall"],
-  stateBlocks: ["thinking", "executableCode", "codeExecutionResult", "functionCall"],
+  assistantBlocks: ["text", "thinking", "executableCode", "codeExecutionResult", "functionCall", MADE],
+  stateBlocks: ["thinking", "executableCode", "codeExecutionResult", "functionCall", MADE],
   // Anthropic signs thoughts in blocks of this type.
   sharedBlocks: ["thinking"],
   stateFields: [
@@ -147,7 +154,7 @@ export const gemini = {
   ],
   keepsOwnFields: true,
   blocksIn: ["human", "ai", "tool"],
-  media,
+  media: { ...media, responses: { ...media, takes: isOf(MADE), keeps: [SIGNATURE] } },
   withoutSignatures,
   makers: ["google-genai", "google", "google-vertexai"],
 } as const satisfies Dialect;

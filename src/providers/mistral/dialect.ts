@@ -9,6 +9,7 @@ import {
   EVERYWHERE,
   fromSource,
   INFERRED,
+  isOf,
   type MediaLimits,
 } from "../rule.js";
 
@@ -67,7 +68,8 @@ export const mistral = {
   callId: /^[a-zA-Z0-9]{9}$/,
   systemPlaces: { several: true, after: ["system", "human"], last: false },
   blocksIn: ["human", "ai", "tool"],
-  media: IMAGE_URL,
+  // The address can be a text too.
+  media: { ...IMAGE_URL, takes: isOf("image_url") },
   makers: ["mistralai", "mistral"],
 } as const satisfies Dialect;
 

@@ -161,6 +161,20 @@ const COMMON: Readonly<Record<string, Make>> = {
       { type: "resource_link", uri: "https://example.com/sky.txt", name: "sky.txt" },
     ]),
   ],
+  "a resource with a text in a result": ({ calls, result }) => [
+    user(HI),
+    calls("", [1]),
+    result(1, [
+      { type: "text", text: "See the report." },
+      { type: "resource", resource: { uri: "demo://sky.txt", mimeType: "text/plain", text: "Clear." } },
+    ]),
+  ],
+  "an empty list beside a call": ({ calls, result }) => [user(HI), calls([], [1]), result(1)],
+  "a name of a tool with a dot": ({ says, result, id }) => [
+    user(HI),
+    says("", { tool_calls: [{ id: id(1), name: "sky.look", args: {}, type: "tool_call" }] }),
+    result(1, "clear", { name: "sky.look" }),
+  ],
   "a user's picture": () => [
     user([
       { type: "text", text: "What is this?" },
@@ -191,6 +205,18 @@ const COMMON: Readonly<Record<string, Make>> = {
       { type: "image", source_type: "base64", mime_type: "image/png", data: PICTURE },
     ]),
   ],
+  "a user's picture by address, as a text": () => [
+    user([
+      { type: "text", text: "What is this?" },
+      { type: "image_url", image_url: "https://example.com/a.png" },
+    ]),
+  ],
+  "a user's file of plain text": () => [
+    user([
+      { type: "text", text: "What is this?" },
+      { type: "text-plain", text: "The sky is clear.", mimeType: "text/plain" },
+    ]),
+  ],
   "a user's PDF": () => [
     user([
       { type: "text", text: "What is this?" },
@@ -214,6 +240,8 @@ const COMMON: Readonly<Record<string, Make>> = {
     says("Hi.", { name: "helper" }),
     user(HI, { name: "bert_2" }),
   ],
+  "a name of a user with a space": ({ says }) => [user("Hello.", { name: "Ann Lee" }), says("Hi."), user(HI)],
+  "an empty message of the user": ({ says }) => [user("Hello."), says("Hi."), user("")],
   "two user messages in a row": ({ says }) => [user("Hello."), says("Hi."), user("One more:"), user(HI)],
   "two responses in a row": ({ says }) => [user("Hello."), says("Hi."), says("I am here."), user(HI)],
   "a greeting of the assistant first": ({ says }) => [says("Welcome."), user(HI)],
@@ -673,6 +701,18 @@ const OWN: Readonly<Record<Family, Readonly<Record<string, Make>>>> = {
         { type: "text", text: "4" },
       ]),
       user("Thanks."),
+    ],
+    "a picture that the model has made": ({ says }) => [
+      user("Draw the sky."),
+      says([
+        { type: "text", text: "Here it is." },
+        {
+          type: "inlineData",
+          inlineData: { mimeType: "image/png", data: PICTURE },
+          thoughtSignature: "c2ln",
+        },
+      ]),
+      user("Now at night."),
     ],
     "a picture in Google's form": () => [
       user([

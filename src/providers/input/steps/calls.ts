@@ -56,7 +56,8 @@ function isCalledByCode(message: AIMessage, target: Target): boolean {
  */
 
 export const nameCalls: Step = ({ dialect }) => {
-  const isThreadWide = dialect.rules["repeated-call-id"] !== undefined;
+  const { rules } = dialect;
+  const isThreadWide = rules["repeated-call-id"] !== undefined;
   let idFor = uniqueIds(dialect.callId);
   let calls: readonly ToolCall[] = [];
   let answered = 0;
@@ -70,7 +71,7 @@ export const nameCalls: Step = ({ dialect }) => {
       if (isNamed && callIdOf(message) === tool_call_id) return message;
       return copyMessage(message, { tool_call_id, ...(!isNamed && { name }) });
     }
-    const named = withLegalName(message);
+    const named = rules["message-name"] === undefined ? message : withLegalName(message);
     if (!isAIMessage(named)) return named;
     answered = 0;
     if (!isThreadWide) idFor = uniqueIds(dialect.callId);

@@ -91,7 +91,7 @@ function isTakenFrom(message: BaseMessage, block: unknown, target: Target): bloc
 }
 
 /*
- * Rewrites images, sounds and files of users and results into the form that the client accepts.
+ * Rewrites images, sounds and files of users, results and the model's own responses into the form that the client accepts.
  *
  * The history keeps them as the user's program wrote them: in LangChain's standard form, in its older form, or in a
  * provider's form. Clients read some forms of other providers, throw for some, and send some unchanged, which the
@@ -99,9 +99,12 @@ function isTakenFrom(message: BaseMessage, block: unknown, target: Target): bloc
  * the provider does not accept stay unchanged. The next step replaces them by a text description.
  */
 
-export const carryMedia: Step = ({ dialect: { media } }) => {
-  const formIn = ({ type }: BaseMessage): MediaForm | undefined =>
-    type === "human" ? media : type === "tool" ? media.results : undefined;
+export const carryMedia: Step = (target) => {
+  const { media } = target.dialect;
+  const formIn = (message: BaseMessage): MediaForm | undefined => {
+    if (isAIMessage(message)) return mayHaveWritten(message, target) ? media.responses : undefined;
+    return message.type === "human" ? media : message.type === "tool" ? media.results : undefined;
+  };
   return (message) => {
     const { content } = message;
     const form = formIn(message);
