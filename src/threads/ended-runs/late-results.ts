@@ -17,7 +17,7 @@ import {
 import { archiveOf, isUserMessage } from "../../history/summary.js";
 import { coveringSummaries } from "../../history/visible-history.js";
 import { emitEvent, publishEvent } from "../events.js";
-import { diaryOf, type LateResult, pageOf, writeLate } from "./diary.js";
+import { diaryOf, diaryWritten, type LateResult, pageOf, writeLate } from "./diary.js";
 
 /**
  * Writes a result into the diary when it comes. An event tells it, in case that no run of the thread follows. Never
@@ -62,8 +62,10 @@ export async function findLateResults(
   messages: readonly BaseMessage[],
   config: RunnableConfig,
 ): Promise<readonly PlacedResult[]> {
+  const awaited = awaitedCheckpoints(messages);
+  if (awaited.size > 0) await diaryWritten(config.configurable?.["thread_id"], config.signal);
   const found = new Map<string, readonly LateResult[]>();
-  for (const checkpoint of awaitedCheckpoints(messages)) {
+  for (const checkpoint of awaited) {
     const page = pageOf(config, checkpoint);
     const tuple = await page?.saver.getTuple(page.config);
     if (tuple !== undefined) found.set(checkpoint, diaryOf(tuple).results);
