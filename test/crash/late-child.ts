@@ -6,6 +6,7 @@ import { tool } from "@langchain/core/tools";
 import type { BaseCheckpointSaver } from "@langchain/langgraph";
 import { createAgent } from "langchain";
 import { z } from "zod";
+import { callsOf } from "../../src/history/call.js";
 import { createAgentGraph } from "../../src/index.js";
 import { tetherMiddleware, tetherState } from "../../src/langchain.js";
 import { replaceMethods } from "../../src/threads/langgraph/replace-methods.js";
@@ -135,7 +136,11 @@ async function work({ database, threadId, boot, moment, ...job }: LateJob): Prom
   }
   await send(moment === "shown" ? `halt ${boot}` : `call ${boot}`, ending.signal);
   // An agent of LangChain tells its caller of the abort before the response is saved, and a user is not that quick.
-  const isSaved = async () => (await graph.getState(config)).next.includes("tools");
+  const isSaved = async () => {
+    const { values, next } = await graph.getState(config);
+    const { messages = [] } = values as { messages?: BaseMessage[] };
+    return next.includes("tools") && messages.flatMap(callsOf).some(({ id }) => id === `${boot}`);
+  };
   if (moment === "closed") {
     while (!(await isSaved())) await new Promise((resolve) => setTimeout(resolve, 5));
     await send(`go on ${boot}`);

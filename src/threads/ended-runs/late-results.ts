@@ -6,7 +6,7 @@
 
 import type { BaseMessage, ToolMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
-import { copyMessage, toPlain } from "../../history/message.js";
+import { copyMessage, deriveId, toPlain } from "../../history/message.js";
 import {
   type AwaitedCall,
   awaitedCallOf,
@@ -17,7 +17,7 @@ import {
 import { archiveOf, isUserMessage } from "../../history/summary.js";
 import { coveringSummaries } from "../../history/visible-history.js";
 import { emitEvent, publishEvent } from "../events.js";
-import { diaryOf, type LateResult, pageOf, writeLate } from "./diary.js";
+import { diaryOf, diaryWritten, type LateResult, pageOf, writeLate } from "./diary.js";
 
 /**
  * Writes a result into the diary when it comes. An event tells it, in case that no run of the thread follows. Never
@@ -62,8 +62,10 @@ export async function findLateResults(
   messages: readonly BaseMessage[],
   config: RunnableConfig,
 ): Promise<readonly PlacedResult[]> {
+  const awaited = awaitedCheckpoints(messages);
+  if (awaited.size > 0) await diaryWritten(config.configurable?.["thread_id"], config.signal);
   const found = new Map<string, readonly LateResult[]>();
-  for (const checkpoint of awaitedCheckpoints(messages)) {
+  for (const checkpoint of awaited) {
     const page = pageOf(config, checkpoint);
     const tuple = await page?.saver.getTuple(page.config);
     if (tuple !== undefined) found.set(checkpoint, diaryOf(tuple).results);
@@ -86,12 +88,13 @@ export function placeLateResults(
     const late = found.get(checkpoint)?.find((one) => one.place === place);
     // A client may have replaced the message with the call since.
     if (late === undefined || callIdOf(late.result) !== callId) return [];
-    const { values } = late;
     const result = markRecoveredResult(late.result);
     // With its id, the result replaces the placeholder, also if another call has the same id. The model is not shown what
-    // has the id of a covered message.
+    // has the id of a covered message. A summary does not say which results have come, so those have an id of their own.
     const replaces = placeholder !== undefined && !covered.has(placeholder);
-    return [{ result: replaces ? copyMessage(result, { id: placeholder }) : result, values }];
+    const id = replaces ? placeholder : deriveId(result, place);
+    if (!replaces && messages.some((message) => message.id === id)) return [];
+    return [{ result: copyMessage(result, { id }), values: late.values }];
   });
 }
 

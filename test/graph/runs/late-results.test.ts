@@ -2,14 +2,17 @@
 
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { getEventListeners } from "node:events";
-import { RemoveMessage } from "@langchain/core/messages";
+import { type BaseMessage, RemoveMessage } from "@langchain/core/messages";
 import type { ToolRuntime } from "@langchain/core/tools";
 import { Command, InMemoryStore, MemorySaver } from "@langchain/langgraph";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { z } from "zod/v4";
 import { callsOf } from "../../../src/history/call.js";
+import { coverPlan } from "../../../src/history/plan-summary.js";
 import { reduceMessages } from "../../../src/history/reducer/reduce-messages.js";
 import { createPlaceholder } from "../../../src/history/result.js";
+import { createSummary } from "../../../src/history/summary.js";
+import { visibleHistory } from "../../../src/history/visible-history.js";
 import { type AgentEvent, createAgentGraph, functionMiddleware } from "../../../src/index.js";
 import { diaryWritten, findLateResults } from "../../../src/threads/ended-runs.js";
 import { EVENT_CHANNEL } from "../../../src/threads/events.js";
@@ -398,6 +401,23 @@ describe("findLateResults", () => {
     await find([human("h"), ai("a", "c"), result("r", "c", "done"), human("i")]);
     expect(read).toEqual([]);
   });
+
+  it.each(["keep", "archive"] as const)(
+    "finds the result of a call that a summary covers (%s)",
+    async (kind) => {
+      const early = [human("h"), ai("a", "c"), placeholderOf("c", "a:0", "superseded")];
+      const history = [...early, human("i"), ai("b")];
+      const plan = { summaries: [], lateResults: [], covered: early };
+      const summary = createSummary("What was.", coverPlan(plan as never, history, kind));
+      const summarised = reduceMessages(history, [summary]).messages;
+      expect(summarised.length).toBe(kind === "keep" ? 6 : 3);
+      const { find } = withResults({ 7: [["a:0", "c"]] });
+      const [late] = await find(summarised);
+      const { messages } = reduceMessages(summarised, [late?.result as BaseMessage]);
+      expect(visibleHistory(messages).lateResults.map(({ text }) => text)).toEqual(["late a:0"]);
+      expect(await find(messages)).toEqual([]);
+    },
+  );
 
   it("gives values for own keys in the order of the calls, whichever tool ended first", async () => {
     const closed = ["c", "d"].map((id, index) => placeholderOf(id, `a:${index}`, "unrecorded"));
