@@ -4,11 +4,10 @@ import { type AIMessage, type BaseMessage, ToolMessage } from "@langchain/core/m
 import { END, type LangGraphRunnableConfig, Send } from "@langchain/langgraph";
 import { callsOf, isAIMessage } from "../history/call.js";
 import { copyMessage, deriveUnusedId } from "../history/message.js";
-import { surveyOf } from "../history/open-calls.js";
 import { hasMessage } from "../history/reducer/normalize-history.js";
 import { reduceMessages } from "../history/reducer/reduce-messages.js";
 import { endingRun } from "../history/result.js";
-import { archivedIds, isUserMessage } from "../history/summary.js";
+import { isUserMessage } from "../history/summary.js";
 import { pickFields } from "../shared/values.js";
 import { emitEvent } from "../threads/events.js";
 import { type ToolTask, toolTasksOf } from "../threads/langgraph/read-checkpoints.js";
@@ -206,16 +205,12 @@ export function messagesIn({ messages = [] }: AgentUpdate): BaseMessage[] {
   return messages as BaseMessage[];
 }
 
-/**
- * Ids of streamed messages come from the provider. A message with a repeated id must not overwrite an earlier message
- * in the state, or seem to be one that a summary of the state has archived.
- */
+/** Ids of streamed messages come from the provider. A message with a repeated id must not overwrite an earlier one. */
 export function withFreshId<Message extends BaseMessage>(
   message: Message,
   history: readonly BaseMessage[],
 ): Message {
-  const archived = surveyOf(history).summaries > 0 ? archivedIds(history) : undefined;
-  const isTaken = (id: string) => hasMessage(history, id) || archived?.has(id) === true;
+  const isTaken = (id: string) => hasMessage(history, id);
   if (message.id !== undefined && !isTaken(message.id)) return message;
   const id = deriveUnusedId(message, history.at(-1)?.id ?? "", isTaken);
   return copyMessage<BaseMessage>(message, { id }) as Message;
