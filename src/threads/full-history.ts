@@ -112,7 +112,6 @@ export async function readFullHistory(
     if (end !== undefined && !isResult(message) && reversed.length >= end + enough) {
       const page = pageOf(reversed, limit, before, false);
       if (page !== undefined) return page;
-      // It has a result of an earlier call.
       enough *= 2;
     }
     if (message.id === before) end = reversed.length;
@@ -310,8 +309,8 @@ function withOwnId(message: BaseMessage, told: ReadonlyMap<string, BaseMessage>)
 }
 
 /**
- * The last messages before a place. Undefined if there is no such place, or if it takes earlier messages to tell them:
- * a late result stands after its call.
+ * The last messages before a place. Undefined if there is no such place, or if there are fewer: a late result has its
+ * place after its call.
  *
  * @param isWhole Whether there are no earlier messages.
  */
@@ -321,11 +320,8 @@ function pageOf(
   before: string | undefined,
   isWhole: boolean,
 ): BaseMessage[] | undefined {
-  let isComplete = true;
-  const messages = normalizeHistory(reversed.toReversed(), ({ kind }) => {
-    if (kind === "orphan-refused") isComplete = false;
-  });
+  const messages = normalizeHistory(reversed.toReversed(), () => {});
   const end = before === undefined ? messages.length : messages.findIndex(({ id }) => id === before);
-  if (end < 0 || (!isWhole && (!isComplete || end < limit))) return undefined;
+  if (end < 0 || (!isWhole && end < limit)) return undefined;
   return messages.slice(Math.max(0, end - limit), end).map(trust);
 }

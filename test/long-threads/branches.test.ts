@@ -50,6 +50,9 @@ const AGENTS: readonly [title: string, create: (parts: Parts) => AnyAgent["graph
   ],
 ];
 
+/** What a client has of a message. */
+const asClient = (message: BaseMessage) => ({ ...message.toDict().data, type: message.type });
+
 const config = inThread("1");
 const question = (turn: number | string) => ({ id: `q${turn}`, type: "human", content: `Question ${turn}` });
 
@@ -140,6 +143,39 @@ describe.each(AGENTS)("With %s", (_title, create) => {
     expect(model.requests.at(-1)?.messages.map(({ text }) => text)).toContain(`answer ${turns - 1}`);
   });
 
+  it.each(["sync", "async", "exit"])(
+    "a client can begin a branch with its whole list: %s",
+    async (durability) => {
+      const { graph, whole, turn } = open(create);
+      for (let number = 0; number < 6; number += 1) await turn(number);
+      const { config: before } = await graph.getState(config);
+      const list = (await whole()).map(asClient);
+      for (const name of ["left", "right"]) {
+        const input = { messages: [...list, question(name)] };
+        await graph.invoke(input as never, { ...before, durability } as never);
+        const texts = (await whole()).filter(({ type }) => type === "human").map(({ text }) => text);
+        expect(texts).toEqual([0, 1, 2, 3, 4, 5, name].map((number) => `Question ${number}`));
+      }
+    },
+  );
+
+  it("a copy is recognised although a later response has the id of its message", async () => {
+    const model = new FunctionModel(({ messages, index }) => {
+      const isFree = !messages.some(({ id }) => id === "same");
+      return new AIMessage({ content: `answer ${index}`, ...(isFree && { id: "same" }) });
+    });
+    const { graph, whole, turn } = open(create, { model });
+    for (let number = 0; number < 30; number += 1) {
+      await turn(number);
+      const list = (await whole()).map(asClient);
+      await graph.invoke({ messages: list } as never, config);
+      const history = (await whole()).filter(({ type }) => type === "human");
+      expect(history).toHaveLength(number + 1);
+    }
+    const answers = (await whole()).filter(({ type }) => type === "ai").map(({ text }) => text);
+    expect(answers).toEqual([...new Set(answers)]);
+  });
+
   it("a checkpoint that was deleted is told, and the rest of the thread is read", async () => {
     const { checkpointer, graph, state, turn } = open(create);
     for (let number = 0; number < 8; number += 1) await turn(number);
@@ -164,9 +200,6 @@ class CountingSaver extends MemorySaver {
     return super.getTuple(...given);
   }
 }
-
-/** What a client has of a message. */
-const asClient = (message: BaseMessage) => ({ ...message.toDict().data, type: message.type });
 
 /** `TURNS=2500` reaches another age. */
 const TURNS = Number(process.env["TURNS"] ?? 40);
