@@ -38,7 +38,7 @@ import {
   type ToolTask,
   tasksOfLostRun,
 } from "../threads/langgraph/read-checkpoints.js";
-import { beganOn } from "../threads/langgraph/run-host.js";
+import { checkpointOfStep } from "../threads/langgraph/run-host.js";
 import { stepOf, withTaskInput } from "../threads/langgraph/wrappable-graph.js";
 import { readOwnValues } from "../threads/own-state.js";
 import type { AgentUpdate, ToolsUpdate } from "../threads/state.js";
@@ -185,7 +185,7 @@ const INVALID_ARGUMENTS = {
 function closeLost({ call, place }: ToolTask, config: Config): ToolsUpdate {
   const cause = "interrupted";
   emitEvent(config, { type: "call-closed", tool: call.name, callId: call.id, cause });
-  return { messages: [createPlaceholder(call, cause, place, beganOn(config))] };
+  return { messages: [createPlaceholder(call, cause, place, checkpointOfStep(config))] };
 }
 
 /** What the tool of a call returned after the abort of the run that is continued. */

@@ -22,7 +22,7 @@ import { madeOnce, recordsIn, textIn } from "../../shared/values.js";
 import { answered } from "../../shared/waiting.js";
 import { writesBeside } from "../langgraph/read-checkpoints.js";
 import { isSaver } from "../langgraph/replace-methods.js";
-import { beganOn, inheritedCheckpointer, namespaceOfGraph } from "../langgraph/run-host.js";
+import { checkpointOfStep, inheritedCheckpointer, namespaceOfGraph } from "../langgraph/run-host.js";
 
 /** The channel of the entries. */
 const DIARY = "tether:diary";
@@ -104,7 +104,7 @@ interface Page {
  * The page of the superstep of a task. Undefined without a checkpointer, and for a graph inside another one that has no
  * memory of its own: the id of a task in its namespace says that its checkpoints are those of one call.
  */
-export function pageOf(config: RunnableConfig, checkpoint_id = beganOn(config)): Page | undefined {
+export function pageOf(config: RunnableConfig, checkpoint_id = checkpointOfStep(config)): Page | undefined {
   const saver = inheritedCheckpointer(config);
   const { thread_id } = { ...config.configurable };
   const checkpoint_ns = namespaceOfGraph(config);

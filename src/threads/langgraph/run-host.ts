@@ -80,11 +80,6 @@ export function namespaceOfGraph({ configurable }: RunnableConfig): string {
   return namespace.slice(0, Math.max(namespace.lastIndexOf(SUBGRAPH), 0));
 }
 
-/** The id of the checkpoint that the superstep of a task began on. It may not be saved yet, or never. */
-export function checkpointOfStep(config: RunnableConfig): string | undefined {
-  return textIn(config.configurable?.["checkpoint_map"], namespaceOfGraph(config));
-}
-
 /** The namespace of a graph in a task that has a memory of its own: it has no id of a task. */
 export function memoryNamespace({ configurable }: RunnableConfig): string {
   return String(configurable?.["checkpoint_ns"] ?? "").replaceAll(TASK_ID, "");
@@ -97,7 +92,7 @@ const MAP = "checkpoint_map";
  * The id of the checkpoint that the superstep of a task began on. With the durability `async` it may not be saved yet, and
  * with `exit` it is saved when the run ends, also after an abort.
  */
-export function beganOn(config: Pick<RunnableConfig, "configurable">): string | undefined {
+export function checkpointOfStep(config: Pick<RunnableConfig, "configurable">): string | undefined {
   return textIn(config.configurable?.[MAP], namespaceOfGraph(config));
 }
 
