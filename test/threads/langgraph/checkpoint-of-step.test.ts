@@ -3,7 +3,7 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { MemorySaver } from "@langchain/langgraph";
 import { expect, it } from "vitest";
-import { beganOn } from "../../../src/threads/langgraph/run-host.js";
+import { checkpointOfStep } from "../../../src/threads/langgraph/run-host.js";
 import { oneNode, parentOf } from "../../support/plain-graph.js";
 import { inThread, user } from "../../support/thread.js";
 
@@ -14,7 +14,7 @@ it.each(["sync", "async", "exit"] as const)(
     const saver = new MemorySaver();
     const config = { ...inThread("1"), durability };
     const look = async (_state: unknown, own: RunnableConfig) => {
-      seen.push(beganOn(own));
+      seen.push(checkpointOfStep(own));
       // The abort of a run saves the checkpoint, with `exit` too.
       throw new Error("The run ends here.");
     };
@@ -31,5 +31,5 @@ it.each(["sync", "async", "exit"] as const)(
 );
 
 it("Outside a graph there is none", () => {
-  expect(beganOn({})).toBeUndefined();
+  expect(checkpointOfStep({})).toBeUndefined();
 });
