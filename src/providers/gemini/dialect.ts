@@ -94,10 +94,11 @@ const urlOf = (image: unknown) => (isRecord(image) ? image["url"] : image);
 
 /**
  * "MIME type must be image/png, image/jpeg, image/webp, image/heic, or image/heif." (EvanZhouDev/gemini-ai#3), "Unsupported
- * MIME type: image/svg+xml" (google-gemini/gemini-cli#3054)
+ * MIME type: image/svg+xml" (google-gemini/gemini-cli#3054). Newer models have been seen to take GIF and AVIF too
+ * (google/adk-python#5694).
  */
 const mediaLimits: MediaLimits = {
-  types: ["image/png", "image/jpeg", "image/webp", "image/heic", "image/heif"],
+  types: ["image/png", "image/jpeg", "image/webp", "image/gif", "image/avif", "image/heic", "image/heif"],
 };
 
 export const gemini = {
