@@ -56,7 +56,11 @@ export function coveringSummaries(history: readonly BaseMessage[]): ReadonlyMap<
   let seen = 0;
   for (const [index, message] of history.entries()) {
     const { kind, messages = [] } = coverageOf(message) ?? {};
-    for (; kind === "archive" && seen < index; seen += 1) before.add(history[seen]?.id);
+    for (; kind === "archive" && seen < index; seen += 1) {
+      const earlier = history[seen];
+      // A model input has the system messages first, and no summary covers them.
+      if (earlier?.type !== "system") before.add(earlier?.id);
+    }
     for (const id of messages) if (kind === "keep" || before.has(id)) covered.set(id, message);
   }
   return covered;

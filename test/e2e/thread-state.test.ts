@@ -135,7 +135,7 @@ describe.concurrent("The schemas", () => {
     expect(properties).toMatchObject({
       model: { title: "Model", default: "offline:", enum: ["offline:"] },
       maxToolCalls: { title: "Max tool calls", default: 64, maximum: 64 },
-      messagesToKeep: { default: 12 },
+      messagesToKeep: { default: 6 },
     });
     expect(properties["maxTokensPerTurn"]).not.toHaveProperty("default");
     expect(JSON.stringify(properties)).not.toContain(String(Number.MAX_SAFE_INTEGER));

@@ -172,7 +172,7 @@ describe("The work grows with the messages", () => {
       },
       "the search for the results of the calls of one message": (size) => {
         const written = calls(size).map(({ id }) => result(`r-${id}`, id));
-        const leftovers = { history: [{ id: "a" }], written: written.reverse(), interrupts: [] };
+        const leftovers = { history: [{ id: "a" }], written: written.reverse(), interrupts: [], late: [] };
         return countSteps(
           unanswered(size),
           (waiting) => void recoverCalls(waiting, [leftovers as unknown as Leftovers]),

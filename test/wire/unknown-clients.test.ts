@@ -90,7 +90,7 @@ it("So does a client that throws for a block.", async () => {
 });
 
 it("Another refusal is the error of the run.", async () => {
-  refusals.push("The model is not there.");
-  await expect(send(history("clear"))).rejects.toThrow("The model is not there.");
+  refusals.push("The model `look-1` does not exist or you do not have access to it.");
+  await expect(send(history("clear"))).rejects.toThrow("The model `look-1` does not exist or you do not have access to it.");
   expect(bodies).toHaveLength(1);
 });
