@@ -89,8 +89,8 @@ it("So does a client that throws for a block.", async () => {
   expect(bodies.map(({ messages }) => messages.at(-1)?.content)).toEqual(["clear\nand cold"]);
 });
 
-it("Another refusal is the error of the run.", async () => {
-  refusals.push("The model `look-1` does not exist or you do not have access to it.");
-  await expect(send(history("clear"))).rejects.toThrow("The model `look-1` does not exist or you do not have access to it.");
+it("A refusal of the model's name is the error of the run.", async () => {
+  refusals.push("look-1 is not a valid model ID");
+  await expect(send(history("clear"))).rejects.toThrow("look-1 is not a valid model ID");
   expect(bodies).toHaveLength(1);
 });
