@@ -4,8 +4,9 @@
  */
 
 /**
- * They run on the view, so they see the replaced members, and what they write stays in the view. Do not use it for
- * classes with `#private` fields, which a view does not have. LangChain's clients have none.
+ * They run on the view, so they see the replaced members, and what they write stays in the view. Its methods
+ * fail if their class has `#private` fields, which a view does not have. LangChain's clients have none, but classes of users
+ * can.
  */
 export function viewOf<Target extends object>(target: Target, members: object): Target {
   const view: Target = Object.create(target);

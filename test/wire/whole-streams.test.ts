@@ -97,6 +97,38 @@ describe.each(AGENTS)("%s", (_, agentWith) => {
       expect(model_name ?? given).toBe(name);
     });
 
+    it("a client of a user's class with private fields is asked as it is", async () => {
+      class Counted extends ChatAnthropic {
+        #asked = 0;
+
+        get asked() {
+          return this.#asked;
+        }
+        override async _generate(...given: Parameters<ChatAnthropic["_generate"]>) {
+          this.#asked += 1;
+          return super._generate(...given);
+        }
+        override async *_streamResponseChunks(...given: Parameters<ChatAnthropic["_streamResponseChunks"]>) {
+          this.#asked += 1;
+          yield* super._streamResponseChunks(...given);
+        }
+      }
+      const hi = anthropic([{ type: "text", text: "Hi." }]);
+      const { url, requests } = await serve(anyRequest, [hi, hi]);
+      const fields = {
+        model: "claude-sonnet-4-5",
+        apiKey,
+        maxRetries,
+        anthropicApiUrl: url,
+        disableStreaming,
+      };
+      const model = new Counted(fields);
+      const agent = agentWith(model);
+      for (const text of ["Hello", "And?"]) await agent.invoke(user(text), inThread("1"));
+      expect(model.asked).toBe(2);
+      expect(requests).toHaveLength(2);
+    });
+
     it("Claude is not sent what another Claude has signed", async () => {
       const call = { type: "tool_use", id: "toolu_01", name: "look", input: { city: "Oslo" } };
       const refused = vi.fn();

@@ -77,8 +77,8 @@ function withGuardedChunks(
     model,
   );
   async function* streamWhole(messages: BaseMessage[], options: CallOptions, run?: CallbackManagerForLLMRun) {
-    const request = { model: mended, guard, messages, options };
-    const message = await guardedAnswer(request, run).catch((error: unknown) => {
+    const ask = (client: BaseChatModel) => guardedAnswer({ model: client, guard, messages, options }, run);
+    const message = await askOnView(mended, original, ask).catch((error: unknown) => {
       throw toModelError(error, { model: original, messages, signal: options.signal });
     });
     noteModel(message, identityOf(original).modelId);
@@ -87,6 +87,33 @@ function withGuardedChunks(
   // The guard also handles a model that does not stream.
   const members = { _streamResponseChunks: streamWhole, disableStreaming: false };
   return boundView(model, members, STREAMING_METHODS);
+}
+
+/** Classes of users whose methods have failed on a view, because it lacks their `#private` fields. */
+const withoutViews = new WeakSet<object>();
+
+/** Asks a view of the model, and the model itself if its class cannot run on a view: it is sent what it sends alone. */
+async function askOnView<Answer>(
+  view: BaseChatModel,
+  model: BaseChatModel,
+  ask: (client: BaseChatModel) => Promise<Answer>,
+): Promise<Answer> {
+  if (withoutViews.has(model.constructor)) return ask(model);
+  try {
+    return await ask(view);
+  } catch (error) {
+    if (view === model || !isPrivateAccess(error)) throw error;
+    withoutViews.add(model.constructor);
+    return ask(model);
+  }
+}
+
+/** V8's words, also for private methods. */
+function isPrivateAccess(error: unknown): boolean {
+  return (
+    error instanceof TypeError &&
+    /private (?:member|method|field)|must be an instance of/i.test(error.message)
+  );
 }
 
 /**
