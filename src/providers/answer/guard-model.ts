@@ -12,6 +12,7 @@ import { callsOf, isAIMessage } from "../../history/call.js";
 import { isBlankMessage, withoutCalls } from "../../history/change-calls.js";
 import { copyMessage } from "../../history/message.js";
 import { coerceMessage } from "../../history/read-messages.js";
+import { isError } from "../../shared/is-error.js";
 import { defined, prototypeWith, textIn } from "../../shared/values.js";
 import { boundView, viewOf } from "../../shared/views.js";
 import { Patience } from "../../shared/waiting.js";
@@ -110,10 +111,8 @@ async function askOnView<Answer>(
 
 /** V8's words, also for private methods. */
 function isPrivateAccess(error: unknown): boolean {
-  return (
-    error instanceof TypeError &&
-    /private (?:member|method|field)|must be an instance of/i.test(error.message)
-  );
+  if (!isError(error) || error.name !== "TypeError") return false;
+  return /private (?:member|method|field)|must be an instance of/i.test(error.message);
 }
 
 /**
