@@ -101,15 +101,18 @@ export function cutMiddle(text: string, tokens: number, note: string): string {
 /** The longest beginning with at most this many tokens. */
 function takeStart(text: string, tokens: number): string {
   const longest = text.slice(0, longestWith(tokens));
-  const fits = (length: number) => countTextTokens(longest.slice(0, length)) <= tokens;
-  return beginningOf(text, fittingLength(longest.length, fits));
+  // Without half of a surrogate pair, a text can have a token more.
+  const ofLength = (length: number) => beginningOf(text, length);
+  return ofLength(fittingLength(longest.length, (length) => countTextTokens(ofLength(length)) <= tokens));
 }
 
 function takeEnd(text: string, tokens: number): string {
   const longest = text.slice(Math.max(text.length - longestWith(tokens), 0));
-  const fits = (length: number) => countTextTokens(longest.slice(longest.length - length)) <= tokens;
-  const start = longest.length - fittingLength(longest.length, fits);
-  return longest.slice(isHighSurrogate(longest, start - 1) ? start + 1 : start);
+  const ofLength = (length: number) => {
+    const start = longest.length - length;
+    return longest.slice(isHighSurrogate(longest, start - 1) ? start + 1 : start);
+  };
+  return ofLength(fittingLength(longest.length, (length) => countTextTokens(ofLength(length)) <= tokens));
 }
 
 /** Few texts have more characters for each token, and of these a part is enough. */

@@ -408,7 +408,10 @@ describe("findLateResults", () => {
       const early = [human("h"), ai("a", "c"), placeholderOf("c", "a:0", "superseded")];
       const history = [...early, human("i"), ai("b")];
       const plan = { summaries: [], lateResults: [], covered: early };
-      const summary = createSummary("What was.", coverPlan(plan as never, history, kind === "keep" ? undefined : "7"));
+      const summary = createSummary(
+        "What was.",
+        coverPlan(plan as never, history, kind === "keep" ? undefined : "7"),
+      );
       const summarised = reduceMessages(history, [summary]).messages;
       expect(summarised.length).toBe(kind === "keep" ? 6 : 3);
       const { find } = withResults({ 7: [["a:0", "c"]] });
