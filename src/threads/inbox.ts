@@ -5,7 +5,7 @@
 
 import type { BaseStore } from "@langchain/langgraph";
 import { hashText, toJson } from "../shared/json.js";
-import { escapeValue, searchItems, threadNamespace, unescapeValue } from "./stores.js";
+import { escapeValue, inboxNamespace, searchItems, unescapeValue } from "./stores.js";
 
 /** The part of a store that an inbox needs. */
 export type InboxStore = Pick<BaseStore, "search" | "put" | "delete">;
@@ -23,7 +23,7 @@ export interface InboxItem {
 
 /** The items, in the order in which they were put. Of one millisecond, in the order of their keys. */
 export async function readInbox(store: InboxStore, threadId: string): Promise<readonly InboxItem[]> {
-  const within = threadNamespace("inbox", threadId);
+  const within = inboxNamespace(threadId);
   const items = [];
   for await (const { namespace, key, value, createdAt } of searchItems(store, within))
     if (namespace.length === within.length)
@@ -48,7 +48,7 @@ export const putIntoInbox = (
   threadId: string,
   key: string,
   value: Record<string, unknown>,
-): Promise<void> => store.put(threadNamespace("inbox", threadId), key, escapeValue(value), false);
+): Promise<void> => store.put(inboxNamespace(threadId), key, escapeValue(value), false);
 
 /** Returns the items that could not be deleted. */
 export async function deleteItems<Item extends Pick<InboxItem, "namespace" | "key">>(

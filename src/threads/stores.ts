@@ -114,7 +114,7 @@ export function missingStore(reason: string): InvalidSettingError {
   return InvalidSettingError.expected("store", `a store, because ${reason}`, undefined);
 }
 
-/** The namespace of the store that has one kind of things of a thread. */
-export function threadNamespace(kind: "inbox", threadId: string): string[] {
-  return ["langgraph-tether", kind, storeLabel(threadId)];
+/** The namespace of the store that has the inbox of a thread. */
+export function inboxNamespace(threadId: string): string[] {
+  return ["langgraph-tether", "inbox", storeLabel(threadId)];
 }

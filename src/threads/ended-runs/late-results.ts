@@ -101,15 +101,21 @@ export function placeLateResults(
 /** The calls whose tools may still return, with the ids of their placeholders. A summary has archived those without one. */
 function awaitedCalls(messages: readonly BaseMessage[]) {
   const awaited: (AwaitedCall & { readonly placeholder?: string | undefined })[] = [];
-  let turns = 0;
-  for (const message of messages.toReversed()) {
-    if (turns >= TURNS) break;
-    if (isUserMessage(message)) turns += 1;
+  for (const message of messages.slice(Math.max(startOfTurns(messages), 0))) {
+    awaited.push(...(archiveOf(message)?.awaited ?? []));
     const call = awaitedCallOf(message);
-    if (call !== undefined) awaited.unshift({ ...call, placeholder: message.id });
-    awaited.unshift(...(archiveOf(message)?.awaited ?? []));
+    if (call !== undefined) awaited.push({ ...call, placeholder: message.id });
   }
   return awaited;
+}
+
+/** Where the last turns begin. -1: there is no message. */
+function startOfTurns(messages: readonly BaseMessage[]): number {
+  let turns = 0;
+  return messages.findLastIndex((message, index) => {
+    if (isUserMessage(message)) turns += 1;
+    return turns === TURNS || index === 0;
+  });
 }
 
 /** Tells which results have come. */
