@@ -53,7 +53,7 @@ export interface TetherMiddlewareOptions {
   readonly summary?: TetherSummaryOptions | undefined;
   /**
    * Whether an error that a tool throws becomes a result that the model reads, as in an agent without middleware. If
-   * not, the run fails, and loses the results of the calls that still run. @default true
+   * not, other middleware sees the error first, and the run fails if none of them handles it. @default true
    */
   readonly keepToolErrors?: boolean | undefined;
   /**

@@ -21,8 +21,8 @@ import { runTool } from "./tools.js";
  * - A response whose stream breaks is requested again. Its tool calls are not run, and clients see only the complete
  *   response.
  * - If a tool throws, the calls beside it keep their results.
- * - What a tool returns after the abort of its run is in the thread with the next run, and so is the text that was shown of
- *   a response whose run was aborted while it streamed.
+ * - What a tool returned is in the thread with the next run, also if it came after the abort of its run, or if another
+ *   middleware threw after it. So is the text that was shown of a response whose run was aborted while it streamed.
  *
  * Put it last in the list of middleware, so that it sees the model that is asked. If another declaration of `messages` wins,
  * the agent's runs fail with an `InvalidStateError`.
@@ -74,10 +74,8 @@ export function tetherMiddleware(
       const answer = await askModel(request, history, options, config, async (asked) => handler(asked));
       return update === undefined ? answer : withUpdate(answer, update);
     },
-    ...(keepToolErrors && {
-      wrapToolCall: async (request, handler) =>
-        runTool(request, configOf(request.runtime), (tool) => handler({ ...request, tool })),
-    }),
+    wrapToolCall: async (request, handler) =>
+      runTool(request, configOf(request.runtime), keepToolErrors, (tool) => handler({ ...request, tool })),
   });
 }
 

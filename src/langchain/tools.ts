@@ -1,4 +1,6 @@
-/** A tool call of a LangChain agent: its error becomes a result, and what comes after the abort waits for the next run. */
+/**
+ * A tool call of a LangChain agent: its error becomes a result, and what LangGraph does not save waits for the next run.
+ */
 
 import { setMaxListeners } from "node:events";
 import { type BaseMessage, ToolMessage } from "@langchain/core/messages";
@@ -12,7 +14,7 @@ import { isRecord } from "../shared/values.js";
 import { viewOf } from "../shared/views.js";
 import { untilAborted } from "../shared/waiting.js";
 import { resultIn } from "../threads/commands.js";
-import { awaitLate, callKeyOf } from "../threads/ended-runs.js";
+import { callKeyOf, keepUntilSaved } from "../threads/ended-runs.js";
 import { withOwnMemory } from "../threads/langgraph/own-memory.js";
 import { patientTool } from "../threads/langgraph/patient-tool.js";
 
@@ -28,15 +30,17 @@ interface ToolRequest<Tool> {
 }
 
 /**
- * The outcome of a tool call. What the tool throws becomes an error result. What comes after the abort of the run goes to
- * the next run of the thread.
+ * The outcome of a tool call. What comes after the abort of the run goes to the next run of the thread, and so does what a
+ * middleware around this one does not give to LangGraph, because it throws or is still at work when the run ends.
  *
+ * @param keepErrors Whether what the tool throws becomes an error result.
  * @param handle Contract: runs the tool that it gets.
- * @throws The reason of the abort, at once, and LangGraph's own signals.
+ * @throws The reason of the abort, at once, LangGraph's own signals, and without `keepErrors` what the tool throws.
  */
 export async function runTool<Tool>(
   { toolCall, tool, state: { messages } }: ToolRequest<Tool>,
   config: LangGraphRunnableConfig,
+  keepErrors: boolean,
   handle: (tool: Tool) => ToolMessage | Command | Promise<ToolMessage | Command>,
 ): Promise<ToolMessage | Command> {
   const { signal } = config;
@@ -45,21 +49,16 @@ export async function runTool<Tool>(
   const head = messages.findLast(isAIMessage);
   const index = head === undefined ? -1 : callsOf(head).findIndex(({ id }) => id === toolCall.id);
   const place = index < 0 ? undefined : `${head?.id}:${index}`;
-  const answered = keepResult(toolCall, signal, () =>
-    handle(place === undefined ? tool : prepared(tool, toolCall, place, index)),
-  );
-  try {
-    return await untilAborted(answered, signal);
-  } catch (error) {
-    if (signal?.aborted && place !== undefined) {
-      const coming = answered.then((outcome) => {
-        const update = isCommand(outcome) ? outcome : { messages: outcome };
-        return { result: resultIn(update, toolCall.id ?? ""), values: [] };
-      });
-      void awaitLate(place, coming, config);
-    }
-    throw error;
-  }
+  const run = async () => handle(place === undefined ? tool : prepared(tool, toolCall, place, index));
+  const outcome = keepErrors ? keepResult(toolCall, signal, run) : run();
+  if (place !== undefined) keepUntilSaved(place, lateOutcome(outcome, toolCall), config);
+  return untilAborted(outcome, signal);
+}
+
+/** Of a command, its result for the call. */
+async function lateOutcome(coming: Promise<ToolMessage | Command>, { id = "" }: WantedCall) {
+  const outcome = await coming;
+  return { result: resultIn(isCommand(outcome) ? outcome : { messages: outcome }, id), values: [] };
 }
 
 /**

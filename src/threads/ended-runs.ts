@@ -16,6 +16,7 @@ export {
   awaitedCheckpoints,
   awaitLate,
   findLateResults,
+  keepUntilSaved,
   placeLateResults,
   tellLate,
 } from "./ended-runs/late-results.js";

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { ToolRuntime } from "@langchain/core/tools";
 import { interrupt } from "@langchain/langgraph";
-import { createMiddleware } from "langchain";
+import { type AgentMiddleware, createMiddleware } from "langchain";
 import { describe, expect, it } from "vitest";
 import { tetherMiddleware } from "../../src/langchain.js";
 import { lines } from "../support/lines.js";
@@ -22,7 +22,12 @@ const throwing = createMiddleware({
   },
 });
 
+const around = (wrapToolCall: NonNullable<AgentMiddleware["wrapToolCall"]>) =>
+  createMiddleware({ name: "Around", wrapToolCall });
+
 const idle = createMiddleware({ name: "Idle", afterModel: () => undefined });
+
+type Thread = ReturnType<typeof openAgent>;
 
 // With a middleware that has `afterModel`, and in version 1, LangChain does not run a call whose id has a result.
 it.each([
@@ -114,6 +119,55 @@ describe("a tool that throws", () => {
     expect(tasks.flatMap(({ interrupts }) => interrupts.map(({ value }) => value))).toEqual(["Sure?"]);
   });
 });
+
+describe.each(["v1", "v2"] as const)(
+  "what a tool returned is in the thread with the next run (%s)",
+  (version) => {
+    const recovered = async (middleware: readonly object[], act: (thread: Thread) => Promise<unknown>) => {
+      const { failing, fast, runs } = createProbe();
+      const model = scripted(calls(["fast"], ["failing"], ["fast", { label: "two" }]), "Done.");
+      const thread = openAgent({ model, tools: [failing, fast], middleware, version });
+      await act(thread);
+      const history = script(await thread.send("And now?"));
+      expect(runs.filter((run) => run.startsWith("fast"))).toEqual(["fast:-", "fast:two"]);
+      return history.slice(1, -2).join(" | ");
+    };
+    const fails = async (thread: Thread) => expect((await thread.run(user("Go."))).error).toBeDefined();
+
+    it("if a middleware around it throws", async () => {
+      const thrower = around(async (request, handler) => {
+        await handler(request);
+        throw new Error("audit failed");
+      });
+      expect(await recovered([thrower, tetherMiddleware()], fails)).toBe(
+        "ai> fast failing fast | tool: fast done - | tool! Error: secret -\n Please fix your mistakes. | tool: fast done two",
+      );
+    });
+
+    it("if the run is aborted while a middleware around it is at work", async () => {
+      const abort = new AbortController();
+      let returned = 0;
+      const slow = around(async (request, handler) => {
+        const result = await handler(request);
+        returned += 1;
+        if (returned === 3) abort.abort();
+        await delay(60_000, undefined, { signal: abort.signal });
+        return result;
+      });
+      const cancel = async (thread: Thread) =>
+        expect((await thread.run(user("Go."), { signal: abort.signal })).error).toBeDefined();
+      expect(await recovered([slow, tetherMiddleware()], cancel)).toMatch(
+        /^ai> fast failing fast \| tool: fast done - \| tool! Error: secret -.* \| tool: fast done two$/s,
+      );
+    });
+
+    it("if another call of the response fails the run", async () => {
+      expect(await recovered([tetherMiddleware({ keepToolErrors: false })], fails)).toMatch(
+        /^ai> fast failing fast \| tool: fast done - \| tool! Tool call failing .* \| tool: fast done two$/s,
+      );
+    });
+  },
+);
 
 it.each(["v1", "v2"] as const)(
   "many calls of a response add no warning of listeners (%s)",

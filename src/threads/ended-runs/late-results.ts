@@ -16,8 +16,15 @@ import {
 } from "../../history/result.js";
 import { archiveOf, isUserMessage } from "../../history/summary.js";
 import { coveringSummaries } from "../../history/visible-history.js";
+import { onAbort } from "../../shared/waiting.js";
 import { emitEvent, publishEvent } from "../events.js";
 import { diaryOf, diaryWritten, type LateResult, pageOf, writeLate } from "./diary.js";
+
+/** What a tool returned for its call, and what it wrote to own keys. */
+interface Outcome {
+  readonly result: ToolMessage | undefined;
+  readonly values: readonly Readonly<Record<string, unknown>>[];
+}
 
 /**
  * Writes a result into the diary when it comes. An event tells it, in case that no run of the thread follows. Never
@@ -28,14 +35,11 @@ import { diaryOf, diaryWritten, type LateResult, pageOf, writeLate } from "./dia
  */
 export async function awaitLate(
   place: string,
-  coming: Promise<{
-    readonly result: ToolMessage | undefined;
-    readonly values: readonly Readonly<Record<string, unknown>>[];
-  }>,
+  coming: Promise<Outcome>,
   config: RunnableConfig,
 ): Promise<void> {
   // What ends with the abort has nothing to tell.
-  const { result, values } = await coming.catch(() => ({ result: undefined, values: [] }));
+  const { result, values } = await coming.catch(() => NOTHING);
   if (result === undefined || isPlaceholder(result)) return;
   const { thread_id } = { ...config.configurable };
   publishEvent({
@@ -45,7 +49,34 @@ export async function awaitLate(
     threadId: thread_id === undefined ? undefined : String(thread_id),
     message: toPlain(result),
   });
-  await writeLate([place, "result", { message: { ...toPlain(result) }, values }], pageOf(config));
+  await note(place, result, values, config);
+}
+
+/**
+ * Writes a result into the diary if its superstep ends before LangGraph has got it: what wraps the tool can throw, or
+ * still be at work. What LangGraph has saved is then in the diary too, where nothing looks for it.
+ *
+ * @param config That of the task. Its signal aborts if any task of the superstep fails, and is gone after the superstep.
+ */
+export function keepUntilSaved(place: string, coming: Promise<Outcome>, config: RunnableConfig): void {
+  let come: Outcome | undefined;
+  coming.then(
+    (outcome) => {
+      come = outcome;
+    },
+    () => {},
+  );
+  if (config.signal === undefined) return;
+  onAbort(config.signal, () => {
+    if (come === undefined) void awaitLate(place, coming, config);
+    else if (come.result !== undefined) void note(place, come.result, come.values, config);
+  });
+}
+
+const NOTHING: Outcome = { result: undefined, values: [] };
+
+function note(place: string, result: ToolMessage, values: Outcome["values"], config: RunnableConfig) {
+  return writeLate([place, "result", { message: { ...toPlain(result) }, values }], pageOf(config));
 }
 
 /** Placeholders of earlier turns are not looked up any more: the event has told their results. */
