@@ -1,29 +1,8 @@
 /** The public entry of the package. No other source file imports it. Adding a name is a decision. */
 
 export type { AgentGraph } from "./agent/agent-graph.js";
-export type { ApprovalRequest, Decision } from "./agent/approval-request.js";
-export type {
-  ApprovalCall,
-  ApprovalCandidate,
-  ApprovalOptions,
-  ApprovalRuntime,
-  ApprovalState,
-  DecisionType,
-  RequireApproval,
-} from "./agent/approval-rules.js";
+export type { ApprovalRequest, Decision } from "./agent/calls/approval-request.js";
 export { type AgentGraphOptions, createAgentGraph } from "./agent/create-agent-graph.js";
-export type { ResponseSchema } from "./agent/format/response-format.js";
-export {
-  MultipleStructuredOutputsError,
-  type ProviderStrategy,
-  providerStrategy,
-  type ResponseFormat,
-  type StructuredOutputError,
-  StructuredOutputParsingError,
-  type ToolStrategy,
-  type ToolStrategyOptions,
-  toolStrategy,
-} from "./agent/format/response-format.js";
 export type {
   AgentContext,
   ChatContext,
@@ -47,9 +26,30 @@ export {
 } from "./agent/middleware/middleware.js";
 export type { Next } from "./agent/middleware/run-onion.js";
 export { MiddlewareTermination } from "./agent/middleware/run-onion.js";
-export type { RunOptions } from "./agent/run-types.js";
+export type {
+  ApprovalCall,
+  ApprovalCandidate,
+  ApprovalOptions,
+  ApprovalRuntime,
+  ApprovalState,
+  DecisionType,
+  RequireApproval,
+} from "./agent/settings/approval-rules.js";
+export type { ResponseSchema } from "./agent/settings/response-format.js";
+export {
+  MultipleStructuredOutputsError,
+  type ProviderStrategy,
+  providerStrategy,
+  type ResponseFormat,
+  type StructuredOutputError,
+  StructuredOutputParsingError,
+  type ToolStrategy,
+  type ToolStrategyOptions,
+  toolStrategy,
+} from "./agent/settings/response-format.js";
 export type { RunContext } from "./agent/settings/run-context.js";
 export type { ToolChoice } from "./agent/settings/tools.js";
+export type { RunOptions } from "./agent/types.js";
 export {
   type BrokenRule,
   InvalidCommandError,
@@ -86,8 +86,11 @@ export {
   createModel,
 } from "./providers/models/create-model.js";
 export { type Violation, validateHistory } from "./providers/validate-history.js";
-export { type AskModelOptions, askModel } from "./threads/ask-model.js";
+export { type AskModelOptions, askModel } from "./threads/asking/ask-model.js";
 export type { AgentEvent, Rung } from "./threads/events.js";
+export { PairedMessagesDeltaValue } from "./threads/langgraph/channels.js";
+export { type LockPool, postgresThreadLock, type ThreadLock } from "./threads/saver/thread-lock.js";
+export { type MessageSerializer, messageSerializer } from "./threads/serializer/message-serializer.js";
 export {
   type HistorySource,
   type MissingMessages,
@@ -95,7 +98,4 @@ export {
   type ReadPageOptions,
   readFullHistory,
   restoreCovered,
-} from "./threads/full-history.js";
-export { PairedMessagesDeltaValue } from "./threads/langgraph/channels.js";
-export { type MessageSerializer, messageSerializer } from "./threads/serializer/message-serializer.js";
-export { type LockPool, postgresThreadLock, type ThreadLock } from "./threads/thread-lock.js";
+} from "./threads/summary/full-history.js";

@@ -10,7 +10,6 @@ import { abortSignal, checkSettings } from "../shared/check-settings.js";
 import type { AgentEvent } from "../threads/events.js";
 import { type HeldAbort, holdAbort, relayAbort } from "../threads/langgraph/abort.js";
 import { sharesMemory } from "../threads/langgraph/own-memory.js";
-import { quickSaver } from "../threads/langgraph/quick-saver.js";
 import { isSaver } from "../threads/langgraph/replace-methods.js";
 import {
   isSavedRun,
@@ -27,13 +26,15 @@ import {
   withoutWriteCheck,
 } from "../threads/langgraph/wrappable-graph.js";
 import type { NoKeys } from "../threads/own-state.js";
+import { quickSaver } from "../threads/saver/quick-saver.js";
 import { boundedStore } from "../threads/stores.js";
-import { recursionLimitFor } from "./budgets.js";
-import { admitUpdates, idsInInput } from "./client.js";
-import { steerThread } from "./inbox.js";
 import { checkMiddleware, sortMiddleware } from "./middleware/middleware.js";
 import type { AgentPlan } from "./plan.js";
-import { type RunStart, runAgent } from "./run.js";
+import { recursionLimitFor } from "./run/budgets.js";
+import { steerThread } from "./run/inbox.js";
+import { admitUpdates, idsInInput } from "./run/input.js";
+import { accessThread, lockLost, streamInQueue, updateInQueue, watchThread } from "./run/queue.js";
+import { type RunStart, runAgent } from "./run/run.js";
 import {
   type AgentChunk,
   type AgentInput,
@@ -47,8 +48,7 @@ import {
   type StreamEvents,
   type StreamOptions,
   type WithConfig,
-} from "./run-types.js";
-import { accessThread, lockLost, streamInQueue, updateInQueue, watchThread } from "./thread-queue.js";
+} from "./types.js";
 
 type GraphFields = ConstructorParameters<typeof BaseGraph>[0];
 type Chunks = RunChunksOf<BaseGraph>;

@@ -9,12 +9,12 @@ import type {
   StateUpdateOf,
 } from "../threads/own-state.js";
 import { AgentGraph } from "./agent-graph.js";
-import type { ResponseFormat } from "./format/response-format.js";
 import { buildStateGraph } from "./graph.js";
 import type { Middleware } from "./middleware/middleware.js";
 import { planAgent } from "./plan.js";
-import type { StructuredValues } from "./run-types.js";
+import type { ResponseFormat } from "./settings/response-format.js";
 import type { SettingsOptions } from "./settings/settings.js";
+import type { StructuredValues } from "./types.js";
 
 /** The options of `createAgentGraph`. Only `model` is required. `undefined` counts as left out. */
 export interface AgentGraphOptions<

@@ -13,15 +13,15 @@ import { withHistoryChannel, withValueUntilNextStep } from "../threads/langgraph
 import { readState } from "../threads/langgraph/read-checkpoints.js";
 import { route, stepOf } from "../threads/langgraph/wrappable-graph.js";
 import { type AgentState, agentStateSchema, publicStateWith } from "../threads/state.js";
-import { createApproveNode } from "./approve.js";
-import type { FormatPlan } from "./format/response-format.js";
+import { createApproveNode } from "./calls/approve.js";
+import { createToolsNode } from "./calls/call.js";
+import { createPatchNode } from "./calls/patch.js";
 import type { GivenMessages } from "./middleware/run.js";
-import { createModelNode } from "./model.js";
-import { createPatchNode } from "./patch.js";
+import { createModelNode } from "./model/step.js";
+import { createSummarizeNode } from "./model/summarize.js";
 import type { AgentPlan } from "./plan.js";
-import { runOf } from "./run-handle.js";
-import { createSummarizeNode } from "./summarize.js";
-import { createToolsNode } from "./tools.js";
+import { runOf } from "./run/handle.js";
+import type { FormatPlan } from "./settings/response-format.js";
 
 /**
  *     START ─► patch? ─► model ──► tools ──► model …        model ─► END

@@ -11,11 +11,18 @@ import type { SummaryPolicy } from "../history/plan-summary.js";
 import { checkProviderTools, withProviderTools } from "../providers/models/tools.js";
 import { type OwnState, readStateSchema } from "../threads/own-state.js";
 import { type AgentState, turnOf } from "../threads/state.js";
-import { countToolTokens, summaryPolicy } from "../threads/summary-settings.js";
-import { type CallPolicy, createCallPolicy } from "./approval-rules.js";
-import { type FormatPlan, formatTools, readResponseFormat } from "./format/response-format.js";
+import { countToolTokens, summaryPolicy } from "../threads/summary/settings.js";
 import { checkMiddleware, type Middleware } from "./middleware/middleware.js";
-import { assertChoosable, checkModels, dialectAt, type ModelChain, makeModel, modelChain } from "./models.js";
+import { type CallPolicy, createCallPolicy } from "./settings/approval-rules.js";
+import {
+  assertChoosable,
+  checkModels,
+  dialectAt,
+  type ModelChain,
+  makeModel,
+  modelChain,
+} from "./settings/models.js";
+import { type FormatPlan, formatTools, readResponseFormat } from "./settings/response-format.js";
 import {
   checkAllowedSettings,
   type OwnContext,

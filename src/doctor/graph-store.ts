@@ -47,7 +47,7 @@ import {
   unwrapped,
   writeMessages,
 } from "../threads/langgraph/swap-channel.js";
-import { checkpointsOf, isBeforeModel, viewForRun } from "../threads/run-saver.js";
+import { checkpointsOf, isBeforeModel, viewForRun } from "../threads/saver/run-saver.js";
 import { readList } from "./examine.js";
 import { mendedBy, openTasksOf, stepTasksOf } from "./shown-state.js";
 import { pinJson, pinMessages } from "./stored-json.js";

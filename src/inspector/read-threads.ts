@@ -21,7 +21,7 @@ import { unansweredCalls } from "../history/open-calls.js";
 import { archiveOf, coverageOf } from "../history/summary.js";
 import type { DialectName } from "../providers/dialects.js";
 import { toJson } from "../shared/json.js";
-import { walkBack } from "../threads/full-history.js";
+import { walkBack } from "../threads/summary/full-history.js";
 import { refusal } from "./this-machine.js";
 import { messagesIn, nameIn, type Question, questionsIn, titleOf } from "./view/message-view.js";
 import { formOf, type ModelRequest, type RequestSettings, reducedForm } from "./view/request.js";

@@ -29,8 +29,8 @@ import {
   furtherRequestsOf,
   type InputForm,
   markReduced,
-} from "../threads/rungs.js";
-import { countToolTokens, FALLBACK_ATTEMPTS, MODEL_IDLE_TIMEOUT } from "../threads/summary-settings.js";
+} from "../threads/asking/rungs.js";
+import { countToolTokens, FALLBACK_ATTEMPTS, MODEL_IDLE_TIMEOUT } from "../threads/summary/settings.js";
 import type { TetherMiddlewareOptions } from "./options.js";
 
 /** The fields of LangChain's request that this middleware reads and changes. */

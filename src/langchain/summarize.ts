@@ -11,15 +11,15 @@ import { madeModel } from "../providers/answer/guard-model.js";
 import { withDefaults } from "../shared/check-settings.js";
 import { historyIn, walkBack } from "../threads/ended-runs.js";
 import { hasNewInput, nodesToEnter } from "../threads/langgraph/read-checkpoints.js";
-import { startingCheckpoints } from "../threads/run-saver.js";
+import { startingCheckpoints } from "../threads/saver/run-saver.js";
 import { type AgentUpdate, type SummaryAttempt, summaryAttemptSchema } from "../threads/state.js";
-import { shouldSummarize, summarizeHistory, summaryWording } from "../threads/summary.js";
 import {
   FALLBACK_ATTEMPTS,
   SUMMARY_SETTINGS,
   type SummarySettings,
   summaryPolicy,
-} from "../threads/summary-settings.js";
+} from "../threads/summary/settings.js";
+import { shouldSummarize, summarizeHistory, summaryWording } from "../threads/summary/summarize.js";
 import { type AgentRequest, askForSummary, toolTokensOf } from "./ask-model.js";
 import { createModel, type TetherMiddlewareOptions, type TetherSummaryOptions } from "./options.js";
 import { pairedState } from "./tether-state.js";

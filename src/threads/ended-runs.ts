@@ -1,5 +1,6 @@
 /** What ended runs have left with their checkpoints, and how the next run recovers it. */
 
+export { diaryOf, diaryWritten, type LateResult } from "./diary.js";
 export {
   type AskedCall,
   askedCalls,
@@ -11,7 +12,6 @@ export {
   problemText,
   recoverCalls,
 } from "./ended-runs/close-calls.js";
-export { diaryOf, diaryWritten, type LateResult } from "./ended-runs/diary.js";
 export {
   awaitedCheckpoints,
   awaitLate,

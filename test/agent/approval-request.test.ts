@@ -6,8 +6,8 @@ import {
   type Decision,
   readDecisions,
   readTextArguments,
-} from "../../src/agent/approval-request.js";
-import { ANY_DECISION, type ApprovalRule } from "../../src/agent/approval-rules.js";
+} from "../../src/agent/calls/approval-request.js";
+import { ANY_DECISION, type ApprovalRule } from "../../src/agent/settings/approval-rules.js";
 import { askedCalls } from "../../src/threads/ended-runs.js";
 import type { ToolTask } from "../../src/threads/langgraph/read-checkpoints.js";
 

@@ -5,8 +5,8 @@ import * as imported from "@langchain/core/tools";
 import { type StructuredToolInterface, type ToolRuntime, tool } from "@langchain/core/tools";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { finalizeCall, resultOf } from "../../src/agent/call-result.js";
-import { callTool } from "../../src/agent/tools.js";
+import { callTool } from "../../src/agent/calls/call.js";
+import { finalizeCall, resultOf } from "../../src/agent/calls/result.js";
 
 const required: typeof imported = createRequire(import.meta.url)("@langchain/core/tools");
 const call = { id: "c1", name: "probe", args: {}, place: "a:0" };

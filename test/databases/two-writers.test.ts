@@ -5,7 +5,7 @@ import { type BaseCheckpointSaver, MessagesAnnotation, START, StateGraph } from 
 import { describe, expect, it } from "vitest";
 import { createAgentGraph, type ThreadConflictError } from "../../src/index.js";
 import { replaceMethods } from "../../src/threads/langgraph/replace-methods.js";
-import { viewForRun } from "../../src/threads/run-saver.js";
+import { viewForRun } from "../../src/threads/saver/run-saver.js";
 import { deferred } from "../support/deferred.js";
 import { FunctionModel } from "../support/models.js";
 import { FirstValueSaver, SAVERS, type SaverKind } from "../support/savers.js";

@@ -4,7 +4,7 @@ import { AIMessage, type BaseMessage, HumanMessage } from "@langchain/core/messa
 import { JsonPlusSerializer } from "@langchain/langgraph-checkpoint";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { pendingApprovals } from "../../src/agent/patch.js";
+import { pendingApprovals } from "../../src/agent/calls/patch.js";
 import { callsOf } from "../../src/history/call.js";
 import { withArguments, withDistinctCallIds } from "../../src/history/change-calls.js";
 import { filterToolCalls, findSafeCutoff } from "../../src/history/cut.js";

@@ -9,7 +9,7 @@ import { reduceMessages } from "../../src/history/reducer/reduce-messages.js";
 import { coverageOf } from "../../src/history/summary.js";
 import type { AgentEvent } from "../../src/threads/events.js";
 import type { SummaryAttempt } from "../../src/threads/state.js";
-import { summarizeHistory, summaryWording } from "../../src/threads/summary.js";
+import { summarizeHistory, summaryWording } from "../../src/threads/summary/summarize.js";
 import { policyOf } from "./long-histories.js";
 import type { FunctionModel } from "./models.js";
 import type { SavedLists } from "./saved-lists.js";

@@ -111,7 +111,7 @@ export const longTexts = {
     null,
     2,
   ),
-  code: ["src/threads/ended-runs/leftovers.ts", "src/agent/run.ts", "src/agent/client.ts"]
+  code: ["src/threads/ended-runs/leftovers.ts", "src/agent/run/run.ts", "src/agent/run/input.ts"]
     .map((path) => fileAt(path))
     .join("\n"),
   chinese: turning([CHINESE, CHINESE_2], 10),

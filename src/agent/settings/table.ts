@@ -24,15 +24,15 @@ import {
   text,
 } from "../../shared/check-settings.js";
 import type { OwnContextSchema, OwnStateSchema } from "../../threads/own-state.js";
+import type { ThreadLock } from "../../threads/saver/thread-lock.js";
 import {
   dialectRule,
   FALLBACK_ATTEMPTS,
   MODEL_IDLE_TIMEOUT,
   toolCallsToKeepRule,
-} from "../../threads/summary-settings.js";
-import type { ThreadLock } from "../../threads/thread-lock.js";
-import { requireApprovalRule } from "../approval-rules.js";
-import { responseFormatRule } from "../format/response-format.js";
+} from "../../threads/summary/settings.js";
+import { requireApprovalRule } from "./approval-rules.js";
+import { responseFormatRule } from "./response-format.js";
 import { toolChoiceRule } from "./tools.js";
 
 export const MODEL_SETTINGS = {

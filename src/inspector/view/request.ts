@@ -11,8 +11,8 @@ import {
   prepareModelInput,
 } from "../../providers/input/to-model-input.js";
 import { safely, toJson } from "../../shared/json.js";
+import { type Help, rungsIn } from "../../threads/asking/help.js";
 import type { Rung } from "../../threads/events.js";
-import { type Help, rungsIn } from "../../threads/help.js";
 import type { Step } from "./steps.js";
 
 /** With which settings a graph asks its model. A run can have others in its `context`. */

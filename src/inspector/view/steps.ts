@@ -7,7 +7,7 @@ import { isAIMessage } from "../../history/call.js";
 import { coerceMessage } from "../../history/read-messages.js";
 import { readMaker } from "../../providers/rule.js";
 import { isRecord } from "../../shared/values.js";
-import { forThisTurn, type Help, helpOf, rungsIn } from "../../threads/help.js";
+import { forThisTurn, type Help, helpOf, rungsIn } from "../../threads/asking/help.js";
 
 /** Nodes that ask a model: ours, that of `createAgent`, that of `createReactAgent`, and usual names. */
 const MODEL_NODE = /^(?:model|model_request|agent|call_model|llm|chatbot)$/;

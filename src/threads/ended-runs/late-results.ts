@@ -17,8 +17,8 @@ import {
 import { archiveOf, isUserMessage } from "../../history/summary.js";
 import { coveringSummaries } from "../../history/visible-history.js";
 import { onAbort } from "../../shared/waiting.js";
+import { diaryOf, diaryWritten, type LateResult, pageOf, writeLate } from "../diary.js";
 import { emitEvent, publishEvent } from "../events.js";
-import { diaryOf, diaryWritten, type LateResult, pageOf, writeLate } from "./diary.js";
 
 /** What a tool returned for its call, and what it wrote to own keys. */
 interface Outcome {

@@ -17,6 +17,7 @@ import { archiveOf, coverageOf } from "../../history/summary.js";
 import { toJson } from "../../shared/json.js";
 import { isRecord } from "../../shared/values.js";
 import { messagesAmong } from "../commands.js";
+import { diaryOf, type LateResult } from "../diary.js";
 import { emitEvent } from "../events.js";
 import {
   hasNewInput,
@@ -29,9 +30,8 @@ import {
 } from "../langgraph/read-checkpoints.js";
 import { unwrapped } from "../langgraph/swap-channel.js";
 import type { OwnState } from "../own-state.js";
-import type { WatchedCheckpoints } from "../run-saver.js";
+import type { WatchedCheckpoints } from "../saver/run-saver.js";
 import { addUsage, isUsed, NO_USAGE, readTokens, type ThreadUsage, threadUsageSchema } from "../usage.js";
-import { diaryOf, type LateResult } from "./diary.js";
 import { unstartedCalls } from "./started-calls.js";
 
 /** How many checkpoints are read at most. Each run that ended before `patch` has left two. */

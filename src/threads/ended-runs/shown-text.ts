@@ -10,7 +10,7 @@ import { ChatGenerationChunk, type ChatResult } from "@langchain/core/outputs";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { madeOnce } from "../../shared/values.js";
 import { onAbort } from "../../shared/waiting.js";
-import { pageOf, writeLate } from "./diary.js";
+import { pageOf, writeLate } from "../diary.js";
 
 /** The texts that clients have, by the ids of their messages. Each superstep has a signal of its own. */
 const shownIn = new WeakMap<AbortSignal, Map<string, string>>();

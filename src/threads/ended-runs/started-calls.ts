@@ -12,11 +12,11 @@
 
 import type { CheckpointTuple, LangGraphRunnableConfig } from "@langchain/langgraph";
 import { isRecord, madeOnce } from "../../shared/values.js";
+import { diaryOf, digest, type LateResult, writeOf } from "../diary.js";
 import { hasInterrupt, sentTasks, type ToolTask } from "../langgraph/read-checkpoints.js";
 import { isOutermost } from "../langgraph/run-host.js";
 import { stepOf } from "../langgraph/wrappable-graph.js";
-import type { WatchedCheckpoints } from "../run-saver.js";
-import { diaryOf, digest, type LateResult, writeOf } from "./diary.js";
+import type { WatchedCheckpoints } from "../saver/run-saver.js";
 
 /**
  * The key of a call: the same in every run that starts the call, and that of no other call. A tool passes it to a service

@@ -20,7 +20,7 @@ import {
   tolerantChannel,
   writeMessages,
 } from "../../../../src/threads/langgraph/swap-channel.js";
-import { viewForRun } from "../../../../src/threads/run-saver.js";
+import { viewForRun } from "../../../../src/threads/saver/run-saver.js";
 import { oneNode } from "../../../support/plain-graph.js";
 import { scripted } from "../../../support/scripted-model.js";
 import { inThread, user } from "../../../support/thread.js";

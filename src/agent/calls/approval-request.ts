@@ -1,0 +1,259 @@
+/**
+ * The question to a human about tool calls, and the decisions that it accepts. They are those of LangChain.js, which
+ * reads `actionRequests` and sends `editedAction`. agent-chat-ui reads `action_requests` and sends `edited_action`.
+ */
+
+import type { JSONSchema } from "@langchain/core/utils/json_schema";
+import { z } from "zod/v4";
+import { parseJson, toJson } from "../../shared/json.js";
+import { listWithOr } from "../../shared/text.js";
+import { isRecord } from "../../shared/values.js";
+import { problemText } from "../../threads/ended-runs.js";
+import type { ToolTask } from "../../threads/langgraph/read-checkpoints.js";
+import { readWith, type SchemaIssue } from "../../threads/schema.js";
+import {
+  type ApprovalRule,
+  type AskedTask,
+  DECISION_TYPES,
+  type DecisionType,
+} from "../settings/approval-rules.js";
+
+/**
+ * The input of the approve node: the calls of one batch that need a human. It is JSON, because checkpoints store it.
+ */
+export interface ApprovalTask {
+  /** The id of the message with the calls. */
+  readonly messageId: string;
+  readonly tasks: readonly AskedTask[];
+  /** What was wrong with the last decision, if the question is repeated. */
+  readonly problem?: string | undefined;
+}
+
+/** The value of an interrupt that asks a human about tool calls. The lists have the same entries in both spellings. */
+export interface ApprovalRequest {
+  /** The calls, in call order. */
+  readonly action_requests: readonly ActionRequest[];
+  /** The decisions that are allowed for each call. */
+  readonly review_configs: readonly ReviewConfig[];
+  /** The same as `action_requests`. */
+  readonly actionRequests: readonly ActionRequest[];
+  /** The same as `review_configs`. */
+  readonly reviewConfigs: readonly ReviewConfig[];
+  /** What was wrong with the last decision. Each `description` also ends with it. */
+  readonly problem?: string;
+}
+
+interface ActionRequest {
+  /** The id of the tool call. */
+  readonly id: string;
+  readonly name: string;
+  readonly args: Readonly<Record<string, unknown>>;
+  readonly description: string;
+}
+
+/** Each entry has both spellings, because the LangGraph SDK replaces the list of one spelling with that of the other. */
+interface ReviewConfig {
+  readonly action_name: string;
+  readonly actionName: string;
+  readonly allowed_decisions: readonly DecisionType[];
+  readonly allowedDecisions: readonly DecisionType[];
+  /** The JSON schema that edited arguments must match, if the graph has one for this tool. */
+  readonly argsSchema?: JSONSchema;
+}
+
+/** Contract: returns how a human is asked about the calls of a tool. */
+type RuleFor = (toolName: string) => ApprovalRule;
+
+export function approvalRequest(
+  tasks: readonly AskedTask[],
+  problem: string | undefined,
+  ruleFor: RuleFor,
+): ApprovalRequest {
+  const requests = tasks.map(({ call: { id, name }, args = {}, description }) => {
+    const question = description ?? `The assistant wants to call \`${name}\`.`;
+    return { id, name, args, description: `${question}${problemText(problem)}` };
+  });
+  const configs = tasks.map(({ call: { name } }) => {
+    const { allowedDecisions, argsJsonSchema } = ruleFor(name);
+    return {
+      action_name: name,
+      actionName: name,
+      allowed_decisions: allowedDecisions,
+      allowedDecisions,
+      ...(argsJsonSchema !== undefined && { argsSchema: argsJsonSchema }),
+    };
+  });
+  return {
+    action_requests: requests,
+    review_configs: configs,
+    actionRequests: requests,
+    reviewConfigs: configs,
+    ...(problem !== undefined && { problem }),
+  };
+}
+
+/**
+ * - `approve`: runs the call unchanged.
+ * - `edit`: runs the call with other arguments. The tool cannot change.
+ * - `reject`: does not run the call. The model is told so, with the reason.
+ * - `respond`: does not run the call. The text is its result.
+ */
+export type Decision =
+  | { type: "approve" }
+  | { type: "edit"; edited_action: { name: string; args: Record<string, unknown> } }
+  | { type: "reject"; message?: string | undefined }
+  | { type: "respond"; message: string };
+
+const actionSchema = z.strictObject({ name: z.string(), args: z.record(z.string(), z.unknown()) });
+
+const decisionSchema: z.ZodType<Decision> = z.discriminatedUnion("type", [
+  z.strictObject({ type: z.literal("approve") }),
+  z.strictObject({ type: z.literal("edit"), edited_action: actionSchema }),
+  z.strictObject({ type: z.literal("reject"), message: z.string().optional() }),
+  z.strictObject({ type: z.literal("respond"), message: z.string() }),
+]);
+
+const answerSchema = z.strictObject({
+  decisions: z.array(z.preprocess(inOneSpelling, decisionSchema)).min(1),
+});
+
+/** LangChain.js sends `editedAction`, agent-chat-ui `edited_action`, and the SDK of LangGraph both. */
+function inOneSpelling(decision: unknown): unknown {
+  if (!isRecord(decision) || !("editedAction" in decision)) return decision;
+  const { editedAction, ...rest } = decision;
+  return { edited_action: editedAction, ...rest };
+}
+
+/** A call, and what a human has decided about it. */
+export interface DecidedTask {
+  readonly task: AskedTask;
+  readonly decision: Decision;
+}
+
+export type ReadDecisions =
+  | { readonly kind: "decisions"; readonly decided: readonly DecidedTask[] }
+  | { readonly kind: "refused"; readonly problem: string };
+
+/**
+ * Accepts all decisions or none. `decisions[i]` is for `action_requests[i]`. There can be fewer decisions than
+ * requests. Edited arguments must match the schemas: the human wrote them, and not the model.
+ *
+ * @param schemaOf Contract: returns the schema of a tool. Undefined accepts all arguments.
+ */
+export async function readDecisions(
+  answer: unknown,
+  tasks: readonly AskedTask[],
+  ruleFor: RuleFor,
+  schemaOf: (toolName: string) => unknown,
+): Promise<ReadDecisions> {
+  const refuse = (what: string): ReadDecisions => ({
+    kind: "refused",
+    problem: `${what}. ${expectedDecisions(tasks, ruleFor)}`,
+  });
+  const { success, data, error } = answerSchema.safeParse(answer);
+  if (!success) {
+    const [issue] = error.issues;
+    return refuse(`\`${issue?.path.join(".") || "resume"}\`: ${issue?.message}`);
+  }
+  const { decisions } = data;
+  const decided: DecidedTask[] = [];
+  for (const [index, decision] of decisions.entries()) {
+    const task = tasks[index];
+    if (task === undefined) return refuse(`${decisions.length} decisions for ${tasks.length} requests`);
+    const { name } = task.call;
+    const { allowedDecisions, argsSchema } = ruleFor(name);
+    const place = `decisions.${index}`;
+    if (!allowedDecisions.includes(decision.type)) {
+      const allowed = listWithOr(allowedDecisions.map((type) => `\`${type}\``));
+      return refuse(`\`${place}.type\` is \`${decision.type}\`, but \`${name}\` allows only ${allowed}`);
+    }
+    if (decision.type !== "edit") {
+      decided.push({ task, decision });
+      continue;
+    }
+    const { name: edited, args: given } = decision.edited_action;
+    if (edited !== name)
+      return refuse(`\`${place}.edited_action.name\` is \`${edited}\`, but the request is for \`${name}\``);
+    const schemas = [schemaOf(name), argsSchema];
+    let args = given;
+    for (const schema of schemas) args = await readTextArguments(args, task.args ?? {}, schema);
+    for (const schema of schemas) {
+      const issue = await findIssue(schema, args);
+      if (issue === undefined) continue;
+      const path = [place, "edited_action", "args", ...issue.path].join(".");
+      return { kind: "refused", problem: `\`${path}\`: ${issue.message}` };
+    }
+    decided.push({ task, decision: { ...decision, edited_action: { name, args } } });
+  }
+  return { kind: "decisions", decided };
+}
+
+const FORMS: Readonly<Record<DecisionType, string>> = {
+  approve: '{ type: "approve" }',
+  edit: '{ type: "edit", edited_action: { name, args } }',
+  reject: '{ type: "reject", message? }',
+  respond: '{ type: "respond", message }',
+};
+
+/** What is expected. A chat UI shows it to a user who did not write the JSON. */
+export function expectedDecisions(tasks: readonly ToolTask[], ruleFor: RuleFor): string {
+  const allowed = tasks.flatMap(({ call }) => ruleFor(call.name).allowedDecisions);
+  const forms = DECISION_TYPES.filter((type) => allowed.includes(type)).map((type) => FORMS[type]);
+  return `Expected { decisions: [...] }, at most one for each request, in the order of the requests: ${listWithOr(forms)}.`;
+}
+
+type Arguments = Record<string, unknown>;
+
+/**
+ * Converts edited arguments to the types that the tool expects. A form of a chat UI returns every field as text:
+ * `"7"` for 7, `"null"` for null. Text that the schema refuses is parsed as JSON. A field whose text equals its
+ * former value was not edited, and keeps that value. All other text stays text.
+ *
+ * @param former The arguments before the edit.
+ */
+export async function readTextArguments(
+  given: Arguments,
+  former: Arguments,
+  schema: unknown,
+): Promise<Arguments> {
+  const read = Object.entries(given).map(([name, value]) => [
+    name,
+    isTextOf(value, former[name]) ? former[name] : value,
+  ]);
+  let args: Arguments = Object.fromEntries(read);
+  let issue = await findIssue(schema, args);
+  while (issue !== undefined) {
+    const { path } = issue;
+    const mended = withJsonAt(args, path);
+    if (!isRecord(mended)) return args;
+    issue = await findIssue(schema, mended);
+    if (issue?.path.join() === path.join()) return args;
+    args = mended;
+  }
+  return args;
+}
+
+/** Whether this text is what a form returns if it shows the value as text and the user does not edit it. */
+function isTextOf(text: unknown, value: unknown): boolean {
+  if (typeof text !== "string" || typeof value === "string" || value === undefined) return false;
+  return text === toJson(value) || text === JSON.stringify(value, undefined, 2);
+}
+
+/** The value with the text at a path parsed as JSON. Undefined if there is no text, or it is not JSON. */
+function withJsonAt(value: unknown, [key, ...rest]: readonly PropertyKey[]): unknown {
+  if (key === undefined) {
+    const parsed = typeof value === "string" ? parseJson(value) : undefined;
+    // A JSON string in the text would be refused again.
+    return typeof parsed === "string" ? undefined : parsed;
+  }
+  if (!(isRecord(value) || Array.isArray(value)) || !Object.hasOwn(value, key)) return undefined;
+  const part = withJsonAt(Reflect.get(value, key), rest);
+  if (part === undefined) return undefined;
+  return Array.isArray(value) ? value.with(Number(key), part) : { ...value, [key]: part };
+}
+
+/** The first fault that a tool's schema finds. Takes zod schemas and, as in tools of MCP servers, JSON schemas. */
+async function findIssue(schema: unknown, args: object): Promise<SchemaIssue | undefined> {
+  const outcome = await readWith(schema, args);
+  return outcome.kind === "issues" ? outcome.issues[0] : undefined;
+}

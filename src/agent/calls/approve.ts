@@ -1,0 +1,83 @@
+/** The approve node: asks a human about the calls of a batch. */
+
+import type { BaseMessage } from "@langchain/core/messages";
+import { Command, interrupt, type LangGraphRunnableConfig, Send } from "@langchain/langgraph";
+import { callsOf, isAIMessage } from "../../history/call.js";
+import { withArguments } from "../../history/change-calls.js";
+import { toPlain } from "../../history/message.js";
+import { readState, type ToolTask } from "../../threads/langgraph/read-checkpoints.js";
+import type { AgentUpdate } from "../../threads/state.js";
+import type { AgentPlan } from "../plan.js";
+import { runOf } from "../run/handle.js";
+import {
+  type ApprovalTask,
+  approvalRequest,
+  type DecidedTask,
+  expectedDecisions,
+  readDecisions,
+} from "./approval-request.js";
+import { sendCall } from "./dispatch.js";
+import { type CallOutcome, finalizeCall } from "./result.js";
+
+type ApproveCommand = Command<unknown, AgentUpdate, "approve" | "tools" | "model">;
+
+/**
+ * Asks a human about the calls of one batch in one interrupt. If several interrupts were pending, LangGraph would
+ * resume all of them with the one value that a client sends. Decided calls are handled at once. Calls without a decision
+ * are asked about again in a new interrupt. If one decision is invalid, none is used, and all calls are asked about again.
+ */
+export function createApproveNode({ tools, settings, callPolicy: { ruleFor } }: AgentPlan) {
+  return async function approve(
+    { messageId, tasks, problem }: ApprovalTask,
+    config: LangGraphRunnableConfig,
+  ): Promise<ApproveCommand> {
+    const { inputs, record } = runOf(config);
+    const { emptyAnswer: empty } = inputs;
+    const refusal = empty === undefined ? problem : `${empty}. ${expectedDecisions(tasks, ruleFor)}`;
+    const given: unknown = interrupt(approvalRequest(tasks, refusal, ruleFor));
+    const answer = await readDecisions(given, tasks, ruleFor, (name) => tools.get(name)?.schema);
+    const askAgain = (asked: Omit<ApprovalTask, "messageId">) => new Send("approve", { messageId, ...asked });
+    if (answer.kind === "refused")
+      return new Command({ goto: [askAgain({ tasks, problem: answer.problem })] });
+    const { decided } = answer;
+    const results: BaseMessage[] = [];
+    const sends: Send<"tools" | "approve", ToolTask | ApprovalTask>[] = [];
+    const answerWith = (task: ToolTask, outcome: CallOutcome) =>
+      results.push(finalizeCall(task, outcome, settings).result);
+    for (const { task, decision } of decided) {
+      const { description: _, ...plain } = task;
+      if (decision.type === "approve") sends.push(sendCall(plain, tools, config));
+      else if (decision.type === "edit")
+        sends.push(sendCall({ ...plain, args: decision.edited_action.args }, tools, config));
+      else if (decision.type === "reject") answerWith(task, { kind: "declined", reason: decision.message });
+      else answerWith(task, { kind: "returned", value: decision.message });
+    }
+    const rest = tasks.slice(decided.length);
+    if (rest.length > 0) sends.push(askAgain({ tasks: rest }));
+    record.tally.addResults(results.length);
+    return new Command({
+      update: { messages: [...editedMessage(messageId, decided, config), ...results] },
+      goto: sends.length > 0 ? sends : "model",
+    });
+  };
+}
+
+/** The message with the edited arguments, so that the model reads each result beside the arguments that were used. */
+function editedMessage(
+  messageId: string,
+  decided: readonly DecidedTask[],
+  config: LangGraphRunnableConfig,
+): ReturnType<typeof toPlain>[] {
+  const asked = readState(config)?.messages.findLast(({ id }) => id === messageId);
+  if (asked === undefined || !isAIMessage(asked)) return [];
+  const calls = callsOf(asked);
+  const edits = decided.flatMap(({ task, decision }) => {
+    // A client may have replaced the message since.
+    const call = calls[task.index];
+    const isSame = call?.id === task.call.id && call.name === task.call.name;
+    return isSame && decision.type === "edit" ? [[task.index, decision.edited_action.args] as const] : [];
+  });
+  const message = withArguments(asked, new Map(edits));
+  // A plain object: LangGraph would show a message instance in the chat stream again.
+  return message === asked ? [] : [toPlain(message)];
+}

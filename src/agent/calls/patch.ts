@@ -1,0 +1,95 @@
+/** The patch node: closes the calls that an earlier run left without a result. */
+
+import { Command, type LangGraphRunnableConfig, Send } from "@langchain/langgraph";
+import { isAIMessage } from "../../history/call.js";
+import { unansweredCalls } from "../../history/open-calls.js";
+import { reduceMessages } from "../../history/reducer/reduce-messages.js";
+import { toJson } from "../../shared/json.js";
+import {
+  type AskedCall,
+  asQuietUpdate,
+  closeCalls,
+  type ExaminedCall,
+  examineCalls,
+  findLeftovers,
+  recoverMessages,
+  recoverValues,
+} from "../../threads/ended-runs.js";
+import { type ToolTask, toolTasksOf } from "../../threads/langgraph/read-checkpoints.js";
+import type { AgentState, AgentUpdate } from "../../threads/state.js";
+import { addUsage, isUsed, NO_USAGE } from "../../threads/usage.js";
+import type { AgentPlan } from "../plan.js";
+import { runOf } from "../run/handle.js";
+import { noteRecovered } from "../run/inbox.js";
+import type { ApprovalTask } from "./approval-request.js";
+
+type PatchCommand = Command<unknown, AgentUpdate, "approve">;
+type PatchUpdate = AgentUpdate | PatchCommand | (AgentUpdate | PatchCommand)[];
+
+/**
+ * Makes the node that recovers what ended runs left, and closes the calls that nobody will answer. Messages that an
+ * ended run has shown to a client are put back in their places. A call gets the result that its tool returned before
+ * its run ended, if it can be found. Otherwise it gets a placeholder that says what is known. Calls of the open group
+ * stay open if the caller is to answer them. If they waited for a human, the question is repeated. This node runs no
+ * tool.
+ */
+export function createPatchNode({ callPolicy }: AgentPlan) {
+  return async function patch(state: AgentState, config: LangGraphRunnableConfig): Promise<PatchUpdate> {
+    const { messages } = state;
+    const { inputs } = runOf(config);
+    const leftovers = await findLeftovers(inputs);
+    const recovered = recoverMessages(messages, leftovers, config);
+    const history = recovered.length === 0 ? messages : reduceMessages(messages, recovered).messages;
+
+    const { all, dangling } = unansweredCalls(history);
+    const calls = examineCalls(all, leftovers, history);
+    const isClosed = ({ call, remains }: ExaminedCall, index: number): boolean => {
+      if (remains?.kind === "result") return true;
+      // A response that a middleware set follows the open group too.
+      if (index < dangling.length || inputs.given !== undefined) return true;
+      if (inputs.endsAfterInput) return remains?.kind === "question";
+      return remains === undefined && !callPolicy.isHandedOver({ call });
+    };
+    const closing = closeCalls(calls.filter(isClosed), config).map(({ message }) => message);
+    const written = [...recovered.map(asQuietUpdate), ...closing];
+    const usage = leftovers.map((leftover) => leftover.usage).reduce(addUsage, NO_USAGE);
+    const update = {
+      ...(written.length > 0 && { messages: written, ...noteRecovered(recovered, state, config) }),
+      ...(isUsed(usage) && { threadUsage: usage }),
+    };
+    const asksAgain = inputs.given === undefined && !inputs.endsAfterInput;
+    const question = asksAgain ? pendingApprovals(calls.slice(dangling.length)) : undefined;
+    const whole =
+      question === undefined ? update : new Command({ update, goto: [new Send("approve", question)] });
+    const used = new Set(calls.flatMap(({ remains }) => (remains?.kind === "result" ? remains.result : [])));
+    const values = recoverValues(leftovers, used, inputs.ownState);
+    // Several writes to one key need several updates. LangGraph takes a list of them only if it has a command.
+    const others = values.map((value) => new Command<unknown, AgentUpdate, "approve">({ update: value }));
+    return others.length === 0 ? whole : [whole, ...others];
+  };
+}
+
+/**
+ * The questions of the open group that are still pending. The caller may have sent results of other calls:
+ * these questions stay open.
+ */
+export function pendingApprovals(
+  pending: readonly Pick<ExaminedCall, "group" | "place" | "remains">[],
+): ApprovalTask | undefined {
+  // Pending calls are those of the open group.
+  const head = pending[0]?.group.head;
+  const known = head !== undefined && isAIMessage(head) ? toolTasksOf(head) : [];
+  const tasks = pending.flatMap(({ place, remains }) => {
+    if (remains?.kind !== "question") return [];
+    const task = known[place];
+    return task !== undefined && isSame(task, remains.asked)
+      ? [{ ...task, description: remains.asked.description }]
+      : [];
+  });
+  return tasks.length === 0 ? undefined : { messageId: head?.id ?? "", tasks };
+}
+
+/** A client may have replaced the message since. Only calls that the model made are asked about. */
+function isSame({ call, args }: ToolTask, asked: AskedCall): boolean {
+  return call.id === asked.id && call.name === asked.name && toJson(args) === toJson(asked.args);
+}

@@ -1,0 +1,313 @@
+/** Asks for a structured response, and checks it. */
+
+import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
+import { type AIMessage, type BaseMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
+import { END, type LangGraphRunnableConfig } from "@langchain/langgraph";
+import { InvalidSettingError } from "../../errors.js";
+import { callsOf } from "../../history/call.js";
+import { filterToolCalls } from "../../history/cut.js";
+import { endingRun, isResult } from "../../history/result.js";
+import { canFormat, forcedCallOf, formatOptions } from "../../providers/models/tools.js";
+import { errorMessage } from "../../shared/is-error.js";
+import { toJson } from "../../shared/json.js";
+import { takeBack } from "../../threads/ended-runs.js";
+import { emitEvent } from "../../threads/events.js";
+import { type ToolTask, toolTasksOf } from "../../threads/langgraph/read-checkpoints.js";
+import type { Turn } from "../../threads/state.js";
+import type { Dispatched } from "../calls/dispatch.js";
+import { noteFailure } from "../run/handle.js";
+import {
+  type CheckedResponse,
+  type Format,
+  type FormatPlan,
+  formatTools,
+  MultipleStructuredOutputsError,
+  type StructuredOutputError,
+  StructuredOutputParsingError,
+  type ToolStrategyOptions,
+  toolOf,
+} from "../settings/response-format.js";
+import type { RunContext } from "../settings/run-context.js";
+import type { ToolChoice } from "../settings/tools.js";
+import { askModel, type FormatRequest, type ModelAnswer, type ModelRequest, type Offer } from "./ask.js";
+
+export interface AnswerInFormat {
+  readonly answer: ModelAnswer;
+  /** The format of the model that responded. Undefined: a text. */
+  readonly format: ActiveFormat | undefined;
+  /** How often the model was asked. */
+  readonly requests: number;
+}
+
+/**
+ * A wrong text is not stored, because a history of failed attempts helps nobody. Clients have received it, so it is
+ * taken back. The model sees it, with a message that says what is wrong, only in the next request. The last text stays.
+ *
+ * @param plan Undefined for a graph whose responses are texts.
+ * @param mostRequests How often the model is asked at most.
+ */
+export async function askInFormat(
+  plan: FormatPlan | undefined,
+  request: Omit<ModelRequest, "addFormat" | "formatTools">,
+  mostRequests: number,
+  config: LangGraphRunnableConfig<RunContext>,
+): Promise<AnswerInFormat> {
+  if (plan === undefined) return { answer: await askModel(request, config), format: undefined, requests: 1 };
+  // A chat middleware can offer other tools than those of the graph.
+  let hasTools = request.tools.length > 0;
+  const formatOf = (model: BaseChatModel) => activeFormat(plan, model, hasTools);
+  const updates: ModelAnswer["updates"][number][] = [];
+  let asked: ModelRequest = {
+    ...request,
+    formatTools: formatTools(plan),
+    addFormat: (offer, model) => {
+      hasTools = offer.tools.length > 0;
+      return formatRequest(formatOf(model), model, offer);
+    },
+  };
+  for (let requests = 1; ; requests += 1) {
+    const answer = await askModel(asked, config);
+    updates.push(...answer.updates);
+    const { message, model, position } = answer;
+    const format = formatOf(model);
+    const isLast = message === undefined || requests >= mostRequests || answer.isTerminated;
+    const fault = isLast || callsOf(message).length > 0 ? undefined : await faultOf(message, format);
+    if (message === undefined || fault === undefined)
+      return { answer: { ...answer, updates }, format, requests };
+    emitEvent(config, { type: "structured-response-refused", reason: fault });
+    await takeBack(message, config);
+    const models = { ...asked.models, position };
+    asked = { ...asked, ...withFault(asked, message, instruct(fault, format)), models };
+  }
+}
+
+/** What is wrong with a text; undefined if it is in the format. */
+async function faultOf(message: AIMessage, active: ActiveFormat): Promise<string | undefined> {
+  if (active.strategy === "tool") return "The response is a text.";
+  const checked = await checkText(message, active.format);
+  return checked.kind === "right" ? undefined : checked.errors.join("\n");
+}
+
+function instruct(fault: string, active: ActiveFormat): string {
+  if (active.strategy === "tool") {
+    return `${fault} Do not respond with a text. Call \`${active.format.name}\` with your response as its arguments.`;
+  }
+  return `The response does not match its schema:\n${fault}\nRespond again, only with JSON that matches this schema:\n${toJson(active.format.jsonSchema)}`;
+}
+
+/**
+ * The message that says what is wrong looks like a new turn, and calls of earlier turns can be left out. So they are left
+ * out here, before it is added.
+ */
+function withFault(
+  { history, input }: ModelRequest,
+  message: AIMessage,
+  text: string,
+): Pick<ModelRequest, "history" | "input"> {
+  const { maxToolCallsFromHistory: most, ...rest } = input;
+  const shown: readonly BaseMessage[] = most === undefined ? history : filterToolCalls(history, most);
+  return { history: [...shown, message, new HumanMessage(text)], input: rest };
+}
+
+/*
+ * What a response format adds to a model request: tools, a tool choice, and options of the client.
+ */
+
+/** The format of one request. The model responds with a call of its tool, or with a text in JSON. */
+interface ActiveFormat extends FormatPlan {
+  readonly strategy: "tool" | "provider";
+}
+
+/** @param hasTools Whether the request has tools besides those of the format. */
+function activeFormat(plan: FormatPlan, model: BaseChatModel, hasTools: boolean): ActiveFormat {
+  const { strategy, format, strict } = plan;
+  if (strategy !== "either") return { ...plan, strategy };
+  return { ...plan, strategy: canFormat(model, { ...format, strict }, hasTools) ? "provider" : "tool" };
+}
+
+/** Adds a format to the tools of the graph and their choice. The format holds even if the tools are off. */
+function formatRequest(
+  { strategy, format, strict }: ActiveFormat,
+  model: BaseChatModel,
+  offer: Offer,
+): FormatRequest {
+  if (strategy === "provider")
+    return { ...offer, clientOptions: (asked) => formatOptions(asked, { ...format, strict }) };
+  return { tools: [...offer.tools, toolOf(format)], toolChoice: choiceFor(format, model, offer) };
+}
+
+/**
+ * The model must call a tool in each response, because the last one is a call too. A model that cannot be made to is
+ * asked again if it responds with a text.
+ */
+function choiceFor({ name }: Format, model: BaseChatModel, { tools, toolChoice }: Offer): ToolChoice {
+  const isOff = toolChoice === "none";
+  const force = forcedCallOf(model);
+  const isOnly = isOff || tools.length === 0;
+  if (isOnly && force !== "nothing") return { mode: "required", requiredFunctionName: name };
+  if (!isOff && toolChoice !== "auto") return toolChoice;
+  return force === "any" ? "required" : "auto";
+}
+
+/*
+ * Decides what follows a response of the model in a graph with a response format.
+ */
+
+interface ResponseState {
+  readonly turn: Turn;
+  /** Why the tools of the graph must not be called; undefined if they may. */
+  readonly off: string | undefined;
+  /** Whether the model is not asked again, whatever it responds. */
+  readonly isFinal: boolean;
+  /** Whether a middleware ended the run. */
+  readonly isTerminated: boolean;
+}
+
+type Settled =
+  /** The node ends with this. */
+  | { readonly kind: "done"; readonly dispatched: Dispatched }
+  /** The response is handled like one without a format. These calls have their results already, by index. */
+  | { readonly kind: "go-on"; readonly answered: ReadonlyMap<number, ToolMessage> };
+
+const GO_ON: Settled = { kind: "go-on", answered: new Map() };
+
+/** Every call of a format's tool has a result, right or wrong. */
+export async function settleResponse(
+  active: ActiveFormat,
+  message: AIMessage,
+  { turn, off, isFinal, isTerminated }: ResponseState,
+  config: LangGraphRunnableConfig,
+): Promise<Settled> {
+  const tasks = toolTasksOf(message);
+  const { format, options } = active;
+  const isTool = active.strategy === "tool";
+  const isStructured = ({ call }: ToolTask) => isTool && call.name === format.name;
+  const structured = tasks.filter(isStructured);
+  const runsOthers = structured.length < tasks.length && off === undefined && !isTerminated;
+  const refused = (reason: string) => emitEvent(config, { type: "structured-response-refused", reason });
+  /** The turn ends without a structured response. */
+  const missing = (): Settled => {
+    const reason = isTerminated ? "ended" : isFinal ? "limit-reached" : "not-in-format";
+    emitEvent(config, { type: "structured-response-missing", reason });
+    return GO_ON;
+  };
+  const done = (results: readonly ToolMessage[], goto: "model" | typeof END, response = {}): Settled => {
+    const update = { messages: [message, ...results], turn, ...response };
+    const isEnd = "structuredResponse" in response;
+    return { kind: "done", dispatched: { update, goto, refused: results.length, isEnd } };
+  };
+  const resultsOf = (text: string, status: "success" | "error") =>
+    tasks.map((task) =>
+      isStructured(task) ? resultFor(task, text, status) : resultFor(task, TOOLS_OFF, "error"),
+    );
+  const goOn = (text: string): Settled => ({
+    kind: "go-on",
+    answered: new Map(structured.map((task) => [task.index, resultFor(task, text, "error")])),
+  });
+
+  if (structured.length === 0) {
+    if (runsOthers) return GO_ON;
+    // In a format that the provider keeps, a text is the response.
+    if (isTool || tasks.length > 0) return missing();
+    const checked = await checkText(message, format);
+    if (checked.kind === "right") return done([], END, { structuredResponse: checked.value });
+    refused(checked.errors.join("\n"));
+    return missing();
+  }
+
+  const { toolMessageContent, handleError } = options;
+  // The model answers before it has seen the results of its other calls, so it is asked again when they are there.
+  if (structured.length === 1 && runsOthers) return goOn(TOO_EARLY);
+  const checked = await checkCalls(structured, format);
+  if (checked.kind === "right") {
+    const text = toolMessageContent ?? `Returning structured response: ${toJson(checked.value)}`;
+    const results = resultsOf(text, "success").map(endingRun);
+    return done(results, END, { structuredResponse: checked.value });
+  }
+  const { error } = checked;
+  refused(error.message);
+  // The calls are removed from the response, because nothing follows that could mend them.
+  if (isFinal || isTerminated) return missing();
+  try {
+    const text = await textAbout(error, handleError);
+    return runsOthers ? goOn(text) : done(resultsOf(text, "error"), "model");
+  } catch (failure) {
+    noteFailure(failure, config);
+    return done(resultsOf(error.message, "error").map(endingRun), END);
+  }
+}
+
+const TOO_EARLY =
+  "Error: the structured response was not taken, because other tools were called with it. Respond again, with this call alone, after their results.";
+const TOOLS_OFF = "Error: not run, because only a structured response is allowed here.";
+
+/**
+ * What the model reads about a wrong response.
+ *
+ * @throws what the run fails with.
+ */
+async function textAbout(
+  error: StructuredOutputError,
+  handleError: ToolStrategyOptions["handleError"] = true,
+): Promise<string> {
+  if (handleError === false) throw error;
+  if (handleError === true) return `Error: ${error.message}`;
+  const text: unknown = typeof handleError === "string" ? handleError : await handleError(error);
+  if (typeof text === "string") return text;
+  const expectation = "a function that returns a text";
+  throw InvalidSettingError.expected("responseFormat.handleError", expectation, text);
+}
+
+function resultFor({ call }: ToolTask, content: string, status: "success" | "error"): ToolMessage {
+  return new ToolMessage({ content, tool_call_id: call.id, name: call.name, status });
+}
+
+/** Called when a tool or a middleware has ended the run. */
+export function tellIfMissing(
+  plan: FormatPlan | undefined,
+  history: readonly BaseMessage[],
+  config: LangGraphRunnableConfig,
+): void {
+  const last = history.at(-1);
+  const isStructured =
+    last !== undefined && isResult(last) && last.status === "success" && plan?.format.name === last.name;
+  if (plan === undefined || isStructured) return;
+  emitEvent(config, { type: "structured-response-missing", reason: "ended" });
+}
+
+/*
+ * What a response of the model says in the format: a structured response, or what is wrong with it.
+ */
+
+type CheckedCalls =
+  | { readonly kind: "right"; readonly value: unknown }
+  | { readonly kind: "wrong"; readonly error: StructuredOutputError };
+
+/** Checks the structured calls of one response. Only one is allowed. */
+async function checkCalls(structured: readonly ToolTask[], format: Format): Promise<CheckedCalls> {
+  const [task, ...others] = structured;
+  if (task === undefined || others.length > 0) {
+    const names = structured.map(({ call }) => call.name);
+    return { kind: "wrong", error: new MultipleStructuredOutputsError(names) };
+  }
+  const { call, args, parseError } = task;
+  const wrong = (errors: readonly string[]): CheckedCalls => ({
+    kind: "wrong",
+    error: new StructuredOutputParsingError(call.name, errors),
+  });
+  if (call.id === "") return wrong(["the call has no id"]);
+  if (args === undefined) return wrong([parseError ?? "it is not valid JSON"]);
+  const checked = await format.check(args);
+  return checked.kind === "right" ? checked : wrong(checked.errors);
+}
+
+/** Checks a text in JSON. Some models put it into a Markdown block. */
+async function checkText(message: AIMessage, format: Format): Promise<CheckedResponse> {
+  const text = message.text.trim();
+  const [, block] = /^```(?:json)?\s*\n([\s\S]*?)\n\s*```$/.exec(text) ?? [];
+  try {
+    return format.check(JSON.parse(block ?? text));
+  } catch (error) {
+    return { kind: "wrong", errors: [`the text is not valid JSON: ${errorMessage(error)}`] };
+  }
+}

@@ -1,0 +1,418 @@
+/** One call of the model: its chat middleware, the request, and the other models if it fails. */
+
+import type { BaseChatModel, BindToolsInput } from "@langchain/core/language_models/chat_models";
+import type { AIMessage, BaseMessage } from "@langchain/core/messages";
+import type { LangGraphRunnableConfig } from "@langchain/langgraph";
+import { ModelError } from "../../errors.js";
+import { callsOf, isAIMessage } from "../../history/call.js";
+import { isBlankMessage } from "../../history/change-calls.js";
+import type { InputLength } from "../../history/measure.js";
+import { cloneMessage, copyMessage, deriveId, isSameMessage } from "../../history/message.js";
+import { parseMessages } from "../../history/messages-schema.js";
+import { coerceMessage } from "../../history/read-messages.js";
+import {
+  type Askable,
+  guardModel,
+  joinChunks,
+  type StreamGuardOptions,
+} from "../../providers/answer/guard-model.js";
+import type { DialectName } from "../../providers/dialects.js";
+import { failsForGood } from "../../providers/failure/model-failure.js";
+import type { FittedInput } from "../../providers/input/bounds.js";
+import { sizeOfInput } from "../../providers/input/shorten.js";
+import { type PreparedInputOptions, prepareModelInput } from "../../providers/input/to-model-input.js";
+import type { GivenModel } from "../../providers/models/create-model.js";
+import { bindToolsOnce, type PromptCache, promptCacheMarks } from "../../providers/models/tools.js";
+import { countMarkedTools } from "../../providers/text-fields.js";
+import {
+  answerGuard,
+  askByRungs,
+  type FurtherRequests,
+  formFor,
+  furtherRequestsOf,
+  type InputForm,
+  markReduced,
+  reportChanges,
+} from "../../threads/asking/rungs.js";
+import { takeBack } from "../../threads/ended-runs.js";
+import { emitEvent } from "../../threads/events.js";
+import { countToolTokens } from "../../threads/summary/settings.js";
+import { createUsageCounter } from "../../threads/usage.js";
+import { asObject, type ChatContext, chatHook, type Hook, type StateUpdate } from "../middleware/contexts.js";
+import type { MiddlewareByKind } from "../middleware/middleware.js";
+import { type ChatOutcome, type ModelCall, runModelMiddleware, type Settle } from "../middleware/run.js";
+import type { ModelStep } from "../plan.js";
+import { runOf, scopeOf } from "../run/handle.js";
+import { dialectAt, type ModelChain, nameOf } from "../settings/models.js";
+import type { RunContext } from "../settings/run-context.js";
+import {
+  afterRequired,
+  checkOffered,
+  readToolChoice,
+  requiredFunctionOf,
+  type ToolChoice,
+  toolName,
+} from "../settings/tools.js";
+
+export interface ModelRequest {
+  readonly models: ModelChain;
+  readonly history: readonly BaseMessage[];
+  readonly further: FurtherRequests;
+  readonly input: Omit<PreparedInputOptions, keyof InputForm>;
+  readonly tools: readonly BindToolsInput[];
+  /** The tokens of the tools' schemas. */
+  readonly toolTokens: number;
+  readonly toolChoice: ToolChoice;
+  /** The tools that the response format can add. Their names are taken. */
+  readonly formatTools?: readonly BindToolsInput[];
+  /** Contract: adds the response format to what a model is offered. Undefined: a text. */
+  readonly addFormat?: ((offer: Offer, model: BaseChatModel) => FormatRequest) | undefined;
+  readonly promptCache: PromptCache;
+  /** How often a broken response is requested again, without streaming. */
+  readonly maxFallbackAttempts: number;
+  /** How long the model may be silent, in milliseconds. */
+  readonly idleTimeoutMs: number;
+  /** Whether the response is a summary. It is not streamed, and the model gets all messages in full, or is not asked. */
+  readonly isSummary?: true;
+}
+
+/** The tools that a model is offered, and whether it may call them. */
+export interface Offer {
+  readonly tools: readonly BindToolsInput[];
+  readonly toolChoice: ToolChoice;
+}
+
+export interface FormatRequest extends Offer {
+  /** Contract: the options of the client that asks for the format. */
+  readonly clientOptions?: (model: object) => Readonly<Record<string, unknown>>;
+}
+
+/** The request that follows from the settings of a run and the state of its thread. */
+export function requestOf({ plan, state, settings, models, policy }: ModelStep): ModelRequest {
+  const { toolTokens } = policy;
+  return {
+    models,
+    history: state.messages,
+    further: furtherRequestsOf(state.messages),
+    input: {
+      systemPrompt: settings.systemPrompt,
+      maxToolCallsFromHistory: settings.maxToolCallsFromHistory,
+      markedTools: countMarkedTools(plan.offered),
+    },
+    toolTokens,
+    tools: plan.offered,
+    toolChoice: settings.toolChoice,
+    maxFallbackAttempts: settings.maxStreamFallbackAttempts,
+    idleTimeoutMs: settings.modelIdleTimeoutMs,
+    promptCache: settings.promptCache,
+  };
+}
+
+export interface ModelAnswer extends ChatOutcome {
+  /** The choice that was sent. A chat middleware may have changed it. */
+  readonly toolChoice: ToolChoice;
+  /** The names of the tools that the model was offered. Undefined if these are all tools of the graph. */
+  readonly offered?: readonly string[] | undefined;
+  /** The model that was asked last. */
+  readonly model: BaseChatModel;
+  /** Its position. */
+  readonly position: number;
+  /** What chat middleware has written to the state. */
+  readonly updates: readonly StateUpdate[];
+}
+
+type Config = LangGraphRunnableConfig<RunContext>;
+
+/** @throws ModelError if there is no complete response, and any error of a chat middleware. */
+export async function askModel(request: ModelRequest, config: Config): Promise<ModelAnswer> {
+  const { history, toolChoice, input } = request;
+  const { middleware } = runOf(config).inputs;
+  if (middleware.chat.length > 0) return askWithMiddleware(request, middleware, config);
+  const prepare = (form: InputForm) => prepareInput(history, { ...input, ...form }, request);
+  const once = { prepare, parameters: {}, shown: new Set<string>(), settle: undefined };
+  const { answer, model, position } = await streamAnswer({ ...request, ...once }, config);
+  return { message: answer, isTerminated: false, toolChoice, model, position, updates: [] };
+}
+
+async function askWithMiddleware(
+  request: ModelRequest,
+  middleware: MiddlewareByKind,
+  config: Config,
+): Promise<ModelAnswer> {
+  const { models, history } = request;
+  const prepare = (form: InputForm) => prepareInput(history, { ...request.input, ...form }, request);
+  let model = await models.make(models.at(models.position));
+  const { toolTokens } = request;
+  const first = formFor({ model, history, toolTokens, dialect: dialectAt(models.position, models) });
+  const input = prepare(first);
+  reportChanges(input, first, undefined, config);
+  const mayBeServed = middleware.function.length > 0;
+  const given = {
+    // Copies, so that changes of a middleware do not reach the history.
+    messages: input.messages.map(cloneMessage),
+    options: { toolChoice: request.toolChoice, parameters: {} },
+    model,
+    tools: request.tools,
+  };
+  const hook = chatHook(scopeOf(config), given, (tools) =>
+    checkOffered(tools, request.tools, request.formatTools ?? [], mayBeServed),
+  );
+  const shown = new Set<string>();
+  const discarded = new Set<string>();
+  let { position } = models;
+  let { toolChoice } = request;
+  const call: ModelCall = async (changed, settle) => {
+    const { offered, choice } = offerOf(changed, request);
+    toolChoice = choice;
+    const left = parseMessages(changed.fields.messages);
+    const added = addedTo(input.messages, left);
+    const answered = await streamAnswer(
+      {
+        ...request,
+        ...offered,
+        models: changed.hasOwn("model") ? beginningWith(changed.fields.model, models) : models,
+        // Projected again: messages of a middleware must keep the provider's rules and the bound too. For another model
+        // from the history, which has what only that model can read.
+        prepare: (form) =>
+          added === undefined || isFor(form, first)
+            ? prepareInput(
+                left,
+                {
+                  ...form,
+                  markedTools: request.input.markedTools,
+                  length: lengthAfter(input, left, offered.toolTokens - request.toolTokens),
+                },
+                request,
+              )
+            : prepareInput([...history, ...added], { ...request.input, ...form }, request),
+        toolChoice,
+        parameters: parametersOf(changed.fields),
+        shown,
+        settle,
+      },
+      config,
+    );
+    // A model that a middleware chose for one call says nothing about the run's own model.
+    position = changed.hasOwn("model") ? models.position : answered.position;
+    model = answered.model;
+    return answered.answer;
+  };
+  const discard = async (answer: AIMessage): Promise<void> => {
+    if (answer.id !== undefined) discarded.add(answer.id);
+    await takeBack(answer, config);
+  };
+  const { message, isTerminated } = await runModelMiddleware(middleware.chat, hook, call, discard);
+  return {
+    message: message && withUnusedId(message, discarded),
+    isTerminated,
+    toolChoice,
+    ...(hook.hasOwn("tools") && { offered: hook.fields.tools.map(toolName) }),
+    model,
+    position,
+    updates: hook.updates,
+  };
+}
+
+/** The length of a request after a middleware has changed its messages, or its tools by this many tokens. */
+function lengthAfter(
+  { size, length }: FittedInput,
+  left: readonly BaseMessage[],
+  tools: number,
+): InputLength {
+  const tokens = length.tokens + (sizeOfInput(left) - size + tools) * length.ratio;
+  return { ...length, tokens: Math.max(tokens, 0), isReported: true };
+}
+
+/** @throws ModelError if the messages of a summary do not fit. It must not cover what its model was not shown. */
+function prepareInput(
+  messages: readonly BaseMessage[],
+  options: PreparedInputOptions,
+  { isSummary }: ModelRequest,
+): FittedInput {
+  const input = prepareModelInput(messages, options);
+  if (isSummary && input.changes.length > 0)
+    throw new ModelError("The messages of the summary do not fit into the window of the model.");
+  return input;
+}
+
+/** A middleware can give a response that clients had, and that was taken back. They know its id as removed. */
+function withUnusedId(message: AIMessage, discarded: ReadonlySet<string>): AIMessage {
+  const { id } = message;
+  return id === undefined || !discarded.has(id)
+    ? message
+    : copyMessage(message, { id: deriveId(message, id) });
+}
+
+/** The tools of a call and whether the model may call them. If tools are off, a middleware cannot turn them on. */
+function offerOf(hook: Hook<ChatContext>, request: ModelRequest) {
+  const { tools, options } = hook.fields;
+  const wanted = options.toolChoice ?? request.toolChoice;
+  // Without tools in the request, some providers reject a history with calls. So they stay declared.
+  const isOff = request.toolChoice === "none" || tools.length === 0;
+  const declared = tools.length === 0 ? request.tools : tools;
+  const toolTokens = hook.hasOwn("tools") && tools.length > 0 ? countToolTokens(tools) : request.toolTokens;
+  const choice: ToolChoice = isOff ? "none" : readToolChoice(wanted, tools.map(toolName));
+  return { offered: { tools: [...declared], toolTokens }, choice };
+}
+
+/** A middleware that replaces all options can leave out those that it does not change. */
+function parametersOf({ options }: Pick<ChatContext, "options">): Readonly<Record<string, unknown>> {
+  const { parameters = {} } = options;
+  return asObject("context.options.parameters", parameters);
+}
+
+/** The chain with another model in the place of the one that is asked first. */
+function beginningWith(given: GivenModel, models: ModelChain): ModelChain {
+  return {
+    ...models,
+    at: (position) => (position === models.position ? given : models.at(position)),
+    // A model that is not given by name is asked as it is.
+    make: async (each) => (each === given && typeof given !== "string" ? given : models.make(each)),
+    ownDialect: undefined,
+  };
+}
+
+/** The system messages that a middleware added. Undefined if it changed anything else. */
+function addedTo(given: readonly BaseMessage[], left: readonly BaseMessage[]): BaseMessage[] | undefined {
+  const added = left.slice(given.length);
+  const isUntouched = given.every((message, index) => isSameMessage(message, left[index]));
+  return isUntouched && added.every(({ type }) => type === "system") ? added : undefined;
+}
+
+function isFor(form: InputForm, { dialect, modelId }: InputForm): boolean {
+  return form.dialect === dialect && form.modelId === modelId;
+}
+
+/*
+ * One request to a model, and its complete response.
+ */
+
+interface StreamRequest extends Omit<ModelRequest, "input" | "formatTools"> {
+  /** Contract: makes the input in this form, each time from the same messages. */
+  readonly prepare: (form: InputForm) => FittedInput;
+  readonly parameters: Readonly<Record<string, unknown>>;
+  /** The ids of the messages that clients were shown in this model call. */
+  readonly shown: Set<string>;
+  readonly settle: Settle | undefined;
+}
+
+/** A model that is asked. */
+interface AskedModel {
+  readonly model: BaseChatModel;
+  readonly dialect: DialectName | undefined;
+  /** Whether another model is asked if this one fails. */
+  readonly hasNext: boolean;
+  /** Whether a failure is the model's: it was asked, and its response is not complete. */
+  isAsked: boolean;
+}
+
+/**
+ * Asks the models in their order, until one responds.
+ *
+ * @throws The error of the last model, or the first error after which no other model can help.
+ */
+async function streamAnswer(request: StreamRequest, config: LangGraphRunnableConfig) {
+  const { models } = request;
+  let model = await models.make(models.at(models.position));
+  for (let { position } = models; ; position += 1) {
+    const hasNext = position < models.last;
+    const asked: AskedModel = { model, dialect: dialectAt(position, models), hasNext, isAsked: false };
+    try {
+      return { answer: await streamFrom(asked, request, config), model, position };
+    } catch (error) {
+      if (!hasNext || !asked.isAsked || config.signal?.aborted === true || !failsForGood(error)) throw error;
+      const next = await models.make(models.at(position + 1));
+      emitEvent(config, {
+        type: "model-switched",
+        from: nameOf(models.at(position), model),
+        to: nameOf(models.at(position + 1), next),
+        reason: error.message,
+      });
+      model = next;
+    }
+  }
+}
+
+/**
+ * Always streams. For a streaming model, `invoke` of some clients downloads a tokenizer.
+ *
+ * @throws ModelError if the model gives no complete response. What clients were shown of it is taken back.
+ */
+async function streamFrom(
+  asked: AskedModel,
+  request: StreamRequest,
+  config: LangGraphRunnableConfig,
+): Promise<AIMessage> {
+  const { prepare, toolTokens, history, further, settle } = request;
+  const { model, dialect } = asked;
+  const { tally } = runOf(config).record;
+  const plain: Offer = { tools: request.tools, toolChoice: request.toolChoice };
+  const offer: FormatRequest = request.addFormat?.(plain, model) ?? plain;
+  const marks = promptCacheMarks(model, request.promptCache, [history, request.tools]);
+  const parameters = { ...marks.parameters, ...request.parameters };
+  const offered = offerTools(model, marks.tools(offer.tools), offer.toolChoice);
+  asked.isAsked = true;
+  const usage = createUsageCounter(model, tally);
+  const keepsShown = request.isSummary !== true;
+  const usual = answerGuard({ ...request, model, thread: history, keepsShown }, config);
+  let mark = (response: AIMessage): AIMessage => response;
+  const guard: StreamGuardOptions = {
+    ...usual,
+    ...(request.isSummary && { wants: "whole-text" }),
+    onBroken: (broken) => {
+      tally.addBroken();
+      usage.addBroken(broken.usage);
+      usual.onBroken(broken);
+    },
+    // Without another model, the user gets the text up to there.
+    refusesWithheld: asked.hasNext,
+    onWithheld: (withheld) => {
+      if (!withheld.isKept) usage.addBroken(withheld.usage);
+      usual.onWithheld?.(withheld);
+    },
+    // What a middleware makes of the response was not paid for.
+    ...(settle && {
+      settle: (whole) => {
+        usage.addResponse(whole);
+        asked.isAsked = false;
+        return settle(mark(whole));
+      },
+    }),
+  };
+  const send = async (messages: BaseMessage[], input: FittedInput, form: InputForm) => {
+    usage.begin(Math.ceil(input.length.tokens));
+    mark = (response) => markReduced(response, input, form, { model, dialect, further });
+    const guarded = await guardModel(offered, guard, config, parameters);
+    const options = { ...offer.clientOptions?.(model), ...parameters, ...config };
+    return joinChunks(await guarded.stream(marks.messages(messages), options));
+  };
+  const answer = coerceMessage(
+    await askByRungs({ model, history, toolTokens, dialect, further, prepare, send }, config),
+  );
+  if (
+    answer === undefined ||
+    !isAIMessage(answer) ||
+    (callsOf(answer).length === 0 && isBlankMessage(answer))
+  )
+    throw new ModelError("The model's response is empty: it has neither text nor a tool call.");
+  if (settle === undefined) usage.addResponse(answer);
+  return mark(answer);
+}
+
+function offerTools(model: BaseChatModel, tools: readonly BindToolsInput[], toolChoice: ToolChoice): Askable {
+  if (tools.length === 0) return model;
+  // The tools stay declared even if they are off: some providers reject a history with calls in a request without
+  // tools.
+  const bound = bindToolsOnce(model, tools, wordFor(toolChoice));
+  if (bound !== undefined) return bound;
+  throw new ModelError(
+    "This model cannot call tools: it has no `bindTools`. Choose another model, or remove the tools.",
+  );
+}
+
+/** The value that LangChain's clients share. */
+function wordFor(toolChoice: ToolChoice): string | undefined {
+  if (toolChoice === "auto") return undefined;
+  if (afterRequired(toolChoice) === undefined) return "none";
+  return requiredFunctionOf(toolChoice) ?? "any";
+}

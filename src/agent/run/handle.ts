@@ -1,0 +1,258 @@
+/**
+ * What the nodes of one run share besides the state. It is passed in `configurable` under a key that begins with `__`,
+ * because LangGraph copies other keys into checkpoint metadata. A client can send any `configurable`, so a
+ * handle is recognised by a symbol.
+ */
+
+import type { BaseMessage } from "@langchain/core/messages";
+import type { RunnableConfig } from "@langchain/core/runnables";
+import type { Interrupt, LangGraphRunnableConfig } from "@langchain/langgraph";
+import type { LimitFunction } from "p-limit";
+import pLimit from "p-limit";
+import { reduceMessages } from "../../history/reducer/reduce-messages.js";
+import { isRecord } from "../../shared/values.js";
+import { resultIn, valuesOf } from "../../threads/commands.js";
+import type { AgentEvent } from "../../threads/events.js";
+import { readState, type ToolTask } from "../../threads/langgraph/read-checkpoints.js";
+import { stepOf } from "../../threads/langgraph/wrappable-graph.js";
+import { NO_OWN_STATE, type OwnState } from "../../threads/own-state.js";
+import { checkpointsOf, type WatchedCheckpoints } from "../../threads/saver/run-saver.js";
+import type { ToolsUpdate } from "../../threads/state.js";
+import { threadIdOf } from "../../threads/stores.js";
+import { RunTally } from "../../threads/usage.js";
+import type { RunBag, RunScope } from "../middleware/contexts.js";
+import type { MiddlewareByKind } from "../middleware/middleware.js";
+import type { GivenMessages } from "../middleware/run.js";
+
+const HANDLE_KEY = "__tether_run";
+/** No client can send a symbol. */
+const RUN_HANDLE = Symbol.for("langgraph-tether.run-handle");
+
+export class RunHandle {
+  readonly inputs: RunInputs;
+  readonly record = new RunRecord();
+  readonly running = new RunningCalls();
+  /** Runs a tool call when fewer than `maxConcurrency` of the run are running. */
+  readonly limitCall: LimitFunction;
+
+  constructor(inputs: RunInputs) {
+    this.inputs = inputs;
+    this.limitCall = pLimit(inputs.maxConcurrency);
+  }
+
+  get [RUN_HANDLE](): true {
+    return true;
+  }
+
+  /** The stream modes `debug` and `checkpoints` contain the config of a run. As JSON it has no handle. */
+  toJSON(): undefined {
+    return undefined;
+  }
+
+  /** Where such a config is printed, the handle shows nothing: it leads to the models, and so to their keys. */
+  [Symbol.for("nodejs.util.inspect.custom")](): string {
+    return RunHandle.name;
+  }
+
+  toConfigurable(): Record<string, RunHandle> {
+    return { [HANDLE_KEY]: this };
+  }
+}
+
+/** The handle in a config; undefined outside the runs of an agent graph. */
+export function runHandleOf({ configurable }: RunnableConfig): RunHandle | undefined {
+  const handle: unknown = configurable?.[HANDLE_KEY];
+  return isRunHandle(handle) ? handle : undefined;
+}
+
+function isRunHandle(value: unknown): value is RunHandle {
+  return isRecord(value) && RUN_HANDLE in value;
+}
+
+/** The run of a task. A route that an update of the state calls has one of its own, which nobody reads. */
+export function runOf(config: RunnableConfig): RunHandle {
+  return (
+    runHandleOf(config) ??
+    new RunHandle({
+      input: undefined,
+      bag: { metadata: {} },
+      middleware: { agent: [], chat: [], function: [] },
+      checkpoints: checkpointsOf(undefined),
+      ownState: NO_OWN_STATE,
+      maxConcurrency: Number.POSITIVE_INFINITY,
+      isInTool: false,
+      endsAfterInput: false,
+    })
+  );
+}
+
+type ScopeConfig = Omit<LangGraphRunnableConfig, "context"> & { readonly context?: unknown };
+
+/** The scope of a middleware's context. */
+export function scopeOf(config: ScopeConfig): RunScope {
+  const { context, configurable } = config;
+  const { bag, ownState } = runOf(config).inputs;
+  const { keys } = ownState;
+  return {
+    bag,
+    threadId: threadIdOf(config),
+    signal: config.signal,
+    store: config.store,
+    context: isRecord(context) ? context : {},
+    readState: () => readState({ ...(configurable && { configurable }) }, keys) ?? { messages: [] },
+    stateKeys: ["messages", ...keys],
+    write: (value) => config.writer?.(value),
+  };
+}
+
+/** Ends the run with an error, which the run's caller gets. The first error wins. */
+export function noteFailure(error: unknown, config: RunnableConfig): void {
+  runOf(config).record.failure ??= { error };
+}
+
+/** What a call has written, with its task and the config of that. */
+export interface AnsweredCall {
+  readonly task: ToolTask;
+  readonly config: RunnableConfig;
+  readonly update: ToolsUpdate;
+}
+
+/** The result in what a call has written, and what it wrote to own keys of the state. */
+export function lateResultIn({ task: { call }, update, config }: AnsweredCall) {
+  return { result: resultIn(update, call.id), values: valuesOf(update, runOf(config).inputs.ownState.keys) };
+}
+
+/** The writes of the calls that a run runs at the same time. */
+class RunningCalls {
+  /** The superstep of the calls; undefined before the first one. */
+  step: number | undefined;
+  #calls: Promise<AnsweredCall>[] = [];
+
+  /** Called at the beginning of a call. */
+  add(task: ToolTask, update: Promise<ToolsUpdate>, config: RunnableConfig): void {
+    const step = stepOf(config);
+    if (this.step !== step) this.#calls = [];
+    this.step = step;
+    const answered = update.then((value) => ({ task, config, update: value }));
+    answered.catch(() => {});
+    this.#calls.push(answered);
+  }
+
+  /** The writes of all calls of the superstep that returned. Resolves when the last one has ended. */
+  async settled(): Promise<AnsweredCall[]> {
+    // LangGraph begins all tasks of a superstep in one turn of the event loop.
+    await new Promise((resolve) => setTimeout(resolve));
+    const outcomes = await Promise.allSettled(this.#calls);
+    return outcomes.flatMap((outcome) => (outcome.status === "fulfilled" ? [outcome.value] : []));
+  }
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** The state at the beginning of a superstep, with the own keys of the user. */
+type BeginningState = Fields & { readonly messages: readonly BaseMessage[] };
+
+interface LastStep {
+  readonly step: number | undefined;
+  readonly state: BeginningState;
+  /** What its nodes wrote to keys of the state, in order. */
+  readonly updates: Fields[];
+}
+
+/** The progress of a run. It changes during the run; what the run was started with is in its `RunInputs`. */
+export class RunRecord {
+  readonly tally = new RunTally();
+  /** The questions that the run waits for. */
+  readonly interrupts: Interrupt[] = [];
+  /** The messages of the inbox that are in the history, and whose items are deleted at the end of the run. */
+  readonly steered = new Set<string>();
+  /** Whether the run has looked for late results. */
+  hasLookedForLate = false;
+  /** Events about the input, until the first node or route emits them. */
+  readonly inputEvents: AgentEvent[] = [];
+  /**
+   * What ends the run, such as an error that a function middleware threw. The run's caller gets it after the other calls
+   * of the batch have finished.
+   */
+  failure: { readonly error: unknown } | undefined;
+  /** The structured response of the run, if it has one. */
+  structuredResponse: unknown;
+  /** The run's first superstep. LangGraph counts steps over the whole thread. */
+  firstStep: number | undefined;
+  #last: LastStep | undefined;
+  /** The history, once it was computed. */
+  #reduced: readonly BaseMessage[] | undefined;
+
+  /**
+   * Called by each task, and by the route from START, which has no superstep, because a run can end there. All tasks of
+   * one superstep begin with the same state, so the first call is enough.
+   */
+  beginStep(step: number | undefined, state: BeginningState | undefined): void {
+    this.firstStep ??= step;
+    if (state === undefined || (this.#last !== undefined && this.#last.step === step)) return;
+    this.#last = { step, state, updates: [] };
+    this.#reduced = undefined;
+  }
+
+  addWrites(updates: readonly Fields[]): void {
+    this.#last?.updates.push(...updates);
+    this.#reduced = undefined;
+    for (const { structuredResponse } of updates)
+      if (structuredResponse !== undefined) this.structuredResponse = structuredResponse;
+  }
+
+  /** The own keys of the state at the end of the run; undefined if the run did not begin. */
+  ownValues({ keys, channels }: OwnState): Fields | undefined {
+    if (this.#last === undefined) return undefined;
+    const { state, updates } = this.#last;
+    const left = keys.map((key) => {
+      const written = updates.flatMap((update) => (Object.hasOwn(update, key) ? [update[key]] : []));
+      const channel = channels[key];
+      if (written.length === 0 || channel === undefined || this.interrupts.length > 0)
+        return [key, state[key]];
+      const copy = channel.fromCheckpoint(state[key]);
+      copy.update(written);
+      return [key, copy.get()];
+    });
+    return Object.fromEntries(left.filter(([, value]) => value !== undefined));
+  }
+
+  /**
+   * The history at the end of the run; undefined if the run did not begin. It is computed when it is read, so only runs
+   * with agent middleware pay for it.
+   */
+  get history(): readonly BaseMessage[] | undefined {
+    if (this.#last === undefined) return undefined;
+    const { state, updates } = this.#last;
+    const writes = updates.flatMap(({ messages }) => (Array.isArray(messages) ? messages : []));
+    // LangGraph discards all writes of a superstep that an interrupt ended.
+    if (writes.length === 0 || this.interrupts.length > 0) return state.messages;
+    this.#reduced ??= reduceMessages(state.messages, writes).messages;
+    return this.#reduced;
+  }
+}
+
+/** What a run was started with. Nothing here changes during the run; its progress is in its `RunRecord`. */
+export interface RunInputs {
+  /** The input that LangGraph gets. */
+  readonly input: unknown;
+  /** Shared by all middleware of the run. */
+  readonly bag: RunBag;
+  readonly middleware: MiddlewareByKind;
+  /** The checkpoint that the run began on. */
+  readonly checkpoints: WatchedCheckpoints;
+  /** The own keys of the state. */
+  readonly ownState: OwnState;
+  /** Messages that a middleware set. Undefined: the model is asked. */
+  readonly given?: GivenMessages | undefined;
+  /** The structured response of the run whose result a middleware corrects. The correction leaves it as it is. */
+  readonly structuredResponse?: unknown;
+  /** How many tool calls can run at once; Infinity: all of them. */
+  readonly maxConcurrency: number;
+  /** Whether a tool or a middleware of another agent started the run. The inbox of the thread is that agent's. */
+  readonly isInTool: boolean;
+  /** Whether the run only stores its input, without asking the model. */
+  readonly endsAfterInput: boolean;
+  /** The empty value that the caller resumed the run with; undefined if there was none. */
+  readonly emptyAnswer?: string | undefined;
+}

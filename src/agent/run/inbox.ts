@@ -1,0 +1,204 @@
+/** Messages that clients send while a run goes on. */
+
+import { randomUUID } from "node:crypto";
+import type { BaseMessage } from "@langchain/core/messages";
+import type { RunnableConfig } from "@langchain/core/runnables";
+import type { LangGraphRunnableConfig } from "@langchain/langgraph";
+import { InvalidMessageError, InvalidSettingError } from "../../errors.js";
+import { MARKS } from "../../history/marks.js";
+import { copyMessage, toPlain } from "../../history/message.js";
+import { unansweredCalls } from "../../history/open-calls.js";
+import { endsRun, lastResults } from "../../history/result.js";
+import { errorMessage } from "../../shared/is-error.js";
+import { findLateResults, givenKeys, recoverValues, tellLate } from "../../threads/ended-runs.js";
+import { emitEvent } from "../../threads/events.js";
+import {
+  deleteItems,
+  type InboxItem,
+  type InboxStore,
+  putIntoInbox,
+  readInbox,
+} from "../../threads/inbox.js";
+import { stepOf } from "../../threads/langgraph/wrappable-graph.js";
+import type { AgentState, AgentUpdate } from "../../threads/state.js";
+import { missingStore, threadIdOf } from "../../threads/stores.js";
+import type { Settings } from "../settings/settings.js";
+import { stepsLeft } from "./budgets.js";
+import { runOf } from "./handle.js";
+import { type ClientRead, type MessageRules, readClientMessage, speaksAsSystem } from "./input.js";
+
+type InboxOptions = MessageRules & Pick<Settings, "steering">;
+
+/** The update of the state that takes messages. */
+export interface TakenMessages {
+  readonly messages: BaseMessage[];
+  readonly steered?: string[];
+  /** Further updates of own keys, in order. */
+  readonly values?: readonly Readonly<Record<string, unknown>>[];
+}
+
+/**
+ * Takes all messages of the inbox. Undefined if there are none, or if the history cannot take a message now.
+ *
+ * Each message enters the history once, although a process can die at any time:
+ * - Its id is derived from the item, so an item that is read again is recognised in the history.
+ * - The channel `steered` has the ids of taken messages whose items may still be in the store. So a message that was
+ *   removed or archived does not come back.
+ * - An item is deleted when the message is saved: in a checkpoint of this run, or of an earlier one. What is left at the
+ *   end of a run is deleted then.
+ *
+ * @param answered The history without what tools and middleware wrote after the results of the run.
+ */
+export async function takeMessages(
+  options: InboxOptions,
+  state: AgentState,
+  config: LangGraphRunnableConfig,
+  answered: readonly BaseMessage[] = state.messages,
+): Promise<TakenMessages | undefined> {
+  if (stepsLeft(config) < 1 || !isOpenToMessages(answered, config)) return undefined;
+  return (await takeLate(state, config)) ?? (await takeSteered(options, state, config));
+}
+
+/**
+ * Whether a message of the inbox can follow the history: no call waits for its result, and no middleware has just ended
+ * the run. What ended an earlier run does not count.
+ */
+function isOpenToMessages(messages: readonly BaseMessage[], config: LangGraphRunnableConfig): boolean {
+  if (unansweredCalls(messages).pending.length > 0) return false;
+  return !lastResults(messages).some(endsRun) || stepOf(config) === runOf(config).record.firstStep;
+}
+
+async function takeSteered(
+  options: InboxOptions,
+  { messages: history, steered: known = [] }: AgentState,
+  config: LangGraphRunnableConfig,
+): Promise<TakenMessages | undefined> {
+  const { inputs, record } = runOf(config);
+  const store: InboxStore | undefined = config.store;
+  const threadId = threadIdOf(config);
+  if (!options.steering || inputs.isInTool || store === undefined || threadId === undefined) return undefined;
+  const items = await readSafely(() => readInbox(store, threadId), [], config);
+  if (items.length === 0) return undefined;
+
+  const stored = new Set([...known, ...history.map(({ id }) => id)]);
+  const inCheckpoint = [inputs.checkpoints.saved?.["steered"] ?? []].flat();
+  // What this run did not write came from a checkpoint.
+  const ofOthers = known.filter((id) => !record.steered.has(id));
+  const saved = new Set<unknown>([...inCheckpoint, ...ofOthers]);
+  const isTaken = ({ messageId }: InboxItem) => stored.has(messageId);
+  const isSaved = ({ messageId }: InboxItem) => saved.has(messageId);
+
+  const [taken, fresh] = [items.filter(isTaken), items.filter((item) => !isTaken(item))];
+  const admitted = fresh.map((item) => admit(item, options, config));
+  const messages = admitted.filter((message) => message !== undefined);
+  const refused = fresh.filter((_, index) => admitted[index] === undefined);
+  const left = new Set(await deleteItems(store, [...taken.filter(isSaved), ...refused]));
+  const kept = taken.filter((item) => left.has(item) || !isSaved(item));
+  const steered = [...kept.map(({ messageId }) => messageId), ...messages.map(({ id = "" }) => id)];
+  for (const id of steered) record.steered.add(id);
+  return messages.length === 0 ? undefined : { messages, steered };
+}
+
+/** The late results of the thread, once for each run. */
+async function takeLate(
+  { messages }: AgentState,
+  config: LangGraphRunnableConfig,
+): Promise<TakenMessages | undefined> {
+  const { inputs, record } = runOf(config);
+  if (record.hasLookedForLate) return undefined;
+  record.hasLookedForLate = true;
+  const { ownState, input } = inputs;
+  const late = await findLateResults(messages, config).catch(() => []);
+  if (late.length === 0) return undefined;
+  tellLate(late, config);
+  const results = late.map(({ result }) => result);
+  const rewritten = new Set(givenKeys(input, ownState.keys));
+  const values = late.flatMap((one) => one.values);
+  return { messages: results, values: recoverValues([{ values, late: [], rewritten }], new Set(), ownState) };
+}
+
+/** The run goes on without the inbox if it cannot be read. */
+async function readSafely<Found>(
+  read: () => Promise<Found>,
+  otherwise: Found,
+  config: LangGraphRunnableConfig,
+): Promise<Found> {
+  try {
+    return await read();
+  } catch (error) {
+    emitEvent(config, { type: "inbox-failed", reason: errorMessage(error) });
+    return otherwise;
+  }
+}
+
+/** The message of an item. Undefined if it is refused: nobody waits for an error, so an event tells the reason. */
+function admit(
+  { key, value, messageId }: InboxItem,
+  rules: MessageRules,
+  config: LangGraphRunnableConfig,
+): BaseMessage | undefined {
+  try {
+    const { message, repair } = readSteered(value, rules);
+    const additional_kwargs = { ...message.additional_kwargs, [MARKS.steered]: key };
+    emitEvent(config, { type: "message-steered", messageId, key });
+    if (repair !== undefined) emitEvent(config, { type: "role-changed", messageId });
+    return copyMessage(message, { id: messageId, additional_kwargs });
+  } catch (error) {
+    emitEvent(config, { type: "steering-refused", key, reason: errorMessage(error) });
+    return undefined;
+  }
+}
+
+/**
+ * The part of an update that notes which recovered messages came from the inbox. Their items may still be there, and
+ * the channel that said so is not recovered.
+ */
+export function noteRecovered(
+  recovered: readonly BaseMessage[],
+  { steered = [] }: AgentState,
+  config: RunnableConfig,
+): Pick<AgentUpdate, "steered"> {
+  const ids = recovered.flatMap(({ id, additional_kwargs }) =>
+    id !== undefined && additional_kwargs[MARKS.steered] !== undefined ? [id] : [],
+  );
+  for (const id of ids) runOf(config).record.steered.add(id);
+  return ids.length === 0 ? {} : { steered: [...steered, ...ids] };
+}
+
+/**
+ * Reads a message like one of a run's input. In addition, only the user and the system can speak: a result or a response
+ * in the middle of a run would not be what the model or a tool said.
+ */
+function readSteered(value: unknown, rules: MessageRules): ClientRead {
+  const read = readClientMessage(value, "message", rules);
+  const { message } = read;
+  if (message.type === "human" || speaksAsSystem(message)) return read;
+  throw new InvalidMessageError("message", value, "a message of the user or a system message");
+}
+
+/** How many messages this process has put. It keeps the order of those of one millisecond. */
+let count = 0;
+
+/**
+ * Puts a message into the inbox of a thread. Returns the key of its item.
+ *
+ * @throws InvalidSettingError without a store, with `steering: false`, or for a value that is not the id of a thread.
+ * @throws InvalidMessageError for a value that is not a message of the user or the system.
+ */
+export async function steerThread(
+  store: InboxStore | undefined,
+  threadId: string,
+  message: unknown,
+  options: InboxOptions,
+): Promise<string> {
+  if (!options.steering)
+    throw InvalidSettingError.expected("steering", "true, because `steer` needs the thread's inbox", false);
+  if (store === undefined) throw missingStore("`steer` puts messages into it");
+  if (typeof threadId !== "string" || threadId === "")
+    throw InvalidSettingError.expected("threadId", "the id of a thread", threadId);
+  const { id: _, ...value } = toPlain(readSteered(message, options).message);
+  count += 1;
+  const key = `${Date.now()}-${String(count).padStart(9, "0")}-${randomUUID()}`;
+  await putIntoInbox(store, threadId, key, value);
+  return key;
+}

@@ -1,0 +1,229 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import type { RunnableConfig } from "@langchain/core/runnables";
+import { InvalidSettingError, ThreadConflictError } from "../../errors.js";
+import { errorMessage } from "../../shared/is-error.js";
+import { madeOnce } from "../../shared/values.js";
+import { answered, deferred, readAhead, untilAborted } from "../../shared/waiting.js";
+import { isSaver } from "../../threads/langgraph/replace-methods.js";
+import {
+  inheritedCheckpointer,
+  isServedRun,
+  isSubgraphRun,
+  withInheritedCheckpointer,
+} from "../../threads/langgraph/run-host.js";
+import { quickSaver } from "../../threads/saver/quick-saver.js";
+import { viewForRun, type WatchedCheckpointer } from "../../threads/saver/run-saver.js";
+import type { ThreadLock } from "../../threads/saver/thread-lock.js";
+
+/** How one run or update of the state reads and writes its thread. */
+interface ThreadAccess {
+  /** The view through which the thread is read and written. */
+  readonly watched: WatchedCheckpointer;
+  /** The thread whose earlier runs and updates it waits for. Undefined: it waits for none. */
+  readonly queued: Thread | undefined;
+}
+
+/**
+ * A run of a subgraph belongs to the run of its parent. LangGraph's server queues the runs of a thread itself. Neither
+ * of them waits here, and neither does a run that saves nothing.
+ *
+ * @param messageIds The ids of the messages that the run brings, as far as they are known by now.
+ */
+export function accessThread(
+  checkpointer: unknown,
+  options: RunnableConfig,
+  messageIds: () => readonly string[] = () => [],
+): ThreadAccess {
+  const saver = isSaver(checkpointer) ? quickSaver(checkpointer) : undefined;
+  const { signal } = options;
+  const threadId = threadIdIn(options);
+  if (!isSaver(checkpointer) || threadId === undefined || isSubgraphRun(options) || isServedRun(options))
+    return { watched: viewForRun(saver, { signal }), queued: undefined };
+  return {
+    watched: viewForRun(saver, { signal, guarded: { threadId, messageIds } }),
+    queued: { saver: checkpointer, threadId: String(threadId) },
+  };
+}
+
+function threadIdIn({ configurable }: RunnableConfig): string | number | undefined {
+  const threadId: unknown = configurable?.["thread_id"];
+  return typeof threadId === "string" || typeof threadId === "number" ? threadId : undefined;
+}
+
+/**
+ * The access of a run, and what it can know about its thread. With `checkpointer: true`, a subgraph has a memory of its
+ * own, which it saves with the checkpointer of its parent. So that one is watched.
+ */
+export function watchThread<Options extends RunnableConfig>(
+  checkpointer: unknown,
+  options: Options,
+  messageIds: () => readonly string[],
+) {
+  const inherits = checkpointer === true && isSubgraphRun(options);
+  const own = inherits ? inheritedCheckpointer(options) : checkpointer;
+  const { watched, queued } = accessThread(own, options, messageIds);
+  return {
+    watched,
+    queued,
+    /** Use it in place of the graph's checkpointer. Undefined: the graph's own one stays. */
+    checkpointer: inherits ? undefined : watched.checkpointer,
+    /** The options to run with. */
+    bound:
+      inherits && watched.checkpointer !== undefined
+        ? withInheritedCheckpointer(options, watched.checkpointer)
+        : options,
+  };
+}
+
+/*
+ * The runs and updates of each thread in this process, one after the other.
+ */
+
+/** A thread of a checkpointer. Two checkpointers can have threads with the same id. */
+interface Thread {
+  readonly saver: object;
+  readonly threadId: string;
+}
+
+interface QueueOptions {
+  /**
+   * What happens to a run that starts while another run of its thread goes on. A lock orders the runs of several
+   * processes, and those of one process wait for one another before they ask for it.
+   */
+  readonly concurrentRuns: "enqueue" | "reject" | ThreadLock;
+  /** Ends the wait. */
+  readonly signal?: AbortSignal | undefined;
+  /** Called if the lock is lost. An update of the state writes once, and is refused if another process has written. */
+  readonly onLost?: (cause: unknown) => void;
+}
+
+/** The time in which a run can write to its thread. */
+interface Slot extends Thread {
+  isOver: boolean;
+  /** The slot of the run inside which this one was started. */
+  readonly outer: Slot | undefined;
+}
+
+/** For each thread, the end of the last slot. A thread without runs has no entry. */
+const queues = new WeakMap<object, Map<string, Promise<void>>>();
+const currentSlot = new AsyncLocalStorage<Slot>();
+
+/**
+ * Makes an update when all earlier runs and updates of the thread have ended.
+ *
+ * @throws ThreadConflictError if the thread is busy and the update cannot wait, or the reason of an abort.
+ */
+export async function updateInQueue<Result>(
+  thread: Thread | undefined,
+  options: QueueOptions,
+  update: () => Promise<Result>,
+): Promise<Result> {
+  if (thread === undefined) return update();
+  const { slot, end } = await takeSlot(thread, options);
+  try {
+    return await currentSlot.run(slot, update);
+  } finally {
+    await end();
+  }
+}
+
+/**
+ * Streams a run when all earlier runs and updates of the thread have ended. The slot ends with the run, although a
+ * caller may stop reading before.
+ *
+ * @throws ThreadConflictError if the thread is busy and the run cannot wait, or the reason of an abort.
+ */
+export async function* streamInQueue<Chunk>(
+  thread: Thread | undefined,
+  options: QueueOptions,
+  start: () => AsyncGenerator<Chunk>,
+): AsyncGenerator<Chunk> {
+  if (thread === undefined) return yield* start();
+  const { slot, end } = await takeSlot(thread, options);
+  const run = async function* (): AsyncGenerator<Chunk> {
+    try {
+      yield* start();
+    } finally {
+      await end();
+    }
+  };
+  yield* currentSlot.run(slot, () => readAhead(run()));
+}
+
+async function takeSlot(thread: Thread, { concurrentRuns, signal, onLost }: QueueOptions) {
+  const { saver, threadId } = thread;
+  const outer = currentSlot.getStore();
+  if (isInsideSlotOf(thread, outer)) throw busy(threadId, WAITS_FOR_ITSELF);
+  const queue = madeOnce(queues, saver, () => new Map<string, Promise<void>>());
+  const previous = queue.get(threadId);
+  if (previous !== undefined && concurrentRuns === "reject") throw busy(threadId, IS_REFUSED);
+  const slot: Slot = { ...thread, isOver: false, outer };
+  const { promise: ended, resolve } = deferred<void>();
+  queue.set(threadId, ended);
+  const leaveQueue = (): void => {
+    slot.isOver = true;
+    resolve();
+    if (queue.get(threadId) === ended) queue.delete(threadId);
+  };
+  let release: Release = () => {};
+  try {
+    if (previous !== undefined) await untilAborted(previous, signal);
+    if (typeof concurrentRuns === "object")
+      release = await acquire(concurrentRuns, threadId, signal ?? new AbortController().signal, onLost);
+  } catch (error) {
+    // The next one still waits for the run before.
+    (previous ?? Promise.resolve()).then(leaveQueue);
+    throw error;
+  }
+  return { slot, end: async () => Promise.resolve(release()).finally(leaveQueue) };
+}
+
+type Release = Awaited<ReturnType<ThreadLock["acquire"]>>;
+
+/** A lock that comes after the abort is given back at once. */
+async function acquire(
+  lock: ThreadLock,
+  ...[threadId, signal, onLost]: Parameters<ThreadLock["acquire"]>
+): Promise<Release> {
+  const coming = (async () => lock.acquire(threadId, signal, onLost))();
+  const release = await untilAborted(coming, signal).catch((error: unknown) => {
+    coming.then((late) => late()).catch(() => {});
+    throw error;
+  });
+  if (typeof release === "function")
+    return () => answered((async () => release())(), { what: "The lock of the thread", signal });
+  throw InvalidSettingError.expected(
+    "concurrentRuns.acquire()",
+    "the function that gives the lock back",
+    release,
+  );
+}
+
+/** Whether code runs inside a run of the thread: such a run or update would wait for itself for ever. */
+function isInsideSlotOf(thread: Thread, slot: Slot | undefined): boolean {
+  if (slot === undefined) return false;
+  const isSame = !slot.isOver && slot.saver === thread.saver && slot.threadId === thread.threadId;
+  return isSame || isInsideSlotOf(thread, slot.outer);
+}
+
+const WAITS_FOR_ITSELF =
+  "is inside the run that goes on, so it would wait for ever. Use another thread, or return a `Command` from the tool.";
+const IS_REFUSED =
+  'has `concurrentRuns: "reject"`. Try again when the other run has ended, or use `"enqueue"`.';
+
+function busy(threadId: string, reason: string): ThreadConflictError {
+  const message = `A run of the thread \`${threadId}\` goes on, and this one ${reason}`;
+  return new ThreadConflictError("THREAD_BUSY", message, { threadId });
+}
+
+/** The error of a run whose lock another process can have. @param isInThread Whether the thread has its input. */
+export function lockLost(
+  { configurable }: RunnableConfig,
+  cause: unknown,
+  isInThread: boolean,
+): ThreadConflictError {
+  const threadId = String(configurable?.["thread_id"]);
+  const remedy = isInThread ? "Continue the thread with the input `null`." : "Send its input again.";
+  const message = `The lock of the thread \`${threadId}\` was lost while its run went on: ${errorMessage(cause)}. Another process can have it, so the run was ended. ${remedy}`;
+  return new ThreadConflictError("THREAD_MOVED", message, { threadId, isInThread });
+}

@@ -1,0 +1,97 @@
+/** Asks a model in a graph of one's own, with the care that `createAgentGraph` takes of a request. */
+
+import type { AIMessage, BaseMessage } from "@langchain/core/messages";
+import type { LangGraphRunnableConfig } from "@langchain/langgraph";
+import { InvalidSettingError, ModelError } from "../../errors.js";
+import { isAIMessage } from "../../history/call.js";
+import { coerceMessage } from "../../history/read-messages.js";
+import { type Askable, guardModel, joinChunks } from "../../providers/answer/guard-model.js";
+import {
+  checkInputOptions,
+  type ModelInputOptions,
+  prepareModelInput,
+} from "../../providers/input/to-model-input.js";
+import { isRecord } from "../../shared/values.js";
+import { countToolTokens, FALLBACK_ATTEMPTS, MODEL_IDLE_TIMEOUT } from "../summary/settings.js";
+import { answerGuard, askByRungs, furtherRequestsOf, type InputForm, markReduced } from "./rungs.js";
+
+/** The options of `askModel`. */
+export interface AskModelOptions extends Omit<ModelInputOptions, "modelId"> {
+  /** The config of the node. Events are written to its stream, and its signal ends the request. @default none */
+  readonly config?: LangGraphRunnableConfig | undefined;
+}
+
+/**
+ * Asks a chat model with a history, and returns its complete response. The history need not be sound: every call gets a
+ * result, and the rules of the model's provider are kept. If the provider refuses what the request contains, such as a
+ * picture or a request that is too long, the model is asked again with the least that has to change, at most three times in a
+ * turn. A * broken response is requested again.
+ *
+ * Store the response as it is: a mark says what had to be changed, so the next request begins with it.
+ *
+ * @param model A chat model, also one with bound tools.
+ * @throws InvalidSettingError for an unknown option, or a model that is none.
+ * @throws ModelError with the first refusal if no request is accepted, or if there is no complete response.
+ * @example
+ * ```ts
+ * import { HumanMessage } from "@langchain/core/messages";
+ * import { askModel, createModel } from "langgraph-tether";
+ *
+ * const model = await createModel("offline:");
+ * const response = await askModel(model, [new HumanMessage("Hello!")], { systemPrompt: "Be brief." });
+ * console.log(response.type); // ai
+ * ```
+ */
+export async function askModel(
+  model: object,
+  history: readonly BaseMessage[],
+  { config = {}, ...options }: AskModelOptions = {},
+): Promise<AIMessage> {
+  checkInputOptions(options);
+  if (!isAskable(model)) throw InvalidSettingError.expected("model", "a chat model", model);
+  const { dialect, maxTokens } = options;
+  const guard = answerGuard(
+    {
+      model,
+      maxFallbackAttempts: FALLBACK_ATTEMPTS,
+      idleTimeoutMs: MODEL_IDLE_TIMEOUT,
+      thread: history,
+      shown: new Set(),
+      keepsShown: false,
+    },
+    config,
+  );
+  const prepare = (form: InputForm) => prepareModelInput(history, { ...options, ...form });
+  const toolTokens = toolTokensOf(model);
+  const further = furtherRequestsOf(history);
+  return askByRungs(
+    {
+      model,
+      history,
+      toolTokens,
+      maxTokens,
+      dialect,
+      further,
+      prepare,
+      send: async (messages, input, form) => {
+        const guarded = await guardModel(model, guard, config);
+        const response = coerceMessage(await joinChunks(await guarded.stream(messages, config)));
+        if (response === undefined || !isAIMessage(response))
+          throw new ModelError("Expected the model's response to be an AI message.");
+        return markReduced(response, input, form, { model, dialect, further }) as AIMessage;
+      },
+    },
+    config,
+  );
+}
+
+function isAskable(model: unknown): model is Askable {
+  return isRecord(model) && typeof model["invoke"] === "function" && typeof model["stream"] === "function";
+}
+
+/** The tokens of the bound tools. */
+function toolTokensOf(model: object): number {
+  const kwargs: unknown = Reflect.get(model, "kwargs");
+  const tools: unknown = isRecord(kwargs) ? kwargs["tools"] : undefined;
+  return Array.isArray(tools) ? countToolTokens(tools) : 0;
+}

@@ -1,0 +1,115 @@
+/**
+ * Remembers what had to be changed in the input of a response before its model accepted it. It is a mark of the response, so
+ * it is stored with the thread, in each of its branches. A response that is made with the same help carries it on.
+ */
+
+import type { BaseMessage } from "@langchain/core/messages";
+import { isAIMessage } from "../../history/call.js";
+import { MARKS, withMarks } from "../../history/marks.js";
+import { isUserMessage } from "../../history/summary.js";
+import type { Reduction } from "../../providers/input/reduction.js";
+import { mediaOf } from "../../providers/media-limits.js";
+import type { ModelIdentity } from "../../providers/provider.js";
+import { isRecord } from "../../shared/values.js";
+import type { Rung } from "../events.js";
+
+/** What has helped. */
+export interface Help {
+  /** Whether the strict dialect was taken in place of that of the model. */
+  readonly isStrict: boolean;
+  /** Undefined: nothing else was changed. */
+  readonly reduction: Reduction | undefined;
+  /** What the input was shortened to, and the tokens of the tools' schemas beside it. Undefined: it was not. */
+  readonly bound: { readonly maxTokens?: number | undefined; readonly toolTokens: number } | undefined;
+  /** How many further requests the turn has had. */
+  readonly made: number;
+}
+
+/** The response with marks of this. What its provider has counted is then not the length of the history. */
+export function withHelp<Message extends BaseMessage>(
+  response: Message,
+  model: ModelIdentity,
+  help: Help,
+): Message {
+  const { isStrict, reduction, bound, made } = help;
+  // The strict dialect alone says everything that the history says.
+  const isShort = bound !== undefined || reduction !== undefined;
+  if (!isShort && !isStrict && made === 0) return response;
+  return withMarks(response, {
+    ...(isShort && { [MARKS.shortened]: true }),
+    [MARKS.reduced]: { model: nameOf(model), ...help },
+  });
+}
+
+/** Undefined for a message whose input was sent as any other. Anyone can write to a state. */
+export function helpOf(message: BaseMessage | undefined): (Help & { readonly model: string }) | undefined {
+  const mark: unknown = message?.additional_kwargs?.[MARKS.reduced];
+  if (message === undefined || !isRecord(mark) || !isAIMessage(message)) return undefined;
+  const { model, isStrict, reduction, bound, made } = mark;
+  return {
+    model: typeof model === "string" ? model : "",
+    isStrict: isStrict === true,
+    reduction: isReduction(reduction) ? reduction : undefined,
+    bound: isBound(bound) ? bound : undefined,
+    made: isCount(made) ? made : 0,
+  };
+}
+
+/** What has helped the latest response of this model. */
+export function helpFor(history: readonly BaseMessage[], model: ModelIdentity): Help | undefined {
+  const name = nameOf(model);
+  for (let index = history.length - 1; index >= 0; index -= 1) {
+    const help = helpOf(history[index]);
+    if (help?.model === name) return help;
+  }
+  return undefined;
+}
+
+function nameOf({ dialect, modelId = "" }: ModelIdentity): string {
+  return `${dialect} ${modelId}`;
+}
+
+/** In a turn whose pictures and files are all described, also those that have come since. */
+export function forThisTurn(
+  reduction: Reduction | undefined,
+  history: readonly BaseMessage[],
+): Reduction | undefined {
+  const { describesTurn, described = [], ...others } = reduction ?? {};
+  if (describesTurn === undefined) return reduction;
+  if (history.findLast(isUserMessage)?.id !== describesTurn) return { ...others, described };
+  const all = mediaOf(history).map(({ shown }) => shown.fingerprint);
+  return { ...others, describesTurn, described: [...new Set([...described, ...all])] };
+}
+
+/** The rungs that have led to it, the least change first. */
+export function rungsIn(help: Help | undefined): readonly Rung[] {
+  if (help === undefined) return [];
+  const { isStrict, reduction, bound } = help;
+  const { described = [], most, isRetold } = reduction ?? {};
+  const taken: Readonly<Record<Rung, boolean>> = {
+    shortened: bound !== undefined,
+    counted: most !== undefined,
+    described: described.length > 0,
+    strict: isStrict,
+    retold: isRetold === true,
+  };
+  return (Object.keys(taken) as Rung[]).filter((rung) => taken[rung]);
+}
+
+const isCount = (value: unknown): value is number => Number.isInteger(value) && Number(value) >= 0;
+
+const isBound = (value: unknown): value is NonNullable<Help["bound"]> =>
+  isRecord(value) && [value["maxTokens"] ?? 0, value["toolTokens"]].every(Number.isFinite);
+
+function isReduction(value: unknown): value is Reduction {
+  if (!isRecord(value)) return false;
+  const { described = [], most = {}, isRetold = false, describesTurn = "" } = value;
+  return (
+    Array.isArray(described) &&
+    described.every((fingerprint) => typeof fingerprint === "string") &&
+    isRecord(most) &&
+    Object.values(most).every((number) => typeof number === "number") &&
+    typeof isRetold === "boolean" &&
+    typeof describesTurn === "string"
+  );
+}

@@ -1,0 +1,377 @@
+/**
+ * Asks a model with an input that it accepts. If the model refuses what the input contains, it is asked again with the least
+ * that has to change, one rung after the other.
+ */
+
+import type { BaseMessage } from "@langchain/core/messages";
+import type { LangGraphRunnableConfig } from "@langchain/langgraph";
+import { isUserMessage } from "../../history/summary.js";
+import { isIdTaken } from "../../history/taken-ids.js";
+import type { StreamGuardOptions } from "../../providers/answer/guard-model.js";
+import { finishHabitOf } from "../../providers/answer/verdict.js";
+import { identityOf, innermost } from "../../providers/dialect-of.js";
+import type { DialectName } from "../../providers/dialects.js";
+import { describeFailure, isModelError } from "../../providers/failure/model-failure.js";
+import { boundOf, learnWindow, lowerBound, MOST_OVERFLOWS } from "../../providers/failure/overflow.js";
+import { type RefusedContent, readRefusedContent } from "../../providers/failure/refused-content.js";
+import type { FittedInput } from "../../providers/input/bounds.js";
+import type { Reduction } from "../../providers/input/reduction.js";
+import { mediaOf, type ShownMedia } from "../../providers/media-limits.js";
+import type { ModelIdentity } from "../../providers/provider.js";
+import { toJson } from "../../shared/json.js";
+import { noteShown } from "../ended-runs/shown-text.js";
+import { emitEvent, type Rung } from "../events.js";
+import { forThisTurn, helpFor, helpOf, withHelp } from "./help.js";
+
+/** What an input must fit. */
+export interface InputForm extends ModelIdentity {
+  /** The tokens of the tools' schemas, by our estimate. */
+  readonly toolTokens: number;
+  /** How many tokens the request may have, as the provider counts them. Undefined: any number. */
+  readonly maxTokens: number | undefined;
+  /** What else is changed, because the provider has refused more in this thread. Undefined: nothing. */
+  readonly reduction: Reduction | undefined;
+}
+
+interface FormRequest {
+  readonly model: object;
+  /** The messages of the thread. */
+  readonly history: readonly BaseMessage[];
+  /** The tokens of the tools' schemas, which are part of the request. */
+  readonly toolTokens: number;
+  /** How many tokens the request may have, whatever the window of the model is. */
+  readonly maxTokens?: number | undefined;
+  /** The dialect that the user names. Undefined: that of the model. */
+  readonly dialect?: DialectName | undefined;
+}
+
+interface RungRequest<Answer> extends FormRequest {
+  readonly further: FurtherRequests;
+  /** Contract: makes the input in this form, each time from the same messages. */
+  readonly prepare: (form: InputForm) => FittedInput;
+  readonly send: (messages: BaseMessage[], input: FittedInput, form: InputForm) => Promise<Answer>;
+}
+
+/** Models that have accepted the strict dialect in this process. */
+const strictModels = new WeakSet<object>();
+
+/** The form of a model's next input, with what has helped in this thread. */
+export function formFor({ model, history, toolTokens, maxTokens, dialect: given }: FormRequest): InputForm {
+  const { dialect, modelId } = identityOf(model);
+  const known = helpFor(history, { dialect, modelId });
+  const reduction = known && forThisTurn(known.reduction, history);
+  const isStrict = known?.isStrict === true || strictModels.has(innermost(model));
+  const bounds = [boundOf(model), maxTokens].filter((bound) => bound !== undefined);
+  return {
+    dialect: isStrict ? "strict" : (given ?? dialect),
+    modelId,
+    toolTokens,
+    maxTokens: bounds.length === 0 ? undefined : Math.min(...bounds),
+    reduction,
+  };
+}
+
+/** How many requests a turn may have because its model has refused others. */
+const MOST_FURTHER_REQUESTS = MOST_OVERFLOWS;
+
+/**
+ * How many of them a turn has had. All that is asked in one step of a turn shares one: each model, and each request for
+ * another response.
+ */
+export interface FurtherRequests {
+  made: number;
+}
+
+/** Those of the steps before. A turn begins with a message of the user, as in its limits. */
+export function furtherRequestsOf(history: readonly BaseMessage[]): FurtherRequests {
+  const turn = history.slice(history.findLastIndex(isUserMessage) + 1);
+  return { made: Math.max(0, ...turn.map((message) => helpOf(message)?.made ?? 0)) };
+}
+
+/** For what is asked in the forms that are known to help, or not at all. */
+export const NO_FURTHER_REQUESTS: Readonly<FurtherRequests> = { made: MOST_FURTHER_REQUESTS };
+
+/**
+ * Sends an input that the model accepts. If the model refuses it for what it contains, another form is sent, at most three
+ * times in a turn: without what the refusal names, then in the strict dialect with pictures and files described, then with
+ * one text in the place of what lies before the current turn. The last request that a turn may have takes the form that
+ * helps in most cases. The history is not changed. The response carries a mark of what has helped, so later requests begin
+ * with it.
+ *
+ * @throws The error of the first request if no form helps.
+ */
+export async function askByRungs<Answer>(
+  request: RungRequest<Answer>,
+  config: LangGraphRunnableConfig,
+): Promise<Answer> {
+  const { model, prepare, send, further } = request;
+  let form = formFor(request);
+  let input = prepare(form);
+  reportChanges(input, form, undefined, config);
+  const sent: (readonly BaseMessage[])[] = [];
+  let first: { readonly error: unknown } | undefined;
+  const overflows: Overflows = { window: undefined, size: Number.POSITIVE_INFINITY };
+  for (;;) {
+    sent.push(input.messages);
+    try {
+      const answer = await send(input.messages as BaseMessage[], input, form);
+      if (overflows.window !== undefined) learnWindow(model, overflows.window);
+      if (form.dialect === "strict" && form.reduction === undefined) strictModels.add(innermost(model));
+      return answer;
+    } catch (error) {
+      // Only errors of models count. A chat middleware can throw anything.
+      if (config.signal?.aborted === true || !isModelError(error)) throw error;
+      first ??= { error };
+      if (further.made >= MOST_FURTHER_REQUESTS) throw first.error;
+      const refused = readRefusedContent(error, input.messages, form.dialect);
+      const next =
+        refused &&
+        nextAttempt(rungsFor(refused, form, input, overflows, request), prepare, (messages) =>
+          sent.every((before) => !isSameInput(before, messages)),
+        );
+      if (refused === undefined || next === undefined) throw first.error;
+      further.made += 1;
+      ({ form, input } = next);
+      reportRung(next, refused, config);
+    }
+  }
+}
+
+/** What is known of the requests that were too long. */
+interface Overflows {
+  /** What was learned of the window. */
+  window: number | undefined;
+  /** The tokens of the last one that was too long. */
+  size: number;
+}
+
+/** A form to try, and the messages that it concerns. */
+interface Attempt {
+  readonly rung: Rung;
+  readonly form: InputForm;
+  readonly messageIds: readonly string[];
+}
+
+interface MadeAttempt extends Attempt {
+  readonly input: FittedInput;
+}
+
+/** The first attempt whose input was not refused yet. */
+function nextAttempt(
+  attempts: Iterable<Attempt>,
+  prepare: RungRequest<unknown>["prepare"],
+  isNew: (messages: readonly BaseMessage[]) => boolean,
+): MadeAttempt | undefined {
+  for (const attempt of attempts) {
+    const input = prepareOr(attempt.form, prepare);
+    if (input !== undefined && isNew(input.messages)) return { ...attempt, input };
+  }
+  return undefined;
+}
+
+/** A summary must not be made of less than all messages: then its `prepare` throws. */
+function prepareOr(form: InputForm, prepare: RungRequest<unknown>["prepare"]): FittedInput | undefined {
+  try {
+    return prepare(form);
+  } catch (error) {
+    if (isModelError(error)) return undefined;
+    throw error;
+  }
+}
+
+/** The forms that may help, the least change first. */
+function* rungsFor(
+  refused: RefusedContent,
+  form: InputForm,
+  input: FittedInput,
+  overflows: Overflows,
+  request: RungRequest<unknown>,
+): Generator<Attempt> {
+  const { history, further } = request;
+  const isLast = further.made === MOST_FURTHER_REQUESTS - 1;
+  const start = history.findLastIndex(isUserMessage);
+  const media = mediaOf(input.messages);
+  const describing = (shown: readonly ShownMedia[], rung: Rung, changed: InputForm = form): Attempt => {
+    const chosen = new Set(shown.map(({ fingerprint }) => fingerprint));
+    const described = [...new Set([...(changed.reduction?.described ?? []), ...chosen])];
+    const ids = media
+      .filter((one) => chosen.has(one.shown.fingerprint))
+      .flatMap(({ message }) => message.id ?? []);
+    return { rung, form: reduced(changed, { described }), messageIds: [...new Set(ids)] };
+  };
+  const all = media.map(({ shown }) => shown);
+  /** With what tools return later in this turn, if no further request is left for it. */
+  const describingAll = (rung: Rung, changed?: InputForm): Attempt => {
+    const attempt = describing(all, rung, changed);
+    const describesTurn = isLast ? history[start]?.id : undefined;
+    return { ...attempt, form: reduced(attempt.form, { ...(describesTurn && { describesTurn }) }) };
+  };
+  if (refused.kind === "too-long") {
+    const isAgain = overflows.window !== undefined;
+    const shorter = shorterForm(refused, form, input, overflows, request);
+    const hasNumbers = (refused.overflow.limit ?? refused.overflow.sent) !== undefined;
+    // What is too long can be the data of pictures, which no count of tokens tells.
+    if (isAgain && !hasNumbers && all.length > 0) yield describingAll("described", shorter);
+    if (shorter !== undefined) yield { rung: "shortened", form: shorter, messageIds: [] };
+    if (all.length > 0) yield describingAll("described");
+    return;
+  }
+  if (refused.kind === "too-many") {
+    const most = { ...form.reduction?.most, [refused.counted]: refused.most };
+    yield { rung: "counted", form: reduced(form, { most }), messageIds: [] };
+  }
+  if (refused.kind === "media" && all.length > 0) {
+    const fingerprints = new Set(refused.named.map(({ fingerprint }) => fingerprint));
+    const carriers = new Set(
+      media.filter((one) => fingerprints.has(one.shown.fingerprint)).map(({ message }) => message),
+    );
+    if (refused.named.length > 0 && !isLast) yield describing(refused.named, "described");
+    if (carriers.size > 0 && !isLast)
+      yield describing(
+        media.filter(({ message }) => carriers.has(message)).map(({ shown }) => shown),
+        "described",
+      );
+    yield describingAll("described");
+  }
+  const strict: InputForm = { ...form, dialect: "strict" };
+  if (!isLast) {
+    if (refused.kind === "rule") yield { rung: "strict", form: strict, messageIds: [] };
+    if (all.length > 0 || refused.kind === "media") yield describing(all, "strict", strict);
+  }
+  const last = describingAll("retold", strict);
+  const messageIds = history.slice(0, Math.max(start, 0)).flatMap(({ id }) => id ?? []);
+  yield { rung: "retold", form: reduced(last.form, { isRetold: true }), messageIds };
+}
+
+function reduced(form: InputForm, reduction: Reduction): InputForm {
+  const { described, ...others } = { ...form.reduction, ...reduction };
+  const all = { ...others, ...(described !== undefined && described.length > 0 && { described }) };
+  return { ...form, reduction: Object.keys(all).length === 0 ? undefined : all };
+}
+
+/** Undefined if an input was too long, and the one after it was not shorter. */
+function shorterForm(
+  { overflow }: Extract<RefusedContent, { kind: "too-long" }>,
+  form: InputForm,
+  { length }: FittedInput,
+  overflows: Overflows,
+  { further, maxTokens = Number.POSITIVE_INFINITY }: RungRequest<unknown>,
+): InputForm | undefined {
+  if (length.tokens >= overflows.size) return undefined;
+  overflows.window = lowerBound(overflow, length.tokens, further.made);
+  overflows.size = length.tokens;
+  return { ...form, maxTokens: Math.min(Math.max(overflows.window, 1), maxTokens) };
+}
+
+/** What a request says. Ids of messages are not sent. */
+function isSameInput(one: readonly BaseMessage[], other: readonly BaseMessage[]): boolean {
+  const isSame = (message: BaseMessage, index: number): boolean => {
+    const against = other[index];
+    return against !== undefined && (message === against || saidBy(message) === saidBy(against));
+  };
+  return one.length === other.length && one.every(isSame);
+}
+
+function saidBy(message: BaseMessage): string | undefined {
+  const { type, content, additional_kwargs } = message;
+  const calls = "tool_calls" in message ? message.tool_calls : undefined;
+  const answered = "tool_call_id" in message ? message.tool_call_id : undefined;
+  return toJson([type, content, calls, answered, additional_kwargs]);
+}
+
+/** The response with a mark of what its input lacks. */
+export function markReduced<Message extends BaseMessage>(
+  response: Message,
+  { changes }: FittedInput,
+  { dialect, reduction, maxTokens, toolTokens }: InputForm,
+  { model, dialect: given, further: { made } }: Pick<RungRequest<unknown>, "model" | "dialect" | "further">,
+): Message {
+  const isStrict = dialect === "strict" && given !== "strict";
+  const bound = changes.length === 0 ? undefined : { maxTokens, toolTokens };
+  return withHelp(response, identityOf(model), { isStrict, reduction, bound, made });
+}
+
+/*
+ * Tells clients what a request lacks.
+ */
+
+/** Tells what the model does not get: its provider takes none, or the request would be too long. */
+export function reportChanges(
+  { changes, describedIn }: FittedInput,
+  { maxTokens }: InputForm,
+  reason: string | undefined,
+  config: LangGraphRunnableConfig,
+): void {
+  if (describedIn.length > 0 && reason === undefined)
+    emitEvent(config, {
+      type: "input-reduced",
+      rung: "described",
+      reason,
+      messageIds: describedIn,
+      leftOut: [],
+      maxTokens: undefined,
+    });
+  if (changes.length === 0) return;
+  const idsOf = (kind: "shortened" | "left-out"): string[] =>
+    changes.flatMap((change) => (change.kind === kind ? (change.id ?? []) : []));
+  emitEvent(config, {
+    type: "input-reduced",
+    rung: "shortened",
+    reason,
+    messageIds: idsOf("shortened"),
+    leftOut: idsOf("left-out"),
+    maxTokens,
+  });
+}
+
+function reportRung(
+  { rung, messageIds, input, form }: MadeAttempt,
+  { text }: RefusedContent,
+  config: LangGraphRunnableConfig,
+): void {
+  reportChanges(input, form, text, config);
+  if (rung !== "shortened")
+    emitEvent(config, {
+      type: "input-reduced",
+      rung,
+      reason: text,
+      messageIds,
+      leftOut: [],
+      maxTokens: undefined,
+    });
+}
+
+interface AnswerToGuard {
+  readonly model: object;
+  readonly maxFallbackAttempts: number;
+  readonly idleTimeoutMs: number;
+  /** The messages of the thread. A response does not get the id of one of them. */
+  readonly thread: readonly BaseMessage[];
+  /** The ids of the messages that clients were shown in this model call. */
+  readonly shown: Set<string>;
+  /** Whether the text that they were shown stays in the thread if the run is aborted. */
+  readonly keepsShown: boolean;
+}
+
+type AnswerGuard = StreamGuardOptions & Required<Pick<StreamGuardOptions, "onWithheld">>;
+
+/** The guard of a response that becomes part of the thread. Events tell of broken responses and failed requests. */
+export function answerGuard(
+  { model, maxFallbackAttempts, idleTimeoutMs, thread, shown, keepsShown }: AnswerToGuard,
+  config: LangGraphRunnableConfig,
+): AnswerGuard {
+  return {
+    maxFallbackAttempts,
+    idleTimeoutMs,
+    habit: finishHabitOf(model),
+    isTaken: (id) => shown.has(id) || isIdTaken(thread, id),
+    onShown: (message, isHeard) => {
+      if (message.id !== undefined) shown.add(message.id);
+      if (isHeard && keepsShown) noteShown(message, config);
+    },
+    onBroken: ({ reason }) => emitEvent(config, { type: "answer-broken", reason }),
+    onWithheld: ({ reason, category }) => emitEvent(config, { type: "response-withheld", reason, category }),
+    onRetry: ({ error, ...attempts }) =>
+      emitEvent(config, { type: "model-retry", ...attempts, reason: describeFailure(error, model) }),
+  };
+}

@@ -1,0 +1,181 @@
+/**
+ * The diary of a superstep: what LangGraph does not save of it. Its entries are writes beside the checkpoint that the
+ * superstep began on, on a channel that no graph has and under ids that no task has, so LangGraph leaves them alone. They
+ * belong to the branch of that checkpoint, and are copied and deleted with it. The kinds of entries:
+ *
+ * - `start` and `wait`: the tool of a call is run, or it asks a human and will be run again with the answer.
+ * - `result`: what a tool returned after the abort or the end of its run.
+ * - `shown`: the text that clients were shown of a response before its run was aborted.
+ *
+ * The id of an entry is derived from what it says, so writing it again changes nothing.
+ */
+
+import { createHash } from "node:crypto";
+import { setTimeout as delay } from "node:timers/promises";
+import type { ToolMessage } from "@langchain/core/messages";
+import type { RunnableConfig } from "@langchain/core/runnables";
+import type { BaseCheckpointSaver, CheckpointTuple } from "@langchain/langgraph";
+import { coerceMessage } from "../history/read-messages.js";
+import { isResult } from "../history/result.js";
+import { toJson } from "../shared/json.js";
+import { madeOnce, recordsIn, textIn } from "../shared/values.js";
+import { answered } from "../shared/waiting.js";
+import { writesBeside } from "./langgraph/read-checkpoints.js";
+import { isSaver } from "./langgraph/replace-methods.js";
+import { checkpointOfStep, inheritedCheckpointer, namespaceOfGraph } from "./langgraph/run-host.js";
+
+/** The channel of the entries. */
+const DIARY = "tether:diary";
+
+/** A result that came after its run. */
+export interface LateResult {
+  /** The place of its call: the id of the message, and the index of the call in it. */
+  readonly place: string;
+  readonly result: ToolMessage;
+  /** What the tool wrote to own keys of the state, in order. */
+  readonly values: readonly (readonly [key: string, value: unknown])[];
+}
+
+interface Diary {
+  /** For each call by its place, how often its tool was started, and how often it has asked a human. */
+  readonly notes: ReadonlyMap<string, { readonly start: number; readonly wait: number }>;
+  readonly results: readonly LateResult[];
+  /** The texts that clients were shown, with the ids of their messages. */
+  readonly shown: readonly { readonly id: string; readonly text: string }[];
+}
+
+type Kind = "start" | "wait" | "result" | "shown";
+
+/** What an entry is about is the place of a call, or the id of a message. */
+type Entry = readonly [about: string, kind: Kind, content?: Readonly<Record<string, unknown>>];
+
+export function diaryOf(tuple: CheckpointTuple): Diary {
+  const notes = new Map<string, { start: number; wait: number }>();
+  const results: LateResult[] = [];
+  const shown: { id: string; text: string }[] = [];
+  for (const entry of writesBeside(tuple, DIARY)) {
+    const [about, kind, content]: readonly unknown[] = Array.isArray(entry) ? entry : [];
+    if (typeof about !== "string") continue;
+    if (kind === "start" || kind === "wait") madeOnce(notes, about, () => ({ start: 0, wait: 0 }))[kind] += 1;
+    const { message, values } = Object(content);
+    const result = kind === "result" ? coerceMessage(message) : undefined;
+    if (result !== undefined && isResult(result))
+      results.push({ place: about, result, values: recordsIn(values).flatMap(Object.entries) });
+    const text = kind === "shown" ? textIn(content, "text") : undefined;
+    if (text !== undefined) shown.push({ id: about, text });
+  }
+  return { notes, results, shown };
+}
+
+/**
+ * The write that makes an entry.
+ *
+ * @param count Distinguishes the entry from an earlier one of the same kind about the same.
+ */
+export function writeOf(entry: Entry, count = 0): readonly [task: string, channel: string, value: Entry] {
+  const [about, kind] = entry;
+  const digits = digest([about, kind, count]);
+  // A store can take UUIDs only. The first digit keeps it apart from ids that LangGraph gives a meaning.
+  const task = `e${digits.slice(1, 8)}-${digits.slice(8, 12)}-5${digits.slice(13, 16)}-a${digits.slice(17, 20)}-${digits.slice(20, 32)}`;
+  return [task, DIARY, entry];
+}
+
+export function digest(values: readonly unknown[]): string {
+  const text = toJson(values.map((value) => (value === undefined ? null : String(value)))) ?? "";
+  return createHash("sha256").update(text).digest("hex");
+}
+
+/** Whether these writes are entries. They are saved also after the end of their run. */
+export function areEntries(writes: readonly (readonly [channel: string, value: unknown])[]): boolean {
+  return writes.every(([channel]) => channel === DIARY);
+}
+
+/*
+ * Writes what comes after the abort of a run. Nobody waits for it then but the next run of the thread in this process.
+ */
+
+/** Where the diary of a superstep is. */
+interface Page {
+  readonly saver: BaseCheckpointSaver;
+  readonly config: { readonly configurable: Readonly<Record<string, unknown>> };
+}
+
+/**
+ * The page of the superstep of a task. Undefined without a checkpointer, and for a graph inside another one that has no
+ * memory of its own: the id of a task in its namespace says that its checkpoints are those of one call.
+ */
+export function pageOf(config: RunnableConfig, checkpoint_id = checkpointOfStep(config)): Page | undefined {
+  const saver = inheritedCheckpointer(config);
+  const { thread_id } = { ...config.configurable };
+  const checkpoint_ns = namespaceOfGraph(config);
+  if (!isSaver(saver) || thread_id === undefined || checkpoint_ns.includes(":")) return undefined;
+  if (checkpoint_id === undefined) return undefined;
+  return { saver, config: { configurable: { thread_id, checkpoint_ns, checkpoint_id } } };
+}
+
+/** The entries that are on their way to a page. */
+interface Delivery {
+  readonly page: Page;
+  readonly entries: Entry[];
+  readonly ended: Promise<void>;
+}
+
+/** By the ids of threads. Two checkpointers can have threads with the same id, which then wait for one another. */
+const deliveries = new Map<unknown, Set<Delivery>>();
+
+/**
+ * Writes an entry if its checkpoint is saved, or is saved soon. A thread that was deleted gets none.
+ *
+ * Contract: never rejects.
+ */
+export function writeLate(entry: Entry, page: Page | undefined): Promise<void> {
+  if (page === undefined) return Promise.resolve();
+  const { thread_id, checkpoint_id } = page.config.configurable;
+  const underWay = madeOnce(deliveries, thread_id, () => new Set<Delivery>());
+  for (const { page: other, entries, ended } of underWay)
+    if (other.saver === page.saver && other.config.configurable["checkpoint_id"] === checkpoint_id) {
+      entries.push(entry);
+      return ended;
+    }
+  const entries = [entry];
+  const end = (): void => {
+    underWay.delete(delivery);
+    if (underWay.size === 0) deliveries.delete(thread_id);
+  };
+  const delivery: Delivery = { page, entries, ended: deliver(entries, page, end) };
+  underWay.add(delivery);
+  return delivery.ended;
+}
+
+/** With the durability `exit`, the checkpoint is saved when its run has ended. A database can be away for a moment. */
+const WAITS = [0, 10, 40, 160, 640, 2_560];
+
+/** Entries that come meanwhile are written too. @param end Contract: called when the last one is written. */
+async function deliver(entries: Entry[], { saver, config }: Page, end: () => void): Promise<void> {
+  const within = { what: "The checkpointer" };
+  for (const wait of WAITS) {
+    await delay(wait);
+    try {
+      const tuple = await answered(saver.getTuple(config), within);
+      if (tuple === undefined) continue;
+      const known = new Set((tuple.pendingWrites ?? []).map(([task]) => task));
+      for (let [entry] = entries; entry !== undefined; [entry] = entries) {
+        const [task, channel, value] = writeOf(entry);
+        // Of two tools that ran for one call, the first result counts, whichever the saver would keep.
+        if (!known.has(task)) await answered(saver.putWrites(config, [[channel, value]], task), within);
+        known.add(task);
+        entries.shift();
+      }
+      break;
+    } catch {}
+  }
+  end();
+}
+
+/** Contract: resolves when what has come for this thread is in its diaries, or cannot be written. Never rejects. */
+export async function diaryWritten(threadId: unknown, signal?: AbortSignal | undefined): Promise<void> {
+  const underWay = deliveries.get(threadId);
+  if (underWay === undefined) return;
+  const ended = Promise.all([...underWay].map((delivery) => delivery.ended)).then(() => {});
+  await answered(ended, { what: "The checkpointer", signal }).catch(() => {});
+}

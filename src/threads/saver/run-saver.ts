@@ -1,0 +1,329 @@
+/**
+ * The view of a checkpointer through which one run, or one update of the state, reads and writes its thread:
+ *
+ * 1. What does not answer is given up: `boundedSaver`.
+ * 2. No two runs use the same version of a channel: `versionsOfOneRun`.
+ * 3. A checkpoint is saved only after the latest one that the run knows: `guardHead`.
+ * 4. What the run began on, and what it has saved, is remembered: `WatchedCheckpoints`.
+ * 5. Nothing is saved after a write that failed, and only entries of a diary after the end of the run: `save`.
+ */
+
+import { randomInt } from "node:crypto";
+import type { RunnableConfig } from "@langchain/core/runnables";
+import { type BaseCheckpointSaver, type CheckpointTuple, getConfig } from "@langchain/langgraph";
+import { toJson } from "../../shared/json.js";
+import { defined, textIn } from "../../shared/values.js";
+import { areEntries, diaryWritten } from "../diary.js";
+import { nodesToEnter, readDelta, saveResumeValue } from "../langgraph/read-checkpoints.js";
+import { isSaver, replaceMethods } from "../langgraph/replace-methods.js";
+import { inheritedCheckpointer, namespaceOfGraph } from "../langgraph/run-host.js";
+import { type GuardedThread, guardHead, isRoot } from "./guard-head.js";
+import { boundedSaver } from "./thread-head.js";
+
+/** What a run can know about its thread besides the state. */
+export interface WatchedCheckpoints {
+  /** The checkpoint that the run began on, with the writes of tasks of an unfinished run. */
+  abandoned: CheckpointTuple | undefined;
+  /** Whether the thread had gone on after `abandoned`, so that the run began another branch of it. */
+  isFork: boolean;
+  /** The values in the latest checkpoint that this run has saved. */
+  saved: Readonly<Record<string, unknown>> | undefined;
+  /** Reads a checkpoint of the run's thread. Undefined for a run without a checkpointer. */
+  readonly read: ((config: RunnableConfig) => Promise<CheckpointTuple | undefined>) | undefined;
+  /** The checkpoint that was saved last before this one, in any branch of the thread. */
+  readonly readBefore: ((config: RunnableConfig) => Promise<CheckpointTuple | undefined>) | undefined;
+  /** The superstep of the latest checkpoint of this run that is saved, or that it began on. */
+  savedStep: number | undefined;
+  /** Whether the run saves each checkpoint when it is made, and not only the last one when it ends. */
+  savesAtOnce: boolean;
+  /**
+   * Resolves when the checkpoint before this superstep is saved, to a function that adds a write to it. Undefined if the
+   * run has no such checkpoint before it ends.
+   *
+   * @throws Why the checkpoint is not saved.
+   */
+  whenSent: (step: number) => Promise<WriteBeside | undefined>;
+  /** Reads the history of a checkpoint that does not hold it, because its `messages` were a delta channel. */
+  readonly readDelta?: (config: RunnableConfig) => Promise<unknown>;
+}
+
+/** Contract: resolves when the write is saved under the id of a task, which need not exist. */
+type WriteBeside = (task: string, channel: string, value: unknown) => Promise<void>;
+
+export interface WatchedCheckpointer<Saver = BaseCheckpointSaver | undefined> {
+  /**
+   * Call it before each run. The next checkpoint that is read becomes `abandoned`.
+   *
+   * @param isSavedAtExit Whether the run is saved only when it ends.
+   * @param resumeValue A value that the run is resumed with. It is saved with that checkpoint if the run is not.
+   */
+  readonly restart: (isSavedAtExit: boolean, resumeValue?: unknown) => void;
+  /** Reads a checkpoint before the run does. The run that is begun next gets the same one. */
+  readonly peek: (config: RunnableConfig) => Promise<CheckpointTuple | undefined>;
+  readonly checkpoints: WatchedCheckpoints;
+  /**
+   * Contract: call it when the run has ended. It resolves when all writes have ended that were begun, and no other one
+   * begins. LangGraph waits for those of a run, but not for those of its subgraphs when it is aborted, and not for the
+   * others when one has failed.
+   */
+  readonly saved: () => Promise<void>;
+  /**
+   * Contract: call it when the run has ended without an error.
+   *
+   * @throws ThreadConflictError if another writer has replaced the last checkpoint of the run.
+   */
+  readonly assertKept: () => Promise<void>;
+  /** Use it in place of the original checkpointer. */
+  readonly checkpointer: Saver;
+}
+
+type DeltaOptions = Parameters<BaseCheckpointSaver["getDeltaChannelHistory"]>[0];
+type DeltaHistory = ReturnType<BaseCheckpointSaver["getDeltaChannelHistory"]>;
+
+interface RunAccess {
+  /** The abort of the run. */
+  readonly signal: AbortSignal | undefined;
+  /** The thread that no other process may write to. Undefined: others see to that. */
+  readonly guarded?: GuardedThread | undefined;
+}
+
+/** @param given The checkpointer. Undefined: the run is not saved. */
+export function viewForRun<Saver extends BaseCheckpointSaver | undefined>(
+  given: Saver,
+  { signal, guarded }: RunAccess,
+): WatchedCheckpointer<Saver> {
+  const saver = given && boundedSaver(given, signal);
+  const guard = saver && guarded && guardHead(saver, guarded, signal);
+  const read = async (config: RunnableConfig): Promise<CheckpointTuple | undefined> => {
+    const tuple = await saver?.getTuple(config);
+    await guard?.noteRead(config, tuple);
+    return tuple;
+  };
+  /** The history of a delta channel that was rebuilt before the run, which the run needs too. */
+  let rebuilt: { readonly of: string | undefined; readonly history: DeltaHistory } | undefined;
+  const rebuild = (options: DeltaOptions): DeltaHistory => {
+    const of = toJson([options.config.configurable?.["checkpoint_id"], options.channels]);
+    const known = rebuilt?.of === of ? rebuilt?.history : undefined;
+    const history = known ?? (saver as BaseCheckpointSaver).getDeltaChannelHistory(options);
+    rebuilt = isFirst ? { of, history } : undefined;
+    return history;
+  };
+  // Savers that are older than the delta channel do not have it.
+  const rebuilds = typeof saver?.getDeltaChannelHistory === "function" && { getDeltaChannelHistory: rebuild };
+  const checkpoints: WatchedCheckpoints = {
+    ...checkpointsOf(saver && replaceMethods<BaseCheckpointSaver>(saver, { ...rebuilds })),
+    ...(saver && { read }),
+  };
+
+  let toSave: unknown;
+  let peeked: ReturnType<typeof read> | undefined;
+  let isFirst = true;
+  const peek = async (config: RunnableConfig): Promise<CheckpointTuple | undefined> => {
+    await diaryWritten(config.configurable?.["thread_id"], signal);
+    return read(config);
+  };
+  const readFirst = async (config: RunnableConfig): Promise<CheckpointTuple | undefined> => {
+    isFirst = false;
+    const tuple = await (peeked ?? peek(config));
+    peeked = undefined;
+    checkpoints.abandoned = tuple;
+    if (tuple !== undefined) setLatest(tuple.metadata?.step ?? -2, tuple.config);
+    checkpoints.isFork = await isSuperseded(read, config, tuple);
+    if (saver !== undefined && tuple !== undefined && toSave !== undefined && !checkpoints.isFork)
+      await saveResumeValue(saver, tuple, toSave);
+    return tuple;
+  };
+
+  /** The last checkpoint of the run's own graph that is saved, and who waits for a later one. */
+  let latest: { readonly step: number; readonly config: RunnableConfig } | undefined;
+  const waiting: (() => void)[] = [];
+  const wake = (): void => {
+    for (const lookAgain of waiting.splice(0)) lookAgain();
+  };
+  const setLatest = (step: number, config: RunnableConfig): void => {
+    latest = { step, config };
+    checkpoints.savedStep = step;
+    wake();
+  };
+  checkpoints.whenSent = async (step) => {
+    while (latest === undefined || latest.step < step - 1) {
+      if (closed !== undefined) throw closed.reason;
+      if (!checkpoints.savesAtOnce) return undefined;
+      await new Promise<void>((resolve) => waiting.push(resolve));
+    }
+    const { config } = latest;
+    return async (task, channel, value) => {
+      await save(async () => saver?.putWrites(config, [[channel, value]], task));
+    };
+  };
+
+  /** Why nothing more is saved. */
+  let closed: { readonly reason: unknown } | undefined;
+  const close = (reason: unknown): void => {
+    closed ??= { reason };
+    wake();
+  };
+  const pending = new Set<Promise<unknown>>();
+  // LangGraph saves one checkpoint after the other. If one is not saved, what follows would continue nothing.
+  const save = async <Result>(write: () => Promise<Result>): Promise<Result> => {
+    if (closed !== undefined) throw closed.reason;
+    const writing = write();
+    pending.add(writing);
+    try {
+      return await writing;
+    } catch (reason) {
+      close(reason);
+      throw reason;
+    } finally {
+      pending.delete(writing);
+    }
+  };
+
+  const view =
+    saver &&
+    replaceMethods(saver, {
+      ...rebuilds,
+      getTuple: (config) => (isFirst ? readFirst(config) : read(config)),
+      put: async (...written) => {
+        const [before, checkpoint, metadata] = written;
+        const config = await save(() => (guard ?? saver).put(...written));
+        checkpoints.saved = checkpoint.channel_values;
+        // Subgraphs save their checkpoints too.
+        if (isRoot(before)) setLatest(metadata.step, config);
+        return config;
+      },
+      putWrites: (...written) =>
+        areEntries(written[1])
+          ? saver.putWrites(...written)
+          : save(() => (guard ?? saver).putWrites(...written)),
+      getNextVersion: versionsOfOneRun(saver, () => guard?.assertUnmoved()),
+    });
+  return {
+    checkpoints,
+    checkpointer: view as Saver,
+    restart: (isSavedAtExit, resumeValue) => {
+      closed = undefined;
+      isFirst = true;
+      latest = undefined;
+      checkpoints.savesAtOnce = saver !== undefined && !isSavedAtExit;
+      toSave = isSavedAtExit ? resumeValue : undefined;
+    },
+    peek: (config) => {
+      peeked ??= peek(config);
+      return peeked;
+    },
+    saved: async () => {
+      close(new Error("The run has ended, so nothing more of it is saved, besides its diary."));
+      while (pending.size > 0) await Promise.allSettled(pending);
+    },
+    assertKept: async () => guard?.assertKept(),
+  };
+}
+
+export function checkpointsOf(
+  saver: BaseCheckpointSaver | undefined,
+  abandoned?: CheckpointTuple,
+): WatchedCheckpoints {
+  return {
+    abandoned,
+    isFork: false,
+    saved: undefined,
+    savedStep: undefined,
+    savesAtOnce: false,
+    whenSent: async () => undefined,
+    read: saver && ((config) => saver.getTuple(config)),
+    readBefore: saver && ((config) => readBefore(saver, config)),
+    readDelta: async (config) => saver && readDelta(saver, config),
+  };
+}
+
+/** A client can name the thread's latest checkpoint too. */
+async function isSuperseded(
+  read: (config: RunnableConfig) => Promise<CheckpointTuple | undefined>,
+  config: RunnableConfig,
+  tuple: CheckpointTuple | undefined,
+): Promise<boolean> {
+  const { checkpoint_id, ...configurable } = { ...config.configurable };
+  if (checkpoint_id === undefined || !tuple?.pendingWrites?.length) return false;
+  const latest = await read({ ...config, configurable });
+  return latest?.checkpoint.id !== tuple.checkpoint.id;
+}
+
+/** The checkpoint that was saved last before this one, in any branch of the thread. */
+async function readBefore(
+  saver: Pick<BaseCheckpointSaver, "list">,
+  before: RunnableConfig,
+): Promise<CheckpointTuple | undefined> {
+  const { checkpoint_id: _, ...configurable } = { ...before.configurable };
+  for await (const tuple of saver.list({ configurable }, { before, limit: 1 })) return tuple;
+  return undefined;
+}
+
+/** A fraction has this many values. A double can hold one beside the number of two million supersteps. */
+const FRACTIONS = 2 ** 32;
+
+/**
+ * Numbers the versions of channels so that two runs never use the same number: 3.42 instead of 3.
+ *
+ * A saver can store the value of a channel under its version, and keep the first value of each version, as
+ * `PostgresSaver` does. If two runs start from the same checkpoint, and both number their versions 4, 5, 6, each of
+ * them reads what the other one wrote. That happens after a fork, after an edit of the past, with two processes, and
+ * if the last write of a killed process arrives late.
+ *
+ * The numbers of a thread still grow, so threads with plain numbers continue. Versions that are not numbers stay as
+ * the checkpointer makes them.
+ *
+ * @param assertGoesOn Contract: throws if the run must stop. LangGraph can save in the background, and asks for a version
+ * in each superstep, so the run stops here, before it runs more tools.
+ */
+function versionsOfOneRun(
+  saver: BaseCheckpointSaver,
+  assertGoesOn: () => void,
+): BaseCheckpointSaver["getNextVersion"] {
+  const fraction = randomInt(1, FRACTIONS) / FRACTIONS;
+  return (current) => {
+    assertGoesOn();
+    const next: unknown = saver.getNextVersion(typeof current === "number" ? Math.floor(current) : current);
+    return (Number.isInteger(next) ? Number(next) + fraction : next) as number;
+  };
+}
+
+/*
+ * What a task can read of its thread's checkpoints, through the saver of its run.
+ */
+
+/** The nodes of LangChain's agents before the model is asked. A run that waits for one has run no tool. */
+const BEFORE_MODEL = /^(?:.*\.before_(?:agent|model)|model_request)$/;
+
+/**
+ * A checkpoint of the task's graph that has been saved, as the one that the run began on: the latest one, if none is named.
+ * It can also be one of the run itself: LangGraph saves in the background. Undefined without a saver, and for a subgraph
+ * without a memory of its own: the id of a task in its namespace says that its checkpoints are those of one call.
+ */
+export async function savedCheckpoints(
+  config: RunnableConfig,
+  checkpoint_id?: string,
+): Promise<WatchedCheckpoints | undefined> {
+  const { thread_id } = { ...config.configurable };
+  const saver = inheritedCheckpointer(config);
+  const checkpoint_ns = namespaceOfGraph(config);
+  if (!isSaver(saver) || thread_id === undefined || checkpoint_ns.includes(":")) return undefined;
+  await diaryWritten(thread_id, config.signal);
+  const place = defined({ thread_id, checkpoint_ns, checkpoint_id });
+  return checkpointsOf(saver, await saver.getTuple({ configurable: place }));
+}
+
+/**
+ * The same of the checkpoint that the run began on: the one that its caller has named, or else the latest one. LangGraph
+ * copies the name to the metadata of all tasks.
+ */
+export async function startingCheckpoints(config: RunnableConfig): Promise<WatchedCheckpoints | undefined> {
+  const named = textIn(getConfig()?.metadata, "checkpoint_id");
+  const own = named === undefined ? undefined : await savedCheckpoints(config, named);
+  return own?.abandoned === undefined ? savedCheckpoints(config) : own;
+}
+
+/** Whether the run of a checkpoint had not asked the model yet. */
+export function isBeforeModel(tuple: CheckpointTuple): boolean {
+  return nodesToEnter(tuple).some((name) => BEFORE_MODEL.test(name));
+}

@@ -1,0 +1,157 @@
+import { createHash } from "node:crypto";
+import { InvalidSettingError } from "../../errors.js";
+import { hasMethods } from "../../shared/values.js";
+import { untilAborted, withDeadline } from "../../shared/waiting.js";
+
+/** A lock of threads that several processes share. */
+export interface ThreadLock {
+  /**
+   * Contract: resolves when no other process holds the lock of the thread. The lock is held until the function that it
+   * resolves to is called. That is when the last write of the run is saved. If it rejects, the run writes nothing and
+   * rejects with the same error. So does a run whose lock cannot be given back within 30 seconds, although all of its
+   * writes are saved.
+   *
+   * @param signal - The signal of the run. The wait ends with its reason when it aborts.
+   * @param onLost - Call it with the cause if the lock is lost before it is given back, so that another process can have
+   *   it. The run then ends with a `ThreadConflictError`.
+   */
+  acquire(
+    threadId: string,
+    signal: AbortSignal,
+    onLost?: (cause: unknown) => void,
+  ): Promise<() => void | Promise<void>>;
+}
+
+/** What is used of a `Pool` of the package `pg`. */
+export interface LockPool {
+  connect(): Promise<LockClient>;
+}
+
+interface LockClient {
+  query(text: string, values?: unknown[]): Promise<unknown>;
+  on(event: "error", listener: (error: Error) => void): unknown;
+  removeListener(event: "error", listener: (error: Error) => void): unknown;
+  release(destroy?: boolean): void;
+}
+
+/** How long a run waits for a free connection, in milliseconds. */
+const LONGEST_WAIT_FOR_CONNECTION = 10_000;
+/** How long the end of a run waits for the server to give the lock back, before it closes the connection. */
+const LONGEST_RELEASE = 5_000;
+
+/**
+ * What the session of a lock needs. Without keepalives the server would hold the lock of a machine that lost its power for
+ * two hours: it would not notice that the connection is dead. And a database can limit how long a statement waits and a
+ * session is idle; a run waits for the one before it, and its lock is idle until it ends. Older servers lack some of these.
+ */
+const SESSION_SETTINGS = {
+  tcp_keepalives_idle: "20",
+  tcp_keepalives_interval: "5",
+  tcp_keepalives_count: "3",
+  statement_timeout: "0",
+  lock_timeout: "0",
+  idle_session_timeout: "0",
+  transaction_timeout: "0",
+};
+
+const SET_UP =
+  "SELECT set_config(wanted.key, wanted.value, false) FROM json_each_text($1) AS wanted " +
+  "JOIN pg_settings ON pg_settings.name = wanted.key";
+
+/**
+ * Makes a lock of threads from a PostgreSQL database: an advisory lock of a session. Runs of one thread that wait for it
+ * get it in the order of their requests. It is free again when its run has saved its last write, and when its process or
+ * the database dies. Pass it as the option `concurrentRuns`: `postgresThreadLock(new Pool({ connectionString, max: 50 }))`.
+ *
+ * @param pool - A `Pool` of the package `pg`, used for nothing else: each run that holds or awaits the lock has a
+ *   connection of its own, so give it as many as this process has runs at once. A connection that PgBouncer shares by
+ *   transaction cannot hold such a lock.
+ * @throws InvalidSettingError for a value that is no pool.
+ * @example
+ * ```ts
+ * import { MemorySaver } from "@langchain/langgraph";
+ * import { createAgentGraph, type LockPool, postgresThreadLock } from "langgraph-tether";
+ *
+ * // In your program: const pool = new Pool({ connectionString, max: 50 });
+ * const client = { query: async () => {}, on: () => {}, removeListener: () => {}, release: () => {} };
+ * const pool: LockPool = { connect: async () => client };
+ *
+ * const agent = createAgentGraph({
+ *   model: "offline:",
+ *   checkpointer: new MemorySaver(),
+ *   concurrentRuns: postgresThreadLock(pool),
+ * });
+ * const thread = { configurable: { thread_id: "1" } };
+ * const { messages } = await agent.invoke({ messages: [{ role: "user", content: "Hello" }] }, thread);
+ * console.log(messages.length); // 2
+ * ```
+ */
+export function postgresThreadLock(pool: LockPool): ThreadLock {
+  if (!hasMethods(pool, "connect"))
+    throw InvalidSettingError.expected("pool", "a `Pool` of the package `pg`", pool);
+  return {
+    async acquire(threadId, signal, onLost) {
+      const client = await connect(pool, threadId, signal);
+      let isHeld = false;
+      // The server gives back the lock of a connection that breaks.
+      const lose = (error: Error): void => void (isHeld && onLost?.(error));
+      client.on("error", lose);
+      const leave = (isBroken: boolean): void => {
+        // The socket of a client that is closed can still report an error.
+        if (!isBroken) client.removeListener("error", lose);
+        client.release(isBroken);
+      };
+      const key = lockKey("lock", "run", threadId);
+      try {
+        await untilAborted(client.query(SET_UP, [JSON.stringify(SESSION_SETTINGS)]), signal);
+        await untilAborted(client.query("SELECT pg_advisory_lock($1)", [key]), signal);
+      } catch (error) {
+        leave(true);
+        throw error;
+      }
+      isHeld = true;
+      return async () => {
+        isHeld = false;
+        try {
+          await withDeadline(() => client.query("SELECT pg_advisory_unlock($1)", [key]), {
+            signal: undefined,
+            timeoutMs: LONGEST_RELEASE,
+            timeoutError: () => new Error("The server does not give the lock back."),
+          });
+          leave(false);
+        } catch {
+          leave(true);
+        }
+      };
+    },
+  };
+}
+
+/** @throws The reason of the abort, the error of the connection, or an error that says that the pool is exhausted. */
+async function connect(pool: LockPool, threadId: string, signal: AbortSignal): Promise<LockClient> {
+  const connecting = pool.connect();
+  try {
+    return await withDeadline(() => connecting, {
+      signal,
+      timeoutMs: LONGEST_WAIT_FOR_CONNECTION,
+      timeoutError: (milliseconds) =>
+        new Error(
+          `Expected a free connection for the lock of the thread \`${threadId}\` within ${milliseconds / 1_000} ` +
+            "seconds, but all connections of the pool are in use. Give the lock a pool of its own, with a " +
+            "connection for each run of this process that goes on or waits.",
+        ),
+    });
+  } catch (error) {
+    connecting.then(
+      (client) => client.release(),
+      () => {},
+    );
+    throw error;
+  }
+}
+
+/** The first 64 bits of a hash. PostgreSQL's locks have such numbers as keys, and other programs use them too. */
+export function lockKey(...names: readonly string[]): bigint {
+  const key = JSON.stringify(["langgraph-tether", ...names]);
+  return createHash("sha256").update(key).digest().readBigInt64BE();
+}

@@ -1,0 +1,327 @@
+/** Reads the whole conversation of a thread: each summary leads to the checkpoint that has what it covers. */
+
+import type { BaseMessage } from "@langchain/core/messages";
+import type { RunnableConfig } from "@langchain/core/runnables";
+import type { BaseCheckpointSaver } from "@langchain/langgraph";
+import { InvalidSettingError } from "../../errors.js";
+import { callsOf } from "../../history/call.js";
+import { MARKS, trust, withMarks } from "../../history/marks.js";
+import { copyMessage, toPlain } from "../../history/message.js";
+import { listOf } from "../../history/read-messages.js";
+import { normalizeHistory } from "../../history/reducer/normalize-history.js";
+import { rewriteHistory } from "../../history/reducer/rewrite-history.js";
+import { callIdOf, isResult } from "../../history/result.js";
+import { type Archived, coverageOf, EARLIER } from "../../history/summary.js";
+import { aFunction, checkSettings, countFrom, text } from "../../shared/check-settings.js";
+import { hasMethods, isRecord } from "../../shared/values.js";
+import { historyIn } from "../ended-runs.js";
+import { isSaver } from "../langgraph/replace-methods.js";
+import { checkpointsOf } from "../saver/run-saver.js";
+
+/**
+ * What reads the states of a thread: a compiled graph, a `RemoteGraph`, or an agent of `createAgent`. A checkpointer does
+ * too, and reads what is stored, without the writes of tasks that wait for their superstep to end.
+ */
+export type HistorySource =
+  | { getState(config: RunnableConfig): Promise<{ readonly values: unknown }> }
+  | Pick<BaseCheckpointSaver, "getTuple">;
+
+/** Messages that a summary names and that cannot be read. */
+export interface MissingMessages {
+  /** The id of the summary. It stays in the result, in the place of the messages. */
+  readonly summary: string;
+  /** The checkpoint that had them. */
+  readonly checkpoint: string;
+  readonly messages: readonly string[];
+  /** `"missing"`: the thread has no such checkpoint, or it lacks them. `"unreadable"`: it could not be read. */
+  readonly reason: "missing" | "unreadable";
+}
+
+/** Options of `readFullHistory` and `restoreCovered`. */
+export interface ReadHistoryOptions {
+  /**
+   * Called for each summary whose messages cannot all be read. Contract: must not throw. @default nobody is told
+   */
+  readonly onMissing?: (missing: MissingMessages) => void;
+}
+
+/** Options of `readFullHistory`. */
+export interface ReadPageOptions extends ReadHistoryOptions {
+  /** How many messages to read, the latest ones. At least 1. @default all */
+  readonly limit?: number | undefined;
+  /** The id of a message. Only messages before it are read. @default the end of the conversation */
+  readonly before?: string | undefined;
+}
+
+const PAGE_RULES = {
+  limit: countFrom(1),
+  before: text,
+  onMissing: aFunction<(missing: MissingMessages) => void>(),
+};
+
+/**
+ * The complete conversation of a thread, in order. Each summary is replaced by the messages that it covers, from the
+ * state or from the checkpoint that has them. A late result follows its call.
+ *
+ * @param source The graph of the thread, a `RemoteGraph`, or the checkpointer.
+ * @param config The config of the thread, with `configurable.thread_id`. With `checkpoint_id` it names an earlier state or
+ * another branch, and with `checkpoint_ns` a subgraph.
+ * @param options With `limit` and `before` the result is a page of the conversation, and only the checkpoints back to that
+ * page are read. `onMissing` is told of what cannot be read.
+ * @throws InvalidSettingError for a wrong argument or option, or if the conversation has no message `before`.
+ *
+ * @example
+ * ```ts
+ * import { MemorySaver } from "@langchain/langgraph";
+ * import { createAgentGraph, readFullHistory } from "langgraph-tether";
+ *
+ * const agent = createAgentGraph({
+ *   model: "offline:",
+ *   checkpointer: new MemorySaver(),
+ *   coveredMessages: "archive",
+ *   maxMessagesBeforeSummary: 4,
+ *   messagesToKeep: 2,
+ * });
+ * const config = { configurable: { thread_id: "1" } };
+ * const content = "Tell me a long story. ".repeat(50);
+ * for (let turn = 1; turn <= 3; turn += 1) {
+ *   await agent.invoke({ messages: [{ role: "user", content }] }, config);
+ * }
+ * const { values } = await agent.getState(config);
+ * const whole = await readFullHistory(agent, config);
+ * console.log(`${values.messages.length} of ${whole.length}`); // 4 of 6
+ * ```
+ */
+export async function readFullHistory(
+  source: HistorySource,
+  config: RunnableConfig,
+  options: ReadPageOptions = {},
+): Promise<BaseMessage[]> {
+  checkSettings(options, PAGE_RULES, "options");
+  const { limit = Number.POSITIVE_INFINITY, before, onMissing = () => {} } = options;
+  const read = listReader(source, config);
+  const latest = normalizeHistory(listOf(await read()), () => {});
+
+  const reversed: BaseMessage[] = [];
+  /** Where the page ends in `reversed`, and when it is worth a look whether the page is whole. */
+  let end = before === undefined ? 0 : undefined;
+  let enough = limit;
+  for await (const message of walkBack(latest, read, onMissing)) {
+    reversed.push(message);
+    // What follows may belong to the group of a result.
+    if (end !== undefined && !isResult(message) && reversed.length >= end + enough) {
+      const page = pageOf(reversed, limit, before, false);
+      if (page !== undefined) return page;
+      enough *= 2;
+    }
+    if (message.id === before) end = reversed.length;
+  }
+  const page = pageOf(reversed, limit, before, true);
+  if (page !== undefined) return page;
+  throw InvalidSettingError.expected("before", "the id of a message of the conversation", before);
+}
+
+/**
+ * Makes the update that undoes every summary of a thread. Write it to `messages` with `updateState` of the graph or the
+ * SDK: it brings all covered messages back and removes the summaries. It consists of plain objects, which can be sent
+ * over HTTP.
+ *
+ * @param source The graph of the thread, a `RemoteGraph`, or the checkpointer.
+ * @param config The config of the thread, as for `readFullHistory`.
+ * @param options `onMissing` is told of what cannot be read. Its summary stays.
+ * @throws InvalidSettingError for a wrong argument or option.
+ *
+ * @example
+ * ```ts
+ * import { MemorySaver } from "@langchain/langgraph";
+ * import { createAgentGraph, restoreCovered } from "langgraph-tether";
+ *
+ * const agent = createAgentGraph({
+ *   model: "offline:",
+ *   checkpointer: new MemorySaver(),
+ *   coveredMessages: "archive",
+ *   maxMessagesBeforeSummary: 4,
+ *   messagesToKeep: 2,
+ * });
+ * const config = { configurable: { thread_id: "1" } };
+ * const content = "Tell me a long story. ".repeat(50);
+ * for (let turn = 1; turn <= 3; turn += 1) {
+ *   await agent.invoke({ messages: [{ role: "user", content }] }, config);
+ * }
+ * const { values } = await agent.getState(config);
+ * await agent.updateState(config, { messages: await restoreCovered(agent, config) });
+ * const restored = await agent.getState(config);
+ * console.log(`${values.messages.length}, then ${restored.values.messages.length}`); // 4, then 6
+ * ```
+ */
+export async function restoreCovered(
+  source: HistorySource,
+  config: RunnableConfig,
+  options: ReadHistoryOptions = {},
+): Promise<Record<string, unknown>[]> {
+  const history = await readFullHistory(source, config, options);
+  // An update that only removes everything would be a mistake.
+  return history.length === 0 ? [] : rewriteHistory(history).map((message) => trust(toPlain(message)));
+}
+
+/** Contract: gives the `messages` of the state that the config names, or of another checkpoint. */
+type ReadList = (checkpoint?: string) => Promise<unknown>;
+
+/** @throws InvalidSettingError for a wrong source or config. */
+function listReader(given: HistorySource, config: RunnableConfig): ReadList {
+  // An agent of LangChain has its graph in a field.
+  const source: unknown =
+    hasMethods(given, "getState") || isSaver(given) ? given : Reflect.get(Object(given), "graph");
+  const { configurable } = isRecord(config) ? config : {};
+  const place = isRecord(configurable) ? configurable : {};
+  if (!["string", "number"].includes(typeof place["thread_id"]))
+    throw InvalidSettingError.expected("config", "a config with `configurable.thread_id`", config);
+  const at = (checkpoint_id: string | undefined): RunnableConfig => {
+    if (checkpoint_id === undefined) return config;
+    const { checkpoint_map: _, ...own } = place;
+    return { ...config, configurable: { ...own, checkpoint_id } };
+  };
+  if (hasMethods(source, "getState")) {
+    const graph = source as Extract<HistorySource, { getState: unknown }>;
+    return async (checkpoint) => Object((await graph.getState(at(checkpoint))).values).messages;
+  }
+  if (!isSaver(source))
+    throw InvalidSettingError.expected("source", "a graph with `getState`, or a checkpointer", given);
+  return async (checkpoint) => {
+    const { configurable: own, ...rest } = at(checkpoint);
+    const tuple = await source.getTuple({ ...rest, configurable: { checkpoint_ns: "", ...own } });
+    return tuple && historyIn(tuple, checkpointsOf(source));
+  };
+}
+
+/*
+ * Walks back from the latest message of a conversation to its first, and opens each summary on the way.
+ */
+
+/** A list of messages, of which those before `next` have still to be told. */
+interface Part {
+  readonly list: readonly BaseMessage[];
+  next: number;
+  readonly positions: ReadonlyMap<string | undefined, number>;
+  /** The messages that stay where they were in an opened list: those that its summary has not covered. */
+  readonly moved: Set<string>;
+  /** The summary of what is missing. */
+  readonly rest: BaseMessage | undefined;
+}
+
+/**
+ * The messages of a conversation, the latest first.
+ *
+ * @param latest The messages of its state.
+ */
+export async function* walkBack(
+  latest: readonly BaseMessage[],
+  read: ReadList,
+  onMissing: (missing: MissingMessages) => void,
+): AsyncGenerator<BaseMessage> {
+  const parts: Part[] = [partOf(latest)];
+  // Anyone can write to a state, so summaries can lead to one another.
+  const opened = new Set<string>();
+  const told = new Map<string, BaseMessage>();
+  for (let part = parts.at(-1); part !== undefined; part = parts.at(-1)) {
+    part.next -= 1;
+    const message = part.list[part.next];
+    if (message === undefined) {
+      parts.pop();
+      continue;
+    }
+    const { id = "" } = message;
+    if (part.moved.has(id)) continue;
+    const coverage = coverageOf(message);
+    // What it covers stays beside it.
+    if (coverage?.kind === "keep") continue;
+    if (coverage !== undefined && message !== part.rest) {
+      if (opened.has(coverage.checkpoint)) continue;
+      opened.add(coverage.checkpoint);
+      const { list, rest, missing } = await openSummary(message, coverage, part, read);
+      if (missing !== undefined) onMissing(missing);
+      parts.push(partOf(list, rest));
+      continue;
+    }
+    const own = withOwnId(message, told);
+    if (own === undefined) continue;
+    told.set(own.id ?? "", own);
+    yield own;
+  }
+}
+
+function partOf(list: readonly BaseMessage[], rest?: BaseMessage): Part {
+  const positions = new Map(list.map(({ id }, position) => [id, position]));
+  return { list, next: list.length, positions, moved: new Set(), rest };
+}
+
+/** What a summary stands for, in order. If some of it is missing, the summary stands before the rest, and names only that. */
+async function openSummary(summary: BaseMessage, coverage: Archived, part: Part, read: ReadList) {
+  const { checkpoint, messages } = coverage;
+  const stored = await read(checkpoint).catch(() => "unreadable" as const);
+  const isUnreadable = stored === "unreadable";
+  const list = normalizeHistory(isUnreadable ? [] : listOf(stored), () => {});
+  const covered = new Set(messages);
+  const end = list.findLastIndex(({ id = "" }) => covered.has(id)) + 1;
+  const found = list.slice(0, end).flatMap((message) => {
+    const { id = "" } = message;
+    if (covered.has(id)) return [message];
+    const position = part.positions.get(id) ?? part.next;
+    if (position >= part.next) return [];
+    part.moved.add(id);
+    return part.list[position] ?? [];
+  });
+  const known = new Set(found.map(({ id }) => id));
+  const lost = messages.filter((id) => !known.has(id));
+  if (lost.length === 0) return { list: found };
+  const reason: MissingMessages["reason"] = isUnreadable ? "unreadable" : "missing";
+  const missing = { summary: summary.id ?? "", checkpoint, messages: lost, reason };
+  const rest = namingOnly(lost, summary, coverage, found);
+  return { list: [rest, ...found], rest, missing };
+}
+
+/** The summary of the messages that are missing. */
+function namingOnly(
+  messages: readonly string[],
+  summary: BaseMessage,
+  coverage: Archived,
+  found: readonly BaseMessage[],
+): BaseMessage {
+  const answerable = new Set(found.flatMap(callsOf).map(({ id }) => id));
+  const isLost = (id: string) => !answerable.has(id);
+  const calls = coverage.calls.filter(isLost);
+  const unanswered = coverage.unanswered?.filter(isLost);
+  return withMarks(summary, { [MARKS.coverage]: { ...coverage, messages, calls, unanswered } });
+}
+
+/**
+ * The message with an id that no later message has: ids of responses can repeat. Undefined for a result that a later one
+ * with its id replaced.
+ */
+function withOwnId(message: BaseMessage, told: ReadonlyMap<string, BaseMessage>): BaseMessage | undefined {
+  let { id = "" } = message;
+  const later = told.get(id);
+  if (later === undefined) return message;
+  const isReplaced = isResult(message) && isResult(later) && callIdOf(message) === callIdOf(later);
+  if (isReplaced) return undefined;
+  while (told.has(id)) id = EARLIER + id;
+  return copyMessage(message, { id });
+}
+
+/**
+ * The last messages before a place. Undefined if there is no such place, or if there are fewer: a late result has its
+ * place after its call.
+ *
+ * @param isWhole Whether there are no earlier messages.
+ */
+function pageOf(
+  reversed: readonly BaseMessage[],
+  limit: number,
+  before: string | undefined,
+  isWhole: boolean,
+): BaseMessage[] | undefined {
+  const messages = normalizeHistory(reversed.toReversed(), () => {});
+  const end = before === undefined ? messages.length : messages.findIndex(({ id }) => id === before);
+  if (end < 0 || (!isWhole && end < limit)) return undefined;
+  return messages.slice(Math.max(0, end - limit), end).map(trust);
+}
