@@ -1,10 +1,10 @@
 /** The least agent that LangGraph can make: a node for the model, and one for its tool. */
 
 import { type AIMessage, ToolMessage } from "@langchain/core/messages";
-import { END, MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
+import { type BaseCheckpointSaver, END, MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
 import type { InstantModel, look } from "./instant-model.js";
 
-export function createPlainGraph(model: InstantModel, tool: typeof look) {
+export function createPlainGraph(model: InstantModel, tool: typeof look, checkpointer?: BaseCheckpointSaver) {
   const bound = model.bindTools([tool]);
   const callsOf = (message: unknown) => (message as AIMessage).tool_calls ?? [];
   return new StateGraph(MessagesAnnotation)
@@ -20,5 +20,5 @@ export function createPlainGraph(model: InstantModel, tool: typeof look) {
     .addEdge(START, "model")
     .addConditionalEdges("model", ({ messages }) => (callsOf(messages.at(-1)).length > 0 ? "tools" : END))
     .addEdge("tools", "model")
-    .compile();
+    .compile(checkpointer && { checkpointer });
 }

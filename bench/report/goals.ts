@@ -119,10 +119,10 @@ const GOALS: readonly Goal[] = [
     cheaper("without summaries", "plain", price, CREATE_AGENT),
   ]),
   ...["text", "tool"].flatMap((kind) => [
-    goal(`A short run (${kind}) beside createAgent`, `short-run/${kind}`, OURS, CREATE_AGENT, {
+    goal(`A short run (${kind}) beside createAgent`, `short-run/${kind}-2-memory`, OURS, CREATE_AGENT, {
       atMost: 1.25,
     }),
-    goal(`A short run (${kind}) beside a StateGraph`, `short-run/${kind}`, OURS, STATE_GRAPH, {
+    goal(`A short run (${kind}) beside a StateGraph`, `short-run/${kind}-2-memory`, OURS, STATE_GRAPH, {
       atMost: 1.5,
     }),
   ]),

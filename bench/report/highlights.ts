@@ -85,8 +85,13 @@ const ROWS: readonly Row[] = [
     beside: STATE_REDUCER,
   },
   { title: "Repair 10,000 messages", path: "repair/broken/10000", ours: OURS, beside: PATCH },
-  { title: "A run with one text response", path: "short-run/text", ours: OURS, beside: CREATE_AGENT },
-  { title: "A run with one tool call", path: "short-run/tool", ours: OURS, beside: CREATE_AGENT },
+  {
+    title: "A run with one text response",
+    path: "short-run/text-2-memory",
+    ours: OURS,
+    beside: CREATE_AGENT,
+  },
+  { title: "A run with one tool call", path: "short-run/tool-2-memory", ours: OURS, beside: CREATE_AGENT },
   {
     title: "A server's first token",
     path: "served/first-token/1",

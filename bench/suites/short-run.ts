@@ -1,17 +1,34 @@
-/** A run of an empty thread without a checkpointer: one text response, and one tool call before it. */
+/**
+ * What most runs are: a thread of a few messages, one response, or one tool call before it. The unit is the time of the
+ * processor, because most of these milliseconds are spent in this process also if a database stands behind it.
+ */
 
-import { HumanMessage } from "@langchain/core/messages";
+import { type BaseMessage, HumanMessage } from "@langchain/core/messages";
+import { MemorySaver } from "@langchain/langgraph";
 import { createReactAgent } from "@langchain/langgraph/prebuilt";
+import { createPatchToolCallsMiddleware } from "deepagents";
 import { createAgent } from "langchain";
 import { createAgentGraph } from "../../src/index.js";
+import { tetherMiddleware } from "../../src/langchain.js";
 import type { AnyAgent } from "../agents.js";
-import { CREATE_AGENT, CREATE_REACT_AGENT, OURS, STATE_GRAPH } from "../contenders.js";
+import {
+  CREATE_AGENT,
+  CREATE_REACT_AGENT,
+  OURS,
+  STATE_GRAPH,
+  WITH_PATCH,
+  WITH_TETHER,
+} from "../contenders.js";
+import { createHistory } from "../histories.js";
 import { InstantModel, look } from "../instant-model.js";
 import { createPlainGraph } from "../plain-graph.js";
-import { type CaseSpec, measureRounds, median, type Suite, timeOf } from "../suite.js";
+import { type CaseSpec, measureRounds, type Suite } from "../suite.js";
 
 /** How many runs a round has. */
 const RUNS = 20;
+
+/** How many messages the thread has in the end, if the response is a text. */
+const LENGTHS = [2, 10, 50];
 
 /** Answers at once, unless it is asked for a look. */
 class ShortModel extends InstantModel {
@@ -21,44 +38,65 @@ class ShortModel extends InstantModel {
   }
 }
 
-const parts = { tools: [look] };
-const AGENTS: Readonly<Record<string, AnyAgent>> = {
-  [OURS]: createAgentGraph({ model: new ShortModel(), ...parts }) as unknown as AnyAgent,
-  [CREATE_AGENT]: createAgent({ model: new ShortModel(), ...parts }).graph as unknown as AnyAgent,
-  [CREATE_REACT_AGENT]: createReactAgent({ llm: new ShortModel(), ...parts }) as unknown as AnyAgent,
-  [STATE_GRAPH]: createPlainGraph(new ShortModel(), look) as unknown as AnyAgent,
-};
-
-async function measure(agent: AnyAgent, text: string, length: number): Promise<number> {
-  const samples: number[] = [];
-  for (let run = 0; run < RUNS; run += 1) {
-    const taken = await timeOf(async () => {
-      const { messages } = await agent.invoke({ messages: [new HumanMessage(text)] }, {});
-      if (messages.length !== length) throw new Error(`Expected ${length} messages, got ${messages.length}.`);
-    });
-    samples.push(taken);
-  }
-  return median(samples);
+function agentsWith(checkpointer: MemorySaver | undefined): Readonly<Record<string, AnyAgent>> {
+  const saved = checkpointer === undefined ? {} : { checkpointer };
+  const parts = { tools: [look], ...saved };
+  const langChains = (...middleware: unknown[]) =>
+    createAgent({ model: new ShortModel(), ...parts, middleware } as never).graph as unknown as AnyAgent;
+  return {
+    [OURS]: createAgentGraph({ model: new ShortModel(), ...parts }) as unknown as AnyAgent,
+    [WITH_TETHER]: langChains(tetherMiddleware()),
+    [CREATE_AGENT]: langChains(),
+    [WITH_PATCH]: langChains(createPatchToolCallsMiddleware()),
+    [CREATE_REACT_AGENT]: createReactAgent({ llm: new ShortModel(), ...parts }) as unknown as AnyAgent,
+    [STATE_GRAPH]: createPlainGraph(new ShortModel(), look, checkpointer) as unknown as AnyAgent,
+  };
 }
 
-const caseOf = (id: string, title: string, text: string, length: number): CaseSpec => ({
-  id,
-  title,
-  unit: "ms",
-  base: CREATE_AGENT,
-  contenders: Object.fromEntries(
-    Object.entries(AGENTS).map(([name, agent]) => [name, () => measure(agent, text, length)]),
-  ),
-});
+let threads = 0;
+
+/** The milliseconds of the processor that a run takes, each in a new thread. */
+async function measure(agent: AnyAgent, history: readonly BaseMessage[], text: string): Promise<number> {
+  const messages = [...history, new HumanMessage(text)];
+  const expected = messages.length + (text === "Look." ? 3 : 1);
+  const before = process.cpuUsage();
+  for (let run = 0; run < RUNS; run += 1) {
+    threads += 1;
+    const config = { configurable: { thread_id: `short-${threads}` } };
+    const { messages: after } = await agent.invoke({ messages }, config);
+    if (after.length !== expected) throw new Error(`Expected ${expected} messages, got ${after.length}.`);
+  }
+  const { user, system } = process.cpuUsage(before);
+  return (user + system) / 1_000 / RUNS;
+}
+
+function casesOf(saver: MemorySaver | undefined): CaseSpec[] {
+  const agents = agentsWith(saver);
+  const [name, where] = saver === undefined ? ["none", "without a checkpointer"] : ["memory", "in memory"];
+  return LENGTHS.flatMap((length) =>
+    [["text", "a text", "Speak."] as const, ["tool", "a tool call", "Look."] as const].map(
+      ([kind, what, text]): CaseSpec => {
+        const history = createHistory(length - 2);
+        return {
+          id: `${kind}-${length}-${name}`,
+          title: `A run with ${what}, ${length} messages, ${where}`,
+          unit: "ms",
+          base: CREATE_AGENT,
+          contenders: Object.fromEntries(
+            Object.entries(agents).map(([agent, graph]) => [agent, () => measure(graph, history, text)]),
+          ),
+        };
+      },
+    ),
+  );
+}
 
 export const shortRun: Suite = {
   name: "short-run",
   measure: (conditions) =>
-    measureRounds(
-      [
-        caseOf("text", "A run with one text response", "Speak.", 2),
-        caseOf("tool", "A run with one tool call", "Look.", 4),
-      ],
-      { ...conditions, rounds: 15, warmUps: 5 },
-    ),
+    measureRounds([...casesOf(undefined), ...casesOf(new MemorySaver())], {
+      ...conditions,
+      rounds: 15,
+      warmUps: 5,
+    }),
 };

@@ -47,7 +47,7 @@ import {
   unwrapped,
   writeMessages,
 } from "../threads/langgraph/swap-channel.js";
-import { checkpointsOf, isBeforeModel, viewForRun } from "../threads/saver/run-saver.js";
+import { checkpointsOf, isBeforeModel, RunSaver } from "../threads/saver/run-saver.js";
 import { readList } from "./examine.js";
 import { mendedBy, openTasksOf, stepTasksOf } from "./shown-state.js";
 import { pinJson, pinMessages } from "./stored-json.js";
@@ -335,7 +335,7 @@ async function writeThread(
   const config = { configurable: { thread_id: threadId, checkpoint_ns: "" } };
   // It writes only while the checkpoint that is read here is the latest one.
   const guarded = { threadId, messageIds: () => [] };
-  const { checkpointer } = viewForRun(pinMessages(saver), { signal: undefined, guarded });
+  const { checkpointer } = new RunSaver(pinMessages(saver), { signal: undefined, guarded });
   const head = await checkpointer.getTuple(config);
   if (head?.checkpoint.id !== expectedCheckpointId)
     return { kind: "moved", checkpointId: head?.checkpoint.id };

@@ -5,7 +5,7 @@ import { type BaseCheckpointSaver, MessagesAnnotation, START, StateGraph } from 
 import { describe, expect, it } from "vitest";
 import { createAgentGraph, type ThreadConflictError } from "../../src/index.js";
 import { replaceMethods } from "../../src/threads/langgraph/replace-methods.js";
-import { viewForRun } from "../../src/threads/saver/run-saver.js";
+import { RunSaver } from "../../src/threads/saver/run-saver.js";
 import { deferred } from "../support/deferred.js";
 import { FunctionModel } from "../support/models.js";
 import { FirstValueSaver, SAVERS, type SaverKind } from "../support/savers.js";
@@ -128,7 +128,7 @@ it("A saver that keeps the first value of each version mixes up two branches wit
   };
   expect(await branch("left", saver)).toEqual(["base", "left"]);
   expect(await branch("right", saver)).toEqual(["base", "left"]);
-  expect(await branch("right", viewForRun(saver, { signal: undefined }).checkpointer)).toEqual([
+  expect(await branch("right", new RunSaver(saver, { signal: undefined }).checkpointer)).toEqual([
     "base",
     "right",
   ]);

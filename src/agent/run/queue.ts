@@ -12,13 +12,13 @@ import {
   withInheritedCheckpointer,
 } from "../../threads/langgraph/run-host.js";
 import { quickSaver } from "../../threads/saver/quick-saver.js";
-import { viewForRun, type WatchedCheckpointer } from "../../threads/saver/run-saver.js";
+import { RunSaver } from "../../threads/saver/run-saver.js";
 import type { ThreadLock } from "../../threads/saver/thread-lock.js";
 
 /** How one run or update of the state reads and writes its thread. */
 interface ThreadAccess {
   /** The view through which the thread is read and written. */
-  readonly watched: WatchedCheckpointer;
+  readonly watched: RunSaver;
   /** The thread whose earlier runs and updates it waits for. Undefined: it waits for none. */
   readonly queued: Thread | undefined;
 }
@@ -38,9 +38,9 @@ export function accessThread(
   const { signal } = options;
   const threadId = threadIdIn(options);
   if (!isSaver(checkpointer) || threadId === undefined || isSubgraphRun(options) || isServedRun(options))
-    return { watched: viewForRun(saver, { signal }), queued: undefined };
+    return { watched: new RunSaver(saver, { signal }), queued: undefined };
   return {
-    watched: viewForRun(saver, { signal, guarded: { threadId, messageIds } }),
+    watched: new RunSaver(saver, { signal, guarded: { threadId, messageIds } }),
     queued: { saver: checkpointer, threadId: String(threadId) },
   };
 }

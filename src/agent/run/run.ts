@@ -27,7 +27,7 @@ import {
   savesAtExit,
 } from "../../threads/langgraph/run-host.js";
 import { defaultsOf } from "../../threads/own-state.js";
-import type { WatchedCheckpointer } from "../../threads/saver/run-saver.js";
+import type { RunSaver } from "../../threads/saver/run-saver.js";
 import { missingCheckpointer, threadIdOf } from "../../threads/stores.js";
 import { agentHook } from "../middleware/contexts.js";
 import type { MiddlewareByKind } from "../middleware/middleware.js";
@@ -50,7 +50,7 @@ interface AgentRun<Chunk> extends RunStart {
   /** The input as the caller passed it. */
   readonly received: unknown;
   readonly options: RunConfig;
-  readonly watched: WatchedCheckpointer;
+  readonly watched: RunSaver;
   /** Reads the thread; undefined for a run without a checkpointer. */
   readonly readThread: ReadThread | undefined;
   /** Events about the graph, which this run emits at its start. */
@@ -178,7 +178,7 @@ async function isSentAgain(run: AgentRun<unknown>, input: unknown): Promise<bool
 async function inputWith(
   id: string | undefined,
   latest: CheckpointTuple,
-  { checkpoints }: WatchedCheckpointer,
+  { checkpoints }: RunSaver,
 ): Promise<Readonly<Record<string, unknown>>> {
   for await (const { checkpoint } of walkBack(latest, checkpoints.read, SEARCH)) {
     const input: unknown = checkpoint.checkpoint.channel_values[START];

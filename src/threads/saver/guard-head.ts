@@ -26,6 +26,8 @@ type PutWrites = BaseCheckpointSaver["putWrites"];
 /** A clock can be behind that of another machine by this time, in milliseconds. A run waits for it. */
 const LONGEST_CLOCK_WAIT = 10_000;
 
+export type GuardedHead = ReturnType<typeof guardHead>;
+
 export function guardHead(
   saver: BaseCheckpointSaver,
   thread: GuardedThread,

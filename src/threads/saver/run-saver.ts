@@ -1,11 +1,11 @@
 /**
- * The view of a checkpointer through which one run, or one update of the state, reads and writes its thread:
+ * How one run, or one update of the state, reads and writes its thread through its checkpointer:
  *
  * 1. What does not answer is given up: `boundedSaver`.
  * 2. No two runs use the same version of a channel: `versionsOfOneRun`.
  * 3. A checkpoint is saved only after the latest one that the run knows: `guardHead`.
  * 4. What the run began on, and what it has saved, is remembered: `WatchedCheckpoints`.
- * 5. Nothing is saved after a write that failed, and only entries of a diary after the end of the run: `save`.
+ * 5. Nothing is saved after a write that failed, and only entries of a diary after the end of the run: `RunSaver`.
  */
 
 import { randomInt } from "node:crypto";
@@ -17,7 +17,7 @@ import { areEntries, diaryWritten } from "../diary.js";
 import { nodesToEnter, readDelta, saveResumeValue } from "../langgraph/read-checkpoints.js";
 import { isSaver, replaceMethods } from "../langgraph/replace-methods.js";
 import { inheritedCheckpointer, namespaceOfGraph } from "../langgraph/run-host.js";
-import { type GuardedThread, guardHead, isRoot } from "./guard-head.js";
+import { type GuardedHead, type GuardedThread, guardHead, isRoot } from "./guard-head.js";
 import { boundedSaver } from "./thread-head.js";
 
 /** What a run can know about its thread besides the state. */
@@ -50,35 +50,10 @@ export interface WatchedCheckpoints {
 /** Contract: resolves when the write is saved under the id of a task, which need not exist. */
 type WriteBeside = (task: string, channel: string, value: unknown) => Promise<void>;
 
-export interface WatchedCheckpointer<Saver = BaseCheckpointSaver | undefined> {
-  /**
-   * Call it before each run. The next checkpoint that is read becomes `abandoned`.
-   *
-   * @param isSavedAtExit Whether the run is saved only when it ends.
-   * @param resumeValue A value that the run is resumed with. It is saved with that checkpoint if the run is not.
-   */
-  readonly restart: (isSavedAtExit: boolean, resumeValue?: unknown) => void;
-  /** Reads a checkpoint before the run does. The run that is begun next gets the same one. */
-  readonly peek: (config: RunnableConfig) => Promise<CheckpointTuple | undefined>;
-  readonly checkpoints: WatchedCheckpoints;
-  /**
-   * Contract: call it when the run has ended. It resolves when all writes have ended that were begun, and no other one
-   * begins. LangGraph waits for those of a run, but not for those of its subgraphs when it is aborted, and not for the
-   * others when one has failed.
-   */
-  readonly saved: () => Promise<void>;
-  /**
-   * Contract: call it when the run has ended without an error.
-   *
-   * @throws ThreadConflictError if another writer has replaced the last checkpoint of the run.
-   */
-  readonly assertKept: () => Promise<void>;
-  /** Use it in place of the original checkpointer. */
-  readonly checkpointer: Saver;
-}
-
 type DeltaOptions = Parameters<BaseCheckpointSaver["getDeltaChannelHistory"]>[0];
 type DeltaHistory = ReturnType<BaseCheckpointSaver["getDeltaChannelHistory"]>;
+type Config = RunnableConfig;
+type Tuple = CheckpointTuple | undefined;
 
 interface RunAccess {
   /** The abort of the run. */
@@ -87,137 +62,193 @@ interface RunAccess {
   readonly guarded?: GuardedThread | undefined;
 }
 
-/** @param given The checkpointer. Undefined: the run is not saved. */
-export function viewForRun<Saver extends BaseCheckpointSaver | undefined>(
-  given: Saver,
-  { signal, guarded }: RunAccess,
-): WatchedCheckpointer<Saver> {
-  const saver = given && boundedSaver(given, signal);
-  const guard = saver && guarded && guardHead(saver, guarded, signal);
-  const read = async (config: RunnableConfig): Promise<CheckpointTuple | undefined> => {
-    const tuple = await saver?.getTuple(config);
-    await guard?.noteRead(config, tuple);
-    return tuple;
-  };
-  /** The history of a delta channel that was rebuilt before the run, which the run needs too. */
-  let rebuilt: { readonly of: string | undefined; readonly history: DeltaHistory } | undefined;
-  const rebuild = (options: DeltaOptions): DeltaHistory => {
-    const of = toJson([options.config.configurable?.["checkpoint_id"], options.channels]);
-    const known = rebuilt?.of === of ? rebuilt?.history : undefined;
-    const history = known ?? (saver as BaseCheckpointSaver).getDeltaChannelHistory(options);
-    rebuilt = isFirst ? { of, history } : undefined;
-    return history;
-  };
-  // Savers that are older than the delta channel do not have it.
-  const rebuilds = typeof saver?.getDeltaChannelHistory === "function" && { getDeltaChannelHistory: rebuild };
-  const checkpoints: WatchedCheckpoints = {
-    ...checkpointsOf(saver && replaceMethods<BaseCheckpointSaver>(saver, { ...rebuilds })),
-    ...(saver && { read }),
-  };
+/** The view of a checkpointer for one run. What happens to it stands in this order: it begins, goes on, and ends. */
+export class RunSaver<Saver extends BaseCheckpointSaver | undefined = BaseCheckpointSaver | undefined> {
+  /** What the run can know of its thread. */
+  readonly checkpoints: WatchedCheckpoints;
+  /** Use it in place of the original checkpointer. Undefined: the run is not saved. */
+  readonly checkpointer: Saver;
+  readonly #signal: AbortSignal | undefined;
+  readonly #saver: BaseCheckpointSaver | undefined;
+  readonly #guard: GuardedHead | undefined;
 
-  let toSave: unknown;
-  let peeked: ReturnType<typeof read> | undefined;
-  let isFirst = true;
-  const peek = async (config: RunnableConfig): Promise<CheckpointTuple | undefined> => {
-    await diaryWritten(config.configurable?.["thread_id"], signal);
-    return read(config);
-  };
-  const readFirst = async (config: RunnableConfig): Promise<CheckpointTuple | undefined> => {
-    isFirst = false;
-    const tuple = await (peeked ?? peek(config));
-    peeked = undefined;
-    checkpoints.abandoned = tuple;
-    if (tuple !== undefined) setLatest(tuple.metadata?.step ?? -2, tuple.config);
-    checkpoints.isFork = await isSuperseded(read, config, tuple);
-    if (saver !== undefined && tuple !== undefined && toSave !== undefined && !checkpoints.isFork)
-      await saveResumeValue(saver, tuple, toSave);
+  constructor(given: Saver, { signal, guarded }: RunAccess) {
+    this.#signal = signal;
+    const saver = given && boundedSaver(given, signal);
+    this.#saver = saver;
+    this.#guard = saver && guarded && guardHead(saver, guarded, signal);
+    // Savers that are older than the delta channel do not have it.
+    const rebuilds = typeof saver?.getDeltaChannelHistory === "function" && {
+      getDeltaChannelHistory: (options: DeltaOptions) => this.#rebuild(saver, options),
+    };
+    this.checkpoints = {
+      ...checkpointsOf(saver && replaceMethods<BaseCheckpointSaver>(saver, { ...rebuilds })),
+      ...(saver && { read: (config: Config) => this.#read(config) }),
+      whenSent: (step) => this.#whenSent(step),
+    };
+    const view =
+      saver &&
+      replaceMethods<BaseCheckpointSaver>(saver, {
+        ...rebuilds,
+        getTuple: (config) => (this.#isFirst ? this.#readFirst(config) : this.#read(config)),
+        put: (...written) => this.#put(saver, ...written),
+        putWrites: (...written) =>
+          areEntries(written[1])
+            ? saver.putWrites(...written)
+            : this.#save(() => (this.#guard ?? saver).putWrites(...written)),
+        getNextVersion: versionsOfOneRun(saver, () => this.#guard?.assertUnmoved()),
+      });
+    this.checkpointer = view as Saver;
+  }
+
+  async #read(config: Config): Promise<Tuple> {
+    const tuple = await this.#saver?.getTuple(config);
+    await this.#guard?.noteRead(config, tuple);
     return tuple;
-  };
+  }
+
+  /*
+   * The run begins.
+   */
+
+  #isFirst = true;
+  #peeked: Promise<Tuple> | undefined;
+  #toSave: unknown;
+  /** The history of a delta channel that was rebuilt before the run, which the run needs too. */
+  #rebuilt: { readonly of: string | undefined; readonly history: DeltaHistory } | undefined;
+
+  /**
+   * Call it before each run. The next checkpoint that is read becomes `abandoned`.
+   *
+   * @param isSavedAtExit Whether the run is saved only when it ends.
+   * @param resumeValue A value that the run is resumed with. It is saved with that checkpoint if the run is not.
+   */
+  restart(isSavedAtExit: boolean, resumeValue?: unknown): void {
+    this.#closed = undefined;
+    this.#isFirst = true;
+    this.#latest = undefined;
+    this.checkpoints.savesAtOnce = this.#saver !== undefined && !isSavedAtExit;
+    this.#toSave = isSavedAtExit ? resumeValue : undefined;
+  }
+
+  /** Reads a checkpoint before the run does. The run that is begun next gets the same one. */
+  peek(config: Config): Promise<Tuple> {
+    this.#peeked ??= this.#readWithDiary(config);
+    return this.#peeked;
+  }
+
+  async #readWithDiary(config: Config): Promise<Tuple> {
+    await diaryWritten(config.configurable?.["thread_id"], this.#signal);
+    return this.#read(config);
+  }
+
+  async #readFirst(config: Config): Promise<Tuple> {
+    this.#isFirst = false;
+    const tuple = await this.peek(config);
+    this.#peeked = undefined;
+    this.checkpoints.abandoned = tuple;
+    if (tuple !== undefined) this.#setLatest(tuple.metadata?.step ?? -2, tuple.config);
+    const isFork = await isSuperseded((other) => this.#read(other), config, tuple);
+    this.checkpoints.isFork = isFork;
+    const [saver, value] = [this.#saver, this.#toSave];
+    if (saver !== undefined && tuple !== undefined && value !== undefined && !isFork)
+      await saveResumeValue(saver, tuple, value);
+    return tuple;
+  }
+
+  #rebuild(saver: BaseCheckpointSaver, options: DeltaOptions): DeltaHistory {
+    const of = toJson([options.config.configurable?.["checkpoint_id"], options.channels]);
+    const known = this.#rebuilt?.of === of ? this.#rebuilt?.history : undefined;
+    const history = known ?? saver.getDeltaChannelHistory(options);
+    this.#rebuilt = this.#isFirst ? { of, history } : undefined;
+    return history;
+  }
+
+  /*
+   * The run goes on, and saves its checkpoints.
+   */
 
   /** The last checkpoint of the run's own graph that is saved, and who waits for a later one. */
-  let latest: { readonly step: number; readonly config: RunnableConfig } | undefined;
-  const waiting: (() => void)[] = [];
-  const wake = (): void => {
-    for (const lookAgain of waiting.splice(0)) lookAgain();
-  };
-  const setLatest = (step: number, config: RunnableConfig): void => {
-    latest = { step, config };
-    checkpoints.savedStep = step;
-    wake();
-  };
-  checkpoints.whenSent = async (step) => {
-    while (latest === undefined || latest.step < step - 1) {
-      if (closed !== undefined) throw closed.reason;
-      if (!checkpoints.savesAtOnce) return undefined;
-      await new Promise<void>((resolve) => waiting.push(resolve));
-    }
-    const { config } = latest;
-    return async (task, channel, value) => {
-      await save(async () => saver?.putWrites(config, [[channel, value]], task));
-    };
-  };
+  #latest: { readonly step: number; readonly config: Config } | undefined;
+  readonly #waiting: (() => void)[] = [];
 
-  /** Why nothing more is saved. */
-  let closed: { readonly reason: unknown } | undefined;
-  const close = (reason: unknown): void => {
-    closed ??= { reason };
-    wake();
-  };
-  const pending = new Set<Promise<unknown>>();
-  // LangGraph saves one checkpoint after the other. If one is not saved, what follows would continue nothing.
-  const save = async <Result>(write: () => Promise<Result>): Promise<Result> => {
-    if (closed !== undefined) throw closed.reason;
+  #setLatest(step: number, config: Config): void {
+    this.#latest = { step, config };
+    this.checkpoints.savedStep = step;
+    this.#wake();
+  }
+
+  #wake(): void {
+    for (const lookAgain of this.#waiting.splice(0)) lookAgain();
+  }
+
+  async #put(saver: BaseCheckpointSaver, ...written: Parameters<BaseCheckpointSaver["put"]>) {
+    const [before, checkpoint, metadata] = written;
+    const config = await this.#save(() => (this.#guard ?? saver).put(...written));
+    this.checkpoints.saved = checkpoint.channel_values;
+    // Subgraphs save their checkpoints too.
+    if (isRoot(before)) this.#setLatest(metadata.step, config);
+    return config;
+  }
+
+  async #whenSent(step: number): Promise<WriteBeside | undefined> {
+    while (this.#latest === undefined || this.#latest.step < step - 1) {
+      if (this.#closed !== undefined) throw this.#closed.reason;
+      if (!this.checkpoints.savesAtOnce) return undefined;
+      await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    }
+    const { config } = this.#latest;
+    return async (task, channel, value) => {
+      await this.#save(async () => this.#saver?.putWrites(config, [[channel, value]], task));
+    };
+  }
+
+  /** LangGraph saves one checkpoint after the other. If one is not saved, what follows would continue nothing. */
+  async #save<Result>(write: () => Promise<Result>): Promise<Result> {
+    if (this.#closed !== undefined) throw this.#closed.reason;
     const writing = write();
-    pending.add(writing);
+    this.#pending.add(writing);
     try {
       return await writing;
     } catch (reason) {
-      close(reason);
+      this.#close(reason);
       throw reason;
     } finally {
-      pending.delete(writing);
+      this.#pending.delete(writing);
     }
-  };
+  }
 
-  const view =
-    saver &&
-    replaceMethods(saver, {
-      ...rebuilds,
-      getTuple: (config) => (isFirst ? readFirst(config) : read(config)),
-      put: async (...written) => {
-        const [before, checkpoint, metadata] = written;
-        const config = await save(() => (guard ?? saver).put(...written));
-        checkpoints.saved = checkpoint.channel_values;
-        // Subgraphs save their checkpoints too.
-        if (isRoot(before)) setLatest(metadata.step, config);
-        return config;
-      },
-      putWrites: (...written) =>
-        areEntries(written[1])
-          ? saver.putWrites(...written)
-          : save(() => (guard ?? saver).putWrites(...written)),
-      getNextVersion: versionsOfOneRun(saver, () => guard?.assertUnmoved()),
-    });
-  return {
-    checkpoints,
-    checkpointer: view as Saver,
-    restart: (isSavedAtExit, resumeValue) => {
-      closed = undefined;
-      isFirst = true;
-      latest = undefined;
-      checkpoints.savesAtOnce = saver !== undefined && !isSavedAtExit;
-      toSave = isSavedAtExit ? resumeValue : undefined;
-    },
-    peek: (config) => {
-      peeked ??= peek(config);
-      return peeked;
-    },
-    saved: async () => {
-      close(new Error("The run has ended, so nothing more of it is saved, besides its diary."));
-      while (pending.size > 0) await Promise.allSettled(pending);
-    },
-    assertKept: async () => guard?.assertKept(),
-  };
+  /*
+   * The run ends.
+   */
+
+  /** Why nothing more is saved. */
+  #closed: { readonly reason: unknown } | undefined;
+  readonly #pending = new Set<Promise<unknown>>();
+
+  #close(reason: unknown): void {
+    this.#closed ??= { reason };
+    this.#wake();
+  }
+
+  /**
+   * Contract: call it when the run has ended. It resolves when all writes have ended that were begun, and no other one
+   * begins. LangGraph waits for those of a run, but not for those of its subgraphs when it is aborted, and not for the
+   * others when one has failed.
+   */
+  async saved(): Promise<void> {
+    this.#close(new Error("The run has ended, so nothing more of it is saved, besides its diary."));
+    while (this.#pending.size > 0) await Promise.allSettled(this.#pending);
+  }
+
+  /**
+   * Contract: call it when the run has ended without an error.
+   *
+   * @throws ThreadConflictError if another writer has replaced the last checkpoint of the run.
+   */
+  async assertKept(): Promise<void> {
+    await this.#guard?.assertKept();
+  }
 }
 
 export function checkpointsOf(

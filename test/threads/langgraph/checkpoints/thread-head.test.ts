@@ -20,7 +20,7 @@ import {
   writesOfCommand,
 } from "../../../../src/threads/langgraph/read-checkpoints.js";
 import { replaceMethods } from "../../../../src/threads/langgraph/replace-methods.js";
-import { viewForRun } from "../../../../src/threads/saver/run-saver.js";
+import { RunSaver } from "../../../../src/threads/saver/run-saver.js";
 import { boundedSaver, threadHead } from "../../../../src/threads/saver/thread-head.js";
 import { turns } from "../../../support/async.js";
 import { oneNode, parallelGraph } from "../../../support/plain-graph.js";
@@ -45,11 +45,11 @@ async function put(saver: BaseCheckpointSaver, id: string, namespace = "", threa
 const headOf = (saver: BaseCheckpointSaver, threadId = "1") => threadHead(saver, threadId, undefined);
 
 const guard = (saver: BaseCheckpointSaver) => {
-  const { checkpointer, ...view } = viewForRun(saver, {
+  const view = new RunSaver(saver, {
     signal: undefined,
     guarded: { threadId: "1", messageIds: () => [] },
   });
-  return { ...view, saver: checkpointer };
+  return { saver: view.checkpointer, assertKept: () => view.assertKept() };
 };
 
 const MOVED = { code: "THREAD_MOVED" };
@@ -319,7 +319,7 @@ describe("a run that begins on a checkpoint with writes", () => {
     let fails = true;
     const { saver, graph, left } = await endedEarly(finished(1), () => (fails ? fail() : {}));
     fails = false;
-    const { checkpointer, checkpoints } = viewForRun(saver, { signal: undefined });
+    const { checkpointer, checkpoints } = new RunSaver(saver, { signal: undefined });
     return { saver, graph, watched: parallelGraph([() => ({})], checkpointer), checkpoints, left };
   }
 
@@ -350,7 +350,7 @@ describe("a run that begins on a checkpoint with writes", () => {
   });
 });
 
-const unguarded = (saver: BaseCheckpointSaver) => viewForRun(saver, { signal: undefined }).checkpointer;
+const unguarded = (saver: BaseCheckpointSaver) => new RunSaver(saver, { signal: undefined }).checkpointer;
 
 const next = (saver: BaseCheckpointSaver, current: number | undefined) => saver.getNextVersion(current);
 
@@ -387,7 +387,7 @@ it("A checkpointer with versions that are not whole numbers keeps them", () => {
 describe("the first checkpoint that a run reads", () => {
   it("is the last one of the run before, with the writes of its finished tasks", async () => {
     const { saver, left } = await endedEarly(finished(1), fail);
-    const { checkpointer, checkpoints } = viewForRun(saver, { signal: undefined });
+    const { checkpointer, checkpoints } = new RunSaver(saver, { signal: undefined });
     const graph = parallelGraph([() => ({})], checkpointer);
     const { messages } = await graph.invoke(user("again"), inThread("1"));
     // New input discards the writes of the tasks.
@@ -400,7 +400,7 @@ describe("the first checkpoint that a run reads", () => {
   });
 
   it("is followed by the values of those that it has saved", async () => {
-    const { checkpointer, checkpoints } = viewForRun(new MemorySaver(), { signal: undefined });
+    const { checkpointer, checkpoints } = new RunSaver(new MemorySaver(), { signal: undefined });
     expect(checkpoints.saved).toBeUndefined();
     const graph = parallelGraph([() => user("finished")], checkpointer);
     const { messages } = await graph.invoke(user("hi"), inThread("1"));
@@ -412,12 +412,13 @@ describe("the first checkpoint that a run reads", () => {
     let end = () => {};
     saver.putWrites = (_, [write]) =>
       write?.[1] === "fails" ? Promise.reject(new Error("no")) : new Promise((resolve) => (end = resolve));
-    const { checkpointer, saved } = viewForRun(saver, { signal: undefined });
+    const view = new RunSaver(saver, { signal: undefined });
+    const { checkpointer } = view;
     const failing = checkpointer?.putWrites(inThread("1"), [["messages", "fails"]], "1");
     void checkpointer?.putWrites(inThread("1"), [["messages", "waits"]], "2");
     await expect(failing).rejects.toThrow("no");
     let isSaved = false;
-    const all = saved().then(() => {
+    const all = view.saved().then(() => {
       isSaved = true;
     });
     await turns();
@@ -427,7 +428,7 @@ describe("the first checkpoint that a run reads", () => {
   });
 
   it("is unknown without a checkpointer", () => {
-    expect(viewForRun(undefined, { signal: undefined }).checkpoints).toMatchObject({
+    expect(new RunSaver(undefined, { signal: undefined }).checkpoints).toMatchObject({
       abandoned: undefined,
       isFork: false,
     });

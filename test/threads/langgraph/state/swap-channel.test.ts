@@ -20,7 +20,7 @@ import {
   tolerantChannel,
   writeMessages,
 } from "../../../../src/threads/langgraph/swap-channel.js";
-import { viewForRun } from "../../../../src/threads/saver/run-saver.js";
+import { RunSaver } from "../../../../src/threads/saver/run-saver.js";
 import { oneNode } from "../../../support/plain-graph.js";
 import { scripted } from "../../../support/scripted-model.js";
 import { inThread, user } from "../../../support/thread.js";
@@ -58,7 +58,7 @@ describe("the state of somebody else's graph", () => {
     await graph.invoke(user("Hello!"), inThread("1"));
     graph.bulkUpdateState = () => Promise.reject(new Error("This method is the user's."));
     const guarded = { threadId: "1", messageIds: () => [] };
-    const { checkpointer } = viewForRun(saver, { signal: undefined, guarded });
+    const { checkpointer } = new RunSaver(saver, { signal: undefined, guarded });
     await writeMessages(graphOf(graph), checkpointer, inThread("1"), [], undefined);
     expect((await graph.getState(inThread("1"))).values.messages).toEqual([]);
   });
