@@ -30,11 +30,12 @@ import { quickSaver } from "../threads/saver/quick-saver.js";
 import { boundedStore } from "../threads/stores.js";
 import { checkMiddleware, sortMiddleware } from "./middleware/middleware.js";
 import type { AgentPlan } from "./plan.js";
+import type { RunStart } from "./run/admit.js";
 import { recursionLimitFor } from "./run/budgets.js";
 import { steerThread } from "./run/inbox.js";
 import { admitUpdates, idsInInput } from "./run/input.js";
 import { accessThread, lockLost, streamInQueue, updateInQueue, watchThread } from "./run/queue.js";
-import { type RunStart, runAgent } from "./run/run.js";
+import { runAgent } from "./run/run.js";
 import {
   type AgentChunk,
   type AgentInput,

@@ -1,4 +1,4 @@
-/** Runs the middleware around a run and around a model call. That of a tool call is in `agent/tools.ts`. */
+/** Runs the middleware around a run and around a model call. That of a tool call is in `agent/calls/call.ts`. */
 
 import { type AIMessage, type BaseMessage, RemoveMessage } from "@langchain/core/messages";
 import type { Interrupt } from "@langchain/langgraph";
@@ -30,7 +30,7 @@ interface RunOutcome {
 }
 
 /** Contract: each function starts a run of the graph without its agent middleware. */
-interface GraphRuns<Chunk> {
+export interface GraphRuns<Chunk> {
   /** Runs the graph with the messages and options that the context has now. */
   readonly start: () => { readonly chunks: AsyncGenerator<Chunk>; readonly record: RunOutcome };
   /** Stores the input, and the given messages as the response instead of asking the model. */

@@ -1,0 +1,169 @@
+/** How a run is admitted: its input, its settings, and whether its client only sends again what the thread has. */
+
+import type { BaseMessage } from "@langchain/core/messages";
+import type { RunnableConfig } from "@langchain/core/runnables";
+import { type BaseStore, type CheckpointTuple, START } from "@langchain/langgraph";
+import { withStoredMarks } from "../../history/marks.js";
+import { isSameMessage } from "../../history/message.js";
+import { checkSettings, countFrom } from "../../shared/check-settings.js";
+import { toJson } from "../../shared/json.js";
+import { defined, isRecord } from "../../shared/values.js";
+import { givenKeys, historyIn, walkBack } from "../../threads/ended-runs.js";
+import type { AgentEvent } from "../../threads/events.js";
+import { hasTasks } from "../../threads/langgraph/read-checkpoints.js";
+import { isServedRun, isSubgraphRun } from "../../threads/langgraph/run-host.js";
+import type { RunSaver } from "../../threads/saver/run-saver.js";
+import { missingCheckpointer } from "../../threads/stores.js";
+import type { MiddlewareByKind } from "../middleware/middleware.js";
+import { type AgentPlan, planRun } from "../plan.js";
+import { type RunContext, withoutSettings } from "../settings/run-context.js";
+import { type RunInputs, runHandleOf } from "./handle.js";
+import { admitInput, idsInInput, messagesOfInput, type ReadThread } from "./input.js";
+
+/** What is known about a run before it begins. */
+export interface RunStart {
+  readonly isStreamed: boolean;
+  readonly middleware: MiddlewareByKind;
+}
+
+export type RunConfig = RunnableConfig & { readonly context?: object; readonly store?: BaseStore };
+
+export interface AgentRun<Chunk> extends RunStart {
+  readonly plan: AgentPlan;
+  /** The input as the caller passed it. */
+  readonly received: unknown;
+  readonly options: RunConfig;
+  readonly watched: RunSaver;
+  /** Reads the thread; undefined for a run without a checkpointer. */
+  readonly readThread: ReadThread | undefined;
+  /** Events about the graph, which this run emits at its start. */
+  readonly startEvents: readonly AgentEvent[];
+  /** The store of the options, or else of the graph. */
+  readonly store: BaseStore | undefined;
+  /** Contract: streams a run of the compiled graph, without middleware around it. */
+  readonly stream: (input: unknown, options: RunConfig) => AsyncGenerator<Chunk>;
+}
+
+/** A run that can begin. */
+export interface AdmittedRun<Chunk> extends AgentRun<Chunk>, Omit<RunInputs, "given" | "structuredResponse"> {
+  readonly isSubgraph: boolean;
+  readonly settings: RunContext;
+  /** The own keys of the context, and what a parent graph passes: it reaches the tools whole. */
+  readonly ownContext: Readonly<Record<string, unknown>>;
+  /** Events about the graph and the input, until the first loop takes them. */
+  readonly events: AgentEvent[];
+}
+
+/** Checks the input, the settings of the run, and that it has what its graph needs. */
+export async function admit<Chunk>(run: AgentRun<Chunk>): Promise<AdmittedRun<Chunk>> {
+  const { plan, received, options, readThread, watched } = run;
+  const isSubgraph = isSubgraphRun(options);
+  assertCheckpointer(run, isSubgraph);
+  const usesArchive = plan.settings.coveredMessages === "archive";
+  const readHistory = usesArchive ? () => readStart(run) : undefined;
+  const admitted = await admitInput(received, plan, { isSubgraph, readThread, readHistory });
+  // The parent graph of a subgraph is no client.
+  const isRetry = !isSubgraph && (await isSentAgain(run, admitted.input));
+  const maxConcurrency = readMaxConcurrency(options);
+  const settings = planRun(plan, options.context, isSubgraph);
+  const inherited = isSubgraph ? withoutSettings(options.context ?? {}) : {};
+  return {
+    ...run,
+    ...admitted,
+    input: isRetry ? null : admitted.input,
+    events: [...run.startEvents, ...admitted.events],
+    isSubgraph,
+    settings,
+    ownContext: { ...inherited, ...(await plan.ownContext.read(options.context)) },
+    maxConcurrency,
+    bag: { metadata: {} },
+    checkpoints: watched.checkpoints,
+    ownState: plan.ownState,
+    isInTool: runHandleOf(options) !== undefined,
+  };
+}
+
+/** The checkpoint that the run begins on. The run itself does not read it again. */
+async function peekStart({ options, watched }: AgentRun<unknown>): Promise<CheckpointTuple | undefined> {
+  const { thread_id, checkpoint_id } = { ...options.configurable };
+  if (thread_id === undefined) return undefined;
+  return watched.peek({ configurable: defined({ thread_id, checkpoint_ns: "", checkpoint_id }) });
+}
+
+/** The messages that the run begins on. */
+async function readStart(run: AgentRun<unknown>): Promise<readonly BaseMessage[]> {
+  const tuple = await peekStart(run);
+  const history = tuple && (await historyIn(tuple, run.watched.checkpoints));
+  return Array.isArray(history) ? history : [];
+}
+
+/**
+ * Whether the thread has all of the input already, and its last turn is over or can be continued. Such a run is a retry:
+ * it adds nothing, and continues the turn as the input `null` does.
+ */
+async function isSentAgain(run: AgentRun<unknown>, input: unknown): Promise<boolean> {
+  const { plan, received, options, watched } = run;
+  if (options.configurable?.["checkpoint_id"] !== undefined) return false;
+  const messages = messagesOfInput(input);
+  // Of what was received, the input lacks what a summary has archived.
+  const asked = messagesOfInput(received).findLast(({ type }) => type === "human");
+  if (!isRecord(input) || asked === undefined || messages.some(({ id }) => id === undefined)) return false;
+  const tuple = await peekStart(run);
+  if (tuple === undefined) return false;
+  const isUnfinished = hasTasks(tuple);
+  const { channel_values: values } = tuple.checkpoint;
+  const keys = givenKeys(input, plan.ownState.keys);
+  const isRead = values["messages"] !== undefined || isUnfinished || keys.length > 0;
+  const history: unknown = isRead && (await historyIn(tuple, watched.checkpoints));
+  if (!Array.isArray(history)) return false;
+  const known = new Map<unknown, BaseMessage>(history.map((message) => [message.id, message]));
+  const isStored = (message: BaseMessage): boolean => {
+    const stored = known.get(message.id);
+    return stored !== undefined && isSameMessage(withStoredMarks(message, stored), stored);
+  };
+  const isSame = (earlier: Readonly<Record<string, unknown>>): boolean =>
+    keys.every((key) => toJson(earlier[key]) === toJson(input[key]));
+  return (
+    (isUnfinished || history.at(-1)?.type === "ai") &&
+    // Of a whole history that is sent with a new message, the new one is the last.
+    messages.toReversed().every(isStored) &&
+    // Tools write to own keys too.
+    (isSame(values) || isSame(await inputWith(asked.id, tuple, watched)))
+  );
+}
+
+/** The input that has brought a message to the thread. Empty if it cannot be found. */
+async function inputWith(
+  id: string | undefined,
+  latest: CheckpointTuple,
+  { checkpoints }: RunSaver,
+): Promise<Readonly<Record<string, unknown>>> {
+  for await (const { checkpoint } of walkBack(latest, checkpoints.read, SEARCH)) {
+    const input: unknown = checkpoint.checkpoint.channel_values[START];
+    if (isRecord(input) && idsInInput(input).some((known) => known === id)) return input;
+  }
+  return {};
+}
+
+/** So many checkpoints are read at most for the input of a retry. */
+const SEARCH = { fate: "continued", most: 1_000 } as const;
+
+/** @throws InvalidSettingError for a value that is not a positive integer. */
+function readMaxConcurrency({ maxConcurrency = Number.POSITIVE_INFINITY }: RunConfig): number {
+  if (maxConcurrency !== Number.POSITIVE_INFINITY)
+    checkSettings({ maxConcurrency }, { maxConcurrency: countFrom(1) }, "options");
+  return maxConcurrency;
+}
+
+/**
+ * A server or a parent graph can supply the checkpointer when the run begins. A run without a thread on a server has
+ * none, and a parent graph may have none. Such a run works as long as no call needs approval. `dispatchCalls` throws when
+ * a call does.
+ *
+ * @throws InvalidSettingError if the checkpointer is missing.
+ */
+function assertCheckpointer({ plan, options, watched }: AgentRun<unknown>, isSubgraph: boolean): void {
+  const mayBeSupplied = isSubgraph || isServedRun(options);
+  if (plan.callPolicy.asksHumans && !mayBeSupplied && watched.checkpointer === undefined)
+    throw missingCheckpointer();
+}

@@ -1,0 +1,101 @@
+/** One pass through the graph: what its nodes share, and what is left to do when the last chunk has come. */
+
+import { isCommand } from "@langchain/langgraph";
+import { InvalidMessageError, isTetherError, type ThreadConflictError } from "../../errors.js";
+import { publishRepairs } from "../../history/reducer/paired-messages.js";
+import { createRepair } from "../../history/reducer/repair.js";
+import { isPlaceholder } from "../../history/result.js";
+import { awaitLate, diaryWritten } from "../../threads/ended-runs.js";
+import { withGraphType } from "../../threads/events.js";
+import { clearInbox } from "../../threads/inbox.js";
+import { innerOptions, savesAtExit } from "../../threads/langgraph/run-host.js";
+import { threadIdOf } from "../../threads/stores.js";
+import type { RunContext } from "../settings/run-context.js";
+import type { AdmittedRun, RunConfig } from "./admit.js";
+import { lateResultIn, RunHandle, type RunInputs } from "./handle.js";
+
+interface Loop extends Pick<RunInputs, "input" | "given" | "structuredResponse"> {
+  readonly settings: RunContext;
+  /** @default the options of the run */
+  readonly options?: RunConfig;
+}
+
+/** Starts the graph. A run with agent middleware does so several times if the middleware changes its result. */
+export function loop<Chunk>(
+  run: AdmittedRun<Chunk>,
+  { input, settings, options = run.options, given, structuredResponse }: Loop,
+) {
+  const { plan, watched } = run;
+  watched.restart(savesAtExit(options), isCommand(input) ? input.resume : undefined);
+  const handle = new RunHandle({ ...run, input, given, structuredResponse });
+  const { record } = handle;
+  record.inputEvents.push(...run.events.splice(0));
+  const inner = innerOptions(options, {
+    hasStrictResume: plan.callPolicy.asksHumans,
+    holdsResult: run.middleware.agent.length > 0,
+  });
+  const chunks = run.stream(input, {
+    ...inner,
+    metadata: withGraphType(inner.metadata, run.isSubgraph),
+    context: { ...run.ownContext, ...settings },
+    configurable: { ...inner.configurable, ...handle.toConfigurable() },
+  });
+  return { record, chunks: untilSaved(run, chunks, handle) };
+}
+
+/** Ends when everything is saved. Only then the inbox can be cleared. */
+async function* untilSaved<Chunk>(
+  run: AdmittedRun<Chunk>,
+  chunks: AsyncGenerator<Chunk>,
+  handle: RunHandle,
+): AsyncGenerator<Chunk> {
+  const { watched, options, store } = run;
+  const { record } = handle;
+  try {
+    try {
+      yield* chunks;
+    } finally {
+      await watched.saved();
+      await diaryWritten(options.configurable?.["thread_id"], options.signal);
+    }
+    await watched.assertKept();
+  } catch (error) {
+    // LangGraph's own error names a channel.
+    if (handle.inputs.input == null && Reflect.get(Object(error), "name") === "EmptyInputError")
+      throw new InvalidMessageError(
+        "input",
+        handle.inputs.input,
+        "an object with `messages`",
+        " The thread has nothing that could be continued.",
+      );
+    const conflict = [error, options.signal?.reason].find(isConflict);
+    if (conflict !== undefined) await reportReturned(run, handle, conflict.isInThread);
+    throw error;
+  }
+  if (store !== undefined) await clearInbox(store, threadIdOf(options), record.steered);
+}
+
+/**
+ * Tells what tools returned that no checkpoint of the run has, because another process has moved the thread on. If the
+ * thread has their calls, its next run finds the results in the diary.
+ */
+async function reportReturned(
+  { watched }: AdmittedRun<unknown>,
+  { running }: RunHandle,
+  isInThread: boolean,
+): Promise<void> {
+  const { savedStep = Number.NEGATIVE_INFINITY } = watched.checkpoints;
+  if (running.step === undefined || running.step <= savedStep) return;
+  for (const answered of await running.settled()) {
+    const { result, values } = lateResultIn(answered);
+    if (result === undefined || isPlaceholder(result)) continue;
+    publishRepairs([createRepair({ kind: "result-late", message: result })]);
+    const coming = Promise.resolve({ result, values });
+    if (isInThread) await awaitLate(answered.task.place, coming, answered.config);
+  }
+}
+
+/** Whether another process has moved the thread on. */
+export function isConflict(error: unknown): error is ThreadConflictError {
+  return isTetherError(error) && error.code === "THREAD_MOVED";
+}
