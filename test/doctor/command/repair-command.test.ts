@@ -14,7 +14,7 @@ describe("repair", () => {
     const { code, output } = await over(["repair"]);
     expect(code).toBe(1);
     expect(output).toContain("2 threads would be repaired. 2 threads need no repair. Nothing was written.");
-    expect(output).toContain("close: A result is written for the call of `weather`, which has none.");
+    expect(output).toContain("close: A result is written for the call of `weather`: a new message came");
     expect(readFileSync(path).equals(before)).toBe(true);
     expect(readdirSync(folder).filter((name) => name.endsWith(".jsonl"))).toEqual([]);
   });
