@@ -38,6 +38,8 @@ describe("repair", () => {
     const again = await over(["repair", "--apply", "--yes", "--receipt", "again.jsonl"]);
     expect([again.code, existsSync(join(folder, "again.jsonl"))]).toEqual([0, false]);
 
+    const unasked = await run(["undo", receipt, "--graph", GRAPH], { folder });
+    expect(unasked.errors).toBe("Nobody can be asked here, so undo needs --yes.\n");
     const undone = await run(["undo", receipt, "--graph", GRAPH, "--yes"], { folder });
     expect([undone.code, undone.errors]).toEqual([0, ""]);
     expect(await Promise.all(["2-dangling", "3-orphan"].map(messagesOf))).toEqual(before);
