@@ -25,6 +25,8 @@ function outputTo(stream: NodeJS.WriteStream): TextOutput & { readonly failure: 
   return {
     failure: () => failure,
     isTerminal: stream.isTTY === true,
+    // It asks the environment too, such as NO_COLOR.
+    hasColours: stream.isTTY === true && stream.hasColors(),
     write: async (text) => {
       if (isClosed || write(text)) return;
       await Promise.race([once(stream, "drain"), closed]).catch(() => {});

@@ -5,18 +5,17 @@ import { type Call, callBlockOf, isAIMessage } from "../history/call.js";
 import { type Group, groupMessages, placeOfCall } from "../history/group.js";
 import { copyMessage, deriveId, isDerivedId } from "../history/message.js";
 import { issueOfShape, mendMessage, type ShapeIssue } from "../history/message-shape.js";
-import type { UnansweredCall } from "../history/open-calls.js";
 import { convertMessage, listOf } from "../history/read-messages.js";
 import { callIdOf, isPlaceholder, isResult, markRecoveredResult } from "../history/result.js";
 import { DEPTH_DEMAND, isSerializedForm, storageDemand } from "../history/storable.js";
 import { safely } from "../shared/json.js";
 import { isRecord, recordsIn, textIn } from "../shared/values.js";
 import { messagesAmong } from "../threads/commands.js";
-import { recoverCalls } from "../threads/ended-runs.js";
+import { type ExaminedCall, examineCalls } from "../threads/ended-runs.js";
 import { type StoredThread, valuesOf, withoutUndefined } from "./thread-store.js";
 
 /** A call that no tool has answered. */
-export interface OpenCall extends UnansweredCall {
+export interface OpenCall extends Omit<ExaminedCall, "remains"> {
   /** The result that its tool returned, found beside the state; undefined if there is none. */
   readonly recovered: ToolMessage | undefined;
   /** A result that somebody wrote in place of the real one. Only a recovered result replaces it. */
@@ -63,18 +62,27 @@ export function examineThread(
         return [{ group, call, place, standIn: result }];
       }),
     );
-  const found = recoverCalls(open, runs);
+  const examined = examineCalls(open, runs, messages);
   // A run whose result was found did not end on purpose.
-  const cut = new Set(open.flatMap(({ group }, index) => (found[index]?.kind === "result" ? group : [])));
+  const cut = new Set(examined.flatMap(({ group, remains }) => (remains?.kind === "result" ? group : [])));
   const used = new Set<ToolMessage>();
-  const openCalls = open.flatMap((unanswered, index): OpenCall[] => {
-    const remains = found[index];
+  const openCalls = examined.flatMap(({ remains, ...unanswered }, index): OpenCall[] => {
     const recovered = remains?.kind === "result" ? remains.result : undefined;
     if (recovered !== undefined) used.add(recovered);
-    if (unanswered.standIn !== undefined && recovered === undefined) return [];
-    const { group } = unanswered;
+    const standIn = open[index]?.standIn;
+    if (standIn !== undefined && recovered === undefined) return [];
+    const { group, cause } = unanswered;
     const isLeftOpen = !closeOpenCalls && !cut.has(group) && mayBeAnswered(group, groups, thread);
-    return [{ ...unanswered, recovered: recovered && withId(recovered, unanswered), isLeftOpen }];
+    const isCut = cause === "unrecorded" && group.end === messages.length && hasOpenTasks(thread);
+    return [
+      {
+        ...unanswered,
+        standIn,
+        cause: isCut ? "interrupted" : cause,
+        recovered: recovered && withId(recovered, unanswered),
+        isLeftOpen,
+      },
+    ];
   });
   const known = new Set(messages.map(({ id }) => id));
   const listed = new Set(messages.filter(isResult).map(describe));
@@ -129,9 +137,13 @@ export function leftoversOf({ endedRuns }: StoredThread) {
 function mayBeAnswered(group: Group, groups: readonly Group[], thread: StoredThread): boolean {
   // A graph that cannot read its thread shows no tasks, although the thread has some.
   if (thread.content.kind === "bricked") return false;
-  if (group !== groups.at(-1) || thread.openTasks === undefined || thread.openTasks.length > 0) return false;
+  if (group !== groups.at(-1) || thread.openTasks === undefined || hasOpenTasks(thread)) return false;
   if (thread.otherChannels.includes(STRUCTURED_RESPONSE)) return false;
   return group.results.every((result) => result === undefined);
+}
+
+function hasOpenTasks({ openTasks = [] }: StoredThread): boolean {
+  return openTasks.length > 0;
 }
 
 /** A result that a run wrote can have reached the list by another way, with another id. */

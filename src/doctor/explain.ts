@@ -5,6 +5,7 @@ import { InvalidMessageError } from "../errors.js";
 import type { DialectName } from "../providers/dialects.js";
 import { type Grade, RULES, type RuleName } from "../providers/rule.js";
 import { violationsIn } from "../providers/validate-history.js";
+import { amount } from "../shared/text.js";
 import { isRecord } from "../shared/values.js";
 import { helpOf, rungsIn } from "../threads/asking/help.js";
 import type { Rung } from "../threads/events.js";
@@ -98,7 +99,8 @@ export function explain(
 ): Explanation {
   const messages = readKnown(given);
   const { dialect: wanted = "auto" } = options;
-  const dialect = wanted === "auto" ? (dialectIn(messages) ?? "as-stored") : wanted;
+  const known = wanted === "auto" ? dialectIn(messages) : wanted;
+  const dialect = known ?? "as-stored";
   const reasons = violationsIn(messages, dialect).map(
     ({ rule, index, message, grade, ids }): Reason => ({
       code: codeOf(rule),
@@ -116,7 +118,7 @@ export function explain(
     const rungs = rungsIn(helpOf(message));
     return rungs.length === 0 ? [] : [{ index, messageId: message.id ?? null, rungs }];
   });
-  const text = [textOf(reasons, dialect, messages.length), ...reduced.map(reducedText)].join("\n\n");
+  const text = [textOf(reasons, known, messages.length), ...reduced.map(reducedText)].join("\n\n");
   return { schemaVersion: 1, dialect, refused: reasons.length > 0, reasons, reduced, text };
 }
 
@@ -142,14 +144,19 @@ function wordsFor(rule: RuleName, words: string, callId: string | undefined): st
   return rule === "call-id" && isShort ? null : words;
 }
 
+const UNTOLD = "No response tells its provider, so name a dialect to check its other rules.";
+
 function reducedText({ index, rungs }: ReducedRequest): string {
   return `messages[${index}]  responds to an input that was reduced: ${rungs.join(", ")}.`;
 }
 
-function textOf(reasons: readonly Reason[], dialect: DialectName, length: number): string {
-  const count = length === 1 ? "1 message" : `${length} messages`;
+/** @param dialect Undefined: nobody knows who gets the messages. */
+function textOf(reasons: readonly Reason[], dialect: DialectName | undefined, length: number): string {
+  const given = `${length === 1 ? "this" : "these"} ${amount(length, "message")}`;
   if (reasons.length === 0)
-    return `${dialect}: no known rule refuses ${length === 1 ? "this" : "these"} ${count}.`;
+    return dialect === undefined
+      ? `No rule of pairing refuses ${given}. ${UNTOLD}`
+      : `${dialect}: no known rule refuses ${given}.`;
   const parts = reasons.map(({ rule, code, meaning, index, callIds, providerSays, grade, mend }) =>
     [
       `messages[${index}]  ${code}${code.endsWith(rule) ? "" : ` (${rule})`}`,
@@ -162,5 +169,7 @@ function textOf(reasons: readonly Reason[], dialect: DialectName, length: number
   );
   const sections = [...new Set(reasons.map(({ rule }) => `#${rule}`))].join(", ");
   const page = `Why it happens, and what to do: docs/troubleshooting.md${sections}`;
-  return [`${dialect} refuses ${length === 1 ? "this" : "these"} ${count}:`, ...parts, page].join("\n\n");
+  const head =
+    dialect === undefined ? `Providers refuse ${given}. ${UNTOLD}` : `${dialect} refuses ${given}:`;
+  return [head, ...parts, page].join("\n\n");
 }

@@ -10,7 +10,14 @@ import { reasoningOf } from "../providers/host-fields/fields.js";
 import { RULES, type RuleName, readMaker } from "../providers/rule.js";
 import { type Violation, validateHistory } from "../providers/validate-history.js";
 import { type Examination, examineThread, idIn, isOfOthers, OF_OTHERS, type OpenCall } from "./examine.js";
-import { type Finding, type FindingCode, finding, type Severity, type ThreadReport } from "./finding.js";
+import {
+  BUSY_FOR_EVER,
+  type Finding,
+  type FindingCode,
+  finding,
+  type Severity,
+  type ThreadReport,
+} from "./finding.js";
 import { type StoredThread, valuesOf } from "./thread-store.js";
 
 /** The options of `diagnoseThread`. */
@@ -73,7 +80,7 @@ function* stateFindings(thread: StoredThread): Generator<Finding> {
       "This is the state of a subgraph. It is reported, and never changed.",
     );
   if (status === "busy") {
-    const evidence = "A run of the thread has not ended, so its messages were not judged.";
+    const evidence = `A run of the thread has not ended, so its messages were not judged. ${BUSY_FOR_EVER}`;
     yield finding("state/busy", "info", evidence, "wait");
     return;
   }
@@ -247,7 +254,7 @@ function openCallFindings(
   if (standIn !== undefined) return [recoverable];
   if (isLeftOpen) {
     const evidence = `${name} has no result, and the run has ended. A client may be about to send it.`;
-    return [finding("pairing/open-call", "warning", evidence, "close", fields)];
+    return [finding("pairing/open-call", "warning", evidence, undefined, fields)];
   }
   if (recovered === undefined)
     return [finding("pairing/dangling-call", "error", `${name} has no result.`, "close", fields)];

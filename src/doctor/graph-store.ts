@@ -29,6 +29,7 @@ import {
 import { pairedMessagesDeltaReducer } from "../threads/langgraph/channels.js";
 import {
   failuresOf,
+  hasTasks,
   nodesToEnter,
   readDelta,
   sentNodes,
@@ -236,7 +237,7 @@ async function readThread(
     status: waits ? "interrupted" : failuresOf(tuple).length > 0 ? "error" : "idle",
     content: contentOf(messages, own),
     endedRuns: messages === undefined ? [] : await findEndedRuns(opened, tuple, messages),
-    openTasks: graph && openTasksOf({ ...shown }),
+    openTasks: graph ? openTasksOf({ ...shown }) : hasTasks(tuple) ? undefined : [],
     otherChannels: Object.keys(checkpoint.channel_values).filter(isOtherChannel),
     otherGraph,
     tellsStarts: true,

@@ -6,7 +6,7 @@ import { placeOfCall } from "../history/group.js";
 import { mendMessage } from "../history/message-shape.js";
 import { coerceMessage } from "../history/read-messages.js";
 import { reduceMessages } from "../history/reducer/reduce-messages.js";
-import { callIdOf, causeInHistory, createPlaceholder, isResult } from "../history/result.js";
+import { callIdOf, causeText, createPlaceholder, isResult } from "../history/result.js";
 import { isSerializedForm } from "../history/storable.js";
 import {
   type Examination,
@@ -39,7 +39,7 @@ export function planFor(thread: StoredThread, options: PlanOptions = {}): Repair
   if (before === undefined) return { ...base, kind: "nothing" };
   if (isOfOthers(thread)) return { ...base, kind: "skip", reason: "other-messages", description: OF_OTHERS };
   const found = examineThread(thread, before, options);
-  const messages = withPendingWrites(arrange(found, thread), thread, found);
+  const messages = withPendingWrites(arrange(found), thread, found);
   const written = writtenHeads(found);
   const after = messages.map((message) => {
     const usable = written.has(message) ? withSentCalls(message) : message;
@@ -67,26 +67,19 @@ function writtenHeads({ openCalls, unsentCalls, list }: Examination): ReadonlySe
 }
 
 /** The list with each message directly followed by its results, in call order. */
-function arrange({ groups, openCalls }: Examination, thread: StoredThread): BaseMessage[] {
+function arrange({ groups, openCalls }: Examination): BaseMessage[] {
   const openOf = new Map(openCalls.map((open) => [open.call, open]));
-  return groups.flatMap((group, index) => {
-    const next = groups[index + 1]?.head;
+  return groups.flatMap((group) => {
     const results = group.calls.map((call, place) => {
       const open = openOf.get(call);
       if (open === undefined) return group.results[place];
       if (open.recovered !== undefined) return open.recovered;
-      return open.isLeftOpen ? undefined : closing(open, next, thread);
+      return open.isLeftOpen
+        ? undefined
+        : createPlaceholder(call, open.cause, placeOfCall(group, place), open.sentAt);
     });
     return [group.head, ...results.filter((result) => result !== undefined)];
   });
-}
-
-function closing({ group, call, place }: OpenCall, next: BaseMessage | undefined, thread: StoredThread) {
-  const cause = causeInHistory(call, next);
-  const isCut = next === undefined && cause === "unrecorded" && (thread.openTasks?.length ?? 0) > 0;
-  const sentAt = thread.endedRuns.findLast(({ headId }) => headId !== undefined && headId === group.head.id);
-  const shownCause = isCut ? "interrupted" : cause;
-  return createPlaceholder(call, shownCause, placeOfCall(group, place), sentAt?.checkpointId);
 }
 
 /**
@@ -235,11 +228,11 @@ function stepsOf(found: Examination, after: readonly BaseMessage[]): RepairStep[
 
 const OF_THREAD = { messageId: null, callId: null, tool: null, from: null, to: null };
 
-function stepOf({ call, place, recovered, standIn }: OpenCall, start: number | undefined): RepairStep {
+function stepOf({ call, place, recovered, standIn, cause }: OpenCall, start: number | undefined): RepairStep {
   const name = nameOf(call.name);
   const [kind, description] =
     recovered === undefined
-      ? (["close", `A result is written for the call of ${name}, which has none.`] as const)
+      ? (["close", `A result is written for the call of ${name}: ${causeText(cause)}`] as const)
       : standIn === undefined
         ? (["recover", `The result that ${name} returned is put after its call.`] as const)
         : (["replace", `The result that ${name} returned replaces one that was made up.`] as const);

@@ -113,8 +113,11 @@ export function causeInHistory({ kind }: Call, next: BaseMessage | undefined): P
 }
 
 function placeholderText({ name, id }: Pick<Call, "name" | "id">, cause: PlaceholderCause): string {
-  return `Tool call ${name || "(unnamed)"} (${id || "no id"}): ${CAUSES[cause][1]}`;
+  return `Tool call ${name || "(unnamed)"} (${id || "no id"}): ${causeText(cause)}`;
 }
+
+/** What a placeholder says of its call. */
+export const causeText = (cause: PlaceholderCause): string => CAUSES[cause][1];
 
 /** The cause that the text of a placeholder states, for one whose mark was taken off. */
 export function causeInText(message: BaseMessage): PlaceholderCause | undefined {

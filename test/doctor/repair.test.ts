@@ -16,6 +16,7 @@ import {
   START,
   StateGraph,
 } from "@langchain/langgraph";
+import { createAgent, humanInTheLoopMiddleware } from "langchain";
 import { describe, expect, it, onTestFinished } from "vitest";
 import {
   applyRepair,
@@ -294,6 +295,37 @@ describe("a thread that must not be changed", () => {
     const { kind } = await applyRepair({ ...place, checkpointer }, plan, { receipt: memoryReceipt() });
     expect([kind, await place.ids()]).toEqual(["moved", ["u", "a", "v", "w"]]);
   });
+});
+
+it("a call that its human never approved is closed as such, and the one beside it as not started", async () => {
+  const model = new FunctionModel(({ messages }) =>
+    messages.length === 1 ? calls(["pay", {}, "p"], ["look", {}, "l"]) : died(),
+  );
+  const tools = ["pay", "look"].map((name) => makeTool(name, async () => "done"));
+  const asks = humanInTheLoopMiddleware({ interruptOn: { pay: true } } as never);
+  const { graph } = createAgent({
+    model,
+    tools,
+    middleware: [asks],
+    checkpointer: new MemorySaver(),
+  } as never);
+  await graph.invoke(user("Go."), config);
+  await expect(graph.invoke(user("Never mind."), config)).rejects.toThrow();
+  const closings = [
+    "`pay`: it was not approved, so it was not run.",
+    "`look`: its run ended before it was started, so it was not run.",
+  ];
+  const steps = closings.map((text) => ({ description: `A result is written for the call of ${text}` }));
+  expect(await planRepair({ graph, config })).toMatchObject({ kind: "write", steps });
+  await mend({ graph, config });
+  const { values } = await graph.getState(config);
+  expect(pairedScript(values)).toEqual([
+    "human: Go.",
+    "ai> pay look",
+    "tool! Tool call pay (p): it was not approved, so it was not run.",
+    "tool! Tool call look (l): its run ended before it was started, so it was not run.",
+    "human: Never mind.",
+  ]);
 });
 
 describe("a thread whose last node", () => {

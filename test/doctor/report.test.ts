@@ -228,6 +228,11 @@ describe("an explanation", () => {
     const of = (...list: BaseMessage[]) => explain([human("u"), ...list, human("v")]).dialect;
     expect(of(made("openai"), human("w"), made("anthropic"))).toBe("anthropic");
     expect(of(new AIMessage("Yes."))).toBe("as-stored");
+    const untold = "No response tells its provider, so name a dialect to check its other rules.";
+    expect(explain([human("u")]).text).toBe(`No rule of pairing refuses this 1 message. ${untold}`);
+    expect(explain([human("u"), ai("a", "c")]).text).toContain(
+      `Providers refuse these 2 messages. ${untold}\n`,
+    );
     expect(explain([human("u"), made("anthropic")], { dialect: "mistral" }).dialect).toBe("mistral");
     expect(explain([human("u"), made("anthropic")], { dialect: "auto" }).dialect).toBe("anthropic");
   });

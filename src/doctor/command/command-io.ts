@@ -30,6 +30,8 @@ export interface TextOutput {
   /** Contract: resolves when more can be written. */
   readonly write: (text: string) => Promise<void>;
   readonly isTerminal: boolean;
+  /** Whether it shows colours, and the operator wants them. @default false */
+  readonly hasColours?: boolean | undefined;
 }
 
 /** The exit codes of the command. Scripts depend on them. */

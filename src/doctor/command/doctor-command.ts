@@ -26,6 +26,8 @@ export async function runDoctor(command: Command, io: CommandIo): Promise<ExitCo
     const withoutGraph = lacksGraph(command, io);
     const counts = { ...NO_COUNTS };
     const broken: string[] = [];
+    const threadText = threadPrinter();
+    const threadsWith = new Map<FindingCode, number>();
     const reading = await readThreads(
       store,
       options,
@@ -44,6 +46,8 @@ export async function runDoctor(command: Command, io: CommandIo): Promise<ExitCo
         const isBroken = findings.some(
           ({ severity, fixes }) => severity !== "info" && fixes.some(({ command }) => command !== null),
         );
+        for (const code of new Set(findings.filter(isWorthALine).map(({ code }) => code)))
+          threadsWith.set(code, (threadsWith.get(code) ?? 0) + 1);
         if (isBroken && broken.length <= MOST_NAMED) broken.push(threadId);
         if (findings.length > 0)
           await printer.thread({ threadId, ...fields, findings }, threadText(report, findings));
@@ -59,6 +63,7 @@ export async function runDoctor(command: Command, io: CommandIo): Promise<ExitCo
       (withoutGraph ? WITHOUT_GRAPH : "") +
         notesText(counts, reading) +
         verdictText(counts, isPart) +
+        codesText(threadsWith) +
         (broken.length === 0 ? "" : nextCommand("Show what a repair would do:", mend)),
     );
     return { sound: EXIT.sound, findings: EXIT.findings, "partly-read": EXIT.partlyRead }[outcome];
@@ -66,7 +71,7 @@ export async function runDoctor(command: Command, io: CommandIo): Promise<ExitCo
 }
 
 const WITHOUT_GRAPH = noteText(
-  "No graph is named, so it is not known whether it can read its threads, whether it mends them itself, and which last calls a client may still answer. Name it: --graph ./src/agent.ts:graph",
+  "No graph is named, so it is not known whether it can read its threads, and whether it mends them itself. Name it: --graph ./src/agent.ts:graph",
 );
 
 const NO_COUNTS = {
@@ -109,28 +114,43 @@ const ORDER = ["error", "warning", "info"] as const;
 const SHOWN_INFO: ReadonlySet<FindingCode> = new Set<FindingCode>([
   "pairing/open-call",
   "state/pending-result",
+  "state/busy",
   "state/other-messages",
 ]);
 
 type PrintedFinding = Finding & { readonly excerpt?: string };
 
-/** A thread with its findings. Empty for one that only waits, and for a subgraph without a fault, which are counted below. */
-function threadText({ threadId, namespace }: ThreadReport, findings: readonly PrintedFinding[]): string {
-  const isWorthALine = ({ severity, code }: Finding): boolean => severity !== "info" || SHOWN_INFO.has(code);
-  if (!findings.some(isWorthALine)) return "";
-  const worst = ORDER.find((severity) => findings.some((finding) => finding.severity === severity)) ?? "info";
-  const name = printableLine(namespace === "" ? threadId : `${threadId} · ${namespace}`);
-  const groups = new Map<FindingCode, PrintedFinding[]>();
-  for (const finding of findings) addToList(groups, finding.code, finding);
-  const lines = [...groups].flatMap(([code, group]) => groupLines(code, group));
-  return `${[`  ${MARKS[worst]} ${name}`, ...lines].join("\n")}\n`;
+const isWorthALine = ({ severity, code }: Finding): boolean => severity !== "info" || SHOWN_INFO.has(code);
+
+/**
+ * Makes the text of one thread after the other. It is empty for a thread that only waits, and for a subgraph without a
+ * fault, which are counted below. What was said of one thread is not said again.
+ */
+function threadPrinter() {
+  const told = new Set<string>();
+  const isNew = (key: string): boolean => !told.has(key) && told.add(key) !== undefined;
+  return ({ threadId, namespace }: ThreadReport, findings: readonly PrintedFinding[]): string => {
+    if (!findings.some(isWorthALine)) return "";
+    const worst = ORDER.find((severity) => findings.some((found) => found.severity === severity)) ?? "info";
+    const name = printableLine(namespace === "" ? threadId : `${threadId} · ${namespace}`);
+    const groups = new Map<FindingCode, PrintedFinding[]>();
+    for (const finding of findings) addToList(groups, finding.code, finding);
+    const lines = [...groups].flatMap(([code, group]) => groupLines(code, group, isNew));
+    return `${[`  ${MARKS[worst]} ${name}`, ...lines].join("\n")}\n`;
+  };
 }
 
-function groupLines(code: FindingCode, group: readonly PrintedFinding[]): string[] {
+function groupLines(
+  code: FindingCode,
+  group: readonly PrintedFinding[],
+  isNew: (key: string) => boolean,
+): string[] {
   const said = group.find(({ providerSays }) => providerSays !== null);
   const isExplained = /^(?:thread|size|content)\/|^state\/other-/.test(code);
   const evidence = isExplained ? (group[0]?.evidence ?? "") : "";
-  const why = said === undefined ? evidence : `${said.dialect}: ${said.providerSays}`;
+  const text = said === undefined ? evidence : `${said.dialect}: ${said.providerSays}`;
+  // The words of a provider for one fault differ by the ids in them only.
+  const why = isNew(said === undefined ? text : `${code} ${said.dialect}`) ? text : "";
   const excerpts = group.flatMap(({ excerpt, messageId, index }) =>
     excerpt === undefined ? [] : `${messageId ?? index}: ${excerpt}`,
   );
@@ -150,6 +170,13 @@ function describeFindings(code: FindingCode, findings: readonly Finding[]): stri
   const named =
     tools.length === 0 ? "" : ` (${tools.slice(0, 5).join(", ")}${tools.length > 5 ? ", …" : ""})`;
   return `${amount(findings.length, name)}${named}`;
+}
+
+/** How many threads have each finding. Empty for one thread, which shows them. */
+function codesText(threadsWith: ReadonlyMap<FindingCode, number>): string {
+  if (![...threadsWith.values()].some((threads) => threads > 1)) return "";
+  const rows = [...threadsWith].sort(([, one], [, other]) => other - one);
+  return rows.map(([code, threads]) => `    ${amount(threads, "thread")}: ${code}\n`).join("");
 }
 
 function verdictText({ threads, withFindings, skipped, errors, warnings }: Counts, isPart: boolean): string {

@@ -2,6 +2,7 @@
 
 import { setImmediate } from "node:timers/promises";
 import { amount, count } from "../../shared/text.js";
+import { BUSY_FOR_EVER } from "../finding.js";
 import { reasonOf, THREADS_AT_ONCE, UsageError } from "../targets/target.js";
 import { type StoredThread, type ThreadRef, type ThreadStore, threadOfList } from "../thread-store.js";
 import type { CommandIo } from "./command-io.js";
@@ -38,18 +39,18 @@ export async function readThreads<Result extends object>(
 ): Promise<Reading> {
   const { thread, metadata, status, since, limit } = options;
   const threadIds = thread && [...new Set(thread)];
-  const threads = store.threads({
+  const selection = {
     threadIds,
     metadata: metadata && Object.fromEntries(metadata),
     status,
     since: since === undefined ? undefined : new Date(timeOf(since, io.now())),
     limit,
-  });
-  const progress = startProgress(io);
+  };
+  const progress = startProgress(store.threads(selection), io);
   const seen = new Set<string>();
   let failures = 0;
   let stopped: string | null = null;
-  const results = mapInOrder(threads, io.signal, async (ref) => {
+  const results = mapInOrder(store.threads(selection), io.signal, async (ref) => {
     // SQLite answers at once, so without this no signal would be noticed before the end.
     await setImmediate();
     let read: StoredThread;
@@ -68,9 +69,9 @@ export async function readThreads<Result extends object>(
   try {
     for await (const { ref, result } of results) {
       if (threadIds !== undefined) seen.add(ref.threadId);
-      if (result === undefined) continue;
-      await progress.count();
-      await take(result);
+      await progress.during(async () => {
+        if (result !== undefined) await take(result);
+      });
     }
     if (io.signal.aborted) stopped = "It was interrupted.";
     // Another option can leave out a thread that is there.
@@ -115,30 +116,55 @@ async function* mapInOrder<Item, Result>(
   }
 }
 
-/** How often the line is written again. */
+/** How often the line changes. */
 const INTERVAL_MS = 200;
 const CLEAR = "\r\u001b[K";
+/** After this many threads, the count lets others work. */
+const AT_ONCE = 500;
 
-/** A line on the terminal that says how many threads were read. Nothing is written to a pipe or a file. */
-function startProgress({ errors, now }: CommandIo) {
+/**
+ * A line at the end of the terminal that says how many threads were read. It is gone while something else is written, and
+ * when all were read. Nothing is written to a pipe or a file.
+ *
+ * @param all The threads that will be read. They are counted meanwhile.
+ */
+function startProgress(all: AsyncIterable<ThreadRef>, { errors, now }: CommandIo) {
+  if (!errors.isTerminal) return { during: (work: () => Promise<void>) => work(), end: async () => {} };
   const start = now();
+  let shownAt = start;
   let threads = 0;
-  let shown = start;
-  const show = async (end: string): Promise<void> => {
-    if (!errors.isTerminal) return;
-    shown = now();
-    const seconds = (shown - start) / 1000;
-    const rate = seconds > 0 ? Math.round(threads / seconds) : threads;
-    const line = `${amount(threads, "thread")} · ${Math.round(seconds)} s · ${count(rate)} threads/s`;
-    await errors.write(`${CLEAR}${line}${end}`);
+  let total = "";
+  let line = "";
+  let hasEnded = false;
+  const countAll = async (): Promise<void> => {
+    let found = 0;
+    for await (const _ of all) {
+      found += 1;
+      if (found % AT_ONCE === 0) await setImmediate();
+      if (hasEnded) return;
+    }
+    total = ` of ${count(found)}`;
   };
+  // Why threads cannot be listed is told by the reading.
+  const counting = countAll().catch(() => {});
   return {
-    count: async () => {
+    /** Counts a thread. Contract of `work`: it writes whole lines. */
+    during: async (work: () => Promise<void>) => {
+      if (line !== "") await errors.write(CLEAR);
+      await work();
       threads += 1;
-      if (now() - shown >= INTERVAL_MS) await show("");
+      if (now() - shownAt >= INTERVAL_MS) {
+        shownAt = now();
+        const seconds = (shownAt - start) / 1000;
+        line = `${count(threads)}${total} threads · ${Math.round(seconds)} s · ${count(Math.round(threads / seconds))} threads/s`;
+      }
+      await errors.write(line);
     },
-    /** Leaves the line there: it says how long it took. */
-    end: () => show("\n"),
+    end: async () => {
+      hasEnded = true;
+      await counting;
+      if (line !== "") await errors.write(CLEAR);
+    },
   };
 }
 
@@ -185,7 +211,7 @@ export async function startReport(
 const NOTES: Readonly<Record<string, (count: number) => string>> = {
   waiting: (count) => `${amount(count, "thread waits", "threads wait")} for a human. They are never changed.`,
   skipped: (count) =>
-    `${amount(count, "thread is", "threads are")} busy. Run the command again when their runs have ended.`,
+    `${amount(count, "thread is", "threads are")} busy. Run the command again when ${count === 1 ? "its run has" : "their runs have"} ended. ${BUSY_FOR_EVER}`,
   unreadable: (count) => `${amount(count, "thread", "threads")} could not be read.`,
   otherGraph: (count) =>
     `${amount(count, "thread belongs", "threads belong")} to another graph, and ${count === 1 ? "was" : "were"} not changed.`,

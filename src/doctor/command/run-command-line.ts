@@ -7,6 +7,7 @@ import { printable } from "../../shared/text.js";
 import { reasonOf, UsageError } from "../targets/target.js";
 import { type CommandIo, EXIT, type ExitCode } from "./command-io.js";
 import { createProgram } from "./program.js";
+import { withColours } from "./text.js";
 
 /** It is as far from `dist` as from the sources. */
 const PACKAGE = new URL("../../../package.json", import.meta.url);
@@ -19,7 +20,9 @@ const PACKAGE = new URL("../../../package.json", import.meta.url);
  */
 export async function runCommandLine(args: readonly string[], given: CommandIo): Promise<ExitCode> {
   const { output } = given;
-  const io = { ...given, output: { ...output, write: (text: string) => output.write(printable(text)) } };
+  // Ids are escaped first, so they bring no colours of their own.
+  const shown = (text: string) => (output.hasColours ? withColours(printable(text)) : printable(text));
+  const io = { ...given, output: { ...output, write: (text: string) => output.write(shown(text)) } };
   const serversBefore = countServers();
   try {
     return await runCommand(args, io);

@@ -1,9 +1,23 @@
 /** Texts for a terminal. */
 
+import { styleText } from "node:util";
 import { contentText } from "../../history/message.js";
 import { coerceMessage } from "../../history/read-messages.js";
 import { printableLine, shortened } from "../../shared/text.js";
 import { type StoredThread, valuesOf } from "../thread-store.js";
+
+const COLOURS = { "✗": "red", "!": "yellow", "✓": "green", "→": "cyan", "·": "dim" } as const;
+
+/** The report with colours: its head, and the marks of its lines with the ids that they are about. */
+export function withColours(report: string): string {
+  const styled = (style: Parameters<typeof styleText>[0], text: string) =>
+    styleText(style, text, { validateStream: false });
+  return report
+    .replace(/^tether .*$/m, (head) => styled("bold", head))
+    .replaceAll(/^ {2}([✗!✓→·]) (.*)$/gm, (_, mark: keyof typeof COLOURS, rest: string) => {
+      return `  ${styled(COLOURS[mark], mark)} ${mark === "·" ? rest : styled("bold", rest)}`;
+    });
+}
 
 /** A word of a command line, as a shell takes it. One with control characters is in the form of bash and zsh. */
 export function quoted(word: string): string {

@@ -17,7 +17,6 @@ export async function runUndo(command: Command, io: CommandIo): Promise<ExitCode
   const options = command.opts<Options>();
   const { yes = false } = options;
   const [path = ""] = command.args;
-  if (!yes && !io.canAsk) throw new UsageError("Nobody can be asked here, so undo needs --yes.");
   const { entries, damaged } = await readReceiptLines(resolve(io.folder, path)).catch((error: unknown) => {
     if (TetherError.isInstance(error)) throw new UsageError(`The file ${path} is not a receipt of repair.`);
     const isMissing = Object(error).code === "ENOENT";
@@ -41,6 +40,7 @@ export async function runUndo(command: Command, io: CommandIo): Promise<ExitCode
   // A receipt names its target without secrets, so a database with a password has to be named again.
   if (place === undefined)
     throw new UsageError(`Name the target of the receipt, which is ${first.target}: see undo --help.`);
+  if (!yes && !io.canAsk) throw new UsageError("Nobody can be asked here, so undo needs --yes.");
   return withTarget({ ...options, ...place }, { ...io, canWrite: true, needsGraph: true }, async (store) => {
     const other = intents.find(({ target }) => target !== store.target);
     if (other !== undefined)

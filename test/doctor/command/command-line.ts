@@ -25,14 +25,15 @@ export interface Ran {
   readonly errors: string;
 }
 
-type Given = Partial<CommandIo> & { readonly isTerminal?: boolean };
+type Given = Partial<CommandIo> & { readonly isTerminal?: boolean; readonly hasColours?: boolean };
 
 /** Runs a command line to its end. By default nobody can be asked, and no output is a terminal. */
 export async function run(args: readonly string[], given: Given = {}): Promise<Ran> {
   const texts = { output: "", errors: "" };
-  const { isTerminal = false, ...io } = given;
+  const { isTerminal = false, hasColours = false, ...io } = given;
   const collect = (name: keyof typeof texts) => ({
     isTerminal,
+    hasColours,
     write: async (text: string) => {
       texts[name] += text;
     },

@@ -146,8 +146,47 @@ describe("doctor", () => {
     let time = 0;
     const now = () => (time += 1000);
     const { errors } = await over(["doctor"], { isTerminal: true, now });
-    expect(errors).toMatch(/4 threads · \d+ s · \d+ threads\/s\n$/);
+    // Each line is gone before anything else is written, and at the end.
+    const shown = errors.split("\r\u001b[K");
+    expect(shown).toEqual([
+      ...[1, 2, 3, 4].map((count) =>
+        expect.stringMatching(RegExp(`^${count} of 4 threads · \\d+ s · 1 threads/s$`)),
+      ),
+      "",
+    ]);
     expect((await over(["doctor"], { now })).errors).toBe("");
+  });
+
+  it("says once what a provider says of many threads, and how many have each finding", async () => {
+    const ids = Array.from({ length: 50 }, (_, index) => `t${index}`);
+    const { over } = await makeDatabase(
+      Object.fromEntries(ids.map((id) => [id, THREADS["2-dangling"] ?? []])),
+    );
+    const { output } = await over(["doctor"]);
+    expect(output.match(/✗ t\d+\n {6}1 dangling call \(weather\)\n/g)).toHaveLength(50);
+    expect(output.match(/did not have response messages/g)).toHaveLength(1);
+    expect(output).toContain(
+      "  50 of 50 threads have findings (50 errors, 0 warnings).\n    50 threads: pairing/dangling-call\n",
+    );
+  });
+
+  it("colours its head and its marks on a terminal that has colours, and nothing that a thread is named", async () => {
+    const { over } = await makeDatabase({ "\u001b[32mgreen": THREADS["2-dangling"] ?? [] });
+    const { output } = await over(["doctor"], { hasColours: true });
+    expect(output).toContain("\u001b[1mtether doctor · sqlite:threads.db\u001b[22m\n");
+    expect(output).toContain("  \u001b[31m✗\u001b[39m \u001b[1m\\u001b[32mgreen\u001b[22m\n");
+    expect((await over(["doctor"])).output).not.toContain("\u001b");
+  });
+
+  it("suggests no repair that does nothing, with the graph or without it", async () => {
+    const { folder, over } = await makeDatabase({ "1-open": (THREADS["1-sound"] ?? []).slice(0, 2) });
+    const withoutGraph = await run(["doctor", "--sqlite", "threads.db"], { folder });
+    for (const { code, output } of [await over(["doctor"]), withoutGraph]) {
+      expect(code).toBe(0);
+      expect(output).toContain("  ! 1-open\n      1 open call (weather)\n");
+      expect(output).not.toContain("Show what a repair would do");
+    }
+    expect((await over(["repair"])).output).toContain("1 thread needs no repair.");
   });
 
   it("stops when it is interrupted, and does not call the rest sound", async () => {

@@ -14,7 +14,7 @@ describe("repair", () => {
     const { code, output } = await over(["repair"]);
     expect(code).toBe(1);
     expect(output).toContain("2 threads would be repaired. 2 threads need no repair. Nothing was written.");
-    expect(output).toContain("close: A result is written for the call of `weather`, which has none.");
+    expect(output).toContain("close: A result is written for the call of `weather`: a new message came");
     expect(readFileSync(path).equals(before)).toBe(true);
     expect(readdirSync(folder).filter((name) => name.endsWith(".jsonl"))).toEqual([]);
   });
@@ -38,6 +38,8 @@ describe("repair", () => {
     const again = await over(["repair", "--apply", "--yes", "--receipt", "again.jsonl"]);
     expect([again.code, existsSync(join(folder, "again.jsonl"))]).toEqual([0, false]);
 
+    const unasked = await run(["undo", receipt, "--graph", GRAPH], { folder });
+    expect(unasked.errors).toBe("Nobody can be asked here, so undo needs --yes.\n");
     const undone = await run(["undo", receipt, "--graph", GRAPH, "--yes"], { folder });
     expect([undone.code, undone.errors]).toEqual([0, ""]);
     expect(await Promise.all(["2-dangling", "3-orphan"].map(messagesOf))).toEqual(before);
