@@ -21,6 +21,7 @@ import { hasTasks } from "../threads/langgraph/read-checkpoints.js";
 import {
   customChunk,
   followingOptions,
+  followQuestions,
   innerOptions,
   isServedRun,
   isSubgraphRun,
@@ -228,9 +229,15 @@ async function* thenClearInbox<Chunk>(
 ): AsyncGenerator<Chunk> {
   const { watched, options, store } = run;
   const { record } = handle;
+  const questions = followQuestions();
   try {
     try {
-      yield* chunks;
+      for await (const chunk of chunks) {
+        questions.see(chunk);
+        yield chunk;
+      }
+      const repeated = run.isSubgraph ? undefined : questions.repeated();
+      if (repeated !== undefined) yield repeated as Chunk;
     } finally {
       await watched.saved();
       await diaryWritten(options.configurable?.["thread_id"], options.signal);
