@@ -1,5 +1,7 @@
 /** The public entry of the package. No other source file imports it. Adding a name is a decision. */
 
+import "./shared/check-node.js";
+
 export type { AgentGraph } from "./agent/agent-graph.js";
 export type { ApprovalRequest, Decision } from "./agent/approval-request.js";
 export type {

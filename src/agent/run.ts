@@ -4,7 +4,12 @@ import { channel } from "node:diagnostics_channel";
 import type { BaseMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { type BaseStore, type CheckpointTuple, isCommand, START } from "@langchain/langgraph";
-import { InvalidMessageError, isTetherError, type ThreadConflictError } from "../errors.js";
+import {
+  InvalidCommandError,
+  InvalidMessageError,
+  isTetherError,
+  type ThreadConflictError,
+} from "../errors.js";
 import { withStoredMarks } from "../history/marks.js";
 import { isSameMessage } from "../history/message.js";
 import { publishRepairs } from "../history/reducer/paired-messages.js";
@@ -30,13 +35,14 @@ import {
 import { defaultsOf } from "../threads/own-state.js";
 import type { WatchedCheckpointer } from "../threads/run-saver.js";
 import { missingCheckpointer, threadIdOf } from "../threads/stores.js";
+import { warnOfNoArchive } from "../threads/summary-settings.js";
 import { admitInput, idsInInput, messagesOfInput, type ReadThread, withMessages } from "./client.js";
 import { agentHook } from "./middleware/contexts.js";
 import type { MiddlewareByKind } from "./middleware/middleware.js";
 import { runAgentMiddleware } from "./middleware/run.js";
 import { type AgentPlan, planRun } from "./plan.js";
 import { RunHandle, type RunInputs, type RunRecord, runHandleOf } from "./run-handle.js";
-import { type RunContext, withoutSettings } from "./settings/run-context.js";
+import { type RunContext, warnOfMisplaced, withoutSettings } from "./settings/run-context.js";
 import { lateResultIn } from "./tools.js";
 
 /** What is known about a run before it begins. */
@@ -104,8 +110,10 @@ async function admit<Chunk>(run: AgentRun<Chunk>): Promise<AdmittedRun<Chunk>> {
   const isSubgraph = isSubgraphRun(options);
   assertCheckpointer(run, isSubgraph);
   const usesArchive = plan.settings.coveredMessages === "archive";
+  if (!isSubgraph) warnOfMisplaced(options, plan.settings);
   const readHistory = usesArchive ? () => readStart(run) : undefined;
   const admitted = await admitInput(received, plan, { isSubgraph, readThread, readHistory });
+  if (!isSubgraph) await assertQuestion(run, admitted.input);
   // The parent graph of a subgraph is no client.
   const isRetry = !isSubgraph && (await isSentAgain(run, admitted.input));
   const maxConcurrency = readMaxConcurrency(options);
@@ -132,6 +140,17 @@ async function peekStart({ options, watched }: AgentRun<unknown>): Promise<Check
   const { thread_id, checkpoint_id } = { ...options.configurable };
   if (thread_id === undefined) return undefined;
   return watched.peek({ configurable: defined({ thread_id, checkpoint_ns: "", checkpoint_id }) });
+}
+
+/** @throws InvalidCommandError for a decision on a thread without a checkpoint. LangGraph would end the run in silence. */
+async function assertQuestion(run: AgentRun<unknown>, input: unknown): Promise<void> {
+  const { options, watched } = run;
+  const isDecision = isCommand(input) && input.update === undefined;
+  if (!isDecision || watched.checkpointer === undefined || threadIdOf(options) === undefined) return;
+  if ((await peekStart(run)) === undefined)
+    throw new InvalidCommandError(
+      `Expected \`resume\` to answer a question, but the thread \`${threadIdOf(options)}\` has no run that could wait for it.`,
+    );
 }
 
 /** The messages that the run begins on. */
@@ -358,8 +377,9 @@ function readMaxConcurrency({ maxConcurrency = Number.POSITIVE_INFINITY }: RunCo
  */
 function assertCheckpointer({ plan, options, watched }: AgentRun<unknown>, isSubgraph: boolean): void {
   const mayBeSupplied = isSubgraph || isServedRun(options);
-  if (plan.callPolicy.asksHumans && !mayBeSupplied && watched.checkpointer === undefined)
-    throw missingCheckpointer();
+  if (mayBeSupplied || watched.checkpointer !== undefined) return;
+  if (plan.callPolicy.asksHumans) throw missingCheckpointer();
+  if (plan.settings.coveredMessages === "archive") warnOfNoArchive();
 }
 
 /*
