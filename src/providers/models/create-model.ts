@@ -60,8 +60,8 @@ function readerOf(environment: CreateModelOptions["environment"]): Read {
  * a 429 that is not an exhausted quota.
  *
  * @param name `provider:model`.
- * @throws InvalidSettingError for another option than `environment`: the options of a client are those of its own class.
  * @throws InvalidModelError for a malformed name, an unknown provider, a missing package or a missing key.
+ * @throws InvalidSettingError for another option than `environment`: the options of a client are those of its own class.
  * @example
  * ```ts
  * import { createModel } from "langgraph-tether";
