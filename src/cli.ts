@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 /** The program `langgraph-tether`. */
 
+import "./shared/check-node.js";
 import { once } from "node:events";
 import { createInterface } from "node:readline/promises";
 import { text as readToEnd } from "node:stream/consumers";

@@ -3,6 +3,8 @@
  * command line `langgraph-tether` is made of it.
  */
 
+import "./shared/check-node.js";
+
 export type { ApplyOptions, RepairOutcome, UndoOutcome } from "./doctor/apply.js";
 export { applyRepair, type UndoOptions, undo } from "./doctor/apply.js";
 export { diagnoseThread, planRepair } from "./doctor/doctor.js";

@@ -3,6 +3,8 @@
  * `@langchain/core/messages`, so they also run in browsers and edge workers.
  */
 
+import "./shared/check-node.js";
+
 export { InvalidSettingError, TetherError, type TetherErrorCode } from "./errors.js";
 export { findSafeCutoff, type Keep, type ToolCallsToKeep } from "./history/cut.js";
 export type { Repair } from "./history/reducer/repair.js";

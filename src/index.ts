@@ -1,5 +1,7 @@
 /** The public entry of the package. No other source file imports it. Adding a name is a decision. */
 
+import "./shared/check-node.js";
+
 export type { AgentGraph } from "./agent/agent-graph.js";
 export type { ApprovalRequest, Decision } from "./agent/calls/approval-request.js";
 export { type AgentGraphOptions, createAgentGraph } from "./agent/create-agent-graph.js";

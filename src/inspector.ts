@@ -3,6 +3,8 @@
  * needs Node.
  */
 
+import "./shared/check-node.js";
+
 export { createInspector, type InspectorHandler, type InspectorOptions } from "./inspector/handler.js";
 export type { SettingsOf } from "./inspector/read-threads.js";
 export type { RequestSettings } from "./inspector/view/request.js";

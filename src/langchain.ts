@@ -3,6 +3,8 @@
  * `langchain`, which the other entries do not need.
  */
 
+import "./shared/check-node.js";
+
 export type { RepairPlace, TetherMiddlewareOptions, TetherSummaryOptions } from "./langchain/options.js";
 export { tetherMiddleware } from "./langchain/tether-middleware.js";
 export { type TetherStateOptions, tetherState } from "./langchain/tether-state.js";

@@ -11,7 +11,8 @@ import type { SummaryPolicy } from "../history/plan-summary.js";
 import { checkProviderTools, withProviderTools } from "../providers/models/tools.js";
 import { type OwnState, readStateSchema } from "../threads/own-state.js";
 import { type AgentState, turnOf } from "../threads/state.js";
-import { countToolTokens, summaryPolicy } from "../threads/summary/settings.js";
+import { missingCheckpointer } from "../threads/stores.js";
+import { countToolTokens, summaryPolicy, warnOfNoLimit } from "../threads/summary/settings.js";
 import { checkMiddleware, type Middleware } from "./middleware/middleware.js";
 import { type CallPolicy, createCallPolicy } from "./settings/approval-rules.js";
 import {
@@ -78,6 +79,7 @@ export function planAgent(options: SettingsOptions): AgentPlan {
       settings.stateSchema,
     );
   checkAllowedSettings(settings.allowedSettings);
+  assertSaved(settings);
   return {
     settings,
     tools: new Map(tools.map((tool) => [tool.name, tool])),
@@ -96,6 +98,18 @@ export function planAgent(options: SettingsOptions): AgentPlan {
     ownState,
     ownContext: readContextSchema(settings.contextSchema, settings),
   };
+}
+
+/** @throws InvalidSettingError for options that need checkpoints in a graph that never has any. */
+function assertSaved({ checkpointer, coveredMessages, requireApproval }: Settings): void {
+  const asksHumans = typeof requireApproval === "function" || Object.keys(requireApproval).length > 0;
+  if (checkpointer === false && asksHumans) throw missingCheckpointer(checkpointer);
+  if (checkpointer === false && coveredMessages === "archive")
+    throw InvalidSettingError.expected(
+      "coveredMessages",
+      "`keep` with `checkpointer: false`, because checkpoints are the archive",
+      coveredMessages,
+    );
 }
 
 /**
@@ -137,5 +151,6 @@ export async function planStep(
   // If the model cannot be made, the request that follows says why.
   const model = await models.make(models.at(models.position)).catch(() => undefined);
   const policy = summaryPolicy(settings, model, dialectAt(models.position, models), plan.toolTokens);
+  if (model !== undefined) warnOfNoLimit(settings, policy);
   return { plan, state, config, settings, models, policy };
 }

@@ -18,6 +18,7 @@ import {
   SUMMARY_SETTINGS,
   type SummarySettings,
   summaryPolicy,
+  warnOfNoLimit,
 } from "../threads/summary/settings.js";
 import { shouldSummarize, summarizeHistory, summaryWording } from "../threads/summary/summarize.js";
 import { type AgentRequest, askForSummary, toolTokensOf } from "./ask-model.js";
@@ -74,6 +75,7 @@ export function createSummarizer(
     const asked = (await madeModel(request.model, config)) as BaseChatModel;
     const chosen = { ...settings, maxToolCallsFromHistory, systemPrompt: request.systemMessage.text };
     const policy = summaryPolicy(chosen, asked, dialect, toolTokensOf(request));
+    warnOfNoLimit(settings, policy, true);
     const state = { messages: request.messages, summaryAttempt: attempt };
     if (!shouldSummarize(state, policy) || !isWhole(request.messages, stored)) return {};
     const asksAlone = (summaryModel ?? maxToolCallsFromHistory ?? request.responseFormat) !== undefined;

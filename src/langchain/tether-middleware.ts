@@ -1,7 +1,11 @@
 import type { AIMessage, BaseMessage } from "@langchain/core/messages";
-import { Command } from "@langchain/langgraph";
+import { Command, type LangGraphRunnableConfig } from "@langchain/langgraph";
 import { type AgentMiddleware, createMiddleware } from "langchain";
+import { InvalidSettingError } from "../errors.js";
+import { refusedByLangChain } from "../shared/misplaced.js";
 import { isRecord } from "../shared/values.js";
+import { isSavedRun, isServedRun } from "../threads/langgraph/run-host.js";
+import { warnOfNoArchive } from "../threads/summary/settings.js";
 import { askModel } from "./ask-model.js";
 import { checkOptions, type TetherMiddlewareOptions } from "./options.js";
 import { after, createPreparation, recoverThread, type ThreadUpdate } from "./prepare-thread.js";
@@ -57,6 +61,7 @@ export function tetherMiddleware(
     beforeAgent: async ({ messages }, runtime) => {
       const config = configOf(runtime);
       assertPaired(messages, config);
+      if (isArchiveMissing(options, config)) warnOfNoArchive();
       keepApart(messages);
       const written = await recoverThread(messages, config, options);
       return written.length === 0 ? undefined : { messages: written as BaseMessage[] };
@@ -77,6 +82,16 @@ export function tetherMiddleware(
     wrapToolCall: async (request, handler) =>
       runTool(request, configOf(request.runtime), keepToolErrors, (tool) => handler({ ...request, tool })),
   });
+}
+
+refusedByLangChain(tetherMiddleware, () => {
+  const expectation = "a list with what `tetherMiddleware()` returns, and not the function itself";
+  return InvalidSettingError.expected("middleware", expectation, tetherMiddleware);
+});
+
+/** A server runs some agents without a thread. */
+function isArchiveMissing({ summary }: TetherMiddlewareOptions, config: LangGraphRunnableConfig): boolean {
+  return summary?.coveredMessages === "archive" && !isSavedRun(config) && !isServedRun(config);
 }
 
 /** What LangChain takes from a model call, besides a message: a command, or a structured response with its messages. */

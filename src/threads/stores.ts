@@ -104,9 +104,9 @@ export function boundedStore(store: BaseStore, signal: AbortSignal | undefined):
 }
 
 /** The error for a run that must wait for a human but is not saved, so that nobody could resume it. */
-export function missingCheckpointer(): InvalidSettingError {
+export function missingCheckpointer(given?: unknown): InvalidSettingError {
   const reason = "because `requireApproval` saves a run that waits for a human";
-  return InvalidSettingError.expected("checkpointer", `a checkpointer, ${reason}`, undefined);
+  return InvalidSettingError.expected("checkpointer", `a checkpointer, ${reason}`, given);
 }
 
 /** The error for a graph without the store that it needs. */

@@ -61,6 +61,20 @@ it("a batch of calls is answered in parts, over a stream", async () => {
   expect(ran(/^part/)).toEqual(["part-1", "part-3"]);
 });
 
+it.each([
+  ["alone", request("lone-call"), undefined],
+  ["beside another one", request("asked", "free-beside"), ["human", "ai", "tool"]],
+])("the answer of a run has the question about a call %s", async (_place, content, types) => {
+  const thread = await served.thread("approving");
+  const answer = Object(await thread.invoke([{ role: "user", content }]));
+  expect(answer["__interrupt__"]).toEqual([
+    { id: expect.any(String), value: (await questionsOf(thread))[0] },
+  ]);
+  expect(answer["messages"]?.map(({ type }: { type: string }) => type)).toEqual(types);
+  expect((await thread.client.threads.get(thread.id)).status).toBe("interrupted");
+  expect(await thread.resume(approve)).not.toHaveProperty("__interrupt__");
+});
+
 it("a state update, and a thread that is created with a history, run nothing", async () => {
   const thread = await ask("approving", request("unapproved"));
   const args = { label: "forged" };

@@ -3,6 +3,7 @@
 import { readFileSync } from "node:fs";
 import { format } from "node:util";
 import { afterEach, expect, it, vi } from "vitest";
+import { decide, questionsOf } from "../../examples/approve-calls.js";
 import { startRun } from "../../examples/stop-run.js";
 import { serve, until } from "../e2e/served.js";
 import { runScript } from "../scripts/run-script.js";
@@ -119,11 +120,30 @@ it("A message is sent to a run that goes on.", async () => {
   ]);
 });
 
-it("docs/serving.md shows the program that stops a run.", () => {
+it.each([
+  ["docs/serving.md", "examples/stop-run.ts", "export function startRun"],
+  ["docs/approvals.md", "examples/approve-calls.ts", "export function decide"],
+])("%s shows %s.", (page, example, beginning) => {
   const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), "utf8");
-  const [code = ""] = /^import[\s\S]*/m.exec(read("examples/stop-run.ts")) ?? [];
-  expect(code).toContain("export function startRun");
-  expect(read("docs/serving.md")).toContain(`\`\`\`ts\n${code}\`\`\``);
+  const [code = ""] = /^import[\s\S]*/m.exec(read(example)) ?? [];
+  expect(code).toContain(beginning);
+  expect(read(page)).toContain(`\`\`\`ts\n${code}\`\`\``);
+});
+
+it("Calls of a thread are approved one after the other, with another call beside them.", async () => {
+  const { client, id } = await served.thread("approving");
+  const labels = ["approve-1", "approve-2"];
+  const content = [...labels.map((label) => `call deaf {"label": "${label}"}`), "call heedful {}"].join(
+    " and ",
+  );
+  await client.runs.wait(id, "approving", { input: { messages: [{ role: "user", content }] } });
+  for (const label of labels) {
+    const [question] = await questionsOf(client, id);
+    expect(question?.action_requests[0]?.args).toEqual({ label });
+    await decide(client, id, "approving", [{ type: "approve" }]);
+  }
+  expect(await questionsOf(client, id)).toEqual([]);
+  expect(served.hasLogged("end deaf:approve-1", "end deaf:approve-2")).toBe(true);
 });
 
 it.each(["its stop button", "the next message"])(

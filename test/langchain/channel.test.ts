@@ -8,8 +8,11 @@ import { lines } from "../support/lines.js";
 import { calls } from "../support/models.js";
 import { openAgent } from "../support/open-thread.js";
 import { scripted } from "../support/scripted-model.js";
+import { expectWarnings } from "../support/test-tools.js";
 import { inThread, script, user } from "../support/thread.js";
 import { createProbe } from "../support/tools.js";
+
+expectWarnings(/^`summary` has no effect/);
 
 const { fast } = createProbe();
 /** Declares messages with LangGraph's own reducer. */

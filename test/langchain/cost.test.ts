@@ -8,7 +8,10 @@ import { reduceMessages } from "../../src/history/reducer/reduce-messages.js";
 import { tetherMiddleware } from "../../src/langchain.js";
 import { calls, FunctionModel } from "../support/models.js";
 import { openAgent } from "../support/open-thread.js";
+import { expectWarnings } from "../support/test-tools.js";
 import { createProbe } from "../support/tools.js";
+
+expectWarnings(/^`summary` has no effect/);
 
 /** How often `run` reads a property of an item of the list. */
 function countReads<T extends object>(items: readonly T[], run: (items: readonly T[]) => void): number {

@@ -13,8 +13,11 @@ import { textOf, turnsOf } from "../support/long-histories.js";
 import { callingOnce, calls, FunctionModel, shortSummariser } from "../support/models.js";
 import { openAgent } from "../support/open-thread.js";
 import { scripted } from "../support/scripted-model.js";
+import { expectWarnings } from "../support/test-tools.js";
 import { inThread, pairedScript, script, user } from "../support/thread.js";
 import { createProbe } from "../support/tools.js";
+
+expectWarnings(/^`coveredMessages: "archive"` has no effect/);
 
 interface OpenOptions {
   readonly more?: object;

@@ -17,8 +17,11 @@ import { humanOf, textOf, tokensOf, turnsOf } from "../support/long-histories.js
 import { type Answer, calls, FunctionModel, shortSummariser } from "../support/models.js";
 import { openThread } from "../support/open-thread.js";
 import { OVERFLOW_REFUSALS, type OverflowFamily, WindowModel } from "../support/overflow-refusals.js";
+import { expectWarnings } from "../support/test-tools.js";
 import { inThread } from "../support/thread.js";
 import { makeTool } from "../support/tools.js";
+
+expectWarnings(/^`summary(?:Model)?` has no effect while/);
 
 type Options = Partial<AgentGraphOptions>;
 

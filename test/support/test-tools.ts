@@ -74,12 +74,18 @@ export const OLD_PACKAGES = /^New LangChain packages are available/;
 /** Allows the tests of a file or block to log this warning and no other. It is not printed. */
 export function expectWarnings(...patterns: readonly RegExp[]): void {
   let warn: MockInstance<typeof console.warn>;
+  let emit: MockInstance<typeof process.emitWarning>;
   beforeEach(() => {
     warn = vi.spyOn(console, "warn").mockImplementation(() => {});
+    emit = vi.spyOn(process, "emitWarning").mockImplementation(() => {});
   });
   afterEach(() => {
-    const texts = warn.mock.calls.map((words) => words.join(" "));
+    const texts = [
+      ...warn.mock.calls.map((words) => words.join(" ")),
+      ...emit.mock.calls.map(([text]) => `${text}`),
+    ];
     warn.mockRestore();
+    emit.mockRestore();
     expect(texts.filter((text) => !patterns.some((pattern) => pattern.test(text)))).toEqual([]);
   });
 }

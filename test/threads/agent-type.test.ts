@@ -6,7 +6,10 @@ import { expect, it } from "vitest";
 import { createLookGraph } from "../support/create-look-graph.js";
 import { textOf } from "../support/long-histories.js";
 import { oneNode } from "../support/plain-graph.js";
+import { expectWarnings } from "../support/test-tools.js";
 import { user } from "../support/thread.js";
+
+expectWarnings(/^`summaryModel` has no effect/);
 
 /** Notes what a tracer is told when a run of a chain or a model starts. */
 class Watching extends BaseCallbackHandler {

@@ -1,7 +1,7 @@
 /** How a tool call ended, and what it writes: its result, and the command that its tool returned. */
 
 import { type BaseMessage, isBaseMessage, ToolMessage } from "@langchain/core/messages";
-import { Command, isCommand } from "@langchain/langgraph";
+import { Command, END, isCommand } from "@langchain/langgraph";
 import { cloneMessage, copyMessage, deriveId } from "../../history/message.js";
 import { coerceMessage } from "../../history/read-messages.js";
 import { endingRun, isResult, NO_OUTPUT } from "../../history/result.js";
@@ -40,8 +40,9 @@ interface ReturnedCommand {
   readonly kind: "command";
   readonly command: Command;
   readonly messages: readonly BaseMessage[];
-  /** What of the command is not written, as sentences. */
+  /** What of the command is not done, as sentences. */
   readonly faults: readonly string[];
+  readonly endsRun: boolean;
 }
 
 /**
@@ -58,11 +59,20 @@ export async function readCommand(outcome: CallOutcome, state: OwnState): Promis
     const messages = [messagesOfCommand(command) ?? []].flat().map(coerceMessage);
     if (!messages.every((message) => message !== undefined))
       return { kind: "refused-command", detail: NO_MESSAGE };
-    if (leadsToCalls(command)) return { kind: "refused-command", detail: LEADS_TO_CALLS };
+    const targets = targetsOf(command);
+    if (targets.some((target) => target === "tools" || target === "approve"))
+      return { kind: "refused-command", detail: LEADS_TO_CALLS };
     const detail = storageFault(command);
-    return detail === undefined
-      ? { kind: "command", command, messages, faults }
-      : { kind: "unstorable", detail };
+    if (detail !== undefined) return { kind: "unstorable", detail };
+    const elsewhere = targets.filter((target) => target !== "model" && target !== END);
+    if (elsewhere.length > 0) faults.push(notFollowed(elsewhere));
+    return {
+      kind: "command",
+      command: withoutTargets(command),
+      messages,
+      faults,
+      endsRun: targets.includes(END),
+    };
   } catch (error) {
     return { kind: "threw", error };
   }
@@ -99,10 +109,20 @@ function unknownKey(key: string, own: readonly string[]): string {
   return `\`${key}\` was not written, because the state has no such key. Its keys are: ${known}.`;
 }
 
-/** A parent graph can have nodes of the same names, so commands to it are not checked. */
-function leadsToCalls({ graph, goto }: Command): boolean {
-  const targets = [goto ?? []].flat().map((target) => (typeof target === "string" ? target : target.node));
-  return graph === undefined && targets.some((target) => target === "tools" || target === "approve");
+/** Where in this graph a command goes. A parent graph can have nodes of the same names. */
+function targetsOf({ graph, goto }: Command): string[] {
+  if (graph !== undefined) return [];
+  return [goto ?? []].flat().map((target) => (typeof target === "string" ? target : target.node));
+}
+
+/** After its tools the graph asks the model, or ends. */
+function withoutTargets(command: Command): Command {
+  return targetsOf(command).length === 0 ? command : new Command({ ...fieldsOfCommand(command), goto: [] });
+}
+
+function notFollowed(targets: readonly string[]): string {
+  const names = targets.map((target) => `\`${target}\``).join(", ");
+  return `\`goto\` was not followed to ${names}: a tool can go to the end of this graph, or with \`graph: Command.PARENT\` to a node of the parent graph.`;
 }
 
 /** Says what of a command, besides its messages, no checkpoint can store. */
@@ -140,17 +160,21 @@ export function finalizeCall(
 }
 
 /** A command without a result gets one next to it. */
-function finalizeCommand(task: ToolTask, { command, messages, faults }: ReturnedCommand): FinalizedCall {
+function finalizeCommand(
+  task: ToolTask,
+  { command, messages, faults, endsRun }: ReturnedCommand,
+): FinalizedCall {
   const isOurs = (message: BaseMessage) => isResult(message) && message.tool_call_id === task.call.id;
   const first = messages.find(isOurs);
   const problem = faults.length === 0 ? undefined : `Error: ${faults.join(" ")}`;
+  const marked = (result: ToolMessage) => (endsRun ? endingRun(result) : result);
   if (first === undefined) {
-    const result = problem === undefined ? resultOf(task, NO_OUTPUT) : failedResult(task, problem);
+    const result = problem === undefined ? marked(resultOf(task, NO_OUTPUT)) : failedResult(task, problem);
     return { result, updateWith: (given) => [{ messages: [given] }, command] };
   }
   const result = resultOf(task, first);
   return {
-    result: problem === undefined ? result : withProblem(result, problem),
+    result: problem === undefined ? marked(result) : withProblem(result, problem),
     updateWith: (given) =>
       commandWithMessages(
         command,

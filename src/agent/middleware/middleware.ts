@@ -2,6 +2,7 @@
 
 import { InvalidSettingError } from "../../errors.js";
 import { checkSettings, flag, type Rules, text } from "../../shared/check-settings.js";
+import { refusedByLangChain } from "../../shared/misplaced.js";
 import { isRecord } from "../../shared/values.js";
 import type { AgentContext, ChatContext, ContextView, FunctionContext, StateView } from "./contexts.js";
 import type { Handler, Layer } from "./run-onion.js";
@@ -79,7 +80,7 @@ export function agentMiddleware<State extends object = StateView, Context extend
   handle: Handler<AgentContext<State, Context>>,
   options: MiddlewareOptions = {},
 ): AgentMiddleware {
-  return { kind: "agent", ...layerOf("agentMiddleware", handle, options, { name: text }) };
+  return onlyHere({ kind: "agent", ...layerOf("agentMiddleware", handle, options, { name: text }) });
 }
 
 /**
@@ -110,7 +111,7 @@ export function chatMiddleware<State extends object = StateView, Context extends
 ): ChatMiddleware {
   const rules = { name: text, readOnly: flag, retry: flag };
   const layer = layerOf<ChatContext>("chatMiddleware", handle, options, rules);
-  return { kind: "chat", ...layer, readOnly: options.readOnly ?? false };
+  return onlyHere({ kind: "chat", ...layer, readOnly: options.readOnly ?? false });
 }
 
 /**
@@ -142,7 +143,8 @@ export function functionMiddleware<State extends object = StateView, Context ext
   handle: Handler<FunctionContext<State, Context>>,
   options: FunctionMiddlewareOptions = {},
 ): FunctionMiddleware {
-  return { kind: "function", ...layerOf("functionMiddleware", handle, options, { name: text, retry: flag }) };
+  const layer = layerOf<FunctionContext>("functionMiddleware", handle, options, { name: text, retry: flag });
+  return onlyHere({ kind: "function", ...layer });
 }
 
 /**
@@ -187,6 +189,12 @@ function isMiddleware(value: unknown): value is Middleware {
   return (
     isRecord(value) && KINDS.has(value["kind"]) && "name" in value && typeof value["handle"] === "function"
   );
+}
+
+function onlyHere<Made extends Middleware>(made: Made): Made {
+  const { kind, name } = made;
+  const text = `\`${name}\` was made by ${kind}Middleware, for createAgentGraph. Agents of LangChain take what createMiddleware makes, and \`tetherMiddleware()\` of langgraph-tether/langchain.`;
+  return refusedByLangChain(made, () => new InvalidSettingError("middleware", text));
 }
 
 /**

@@ -2,7 +2,8 @@
 
 import type { BaseMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
-import { type BaseStore, type CheckpointTuple, START } from "@langchain/langgraph";
+import { type BaseStore, type CheckpointTuple, isCommand, START } from "@langchain/langgraph";
+import { InvalidCommandError } from "../../errors.js";
 import { withStoredMarks } from "../../history/marks.js";
 import { isSameMessage } from "../../history/message.js";
 import { checkSettings, countFrom } from "../../shared/check-settings.js";
@@ -13,10 +14,11 @@ import type { AgentEvent } from "../../threads/events.js";
 import { hasTasks } from "../../threads/langgraph/read-checkpoints.js";
 import { isServedRun, isSubgraphRun } from "../../threads/langgraph/run-host.js";
 import type { RunSaver } from "../../threads/saver/run-saver.js";
-import { missingCheckpointer } from "../../threads/stores.js";
+import { missingCheckpointer, threadIdOf } from "../../threads/stores.js";
+import { warnOfNoArchive } from "../../threads/summary/settings.js";
 import type { MiddlewareByKind } from "../middleware/middleware.js";
 import { type AgentPlan, planRun } from "../plan.js";
-import { type RunContext, withoutSettings } from "../settings/run-context.js";
+import { type RunContext, warnOfMisplaced, withoutSettings } from "../settings/run-context.js";
 import { type RunInputs, runHandleOf } from "./handle.js";
 import { admitInput, idsInInput, messagesOfInput, type ReadThread } from "./input.js";
 
@@ -60,8 +62,10 @@ export async function admit<Chunk>(run: AgentRun<Chunk>): Promise<AdmittedRun<Ch
   const isSubgraph = isSubgraphRun(options);
   assertCheckpointer(run, isSubgraph);
   const usesArchive = plan.settings.coveredMessages === "archive";
+  if (!isSubgraph) warnOfMisplaced(options, plan.settings);
   const readHistory = usesArchive ? () => readStart(run) : undefined;
   const admitted = await admitInput(received, plan, { isSubgraph, readThread, readHistory });
+  if (!isSubgraph) await assertQuestion(run, admitted.input);
   // The parent graph of a subgraph is no client.
   const isRetry = !isSubgraph && (await isSentAgain(run, admitted.input));
   const maxConcurrency = readMaxConcurrency(options);
@@ -88,6 +92,17 @@ async function peekStart({ options, watched }: AgentRun<unknown>): Promise<Check
   const { thread_id, checkpoint_id } = { ...options.configurable };
   if (thread_id === undefined) return undefined;
   return watched.peek({ configurable: defined({ thread_id, checkpoint_ns: "", checkpoint_id }) });
+}
+
+/** @throws InvalidCommandError for a decision on a thread without a checkpoint. LangGraph would end the run in silence. */
+async function assertQuestion(run: AgentRun<unknown>, input: unknown): Promise<void> {
+  const { options, watched } = run;
+  const isDecision = isCommand(input) && input.update === undefined;
+  if (!isDecision || watched.checkpointer === undefined || threadIdOf(options) === undefined) return;
+  if ((await peekStart(run)) === undefined)
+    throw new InvalidCommandError(
+      `Expected \`resume\` to answer a question, but the thread \`${threadIdOf(options)}\` has no run that could wait for it.`,
+    );
 }
 
 /** The messages that the run begins on. */
@@ -164,6 +179,7 @@ function readMaxConcurrency({ maxConcurrency = Number.POSITIVE_INFINITY }: RunCo
  */
 function assertCheckpointer({ plan, options, watched }: AgentRun<unknown>, isSubgraph: boolean): void {
   const mayBeSupplied = isSubgraph || isServedRun(options);
-  if (plan.callPolicy.asksHumans && !mayBeSupplied && watched.checkpointer === undefined)
-    throw missingCheckpointer();
+  if (mayBeSupplied || watched.checkpointer !== undefined) return;
+  if (plan.callPolicy.asksHumans) throw missingCheckpointer();
+  if (plan.settings.coveredMessages === "archive") warnOfNoArchive();
 }

@@ -8,7 +8,7 @@ import { isPlaceholder } from "../../history/result.js";
 import { awaitLate, diaryWritten } from "../../threads/ended-runs.js";
 import { withGraphType } from "../../threads/events.js";
 import { clearInbox } from "../../threads/inbox.js";
-import { innerOptions, savesAtExit } from "../../threads/langgraph/run-host.js";
+import { followQuestions, innerOptions, savesAtExit } from "../../threads/langgraph/run-host.js";
 import { threadIdOf } from "../../threads/stores.js";
 import type { RunContext } from "../settings/run-context.js";
 import type { AdmittedRun, RunConfig } from "./admit.js";
@@ -51,9 +51,15 @@ async function* untilSaved<Chunk>(
 ): AsyncGenerator<Chunk> {
   const { watched, options, store } = run;
   const { record } = handle;
+  const questions = followQuestions();
   try {
     try {
-      yield* chunks;
+      for await (const chunk of chunks) {
+        questions.see(chunk);
+        yield chunk;
+      }
+      const repeated = run.isSubgraph ? undefined : questions.repeated();
+      if (repeated !== undefined) yield repeated as Chunk;
     } finally {
       await watched.saved();
       await diaryWritten(options.configurable?.["thread_id"], options.signal);

@@ -1,5 +1,6 @@
 /** The `context` of a run: the settings that a run can choose, and the own keys of its user. */
 
+import type { RunnableConfig } from "@langchain/core/runnables";
 import { getInteropZodObjectShape } from "@langchain/core/utils/types";
 import { z } from "zod/v4";
 import { InvalidSettingError } from "../../errors.js";
@@ -8,6 +9,7 @@ import { didYouMean } from "../../shared/text.js";
 import { madeOnce, pickFields } from "../../shared/values.js";
 import { describedBy, jsonSchemaOf, type OwnContextSchema, placeIn } from "../../threads/own-state.js";
 import { readWith } from "../../threads/schema.js";
+import { warnOnce } from "../../threads/warn-once.js";
 import { RUN_HELP } from "./run-help.js";
 import { type RunSchemas, type RunSettings, SETTINGS, type Settings } from "./settings.js";
 
@@ -76,6 +78,21 @@ export function readRunContext(
       throw InvalidSettingError.expected(name, `at most ${most}, the limit of this graph`, value);
   }
   return chosen;
+}
+
+/** Warns of settings that are passed to a run where it does not read them. */
+export function warnOfMisplaced(options: RunnableConfig, { model }: Settings): void {
+  const { context } = options as { context?: unknown };
+  for (const [place, given] of [
+    ["`configurable`", options.configurable],
+    ["the options", options],
+  ] as const)
+    for (const name of Object.keys(given ?? {})) {
+      // A model of LangChain can read `configurable` itself.
+      const isRead = !isRunSetting(name) || (name === "model" && typeof model !== "string");
+      if (isRead || Object.hasOwn(Object(context), name)) continue;
+      warnOnce(`\`${name}\` in ${place} of a run is not read. Put it into the \`context\` of the run.`);
+    }
 }
 
 /** The settings in a run: what its context says, else those of its graph. Not the model, which fallback models can replace. */

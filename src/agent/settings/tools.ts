@@ -18,7 +18,7 @@ const MOST_TOOLS = 128;
  * Checks the tools of a graph.
  *
  * @param formatTools The tools of its response format.
- * @throws InvalidToolError for a value that is not a tool, a name that a provider would refuse, a name used twice,
+ * @throws InvalidToolError for a value that is not a tool, a tool without a schema, a name that a provider would refuse, a name used twice,
  * more than 128 tools, or a `replay` in the metadata of a tool that is not known.
  */
 export function checkTools(
@@ -26,8 +26,10 @@ export function checkTools(
   formatTools: readonly BindToolsInput[],
 ) {
   for (const [index, tool] of tools.entries()) {
-    if (isTool(tool)) assertReplay(tool);
-    else if (!isProviderTool(tool))
+    if (isTool(tool)) {
+      assertSchema(`tools[${index}]`, tool);
+      assertReplay(tool);
+    } else if (!isProviderTool(tool))
       throw notATool(
         `tools[${index}]`,
         "a LangChain tool with a name and `invoke`, or a tool of a provider",
@@ -79,8 +81,21 @@ export function checkOffered(
 }
 
 function assertDefinition(place: string, tool: unknown): asserts tool is BindToolsInput & object {
-  if (isRecord(tool) && toolName(tool) !== "") return;
+  if (isRecord(tool) && toolName(tool) !== "") return assertSchema(place, tool, SCHEMAS);
   throw notATool(place, "a LangChain tool, or a definition in OpenAI's form", hintAtClass(tool));
+}
+
+/** What says which arguments a tool takes, in a tool of LangChain and in the forms of providers. */
+const SCHEMAS = ["schema", "function", "parameters", "input_schema", "type"];
+
+/** Without a schema, LangChain's clients send a tool as it is, and providers refuse it or see no name. */
+function assertSchema(place: string, tool: object, known: readonly string[] = ["schema"]): void {
+  if (known.some((field) => Reflect.get(tool, field) !== undefined)) return;
+  const name = toolName(tool);
+  throw new InvalidToolError(
+    name,
+    `Expected \`${place}\`, the tool \`${name}\`, to have a \`schema\` of its arguments. Make it with \`tool()\` of @langchain/core/tools.`,
+  );
 }
 
 function notATool(place: string, expectation: string, hint: string): InvalidToolError {

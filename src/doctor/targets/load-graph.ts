@@ -4,7 +4,7 @@ import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
-import { parseEnv } from "node:util";
+import util from "node:util";
 import { importOptional } from "../../shared/import-optional.js";
 import { parseJson } from "../../shared/json.js";
 import { didYouMean } from "../../shared/text.js";
@@ -94,7 +94,7 @@ async function addVariables(
   environment: Record<string, string | undefined>,
 ): Promise<void> {
   const file = typeof env === "string" ? await readFile(resolve(folder, env), "utf8").catch(() => "") : "";
-  const values = isRecord(env) && !Array.isArray(env) ? env : parseEnv(file);
+  const values = isRecord(env) && !Array.isArray(env) ? env : util.parseEnv(file);
   for (const [name, value] of Object.entries(values))
     if (environment[name] === undefined && typeof value === "string") environment[name] = value;
 }

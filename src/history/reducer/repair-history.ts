@@ -1,4 +1,5 @@
 import type { BaseMessage } from "@langchain/core/messages";
+import { InvalidMessageError } from "../../errors.js";
 import { callsOf } from "../call.js";
 import { withSentCalls } from "../change-calls.js";
 import { type Group, placeOfCall } from "../group.js";
@@ -20,9 +21,10 @@ export interface RepairedHistory {
  * in call order. Results are moved to their calls. Orphan results and second results are dropped. A call
  * without a result is closed with a placeholder that says why, as far as that is known. If its message has calls
  * outside `tool_calls`, which not every client sends, a copy with all of them in `tool_calls` takes its place. Each
- * change is reported. Never throws, and does not change any message.
+ * change is reported. Does not change any message.
  *
  * @param messages Messages or message-likes, in any order.
+ * @throws InvalidMessageError only for an object with a list of messages, such as a state.
  * @example
  * ```ts
  * import { AIMessage, HumanMessage } from "@langchain/core/messages";
@@ -38,6 +40,13 @@ export interface RepairedHistory {
  */
 export function repairHistory(messages: readonly unknown[]): RepairedHistory {
   const list = listOf(messages);
+  if (list !== messages && Array.isArray(Object(list[0]).messages))
+    throw new InvalidMessageError(
+      "messages",
+      messages,
+      "a list of messages",
+      " Did you mean its `messages`?",
+    );
   const repairs: Repair[] = [];
   const report = (repair: Repair) => void repairs.push(repair);
   const read = isMessageList(list) ? list : readMessages(list, report);

@@ -1,7 +1,8 @@
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import { getEnvironmentVariable } from "@langchain/core/utils/env";
+import { z } from "zod/v4";
 import { InvalidModelError, InvalidSettingError } from "../../errors.js";
-import { hintAtClass } from "../../shared/check-settings.js";
+import { checkSettings, hintAtClass, type Rule } from "../../shared/check-settings.js";
 import { nearestOf } from "../../shared/text.js";
 import { isRecord, madeOnce } from "../../shared/values.js";
 import { rememberDialect } from "../dialect-of.js";
@@ -39,6 +40,11 @@ export function parseModelName(name: string, setting?: string): ModelName {
   throw new InvalidModelError(name, `Expected ${what} ${expected}, got \`${name}\`.${question}`);
 }
 
+const environment = {
+  schema: z.custom<object>(isRecord),
+  expects: "an object with variables",
+} satisfies Rule;
+
 type Read = (variable: string) => string | undefined;
 
 function readerOf(environment: CreateModelOptions["environment"]): Read {
@@ -55,6 +61,7 @@ function readerOf(environment: CreateModelOptions["environment"]): Read {
  *
  * @param name `provider:model`.
  * @throws InvalidModelError for a malformed name, an unknown provider, a missing package or a missing key.
+ * @throws InvalidSettingError for another option than `environment`: the options of a client are those of its own class.
  * @example
  * ```ts
  * import { createModel } from "langgraph-tether";
@@ -65,6 +72,8 @@ function readerOf(environment: CreateModelOptions["environment"]): Read {
  * ```
  */
 export async function createModel(name: string, options: CreateModelOptions = {}): Promise<BaseChatModel> {
+  // `names.map(createModel)` passes an index.
+  if (isRecord(options)) checkSettings(options, { environment }, "options");
   const { model, source } = parseModelName(name);
   const read = readerOf(options.environment);
   const apiKey = readKey(name, source, read);

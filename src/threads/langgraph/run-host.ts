@@ -217,6 +217,41 @@ export function customChunk(value: unknown, options: ChunkOptions): { readonly c
   return { chunk: subgraphs ? [[], "custom", value] : ["custom", value] };
 }
 
+/** Where LangGraph puts the questions that a run waits for among the values that it streams. Not exported. */
+const QUESTIONS = "__interrupt__";
+
+/**
+ * Follows the values in the chunks of a run with a list of stream modes, as LangGraph's server asks for them. LangGraph
+ * streams a question when it is asked, and then the values that the other tasks of its superstep have written, without
+ * the question. The server's answer to `runs.wait` is what came last.
+ */
+export function followQuestions() {
+  const questions: unknown[] = [];
+  let later: readonly unknown[] | undefined;
+  return {
+    see(chunk: unknown): void {
+      const values = valuesIn(chunk);
+      if (values === undefined) return;
+      const asked = values[QUESTIONS];
+      later = Array.isArray(asked) ? undefined : (chunk as readonly unknown[]);
+      if (Array.isArray(asked)) questions.push(...asked);
+    },
+    /** The last values with the questions that came before them; undefined if no values came after a question. */
+    repeated(): unknown {
+      if (questions.length === 0 || later === undefined) return undefined;
+      return [...later.slice(0, -1), { ...valuesIn(later), [QUESTIONS]: questions }];
+    },
+  };
+}
+
+/** The values in a chunk of the outermost graph: `["values", …]`, after its namespace if there is one. */
+function valuesIn(chunk: unknown): Record<string, unknown> | undefined {
+  if (!Array.isArray(chunk) || chunk.at(-2) !== "values") return undefined;
+  const isOuter = chunk.length === 2 || [chunk[0] ?? []].flat().length === 0;
+  const values: unknown = chunk.at(-1);
+  return isOuter && isRecord(values) ? values : undefined;
+}
+
 /*
  * The LangGraph server that runs in this process, and what it says of a run.
  */

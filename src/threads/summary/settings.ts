@@ -16,6 +16,7 @@ import {
   oneOf,
   type Rule,
   readText,
+  type Setting,
   type SettingsTable,
   type ValueIn,
   type ValueOf,
@@ -23,6 +24,7 @@ import {
 import { toJson } from "../../shared/json.js";
 import { listWithOr } from "../../shared/text.js";
 import { madeOnce } from "../../shared/values.js";
+import { warnOnce } from "../warn-once.js";
 
 export const dialectRule = {
   schema: z.custom<DialectName>((name) => typeof name === "string" && Object.hasOwn(DIALECTS, name)),
@@ -124,6 +126,34 @@ export function summaryPolicy(
     toolTokens,
     promptTokens: countTextTokens(settings.systemPrompt ?? ""),
   };
+}
+
+/**
+ * Warns of options of summaries that cannot act, because nothing says when a summary is due. A limit of 0 says that none
+ * is wanted.
+ *
+ * @param isAsked Whether an option of the caller asks for summaries as such.
+ */
+export function warnOfNoLimit(
+  settings: SummarySettings,
+  { maxTokens, maxMessages }: SummaryPolicy,
+  isAsked = false,
+): void {
+  if (maxTokens > 0 || maxMessages > 0 || settings.maxTokensBeforeSummary !== undefined) return;
+  const given = Object.entries<Setting>(SUMMARY_SETTINGS).flatMap(([name, row]) =>
+    Reflect.get(settings, name) === row.default ? [] : [name],
+  );
+  for (const name of isAsked ? ["summary"] : given)
+    warnOnce(
+      `\`${name}\` has no effect while the input window of the model is not known: no summary is made. Set \`maxTokensBeforeSummary\` or \`maxMessagesBeforeSummary\`.`,
+    );
+}
+
+/** Warns of an archive that no run can have. */
+export function warnOfNoArchive(): void {
+  warnOnce(
+    '`coveredMessages: "archive"` has no effect in a run without a checkpointer and a thread: the messages stay in the state.',
+  );
 }
 
 /*

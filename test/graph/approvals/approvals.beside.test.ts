@@ -1,8 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { approvalThread, approve, askedLabels, edit, reject } from "../../support/approval-graph.js";
+import { allOf } from "../../support/async.js";
 import { lines } from "../../support/lines.js";
 import { afterNext, beforeNext, throwing } from "../../support/middleware.js";
 import { calls } from "../../support/models.js";
+import { messagesOf } from "../../support/thread.js";
 
 const both = () => calls(["free", { label: "1" }], ["risky", { label: "2" }]);
 
@@ -108,3 +110,15 @@ describe("approvals beside other settings", () => {
     expect((await thread.pairedScript()).at(-1)).toBe("ai: the end");
   });
 });
+
+it.each([{ streamMode: ["values"] }, { streamMode: ["updates", "values"], subgraphs: true }])(
+  "The last values of a run that waits have its question beside the other results: %j",
+  async (options) => {
+    const { graph, config } = approvalThread([both()]);
+    const input = { messages: "go" };
+    const chunks = await allOf<unknown>(await graph.stream(input, { ...config, ...options } as never));
+    const values = [chunks.at(-1)].flat().at(-1);
+    expect(askedLabels(values)).toEqual(["2"]);
+    expect(messagesOf(values).map(({ type }) => type)).toEqual(["human", "ai", "tool"]);
+  },
+);

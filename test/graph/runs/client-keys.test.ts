@@ -11,8 +11,11 @@ import { allOf } from "../../support/async.js";
 import { CLIENT_KEYS, FORGED_VALUES, USELESS_KEYS } from "../../support/client-keys.js";
 import { calls, FunctionModel } from "../../support/models.js";
 import { scripted } from "../../support/scripted-model.js";
+import { expectWarnings } from "../../support/test-tools.js";
 import { inThread, messagesOf, script, user } from "../../support/thread.js";
 import { createProbe } from "../../support/tools.js";
+
+expectWarnings(/in `configurable` of a run is not read/);
 
 const IS_SLOW = process.env["SLOW_TESTS"] === "1";
 type Forged = Readonly<Record<string, Readonly<Record<string, unknown>>>>;

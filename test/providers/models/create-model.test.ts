@@ -7,9 +7,11 @@ import { cachedCreateModel, createAgentGraph, createModel, InvalidModelError } f
 import { dialectOf, identityOf } from "../../../src/providers/dialect-of.js";
 import { KEY, MADE_MODELS, makeModel, makeModelAt } from "../../support/clients.js";
 import { ANSWER, startStrictProvider } from "../../support/strict-provider/start-strict-provider.js";
-import { stopAtEnd } from "../../support/test-tools.js";
+import { expectWarnings, stopAtEnd } from "../../support/test-tools.js";
 import { pairedScript, user } from "../../support/thread.js";
 import { makeTool } from "../../support/tools.js";
+
+expectWarnings(/^`summaryModel` has no effect/);
 
 const strict = stopAtEnd(await startStrictProvider());
 

@@ -1,0 +1,15 @@
+/** What `createAgent` of LangChain asks every entry of its `middleware`. It ignores an entry that has none of its hooks. */
+const ASKED_BY_LANGCHAIN = "wrapModelCall";
+
+/**
+ * The value, which throws if it is given to `createAgent` of LangChain as middleware.
+ *
+ * @param explain Contract: makes the error.
+ */
+export function refusedByLangChain<Value extends object>(value: Value, explain: () => Error): Value {
+  return Object.defineProperty(value, ASKED_BY_LANGCHAIN, {
+    get: () => {
+      throw explain();
+    },
+  });
+}
