@@ -2,12 +2,19 @@
 
 import type { AIMessage, BaseMessage } from "@langchain/core/messages";
 import { dialectIn } from "../../doctor/findings.js";
-import type { ThreadStep } from "../../doctor/thread-store.js";
-import { isAIMessage } from "../../history/call.js";
+import type { StoredThread, ThreadStep } from "../../doctor/thread-store.js";
+import { callsOf, isAIMessage } from "../../history/call.js";
+import { contentText } from "../../history/message.js";
 import { coerceMessage } from "../../history/read-messages.js";
+import { reduceMessages } from "../../history/reducer/reduce-messages.js";
+import { isResult } from "../../history/result.js";
+import { coverageOf, isUserMessage } from "../../history/summary.js";
 import { readMaker } from "../../providers/rule.js";
+import { parseJson } from "../../shared/json.js";
+import { amount, printableLine, shortened } from "../../shared/text.js";
 import { isRecord } from "../../shared/values.js";
 import { forThisTurn, type Help, helpOf, rungsIn } from "../../threads/help.js";
+import { messagesIn, nameIn } from "./message-view.js";
 
 /** Nodes that ask a model: ours, that of `createAgent`, that of `createReactAgent`, and usual names. */
 const MODEL_NODE = /^(?:model|model_request|agent|call_model|llm|chatbot)$/;
@@ -17,7 +24,7 @@ export type Step = ReturnType<typeof stepOf>;
 /** @param findings How many findings of the doctor its messages have, besides information; null if they were not judged. */
 export function stepOf(stored: ThreadStep, findings: number | null) {
   const { checkpointId, parentId = null, createdAt = null, messages = [], next, tasks } = stored;
-  const { step: number, run_id: runId } = stored.metadata;
+  const { step: number, run_id: runId, source } = stored.metadata;
   const response = responseOf(stored);
   return {
     checkpointId,
@@ -32,12 +39,34 @@ export function stepOf(stored: ThreadStep, findings: number | null) {
     messages: messages.length,
     /** The nodes that run next. */
     next,
+    /** What these nodes did, in a few words. */
+    title: titleOfStep(stored),
+    /** How long they ran, in milliseconds; null if that is unknown. */
+    duration: null as number | null,
     asksModel: asksModel(stored),
     response: response === undefined ? null : readResponse(response),
     runId: typeof runId === "string" ? runId : null,
-    hasFailed: tasks.some(({ error }) => error !== undefined),
+    /** Whether a step of a run wrote it, and not a client. */
+    isOfRun: source === "loop",
+    /** How it ended, if not well. */
+    failure: failureIn(tasks.flatMap(({ error }) => error ?? [])),
     findings,
   };
+}
+
+/**
+ * The messages that the model was asked with, as the thread has them. `tetherMiddleware` closes calls and summarises in
+ * the step of the request, so what it wrote there belongs to them.
+ */
+export function requestAt(
+  step: ThreadStep | undefined,
+  mendedBy: StoredThread["mendedBy"],
+): readonly BaseMessage[] {
+  const messages = messagesIn(step?.messages);
+  const response = step && responseOf(step);
+  if (step === undefined || mendedBy !== "middleware" || response === undefined) return messages;
+  const written = writtenIn(step).filter((message) => message !== response);
+  return written.length === 0 ? messages : reduceMessages(messages, written).messages;
 }
 
 /** Whether the model was asked with these messages, or will be when the thread goes on. */
@@ -47,8 +76,40 @@ export const asksModel = (stored: ThreadStep): boolean =>
 export const asksModelNext = ({ next }: Pick<ThreadStep, "next">): boolean =>
   next.some((node) => MODEL_NODE.test(node));
 
-/** The same steps with their branches. @param steps The latest first. */
-export function withBranches(steps: readonly Step[]): readonly Step[] {
+const LONGEST_TITLE = 60;
+
+const named = (names: readonly unknown[]): string =>
+  [...new Set(names.map((name) => nameIn(name) || "a tool"))].join(", ");
+
+function titleOfStep(stored: ThreadStep): string {
+  const written = writtenIn(stored);
+  const quoted = (message: BaseMessage) =>
+    printableLine(shortened(contentText(message).replaceAll(/\s+/g, " ").trim(), LONGEST_TITLE));
+  const response = responseOf(stored);
+  if (response !== undefined) {
+    const calls = callsOf(response);
+    return calls.length > 0
+      ? `called ${named(calls.map(({ name }) => name))}`
+      : `answered: ${quoted(response)}`;
+  }
+  const covered = written.flatMap((message) => coverageOf(message)?.messages ?? []).length;
+  if (covered > 0) return `summary of ${amount(covered, "message")}`;
+  const results = written.filter(isResult);
+  if (results.length > 0) return `${named(results.map(({ name }) => name))} returned`;
+  const said = written.findLast(isUserMessage);
+  if (stored.next.includes("__start__")) return said === undefined ? "input" : `user: ${quoted(said)}`;
+  return [...new Set(stored.next)].map(nameIn).join(", ") || "end";
+}
+
+/** The same steps with their durations and branches. @param steps The latest first. */
+export function withBranches(given: readonly Step[]): readonly Step[] {
+  const ends = new Map(given.map(({ parentId, at, isOfRun }) => [parentId, isOfRun ? at : null]));
+  const steps = given.map((step) => {
+    const end = ends.get(step.checkpointId);
+    return end == null || step.at === null
+      ? step
+      : { ...step, duration: Date.parse(end) - Date.parse(step.at) };
+  });
   if (steps.every(({ parentId }) => parentId === null)) return steps;
   const branchOf = new Map<string, number>();
   let branches = 0;
@@ -73,12 +134,33 @@ export function helpAt(stored: ThreadStep | undefined, messages: readonly BaseMe
   return help && { ...help, reduction: forThisTurn(help.reduction, messages) };
 }
 
-function responseOf({ tasks }: ThreadStep): AIMessage | undefined {
+const responseOf = (step: ThreadStep): AIMessage | undefined =>
+  writtenIn(step, ({ node }) => MODEL_NODE.test(node)).findLast(isAIMessage);
+
+/** The messages that tasks of the step wrote. */
+function writtenIn(
+  { tasks }: ThreadStep,
+  isMeant: (task: ThreadStep["tasks"][number]) => boolean = () => true,
+): readonly BaseMessage[] {
   return tasks
-    .filter(({ node }) => MODEL_NODE.test(node))
+    .filter(isMeant)
     .flatMap(({ result }) => (isRecord(result) ? [result["messages"] ?? []].flat() : []))
-    .flatMap((value) => coerceMessage(value) ?? [])
-    .find(isAIMessage);
+    .flatMap((value) => coerceMessage(value) ?? []);
+}
+
+function failureIn(errors: readonly string[]): "cancelled" | "failed" | null {
+  if (errors.length === 0) return null;
+  return errors.every((error) => readError(error).isCancelled) ? "cancelled" : "failed";
+}
+
+/** How LangGraph, its server and browsers say that somebody has ended a run. */
+const CANCELLED = /^(?:interrupt|rollback|abort(?:ed)?|cancell?ed|(?:this|the) operation was aborted\.?)$/i;
+
+/** What an error of a task says. A server has it as JSON. */
+export function readError(error: string) {
+  const { message, name } = Object(parseJson(error));
+  const text = typeof message === "string" ? message : error;
+  return { text, isCancelled: CANCELLED.test(text) || name === "AbortError" };
 }
 
 /** What a model said of itself; null for what it did not say. */
@@ -98,6 +180,7 @@ function readResponse(response: AIMessage) {
     inputTokens: countIn(usage, "input_tokens"),
     /** Those of them that came from its prompt cache. */
     cachedTokens: countIn(details, "cache_read"),
+    outputTokens: countIn(usage, "output_tokens"),
   };
 }
 
