@@ -35,6 +35,7 @@ import {
   readError,
   requestAt,
   stepOf,
+  stepsAfter,
   withBranches,
 } from "./view/steps.js";
 
@@ -101,23 +102,22 @@ export async function readThread(
   const graph = typeof graphId === "string" ? graphId : undefined;
   const settings = await settingsOf(graph);
   // Who names the latest step wants to see what was sent at it, if anything was.
-  const isWanted = wanted !== undefined && shown !== undefined && asksModel(shown);
+  const all = distinctBy([...latest, ...line], ({ checkpointId }) => checkpointId);
+  const after = stepsAfter(all);
+  const isWanted = wanted !== undefined && shown !== undefined && asksModel(shown, after(shown));
   const isLatest = shown?.checkpointId === newest?.checkpointId && !(isWanted && read.status !== "busy");
   const chosen = { dialect, maxTokens };
   const isChosen = dialect !== undefined || maxTokens !== undefined;
-  const { mendedBy } = stored;
+  // Only graphs of this library have settings that are known.
+  const { mendedBy = settings && "agent" } = stored;
   const isOurs = mendedBy !== undefined && mendedBy !== "nobody";
   const isMade = isOurs || question.with === "tether";
-  const thread: StoredThread = isOurs || !isMade ? stored : { ...stored, mendedBy: "middleware" };
-  const { moment, history } = momentOf(thread, shown, isLatest, isChosen);
+  const thread: StoredThread = { ...stored, mendedBy: isOurs || !isMade ? mendedBy : "middleware" };
+  const { moment, history } = momentOf(thread, [shown, after(shown)], isLatest, isChosen);
   const report = reportOn(stored, { dialect });
   const reportOfStep = (one: ThreadStep) =>
     one.checkpointId === newest?.checkpointId ? report : reportOnStep(one, stored);
-  const steps = withBranches(
-    distinctBy([...latest, ...line], ({ checkpointId }) => checkpointId).map((one) =>
-      stepOf(one, worthOf(reportOfStep(one))),
-    ),
-  );
+  const steps = withBranches(all.map((one) => stepOf(one, after(one), worthOf(reportOfStep(one)))));
 
   const ask = async (
     from: ThreadStep | undefined,
@@ -129,10 +129,14 @@ export async function readThread(
       step,
       history: messages,
       isMade,
-      form: reducedForm(formOf(messages, step, chosen, settings, context), helpAt(from, messages), chosen),
+      form: reducedForm(
+        formOf(messages, step, chosen, settings, context),
+        helpAt(from, from && after(from), messages),
+        chosen,
+      ),
     };
   };
-  const before = requestBefore(line);
+  const before = requestBefore(line, after);
   const policy = settings?.summary;
   const isNext = moment.kind === "next";
   return {
@@ -166,19 +170,19 @@ export async function readThread(
     /** By the id of the summary that covers the messages. */
     archived: await readArchives(store, ref, history),
     /** The request before; undefined if there is none, or if it was not read. */
-    before: before && (await ask(before, requestAt(before, mendedBy))),
+    before: before && (await ask(before, requestAt(before, after(before), mendedBy))),
   };
 }
 
 /** What happens with the messages of a step, and those of the next request. */
 function momentOf(
   thread: StoredThread,
-  step: ThreadStep | undefined,
+  [step, after]: readonly [step: ThreadStep | undefined, after: ThreadStep | undefined],
   isLatest: boolean,
   isChosen: boolean,
 ): { readonly moment: Moment; readonly history: readonly BaseMessage[] } {
-  const isAsked = step !== undefined && asksModel(step);
-  const history = requestAt(step, thread.mendedBy);
+  const isAsked = step !== undefined && asksModel(step, after);
+  const history = requestAt(step, after, thread.mendedBy);
   const nodes = [...new Set(step?.next)];
   const { status, endedRuns, checkpointId, mendedBy } = thread;
   if (isLatest && status === "busy" && !isAsked)
@@ -262,7 +266,7 @@ async function readLine(
   if (wanted === undefined) return latest;
   const place = latest.findIndex(({ checkpointId }) => checkpointId === wanted);
   const known = place === -1 ? [] : latest.slice(place);
-  if (store.steps === undefined || requestBefore(known) !== undefined) return known;
+  if (store.steps === undefined || requestBefore(known, stepsAfter(latest)) !== undefined) return known;
   const found = await store.steps(ref, { from: wanted, limit: 1 }).catch(unreadable);
   if (found === undefined) return [];
   const [first] = found;
@@ -272,12 +276,16 @@ async function readLine(
 }
 
 /** The latest step before the first one, in its branch, at which the model was asked. */
-function requestBefore([shown, ...older]: readonly ThreadStep[]): ThreadStep | undefined {
+function requestBefore(
+  [shown, ...older]: readonly ThreadStep[],
+  after: ReturnType<typeof stepsAfter>,
+): ThreadStep | undefined {
+  const isAsked = (step: ThreadStep) => asksModel(step, after(step));
   let wanted = shown?.parentId;
-  if (wanted === undefined) return older.find(asksModel);
+  if (wanted === undefined) return older.find(isAsked);
   for (const step of older) {
     if (step.checkpointId !== wanted) continue;
-    if (asksModel(step)) return step;
+    if (isAsked(step)) return step;
     wanted = step.parentId;
   }
   return undefined;

@@ -17,7 +17,7 @@ import { runs } from "../support/test-tools.js";
 
 const STORED = { createdAt: undefined, metadata: {}, messages: undefined, next: ["model"], tasks: [] };
 const at = (checkpointId: string, parentId?: string): Step =>
-  stepOf({ ...STORED, checkpointId, ...(parentId !== undefined && { parentId }) }, null);
+  stepOf({ ...STORED, checkpointId, ...(parentId !== undefined && { parentId }) }, undefined, null);
 const STEP = at("c2", "c1");
 
 const READING = {
@@ -348,7 +348,7 @@ describe("the difference to the request before", () => {
 });
 
 describe("a step", () => {
-  const stepWith = (fields: object) => stepOf({ ...STORED, checkpointId: "c1", ...fields }, null);
+  const stepWith = (fields: object) => stepOf({ ...STORED, checkpointId: "c1", ...fields }, undefined, null);
 
   it("says whether the model was asked, who responded, and what the provider counted", () => {
     const tokens = { input_tokens: 90, output_tokens: 3, total_tokens: 93 };

@@ -182,7 +182,11 @@ function moment({ view, link, now }: Shown): Markup {
         const isAsking = view.isLatest && view.report.status === "busy";
         if (!isAsking && errors.length === 0)
           return html`The run ended here without a response. If the model was asked, its request had ${size}.${reduced}${cache}`;
-        return html`The model ${isAsking ? "is being asked" : "was asked"} with ${size}.${reduced}${cache}`;
+        const unstored =
+          view.mendedBy === "middleware" &&
+          !isAsking &&
+          " If tetherMiddleware summarised the messages in this step, that is not stored.";
+        return html`The model ${isAsking ? "is being asked" : "was asked"} with ${size}.${unstored}${reduced}${cache}`;
       }
       const { provider, model, inputTokens, cachedTokens, outputTokens } = step.response;
       const by = [provider, model].map(nameIn).filter(Boolean).join(" · ");

@@ -6,7 +6,6 @@ import type { StoredThread, ThreadStep } from "../../doctor/thread-store.js";
 import { callsOf, isAIMessage } from "../../history/call.js";
 import { contentText } from "../../history/message.js";
 import { coerceMessage } from "../../history/read-messages.js";
-import { reduceMessages } from "../../history/reducer/reduce-messages.js";
 import { isResult } from "../../history/result.js";
 import { coverageOf, isUserMessage } from "../../history/summary.js";
 import { readMaker } from "../../providers/rule.js";
@@ -22,10 +21,10 @@ const MODEL_NODE = /^(?:model|model_request|agent|call_model|llm|chatbot)$/;
 export type Step = ReturnType<typeof stepOf>;
 
 /** @param findings How many findings of the doctor its messages have, besides information; null if they were not judged. */
-export function stepOf(stored: ThreadStep, findings: number | null) {
+export function stepOf(stored: ThreadStep, after: ThreadStep | undefined, findings: number | null) {
   const { checkpointId, parentId = null, createdAt = null, messages = [], next, tasks } = stored;
-  const { step: number, run_id: runId, source } = stored.metadata;
-  const response = responseOf(stored);
+  const { step: number, run_id: runId } = stored.metadata;
+  const response = responseOf(stored, after);
   return {
     checkpointId,
     /** The checkpoint that it continues; null if it is the first, or if that is unknown. */
@@ -40,14 +39,12 @@ export function stepOf(stored: ThreadStep, findings: number | null) {
     /** The nodes that run next. */
     next,
     /** What these nodes did, in a few words. */
-    title: titleOfStep(stored),
+    title: titleOfStep(stored, response),
     /** How long they ran, in milliseconds; null if that is unknown. */
-    duration: null as number | null,
-    asksModel: asksModel(stored),
+    duration: durationTo(stored, after),
+    asksModel: asksModel(stored, after),
     response: response === undefined ? null : readResponse(response),
     runId: typeof runId === "string" ? runId : null,
-    /** Whether a step of a run wrote it, and not a client. */
-    isOfRun: source === "loop",
     /** How it ended, if not well. */
     failure: failureIn(tasks.flatMap(({ error }) => error ?? [])),
     findings,
@@ -60,18 +57,33 @@ export function stepOf(stored: ThreadStep, findings: number | null) {
  */
 export function requestAt(
   step: ThreadStep | undefined,
+  after: ThreadStep | undefined,
   mendedBy: StoredThread["mendedBy"],
 ): readonly BaseMessage[] {
-  const messages = messagesIn(step?.messages);
-  const response = step && responseOf(step);
-  if (step === undefined || mendedBy !== "middleware" || response === undefined) return messages;
-  const written = writtenIn(step).filter((message) => message !== response);
-  return written.length === 0 ? messages : reduceMessages(messages, written).messages;
+  const response = step && responseOf(step, after);
+  const isWritten = mendedBy === "middleware" && response !== undefined && after !== undefined;
+  if (!isWritten) return messagesIn(step?.messages);
+  return messagesIn(after.messages).filter(({ id }) => id !== response.id);
 }
 
-/** Whether the model was asked with these messages, or will be when the thread goes on. */
-export const asksModel = (stored: ThreadStep): boolean =>
-  asksModelNext(stored) || responseOf(stored) !== undefined;
+/**
+ * Whether the model was asked with these messages, or will be when the thread goes on. Its node can end without asking it,
+ * for example because a summary is due.
+ *
+ * @param after The next step of the run; undefined if there is none, or if it was not read.
+ */
+export const asksModel = (stored: ThreadStep, after?: ThreadStep): boolean =>
+  responseOf(stored, after) !== undefined || (asksModelNext(stored) && after === undefined);
+
+/** For each step the one that its run wrote after it. @param steps The latest first. */
+export function stepsAfter(
+  steps: readonly ThreadStep[],
+): (step: ThreadStep | undefined) => ThreadStep | undefined {
+  const after = new Map(
+    steps.flatMap((step) => (step.metadata["source"] === "loop" ? [[step.parentId, step] as const] : [])),
+  );
+  return (step) => step && after.get(step.checkpointId);
+}
 
 export const asksModelNext = ({ next }: Pick<ThreadStep, "next">): boolean =>
   next.some((node) => MODEL_NODE.test(node));
@@ -81,11 +93,10 @@ const LONGEST_TITLE = 60;
 const named = (names: readonly unknown[]): string =>
   [...new Set(names.map((name) => nameIn(name) || "a tool"))].join(", ");
 
-function titleOfStep(stored: ThreadStep): string {
+function titleOfStep(stored: ThreadStep, response: AIMessage | undefined): string {
   const written = writtenIn(stored);
   const quoted = (message: BaseMessage) =>
     printableLine(shortened(contentText(message).replaceAll(/\s+/g, " ").trim(), LONGEST_TITLE));
-  const response = responseOf(stored);
   if (response !== undefined) {
     const calls = callsOf(response);
     return calls.length > 0
@@ -101,15 +112,13 @@ function titleOfStep(stored: ThreadStep): string {
   return [...new Set(stored.next)].map(nameIn).join(", ") || "end";
 }
 
-/** The same steps with their durations and branches. @param steps The latest first. */
-export function withBranches(given: readonly Step[]): readonly Step[] {
-  const ends = new Map(given.map(({ parentId, at, isOfRun }) => [parentId, isOfRun ? at : null]));
-  const steps = given.map((step) => {
-    const end = ends.get(step.checkpointId);
-    return end == null || step.at === null
-      ? step
-      : { ...step, duration: Date.parse(end) - Date.parse(step.at) };
-  });
+function durationTo({ createdAt = "" }: ThreadStep, after: ThreadStep | undefined): number | null {
+  const duration = Date.parse(after?.createdAt ?? "") - Date.parse(createdAt);
+  return Number.isNaN(duration) ? null : duration;
+}
+
+/** The same steps with their branches. @param steps The latest first. */
+export function withBranches(steps: readonly Step[]): readonly Step[] {
   if (steps.every(({ parentId }) => parentId === null)) return steps;
   const branchOf = new Map<string, number>();
   let branches = 0;
@@ -127,15 +136,26 @@ export function withBranches(given: readonly Step[]): readonly Step[] {
  * What was changed in the request that the step's response answers. For a request that has no response yet, that of the
  * response before: the next request begins with it.
  */
-export function helpAt(stored: ThreadStep | undefined, messages: readonly BaseMessage[]): Help | undefined {
-  const response = stored && responseOf(stored);
+export function helpAt(
+  stored: ThreadStep | undefined,
+  after: ThreadStep | undefined,
+  messages: readonly BaseMessage[],
+): Help | undefined {
+  const response = stored && responseOf(stored, after);
   if (response !== undefined) return helpOf(response);
   const help = helpOf(messages.findLast(isAIMessage));
   return help && { ...help, reduction: forThisTurn(help.reduction, messages) };
 }
 
-const responseOf = (step: ThreadStep): AIMessage | undefined =>
-  writtenIn(step, ({ node }) => MODEL_NODE.test(node)).findLast(isAIMessage);
+/** What LangGraph shows of a task that wrote several times is only a part of it. The next step has all. */
+function responseOf(step: ThreadStep, after: ThreadStep | undefined): AIMessage | undefined {
+  const written = writtenIn(step, ({ node }) => MODEL_NODE.test(node)).findLast(isAIMessage);
+  if (written !== undefined || after === undefined || !asksModelNext(step)) return written;
+  const known = new Set(messagesIn(step.messages).map(({ id }) => id));
+  return messagesIn(after.messages)
+    .filter(isAIMessage)
+    .findLast(({ id }) => !known.has(id));
+}
 
 /** The messages that tasks of the step wrote. */
 function writtenIn(
