@@ -143,7 +143,7 @@ async function expectTold(
   expect(asked).toHaveLength(requests.length);
   for (const [index, { checkpointId, response }] of asked.entries()) {
     // The summary of a middleware is gone with the step that fails. The page says so.
-    if (hasSummaries && response === null) continue;
+    if (hasSummaries && name.includes("tetherMiddleware") && response === null) continue;
     const { input } = await read(`?step=${checkpointId}`);
     expect(linesOf(input)).toEqual(linesOf(requests[index] ?? []));
   }
