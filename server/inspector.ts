@@ -5,6 +5,8 @@ import type { RequestSettings } from "../src/inspector/view/request.js";
 import { identityOf } from "../src/providers/dialect-of.js";
 import { windowOf } from "../src/providers/failure/overflow.js";
 import { createModel } from "../src/providers/models/create-model.js";
+import { withDefaults } from "../src/shared/check-settings.js";
+import { SUMMARY_SETTINGS, type SummarySettings, summaryPolicy } from "../src/threads/summary/settings.js";
 import { credentialOf } from "./access/authenticate.js";
 import type { Environment } from "./access/server-settings.js";
 import { readSettings } from "./settings.js";
@@ -45,8 +47,16 @@ async function readForm(environment: Environment): Promise<RequestSettings> {
   const spec: unknown = options.model;
   const model = typeof spec === "string" ? await createModel(spec).catch(() => undefined) : undefined;
   const identity = model && identityOf(model);
+  const ofSummaries = withDefaults(options, SUMMARY_SETTINGS) as SummarySettings;
   return {
-    dialect: options.dialect ?? identity?.dialect ?? "strict",
+    dialect: options.dialect ?? identity?.dialect ?? "as-stored",
+    // The tools of MCP servers are not known here, so those of this server are not counted either.
+    summary: summaryPolicy(
+      { ...ofSummaries, maxToolCallsFromHistory, systemPrompt },
+      model,
+      options.dialect,
+      0,
+    ),
     systemPrompt,
     modelId: identity?.modelId,
     maxToolCallsFromHistory,

@@ -13,6 +13,7 @@ import type {
 import { InvalidSettingError, TetherError } from "../errors.js";
 import { unansweredCalls } from "../history/open-calls.js";
 import { convertMessage } from "../history/read-messages.js";
+import { pairedMessagesReducer } from "../history/reducer/paired-messages.js";
 import { isPlaceholder, isResult } from "../history/result.js";
 import { safely } from "../shared/json.js";
 import { isRecord } from "../shared/values.js";
@@ -29,10 +30,12 @@ import {
 import { pairedMessagesDeltaReducer } from "../threads/langgraph/channels.js";
 import {
   failuresOf,
+  hasNewInput,
   hasTasks,
   nodesToEnter,
   readDelta,
   sentNodes,
+  tasksOf,
   waitingInterrupts,
   waitsForNode,
 } from "../threads/langgraph/read-checkpoints.js";
@@ -49,6 +52,7 @@ import {
   writeMessages,
 } from "../threads/langgraph/swap-channel.js";
 import { checkpointsOf, isBeforeModel, RunSaver } from "../threads/saver/run-saver.js";
+import type { AgentState } from "../threads/state.js";
 import { readList } from "./examine.js";
 import { mendedBy, openTasksOf, stepTasksOf } from "./shown-state.js";
 import { pinJson, pinMessages } from "./stored-json.js";
@@ -307,8 +311,9 @@ async function readSteps(
 async function stepOf(opened: Opened, tuple: CheckpointTuple): Promise<ThreadStep> {
   const { checkpoint, metadata, config, parentConfig } = tuple;
   const shown = await readTolerantly(opened, config);
-  const next = shown?.next ?? [...nodesToEnter(tuple), ...sentNodes(tuple)];
-  // A failed write has the id of its task, and not the name of its node.
+  const entered = hasNewInput(tuple) ? ["__start__"] : [...nodesToEnter(tuple), ...sentNodes(tuple)];
+  const next = shown?.next ?? entered;
+  // A write has the id of its task, and not the name of its node.
   const name = [...new Set(next)].join(" or ") || "a node";
   return {
     checkpointId: checkpoint.id,
@@ -317,7 +322,7 @@ async function stepOf(opened: Opened, tuple: CheckpointTuple): Promise<ThreadSte
     metadata: { ...metadata },
     messages: await listAt(opened, tuple),
     next,
-    tasks: stepTasksOf(shown?.tasks ?? failuresOf(tuple).map((error) => ({ name, error }))),
+    tasks: stepTasksOf(shown?.tasks ?? tasksOf(tuple, MESSAGES).map((task) => ({ ...task, name }))),
   };
 }
 
@@ -472,14 +477,30 @@ function isOtherChannel(name: string): boolean {
   return name !== MESSAGES && !name.includes(":") && !name.startsWith("__");
 }
 
-/** Who mends the thread. Without the graph, only the nodes of `createAgent` tell it. */
+/** Who mends the thread. Without the graph, only the nodes of `createAgent` and the channels of `createAgentGraph` tell it. */
 function mendedByGraph(
   graph: ForeignGraph | undefined,
-  { versions_seen = {} }: Partial<Checkpoint>,
+  { versions_seen = {}, channel_values = {} }: Partial<Checkpoint>,
 ): StoredThread["mendedBy"] {
   const nodes = Object.keys(graph?.nodes ?? versions_seen);
-  return graph === undefined && !nodes.includes("model_request") ? undefined : mendedBy(nodes);
+  if (graph !== undefined) {
+    const found = mendedBy(nodes);
+    return found === "nobody" && isPairedChannel(graph.channels[MESSAGES]) ? "field" : found;
+  }
+  if (Object.hasOwn(channel_values, AGENT_CHANNEL)) return "agent";
+  return nodes.includes("model_request") ? mendedBy(nodes) : undefined;
 }
+
+/** Each checkpoint of `createAgentGraph` has a value of it. */
+const AGENT_CHANNEL = "threadUsage" satisfies keyof AgentState;
+
+/** The graph can have another copy of this library, so its reducer is known by its name. */
+function isPairedChannel(channel: object | undefined): boolean {
+  const { operator, reducer } = Object(channel);
+  return PAIRING.has(Object(operator ?? reducer).name);
+}
+
+const PAIRING: ReadonlySet<unknown> = new Set([pairedMessagesReducer.name, pairedMessagesDeltaReducer.name]);
 
 /**
  * Why a checkpoint does not belong to this graph, in one sentence; undefined if it may belong to it. A write through

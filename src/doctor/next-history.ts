@@ -67,7 +67,7 @@ export function nextHistoryOf(thread: StoredThread, next: BaseMessage | null = n
 }
 
 /** Nobody knows what the user will say. */
-const nextMessage = (): BaseMessage => new HumanMessage({ id: "next-message", content: "…" });
+export const nextMessage = (): BaseMessage => new HumanMessage({ id: "next-message", content: "…" });
 
 /** Puts each result after its message, before the results of later calls. What stands in another place stays there. */
 function withResults(

@@ -255,9 +255,10 @@ export interface StoredThread {
   readonly tellsStarts?: boolean | undefined;
   /**
    * What mends calls and results when the next message comes: a graph of `createAgentGraph`, `tetherMiddleware` in
-   * another graph, or nobody. Undefined: that is unknown.
+   * another graph, or nobody. The `field` of this library keeps the stored list paired, and closes no call in it.
+   * Undefined: that is unknown.
    */
-  readonly mendedBy?: "agent" | "middleware" | "nobody" | undefined;
+  readonly mendedBy?: "agent" | "middleware" | "field" | "nobody" | undefined;
 }
 
 /** The stored list; undefined if it could not be read, or if there is none. */

@@ -4,7 +4,7 @@ import type { BaseMessage } from "@langchain/core/messages";
 import pLimit from "p-limit";
 import { type ThreadReport, worthALook } from "../doctor/finding.js";
 import { reportOn } from "../doctor/findings.js";
-import { type NextHistory, nextHistoryOf } from "../doctor/next-history.js";
+import { type NextHistory, nextHistoryOf, nextMessage } from "../doctor/next-history.js";
 import { UUID } from "../doctor/targets/server-target.js";
 import {
   type ListedThread,
@@ -18,6 +18,8 @@ import {
   valuesOf,
 } from "../doctor/thread-store.js";
 import { unansweredCalls } from "../history/open-calls.js";
+import { isSummaryDue, planSummary } from "../history/plan-summary.js";
+import { reduceMessages } from "../history/reducer/reduce-messages.js";
 import { archiveOf, coverageOf } from "../history/summary.js";
 import type { DialectName } from "../providers/dialects.js";
 import { toJson } from "../shared/json.js";
@@ -26,7 +28,16 @@ import { refusal } from "./this-machine.js";
 import { messagesIn, nameIn, type Question, questionsIn, titleOf } from "./view/message-view.js";
 import { formOf, type ModelRequest, type RequestSettings, reducedForm } from "./view/request.js";
 import { distinctBy, lastRepairIn } from "./view/rows.js";
-import { asksModel, asksModelNext, helpAt, stepOf, withBranches } from "./view/steps.js";
+import {
+  asksModel,
+  asksModelNext,
+  helpAt,
+  readError,
+  requestAt,
+  stepOf,
+  stepsAfter,
+  withBranches,
+} from "./view/steps.js";
 
 /** Each step has the whole history, so few steps of a long thread are read. */
 const MESSAGES_TO_READ = 20_000;
@@ -61,6 +72,8 @@ interface ThreadQuestion {
   readonly step: string | undefined;
   readonly dialect: DialectName | undefined;
   readonly maxTokens: number | undefined;
+  /** What would be sent with this library, whoever runs the thread. */
+  readonly with: "tether" | undefined;
 }
 
 /** Contract: resolves to the settings of a graph; undefined for one whose settings are not known. */
@@ -71,7 +84,7 @@ export type ThreadReading = Awaited<ReturnType<typeof readThread>>;
 /** @throws The error of a server that refuses the thread or the step, or one with the `status` 404. */
 export async function readThread(
   store: ThreadStore,
-  { threadId, step: wanted, dialect, maxTokens }: ThreadQuestion,
+  { threadId, step: wanted, dialect, maxTokens, ...question }: ThreadQuestion,
   settingsOf: SettingsOf,
 ) {
   const [listed] = await listThreads(store, { threadIds: [threadId], limit: 1 }, 0);
@@ -88,16 +101,23 @@ export async function readThread(
   const graphId = listed.metadata?.["graph_id"];
   const graph = typeof graphId === "string" ? graphId : undefined;
   const settings = await settingsOf(graph);
-  const isLatest = shown?.checkpointId === newest?.checkpointId;
+  // Who names the latest step wants to see what was sent at it, if anything was.
+  const all = distinctBy([...latest, ...line], ({ checkpointId }) => checkpointId);
+  const after = stepsAfter(all);
+  const isWanted = wanted !== undefined && shown !== undefined && asksModel(shown, after(shown));
+  const isLatest = shown?.checkpointId === newest?.checkpointId && !(isWanted && read.status !== "busy");
   const chosen = { dialect, maxTokens };
   const isChosen = dialect !== undefined || maxTokens !== undefined;
-  const { moment, history } = momentOf(stored, shown, isLatest, isChosen);
+  // Only graphs of this library have settings that are known.
+  const { mendedBy = settings && "agent" } = stored;
+  const isOurs = mendedBy !== undefined && mendedBy !== "nobody";
+  const isMade = isOurs || question.with === "tether";
+  const thread: StoredThread = { ...stored, mendedBy: isOurs || !isMade ? mendedBy : "middleware" };
+  const { moment, history } = momentOf(thread, [shown, after(shown)], isLatest, isChosen);
   const report = reportOn(stored, { dialect });
-  const steps = withBranches(
-    distinctBy([...latest, ...line], ({ checkpointId }) => checkpointId).map((one) =>
-      stepOf(one, worthOf(one.checkpointId === newest?.checkpointId ? report : reportOnStep(one, stored))),
-    ),
-  );
+  const reportOfStep = (one: ThreadStep) =>
+    one.checkpointId === newest?.checkpointId ? report : reportOnStep(one, stored);
+  const steps = withBranches(all.map((one) => stepOf(one, after(one), worthOf(reportOfStep(one)))));
 
   const ask = async (
     from: ThreadStep | undefined,
@@ -108,20 +128,38 @@ export async function readThread(
     return {
       step,
       history: messages,
-      form: reducedForm(formOf(messages, step, chosen, settings, context), helpAt(from, messages), chosen),
+      isMade,
+      form: reducedForm(
+        formOf(messages, step, chosen, settings, context),
+        helpAt(from, from && after(from), messages),
+        chosen,
+      ),
     };
   };
-  const before = requestBefore(line);
+  const before = requestBefore(line, after);
+  const policy = settings?.summary;
+  const isNext = moment.kind === "next";
   return {
     threadId,
     graph,
     updatedAt: stored.updatedAt,
     metadata: listed.metadata,
     report,
-    mendedBy: stored.mendedBy,
-    /** The errors of the tasks that failed last. */
-    errors: (isLatest ? (shown?.tasks ?? []) : []).flatMap(({ node, error }) =>
-      error === undefined ? [] : [{ node, text: error }],
+    /** What the doctor finds in the messages of the step. */
+    findings: (shown === undefined ? report : reportOfStep(shown))?.findings ?? [],
+    mendedBy,
+    /** Whether the settings of the graph are known, such as its system prompt. */
+    knowsSettings: settings !== undefined,
+    /** The summary that is written before the next request. Undefined: none is due, as far as the settings are known. */
+    summary:
+      isNext && isOurs && policy !== undefined && isSummaryDue(history, policy)
+        ? planSummary(history, policy)
+        : undefined,
+    /** What this library would put into the history of a thread that it does not protect. */
+    mendable: isNext && !isMade ? [...nextHistoryOf(stored).added.values()] : [],
+    /** The errors of the step's tasks. */
+    errors: (shown?.tasks ?? []).flatMap(({ node, error }) =>
+      error === undefined ? [] : [{ node, ...readError(error) }],
     ),
     /** The steps that were read, the latest first. */
     steps,
@@ -132,21 +170,21 @@ export async function readThread(
     /** By the id of the summary that covers the messages. */
     archived: await readArchives(store, ref, history),
     /** The request before; undefined if there is none, or if it was not read. */
-    before: before && (await ask(before, messagesIn(before.messages))),
+    before: before && (await ask(before, requestAt(before, after(before), mendedBy))),
   };
 }
 
 /** What happens with the messages of a step, and those of the next request. */
 function momentOf(
   thread: StoredThread,
-  step: ThreadStep | undefined,
+  [step, after]: readonly [step: ThreadStep | undefined, after: ThreadStep | undefined],
   isLatest: boolean,
   isChosen: boolean,
 ): { readonly moment: Moment; readonly history: readonly BaseMessage[] } {
-  const history = messagesIn(step?.messages);
-  const isAsked = step !== undefined && asksModel(step);
+  const isAsked = step !== undefined && asksModel(step, after);
+  const history = requestAt(step, after, thread.mendedBy);
   const nodes = [...new Set(step?.next)];
-  const { status, endedRuns, checkpointId } = thread;
+  const { status, endedRuns, checkpointId, mendedBy } = thread;
   if (isLatest && status === "busy" && !isAsked)
     return { moment: { kind: "running", nodes, since: step?.createdAt ?? null }, history };
   if (isLatest && status === "interrupted") {
@@ -160,8 +198,18 @@ function momentOf(
   if (!isLatest || status === "busy")
     return { moment: { kind: isAsked || isChosen ? "asked" : "silent" }, history };
   // A list without a checkpoint is sent as it is: nobody knows what comes next.
-  const { messages, ...foretold } = nextHistoryOf(thread, checkpointId === undefined ? null : undefined);
-  return { moment: { kind: "next", ...foretold }, history: messages };
+  const isList = checkpointId === undefined;
+  if (mendedBy === "agent" || mendedBy === "middleware") {
+    const { messages, ...foretold } = nextHistoryOf(thread, isList ? null : undefined);
+    return { moment: { kind: "next", ...foretold }, history: messages };
+  }
+  const next = nextMessage();
+  const messages =
+    mendedBy === "field" ? reduceMessages(history, next).messages : [...history, ...(isList ? [] : [next])];
+  return {
+    moment: { kind: "next", added: new Map([[next, "next-message"]]), guessed: new Set() },
+    history: messages,
+  };
 }
 
 /** How many messages are read of what a summary has archived. */
@@ -218,7 +266,7 @@ async function readLine(
   if (wanted === undefined) return latest;
   const place = latest.findIndex(({ checkpointId }) => checkpointId === wanted);
   const known = place === -1 ? [] : latest.slice(place);
-  if (store.steps === undefined || requestBefore(known) !== undefined) return known;
+  if (store.steps === undefined || requestBefore(known, stepsAfter(latest)) !== undefined) return known;
   const found = await store.steps(ref, { from: wanted, limit: 1 }).catch(unreadable);
   if (found === undefined) return [];
   const [first] = found;
@@ -228,12 +276,16 @@ async function readLine(
 }
 
 /** The latest step before the first one, in its branch, at which the model was asked. */
-function requestBefore([shown, ...older]: readonly ThreadStep[]): ThreadStep | undefined {
+function requestBefore(
+  [shown, ...older]: readonly ThreadStep[],
+  after: ReturnType<typeof stepsAfter>,
+): ThreadStep | undefined {
+  const isAsked = (step: ThreadStep) => asksModel(step, after(step));
   let wanted = shown?.parentId;
-  if (wanted === undefined) return older.find(asksModel);
+  if (wanted === undefined) return older.find(isAsked);
   for (const step of older) {
     if (step.checkpointId !== wanted) continue;
-    if (asksModel(step)) return step;
+    if (isAsked(step)) return step;
     wanted = step.parentId;
   }
   return undefined;
@@ -286,7 +338,7 @@ const CONCURRENCY = 4;
 export const THREAD_STATUSES = ["idle", "busy", "interrupted", "error"] as const;
 
 /** What a thread can have. */
-export const TRAITS = ["findings", "repairs"] as const;
+export const TRAITS = ["findings", "open-calls", "repairs"] as const;
 
 /** What the reader asks for. */
 interface ListQuestion {
@@ -309,15 +361,13 @@ export async function readList(store: ThreadStore, question: ListQuestion) {
   const threads = found.slice(0, THREADS_PER_PAGE).map(({ threadId, metadata }) =>
     limit(async () => {
       const stored = await store.read({ threadId, namespace: "" }, { earlierMessages: 0 });
-      const values = valuesOf(stored);
-      const messages = messagesIn(values);
+      const messages = messagesIn(valuesOf(stored));
       return {
         title: titleOf(messages, metadata),
         graph: nameIn(metadata?.["graph_id"]),
         updatedAt: stored.updatedAt ?? null,
         lastRepair: lastRepairIn(messages),
-        /** The size of the messages as JSON; null if they were not read. */
-        bytes: values === undefined ? null : Buffer.byteLength(toJson(values) ?? ""),
+        openCalls: openCallsOf(stored),
         report: reportOn(stored),
       };
     }),
@@ -358,6 +408,7 @@ async function findThreads(store: ThreadStore, { query, status, has, page }: Lis
         if (!isOfStatus && stored.status !== status) continue;
         if (!isNamed && !toJson(valuesOf(stored))?.toLowerCase().includes(wanted)) continue;
         if (has === "findings" && reportOn(stored).outcome !== "findings") continue;
+        if (has === "open-calls" && openCallsOf(stored) === 0) continue;
         if (has === "repairs" && lastRepairIn(messagesIn(valuesOf(stored))) === null) continue;
       }
       found.push(thread);
@@ -366,6 +417,14 @@ async function findThreads(store: ThreadStore, { query, status, has, page }: Lis
     if (some.length < SEARCH_STEP) return { found: found.slice(offset), searched: null };
   }
   return { found: found.slice(offset), searched: MOST_SEARCHED };
+}
+
+/** How many calls have no result, in a thread in which nothing runs and nobody is asked. */
+function openCallsOf(thread: StoredThread): number {
+  const waits = thread.status === "busy" || thread.status === "interrupted";
+  if (waits) return 0;
+  const { all } = unansweredCalls(messagesIn(valuesOf(thread)));
+  return all.filter(({ group, place }) => group.results[place] === undefined).length;
 }
 
 /** What a store itself can select; undefined for a part of a text. */

@@ -56,7 +56,7 @@ export async function serveInspector(
     if (!cookie.split("; ").some((pair) => isSame(pair, `${name}=${session}`)))
       throw refusal(
         401,
-        "Open the address that `langgraph-tether inspect` has printed. It can be opened once.",
+        "Open the address that `langgraph-tether inspect` has printed. It can be opened once: for another one, end the command with Ctrl+C and run it again.",
       );
     if (pathname === "/") return Response.redirect(new URL(HOME, request.url), 303);
     return inspector(request);

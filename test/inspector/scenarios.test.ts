@@ -72,7 +72,7 @@ describe.each(KINDS)("the page of a thread in $title", ({ isThere, open }) => {
     await thread.cancelBatch();
     expect(await thread.told()).toMatchObject(TOLD.cancelled);
     const page = await thread.page();
-    for (const words of ["will be recovered", "will be closed: superseded", "nothing is lost"])
+    for (const words of ["will be recovered", "will be closed: superseded", "took effect is not known"])
       expect(page).toContain(words);
     expect(page).not.toContain("placeholder: ");
     await thread.send("go on");
@@ -160,19 +160,19 @@ describe("a page", () => {
     expect((await thread.told()).story).toMatchObject({ recovered: [{ label: "deaf" }], closed: [] });
   });
 
-  it("of 1,101 rows is full, and a message can be reached by its number", async () => {
+  it("of 1,100 rows is full, and a message can be reached by its number", async () => {
     const thread = openThread();
     const messages = Array.from({ length: 550 }, (_, turn) => [
       ...user(`question ${turn}`).messages,
       new AIMessage({ id: `a${turn}`, content: `answer ${turn}` }),
     ]).flat();
     await thread.graph.updateState(config, { messages });
-    expect(await thread.page()).toContain("Rows 1,002 to 1,101, page 12 of 12");
+    expect(await thread.page()).toContain("Rows 1,001 to 1,100, page 11 of 11");
     const { status, headers } = await thread.ask("/threads/1?at=1000");
-    expect([status, headers.get("location")]).toEqual([303, "/tether/threads/1?page=11#stored-1000"]);
+    expect([status, headers.get("location")]).toEqual([303, "/tether/threads/1?page=10#stored-1000"]);
     const changes = await thread.page("?only=changes");
     expect(changes).not.toContain("question 549");
-    expect(changes).toContain("the next message");
+    expect(changes).toContain("Nothing was changed.");
   });
 
   it.each([
@@ -203,7 +203,7 @@ describe("a page", () => {
     },
   );
 
-  it("of an agent without tether says that its graph does not mend", async () => {
+  it("of an agent without tether says what is sent, that it is refused, and what a repair does", async () => {
     const model = new FunctionModel(() => "yes");
     const { graph } = createAgent({ model, tools: [pay], checkpointer: new MemorySaver() });
     await graph.invoke(user("hello"), config);
@@ -211,14 +211,24 @@ describe("a page", () => {
     const repairCommand = "npx langgraph-tether repair --sqlite threads.db";
     const thread = inspected(graph, { repairCommand });
     const page = await thread.page();
-    for (const words of ["as they are stored", "repair --sqlite threads.db --thread 1", "will be closed"])
-      expect(page).toContain(words);
+    expect(page).toMatch(
+      /Most providers refuse the next message:.*tool_c1.* has no result\..*An assistant message with .*A repair closes 1 call\..*repair --sqlite threads\.db --thread 1</s,
+    );
+    expect(page).toContain("<b>5 messages</b> as stored");
+    expect(page).not.toContain("will be closed");
+    const mended = await thread.page("?with=tether");
+    expect(mended).toContain("would be closed");
+    expect(mended).not.toContain("refuse the next message");
     // Each step says whether it is sound, and the latest one what the doctor says.
     const told = await thread.told();
     const [latest, ...earlier] = told.steps.map(({ findings }: { findings: number }) => findings);
     expect([latest, told.step.findings]).toEqual([1, 1]);
     expect(new Set(earlier)).toEqual(new Set([0]));
-    expect(page.match(/title="sound"/g)).toHaveLength(earlier.length);
+    // The findings of a step are those of its own messages.
+    const asked = await thread.page(
+      `?step=${told.steps.find((one: { asksModel: boolean }) => one.asksModel).checkpointId}`,
+    );
+    expect(asked).not.toContain("What the doctor finds");
   });
 
   it("lists threads by what their messages say, and by what they have", async () => {
@@ -233,8 +243,11 @@ describe("a page", () => {
     for (const query of ["q=lisbon", "has=repairs", "q=warm&has=findings"])
       expect(await titles(query)).toEqual([]);
     await thread.cancelBatch();
+    expect(await titles("has=open-calls")).toEqual([WARM]);
+    expect(await (await thread.ask("")).text()).toContain("2 open calls");
     await thread.send("go on");
     expect(await titles("has=repairs")).toEqual([WARM]);
+    expect(await titles("has=open-calls")).toEqual([]);
     expect((await thread.ask("?has=x")).status).toBe(400);
   });
 });

@@ -50,7 +50,7 @@ export const TOLD = {
       questions: [
         {
           tool: "pay",
-          arguments: '{\n  "amount": 30\n}',
+          arguments: '{"amount":30}',
           decisions: expect.arrayContaining(["approve", "reject"]),
         },
       ],

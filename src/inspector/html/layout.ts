@@ -41,12 +41,11 @@ code,.mono{font:13px/1.5 ui-monospace,"SF Mono",Menlo,Consolas,monospace}
 .chip{display:inline-block;padding:.05rem .5rem;border-radius:8px;font-size:12.5px;line-height:1.5;font-weight:400;overflow-wrap:anywhere}
 .chip{background:var(--neutral);color:var(--neutral-ink)}
 .chip.good{background:var(--good);color:var(--good-ink)}.chip.warning{background:var(--warning);color:var(--warning-ink)}.chip.news{background:none;color:var(--link);box-shadow:inset 0 0 0 1px currentColor}.chip.bad{background:var(--bad);color:var(--bad-ink)}
-.dialects{font-size:13px;font-weight:400}.dialects+.dialects{margin-top:.3rem}
 form{display:flex;flex-wrap:wrap;gap:.75rem 1rem;align-items:end}
 label{display:grid;gap:.2rem;font-size:13px;color:var(--soft);min-width:0}
 input,select,button{font:inherit;font-size:14px;color:var(--ink);background:var(--panel);border:1px solid #8a8f98;border-radius:7px;padding:.4rem .6rem;max-width:100%;min-height:2.4rem}
 button{background:var(--link);border-color:var(--link);color:var(--panel);font-weight:600;cursor:pointer;padding-inline:1.1rem}
-.pages{display:flex;flex-wrap:wrap;gap:.4rem 1.25rem;margin:1rem 0;align-items:baseline}
+.printed{display:none}.pages{display:flex;flex-wrap:wrap;gap:.4rem 1.25rem;margin:1rem 0;align-items:baseline}
 details>summary{cursor:pointer;color:var(--link)}
 `;
 
@@ -64,7 +63,7 @@ const THREAD = `
 .rail li{border-left:2px solid var(--line);margin-left:.3rem}.rail li.branch{margin-left:1rem;border-left-style:dashed}
 .rail a{display:grid;gap:.05rem;padding:.3rem .6rem;color:var(--ink);text-decoration:none;overflow-wrap:anywhere;border-radius:0 6px 6px 0}.rail li.other b{font-weight:400;color:var(--soft)}.rail li>a .chip{font-size:12px;padding-inline:.35rem}.rail li:not(:has(a)){padding:.5rem .6rem .1rem}
 .rail .name{display:flex;flex-wrap:wrap;gap:0 .4rem;align-items:baseline}.rail .name>:last-child{margin-left:auto;font-size:12px}.tools a.narrow{display:none}
-.rail a:hover{background:var(--sunk)}.rail a[aria-current]{background:var(--sunk);box-shadow:inset 3px 0 0 var(--link)}
+.rail .earlier a{color:var(--link);text-decoration:underline}.rail a:hover{background:var(--sunk)}.rail a[aria-current]{background:var(--sunk);box-shadow:inset 3px 0 0 var(--link)}
 .story{font-size:16px}.story p+p{margin-top:.15rem}.chip+.chip{margin-left:.3rem}.head .chip+.chip{margin-left:0}.story .soft{font-size:14px}.good-text{color:var(--good-ink)}.warning-text{color:var(--warning-ink)}.bad-text{color:var(--bad-ink)}
 .tools{display:flex;flex-wrap:wrap;gap:.4rem 1.25rem;align-items:center;margin-bottom:.75rem;font-size:14px}.tools nav{display:flex;flex-wrap:wrap;gap:.4rem 1.25rem}.tools a,.tools summary{display:inline-block;padding:.2rem 0}.tools details[open]{flex-basis:100%}.tools .panel{margin:.4rem 0 0}
 .jump{display:flex;gap:.5rem;align-items:center}.jump label{display:flex;gap:.5rem;align-items:center}.jump input{width:6rem}.jump input,.jump button{min-height:0;padding:.15rem .5rem}
@@ -100,7 +99,7 @@ form.panel,.panel form{display:grid;grid-template-columns:minmax(0,1fr) minmax(0
 .threads .title{display:inline-block;margin-bottom:.1rem}
 }
 @media (prefers-reduced-motion:no-preference){html{scroll-behavior:smooth}}
-@media print{@page{margin:1.2cm}body{background:none;font-size:11pt}main{padding:0}.top{position:static;padding:0 0 .5rem}.rail,.tools,form.panel,.skip,.pages,.ids{display:none}.thread{display:block}.row,.panel,.threads tr{break-inside:avoid}.chip{box-shadow:inset 0 0 0 1px currentColor}.threads th,.threads td{padding:.4rem .5rem}.threads td.number{white-space:normal}}
+@media print{@page{margin:1.2cm}body{background:none;font-size:11pt}main{padding:0}.top{position:static;padding:0 0 .5rem}.rail,.tools,form.panel,.skip,.pages>:not(.printed),.ids{display:none}.printed{display:inline}.thread{display:block}.row,.panel,.threads tr{break-inside:avoid}.chip{box-shadow:inset 0 0 0 1px currentColor}.threads th,.threads td{padding:.4rem .5rem}.threads td.number{white-space:normal}}
 `;
 
 const STYLES = `${COLOURS}${BASE}${LIST}${THREAD}${NARROW}`.replaceAll(/\n+/g, "\n");
@@ -214,6 +213,7 @@ export interface ThreadLink {
   readonly maxTokens?: number | undefined;
   readonly page?: number | undefined;
   readonly only?: "changes" | undefined;
+  readonly with?: "tether" | undefined;
 }
 
 type ListLink = Partial<Pick<ListView, "status" | "has" | "page">> & { readonly q?: string };

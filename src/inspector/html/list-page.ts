@@ -1,8 +1,7 @@
 import { worthALook } from "../../doctor/finding.js";
-import { count } from "../../shared/text.js";
+import { amount, count } from "../../shared/text.js";
 import { type ListView, THREAD_STATUSES, TRAITS } from "../read-threads.js";
 import {
-  bytes,
   chip,
   codeSpans,
   layout,
@@ -27,12 +26,12 @@ export function listPage(view: ListView, now: number): Markup {
 <form class="panel" action="${listLink()}" method="get" role="search" aria-label="Threads">
 <label>Search<input type="search" name="q" value="${query}" size="34" aria-describedby="search-help"></label>
 <label>Status<select name="status"><option value="">any</option>${options(THREAD_STATUSES, status)}</select></label>
-<label>With<select name="has"><option value="">anything</option>${options(TRAITS, has)}</select></label>
+<label>With<select name="has"><option value="">anything</option>${TRAITS.map((one) => html`<option value="${one}"${one === has && html` selected`}>${one.replace("-", " ")}</option>`)}</select></label>
 <button type="submit">Search</button>
 <p class="small soft" id="search-help">A part of a message, of an id or of the metadata, or <code>key=value</code> of the metadata.</p>
 </form>
 ${searched !== null && html`<p class="small soft">Only the ${count(searched)} threads that were changed last were searched.</p>`}
-${threads.length === 0 ? html`<p class="panel">${query === "" && status === undefined && has === undefined ? "There are no threads yet." : "No thread was found."}</p>` : table(threads, now)}
+${threads.length === 0 ? html`<p class="panel">${page > 1 ? `There is no page ${count(page)}.` : query === "" && status === undefined && has === undefined ? "There are no threads yet." : "No thread was found."}</p>` : table(threads, now)}
 <nav class="pages" aria-label="Pages">
 ${page > 1 && html`<a href="${link(page - 1)}" rel="prev">Later threads</a>`}
 ${hasNext && html`<a href="${link(page + 1)}" rel="next">Earlier threads</a>`}
@@ -45,13 +44,13 @@ ${hasNext && html`<a href="${link(page + 1)}" rel="next">Earlier threads</a>`}
 function table(threads: ListView["threads"], now: number): Markup {
   return html`<table class="threads">
 <caption class="hidden">Threads, the one that was changed last first</caption>
-<thead><tr><th scope="col">Thread</th><th scope="col">Status</th><th scope="col">Doctor</th><th scope="col">Last repair</th><th scope="col" class="number">Messages</th><th scope="col" class="number">Size</th><th scope="col">Changed</th></tr></thead>
+<thead><tr><th scope="col">Thread</th><th scope="col">Status</th><th scope="col">Doctor</th><th scope="col" class="number">Messages</th><th scope="col">Changed</th></tr></thead>
 <tbody>${threads.map((thread) => line(thread, now))}</tbody>
 </table>`;
 }
 
 function line(
-  { title, graph, updatedAt, lastRepair, bytes: size, report }: ListView["threads"][number],
+  { title, graph, updatedAt, lastRepair, openCalls, report }: ListView["threads"][number],
   now: number,
 ): Markup {
   const { threadId, status, outcome, messages, findings } = report;
@@ -59,10 +58,8 @@ function line(
   return html`<tr>
 <th scope="row"><a class="title" href="${threadLink(threadId)}"><bdi>${title === "" ? threadId : title}</bdi></a>${title !== "" && html`<span class="mono">${threadId}</span>`}<span class="small soft">${graph}</span></th>
 <td data-label="Status">${statusChip(status)}</td>
-<td data-label="Doctor">${outcomeChip(outcome, worth)}</td>
-<td data-label="Last repair">${lastRepair === null ? html`<span class="soft">none</span>` : html`${chip(lastRepair.mark.word, lastRepair.mark.tone)} <span class="small soft">message ${count(lastRepair.position)}</span>`}</td>
+<td data-label="Doctor">${(outcome !== "sound" || openCalls === 0) && outcomeChip(outcome, worth)}${openCalls > 0 && chip(amount(openCalls, "open call"), "warning")}${lastRepair !== null && chip(lastRepair.mark.word, lastRepair.mark.tone)}</td>
 <td data-label="Messages" class="number">${messages === null ? "unknown" : count(messages)}</td>
-<td data-label="Size" class="number">${size === null ? "unknown" : bytes(size)}</td>
 <td data-label="Changed" class="small">${time(updatedAt, now)}</td>
 </tr>`;
 }

@@ -120,14 +120,11 @@ function whys(marks: readonly Mark[]): Markup | false {
 const SHOWN_AT_ONCE = 600;
 const NOTHING: ShownText = { text: "", cut: 0 };
 
-function messageBody(
-  { content, reasoning, calls, pictures, isJson }: MessageView,
-  sent?: MessageView,
-): Markup {
+function messageBody({ content, reasoning, calls, media, isJson }: MessageView, sent?: MessageView): Markup {
   const most = Math.max(calls.length, sent?.calls.length ?? 0);
-  return html`${reasoning.text !== "" && html`<details class="small"><summary>Reasoning${sent?.reasoning.text === "" && " (not sent)"}</summary>${shownText(reasoning, "text thought")}</details>`}${differing(content, sent?.content, isJson ? "call" : "text")}${pictures.map(
-    ({ address, kind, bytes: size }) =>
-      html`<figure><img src="${address}" alt="A picture of the message" loading="lazy"><figcaption class="small soft">${kind}, ${bytes(size)}</figcaption></figure>`,
+  return html`${reasoning.text !== "" && html`<details class="small"><summary>Reasoning${sent?.reasoning.text === "" && " (not sent)"}</summary>${shownText(reasoning, "text thought")}</details>`}${differing(content, sent?.content, isJson ? "call" : "text")}${media.map(
+    ({ address, label, bytes: size }) =>
+      html`<figure>${address !== undefined && html`<img src="${address}" alt="A picture of the message" loading="lazy">`}<figcaption class="small soft"><bdi>${label}</bdi>${size !== undefined && `, ${bytes(size)}`}</figcaption></figure>`,
   )}${Array.from({ length: most }, (_, index) => differing(calls[index] ?? NOTHING, sent && (sent.calls[index] ?? NOTHING), "call"))}`;
 }
 

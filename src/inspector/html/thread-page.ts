@@ -14,7 +14,6 @@ import {
   joined,
   layout,
   options,
-  outcomeChip,
   sentence,
   statusChip,
   type ThreadLink,
@@ -54,7 +53,7 @@ export function threadPage(
   const shown: Shown = { view, chosen, link, linkTo, now };
   const name = title === "" ? threadId : title;
   const messages = html`<div class="content">
-<section class="panel story" aria-label="What happened">${story(shown)}</section>
+<section class="panel story" aria-label="What happened">${story(shown, repair)}</section>
 ${questionPanel(view)}${findingsPanel(shown, repair)}
 ${tools(shown)}
 <section aria-label="Messages">
@@ -63,7 +62,7 @@ ${rows.length === 0 ? html`<p class="panel">${chosen.only ? "Nothing was changed
 ${pages(shown, "Pages of messages, repeated")}
 </section>
 ${difference && goneList(difference)}
-<p class="pages"><span class="mono small soft">${threadId}</span><a href="${threadJsonLink(threadId, chosen)}">JSON</a></p>
+<p class="pages"><span class="mono small soft">${threadId}</span><span class="printed">${timeText(new Date(now).toISOString())}</span><a href="${threadJsonLink(threadId, chosen)}">JSON</a></p>
 </div>`;
   return layout({
     title: name,
@@ -73,19 +72,20 @@ ${difference && goneList(difference)}
 }
 
 /*
- * One sentence that says what was saved, what is missing, and what is sent.
+ * What is true of the thread, what happened in it, and what is sent.
  */
 
-function story(shown: Shown): Markup {
+function story(shown: Shown, repair: string | undefined): Markup {
   const { view, linkTo } = shown;
-  const { willBeRecovered, willBeClosed, recovered, closed, unplaced } = view.story;
+  const { willBeRecovered, willBeClosed, recovered, closed, unplaced, unknown } = view.story;
   const part = (found: readonly Place[], tone: string, noun: string, one: string, many = one) =>
     found.length === 0
       ? []
       : html`<b class="${tone}-text">${amount(found.length, noun)}</b> ${found.length === 1 ? one : many} <span class="soft">(${placeLinks(found, linkTo)})</span>`;
+  const verb = shown.chosen.with === undefined ? "will" : "would";
   const parts = [
-    part(willBeRecovered, "good", "result", "will be recovered"),
-    part(willBeClosed, "warning", "call", "will be closed"),
+    part(willBeRecovered, "good", "result", `${verb} be recovered`),
+    part(willBeClosed, "warning", "call", `${verb} be closed`),
     part(recovered, "good", "message", "was recovered", "were recovered"),
     part(closed, "warning", "call", "was closed", "were closed"),
     part(unplaced, "warning", "message", "has no place in the request", "have no place in the request"),
@@ -93,8 +93,59 @@ function story(shown: Shown): Markup {
   const listed = parts.map(
     (one, index) => html`${index > 0 && (index === parts.length - 1 ? " and " : ", ")}${one}`,
   );
-  const ending = unplaced.length === 0 && "; nothing is lost";
-  return html`${parts.length > 0 && html`<p>${listed}${ending}.</p>`}${errorText(view)}<p>${moment(shown)}</p>${ofOtherGraph(view)}`;
+  return html`${errorText(view)}${refusal(shown, repair)}${parts.length > 0 && html`<p>${listed}.${unknown > 0 && html` <span class="soft">${UNKNOWN_EFFECT}</span>`}</p>`}<p>${moment(shown)}</p>${sender(shown)}`;
+}
+
+const UNKNOWN_EFFECT = "Whether a closed call took effect is not known.";
+
+/** That the next message is refused, in whose words, and what ends that. Nothing of it is done by the thread's own agent. */
+function refusal({ view, link, chosen }: Shown, repair: string | undefined): Markup | false {
+  const { moment: at, isMade, findings, form, threadId, mendable } = view;
+  const faults = findings.filter(
+    ({ severity, code }) => severity === "error" || code === "pairing/open-call",
+  );
+  if (at.kind !== "next" || isMade || faults.length === 0) return false;
+  const open = faults.filter(({ code }) => OPEN.has(code));
+  const tools = [...new Set(open.map(({ tool }) => nameIn(tool) || "a call"))];
+  const why =
+    open.length > 0
+      ? html`${tools.map((tool, index) => html`${index > 0 && (index === tools.length - 1 ? " and " : ", ")}<code><bdi>${tool}</bdi></code>`)} ${open.length === 1 ? "has" : "have"} no result`
+      : html`<bdi>${codeSpans(sentence(faults[0]?.evidence ?? "").replace(/\.$/, ""))}</bdi>`;
+  const others = faults.length - Math.max(open.length, 1);
+  const { dialect = null, providerSays: said = null } = faults.find((one) => one.providerSays !== null) ?? {};
+  const isKnown = form.origin !== "unknown" && said !== null;
+  const countOf = (kind: string) => mendable.filter((one) => one === kind).length;
+  const [recovered, closed] = [countOf("recovered"), countOf("closed")];
+  const mends = [
+    recovered > 0 && `recovers ${amount(recovered, "result")}`,
+    closed > 0 && `closes ${amount(closed, "call")}`,
+  ].filter(Boolean);
+  const does = mends.length === 0 ? "makes the messages sound" : mends.join(" and ");
+  return html`<p><b class="bad-text">${isKnown ? "The provider will refuse the next message" : "Most providers refuse the next message"}:</b> ${why}${others > 0 && html` <span class="soft">(and ${amount(others, "other fault")})</span>`}.${said !== null && html` <span class="soft">In the words of <code>${dialect}</code>: <q><bdi>${sentence(said)}</bdi></q></span>`}</p>
+<p>${repair ? html`A repair ${does}. It is shown first, and done with <code>--apply</code>: <code class="copy">${`${repair} --thread ${quoted(threadId)}`}</code>` : html`A repair ${does}: <code>npx langgraph-tether repair</code>.`} In the agent, <code>tetherMiddleware()</code> does the same at each message. <a href="${link({ ...chosen, with: "tether" })}">Show what would be sent then</a>.</p>`;
+}
+
+const OPEN: ReadonlySet<string> = new Set(["pairing/dangling-call", "pairing/open-call"]);
+
+/** Who sends the messages of the thread, and what of that is not known. */
+function sender({ view, chosen, link }: Shown): Markup | false {
+  const { mendedBy, isMade, moment: at, knowsSettings } = view;
+  if (at.kind !== "next" && at.kind !== "asked") return false;
+  const text = (): Markup | string => {
+    if (chosen.with !== undefined && (mendedBy === undefined || mendedBy === "nobody"))
+      return html`This is what <code>tetherMiddleware()</code> would send. <a href="${link({ with: undefined })}">Show what is sent without it</a>.`;
+    if (mendedBy === undefined)
+      return "Which agent runs this thread is not known. Its messages are shown as they are stored, and an agent can change them on their way.";
+    if (!isMade)
+      return "No part of langgraph-tether is in the graph of this thread. Its messages are shown as they are stored, and its middleware can change them on their way.";
+    if (mendedBy === "field")
+      return html`The graph has the messages field of langgraph-tether. This is what <code>askModel</code> and <code>toModelInput</code> send. A node that sends <code>state.messages</code> itself sends them as they are stored.`;
+    return knowsSettings
+      ? ""
+      : "The settings of the agent are not known here: its system prompt, its tools, its limits, and when it writes a summary.";
+  };
+  const told = text();
+  return told !== "" && html`<p class="soft small">${told}</p>`;
 }
 
 /** How many places of one kind are linked. */
@@ -108,30 +159,54 @@ function placeLinks(found: readonly Place[], linkTo: LinkTo): Markup {
 }
 
 function moment({ view, link, now }: Shown): Markup {
-  const { moment: at, totals, step, difference, form } = view;
-  const size = html`<b>${amount(totals.sent, "message")}</b>, about <b>${amount(totals.tokens, "token")}</b>`;
+  const { moment: at, totals, step, difference, form, isMade, summary, errors } = view;
+  const [messages, tokens] = [amount(totals.sent, "message"), amount(totals.tokens, "token")];
+  const without = ["system prompt", "tools"].filter(
+    (part) => part === "tools" || form.options.systemPrompt === undefined,
+  );
+  const size = html`<b>${messages}</b>${!isMade && " as stored"}, about <b>${tokens}</b>${!totals.isReported && html` <span class="soft">without the ${without.join(" and the ")}</span>`}`;
   const cache = difference && html` ${prefixText(difference, link)}`;
   const reduced =
     form.reduced && html` It is reduced: ${form.reduced.map((rung) => REDUCED[rung]).join("; ")}.`;
   switch (at.kind) {
-    case "next":
-      return html`The next request has ${size}, for <code>${form.options.dialect}</code>.${reduced}${cache}`;
+    case "next": {
+      const provider =
+        isMade && form.origin !== "unknown" && html`, for <code>${form.options.dialect}</code>`;
+      if (summary !== undefined)
+        return html`<b>A summary is due.</b> With the next message, a model is first asked to summarise <b>${amount(summary.covered.length, "message")}</b>. The request for the response then has the summary and what it does not cover, about ${amount(summary.kept.length, "message")}. If no summary comes, it has ${size}${provider}.${reduced}`;
+      return html`The next request has ${size}${provider}.${reduced}${cache}`;
+    }
     case "asked": {
       if (step?.asksModel !== true) return html`A request of this step would have had ${size}.${cache}`;
-      if (step.response === null)
-        return html`The model ${view.isLatest ? "is being asked" : "was asked"} with ${size}.${reduced}${cache}`;
-      const { provider, model, inputTokens, cachedTokens } = step.response;
+      if (step.response === null) {
+        const isAsking = view.isLatest && view.report.status === "busy";
+        if (!isAsking && errors.length === 0)
+          return html`The run ended here without a response. If the model was asked, its request had ${size}.${reduced}${cache}`;
+        const unstored =
+          view.mendedBy === "middleware" &&
+          !isAsking &&
+          " If tetherMiddleware summarised the messages in this step, that is not stored.";
+        return html`The model ${isAsking ? "is being asked" : "was asked"} with ${size}.${unstored}${reduced}${cache}`;
+      }
+      const { provider, model, inputTokens, cachedTokens, outputTokens } = step.response;
       const by = [provider, model].map(nameIn).filter(Boolean).join(" · ");
       const cached = cachedTokens !== null && `, ${count(cachedTokens)} of them from its cache`;
-      const counted = inputTokens !== null && html` The provider counted ${count(inputTokens)}${cached}.`;
-      return html`The request had ${size}${by !== "" && html`, answered by <bdi>${by}</bdi>`}.${reduced}${counted}${cache}`;
+      const output = outputTokens !== null && ` and ${count(outputTokens)} of the response`;
+      const counted =
+        inputTokens !== null &&
+        html` The provider counted ${amount(inputTokens, "token")} of the request${cached}${output}.`;
+      const told = inputTokens === null ? size : html`<b>${messages}</b>${!isMade && " as stored"}`;
+      return html`The model was asked with ${told}${by !== "" && html`: <bdi>${by}</bdi>`}.${counted}${reduced}${cache}`;
     }
     case "waiting":
       return html`The thread waits for a human${at.questions.length === 0 && ` before ${at.nodes.join(", ")}`}. The model is not asked now.`;
     case "running":
-      return html`A run goes on${at.nodes.length > 0 && `: ${at.nodes.join(", ")}`}, since ${time(at.since, now)}. Nothing is sent to the model now. This is the thread at ${timeText(new Date(now).toISOString())}; the page loads again by itself.`;
+      return html`A run goes on${at.nodes.length > 0 && `: ${at.nodes.join(", ")}`}. This step began ${time(at.since, now)}. Nothing is sent to the model now. The page loads again by itself; this is the thread at ${timeText(new Date(now).toISOString())}.`;
     case "silent":
-      if (view.history.length > 0) return html`The model was not asked at this step.`;
+      if (view.history.length > 0)
+        return step?.next.includes("summarize")
+          ? html`At this step a model was asked for a summary. That request is not stored.`
+          : html`The model was not asked at this step.`;
       return view.report.outcome === "unreadable"
         ? html`The messages cannot be read.`
         : html`The thread is empty.`;
@@ -153,16 +228,7 @@ function prefixText({ to, counts, isPrefixKept, prefix }: RequestDifference, lin
     `${count(counts.changed)} changed`,
     `${count(counts.gone)} not sent any more`,
   ];
-  return html`<span class="soft">Since <a href="${link({ step: to?.checkpointId })}">the request before</a>: ${words.filter((word) => !word.startsWith("0 ")).join(", ") || "no change"}; the prompt cache ${isPrefixKept ? "fits" : `breaks after ${amount(prefix, "message")}`}.</span>`;
-}
-
-function ofOtherGraph({ mendedBy, moment: { kind }, story: { willBeClosed, willBeRecovered } }: ThreadView) {
-  return (
-    mendedBy === "nobody" &&
-    kind === "next" &&
-    willBeClosed.length + willBeRecovered.length > 0 &&
-    html`<p class="soft small">The graph of this thread sends the messages as they are stored. This is what it would send with <code>tetherMiddleware</code>.</p>`
-  );
+  return html`<span class="soft">Since <a href="${link({ step: to?.checkpointId })}">the request before</a>: ${words.filter((word) => !word.startsWith("0 ")).join(", ") || "no change"}${!isPrefixKept && `; the same up to message ${count(prefix)}, where a prompt cache ends`}.</span>`;
 }
 
 /*
@@ -178,11 +244,15 @@ function questionPanel({ moment: at }: ThreadView): Markup | false {
 }
 
 function errorText({ errors, report, isLatest }: ThreadView): Markup | false {
-  if (errors.length > 0)
-    return html`<p><b class="bad-text">The last run ended early.</b> ${errors.map(
+  if (errors.length > 0) {
+    const isCancelled = errors.every((error) => error.isCancelled);
+    const told = errors.map(
       ({ node, text }) =>
-        html`<span class="soft"><bdi>${nameIn(node)}</bdi>: <bdi>${sentence(text)}</bdi></span> `,
-    )}</p>`;
+        html` <span class="soft"><bdi>${nameIn(node)}</bdi>: <bdi>${sentence(text)}</bdi></span>`,
+    );
+    const run = isLatest ? "The last run" : "The run of this step";
+    return html`<p><b class="bad-text">${run} ${isCancelled ? "was cancelled" : "failed"}.</b>${!isCancelled && told}</p>`;
+  }
   return (
     isLatest &&
     report.status === "error" &&
@@ -193,9 +263,8 @@ function errorText({ errors, report, isLatest }: ThreadView): Markup | false {
 const TONES: Readonly<Record<string, string>> = { error: "bad", warning: "warning" };
 
 /** One entry for all findings that say the same and have the same fix. */
-function findingsPanel({ view, linkTo }: Shown, repair: string | undefined): Markup | false {
-  const { report, rows, threadId } = view;
-  const { findings, outcome, status } = report;
+function findingsPanel({ view, linkTo, chosen }: Shown, repair: string | undefined): Markup | false {
+  const { report, rows, threadId, findings, isLatest, isMade } = view;
   if (findings.length === 0) return false;
   const groups = new Map<string, Finding[]>();
   for (const finding of findings) {
@@ -203,17 +272,17 @@ function findingsPanel({ view, linkTo }: Shown, repair: string | undefined): Mar
     addToList(groups, [code, severity, dialect, ...fixes.map(({ kind }) => kind)].join(" "), finding);
   }
   const errors = worthALook(findings);
+  const isNamed = repair !== undefined && repair !== "";
+  const isHere = isLatest && report.status !== "interrupted" && (isMade || chosen.with !== undefined);
   const command =
-    repair !== undefined &&
-    repair !== "" &&
+    isNamed &&
+    isHere &&
     errors > 0 &&
-    status !== "interrupted" &&
     html`<p class="small">Show what a repair would do: <code class="copy">${`${repair} --thread ${quoted(threadId)}`}</code></p>`;
-  return html`<details class="panel"${rows.length === 0 && html` open`}><summary>What the doctor finds: ${outcomeChip(outcome, errors)} <span class="small soft">${[...new Set(findings.map(({ code }) => code))].join(", ")}</span></summary><ul class="findings">${[
+  const mark = errors > 0 ? chip(amount(errors, "finding"), "warning") : chip("for information");
+  return html`<details class="panel"${rows.length === 0 && html` open`}><summary>What the doctor finds${!isLatest && " in the messages of this step"}: ${mark} <span class="small soft">${[...new Set(findings.map(({ code }) => code))].join(", ")}</span></summary><ul class="findings">${[
     ...groups.values(),
-  ].map((group) =>
-    groupEntry(group, linkTo),
-  )}</ul>${command}<p class="small soft">docs/doctor.md explains each code.</p></details>`;
+  ].map((group) => groupEntry(group, linkTo))}</ul>${command}</details>`;
 }
 
 function groupEntry(group: readonly Finding[], linkTo: LinkTo): Markup | false {
@@ -238,12 +307,12 @@ const ORIGINS: Readonly<Record<ThreadView["form"]["origin"], string>> = {
   chosen: "chosen",
   response: "of the step's response",
   thread: "of the latest response",
-  server: "of the server's model",
-  unknown: "every provider",
+  server: "of the agent's model",
+  unknown: "the provider is not known",
 };
 
 function tools({ view, chosen, link }: Shown): Markup {
-  const { form, totals, soundness, brokenInRequest, step, steps, threadId, isLatest, page } = view;
+  const { form, totals, brokenInRequest, step, steps, threadId, isLatest, page, isMade } = view;
   const { dialect } = form.options;
   const asked = steps.filter(({ asksModel, branch }) => asksModel && branch === (step?.branch ?? 1));
   const place = steps.findIndex(({ checkpointId }) => checkpointId === step?.checkpointId);
@@ -271,16 +340,15 @@ ${
   html`<form action="${threadLink(threadId)}" method="get" class="jump">${hidden(request)}<label>Message<input type="number" name="at" min="1" max="${totals.stored}" required></label><button type="submit">Go</button></form>`
 }
 <details><summary>Request and provider</summary><div class="panel">
-<form action="${threadLink(threadId)}" method="get">${hidden({ step: chosen.step, only })}
+<form action="${threadLink(threadId)}" method="get">${hidden({ step: chosen.step, only, with: chosen.with })}
 <label>Dialect<select name="dialect"><option value="">${chosen.dialect === undefined ? `${dialect} (${ORIGINS[form.origin]})` : "of the step"}</option>${options(DIALECT_NAMES, chosen.dialect)}</select></label>
-<label>Token limit<input type="number" name="maxTokens" min="1" step="1" size="8" value="${chosen.maxTokens}"></label>
+${isMade && html`<label>Token limit<input type="number" name="maxTokens" min="1" step="1" size="8" value="${chosen.maxTokens}"></label>`}
 <button type="submit">Show</button>
 </form>
 <dl class="facts">
 ${fact("Of the stored messages", html`${count(totals.stored)} stored, ${count(totals.leftOut)} left out, ${count(totals.changed)} changed, ${count(totals.added)} added`)}
-${fact("The request", brokenInRequest === 0 ? html`${chip("sound", "good")} for ${dialect}` : html`${chip(amount(brokenInRequest, "broken rule"), "bad")} of ${dialect}`)}
+${isMade && fact("The request", brokenInRequest === 0 ? html`${chip("sound", "good")} for ${dialect}` : html`${chip(amount(brokenInRequest, "broken rule"), "bad")} of ${dialect}`)}
 ${fact("System prompt", form.options.systemPrompt === undefined ? "none is known" : "shown as sent")}
-${fact("If the messages were sent as stored", soundnessList(soundness))}
 ${view.report.checkpointId !== null && ofStep.map(([name, value]) => value && fact(name, html`<span class="mono">${nameIn(value)}</span>`))}
 </dl></div></details>
 </div>`;
@@ -289,41 +357,46 @@ ${view.report.checkpointId !== null && ofStep.map(([name, value]) => value && fa
 const fact = (name: string, value: Markup | string): Markup =>
   html`<div><dt>${name}</dt><dd>${value}</dd></div>`;
 
-/** Which providers would take the messages, and which would not. */
-function soundnessList(soundness: ThreadView["soundness"]): Markup {
-  const sound = soundness.filter(({ broken }) => broken === 0).map(({ dialect }) => dialect);
-  const faulty = soundness.flatMap(({ dialect, broken }) => (broken > 0 ? `${dialect} ${broken}` : []));
-  const line = (word: string, tone: string, names: readonly string[]) =>
-    names.length > 0 && html`<p class="dialects">${chip(word, tone)} ${names.join(", ")}</p>`;
-  return html`${line("sound", "good", sound)}${line("faults", "warning", faulty)}`;
-}
-
 /** The steps of the thread, the latest first. A step of another branch says so. */
-function rail({ view: { steps, step }, link, now }: Shown): Markup {
+function rail({ view: { steps, step, report, isLatest }, link, now }: Shown): Markup {
   const [latest] = steps;
   const earliest = steps.at(-1);
   const branches = new Set(steps.map(({ branch }) => branch)).size;
+  // What comes next is no step yet. It is on the page of the latest one, unless that asked the model itself.
+  const isNextApart = latest?.asksModel === true && report.status !== "busy";
+  const next =
+    isNextApart &&
+    html`<li class="asked"><a href="${link({ step: undefined })}"${isLatest && html` aria-current="step"`}><span class="name"><b>What comes next</b></span></a></li>`;
   const entry = (one: Step, index: number) => {
-    const { number, next, at, response, branch, hasFailed, findings, messages, asksModel } = one;
-    const nodes = [...new Set(next)].map((node) => (node === "__start__" ? "input" : node));
-    const sizes = [
+    const { number, title, at, response, branch, failure, findings, messages, asksModel, duration } = one;
+    const facts = [
+      number !== null && `step ${number}`,
       amount(messages, "message"),
-      response?.inputTokens != null && amount(response.inputTokens, "token"),
+      tokensOf(one) > 0 && amount(tokensOf(one), "token"),
+      duration !== null && seconds(duration),
       response?.model,
     ];
     const isOther = branch > 1 && " branch";
-    const title =
+    const heading =
       branches > 1 &&
       branch !== steps[index - 1]?.branch &&
       html`<li class="small soft${isOther}">${branch === 1 ? "The latest branch" : `Branch ${branch}`}</li>`;
-    const marks = html`${findings === 0 && html`<span class="good-text" title="sound">✓<span class="hidden"> sound</span></span>`}${findings !== null && findings > 0 && chip(amount(findings, "finding"), "warning")}${hasFailed && chip("failed", "bad")}`;
-    return html`${title}<li class="${asksModel ? "asked" : "other"}${isOther}"><a href="${link({ step: one === latest ? undefined : one.checkpointId })}"${one.checkpointId === step?.checkpointId && html` aria-current="step"`}><span class="name"><b>${number !== null && `${number} `}${nodes.join(", ") || "end"}</b>${marks}<span class="soft">${time(at, now)}</span></span><span class="small soft">${sizes.filter(Boolean).join(" · ")}</span></a></li>`;
+    const marks = html`${findings !== null && findings > 0 && chip(amount(findings, "finding"), "warning")}${failure !== null && chip(failure, "bad")}`;
+    return html`${heading}<li class="${asksModel ? "asked" : "other"}${isOther}"><a href="${link({ step: one === latest && !isNextApart ? undefined : one.checkpointId })}"${one.checkpointId === step?.checkpointId && !(isNextApart && isLatest) && html` aria-current="step"`}><span class="name"><b><bdi>${title}</bdi></b>${marks}<span class="soft">${time(at, now)}</span></span><span class="small soft">${facts.filter(Boolean).join(" · ")}</span></a></li>`;
   };
-  return html`<nav class="rail" id="steps" aria-label="Steps"><h2>Steps${branches > 1 && html` <span class="small soft">${amount(branches, "branch", "branches")}</span>`}</h2><ol>${steps.map(entry)}</ol>${
+  const tokens = steps.reduce((sum, one) => sum + tokensOf(one), 0);
+  return html`<nav class="rail" id="steps" aria-label="Steps"><h2>Steps${branches > 1 && html` <span class="small soft">${amount(branches, "branch", "branches")}</span>`}${tokens > 0 && html` <span class="small soft">${amount(tokens, "token")} in all${earliest?.parentId != null && " of these"}</span>`}</h2><ol>${next}${steps.map(entry)}</ol>${
     earliest?.parentId != null &&
-    html`<p><a class="small" href="${link({ step: earliest.checkpointId })}">Earlier steps</a></p>`
+    html`<p class="earlier"><a class="small" href="${link({ step: earliest.checkpointId })}">Earlier steps</a></p>`
   }</nav>`;
 }
+
+/** Of the request and the response, as the provider counted them. */
+const tokensOf = ({ response }: Step): number => (response?.inputTokens ?? 0) + (response?.outputTokens ?? 0);
+
+/** `0.2 s`. */
+const seconds = (milliseconds: number): string =>
+  `${(milliseconds / 1_000).toFixed(milliseconds < 9_950 ? 1 : 0)} s`;
 
 /** @param label What tells the two lists of links apart for a screen reader. */
 function pages({ view: { page }, link }: Shown, label: string): Markup | false {

@@ -3,7 +3,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { readList } from "../../doctor/examine.js";
 import { argumentsOf, callsOf, isAIMessage } from "../../history/call.js";
-import { contentText } from "../../history/message.js";
+import { contentText, copyMessage } from "../../history/message.js";
 import { callIdOf, isResult } from "../../history/result.js";
 import { countTokens } from "../../history/size.js";
 import { isUserMessage } from "../../history/summary.js";
@@ -42,7 +42,7 @@ export function viewMessage(message: BaseMessage) {
   const { provider, model } = isAIMessage(message) ? readMaker(message) : { provider: "", model: "" };
   const given = argumentsOf(message);
   const calls = callsOf(message);
-  const text = contentText(message);
+  const text = contentText(withoutMedia(message));
   const json = isResult(message) ? jsonLines(text) : undefined;
   return {
     role: ROLES[type] ?? nameIn(type),
@@ -58,7 +58,7 @@ export function viewMessage(message: BaseMessage) {
     content: cutText(json ?? text, LONGEST_TEXT),
     /** Whether the content is JSON, which is written in lines. */
     isJson: json !== undefined,
-    pictures: recordsIn(message.content).flatMap(pictureIn),
+    media: recordsIn(message.content).flatMap((block) => mediumIn(block) ?? []),
     reasoning: cutText(reasoningIn(message), LONGEST_TEXT),
     calls: calls.map(({ name: tool, kind }, index): ShownText => {
       const { text: shown, cut } = cutText(textOf(given[index]), LONGEST_ARGUMENTS);
@@ -76,8 +76,16 @@ const labelled = (label: string, text: string): readonly string[] =>
 
 /** What a reader sees of a message, to compare. */
 export function shownOf(message: BaseMessage): string {
-  const { content, pictures, calls } = viewMessage(message);
-  return JSON.stringify([content, pictures.length, calls]);
+  const { content, media, calls } = viewMessage(message);
+  return JSON.stringify([content, media.length, calls]);
+}
+
+/** Its text would name what is shown. */
+function withoutMedia(message: BaseMessage): BaseMessage {
+  const { content } = message;
+  if (typeof content === "string" || !Array.isArray(content)) return message;
+  const others = content.filter((block) => mediumIn(block) === undefined);
+  return others.length === content.length ? message : copyMessage(message, { content: others });
 }
 
 export function nameIn(value: unknown): string {
@@ -95,25 +103,38 @@ function cutText(text: string, longest: number): ShownText {
   return { text: seen, cut: Math.max(0, text.length - longest) };
 }
 
+/** JSON of more than a line is written in lines. */
+const LONGEST_LINE = 70;
+
 function textOf(value: unknown): string {
-  return typeof value === "string" ? value : (toJson(value, undefined, 2) ?? "");
+  if (typeof value === "string") return value;
+  const line = toJson(value) ?? "";
+  return line.length <= LONGEST_LINE ? line : (toJson(value, undefined, 2) ?? "");
 }
 
 /** JSON in lines; undefined for a text that is no object and no list. */
 function jsonLines(text: string): string | undefined {
   if (text.length > LONGEST_JSON || !/^\s*[[{]/.test(text)) return undefined;
-  return safely(() => toJson(JSON.parse(text), undefined, 2), undefined);
+  return safely(() => textOf(JSON.parse(text)), undefined);
 }
 
 const PICTURE = /^data:image\/(png|jpeg|gif|webp);base64,[A-Za-z0-9+/]+={0,2}$/;
 
-/** Only bytes that are in the message are shown: nothing is loaded from elsewhere. */
-function pictureIn(block: unknown) {
+/** A picture, sound or file. Only bytes that are in the message are shown: nothing is loaded from elsewhere. */
+function mediumIn(block: unknown) {
   const media = safely(() => readMedia(block), undefined);
-  if (media?.kind !== "image" || media.url === undefined || media.url.length > LONGEST_PICTURE) return [];
-  const [, kind] = PICTURE.exec(media.url) ?? [];
-  const size = Math.floor((media.data?.length ?? 0) * 0.75);
-  return kind === undefined ? [] : [{ address: media.url, kind: kind.toUpperCase(), bytes: size }];
+  if (media === undefined || media.kind === "text") return undefined;
+  const { kind, name, url = "", data } = media;
+  const [, type] = (kind === "image" && url.length <= LONGEST_PICTURE && PICTURE.exec(url)) || [];
+  return {
+    /** Undefined: it cannot be shown. */
+    address: type === undefined ? undefined : url,
+    label: [type?.toUpperCase() ?? kind, nameIn(name), url.startsWith("data:") ? "" : nameIn(url)]
+      .filter(Boolean)
+      .join(" "),
+    /** Undefined: its bytes are elsewhere. */
+    bytes: data === undefined ? undefined : Math.floor(data.length * 0.75),
+  };
 }
 
 const REASONING_TEXTS = ["thinking", "reasoning", "summary"];
@@ -158,6 +179,9 @@ export interface Question {
   readonly decisions: readonly string[];
 }
 
+/** LangChain's own description ends with the name of the tool and its arguments, which are shown beside it. */
+const ARGUMENTS_TOLD = /\n\nTool: .*\nArgs: [\s\S]*$/;
+
 /** @param interrupt The value of an interrupt, or an interrupt. Of another form, all of it is shown. */
 export function questionsIn(interrupt: unknown): readonly Question[] {
   const value = isRecord(interrupt) && "value" in interrupt ? interrupt["value"] : interrupt;
@@ -171,7 +195,7 @@ export function questionsIn(interrupt: unknown): readonly Question[] {
     const allowed = rule["allowed_decisions"] ?? rule["allowedDecisions"];
     return {
       tool: nameIn(name),
-      text: typeof description === "string" ? lines(description) : "",
+      text: typeof description === "string" ? lines(description.replace(ARGUMENTS_TOLD, "")) : "",
       arguments: lines(args),
       decisions: Array.isArray(allowed) ? allowed.map(nameIn) : [],
     };

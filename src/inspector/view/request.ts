@@ -4,6 +4,7 @@ import type { BaseMessage } from "@langchain/core/messages";
 import { dialectIn } from "../../doctor/findings.js";
 import { checkToolCallsToKeep, type ToolCallsToKeep } from "../../history/cut.js";
 import { withoutMarks } from "../../history/marks.js";
+import type { SummaryPolicy } from "../../history/plan-summary.js";
 import type { DialectName } from "../../providers/dialects.js";
 import {
   type ModelInputOptions,
@@ -20,6 +21,8 @@ export interface RequestSettings
   extends Pick<ModelInputOptions, "maxToolCallsFromHistory" | "maxTokens" | "modelId"> {
   readonly systemPrompt?: string | undefined;
   readonly dialect: DialectName;
+  /** When the history is summarised before a request. Undefined: that is unknown. */
+  readonly summary?: SummaryPolicy | undefined;
 }
 
 /** The request of a step. */
@@ -27,8 +30,14 @@ export interface ModelRequest {
   readonly step: Step | undefined;
   /** With the messages that the next run adds, if the step is the latest. */
   readonly history: readonly BaseMessage[];
+  /** Whether this library makes the request. If not, the history is sent as it is. */
+  readonly isMade: boolean;
   readonly form: RequestForm;
 }
+
+/** The messages of the request. */
+export const inputOf = ({ history, isMade, form }: ModelRequest): readonly BaseMessage[] =>
+  isMade ? prepareModelInput(history, form.options).messages : history;
 
 /** With which options the input is made, and where the dialect comes from. */
 export interface RequestForm {
@@ -124,8 +133,8 @@ const MOST_GONE = 20;
 
 export type RequestDifference = ReturnType<typeof differenceTo>;
 
-export function differenceTo({ step, history, form }: ModelRequest, input: readonly BaseMessage[]) {
-  const before = prepareModelInput(history, form.options).messages;
+export function differenceTo(request: ModelRequest, input: readonly BaseMessage[]) {
+  const before = inputOf(request);
   const [forms, formsBefore] = [input.map(sentForm), before.map(sentForm)];
   const [known, kept] = [new Set(formsBefore), new Set(forms)];
   const idsOf = (messages: readonly BaseMessage[]) => new Set(messages.flatMap(({ id }) => id || []));
@@ -141,7 +150,7 @@ export function differenceTo({ step, history, form }: ModelRequest, input: reado
     .filter(({ message: { id = "" } }, index) => !kept.has(formsBefore[index] ?? "") && !keptIds.has(id));
   const count = (wanted: Novelty) => novelty.filter((one) => one === wanted).length;
   return {
-    to: step,
+    to: request.step,
     /** Of each message of the input. */
     novelty,
     /** How many messages at the beginning are the same in both. */

@@ -158,6 +158,8 @@ export type ShownRow = Row | { readonly word: string; readonly rows: readonly Ro
 
 /** Fewer rows than this are shown as they are. */
 const LEAST_ROWS = 3;
+/** A page with fewer rows than this shows all that is sent. */
+const SHORT_PAGE = 20;
 
 /**
  * Folds rows of messages that are left out, and of those that are sent as they are stored. A repaired message is never
@@ -170,7 +172,7 @@ export function foldRows(rows: readonly Row[], isEnd: boolean): readonly ShownRo
   const last = isEnd
     ? Math.max(0, Math.min(rows.findLastIndex(isOfUser), rows.length - LEAST_ROWS))
     : rows.length;
-  const words = rows.map((row, index) => foldWord(row, index < last));
+  const words = rows.map((row, index) => foldWord(row, index < last && rows.length >= SHORT_PAGE));
   const shown: ShownRow[] = [];
   for (let start = 0; start < rows.length; ) {
     const word = words[start];
@@ -328,7 +330,7 @@ function marksOf(message: BaseMessage, { added, guessed }: RowInput["next"]): re
       return [mark("will-be-recovered", "will be recovered", "good", "A run that ended early has saved it.")];
     case "closed": {
       const cause = `${causeIn(message.additional_kwargs?.[PLACEHOLDER_KEY])}${isGuess ? " or not started" : ""}`;
-      const text = `No tool returned a result for this call.${isGuess ? " Whether it was started cannot be read from here. The next run knows." : ""}`;
+      const text = `No tool has returned a result for this call.${isGuess ? " Whether it was started cannot be read from here. The next run knows." : ""}`;
       return [mark("will-be-closed", `will be closed: ${cause}`, "warning", text)];
     }
     case "next-message":

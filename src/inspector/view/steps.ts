@@ -2,12 +2,18 @@
 
 import type { AIMessage, BaseMessage } from "@langchain/core/messages";
 import { dialectIn } from "../../doctor/findings.js";
-import type { ThreadStep } from "../../doctor/thread-store.js";
-import { isAIMessage } from "../../history/call.js";
+import type { StoredThread, ThreadStep } from "../../doctor/thread-store.js";
+import { callsOf, isAIMessage } from "../../history/call.js";
+import { contentText } from "../../history/message.js";
 import { coerceMessage } from "../../history/read-messages.js";
+import { isResult } from "../../history/result.js";
+import { coverageOf, isUserMessage } from "../../history/summary.js";
 import { readMaker } from "../../providers/rule.js";
+import { parseJson } from "../../shared/json.js";
+import { amount, printableLine, shortened } from "../../shared/text.js";
 import { isRecord } from "../../shared/values.js";
 import { forThisTurn, type Help, helpOf, rungsIn } from "../../threads/asking/help.js";
+import { messagesIn, nameIn } from "./message-view.js";
 
 /** Nodes that ask a model: ours, that of `createAgent`, that of `createReactAgent`, and usual names. */
 const MODEL_NODE = /^(?:model|model_request|agent|call_model|llm|chatbot)$/;
@@ -15,10 +21,10 @@ const MODEL_NODE = /^(?:model|model_request|agent|call_model|llm|chatbot)$/;
 export type Step = ReturnType<typeof stepOf>;
 
 /** @param findings How many findings of the doctor its messages have, besides information; null if they were not judged. */
-export function stepOf(stored: ThreadStep, findings: number | null) {
+export function stepOf(stored: ThreadStep, after: ThreadStep | undefined, findings: number | null) {
   const { checkpointId, parentId = null, createdAt = null, messages = [], next, tasks } = stored;
   const { step: number, run_id: runId } = stored.metadata;
-  const response = responseOf(stored);
+  const response = responseOf(stored, after);
   return {
     checkpointId,
     /** The checkpoint that it continues; null if it is the first, or if that is unknown. */
@@ -32,20 +38,84 @@ export function stepOf(stored: ThreadStep, findings: number | null) {
     messages: messages.length,
     /** The nodes that run next. */
     next,
-    asksModel: asksModel(stored),
+    /** What these nodes did, in a few words. */
+    title: titleOfStep(stored, response),
+    /** How long they ran, in milliseconds; null if that is unknown. */
+    duration: durationTo(stored, after),
+    asksModel: asksModel(stored, after),
     response: response === undefined ? null : readResponse(response),
     runId: typeof runId === "string" ? runId : null,
-    hasFailed: tasks.some(({ error }) => error !== undefined),
+    /** How it ended, if not well. */
+    failure: failureIn(tasks.flatMap(({ error }) => error ?? [])),
     findings,
   };
 }
 
-/** Whether the model was asked with these messages, or will be when the thread goes on. */
-export const asksModel = (stored: ThreadStep): boolean =>
-  asksModelNext(stored) || responseOf(stored) !== undefined;
+/**
+ * The messages that the model was asked with, as the thread has them. `tetherMiddleware` closes calls and summarises in
+ * the step of the request, so what it wrote there belongs to them.
+ */
+export function requestAt(
+  step: ThreadStep | undefined,
+  after: ThreadStep | undefined,
+  mendedBy: StoredThread["mendedBy"],
+): readonly BaseMessage[] {
+  const response = step && responseOf(step, after);
+  const isWritten = mendedBy === "middleware" && response !== undefined && after !== undefined;
+  if (!isWritten) return messagesIn(step?.messages);
+  return messagesIn(after.messages).filter(({ id }) => id !== response.id);
+}
+
+/**
+ * Whether the model was asked with these messages, or will be when the thread goes on. Its node can end without asking it,
+ * for example because a summary is due.
+ *
+ * @param after The next step of the run; undefined if there is none, or if it was not read.
+ */
+export const asksModel = (stored: ThreadStep, after?: ThreadStep): boolean =>
+  responseOf(stored, after) !== undefined || (asksModelNext(stored) && after === undefined);
+
+/** For each step the one that its run wrote after it. @param steps The latest first. */
+export function stepsAfter(
+  steps: readonly ThreadStep[],
+): (step: ThreadStep | undefined) => ThreadStep | undefined {
+  const after = new Map(
+    steps.flatMap((step) => (step.metadata["source"] === "loop" ? [[step.parentId, step] as const] : [])),
+  );
+  return (step) => step && after.get(step.checkpointId);
+}
 
 export const asksModelNext = ({ next }: Pick<ThreadStep, "next">): boolean =>
   next.some((node) => MODEL_NODE.test(node));
+
+const LONGEST_TITLE = 60;
+
+const named = (names: readonly unknown[]): string =>
+  [...new Set(names.map((name) => nameIn(name) || "a tool"))].join(", ");
+
+function titleOfStep(stored: ThreadStep, response: AIMessage | undefined): string {
+  const written = writtenIn(stored);
+  const quoted = (message: BaseMessage) =>
+    printableLine(shortened(contentText(message).replaceAll(/\s+/g, " ").trim(), LONGEST_TITLE));
+  if (response !== undefined) {
+    const calls = callsOf(response);
+    return calls.length > 0
+      ? `called ${named(calls.map(({ name }) => name))}`
+      : `answered: ${quoted(response)}`;
+  }
+  const covered = written.flatMap((message) => coverageOf(message)?.messages ?? []).length;
+  if (covered > 0) return `summary of ${amount(covered, "message")}`;
+  const results = written.filter(isResult);
+  if (results.length > 0) return `${named(results.map(({ name }) => name))} returned`;
+  const said = written.findLast(isUserMessage);
+  if (stored.next.includes("__start__")) return said === undefined ? "input" : `user: ${quoted(said)}`;
+  return [...new Set(stored.next)].map(nameIn).join(", ") || "end";
+}
+
+function durationTo({ createdAt = "" }: ThreadStep, after: ThreadStep | undefined): number | null {
+  const duration = Date.parse(after?.createdAt ?? "") - Date.parse(createdAt);
+  return Number.isNaN(duration) ? null : duration;
+}
 
 /** The same steps with their branches. @param steps The latest first. */
 export function withBranches(steps: readonly Step[]): readonly Step[] {
@@ -66,19 +136,51 @@ export function withBranches(steps: readonly Step[]): readonly Step[] {
  * What was changed in the request that the step's response answers. For a request that has no response yet, that of the
  * response before: the next request begins with it.
  */
-export function helpAt(stored: ThreadStep | undefined, messages: readonly BaseMessage[]): Help | undefined {
-  const response = stored && responseOf(stored);
+export function helpAt(
+  stored: ThreadStep | undefined,
+  after: ThreadStep | undefined,
+  messages: readonly BaseMessage[],
+): Help | undefined {
+  const response = stored && responseOf(stored, after);
   if (response !== undefined) return helpOf(response);
   const help = helpOf(messages.findLast(isAIMessage));
   return help && { ...help, reduction: forThisTurn(help.reduction, messages) };
 }
 
-function responseOf({ tasks }: ThreadStep): AIMessage | undefined {
+/** What LangGraph shows of a task that wrote several times is only a part of it. The next step has all. */
+function responseOf(step: ThreadStep, after: ThreadStep | undefined): AIMessage | undefined {
+  const written = writtenIn(step, ({ node }) => MODEL_NODE.test(node)).findLast(isAIMessage);
+  if (written !== undefined || after === undefined || !asksModelNext(step)) return written;
+  const known = new Set(messagesIn(step.messages).map(({ id }) => id));
+  return messagesIn(after.messages)
+    .filter(isAIMessage)
+    .findLast(({ id }) => !known.has(id));
+}
+
+/** The messages that tasks of the step wrote. */
+function writtenIn(
+  { tasks }: ThreadStep,
+  isMeant: (task: ThreadStep["tasks"][number]) => boolean = () => true,
+): readonly BaseMessage[] {
   return tasks
-    .filter(({ node }) => MODEL_NODE.test(node))
+    .filter(isMeant)
     .flatMap(({ result }) => (isRecord(result) ? [result["messages"] ?? []].flat() : []))
-    .flatMap((value) => coerceMessage(value) ?? [])
-    .find(isAIMessage);
+    .flatMap((value) => coerceMessage(value) ?? []);
+}
+
+function failureIn(errors: readonly string[]): "cancelled" | "failed" | null {
+  if (errors.length === 0) return null;
+  return errors.every((error) => readError(error).isCancelled) ? "cancelled" : "failed";
+}
+
+/** How LangGraph, its server and browsers say that somebody has ended a run. */
+const CANCELLED = /^(?:interrupt|rollback|abort(?:ed)?|cancell?ed|(?:this|the) operation was aborted\.?)$/i;
+
+/** What an error of a task says. A server has it as JSON. */
+export function readError(error: string) {
+  const { message, name } = Object(parseJson(error));
+  const text = typeof message === "string" ? message : error;
+  return { text, isCancelled: CANCELLED.test(text) || name === "AbortError" };
 }
 
 /** What a model said of itself; null for what it did not say. */
@@ -98,6 +200,7 @@ function readResponse(response: AIMessage) {
     inputTokens: countIn(usage, "input_tokens"),
     /** Those of them that came from its prompt cache. */
     cachedTokens: countIn(details, "cache_read"),
+    outputTokens: countIn(usage, "output_tokens"),
   };
 }
 

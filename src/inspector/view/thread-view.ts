@@ -1,9 +1,9 @@
 /** The page of one thread as data. Pure: it is made from what was read, and nothing else. */
 
-import { type BaseMessage, HumanMessage } from "@langchain/core/messages";
+import type { BaseMessage } from "@langchain/core/messages";
 import type { NextHistory } from "../../doctor/next-history.js";
+import { MARKS } from "../../history/marks.js";
 import { isResult } from "../../history/result.js";
-import { DIALECT_NAMES } from "../../providers/dialects.js";
 import { explainPrepared, type InputExplanation } from "../../providers/input/explain-input.js";
 import { prepareModelInput } from "../../providers/input/to-model-input.js";
 import { validateHistory } from "../../providers/validate-history.js";
@@ -21,23 +21,29 @@ export function viewThread(
 ) {
   const { moment, form } = read;
   const isAsked = moment.kind === "asked" || moment.kind === "next";
-  const explanation = isAsked ? explainPrepared(history, form.options) : unasked(history);
+  const explanation = !isAsked
+    ? unasked(history)
+    : read.isMade
+      ? explainPrepared(history, form.options)
+      : sentAsStored(history);
   const { input } = explanation;
   const difference = isAsked && before !== undefined ? differenceTo(before, input) : undefined;
   const next = moment.kind === "next" ? moment : NOTHING_NEXT;
   const stored = history.filter((message) => !next.added.has(message));
-  const all = rowsOf({ history, explanation, next, novelty: difference?.novelty, isAsked });
+  // What the user will say is not known, so it has no row.
+  const all = rowsOf({ history, explanation, next, novelty: difference?.novelty, isAsked }).filter(
+    ({ message }) => message === undefined || next.added.get(message) !== "next-message",
+  );
   const wanted = only ? all.filter(isOfNote) : all;
   const page = pageOf(wanted.length, wantedPage ?? Number.POSITIVE_INFINITY);
   const rows = wanted.slice(page.start, page.end);
+  const length = isAsked ? prepareModelInput(history, form.options).length : undefined;
   const countFate = (fate: string) => explanation.stored.filter((told) => told.fate === fate).length;
   return {
     ...read,
     history,
     title: titleOf(stored, metadata),
     explanation,
-    /** What each provider would refuse of the stored messages. */
-    soundness: soundnessOf(stored),
     /** How many rules of the dialect the request breaks: 0, unless there is a fault in this library. */
     brokenInRequest: validateHistory(input, form.options.dialect).length,
     totals: {
@@ -47,7 +53,9 @@ export function viewThread(
       changed: countFate("changed"),
       added: explanation.added.length + next.added.size,
       /** What the provider will count of the request, as far as its reports and our estimate tell. */
-      tokens: isAsked ? Math.ceil(prepareModelInput(history, form.options).length.tokens) : 0,
+      tokens: Math.ceil(length?.tokens ?? 0),
+      /** Whether the provider has reported a number, which has the system prompt and the tools in it. */
+      isReported: length?.isReported ?? false,
     },
     difference,
     story: storyOf(all),
@@ -64,6 +72,12 @@ const NOTHING_NEXT: Omit<NextHistory, "messages"> = { added: new Map(), guessed:
 function unasked(history: readonly BaseMessage[]): InputExplanation {
   const told = { fate: "sent", inputIndexes: [], reasons: [] } as const;
   return { input: [], stored: history.map(({ id }, index) => ({ ...told, index, id })), added: [] };
+}
+
+function sentAsStored(history: readonly BaseMessage[]): InputExplanation {
+  const told = { fate: "sent", reasons: [] } as const;
+  const stored = history.map(({ id }, index) => ({ ...told, index, inputIndexes: [index], id }));
+  return { input: [...history], stored, added: [] };
 }
 
 /** How many rows a page has. */
@@ -118,6 +132,8 @@ function storyOf(rows: readonly Row[]) {
     willBeClosed: [] as Place[],
     /** Stored results and values that have no place in a request. */
     unplaced: [] as Place[],
+    /** How many of the closed calls may have taken effect. */
+    unknown: 0,
   };
   for (const { kind, message, anchor, own, fate } of rows) {
     if (message === undefined) continue;
@@ -128,16 +144,9 @@ function storyOf(rows: readonly Row[]) {
       nameIn(message.name) || (isResult(message) ? "a tool" : (ROLES[message.type] ?? message.type));
     const place = { anchor, label: `${name}${cause}` };
     if (told !== undefined) story[told].push(place);
+    if (told?.endsWith("losed") && message.additional_kwargs?.[MARKS.outcome] !== "not-started")
+      story.unknown += 1;
     if (kind === "left-out" && fate.some((mark) => UNPLACED.has(mark.code))) story.unplaced.push(place);
   }
   return story;
-}
-
-/**
- * What each provider family would refuse if the next message of a user came and the stored messages were sent as they
- * are. What is sent is another form of them, which no known rule refuses.
- */
-function soundnessOf(messages: readonly BaseMessage[]) {
-  const sent = [...messages, new HumanMessage("…")];
-  return DIALECT_NAMES.map((dialect) => ({ dialect, broken: validateHistory(sent, dialect).length }));
 }

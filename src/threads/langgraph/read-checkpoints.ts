@@ -107,6 +107,15 @@ export function hasNewInput({ metadata }: CheckpointTuple): boolean {
   return metadata?.source === "input";
 }
 
+/** What the tasks of the checkpoint wrote to a channel, as LangGraph shows it, or what they failed with. */
+export function tasksOf(tuple: CheckpointTuple, channel: string) {
+  return writesByTask(tuple, [channel, ERROR]).map((writes) => {
+    const values = writes.flatMap(([name, value]) => (name === channel ? [value].flat() : []));
+    const failure = writes.find(([name]) => name === ERROR);
+    return { result: values.length > 0 ? { [channel]: values } : undefined, error: failure?.[1] };
+  });
+}
+
 /** What the tasks of the checkpoint failed with. */
 export function failuresOf({ pendingWrites = [] }: CheckpointTuple): unknown[] {
   return pendingWrites.flatMap(([, channel, error]) => (channel === ERROR ? [error] : []));
