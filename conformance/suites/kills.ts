@@ -68,7 +68,7 @@ export const kills: Suite = {
           } finally {
             children.push(row);
           }
-          return judge(readLedger(ledger));
+          return judge(readLedger(ledger), jobs);
         },
       })),
     );
@@ -111,8 +111,14 @@ async function openChildren(agent: AgentSource): Promise<{ children: Children[];
   };
 }
 
-function judge(ledger: readonly Entry[]): Outcome {
-  const { faults } = checkLedger(ledger);
+/** Each process must have come to its end: the kill of the one that has a moment, and the result of the others. */
+export function judge(ledger: readonly Entry[], jobs: readonly Pick<Job, "boot" | "killAt">[]): Outcome {
+  const unended = jobs.flatMap(({ boot, killAt }) => {
+    const end = killAt === undefined ? "result" : "kill";
+    const last = ledger.findLast((entry) => entry.boot === boot)?.kind ?? "nothing";
+    return last === end ? [] : `process ${boot} ended with "${last}" in place of its ${end}`;
+  });
+  const faults = [...checkLedger(ledger).faults, ...unended];
   const [first] = faults;
   if (first === undefined) return PASS;
   const more = faults.length > 1 ? ` And ${faults.length - 1} more.` : "";
