@@ -116,7 +116,7 @@ export function judge(ledger: readonly Entry[], jobs: readonly Pick<Job, "boot" 
   const unended = jobs.flatMap(({ boot, killAt }) => {
     const end = killAt === undefined ? "result" : "kill";
     const last = ledger.findLast((entry) => entry.boot === boot)?.kind ?? "nothing";
-    return last === end ? [] : `process ${boot} ended with "${last}" in place of its ${end}`;
+    return last === end ? [] : `process ${boot} ended with \`${last}\` in place of its ${end}`;
   });
   const faults = [...checkLedger(ledger).faults, ...unended];
   const [first] = faults;
