@@ -5,6 +5,7 @@ import { adapter as createAgent } from "./adapters/create-agent.js";
 import { adapter as createAgentSummary } from "./adapters/create-agent-summary.js";
 import { adapter as createReactAgent } from "./adapters/create-react-agent.js";
 import { adapter as deepagents } from "./adapters/deepagents.js";
+import { adapter as mastra } from "./adapters/mastra.js";
 import { adapter as openaiAgents } from "./adapters/openai-agents.js";
 import { adapter as piAgent } from "./adapters/pi-agent.js";
 import { adapter as tetherGraph } from "./adapters/tether-graph.js";
@@ -19,6 +20,7 @@ export const ADAPTERS: readonly Adapter[] = [
   deepagents,
   createReactAgent,
   vercelAi,
+  mastra,
   openaiAgents,
   piAgent,
 ];

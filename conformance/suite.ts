@@ -49,19 +49,28 @@ export const fault = (reason: string, input?: unknown, output?: unknown): Outcom
 
 export const messageOf = (error: unknown): string => String(Object(error).message ?? error).slice(0, 600);
 
-/** Only a run that never ends takes this long, also where other work takes most of the machine. */
-const LONGEST_MS = 600_000;
+/** Only a case that never ends takes this long, also where other work takes most of the machine. */
+const LONGEST_CASE_MS = 600_000;
+/** Who waits longer than this for one response waits for ever. */
+const LONGEST_TURN_MS = 60_000;
 
-export async function runCase({ run }: Case): Promise<Outcome> {
+/** @throws if the work has not ended by then. It goes on, and nobody waits for it. */
+export async function withinTime<Result>(
+  work: Promise<Result>,
+  longestMs: number = LONGEST_TURN_MS,
+): Promise<Result> {
   let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<Outcome>((resolve) => {
-    timer = setTimeout(() => resolve(fault(`It did not end within ${LONGEST_MS / 1000} s.`)), LONGEST_MS);
+  const late = new Promise<never>((_resolve, reject) => {
+    const error = new Error(`It did not end within ${longestMs / 1_000} s.`);
+    timer = setTimeout(() => reject(error), longestMs);
   });
+  work.catch(() => {});
   try {
-    return await Promise.race([run(), late]);
-  } catch (error) {
-    return fault(messageOf(error));
+    return await Promise.race([work, late]);
   } finally {
     clearTimeout(timer);
   }
 }
+
+export const runCase = ({ run }: Case): Promise<Outcome> =>
+  withinTime(run(), LONGEST_CASE_MS).catch((error: unknown) => fault(messageOf(error)));

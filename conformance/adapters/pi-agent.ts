@@ -1,7 +1,13 @@
-/** The agent of pi, with the transcript that it keeps: https://github.com/badlogic/pi-mono/tree/main/packages/agent */
+/** The agent of pi, with the transcript that it keeps: https://github.com/earendil-works/pi/tree/main/packages/agent */
 
+import { Agent, type AgentMessage, type AgentTool } from "@earendil-works/pi-agent-core";
+import { createModels, createProvider } from "@earendil-works/pi-ai";
+import { anthropicMessagesApi } from "@earendil-works/pi-ai/api/anthropic-messages.lazy";
+import { googleGenerativeAIApi } from "@earendil-works/pi-ai/api/google-generative-ai.lazy";
+import { mistralConversationsApi } from "@earendil-works/pi-ai/api/mistral-conversations.lazy";
+import { openAICompletionsApi } from "@earendil-works/pi-ai/api/openai-completions.lazy";
+import { openAIResponsesApi } from "@earendil-works/pi-ai/api/openai-responses.lazy";
 import type { StoredMessage } from "@langchain/core/messages";
-import { Agent, type AgentMessage, type AgentTool } from "@mariozechner/pi-agent-core";
 import type { Adapter, Endpoint, Host } from "../adapter.js";
 import { callsOfStored, picturesOfStored, textOfStored } from "../stored.js";
 
@@ -17,14 +23,25 @@ const MODELS = {
   Record<Host, readonly [api: string, provider: string, id: string, path: string]>
 >;
 
+const CLIENTS = {
+  "openai-completions": openAICompletionsApi(),
+  "openai-responses": openAIResponsesApi(),
+  "anthropic-messages": anthropicMessagesApi(),
+  "google-generative-ai": googleGenerativeAIApi(),
+  "mistral-conversations": mistralConversationsApi(),
+};
+
 export const adapter: Adapter = {
   name: "pi-agent",
   title: "pi-agent-core",
-  packages: ["@mariozechner/pi-agent-core"],
+  packages: ["@earendil-works/pi-agent-core"],
   hosts: Object.keys(MODELS) as Host[],
   summarises: false,
   open: async ({ endpoint, tools }) => {
     const model = modelOf(endpoint);
+    const models = createModels();
+    const auth = { apiKey: { name: "key", resolve: async () => ({ auth: { apiKey: "test-key" } }) } };
+    models.setProvider(createProvider({ id: model.provider, auth, models: [model], api: CLIENTS }));
     const agent = new Agent({
       initialState: {
         model,
@@ -41,12 +58,10 @@ export const adapter: Adapter = {
           }),
         ),
       },
-      getApiKey: () => "test-key",
+      streamFn: models.streamSimple.bind(models),
     });
     return {
       send: async (messages) => {
-        const system = messages.filter(({ type }) => type === "system").map(textOfStored);
-        if (system.length > 0) agent.state.systemPrompt = system.join("\n");
         await agent.prompt(messages.flatMap((message) => toPi(message, model)));
         const last = agent.state.messages.findLast(({ role }) => role === "assistant");
         if (last?.role !== "assistant") throw new Error("The run ended without a response.");
@@ -83,7 +98,7 @@ function toPi(
 ): AgentMessage[] {
   const text = textOfStored(stored);
   const timestamp = 0;
-  if (stored.type === "system") return [];
+  if (stored.type === "system") return [{ role: "system", content: text, timestamp }];
   if (stored.type === "human") {
     const pictures = picturesOfStored(stored).map((picture) => ({ type: "image" as const, ...picture }));
     return [{ role: "user", content: [{ type: "text", text }, ...pictures], timestamp }];

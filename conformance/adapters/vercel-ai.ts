@@ -54,7 +54,7 @@ export const adapter: Adapter = {
   },
 };
 
-function modelOf({ host, url }: Endpoint) {
+export function modelOf({ host, url }: Endpoint) {
   const options = { apiKey: "test-key", baseURL: `${url}/v1` };
   if (host === "anthropic") return createAnthropic(options)("claude-sonnet-4-5");
   return host === "openai" ? createOpenAI(options).chat("gpt-5") : createOpenAI(options)("gpt-5");
@@ -62,7 +62,7 @@ function modelOf({ host, url }: Endpoint) {
 
 const isSystem = ({ type }: StoredMessage) => type === "system";
 
-function toModelMessage(stored: StoredMessage): ModelMessage {
+export function toModelMessage(stored: StoredMessage): ModelMessage {
   const text = textOfStored(stored);
   if (stored.type === "human") {
     const pictures = picturesOfStored(stored).map(({ data, mimeType }) => ({

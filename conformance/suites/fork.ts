@@ -1,12 +1,22 @@
-/** A thread that was summarised is forked from before its summary, and both branches go on. */
+/** A thread that was summarised is forked from before its summary, and both branches go on with valid requests. */
 
 import { type ChatRequest, startModelServer, type WantedReply } from "../../test/support/model-server.js";
-import type { Adapter } from "../adapter.js";
+import { startStrictProvider } from "../../test/support/strict-provider/start-strict-provider.js";
+import type { Adapter, ToolSpec } from "../adapter.js";
 import { human, textOfStored } from "../stored.js";
 import { type Case, DASH, fault, type Outcome, PASS } from "../suite.js";
 
+/**
+ * Where the other branch begins. LangGraph keeps a summary in the checkpoint, so a fork between two turns has its thread
+ * as it was. In a tool call, the user writes where the results of the other branch are still to come.
+ */
+const PLACES = ["between two turns", "in a tool call"] as const;
+type Place = (typeof PLACES)[number];
+
 /** Before the fork, and after it in each branch. Each turn has about a thousand tokens. */
 const BEFORE = ["b0", "b1"];
+/** The turn in which the model calls a tool. */
+const CALLING = "b1";
 const BRANCHES = [
   ["l0", "l1", "l2", "l3", "l4", "l5"],
   ["r0", "r1", "r2", "r3", "r4", "r5"],
@@ -19,23 +29,39 @@ const nameOf = (turn: string) => `The name is ${turn}.`;
 const namesIn = (texts: readonly string[]) =>
   new Set(texts.flatMap((text) => [...text.matchAll(/The name is (\w\d)\./g)].map(([, turn]) => turn ?? "")));
 
-export function forkCase(adapter: Adapter): Case {
-  return { id: "a fork of a summarised thread", run: () => playFork(adapter) };
-}
+export const forkCases = (adapter: Adapter): Case[] =>
+  PLACES.map((place) => ({
+    id: `a summarised thread is forked ${place}`,
+    run: () => playFork(adapter, place),
+  }));
 
-async function playFork(adapter: Adapter): Promise<Outcome> {
+async function playFork(adapter: Adapter, place: Place): Promise<Outcome> {
   /** What the model and the summariser have been asked in a branch, and in its latest request. */
   let read: string[] = [];
   let latest: string[] = [];
-  const respond = ({ messages }: Pick<ChatRequest, "messages">): WantedReply => {
+  const respond = ({ messages, tools }: Pick<ChatRequest, "messages" | "tools">): WantedReply => {
     latest = messages.map(({ content }) => JSON.stringify(content ?? ""));
     read.push(...latest);
-    return { text: "They told names." };
+    const isAsked = messages.at(-1)?.role === "user" && latest.at(-1)?.includes(nameOf(CALLING));
+    return isAsked && tools.length > 0
+      ? { calls: [{ name: "look", args: {} }] }
+      : { text: "They told names." };
   };
   const server = await startModelServer(respond);
+  // The same requests are checked by the strict provider, which has no script.
+  const strict = await startStrictProvider();
   try {
     const endpoint = { host: "openai" as const, url: server.url.replace(/\/v1$/, ""), window: WINDOW };
-    const look = { name: "look", description: "Looks.", schema: { type: "object" }, run: () => "looked" };
+    let goBack: (() => void) | undefined;
+    const look: ToolSpec = {
+      name: "look",
+      description: "Looks.",
+      schema: { type: "object" },
+      run: async () => {
+        if (place === "in a tool call") goBack = await agent.remember?.();
+        return "looked";
+      },
+    };
     const agent = await adapter.open({ endpoint, tools: [look], summary: SUMMARY });
     if (agent.remember === undefined) return DASH;
     const play = async (turns: readonly string[]) => {
@@ -44,7 +70,7 @@ async function playFork(adapter: Adapter): Promise<Outcome> {
     await play(BEFORE);
     const readBefore = read;
     let isSummarised = true;
-    const goBack = await agent.remember();
+    goBack ??= await agent.remember();
     for (const [index, turns] of BRANCHES.entries()) {
       if (index > 0) goBack();
       read = [...readBefore];
@@ -60,8 +86,23 @@ async function playFork(adapter: Adapter): Promise<Outcome> {
         return fault(`Branch ${index} has the turns ${foreign.join(", ")} of the other one.`, own, stored);
       isSummarised &&= namesIn(latest).size < own.length;
     }
+    for (const body of server.bodies) {
+      const refusal = await refusalOf(strict.url("openai"), body);
+      if (refusal !== undefined) return fault(refusal, BRANCHES, body);
+    }
     return isSummarised ? PASS : DASH;
   } finally {
-    await server.stop();
+    await Promise.all([server.stop(), strict.stop()]);
   }
+}
+
+/** What the strict provider says to a request. Undefined: it accepts it. */
+export async function refusalOf(url: string, body: object): Promise<string | undefined> {
+  const answer = await fetch(`${url}/v1/chat/completions`, {
+    method: "POST",
+    headers: { "content-type": "application/json", authorization: "Bearer test-key" },
+    body: JSON.stringify({ ...body, stream: false }),
+  });
+  const text = await answer.text();
+  return answer.ok ? undefined : text.slice(0, 400);
 }

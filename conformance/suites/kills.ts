@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import { checkLedger } from "../../test/crash/check-ledger.js";
 import { type AgentSource, type Children, readLedger, withChildren } from "../../test/crash/children.js";
 import type { Entry, Job, Moment } from "../../test/crash/job.js";
-import { fault, type Outcome, PASS, type Suite } from "../suite.js";
+import { DASH, fault, type Outcome, PASS, type Suite } from "../suite.js";
 import { lateCases } from "./late.js";
 
 /** The first response comes after as many steps as the implementation likes. What is saved is counted from there on. */
@@ -68,7 +68,7 @@ export const kills: Suite = {
           } finally {
             children.push(row);
           }
-          return judge(readLedger(ledger));
+          return judge(readLedger(ledger), jobs);
         },
       })),
     );
@@ -111,8 +111,17 @@ async function openChildren(agent: AgentSource): Promise<{ children: Children[];
   };
 }
 
-function judge(ledger: readonly Entry[]): Outcome {
-  const { faults } = checkLedger(ledger);
+/** Each process must have come to its end: the kill of the one that has a moment, and the result of the others. */
+export function judge(ledger: readonly Entry[], jobs: readonly Pick<Job, "boot" | "killAt">[]): Outcome {
+  const lastOf = (boot: number) => ledger.findLast((entry) => entry.boot === boot)?.kind ?? "nothing";
+  // An agent that does not stream its model has no moment within a response.
+  if (jobs.some(({ boot, killAt }) => killAt !== undefined && lastOf(boot) === "result")) return DASH;
+  const unended = jobs.flatMap(({ boot, killAt }) => {
+    const end = killAt === undefined ? "result" : "kill";
+    const last = lastOf(boot);
+    return last === end ? [] : `process ${boot} ended with \`${last}\` in place of its ${end}`;
+  });
+  const faults = [...checkLedger(ledger).faults, ...unended];
   const [first] = faults;
   if (first === undefined) return PASS;
   const more = faults.length > 1 ? ` And ${faults.length - 1} more.` : "";

@@ -6,7 +6,7 @@ import { listen } from "../../test/support/listen.js";
 import { ANSWER, startStrictProvider } from "../../test/support/strict-provider/start-strict-provider.js";
 import type { Host, ToolSpec } from "../adapter.js";
 import { human, humanWithPicture, picturesOfStored, textOfStored } from "../stored.js";
-import { type Case, DASH, fault, messageOf, type Outcome, PASS, type Suite } from "../suite.js";
+import { type Case, DASH, fault, messageOf, type Outcome, PASS, type Suite, withinTime } from "../suite.js";
 
 /** A request, as far as the cases read it. */
 interface Asked {
@@ -81,8 +81,6 @@ const UNKNOWN_WORDS = "Request validation failed (E4711).";
 
 /** A response takes less than this, also on a busy machine. */
 const IDLE_MS = 4_000;
-/** Who waits longer than this for a host that says nothing waits for ever. */
-const LONGEST_SILENCE_MS = 60_000;
 
 const CONVERSATIONS: readonly Conversation[] = [
   ...PICTURE_WORDS.map(
@@ -225,18 +223,4 @@ function readRequest(text: string): Asked {
     .map((message) => JSON.stringify(message));
   const turn = messages.findLastIndex((message) => /"role":"user"/.test(message) && !RESULT.test(message));
   return { messages, turn, hasPicture: text.includes(PICTURE.data) };
-}
-
-async function withinTime<Answer>(work: Promise<Answer>): Promise<Answer> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_resolve, reject) => {
-    const seconds = LONGEST_SILENCE_MS / 1_000;
-    timer = setTimeout(() => reject(new Error(`It did not end within ${seconds} s.`)), LONGEST_SILENCE_MS);
-  });
-  work.catch(() => {});
-  try {
-    return await Promise.race([work, late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

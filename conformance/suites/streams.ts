@@ -10,7 +10,7 @@ import {
 } from "../../test/support/stream-faults.js";
 import type { ToolSpec } from "../adapter.js";
 import { human } from "../stored.js";
-import { fault, messageOf, type Outcome, PASS, type Suite } from "../suite.js";
+import { fault, messageOf, type Outcome, PASS, type Suite, withinTime } from "../suite.js";
 
 export const streams: Suite = {
   name: "streams",
@@ -48,9 +48,9 @@ export const streams: Suite = {
       const input = { fault: one.fault, at: one.at, cities: one.cities };
       let failure: string | undefined;
       try {
-        if (one.turn === "later") await agent.send([human(wish({ cities: ["before"] }))]);
+        if (one.turn === "later") await withinTime(agent.send([human(wish({ cities: ["before"] }))]));
         looked.length = 0;
-        const answer = await agent.send([human(wish(one))]);
+        const answer = await withinTime(agent.send([human(wish(one))]));
         seen.push({ answer, looked });
         if (answer !== answerFor(one.cities))
           return fault("The run succeeded with an answer that is not whole.", input, seen);
@@ -64,7 +64,7 @@ export const streams: Suite = {
       if (failure === undefined)
         return looked.length === one.cities.length ? PASS : fault("A call did not run.", input, looked);
       try {
-        const answer = await agent.send([human(wish({ cities: ["after"] }))]);
+        const answer = await withinTime(agent.send([human(wish({ cities: ["after"] }))]));
         if (answer === answerFor(["after"])) return PASS;
         return fault("After the failed run, the answer is not whole.", input, [...seen, answer]);
       } catch (error) {

@@ -5,7 +5,7 @@ import { startStrictProvider } from "../../test/support/strict-provider/start-st
 import type { Agent, ToolSpec } from "../adapter.js";
 import { human, textOfStored } from "../stored.js";
 import { DASH, fault, messageOf, type Outcome, PASS, type Suite } from "../suite.js";
-import { forkCase } from "./fork.js";
+import { forkCases, refusalOf } from "./fork.js";
 
 const TURNS = Array.from({ length: 8 }, (_, turn) => turn);
 /** Each turn has about a thousand tokens; the long one has more than are summarised at once by default. */
@@ -145,7 +145,7 @@ export const summaries: Suite = {
           await Promise.all([server.stop(), strict.stop()]);
         }
       },
-    })).concat(forkCase(adapter)),
+    })).concat(forkCases(adapter)),
     concurrency: 3,
     close: async () => {},
   }),
@@ -172,14 +172,4 @@ function describe({ messages, tools }: Readonly<Record<string, unknown>>) {
     isForSummary: tools === undefined,
     messages: list.map((message) => JSON.stringify(message).slice(0, 100)),
   };
-}
-
-async function refusalOf(url: string, body: object): Promise<string | undefined> {
-  const answer = await fetch(`${url}/v1/chat/completions`, {
-    method: "POST",
-    headers: { "content-type": "application/json", authorization: "Bearer test-key" },
-    body: JSON.stringify({ ...body, stream: false }),
-  });
-  const text = await answer.text();
-  return answer.ok ? undefined : text.slice(0, 400);
 }

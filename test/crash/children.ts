@@ -115,7 +115,12 @@ function packagesOf(resolveDir: string): Plugin {
 export async function startChild({ file }: Bundle): Promise<ChildProcess> {
   // Without the loader of the parent, which would compile the bundle again.
   const child = fork(file, { execArgv: [] });
-  await once(child, "message");
+  const exited = once(child, "exit").then(([code]) => {
+    throw new Error(`Expected the process to load its program, but it ended with ${code}.`);
+  });
+  await Promise.race([once(child, "message"), exited]);
+  // The process ends at some time.
+  exited.catch(() => {});
   return child;
 }
 

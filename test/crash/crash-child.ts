@@ -61,7 +61,9 @@ async function work(job: Job): Promise<void> {
     isCounting ||= entry.kind === killAt?.since;
     if (!isCounting || entry.kind !== killAt?.operation) return;
     count += 1;
-    if (count === killAt.count) process.kill(process.pid, "SIGKILL");
+    if (count !== killAt.count) return;
+    note({ kind: "kill" });
+    process.kill(process.pid, "SIGKILL");
   };
 
   note({ kind: "boot", text: job.text });

@@ -66,6 +66,8 @@ export interface Noted {
 
 export type Entry = { readonly boot: number } & (
   | { readonly kind: "boot"; readonly text: string | null }
+  /** The process dies at its moment, and writes nothing more. */
+  | { readonly kind: "kill" }
   | {
       readonly kind: "state" | "result";
       readonly messages: readonly Noted[];

@@ -5,6 +5,7 @@ import { listen } from "./listen.js";
 
 export interface ChatRequest {
   readonly stream: boolean;
+  /** A content that the client sends as a list of nothing but texts is here one text. */
   readonly messages: readonly { readonly role: string; readonly content?: string }[];
   readonly tools: readonly unknown[];
 }
@@ -90,16 +91,25 @@ export async function startModelServer(
 ): Promise<ModelServer> {
   const requests: ChatRequest[] = [];
   const bodies: Record<string, unknown>[] = [];
+  /** A request that is never answered looks as if its client hung. */
+  const replyTo = (chat: ChatRequest): WantedReply | number => {
+    try {
+      return respond(chat);
+    } catch (error) {
+      console.log(error);
+      return 500;
+    }
+  };
   const server = createServer(async (request, response) => {
     const body = JSON.parse(Buffer.concat(await request.toArray()).toString());
     const chat: ChatRequest = {
       stream: body.stream === true,
-      messages: body.messages,
+      messages: body.messages.map(withPlainText),
       tools: body.tools ?? [],
     };
     requests.push(chat);
     bodies.push(body);
-    const reply = respond(chat);
+    const reply = replyTo(chat);
     const head = { id: idOf(requests.length), created: 1, model: "test" };
     if (typeof reply === "number") sendJson(response, { error: { message: `refused with ${reply}` } }, reply);
     else if (chat.stream) await sendStream(response, head, reply);
@@ -107,6 +117,12 @@ export async function startModelServer(
   });
   const { url, stop } = await listen(server);
   return { url: `${url}/v1`, requests, bodies, stop };
+}
+
+function withPlainText(message: { readonly role: string; readonly content?: unknown }) {
+  const { content } = message;
+  const isPlain = Array.isArray(content) && content.every(({ type }) => type === "text");
+  return { ...message, content: isPlain ? content.map(({ text }) => text).join("") : content };
 }
 
 export const USAGE = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 };

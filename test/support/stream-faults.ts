@@ -65,9 +65,10 @@ export const CALL_TEXT = "Let me look that up. ";
 /** The model's response to the last message of the user. */
 export function respondToWish(toolName: string): (request: ChatRequest) => WantedReply {
   return ({ messages }) => {
-    const last = messages.findLast(({ role }) => role === "user")?.content ?? "";
-    const { cities, fault, at }: FaultCase = JSON.parse(last);
-    if (messages.at(-1)?.role === "tool")
+    const asked = messages.findLastIndex(({ role }) => role === "user");
+    const { cities, fault, at }: FaultCase = JSON.parse(messages[asked]?.content ?? "");
+    // Some clients keep the broken answer and ask again: the results are there still.
+    if (messages.slice(asked).some(({ role }) => role === "tool"))
       return { text: answerFor(cities), fault: at === "answer" ? fault : undefined };
     return {
       text: CALL_TEXT,
