@@ -1,0 +1,76 @@
+/**
+ * Builds the package into `dist`: `npm run build`. TypeScript compiles the sources, and rollup joins its output to one
+ * file for each entry, and one for what several entries share: as ES modules and as CommonJS, with declarations of both.
+ *
+ * LangChain's packages have two copies of each class. A program that requires them gets the copies for CommonJS, so it
+ * needs code and declarations here that name the same ones.
+ */
+
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { type OutputOptions, type Plugin, rollup } from "rollup";
+import { dts } from "rollup-plugin-dts";
+import { REPOSITORY, runCommand } from "./check-package/run-command.js";
+
+const ENTRIES = ["index", "history", "langchain", "doctor", "inspector"];
+const DIST = join(REPOSITORY, "dist");
+
+/** They are ES modules only. Jest cannot load those without a flag, so they become a part of each format. */
+const BUNDLED = /^(@noble\/hashes|leven|p-limit|yocto-queue)(\/|$)/;
+
+const bundled: Plugin = {
+  name: "bundled",
+  resolveId: (id) => (BUNDLED.test(id) ? fileURLToPath(import.meta.resolve(id)) : null),
+};
+
+async function write(
+  folder: string,
+  entries: readonly string[],
+  plugins: readonly Plugin[],
+  [from, to]: readonly [from: string, to: string],
+  output: OutputOptions,
+): Promise<void> {
+  const bundle = await rollup({
+    input: Object.fromEntries(entries.map((name) => [name, join(folder, `${name}.${from}`)])),
+    external: (id) => /^[^./]/.test(id) && !BUNDLED.test(id),
+    plugins: [...plugins],
+    treeshake: { moduleSideEffects: false },
+    onLog: (_level, log) => {
+      // It asks for an export of each type that another one names.
+      if (log.plugin !== "dts") throw new Error(log.message);
+    },
+  });
+  await bundle.write({
+    dir: DIST,
+    entryFileNames: `[name].${to}`,
+    // Declarations do not have the same parts as the code.
+    chunkFileNames: ({ name }) =>
+      name.endsWith(".d") ? `types/${name.slice(0, -2)}.${to}` : `chunks/${name}.${to}`,
+    minifyInternalExports: false,
+    hoistTransitiveImports: false,
+    ...output,
+  });
+  await bundle.close();
+}
+
+const compiled = await mkdtemp(join(tmpdir(), "tether-build-"));
+try {
+  await rm(DIST, { recursive: true, force: true });
+  for (const project of ["tsconfig.langchain.json", "tsconfig.build.json"])
+    await runCommand(REPOSITORY, "tsc", ["-p", project, "--outDir", compiled]);
+  await write(compiled, [...ENTRIES, "cli"], [bundled], ["js", "js"], { format: "es" });
+  await write(compiled, ENTRIES, [bundled], ["js", "cjs"], {
+    format: "cjs",
+    // In CommonJS, a package that is loaded when it is needed is required too, so that it has the same copy of LangChain.
+    dynamicImportInCjs: false,
+    interop: "esModule",
+    esModule: true,
+    generatedCode: "es2015",
+  });
+  await write(compiled, ENTRIES, [dts()], ["d.ts", "d.ts"], { format: "es" });
+  await write(compiled, ENTRIES, [dts()], ["d.ts", "d.cts"], { format: "es" });
+} finally {
+  await rm(compiled, { recursive: true });
+}
