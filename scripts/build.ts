@@ -10,6 +10,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { transform } from "esbuild";
 import { type OutputOptions, type Plugin, rollup } from "rollup";
 import { dts } from "rollup-plugin-dts";
 import { REPOSITORY, runCommand } from "./check-package/run-command.js";
@@ -23,6 +24,12 @@ const BUNDLED = /^(@noble\/hashes|leven|p-limit|yocto-queue)(\/|$)/;
 const bundled: Plugin = {
   name: "bundled",
   resolveId: (id) => (BUNDLED.test(id) ? fileURLToPath(import.meta.resolve(id)) : null),
+};
+
+/** Readers have them in the ES modules, and editors in the declarations. */
+const withoutComments: Plugin = {
+  name: "without-comments",
+  renderChunk: async (code) => (await transform(code)).code,
 };
 
 async function write(
@@ -61,7 +68,7 @@ try {
   for (const project of ["tsconfig.langchain.json", "tsconfig.build.json"])
     await runCommand(REPOSITORY, "tsc", ["-p", project, "--outDir", compiled]);
   await write(compiled, [...ENTRIES, "cli"], [bundled], ["js", "js"], { format: "es" });
-  await write(compiled, ENTRIES, [bundled], ["js", "cjs"], {
+  await write(compiled, ENTRIES, [bundled, withoutComments], ["js", "cjs"], {
     format: "cjs",
     // In CommonJS, a package that is loaded when it is needed is required too, so that it has the same copy of LangChain.
     dynamicImportInCjs: false,

@@ -1,9 +1,10 @@
 /** Views of objects with other methods. */
 
 import type { BaseCheckpointSaver } from "@langchain/langgraph";
+import { onePerProcess } from "../../shared/one-per-process.js";
 import { boundView } from "../../shared/views.js";
 
-const originals = new WeakMap<object, object>();
+const originals = onePerProcess("originals", () => new WeakMap<object, object>());
 
 /** The object of which this is a view, or a view of a view. */
 export function originalOf(view: object): object {
