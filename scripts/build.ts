@@ -6,7 +6,7 @@
  * needs code and declarations here that name the same ones.
  */
 
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -18,12 +18,21 @@ import { REPOSITORY, runCommand } from "./check-package/run-command.js";
 const ENTRIES = ["index", "history", "langchain", "doctor", "inspector"];
 const DIST = join(REPOSITORY, "dist");
 
-/** They are ES modules only. Jest cannot load those without a flag, so they become a part of each format. */
-const BUNDLED = /^(@noble\/hashes|leven|p-limit|yocto-queue)(\/|$)/;
+const { dependencies, peerDependencies } = JSON.parse(
+  await readFile(join(REPOSITORY, "package.json"), "utf8"),
+);
+const INSTALLED = Object.keys({ ...dependencies, ...peerDependencies });
 
+const isInstalled = (id: string): boolean =>
+  INSTALLED.some((name) => id === name || id.startsWith(`${name}/`)) || id.startsWith("node:");
+
+/**
+ * What is not installed with the package becomes a part of it: small ES modules, which Jest could not load without a flag.
+ * `LICENSE` names them.
+ */
 const bundled: Plugin = {
   name: "bundled",
-  resolveId: (id) => (BUNDLED.test(id) ? fileURLToPath(import.meta.resolve(id)) : null),
+  resolveId: (id) => (/^[./]/.test(id) ? null : fileURLToPath(import.meta.resolve(id))),
 };
 
 /** Readers have them in the ES modules, and editors in the declarations. */
@@ -41,7 +50,7 @@ async function write(
 ): Promise<void> {
   const bundle = await rollup({
     input: Object.fromEntries(entries.map((name) => [name, join(folder, `${name}.${from}`)])),
-    external: (id) => /^[^./]/.test(id) && !BUNDLED.test(id),
+    external: isInstalled,
     plugins: [...plugins],
     treeshake: { moduleSideEffects: false },
     onLog: (_level, log) => {
@@ -76,8 +85,7 @@ try {
     esModule: true,
     generatedCode: "es2015",
   });
-  await write(compiled, ENTRIES, [dts()], ["d.ts", "d.ts"], { format: "es" });
-  await write(compiled, ENTRIES, [dts()], ["d.ts", "d.cts"], { format: "es" });
+  for (const to of ["d.ts", "d.cts"]) await write(compiled, ENTRIES, [dts()], ["d.ts", to], { format: "es" });
 } finally {
   await rm(compiled, { recursive: true });
 }

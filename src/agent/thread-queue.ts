@@ -1,8 +1,8 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { InvalidSettingError, ThreadConflictError } from "../errors.js";
+import { forAllCopies } from "../shared/for-all-copies.js";
 import { errorMessage } from "../shared/is-error.js";
-import { onePerProcess } from "../shared/one-per-process.js";
 import { madeOnce } from "../shared/values.js";
 import { answered, deferred, readAhead, untilAborted } from "../shared/waiting.js";
 import { quickSaver } from "../threads/langgraph/quick-saver.js";
@@ -106,8 +106,8 @@ interface Slot extends Thread {
 }
 
 /** For each thread, the end of the last slot. A thread without runs has no entry. */
-const queues = onePerProcess("queues", () => new WeakMap<object, Map<string, Promise<void>>>());
-const currentSlot = onePerProcess("current-slot", () => new AsyncLocalStorage<Slot>());
+const queues = forAllCopies("queues", () => new WeakMap<object, Map<string, Promise<void>>>());
+const currentSlot = forAllCopies("current-slot", () => new AsyncLocalStorage<Slot>());
 
 /**
  * Makes an update when all earlier runs and updates of the thread have ended.

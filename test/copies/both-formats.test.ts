@@ -62,7 +62,7 @@ describe.each([
     await first.invoke({ messages }, config);
     const restored = await one.restoreCovered(first, config);
     const next = other.createAgentGraph({ ...settings, acceptSystemMessages: false });
-    await next.invoke({ messages: restored.slice(1, -1) }, inThread("2"));
+    await next.invoke({ messages: restored.slice(1, -1) as never }, inThread("2"));
     const { values } = await next.getState(inThread("2"));
     expect(messagesOf(values).map(({ type }) => type)).toEqual(["system", "human", "ai"]);
   });

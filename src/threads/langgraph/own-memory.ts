@@ -1,7 +1,7 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { BaseCheckpointSaver, CheckpointTuple } from "@langchain/langgraph";
+import { forAllCopies } from "../../shared/for-all-copies.js";
 import { toJson } from "../../shared/json.js";
-import { onePerProcess } from "../../shared/one-per-process.js";
 import { madeOnce } from "../../shared/values.js";
 import { isSaver, replaceMethods } from "./replace-methods.js";
 import { inheritedCheckpointer, memoryNamespace, taskOf, withInheritedCheckpointer } from "./run-host.js";
@@ -27,7 +27,7 @@ export function withOwnMemory<Config extends RunnableConfig>(config: Config, nam
 const MOST_SUPERSTEPS = 1_000;
 
 /** The task that runs a graph on its own memory, by the superstep of its parent, for each checkpointer. */
-const memoryUsers = onePerProcess(
+const memoryUsers = forAllCopies(
   "memory-users",
   () => new WeakMap<BaseCheckpointSaver, Map<string, unknown>>(),
 );

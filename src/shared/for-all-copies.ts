@@ -4,7 +4,7 @@
  *
  * Contract: the name says what the value is. A copy can be of another version, so a new kind of value gets a new name.
  */
-export function onePerProcess<Value>(name: string, make: () => Value): Value {
+export function forAllCopies<Value>(name: string, make: () => Value): Value {
   const key = Symbol.for(`langgraph-tether.${name}`);
   const found: unknown = Reflect.get(globalThis, key);
   if (found !== undefined) return found as Value;
