@@ -23,6 +23,7 @@ const { dependencies, peerDependencies } = JSON.parse(
 );
 const INSTALLED = Object.keys({ ...dependencies, ...peerDependencies });
 
+const isPackage = (id: string): boolean => !/^[./]/.test(id);
 const isInstalled = (id: string): boolean =>
   INSTALLED.some((name) => id === name || id.startsWith(`${name}/`)) || id.startsWith("node:");
 
@@ -32,7 +33,7 @@ const isInstalled = (id: string): boolean =>
  */
 const bundled: Plugin = {
   name: "bundled",
-  resolveId: (id) => (/^[./]/.test(id) ? null : fileURLToPath(import.meta.resolve(id))),
+  resolveId: (id) => (isPackage(id) ? fileURLToPath(import.meta.resolve(id)) : null),
 };
 
 /** Readers have them in the ES modules, and editors in the declarations. */
@@ -50,7 +51,7 @@ async function write(
 ): Promise<void> {
   const bundle = await rollup({
     input: Object.fromEntries(entries.map((name) => [name, join(folder, `${name}.${from}`)])),
-    external: isInstalled,
+    external: (id) => isPackage(id) && (from === "d.ts" || isInstalled(id)),
     plugins: [...plugins],
     treeshake: { moduleSideEffects: false },
     onLog: (_level, log) => {
