@@ -28,6 +28,7 @@ export const results = [
 const PROJECTS = [
   { title: "NodeNext", module: "NodeNext", resolution: "NodeNext", extensions: ["mts", "cts"] },
   { title: "Node16, CommonJS", module: "Node16", resolution: "Node16", extensions: ["cts"] },
+  { title: "Node10, CommonJS", module: "CommonJS", resolution: "Node10", extensions: ["cts"] },
   { title: "bundler", module: "ESNext", resolution: "Bundler", extensions: ["mts"] },
 ] as const;
 
