@@ -69,8 +69,6 @@ const names = SUITES.map(({ name }) => name);
 const unknown = positionals.find((name) => !names.includes(name));
 if (unknown !== undefined) throw new Error(`Expected suites of ${names.join(", ")}, got \`${unknown}\`.`);
 
-note("Builds the package.");
-await run("npm", ["run", "build"], REPOSITORY);
 mkdirSync(CACHE, { recursive: true });
 for (const suite of SUITES.filter(({ name }) => positionals.length === 0 || positionals.includes(name))) {
   const file = join(CACHE, `${suite.name}.json`);

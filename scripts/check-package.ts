@@ -10,6 +10,7 @@ import { join } from "node:path";
 import { BrokenDoorError } from "./check-package/broken-door-error.js";
 import { bundleHistory, bundleRoot } from "./check-package/bundles.js";
 import { checkCommand } from "./check-package/check-command.js";
+import { checkBoth, checkJest, checkNest } from "./check-package/check-commonjs.js";
 import { checkDoctor } from "./check-package/check-doctor.js";
 import { checkInspector } from "./check-package/check-inspector.js";
 import { checkLangChain, checkWithoutLangChain } from "./check-package/check-langchain.js";
@@ -27,7 +28,7 @@ import {
   runHistory,
 } from "./check-package/run-example.js";
 import { createSizes, formatBytes } from "./check-package/sizes.js";
-import { checkWithAttw, checkWithPublint } from "./check-package/tools.js";
+import { checkPublish, checkWithAttw, checkWithPublint } from "./check-package/tools.js";
 
 async function checkPackage(folder: string): Promise<void> {
   const sizes = createSizes();
@@ -37,6 +38,7 @@ async function checkPackage(folder: string): Promise<void> {
   await open("the packed files", () => checkPackedFiles(library.files));
   await open("publint", () => checkWithPublint(library.tarball));
   await open("attw", () => checkWithAttw(library.tarball));
+  await open("npm publish --dry-run", () => checkPublish(library.tarball));
 
   await open("langgraph-tether/history alone", () =>
     checkHistoryAlone(join(folder, "alone"), library.tarball),
@@ -56,6 +58,9 @@ async function checkPackage(folder: string): Promise<void> {
   await open("the program langgraph-tether", () => checkCommand(consumer));
   await open("langgraph-tether/langchain without langchain", () => checkWithoutLangChain(consumer));
   await open("langgraph-tether/langchain", () => checkLangChain(consumer));
+  await open("imported and required in one program", () => checkBoth(consumer));
+  await open("an application of NestJS", () => checkNest(consumer));
+  await open("tests of Jest", () => checkJest(consumer));
   await open("with the oldest zod", () => checkOldestZod(consumer, readme));
 
   sizes.print();

@@ -68,7 +68,8 @@ export async function runProgram(
   comparePrinted(await consumer.run(name), expected);
 }
 
-function comparePrinted(printed: readonly string[], expected: readonly string[]): void {
+/** @throws BrokenDoorError if a program printed something else. */
+export function comparePrinted(printed: readonly string[], expected: readonly string[]): void {
   if (printed.join("\n") === expected.join("\n")) return;
   throw new BrokenDoorError(
     `it should print \`${expected.join("; ")}\`, but it printed \`${printed.join("; ")}\``,

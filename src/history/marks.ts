@@ -4,6 +4,7 @@
  */
 
 import type { BaseMessage } from "@langchain/core/messages";
+import { forAllCopies } from "../shared/for-all-copies.js";
 import { toJson } from "../shared/json.js";
 import { isRecord } from "../shared/values.js";
 import { copyMessage } from "./message.js";
@@ -89,7 +90,7 @@ export function withStoredMarks<T extends BaseMessage>(message: T, stored: BaseM
   return withMarks(message, Object.fromEntries(marks));
 }
 
-const trusted = new WeakSet<object>();
+const trusted = /* @__PURE__ */ forAllCopies("trusted", () => new WeakSet<object>());
 
 /** Remembers a value that this library returned, so that its marks count if a program sends it back. */
 export function trust<T extends object>(value: T): T {

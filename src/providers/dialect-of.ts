@@ -1,3 +1,4 @@
+import { forAllCopies } from "../shared/for-all-copies.js";
 import { isRecord } from "../shared/values.js";
 import { anthropicModels } from "./anthropic/dialect.js";
 import { bedrockModels } from "./bedrock/dialect.js";
@@ -50,7 +51,7 @@ const HOSTS = ROOMS.flatMap(({ hosts = [] }) => hosts);
 const HOSTED_MODELS = ROOMS.flatMap(({ hostedModels = [] }) => hostedModels);
 
 /** Set by {@link createModel} for a model made by a provider's name, because its base URL may be a proxy's. */
-const MADE_FOR = new WeakMap<object, DialectName>();
+const MADE_FOR = /* @__PURE__ */ forAllCopies("made-for", () => new WeakMap<object, DialectName>());
 
 /**
  * The dialect of a chat model: the provider family whose rules its messages must keep. For an unknown host with OpenAI's

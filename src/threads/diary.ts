@@ -17,6 +17,7 @@ import type { RunnableConfig } from "@langchain/core/runnables";
 import type { BaseCheckpointSaver, CheckpointTuple } from "@langchain/langgraph";
 import { coerceMessage } from "../history/read-messages.js";
 import { isResult } from "../history/result.js";
+import { forAllCopies } from "../shared/for-all-copies.js";
 import { toJson } from "../shared/json.js";
 import { madeOnce, recordsIn, textIn } from "../shared/values.js";
 import { answered } from "../shared/waiting.js";
@@ -121,7 +122,7 @@ interface Delivery {
 }
 
 /** By the ids of threads. Two checkpointers can have threads with the same id, which then wait for one another. */
-const deliveries = new Map<unknown, Set<Delivery>>();
+const deliveries = forAllCopies("deliveries", () => new Map<unknown, Set<Delivery>>());
 
 /**
  * Writes an entry if its checkpoint is saved, or is saved soon. A thread that was deleted gets none.

@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { InvalidSettingError, ThreadConflictError } from "../../errors.js";
+import { forAllCopies } from "../../shared/for-all-copies.js";
 import { errorMessage } from "../../shared/is-error.js";
 import { madeOnce } from "../../shared/values.js";
 import { answered, deferred, readAhead, untilAborted } from "../../shared/waiting.js";
@@ -105,8 +106,8 @@ interface Slot extends Thread {
 }
 
 /** For each thread, the end of the last slot. A thread without runs has no entry. */
-const queues = new WeakMap<object, Map<string, Promise<void>>>();
-const currentSlot = new AsyncLocalStorage<Slot>();
+const queues = forAllCopies("queues", () => new WeakMap<object, Map<string, Promise<void>>>());
+const currentSlot = forAllCopies("current-slot", () => new AsyncLocalStorage<Slot>());
 
 /**
  * Makes an update when all earlier runs and updates of the thread have ended.

@@ -1,6 +1,6 @@
 /** The command line `langgraph-tether`: its commands, their options, and how it ends. */
 
-import { readFile } from "node:fs/promises";
+import { createRequire } from "node:module";
 import type { CommanderError } from "commander";
 import { InvalidSettingError } from "../../errors.js";
 import { printable } from "../../shared/text.js";
@@ -8,9 +8,6 @@ import { reasonOf, UsageError } from "../targets/target.js";
 import { type CommandIo, EXIT, type ExitCode } from "./command-io.js";
 import { createProgram } from "./program.js";
 import { withColours } from "./text.js";
-
-/** It is as far from `dist` as from the sources. */
-const PACKAGE = new URL("../../../package.json", import.meta.url);
 
 /**
  * Runs a command line to its end. Contract: never rejects.
@@ -67,7 +64,7 @@ async function runCommand(args: readonly string[], io: CommandIo): Promise<ExitC
   const output: string[] = [];
   const errors: string[] = [];
   let code: ExitCode = EXIT.sound;
-  const { version } = JSON.parse(await readFile(PACKAGE, "utf8"));
+  const { version } = createRequire(import.meta.url)("langgraph-tether/package.json");
   const program = createProgram(version, io, (ended) => (code = ended), {
     writeOut: (text) => output.push(text),
     writeErr: (text) => errors.push(text),

@@ -1,5 +1,6 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { BaseCheckpointSaver, CheckpointTuple } from "@langchain/langgraph";
+import { forAllCopies } from "../../shared/for-all-copies.js";
 import { toJson } from "../../shared/json.js";
 import { madeOnce } from "../../shared/values.js";
 import { isSaver, replaceMethods } from "./replace-methods.js";
@@ -26,7 +27,10 @@ export function withOwnMemory<Config extends RunnableConfig>(config: Config, nam
 const MOST_SUPERSTEPS = 1_000;
 
 /** The task that runs a graph on its own memory, by the superstep of its parent, for each checkpointer. */
-const memoryUsers = new WeakMap<BaseCheckpointSaver, Map<string, unknown>>();
+const memoryUsers = forAllCopies(
+  "memory-users",
+  () => new WeakMap<BaseCheckpointSaver, Map<string, unknown>>(),
+);
 
 /**
  * Whether another task of the same superstep runs a graph on the same memory, as two `Send`s to one node do. LangGraph

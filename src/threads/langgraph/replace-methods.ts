@@ -1,9 +1,10 @@
 /** Views of objects with other methods. */
 
 import type { BaseCheckpointSaver } from "@langchain/langgraph";
+import { forAllCopies } from "../../shared/for-all-copies.js";
 import { boundView } from "../../shared/views.js";
 
-const originals = new WeakMap<object, object>();
+const originals = forAllCopies("originals", () => new WeakMap<object, object>());
 
 /** The object of which this is a view, or a view of a view. */
 export function originalOf(view: object): object {

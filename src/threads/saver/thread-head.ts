@@ -8,6 +8,7 @@
 
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { BaseCheckpointSaver, CheckpointTuple } from "@langchain/langgraph";
+import { forAllCopies } from "../../shared/for-all-copies.js";
 import { hasMethods, isRecord, madeOnce, prototypeWith, textIn } from "../../shared/values.js";
 import { viewOf } from "../../shared/views.js";
 import { answered } from "../../shared/waiting.js";
@@ -214,7 +215,7 @@ function writesItself(saver: BaseCheckpointSaver, name: string): boolean {
 }
 
 /** For each object that holds threads, and each thread, the end of its last write. */
-const lastWrites = new WeakMap<object, Map<ThreadId, Promise<unknown>>>();
+const lastWrites = forAllCopies("last-writes", () => new WeakMap<object, Map<ThreadId, Promise<unknown>>>());
 
 /** One write after the other in this process, also from several views of one `MemorySaver`. */
 function inAnySaver(saver: BaseCheckpointSaver, target: object, threadId: ThreadId): ThreadHead {
@@ -265,7 +266,7 @@ interface Listing {
 }
 
 /** By the object that has the checkpoints of a thread. */
-const listings = new WeakMap<object, Listing>();
+const listings = forAllCopies("listings", () => new WeakMap<object, Listing>());
 
 function listingOf(storage: unknown, threadId: ThreadId): Listing | undefined {
   const checkpoints = checkpointsIn(storage, threadId);

@@ -1,0 +1,122 @@
+/** This library, imported in one part of a program and required in another one: what both copies must know. */
+
+import { tool } from "@langchain/core/tools";
+import { Annotation, MemorySaver, START, StateGraph } from "@langchain/langgraph";
+import { createAgent } from "langchain";
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { reduceMessages } from "../../src/history/reducer/reduce-messages.js";
+import * as index from "../../src/index.js";
+import { tetherMiddleware } from "../../src/langchain.js";
+import { dialectOf } from "../../src/providers/dialect-of.js";
+import { deferred } from "../support/deferred.js";
+
+import { second } from "../support/second-copy.js";
+import { strictViolations } from "../support/strict-check.js";
+import { inThread, messagesOf, pairedScript, user } from "../support/thread.js";
+
+const imported = { ...index, tetherMiddleware, dialectOf };
+const required = second.tether;
+
+const config = inThread("1");
+const toolThat = (run: () => unknown) =>
+  tool(run, { name: "look", description: "Looks at the sky.", schema: z.object({}) });
+
+describe.each([
+  ["the imported copy, and then the required one", imported, required],
+  ["the required copy, and then the imported one", required, imported],
+])("%s", (_title, one, other) => {
+  it("share the queue of a thread", async () => {
+    const checkpointer = new MemorySaver();
+    const [begun, end] = [deferred(), deferred()];
+    const look = toolThat(async () => {
+      begun.resolve();
+      await end.promise;
+      return "sunny";
+    });
+    const graph = one.createAgentGraph({ model: "offline:", tools: [look], checkpointer });
+    const run = graph.invoke(user("call look"), config);
+    await begun.promise;
+    const next = other.createAgentGraph({ model: "offline:", checkpointer, concurrentRuns: "reject" });
+    const refused = await next.invoke(user("Hello?"), config).catch((error: unknown) => error);
+    end.resolve();
+    expect(refused).toMatchObject({ code: "THREAD_BUSY" });
+    expect(pairedScript(await run)).toContain("tool: sunny");
+  });
+
+  it("know a run that would wait for itself", async () => {
+    const checkpointer = new MemorySaver();
+    const inner = other.createAgentGraph({ model: "offline:", checkpointer });
+    const look = toolThat(() => inner.updateState(config, user("more"), "model").catch(({ code }) => code));
+    const graph = one.createAgentGraph({ model: "offline:", tools: [look], checkpointer });
+    expect(pairedScript(await graph.invoke(user("call look"), config))).toContain("tool: THREAD_BUSY");
+  });
+
+  it("trust what the other one has restored, also a system message", async () => {
+    const settings = { model: "offline:", checkpointer: new MemorySaver() } as const;
+    const first = one.createAgentGraph(settings);
+    const messages = [
+      { role: "system", content: "Be brief." },
+      { role: "user", content: "Look." },
+    ];
+    await first.invoke({ messages }, config);
+    const restored = await one.restoreCovered(first, config);
+    const next = other.createAgentGraph({ ...settings, acceptSystemMessages: false });
+    await next.invoke({ messages: restored.slice(1, -1) as never }, inThread("2"));
+    const { values } = await next.getState(inThread("2"));
+    expect(messagesOf(values).map(({ type }) => type)).toEqual(["system", "human", "ai"]);
+  });
+
+  it("know the dialect of a model that the other one has made", async () => {
+    const environment = { DASHSCOPE_API_KEY: "test-key", DASHSCOPE_BASE_URL: "http://127.0.0.1:9/v1" };
+    const model = await one.createModel("qwen:m", { environment });
+    expect(one.dialectOf(model)).not.toBe("openai-compatible");
+    expect(other.dialectOf(model)).toBe(one.dialectOf(model));
+  });
+
+  it("take the middleware, the tools and the errors of the other one", async () => {
+    const stop = other.functionMiddleware(async function stop() {
+      throw new other.MiddlewareTermination("Enough.");
+    });
+    const graph = one.createAgentGraph({ model: "offline:", tools: [toolThat(() => 1)], middleware: [stop] });
+    expect(pairedScript(await graph.invoke(user("call look")))).toContain("tool: Enough.");
+    const error = new other.InvalidSettingError("tools", "Expected tools.");
+    expect(one.TetherError.isInstance(error)).toBe(true);
+  });
+
+  it("run an agent of the other one as a node", async () => {
+    const State = Annotation.Root({
+      messages: Annotation({
+        reducer: (old: unknown[], next: unknown) => reduceMessages(old as never, next as never).messages,
+        default: () => [],
+      }),
+    });
+    const inner = one.createAgentGraph({ model: "offline:", tools: [toolThat(() => "sunny")] });
+    const parent = new StateGraph(State)
+      .addNode("agent", inner as never)
+      .addEdge(START, "agent" as never)
+      .compile();
+    const outer = other.createAgentGraph({
+      model: "offline:",
+      tools: [toolThat(async () => pairedScript(await parent.invoke(user("call look") as never)).join())],
+    });
+    const lines = pairedScript(await outer.invoke(user("call look")));
+    expect(lines.find((line) => line.startsWith("tool:"))).toContain("tool: sunny");
+  });
+
+  it("protect an agent of LangChain together", async () => {
+    const agent = createAgent({
+      model: await one.createModel("offline:"),
+      tools: [toolThat(() => "sunny")],
+      middleware: [other.tetherMiddleware() as never],
+    });
+    const messages = [
+      { role: "user", content: "Look." },
+      { role: "assistant", content: "", tool_calls: [{ id: "c1", name: "look", args: {} }] },
+      { role: "user", content: "call look" },
+    ];
+    const result = await agent.invoke({ messages } as never);
+    expect(strictViolations(messagesOf(result))).toEqual([]);
+    expect(pairedScript(result)).toContain("tool: sunny");
+  });
+});
