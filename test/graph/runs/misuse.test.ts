@@ -15,6 +15,7 @@ import {
   repairHistory,
 } from "../../../src/index.js";
 import { tetherMiddleware } from "../../../src/langchain.js";
+import { told } from "../../../src/threads/warn-once.js";
 import { script } from "../../support/thread.js";
 import { makeTool } from "../../support/tools.js";
 
@@ -25,8 +26,9 @@ const thread = { configurable: { thread_id: "1" } };
 const offline = (options: Partial<AgentGraphOptions> = {}) =>
   createAgentGraph({ model: "offline:", ...options });
 
-/** The warnings of a piece of a program. Each is given once in a process, so once in this file. */
+/** The warnings of a piece of a program, as if nothing had warned before: each text is given once in a process. */
 async function warningsOf(run: () => unknown): Promise<unknown[]> {
+  told.clear();
   const emit = vi.spyOn(process, "emitWarning").mockImplementation(() => {});
   await run();
   return emit.mock.calls.map(([text]) => text);
