@@ -171,70 +171,100 @@ type Settled =
 
 const GO_ON: Settled = { kind: "go-on", answered: new Map() };
 
+/** A response of the model, and what decides about it. */
+interface Response extends ResponseState {
+  readonly active: ActiveFormat;
+  readonly message: AIMessage;
+  readonly tasks: readonly ToolTask[];
+  /** The calls of the format's tool. */
+  readonly structured: readonly ToolTask[];
+  /** Whether its other calls are run. */
+  readonly runsOthers: boolean;
+  readonly config: LangGraphRunnableConfig;
+}
+
 /** Every call of a format's tool has a result, right or wrong. */
 export async function settleResponse(
   active: ActiveFormat,
   message: AIMessage,
-  { turn, off, isFinal, isTerminated }: ResponseState,
+  state: ResponseState,
   config: LangGraphRunnableConfig,
 ): Promise<Settled> {
   const tasks = toolTasksOf(message);
-  const { format, options } = active;
   const isTool = active.strategy === "tool";
-  const isStructured = ({ call }: ToolTask) => isTool && call.name === format.name;
-  const structured = tasks.filter(isStructured);
-  const runsOthers = structured.length < tasks.length && off === undefined && !isTerminated;
-  const refused = (reason: string) => emitEvent(config, { type: "structured-response-refused", reason });
-  /** The turn ends without a structured response. */
-  const missing = (): Settled => {
-    const reason = isTerminated ? "ended" : isFinal ? "limit-reached" : "not-in-format";
-    emitEvent(config, { type: "structured-response-missing", reason });
-    return GO_ON;
-  };
-  const done = (results: readonly ToolMessage[], goto: "model" | typeof END, response = {}): Settled => {
-    const update = { messages: [message, ...results], turn, ...response };
-    const isEnd = "structuredResponse" in response;
-    return { kind: "done", dispatched: { update, goto, refused: results.length, isEnd } };
-  };
-  const resultsOf = (text: string, status: "success" | "error") =>
-    tasks.map((task) =>
-      isStructured(task) ? resultFor(task, text, status) : resultFor(task, TOOLS_OFF, "error"),
-    );
-  const goOn = (text: string): Settled => ({
-    kind: "go-on",
-    answered: new Map(structured.map((task) => [task.index, resultFor(task, text, "error")])),
-  });
+  const structured = isTool ? tasks.filter(({ call }) => call.name === active.format.name) : [];
+  const runsOthers = structured.length < tasks.length && state.off === undefined && !state.isTerminated;
+  const response: Response = { ...state, active, message, tasks, structured, runsOthers, config };
+  if (structured.length > 0) return settleCalls(response);
+  if (runsOthers) return GO_ON;
+  // In a format that the provider keeps, a text is the response.
+  return isTool || tasks.length > 0 ? endWithout(response) : settleText(response);
+}
 
-  if (structured.length === 0) {
-    if (runsOthers) return GO_ON;
-    // In a format that the provider keeps, a text is the response.
-    if (isTool || tasks.length > 0) return missing();
-    const checked = await checkText(message, format);
-    if (checked.kind === "right") return done([], END, { structuredResponse: checked.value });
-    refused(checked.errors.join("\n"));
-    return missing();
-  }
+async function settleText(response: Response): Promise<Settled> {
+  const { active, message, config } = response;
+  const checked = await checkText(message, active.format);
+  if (checked.kind === "right") return done(response, [], END, { structuredResponse: checked.value });
+  emitEvent(config, { type: "structured-response-refused", reason: checked.errors.join("\n") });
+  return endWithout(response);
+}
 
-  const { toolMessageContent, handleError } = options;
+async function settleCalls(response: Response): Promise<Settled> {
+  const { active, structured, runsOthers, isFinal, isTerminated, config } = response;
+  const { format, options } = active;
   // The model answers before it has seen the results of its other calls, so it is asked again when they are there.
-  if (structured.length === 1 && runsOthers) return goOn(TOO_EARLY);
+  if (structured.length === 1 && runsOthers) return goOn(response, TOO_EARLY);
   const checked = await checkCalls(structured, format);
   if (checked.kind === "right") {
-    const text = toolMessageContent ?? `Returning structured response: ${toJson(checked.value)}`;
-    const results = resultsOf(text, "success").map(endingRun);
-    return done(results, END, { structuredResponse: checked.value });
+    const { value } = checked;
+    const text = options.toolMessageContent ?? `Returning structured response: ${toJson(value)}`;
+    const results = resultsOf(response, text, "success").map(endingRun);
+    return done(response, results, END, { structuredResponse: value });
   }
   const { error } = checked;
-  refused(error.message);
+  emitEvent(config, { type: "structured-response-refused", reason: error.message });
   // The calls are removed from the response, because nothing follows that could mend them.
-  if (isFinal || isTerminated) return missing();
+  if (isFinal || isTerminated) return endWithout(response);
   try {
-    const text = await textAbout(error, handleError);
-    return runsOthers ? goOn(text) : done(resultsOf(text, "error"), "model");
+    const text = await textAbout(error, options.handleError);
+    return runsOthers ? goOn(response, text) : done(response, resultsOf(response, text, "error"), "model");
   } catch (failure) {
     noteFailure(failure, config);
-    return done(resultsOf(error.message, "error").map(endingRun), END);
+    return done(response, resultsOf(response, error.message, "error").map(endingRun), END);
   }
+}
+
+/** The turn ends without a structured response. */
+function endWithout({ isFinal, isTerminated, config }: Response): Settled {
+  const reason = isTerminated ? "ended" : isFinal ? "limit-reached" : "not-in-format";
+  emitEvent(config, { type: "structured-response-missing", reason });
+  return GO_ON;
+}
+
+function done(
+  { message, turn }: Response,
+  results: readonly ToolMessage[],
+  goto: "model" | typeof END,
+  structured?: { readonly structuredResponse: unknown },
+): Settled {
+  const update = { messages: [message, ...results], turn, ...structured };
+  const isEnd = structured !== undefined;
+  return { kind: "done", dispatched: { update, goto, refused: results.length, isEnd } };
+}
+
+/** The other calls of the response go on, and those of the format have this error as their result. */
+function goOn({ structured }: Response, text: string): Settled {
+  return {
+    kind: "go-on",
+    answered: new Map(structured.map((task) => [task.index, resultFor(task, text, "error")])),
+  };
+}
+
+/** The results of all calls: this text for those of the format, and that the others were not run. */
+function resultsOf({ tasks, structured }: Response, text: string, status: "success" | "error") {
+  return tasks.map((task) =>
+    structured.includes(task) ? resultFor(task, text, status) : resultFor(task, TOOLS_OFF, "error"),
+  );
 }
 
 const TOO_EARLY =
