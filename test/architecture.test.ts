@@ -55,7 +55,7 @@ const PRIVATE_TO_LANGGRAPH =
 const FIELDS_OF_THE_API: readonly string[] = ["assistant_id", "run_id"];
 /** A method of LangChain's models has the name of one of LangGraph's graphs. */
 const OF_LANGCHAIN: Readonly<Record<string, readonly string[]>> = {
-  "providers/answer/guard-model.ts": ["_streamIterator"],
+  "providers/response/guard-model.ts": ["_streamIterator"],
 };
 const READS_THE_API = /^(?:\.\.\/server\/(?:access|http)|inspector)\//;
 

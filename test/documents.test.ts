@@ -70,7 +70,7 @@ const EVENT_FIELDS: { readonly [Type in library.AgentEvent["type"]]: FieldsOf<Ty
   "response-recovered": { messageId: true },
   "call-closed": { tool: true, callId: true, cause: true },
   "model-retry": { attempt: true, maxAttempts: true, reason: true },
-  "answer-broken": { reason: true },
+  "response-broken": { reason: true },
   "response-withheld": { reason: true, category: true },
   "limit-near": { limit: true, used: true, max: true },
   "model-switched": { from: true, to: true, reason: true },

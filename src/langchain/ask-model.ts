@@ -10,25 +10,25 @@ import { withDistinctCallIds } from "../history/change-calls.js";
 import { coerceMessage } from "../history/read-messages.js";
 import { callIdOf, isResult } from "../history/result.js";
 import { withUnusedId } from "../history/taken-ids.js";
+import { prepareModelInput } from "../providers/input/to-model-input.js";
+import { cachesToolChoice } from "../providers/models/tools.js";
 import {
   type Askable,
   guardModel,
   joinChunks,
   madeModel,
   type StreamGuardOptions,
-} from "../providers/answer/guard-model.js";
-import { prepareModelInput } from "../providers/input/to-model-input.js";
-import { cachesToolChoice } from "../providers/models/tools.js";
+} from "../providers/response/guard-model.js";
 import { countMarkedTools } from "../providers/text-fields.js";
 import { isRecord, madeOnce } from "../shared/values.js";
 import {
-  answerGuard,
   askByRungs,
   type FurtherRequests,
   formFor,
   furtherRequestsOf,
   type InputForm,
   markReduced,
+  responseGuard,
 } from "../threads/asking/rungs.js";
 import { countToolTokens, FALLBACK_ATTEMPTS, MODEL_IDLE_TIMEOUT } from "../threads/summary/settings.js";
 import type { TetherMiddlewareOptions } from "./options.js";
@@ -66,7 +66,7 @@ export async function askModel<Request extends AgentRequest, Answer>(
   const { messages: thread } = request.state;
   let mark = (response: AIMessage): AIMessage => response;
   const guarded = guardedModel(model, {
-    ...answerGuard({ model, ...limitsOf(options), thread, shown: new Set(), keepsShown: true }, config),
+    ...responseGuard({ model, ...limitsOf(options), thread, shown: new Set(), keepsShown: true }, config),
     takenCallIds: () => answeredIds(thread, history),
     mark: (whole) => withUnusedId(mark(whole), thread),
   });
@@ -115,7 +115,7 @@ export async function askForSummary<Request extends AgentRequest>(
   let isAsked = false;
   const limits = { ...limitsOf(options), maxFallbackAttempts };
   const guarded = guardedModel(model, {
-    ...answerGuard({ model, ...limits, thread: [], shown: new Set(), keepsShown: false }, config),
+    ...responseGuard({ model, ...limits, thread: [], shown: new Set(), keepsShown: false }, config),
     wants: "whole-text",
     takenCallIds: () => new Set(),
     optionsOf: (given) => {
@@ -133,9 +133,9 @@ export async function askForSummary<Request extends AgentRequest>(
   const hasTools = (request.tools ?? []).length > 0;
   const toolChoice = keepsChoice || !hasTools ? request.toolChoice : "none";
   const parts = partsOf(input.messages as BaseMessage[], request);
-  const answer = await send({ ...request, model: guarded, toolChoice, ...parts });
+  const response = await send({ ...request, model: guarded, toolChoice, ...parts });
   // What a middleware gives in the place of a response is no summary.
-  return isAsked ? coerceMessage(answer) : undefined;
+  return isAsked ? coerceMessage(response) : undefined;
 }
 
 function limitsOf({
@@ -223,11 +223,11 @@ async function invokeGuarded(
   const options = guard.optionsOf?.(given) ?? given;
   const guarded = await guardModel(model as Askable, guard, options);
   // LangChain needs only `invoke`, and many a test has a model without more.
-  const answer =
+  const response =
     typeof guarded.stream === "function"
       ? await joinChunks(await guarded.stream(input, options))
       : await guarded.invoke(input, options);
-  const message = coerceMessage(answer);
+  const message = coerceMessage(response);
   if (message !== undefined && isAIMessage(message)) {
     const marked = guard.mark?.(message) ?? message;
     return callsOf(marked).length === 0 ? marked : withDistinctCallIds(marked, guard.takenCallIds());

@@ -7,7 +7,7 @@ import { toPlain } from "../history/message.js";
 import { listOf } from "../history/read-messages.js";
 import { normalizeHistory } from "../history/reducer/normalize-history.js";
 import { archivedIds, findReturned } from "../history/summary.js";
-import { madeModel } from "../providers/answer/guard-model.js";
+import { madeModel } from "../providers/response/guard-model.js";
 import { withDefaults } from "../shared/check-settings.js";
 import { historyIn, walkBack } from "../threads/ended-runs.js";
 import { hasNewInput, nodesToEnter } from "../threads/langgraph/read-checkpoints.js";

@@ -76,8 +76,8 @@ export function tetherMiddleware(
         handler({ ...request, ...changed } as never),
       );
       const history = after(messages, update?.messages ?? []);
-      const answer = await askModel(request, history, options, config, async (asked) => handler(asked));
-      return update === undefined ? answer : withUpdate(answer, update);
+      const response = await askModel(request, history, options, config, async (asked) => handler(asked));
+      return update === undefined ? response : withUpdate(response, update);
     },
     wrapToolCall: async (request, handler) =>
       runTool(request, configOf(request.runtime), keepToolErrors, (tool) => handler({ ...request, tool })),
@@ -95,11 +95,11 @@ function isArchiveMissing({ summary }: TetherMiddlewareOptions, config: LangGrap
 }
 
 /** What LangChain takes from a model call, besides a message: a command, or a structured response with its messages. */
-function withUpdate(answer: unknown, update: ThreadUpdate) {
-  if (isRecord(answer) && "structuredResponse" in answer && Array.isArray(answer["messages"]))
+function withUpdate(response: unknown, update: ThreadUpdate) {
+  if (isRecord(response) && "structuredResponse" in response && Array.isArray(response["messages"]))
     return {
-      ...answer,
-      messages: [...(update.messages ?? []), ...answer["messages"]],
+      ...response,
+      messages: [...(update.messages ?? []), ...response["messages"]],
     } as unknown as AIMessage;
   // LangChain writes the response of the model beside the command.
   return new Command({ update: { ...update } });

@@ -56,9 +56,9 @@ export interface Provider {
   /** Contract: returns a view of one of its clients with its faults put right, and any other model unchanged. */
   readonly mendClient?: (model: BaseChatModel, identity: ModelIdentity) => BaseChatModel;
   /** Contract: returns the whole message of a stream as it can be stored, and unchanged if nothing is wrong. */
-  readonly mendAnswer?: (message: AIMessageChunk) => AIMessageChunk;
+  readonly mendResponse?: (message: AIMessageChunk) => AIMessageChunk;
   /** Whether its client threw because the response has no content, and another request may have some. */
-  readonly isEmptyAnswer?: (error: object) => boolean;
+  readonly isEmptyResponse?: (error: object) => boolean;
 }
 
 /** Any call, only that of a named tool, or none. */

@@ -3,7 +3,7 @@
 import { channel } from "node:diagnostics_channel";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import type { PlaceholderCause } from "../history/result.js";
-import type { BrokenReason } from "../providers/answer/verdict.js";
+import type { BrokenReason } from "../providers/response/verdict.js";
 import type { ClosingReason } from "./state.js";
 import type { RunEndEvent } from "./usage.js";
 
@@ -169,7 +169,7 @@ export type AgentEvent =
    * `maxStreamFallbackAttempts` such requests the run fails instead.
    */
   | {
-      readonly type: "answer-broken";
+      readonly type: "response-broken";
       /** The fault, such as `empty` or `cut-off-arguments`. */
       readonly reason: BrokenReason;
     }

@@ -51,7 +51,7 @@ const turnSchema = z.object({
    * Set once a required call was made: what follows its results. `"auto"`: the model decides, because the caller
    * supplies results.
    */
-  afterRequired: z.enum(["end", "answer", "auto"]).optional(),
+  afterRequired: z.enum(["end", "respond", "auto"]).optional(),
   /** Set once a fallback model has responded in place of the model that the run named in `instead`, or of the default. */
   fallback: z.object({ instead: z.string().optional(), position: z.number() }).optional(),
 });

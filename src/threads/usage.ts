@@ -24,7 +24,7 @@ const NO_TOKENS: TokenUsage = {
 export class RunTally {
   #calls = 0;
   #results = 0;
-  #brokenAnswers = 0;
+  #brokenResponses = 0;
   #estimated = 0;
   readonly #models = new Map<string, TokenUsage>();
 
@@ -34,7 +34,7 @@ export class RunTally {
   }
 
   /** Counts a response that is stored. */
-  addAnswer(message: AIMessage): void {
+  addResponse(message: AIMessage): void {
     this.#calls += callsOf(message).length;
   }
 
@@ -48,7 +48,7 @@ export class RunTally {
   }
 
   addBroken(): void {
-    this.#brokenAnswers += 1;
+    this.#brokenResponses += 1;
   }
 
   /** Counts the tokens of a response, stored or not. */
@@ -67,7 +67,7 @@ export class RunTally {
       type: "run-end",
       calls: this.#calls,
       results: this.#results,
-      usedFallback: this.#brokenAnswers > 0,
+      usedFallback: this.#brokenResponses > 0,
       ...(total !== undefined && { usage: { ...total, models: Object.fromEntries(this.#models) } }),
     };
   }

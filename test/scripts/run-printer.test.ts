@@ -60,8 +60,8 @@ describe("RunPrinter", () => {
         "  · look: closed without a result, because a new message came before it finished",
       ],
       "an event that no scene expects as it is": [
-        [custom({ type: "answer-broken", reason: "empty" })],
-        '  · {"type":"answer-broken","reason":"empty"}',
+        [custom({ type: "response-broken", reason: "empty" })],
+        '  · {"type":"response-broken","reason":"empty"}',
       ],
     }),
   )("prints %s", (_title, parts, output) => {

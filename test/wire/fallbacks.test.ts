@@ -115,7 +115,12 @@ describe.each(PAIRS)("%s, then %s", (from, to) => {
     "takes the first piece back if the %s is cut off, and again without streaming",
     async (place) => {
       fault = ["cut off", place];
-      await expectWhole(await open(from, to), ...Array(4).fill("answer-broken"), "model-switched", "run-end");
+      await expectWhole(
+        await open(from, to),
+        ...Array(4).fill("response-broken"),
+        "model-switched",
+        "run-end",
+      );
     },
   );
 });

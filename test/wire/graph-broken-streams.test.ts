@@ -193,7 +193,7 @@ describe("a stream whose", () => {
       expect(shown(messages)).toEqual(shown(state.slice(known)));
       expect(messages.map(({ text }) => text)).toContain(CALL_TEXT);
       for (const city of fault.cities) expect(looked.filter((name) => name === city)).toEqual([city]);
-      expect(events.map(({ type }) => type)).toEqual(["answer-broken", "run-end"]);
+      expect(events.map(({ type }) => type)).toEqual(["response-broken", "run-end"]);
       const { length } = fault.cities;
       expect(events.at(-1)).toMatchObject({ calls: length, results: length, usedFallback: true });
       known = state.length;

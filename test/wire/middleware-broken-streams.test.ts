@@ -30,7 +30,7 @@ describe("a stream of an agent's model whose", () => {
     expect(shown(messages)).toEqual(shown(state.slice(known)));
     expect(messages.map(({ text }) => text)).toContain(CALL_TEXT);
     for (const city of fault.cities) expect(looked.filter((name) => name === city)).toEqual([city]);
-    expect(events.map(({ type }) => type)).toEqual(["answer-broken"]);
+    expect(events.map(({ type }) => type)).toEqual(["response-broken"]);
   });
 
   it.concurrent("run does not stream: a response in one piece is whole too", async () => {
@@ -60,7 +60,7 @@ describe("after `modelFallbackMiddleware`", () => {
     expect(error).toBeUndefined();
     expect((await thread.read()).at(-1)?.text).toBe(answerFor(cities));
     expect(looked.filter((name) => name === "Oslo")).toEqual(["Oslo"]);
-    expect(events.map(({ type }) => type)).toEqual(["answer-broken"]);
+    expect(events.map(({ type }) => type)).toEqual(["response-broken"]);
   });
 });
 

@@ -331,7 +331,7 @@ describe.each(TOLD)("If $title,", ({ model, answer, text, why }) => {
     const { error, messages, events } = await thread.send("How do I do it?");
     expect(requests).toHaveLength(1);
     expect(thread.looked).toEqual([]);
-    expect(events.filter(({ type }) => type === "answer-broken")).toEqual([]);
+    expect(events.filter(({ type }) => type === "response-broken")).toEqual([]);
     const told = events.filter(({ type }) => type === "response-withheld");
     expect(told).toHaveLength(1);
     expect(told[0]).toMatchObject(why);

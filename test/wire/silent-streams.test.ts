@@ -147,7 +147,7 @@ describe.each(ROWS.filter((row) => !isRetried(row)))(
       expect(stored.at(-1)?.text).toBe(answerTo(CITIES));
       expect(shown(messages)).toEqual(shown(stored));
       expect(thread.looked.toSorted()).toEqual(["Oslo", "Rome"]);
-      expect(events[0]).toMatchObject({ type: "answer-broken", reason });
+      expect(events[0]).toMatchObject({ type: "response-broken", reason });
       expect(events.at(-1)).toMatchObject({ type: "run-end", usedFallback: true });
       await Promise.all(ended);
     });
@@ -208,7 +208,7 @@ describe("After a model that stays silent", () => {
     expect(error).toBeUndefined();
     expect((await thread.read()).at(-1)?.text).toBe(answerTo(CITIES));
     const types = events.map(({ type }) => type);
-    expect(types.slice(0, 3)).toEqual(["answer-broken", "answer-broken", "model-switched"]);
+    expect(types.slice(0, 3)).toEqual(["response-broken", "response-broken", "model-switched"]);
     await Promise.all(ended);
   });
 

@@ -65,7 +65,7 @@ it.each(BREAK_ROWS)("$provider: if $at breaks $title, it is asked for again, and
   expect(state.map(({ text }) => text)).toContain(CALL_TEXT);
   expect(shown(messages)).toEqual(shown(state));
   expect(thread.looked.sort()).toEqual(["Oslo", "Rome"]);
-  expect(events.map(({ type }) => type)).toEqual(["answer-broken", "run-end"]);
+  expect(events.map(({ type }) => type)).toEqual(["response-broken", "run-end"]);
   expect(streams()).toEqual(row.at === "call" ? [true, false, true] : [true, true, false]);
 });
 
@@ -108,7 +108,7 @@ it.each(BREAKING)("%s: a response that is never complete is retracted, and not s
   expect(error).toBeInstanceOf(ModelError);
   expect(parts.some((part) => part.type === "ai" && (part as AIMessage).text !== "")).toBe(true);
   expect(messages.filter(({ type }) => type !== "human")).toEqual([]);
-  expect(events.map(({ type }) => type)).toEqual(Array(4).fill("answer-broken"));
+  expect(events.map(({ type }) => type)).toEqual(Array(4).fill("response-broken"));
   expect(streams()).toEqual([true, false, false, false]);
   expect((await thread.read()).map(({ type }) => type)).toEqual(["human"]);
 });

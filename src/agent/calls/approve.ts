@@ -32,7 +32,7 @@ export function createApproveNode({ tools, settings, callPolicy: { ruleFor } }: 
     config: LangGraphRunnableConfig,
   ): Promise<ApproveCommand> {
     const { inputs, record } = runOf(config);
-    const { emptyAnswer: empty } = inputs;
+    const { emptyResponse: empty } = inputs;
     const refusal = empty === undefined ? problem : `${empty}. ${expectedDecisions(tasks, ruleFor)}`;
     const given: unknown = interrupt(approvalRequest(tasks, refusal, ruleFor));
     const answer = await readDecisions(given, tasks, ruleFor, (name) => tools.get(name)?.schema);

@@ -40,7 +40,7 @@ export interface Dispatched {
 }
 
 interface Response {
-  readonly answer: {
+  readonly response: {
     /** The choice that was sent. */
     readonly toolChoice: ToolChoice;
     /** The names of the tools that the model was offered. Undefined if these are all tools of the graph. */
@@ -62,7 +62,7 @@ export async function dispatchCalls(
   message: AIMessage,
   turn: Turn,
   { plan: { tools, callPolicy }, state, settings, config }: ModelStep,
-  { answer: { toolChoice, offered }, answered = new Map(), hasFormat }: Response,
+  { response: { toolChoice, offered }, answered = new Map(), hasFormat }: Response,
 ): Promise<Dispatched> {
   const isOffered = ({ call }: ToolTask) => offered === undefined || offered.includes(call.name);
   const tasks = toolTasksOf(message)

@@ -324,7 +324,7 @@ function guardWrites(context: object, kind: Kind, setters: Setters): object {
 
 export function agentHook(scope: RunScope, given: Pick<AgentContext, "stream" | "messages" | "options">) {
   const fields = { ...given, interrupts: [], result: undefined };
-  const setters = { messages: asMessages, options: asOptions, result: asAnswer };
+  const setters = { messages: asMessages, options: asOptions, result: asResponse };
   return new Hook<AgentContext>("agent", scope, fields, setters);
 }
 
@@ -340,7 +340,7 @@ export function chatHook(
     options: asOptions,
     model: asModel,
     tools: (value) => Object.freeze([...checkTools(value)]),
-    result: asAnswer,
+    result: asResponse,
   });
 }
 
@@ -386,7 +386,7 @@ function asModel(model: unknown): unknown {
 }
 
 /** @throws MiddlewareError for a value that is neither an assistant message nor a text. */
-function asAnswer(value: unknown): AIMessage | undefined {
+function asResponse(value: unknown): AIMessage | undefined {
   if (value === undefined) return undefined;
   const message = typeof value === "string" ? new AIMessage(value) : coerceMessage(value);
   if (message !== undefined && isAIMessage(message)) return message;

@@ -14,8 +14,8 @@ import { MiddlewareTermination, runOnion, type Span } from "./run-onion.js";
 
 /** Messages that an agent middleware set. The graph stores them instead of asking the model. */
 export interface GivenMessages {
-  /** `"answer"`: the response of a run without a model call. `"correction"`: it replaces the response of a run. */
-  readonly kind: "answer" | "correction";
+  /** `"response"`: the response of a run without a model call. `"correction"`: it replaces the response of a run. */
+  readonly kind: "response" | "correction";
   readonly messages: readonly BaseMessage[];
 }
 
@@ -34,7 +34,7 @@ export interface GraphRuns<Chunk> {
   /** Runs the graph with the messages and options that the context has now. */
   readonly start: () => { readonly chunks: AsyncGenerator<Chunk>; readonly record: RunOutcome };
   /** Stores the input, and the given messages as the response instead of asking the model. */
-  readonly answer: (given: GivenMessages) => AsyncGenerator<Chunk>;
+  readonly respond: (given: GivenMessages) => AsyncGenerator<Chunk>;
   /** Changes the result of a finished run. `history` is the one that the run left. */
   readonly correct: (given: GivenMessages, history: readonly BaseMessage[]) => AsyncGenerator<Chunk>;
   /** Contract: calls `give` with each chunk that a middleware writes. */
@@ -85,7 +85,7 @@ export function runAgentMiddleware<Chunk>(
     const { result: left, messages: given } = hook.fields;
     const result = left && cloneMessage(left);
     if (record === undefined) {
-      await pass(runs.answer({ kind: "answer", messages: result === undefined ? [] : [result] }));
+      await pass(runs.respond({ kind: "response", messages: result === undefined ? [] : [result] }));
     } else if (result !== undefined && !isSameMessage(result, last)) {
       const { interrupts, history = given } = record;
       const isAnswer = isAIMessage(result) && callsOf(result).length === 0;
@@ -130,7 +130,7 @@ function correct(last: BaseMessage | undefined, result: BaseMessage): BaseMessag
 /**
  * Contract: gets the complete response before the client gets any of it. Resolves to the response that the client gets.
  */
-export type Settle = (answer: AIMessage) => Promise<AIMessage>;
+export type Settle = (response: AIMessage) => Promise<AIMessage>;
 
 /**
  * Contract: makes the model call that the fields describe, and resolves to its response. With `settle`, the client
@@ -172,22 +172,22 @@ export async function runModelMiddleware(
   layers: readonly ChatMiddleware[],
   hook: Hook<ChatContext>,
   call: ModelCall,
-  discard: (answer: AIMessage) => Promise<void>,
+  discard: (response: AIMessage) => Promise<void>,
 ): Promise<ChatOutcome> {
   const mayChange = layers.some(({ readOnly }) => !readOnly);
   let attempt: Attempt | undefined;
   const core = async (): Promise<void> => {
     const current = beginAttempt((settle) => call(hook, mayChange ? settle : undefined));
     attempt = current;
-    current.answer = await current.answered;
-    hook.settle({ result: cloneMessage(current.answer) });
+    current.response = await current.answered;
+    hook.settle({ result: cloneMessage(current.response) });
   };
   const drop = async (): Promise<void> => {
-    const { answer, streamed, end } = attempt ?? {};
+    const { response, streamed, end } = attempt ?? {};
     attempt = undefined;
     end?.(undefined);
     await streamed;
-    if (answer !== undefined && !mayChange) await discard(answer);
+    if (response !== undefined && !mayChange) await discard(response);
   };
   const onRetry = (written: Span): Promise<void> => {
     hook.beginAttempt(written, { result: undefined });
@@ -197,11 +197,11 @@ export async function runModelMiddleware(
   try {
     if (exit.kind === "threw") throw exit.error;
     const given = hook.fields.result && cloneMessage(hook.fields.result);
-    const answer = attempt?.answer;
-    if (answer !== undefined && !mayChange && !isSameMessage(given, answer))
+    const response = attempt?.response;
+    if (response !== undefined && !mayChange && !isSameMessage(given, response))
       throw new MiddlewareError(CHANGED);
     if (given === undefined && exit.kind === "returned") throw new MiddlewareError(MISSING);
-    const message = given && answer ? withoutStaleCalls(given, answer) : given;
+    const message = given && response ? withoutStaleCalls(given, response) : given;
     attempt?.end(message);
     const streamed = await attempt?.streamed;
     return { message: message && (streamed ?? message), isTerminated: exit.kind === "terminated" };
@@ -216,7 +216,7 @@ interface Attempt {
   /** Resolves to the complete response of the model. */
   readonly answered: Promise<AIMessage>;
   /** The same, when the middleware has seen it. */
-  answer?: AIMessage;
+  response?: AIMessage;
   /**
    * Resolves when the stream has ended. If it has waited for the middleware, to the message that clients have, with the id
    * that they know. Never rejects.

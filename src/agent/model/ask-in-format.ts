@@ -29,10 +29,10 @@ import {
 } from "../settings/response-format.js";
 import type { RunContext } from "../settings/run-context.js";
 import type { ToolChoice } from "../settings/tools.js";
-import { askModel, type FormatRequest, type ModelAnswer, type ModelRequest, type Offer } from "./ask.js";
+import { askModel, type FormatRequest, type ModelRequest, type ModelResponse, type Offer } from "./ask.js";
 
-export interface AnswerInFormat {
-  readonly answer: ModelAnswer;
+export interface ResponseInFormat {
+  readonly response: ModelResponse;
   /** The format of the model that responded. Undefined: a text. */
   readonly format: ActiveFormat | undefined;
   /** How often the model was asked. */
@@ -51,12 +51,13 @@ export async function askInFormat(
   request: Omit<ModelRequest, "addFormat" | "formatTools">,
   mostRequests: number,
   config: LangGraphRunnableConfig<RunContext>,
-): Promise<AnswerInFormat> {
-  if (plan === undefined) return { answer: await askModel(request, config), format: undefined, requests: 1 };
+): Promise<ResponseInFormat> {
+  if (plan === undefined)
+    return { response: await askModel(request, config), format: undefined, requests: 1 };
   // A chat middleware can offer other tools than those of the graph.
   let hasTools = request.tools.length > 0;
   const formatOf = (model: BaseChatModel) => activeFormat(plan, model, hasTools);
-  const updates: ModelAnswer["updates"][number][] = [];
+  const updates: ModelResponse["updates"][number][] = [];
   let asked: ModelRequest = {
     ...request,
     formatTools: formatTools(plan),
@@ -66,14 +67,14 @@ export async function askInFormat(
     },
   };
   for (let requests = 1; ; requests += 1) {
-    const answer = await askModel(asked, config);
-    updates.push(...answer.updates);
-    const { message, model, position } = answer;
+    const response = await askModel(asked, config);
+    updates.push(...response.updates);
+    const { message, model, position } = response;
     const format = formatOf(model);
-    const isLast = message === undefined || requests >= mostRequests || answer.isTerminated;
+    const isLast = message === undefined || requests >= mostRequests || response.isTerminated;
     const fault = isLast || callsOf(message).length > 0 ? undefined : await faultOf(message, format);
     if (message === undefined || fault === undefined)
-      return { answer: { ...answer, updates }, format, requests };
+      return { response: { ...response, updates }, format, requests };
     emitEvent(config, { type: "structured-response-refused", reason: fault });
     await takeBack(message, config);
     const models = { ...asked.models, position };

@@ -10,12 +10,6 @@ import type { InputLength } from "../../history/measure.js";
 import { cloneMessage, copyMessage, deriveId, isSameMessage } from "../../history/message.js";
 import { parseMessages } from "../../history/messages-schema.js";
 import { coerceMessage } from "../../history/read-messages.js";
-import {
-  type Askable,
-  guardModel,
-  joinChunks,
-  type StreamGuardOptions,
-} from "../../providers/answer/guard-model.js";
 import type { DialectName } from "../../providers/dialects.js";
 import { failsForGood } from "../../providers/failure/model-failure.js";
 import type { FittedInput } from "../../providers/input/bounds.js";
@@ -23,9 +17,14 @@ import { sizeOfInput } from "../../providers/input/shorten.js";
 import { type PreparedInputOptions, prepareModelInput } from "../../providers/input/to-model-input.js";
 import type { GivenModel } from "../../providers/models/create-model.js";
 import { bindToolsOnce, type PromptCache, promptCacheMarks } from "../../providers/models/tools.js";
+import {
+  type Askable,
+  guardModel,
+  joinChunks,
+  type StreamGuardOptions,
+} from "../../providers/response/guard-model.js";
 import { countMarkedTools } from "../../providers/text-fields.js";
 import {
-  answerGuard,
   askByRungs,
   type FurtherRequests,
   formFor,
@@ -33,6 +32,7 @@ import {
   type InputForm,
   markReduced,
   reportChanges,
+  responseGuard,
 } from "../../threads/asking/rungs.js";
 import { takeBack } from "../../threads/ended-runs.js";
 import { emitEvent } from "../../threads/events.js";
@@ -108,7 +108,7 @@ export function requestOf({ plan, state, settings, models, policy }: ModelStep):
   };
 }
 
-export interface ModelAnswer extends ChatOutcome {
+export interface ModelResponse extends ChatOutcome {
   /** The choice that was sent. A chat middleware may have changed it. */
   readonly toolChoice: ToolChoice;
   /** The names of the tools that the model was offered. Undefined if these are all tools of the graph. */
@@ -124,21 +124,21 @@ export interface ModelAnswer extends ChatOutcome {
 type Config = LangGraphRunnableConfig<RunContext>;
 
 /** @throws ModelError if there is no complete response, and any error of a chat middleware. */
-export async function askModel(request: ModelRequest, config: Config): Promise<ModelAnswer> {
+export async function askModel(request: ModelRequest, config: Config): Promise<ModelResponse> {
   const { history, toolChoice, input } = request;
   const { middleware } = runOf(config).inputs;
   if (middleware.chat.length > 0) return askWithMiddleware(request, middleware, config);
   const prepare = (form: InputForm) => prepareInput(history, { ...input, ...form }, request);
   const once = { prepare, parameters: {}, shown: new Set<string>(), settle: undefined };
-  const { answer, model, position } = await streamAnswer({ ...request, ...once }, config);
-  return { message: answer, isTerminated: false, toolChoice, model, position, updates: [] };
+  const { response, model, position } = await streamResponse({ ...request, ...once }, config);
+  return { message: response, isTerminated: false, toolChoice, model, position, updates: [] };
 }
 
 async function askWithMiddleware(
   request: ModelRequest,
   middleware: MiddlewareByKind,
   config: Config,
-): Promise<ModelAnswer> {
+): Promise<ModelResponse> {
   const { models, history } = request;
   const prepare = (form: InputForm) => prepareInput(history, { ...request.input, ...form }, request);
   let model = await models.make(models.at(models.position));
@@ -166,7 +166,7 @@ async function askWithMiddleware(
     toolChoice = choice;
     const left = parseMessages(changed.fields.messages);
     const added = addedTo(input.messages, left);
-    const answered = await streamAnswer(
+    const answered = await streamResponse(
       {
         ...request,
         ...offered,
@@ -195,11 +195,11 @@ async function askWithMiddleware(
     // A model that a middleware chose for one call says nothing about the run's own model.
     position = changed.hasOwn("model") ? models.position : answered.position;
     model = answered.model;
-    return answered.answer;
+    return answered.response;
   };
-  const discard = async (answer: AIMessage): Promise<void> => {
-    if (answer.id !== undefined) discarded.add(answer.id);
-    await takeBack(answer, config);
+  const discard = async (response: AIMessage): Promise<void> => {
+    if (response.id !== undefined) discarded.add(response.id);
+    await takeBack(response, config);
   };
   const { message, isTerminated } = await runModelMiddleware(middleware.chat, hook, call, discard);
   return {
@@ -311,14 +311,14 @@ interface AskedModel {
  *
  * @throws The error of the last model, or the first error after which no other model can help.
  */
-async function streamAnswer(request: StreamRequest, config: LangGraphRunnableConfig) {
+async function streamResponse(request: StreamRequest, config: LangGraphRunnableConfig) {
   const { models } = request;
   let model = await models.make(models.at(models.position));
   for (let { position } = models; ; position += 1) {
     const hasNext = position < models.last;
     const asked: AskedModel = { model, dialect: dialectAt(position, models), hasNext, isAsked: false };
     try {
-      return { answer: await streamFrom(asked, request, config), model, position };
+      return { response: await streamFrom(asked, request, config), model, position };
     } catch (error) {
       if (!hasNext || !asked.isAsked || config.signal?.aborted === true || !failsForGood(error)) throw error;
       const next = await models.make(models.at(position + 1));
@@ -354,7 +354,7 @@ async function streamFrom(
   asked.isAsked = true;
   const usage = createUsageCounter(model, tally);
   const keepsShown = request.isSummary !== true;
-  const usual = answerGuard({ ...request, model, thread: history, keepsShown }, config);
+  const usual = responseGuard({ ...request, model, thread: history, keepsShown }, config);
   let mark = (response: AIMessage): AIMessage => response;
   const guard: StreamGuardOptions = {
     ...usual,
@@ -386,17 +386,17 @@ async function streamFrom(
     const options = { ...offer.clientOptions?.(model), ...parameters, ...config };
     return joinChunks(await guarded.stream(marks.messages(messages), options));
   };
-  const answer = coerceMessage(
+  const response = coerceMessage(
     await askByRungs({ model, history, toolTokens, dialect, further, prepare, send }, config),
   );
   if (
-    answer === undefined ||
-    !isAIMessage(answer) ||
-    (callsOf(answer).length === 0 && isBlankMessage(answer))
+    response === undefined ||
+    !isAIMessage(response) ||
+    (callsOf(response).length === 0 && isBlankMessage(response))
   )
     throw new ModelError("The model's response is empty: it has neither text nor a tool call.");
-  if (settle === undefined) usage.addResponse(answer);
-  return mark(answer);
+  if (settle === undefined) usage.addResponse(response);
+  return mark(response);
 }
 
 function offerTools(model: BaseChatModel, tools: readonly BindToolsInput[], toolChoice: ToolChoice): Askable {

@@ -43,8 +43,8 @@ import { type TakenMessages, takeMessages } from "../run/inbox.js";
 import { idsInInput } from "../run/input.js";
 import { withPosition } from "../settings/models.js";
 import type { RunContext } from "../settings/run-context.js";
-import { type ModelAnswer, requestOf } from "./ask.js";
-import { type AnswerInFormat, askInFormat, settleResponse, tellIfMissing } from "./ask-in-format.js";
+import { type ModelResponse, requestOf } from "./ask.js";
+import { askInFormat, type ResponseInFormat, settleResponse, tellIfMissing } from "./ask-in-format.js";
 
 type Config = LangGraphRunnableConfig<RunContext>;
 type ModelCommand = Command<unknown, AgentUpdate, "model" | "summarize" | "approve" | "tools" | typeof END>;
@@ -105,19 +105,19 @@ async function takeStep(plan: AgentPlan, state: AgentState, config: Config): Pro
 
   const tokensBefore = record.tally.tokens;
   const asked = await requestResponse(step, gate);
-  const { answer } = asked;
-  const updates = await checkUpdates(answer, config);
+  const { response } = asked;
+  const updates = await checkUpdates(response, config);
   const iterations = gate.turn.iterations + asked.requests - 1;
-  const asking = withPosition({ ...gate.turn, iterations }, config.context?.model, answer.position);
+  const asking = withPosition({ ...gate.turn, iterations }, config.context?.model, response.position);
   const followed = await followResponse(step, asked, asking, gate.off);
-  const whole = answer.isTerminated ? followed : await takeMore(step, followed);
+  const whole = response.isTerminated ? followed : await takeMore(step, followed);
   const merged = mergeUpdates(whole, updates, messages, inputs.ownState.reducedKeys);
   const before = { turn: gate.turn, thread: state.threadUsage ?? NO_USAGE };
   return charge(merged, before, record.tally.tokens - tokensBefore, step.settings, config);
 }
 
 /** Asks the model, and again if its response is not in the format. */
-function requestResponse(step: ModelStep, { turn, off }: Asking): Promise<AnswerInFormat> {
+function requestResponse(step: ModelStep, { turn, off }: Asking): Promise<ResponseInFormat> {
   const { plan, config, settings } = step;
   const usual = requestOf(step);
   // A required call is required once per turn.
@@ -136,19 +136,19 @@ function requestResponse(step: ModelStep, { turn, off }: Asking): Promise<Answer
  */
 async function followResponse(
   step: ModelStep,
-  { answer, format }: AnswerInFormat,
+  { response, format }: ResponseInFormat,
   turn: Turn,
   offAtGate: ToolsOffReason | undefined,
 ): Promise<Dispatched> {
   const { plan, state, config, settings } = step;
-  const { isTerminated } = answer;
-  if (answer.message === undefined) return endWith([], turn);
-  const fresh = withUnusedId(answer.message, state.messages);
+  const { isTerminated } = response;
+  if (response.message === undefined) return endWith([], turn);
+  const fresh = withUnusedId(response.message, state.messages);
   const message = withDistinctCallIds(withName(fresh, settings.name));
-  runOf(config).record.tally.addAnswer(message);
-  const off = offAtGate ?? offInAnswer(answer, plan);
-  const response = { turn, off, isFinal: turn.closing !== undefined, isTerminated };
-  const settled = format && (await settleResponse(format, message, response, config));
+  runOf(config).record.tally.addResponse(message);
+  const off = offAtGate ?? offInResponse(response, plan);
+  const situation = { turn, off, isFinal: turn.closing !== undefined, isTerminated };
+  const settled = format && (await settleResponse(format, message, situation, config));
   if (settled?.kind === "done") return settled.dispatched;
   if (callsOf(message).length === 0) return endWith([message], turn);
   if (off !== undefined) return endWith([await withoutStrayCalls(message, off, config)], turn);
@@ -158,7 +158,7 @@ async function followResponse(
   }
   try {
     const { answered } = settled ?? {};
-    return await dispatchCalls(message, turn, step, { answer, answered, hasFormat: format !== undefined });
+    return await dispatchCalls(message, turn, step, { response, answered, hasFormat: format !== undefined });
   } catch (error) {
     await takeBack(message, config);
     throw error;
@@ -202,9 +202,9 @@ async function endUnasked(turn: Turn, { plan, state, config }: ModelStep): Promi
 
 /** What chat middleware has written, with values as the user's schema makes them. */
 async function checkUpdates(
-  { updates, message }: ModelAnswer,
+  { updates, message }: ModelResponse,
   config: Config,
-): Promise<ModelAnswer["updates"]> {
+): Promise<ModelResponse["updates"]> {
   const { ownState } = runOf(config).inputs;
   const read = updates.map(async (update) => ({
     ...update,
@@ -216,14 +216,17 @@ async function checkUpdates(
   });
 }
 
-/** Middleware can offer tools that the graph does not have, and answer their calls. */
+/** Middleware can offer tools that the graph does not have, and response their calls. */
 function mayHaveTools({ offered, formatPlan }: AgentPlan, config: Config): boolean {
   const { chat, function: serving } = runOf(config).inputs.middleware;
   return offered.length > 0 || formatPlan !== undefined || (chat.length > 0 && serving.length > 0);
 }
 
 /** A chat middleware may have offered tools, or switched them off. */
-function offInAnswer({ offered = [], toolChoice }: ModelAnswer, plan: AgentPlan): ToolsOffReason | undefined {
+function offInResponse(
+  { offered = [], toolChoice }: ModelResponse,
+  plan: AgentPlan,
+): ToolsOffReason | undefined {
   if (plan.offered.length === 0 && offered.length === 0) return "no-tools";
   return toolChoice === "none" ? "tool-choice" : undefined;
 }
@@ -273,7 +276,7 @@ function decideAtGate(
   const turn = isRound ? countRound(begun, groups) : begun;
   const closing = turn.closing ?? closingReason({ turn, thread }, settings, config);
   if (closing !== undefined) return { kind: "ask", turn: { ...turn, closing }, off: closing };
-  if (turn.afterRequired === "answer") return { kind: "ask", turn, off: "after-required" };
+  if (turn.afterRequired === "respond") return { kind: "ask", turn, off: "after-required" };
   const off = settings.toolChoice === "none" ? "tool-choice" : undefined;
   return { kind: "ask", turn: { ...turn, iterations: turn.iterations + 1 }, off };
 }
@@ -361,8 +364,8 @@ async function withoutStrayCalls(
   const { id = "" } = message;
   await retractMessages([new RemoveMessage({ id })], config);
   const rest = withoutCalls(message, () => true);
-  const answer = isBlankMessage(rest) ? copyMessage(rest, { content: TOOLS_OFF_TEXTS[reason] }) : rest;
-  return copyMessage(answer, { id: deriveId(answer, id) });
+  const response = isBlankMessage(rest) ? copyMessage(rest, { content: TOOLS_OFF_TEXTS[reason] }) : rest;
+  return copyMessage(response, { id: deriveId(response, id) });
 }
 
 /*

@@ -254,5 +254,5 @@ export interface RunInputs {
   /** Whether the run only stores its input, without asking the model. */
   readonly endsAfterInput: boolean;
   /** The empty value that the caller resumed the run with; undefined if there was none. */
-  readonly emptyAnswer?: string | undefined;
+  readonly emptyResponse?: string | undefined;
 }

@@ -71,7 +71,7 @@ function passesOf<Chunk>(
       inside.record = begun.record;
       return begun;
     },
-    answer: (given) => {
+    respond: (given) => {
       const messages = isCommand(input)
         ? { ...readUpdate(input.update), messages: fields.messages }
         : withMessages(input ?? {}, fields.messages);

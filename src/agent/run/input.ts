@@ -57,7 +57,7 @@ interface AdmittedInput {
   /** Whether the run only stores its input, without asking the model. */
   readonly endsAfterInput: boolean;
   /** The empty value that the caller resumed with, if any. Then the question is asked again. */
-  readonly emptyAnswer: EmptyAnswer | undefined;
+  readonly emptyResponse: EmptyResponse | undefined;
   /** What was changed, for the client. */
   readonly events: readonly AgentEvent[];
 }
@@ -203,11 +203,11 @@ function claimsOf(messages: readonly BaseMessage[], own: readonly UnansweredCall
  */
 
 /** LangGraph treats `null` like no decision, and an empty object like an empty list of decisions by id. */
-type EmptyAnswer = "null" | "{}";
+type EmptyResponse = "null" | "{}";
 type ReadFields = (fields: Record<string, unknown>) => Promise<Record<string, unknown>>;
 type RunInput = Partial<Omit<AdmittedInput, "events">>;
 
-const PLAIN = { endsAfterInput: false, emptyAnswer: undefined } as const;
+const PLAIN = { endsAfterInput: false, emptyResponse: undefined } as const;
 
 /**
  * Reads the input of a run. A `Command` that resumes nothing is turned into plain input. Otherwise LangGraph would run
@@ -225,10 +225,10 @@ async function readRunInput(
   if (fields !== undefined) assertSpelling(fields, ownState);
   // If several questions wait, a decision must name its question.
   if (callPolicy.asksHumans && isRecord(resume) && Object.keys(resume).length === 0)
-    return { input: null, emptyAnswer: "{}" };
+    return { input: null, emptyResponse: "{}" };
   if (resume !== undefined && resume !== null) return { input: await mapFields(given, read) };
   if (targets.length === 0 && fields === undefined)
-    return resume === null ? { input: null, emptyAnswer: "null" } : { input: given };
+    return resume === null ? { input: null, emptyResponse: "null" } : { input: given };
   const input = fields === undefined ? { messages: [] } : await read(fields);
   return { input, endsAfterInput: !targets.includes("model") };
 }

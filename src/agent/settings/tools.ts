@@ -162,8 +162,8 @@ const requiredSchema = z.strictObject({
   mode: z.literal("required"),
   /** The tool that must be called. @default any tool */
   requiredFunctionName: z.string().min(1).optional(),
-  /** `"end"` ends the run with the results. `"answer"` lets the model respond with a text. @default "end" */
-  afterRequired: z.enum(["end", "answer"]).optional(),
+  /** `"end"` ends the run with the results. `"respond"` lets the model respond with a text. @default "end" */
+  afterRequired: z.enum(["end", "respond"]).optional(),
 });
 
 const MODES = ["auto", "none", "required"] as const;
@@ -182,7 +182,7 @@ export type ToolChoice = z.infer<typeof toolChoiceSchema>;
 export const toolChoiceRule = {
   schema: toolChoiceSchema,
   expects:
-    'auto, none, required or { mode: "required", requiredFunctionName?: string, afterRequired?: "end" | "answer" }',
+    'auto, none, required or { mode: "required", requiredFunctionName?: string, afterRequired?: "end" | "respond" }',
   hint: hintAtName(MODES),
 } satisfies Rule;
 
@@ -192,7 +192,7 @@ export function requiredFunctionOf(choice: ToolChoice): string | undefined {
 }
 
 /** What follows the results of a required call; undefined if the choice requires no call. */
-export function afterRequired(choice: ToolChoice): "end" | "answer" | undefined {
+export function afterRequired(choice: ToolChoice): "end" | "respond" | undefined {
   if (typeof choice === "object") return choice.afterRequired ?? "end";
   return choice === "required" ? "end" : undefined;
 }

@@ -241,8 +241,8 @@ function statusOf(error: unknown): number | undefined {
 }
 
 /** Whether a client threw because the response has no content, and another request may have some. */
-export function isEmptyAnswer(error: unknown): boolean {
-  return PROVIDERS.some((provider) => provider.isEmptyAnswer?.(Object(error)));
+export function isEmptyResponse(error: unknown): boolean {
+  return PROVIDERS.some((provider) => provider.isEmptyResponse?.(Object(error)));
 }
 
 /** The name of an error. The OpenAI client leaves `name` as "Error"; the name is in the class. */

@@ -108,11 +108,11 @@ export const geminiProvider: Provider = {
   // Such a tool is named in its only key.
   tools: { maker: "Google", dialects: ["gemini"], isOwn: ({ type }) => typeof type !== "string" },
   mendClient: (model, identity) => sendToGoogle(tellBlocked(passSignal(answerWhole(model))), identity),
-  mendAnswer: withoutUnnamedCalls,
+  mendResponse: withoutUnnamedCalls,
   // Gemini calls every exhausted minute an exceeded quota, and its client keeps no headers.
   retryIn: /\bretry in (\d+(?:\.\d+)?)s/i,
   cutStream: "\\[GoogleGenerativeAI Error\\]: (?:Failed to parse|Error reading from the) stream",
-  isEmptyAnswer: (error) => Reflect.get(error, "name") === "EmptyContentError",
+  isEmptyResponse: (error) => Reflect.get(error, "name") === "EmptyContentError",
 };
 
 /**

@@ -115,7 +115,7 @@ export const openaiProvider: Provider = {
     dialects: ["openai", "openai-responses"],
     isOwn: ({ type }) => OWN_TOOL.test(asText(type)),
   },
-  mendAnswer: wholeItems,
+  mendResponse: wholeItems,
   // Anthropic, DeepSeek and DashScope have the same form.
   secrets: ["sk-[\\w*-]{6,}"],
 };

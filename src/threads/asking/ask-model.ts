@@ -5,15 +5,15 @@ import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { InvalidSettingError, ModelError } from "../../errors.js";
 import { isAIMessage } from "../../history/call.js";
 import { coerceMessage } from "../../history/read-messages.js";
-import { type Askable, guardModel, joinChunks } from "../../providers/answer/guard-model.js";
 import {
   checkInputOptions,
   type ModelInputOptions,
   prepareModelInput,
 } from "../../providers/input/to-model-input.js";
+import { type Askable, guardModel, joinChunks } from "../../providers/response/guard-model.js";
 import { isRecord } from "../../shared/values.js";
 import { countToolTokens, FALLBACK_ATTEMPTS, MODEL_IDLE_TIMEOUT } from "../summary/settings.js";
-import { answerGuard, askByRungs, furtherRequestsOf, type InputForm, markReduced } from "./rungs.js";
+import { askByRungs, furtherRequestsOf, type InputForm, markReduced, responseGuard } from "./rungs.js";
 
 /** The options of `askModel`. */
 export interface AskModelOptions extends Omit<ModelInputOptions, "modelId"> {
@@ -50,7 +50,7 @@ export async function askModel(
   checkInputOptions(options);
   if (!isAskable(model)) throw InvalidSettingError.expected("model", "a chat model", model);
   const { dialect, maxTokens } = options;
-  const guard = answerGuard(
+  const guard = responseGuard(
     {
       model,
       maxFallbackAttempts: FALLBACK_ATTEMPTS,

@@ -7,8 +7,6 @@ import type { BaseMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { isUserMessage } from "../../history/summary.js";
 import { isIdTaken } from "../../history/taken-ids.js";
-import type { StreamGuardOptions } from "../../providers/answer/guard-model.js";
-import { finishHabitOf } from "../../providers/answer/verdict.js";
 import { identityOf, innermost } from "../../providers/dialect-of.js";
 import type { DialectName } from "../../providers/dialects.js";
 import { describeFailure, isModelError } from "../../providers/failure/model-failure.js";
@@ -18,6 +16,8 @@ import type { FittedInput } from "../../providers/input/bounds.js";
 import type { Reduction } from "../../providers/input/reduction.js";
 import { mediaOf, type ShownMedia } from "../../providers/media-limits.js";
 import type { ModelIdentity } from "../../providers/provider.js";
+import type { StreamGuardOptions } from "../../providers/response/guard-model.js";
+import { finishHabitOf } from "../../providers/response/verdict.js";
 import { toJson } from "../../shared/json.js";
 import { noteShown } from "../ended-runs/shown-text.js";
 import { emitEvent, type Rung } from "../events.js";
@@ -114,10 +114,10 @@ export async function askByRungs<Answer>(
   for (;;) {
     sent.push(input.messages);
     try {
-      const answer = await send(input.messages as BaseMessage[], input, form);
+      const response = await send(input.messages as BaseMessage[], input, form);
       if (overflows.window !== undefined) learnWindow(model, overflows.window);
       if (form.dialect === "strict" && form.reduction === undefined) strictModels.add(innermost(model));
-      return answer;
+      return response;
     } catch (error) {
       // Only errors of models count. A chat middleware can throw anything.
       if (config.signal?.aborted === true || !isModelError(error)) throw error;
@@ -341,7 +341,7 @@ function reportRung(
     });
 }
 
-interface AnswerToGuard {
+interface ResponseToGuard {
   readonly model: object;
   readonly maxFallbackAttempts: number;
   readonly idleTimeoutMs: number;
@@ -353,13 +353,13 @@ interface AnswerToGuard {
   readonly keepsShown: boolean;
 }
 
-type AnswerGuard = StreamGuardOptions & Required<Pick<StreamGuardOptions, "onWithheld">>;
+type ResponseGuard = StreamGuardOptions & Required<Pick<StreamGuardOptions, "onWithheld">>;
 
 /** The guard of a response that becomes part of the thread. Events tell of broken responses and failed requests. */
-export function answerGuard(
-  { model, maxFallbackAttempts, idleTimeoutMs, thread, shown, keepsShown }: AnswerToGuard,
+export function responseGuard(
+  { model, maxFallbackAttempts, idleTimeoutMs, thread, shown, keepsShown }: ResponseToGuard,
   config: LangGraphRunnableConfig,
-): AnswerGuard {
+): ResponseGuard {
   return {
     maxFallbackAttempts,
     idleTimeoutMs,
@@ -369,7 +369,7 @@ export function answerGuard(
       if (message.id !== undefined) shown.add(message.id);
       if (isHeard && keepsShown) noteShown(message, config);
     },
-    onBroken: ({ reason }) => emitEvent(config, { type: "answer-broken", reason }),
+    onBroken: ({ reason }) => emitEvent(config, { type: "response-broken", reason }),
     onWithheld: ({ reason, category }) => emitEvent(config, { type: "response-withheld", reason, category }),
     onRetry: ({ error, ...attempts }) =>
       emitEvent(config, { type: "model-retry", ...attempts, reason: describeFailure(error, model) }),

@@ -23,11 +23,11 @@ import { countTokens, sumTokens } from "../../history/size.js";
 import { type Coverage, createSummary, createSummaryNote, isUserMessage } from "../../history/summary.js";
 import { countTextTokens } from "../../history/text-tokens.js";
 import { levelFor, renderTranscript } from "../../history/transcript.js";
-import { guardModel, joinChunks, type StreamGuardOptions } from "../../providers/answer/guard-model.js";
-import { FinishHabit } from "../../providers/answer/verdict.js";
 import { mayPass } from "../../providers/failure/model-failure.js";
 import { readOverflow } from "../../providers/failure/overflow.js";
 import { shortenText, shortenWork, sizeOf } from "../../providers/input/shorten.js";
+import { guardModel, joinChunks, type StreamGuardOptions } from "../../providers/response/guard-model.js";
+import { FinishHabit } from "../../providers/response/verdict.js";
 import { errorMessage } from "../../shared/is-error.js";
 import { parseJson, toJson } from "../../shared/json.js";
 import { withDeadline } from "../../shared/waiting.js";
@@ -258,10 +258,10 @@ async function askAtTheEnd(
   const left = new Set(kept.map(({ id }) => id));
   const question = createSummaryNote(`${wording.instructions}\n\n${wording.question}`);
   try {
-    const answer = await withinTime(writer, config, (hidden) =>
+    const response = await withinTime(writer, config, (hidden) =>
       askInConversation(({ id }) => !left.has(id), question, maxStreamFallbackAttempts, hidden),
     );
-    return textOf(answer, wording) || undefined;
+    return textOf(response, wording) || undefined;
   } catch (error) {
     if (config.signal?.aborted === true || mayPass(error)) throw error;
     return undefined;
@@ -331,11 +331,11 @@ async function askSummariser(
     onBroken: ({ usage }) => counter.addBroken(usage),
   };
   const summariser = await guardModel(model, guard, config);
-  const answer = await withinTime(writer, config, async (hidden) =>
+  const response = await withinTime(writer, config, async (hidden) =>
     joinChunks(await summariser.stream(messages, hidden)),
   );
-  if (answer !== undefined) counter.addResponse(answer);
-  const text = textOf(answer, wording);
+  if (response !== undefined) counter.addResponse(response);
+  const text = textOf(response, wording);
   if (text === "") throw new Error("the summariser's response has no text");
   return text;
 }
@@ -360,8 +360,8 @@ function withinTime<Answer>(
   });
 }
 
-function textOf(answer: BaseMessage | undefined, { heading }: SummaryWording): string {
-  return answer === undefined ? "" : withoutHeading(contentText(answer), heading);
+function textOf(response: BaseMessage | undefined, { heading }: SummaryWording): string {
+  return response === undefined ? "" : withoutHeading(contentText(response), heading);
 }
 
 function withoutHeading(text: string, heading: string): string {

@@ -192,7 +192,7 @@ describe("settings that would switch approvals off", () => {
     const configurable = {
       ...thread.config.configurable,
       requireApproval: [],
-      __tether_run: { endsAfterInput: false, middleware: {}, given: { kind: "answer", messages: [] } },
+      __tether_run: { endsAfterInput: false, middleware: {}, given: { kind: "response", messages: [] } },
       __pregel_strict_resume: false,
       __pregel_resume_map: { ["0".repeat(32)]: { decisions: [approve] } },
     };

@@ -212,7 +212,7 @@ const TURNS = Object.entries<Turn>({
               : {
                   mode: "required",
                   requiredFunctionName: "fast",
-                  afterRequired: choice === "fast, end" ? "end" : "answer",
+                  afterRequired: choice === "fast, end" ? "end" : "respond",
                 },
         },
         lines: [...FAST, ...CITY],

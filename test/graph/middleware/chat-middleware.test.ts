@@ -135,7 +135,7 @@ describe("the sent request", () => {
     const { invoke, choices } = sending(
       ({ options, messages }) => {
         if (messages.at(-1)?.type === "human")
-          options.toolChoice = { mode: "required", afterRequired: "answer" };
+          options.toolChoice = { mode: "required", afterRequired: "respond" };
       },
       calls(["fast"]),
       "done",

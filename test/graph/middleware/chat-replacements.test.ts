@@ -78,7 +78,7 @@ describe("the model of a call", () => {
     onTestFinished(() => server.stop());
     const { send } = choosing(set({ model: openAIAt(server.url, { model: "m" }) }), []);
     const { events, messages } = await send("go");
-    expect(events.map(({ type }) => type)).toEqual(["answer-broken", "run-end"]);
+    expect(events.map(({ type }) => type)).toEqual(["response-broken", "run-end"]);
     expect(messages.at(-1)?.text).toBe("one two three");
   });
 

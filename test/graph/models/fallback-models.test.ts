@@ -174,7 +174,7 @@ describe("what clients see", () => {
       maxStreamFallbackAttempts: 1,
     });
     const { events } = await openThread(graph).send("go");
-    const empty = { type: "answer-broken", reason: "empty" };
+    const empty = { type: "response-broken", reason: "empty" };
     const switched = (from: string, to: string, why: string) => ({
       type: "model-switched",
       from,

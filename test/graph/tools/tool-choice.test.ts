@@ -33,8 +33,8 @@ const rows = (): Row[] => [
   [REQUIRED, [call()], ["any"], CALLED],
   [FAST, [call()], ["fast"], CALLED],
   [{ ...FAST, afterRequired: "end" }, [call()], ["fast"], CALLED],
-  [{ ...REQUIRED, afterRequired: "answer" }, [call(), "done"], ["any", "none"], [...CALLED, "ai: done"]],
-  [{ ...FAST, afterRequired: "answer" }, [call(), call()], ["fast", "none"], [...CALLED, AFTER]],
+  [{ ...REQUIRED, afterRequired: "respond" }, [call(), "done"], ["any", "none"], [...CALLED, "ai: done"]],
+  [{ ...FAST, afterRequired: "respond" }, [call(), call()], ["fast", "none"], [...CALLED, AFTER]],
   // A provider that does not force the call, and a call that fails.
   ["required", ["no"], ["any"], ["ai: no"]],
   ["required", [calls(["failing"])], ["any"], ["ai> failing", "tool! Error: `failing` failed."]],
@@ -119,7 +119,7 @@ const OFF = rowsOf<[options: Options, before: () => Step[], runs: number, words:
   maxConsecutiveErrors: [{ maxConsecutiveErrors: 1 }, () => [calls(["failing"])], 1, /several times/, {}],
   "the recursion limit": [{}, () => [], 0, /recursion/, { recursionLimit: 3 }],
   afterRequired: [
-    { toolChoice: { mode: "required", afterRequired: "answer" } },
+    { toolChoice: { mode: "required", afterRequired: "respond" } },
     () => [call()],
     1,
     /required tool/,

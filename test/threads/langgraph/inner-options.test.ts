@@ -16,8 +16,8 @@ import {
   StateGraph,
 } from "@langchain/langgraph";
 import { describe, expect, it, vi } from "vitest";
-import { STREAMING_METHODS } from "../../../src/providers/answer/guard-model.js";
 import { interruptsOf, isLangGraphSignal } from "../../../src/providers/failure/langgraph-signal.js";
+import { STREAMING_METHODS } from "../../../src/providers/response/guard-model.js";
 import { holdAbort } from "../../../src/threads/langgraph/abort.js";
 import { readState } from "../../../src/threads/langgraph/read-checkpoints.js";
 import {

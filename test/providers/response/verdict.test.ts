@@ -6,7 +6,7 @@ import {
   faultOf,
   finishReasonOf,
   hasLeakedMarkup,
-} from "../../../src/providers/answer/verdict.js";
+} from "../../../src/providers/response/verdict.js";
 import { rowsOf } from "../../support/test-tools.js";
 
 type Piece = Partial<ConstructorParameters<typeof AIMessageChunk>[0] & object> & { readonly info?: object };

@@ -17,7 +17,7 @@ import { defined, prototypeWith, textIn } from "../../shared/values.js";
 import { boundView, viewOf } from "../../shared/views.js";
 import { Patience } from "../../shared/waiting.js";
 import { identityOf } from "../dialect-of.js";
-import { isAbortError, isEmptyAnswer, isLost, isRefusal, toModelError } from "../failure/model-failure.js";
+import { isAbortError, isEmptyResponse, isLost, isRefusal, toModelError } from "../failure/model-failure.js";
 import { readOverflow } from "../failure/overflow.js";
 import { isChatModel, partsOf, withParameters } from "../models/model-view.js";
 import { PROVIDERS } from "../providers.js";
@@ -31,7 +31,7 @@ import {
   faultOfText,
   finishKindOf,
   finishReasonOf,
-  type StreamedAnswer,
+  type StreamedResponse,
   type Withheld,
   withheldIn,
 } from "./verdict.js";
@@ -39,7 +39,7 @@ import {
 export type Askable = Runnable<BaseLanguageModelInput, AIMessageChunk>;
 
 /**
- * A model, alone or with bound tools, whose `stream` gives only complete responses; see `guardedAnswer`. The
+ * A model, alone or with bound tools, whose `stream` gives only complete responses; see `guardedResponse`. The
  * parameters apply to this request; see `withParameters`.
  *
  * The result is a view of the model whose stream is replaced, not a model around it. So it keeps its default options, its
@@ -78,7 +78,7 @@ function withGuardedChunks(
     model,
   );
   async function* streamWhole(messages: BaseMessage[], options: CallOptions, run?: CallbackManagerForLLMRun) {
-    const ask = (client: BaseChatModel) => guardedAnswer({ model: client, guard, messages, options }, run);
+    const ask = (client: BaseChatModel) => guardedResponse({ model: client, guard, messages, options }, run);
     const message = await askOnView(mended, original, ask).catch((error: unknown) => {
       throw toModelError(error, { model: original, messages, signal: options.signal });
     });
@@ -94,11 +94,11 @@ function withGuardedChunks(
 const withoutViews = new WeakSet<object>();
 
 /** Asks a view of the model, and the model itself if its class cannot run on a view: it is sent what it sends alone. */
-async function askOnView<Answer>(
+async function askOnView<Result>(
   view: BaseChatModel,
   model: BaseChatModel,
-  ask: (client: BaseChatModel) => Promise<Answer>,
-): Promise<Answer> {
+  ask: (client: BaseChatModel) => Promise<Result>,
+): Promise<Result> {
   if (withoutViews.has(model.constructor)) return ask(model);
   try {
     return await ask(view);
@@ -135,41 +135,41 @@ export interface StreamGuardOptions extends StreamIds {
   /** How long the model may be silent, in milliseconds. Undefined: for any time. */
   readonly idleTimeoutMs?: number | undefined;
   readonly habit: FinishHabit;
-  /** A `whole-text` is never streamed, and must not end at a token limit. @default "answer" */
-  readonly wants?: "answer" | "whole-text";
+  /** A `whole-text` is never streamed, and must not end at a token limit. @default "response" */
+  readonly wants?: "response" | "whole-text";
   /**
    * Contract: gets the complete response before the client sees any of it, and resolves to the response that the
    * client gets instead. Undefined: the response is streamed to the client.
    */
-  readonly settle?: ((answer: AIMessage) => Promise<AIMessage>) | undefined;
+  readonly settle?: ((response: AIMessage) => Promise<AIMessage>) | undefined;
   /** Contract: called for every broken response, before it is requested again. Must not throw. */
-  readonly onBroken: (answer: BrokenAnswer) => void;
+  readonly onBroken: (response: BrokenResponse) => void;
   /** Whether a response that the model or its provider withheld is an error, even if it has a text. @default false */
   readonly refusesWithheld?: boolean | undefined;
   /** Contract: called for a response that the model or its provider withheld. Must not throw. */
-  readonly onWithheld?: ((answer: WithheldAnswer) => void) | undefined;
+  readonly onWithheld?: ((response: WithheldResponse) => void) | undefined;
   /** Contract: called for every failed request that the client will send again, before it waits. Must not throw. */
   readonly onRetry?: ((failed: FailedAttempt) => void) | undefined;
 }
 
-interface BrokenAnswer {
+interface BrokenResponse {
   readonly reason: BrokenReason;
   /** The token usage that the provider reported. */
   readonly usage: UsageMetadata | undefined;
   readonly cause?: unknown;
 }
 
-export interface WithheldAnswer extends Withheld, Pick<BrokenAnswer, "usage"> {
+export interface WithheldResponse extends Withheld, Pick<BrokenResponse, "usage"> {
   /** Whether what there is of its text is the response. If not, it is an error. */
   readonly isKept: boolean;
 }
 
-interface WholeAnswer {
+interface WholeResponse {
   readonly message: AIMessage | AIMessageChunk;
   readonly finish: string | undefined;
 }
 
-type Answer = WholeAnswer | BrokenAnswer;
+type Received = WholeResponse | BrokenResponse;
 
 type CallOptions = BaseChatModel["ParsedCallOptions"];
 
@@ -189,52 +189,52 @@ interface GuardedRequest {
  *
  * @throws ModelError if all attempts give broken responses.
  */
-async function guardedAnswer(
+async function guardedResponse(
   request: GuardedRequest,
   run: CallbackManagerForLLMRun | undefined,
 ): Promise<AIMessageChunk> {
   const { guard, options } = request;
   const client = new ClientStream(guard.settle === undefined ? run : undefined, guard);
-  const whole = askUntilEnd(request, client).then((answer) => acceptWithheld(answer, guard));
-  const answer = await whole.catch(async (error: unknown) => {
+  const whole = askUntilEnd(request, client).then((response) => acceptWithheld(response, guard));
+  const response = await whole.catch(async (error: unknown) => {
     // After an abort, the user may want to read the partial response.
     if (options.signal?.aborted !== true) await client.takeBack();
     throw error;
   });
-  return shownForm(answer, guard, client, run);
+  return shownForm(response, guard, client, run);
 }
 
 /** Requests a response, and requests it again while it is broken. */
-async function askForWhole(request: GuardedRequest, client: ClientStream): Promise<WholeAnswer> {
+async function askForWhole(request: GuardedRequest, client: ClientStream): Promise<WholeResponse> {
   const { model, guard, options } = request;
   const { maxFallbackAttempts, onBroken, onRetry } = guard;
   // Without the run manager. With it, the chunks would go to the client without the guard, and `_generate` might
   // stream.
   const ask = () => tellRetries(model, onRetry, () => askWhole(request));
-  let answer =
+  let response =
     mayStream(model) && guard.wants !== "whole-text"
       ? await tellRetries(model, onRetry, () => askStreaming(request, client))
       : await ask();
-  for (let attempts = 0; "reason" in answer; attempts += 1) {
-    onBroken(answer);
-    if (attempts >= maxFallbackAttempts) throw noWholeAnswer(answer, attempts);
+  for (let attempts = 0; "reason" in response; attempts += 1) {
+    onBroken(response);
+    if (attempts >= maxFallbackAttempts) throw noWholeResponse(response, attempts);
     options.signal?.throwIfAborted();
-    answer = await ask();
+    response = await ask();
   }
-  return answer;
+  return response;
 }
 
 /** Goes on with a turn that its provider has paused. Its pieces become one response, as the provider reads them later. */
-async function askUntilEnd(request: GuardedRequest, client: ClientStream): Promise<WholeAnswer> {
-  let answer = await askForWhole(request, client);
-  let joined = answer.message;
-  for (let pauses = 0; pauses < MOST_PAUSES && finishKindOf(answer.finish) === "paused"; pauses += 1) {
+async function askUntilEnd(request: GuardedRequest, client: ClientStream): Promise<WholeResponse> {
+  let response = await askForWhole(request, client);
+  let joined = response.message;
+  for (let pauses = 0; pauses < MOST_PAUSES && finishKindOf(response.finish) === "paused"; pauses += 1) {
     request.options.signal?.throwIfAborted();
     const messages = [...request.messages, joined];
-    answer = await askForWhole({ ...request, messages }, new ClientStream(undefined, request.guard));
-    joined = joinPieces(joined, answer.message);
+    response = await askForWhole({ ...request, messages }, new ClientStream(undefined, request.guard));
+    joined = joinPieces(joined, response.message);
   }
-  return { ...answer, message: joined };
+  return { ...response, message: joined };
 }
 
 /** How often a paused turn is sent again. */
@@ -266,12 +266,12 @@ function blocksOf({ content }: BaseMessage) {
  * @throws ModelError if nothing is left of it, or if another model is asked instead.
  */
 function acceptWithheld(
-  answer: WholeAnswer,
+  response: WholeResponse,
   { onWithheld, refusesWithheld = false, wants }: StreamGuardOptions,
-): WholeAnswer {
-  const { message, finish } = answer;
+): WholeResponse {
+  const { message, finish } = response;
   const withheld = withheldIn(message, finish);
-  if (withheld === undefined) return answer;
+  if (withheld === undefined) return response;
   // A call that was cut off is in the content in a form of its own.
   const said =
     callsOf(message).length === 0
@@ -285,7 +285,7 @@ function acceptWithheld(
   const spoken = isTextless ? copyMessage(said, { content: withheld.text, additional_kwargs }) : said;
   const isKept = !refusesWithheld && wants !== "whole-text" && !isBlankMessage(spoken);
   onWithheld?.({ ...withheld, usage: message.usage_metadata, isKept });
-  if (isKept) return { ...answer, message: spoken };
+  if (isKept) return { ...response, message: spoken };
   const { reason, category, text } = withheld;
   const why = [reason, category].flatMap((word) => (word === undefined ? [] : `\`${word}\``)).join(", ");
   throw new ModelError(`The model's response was withheld (${why})${text === "" ? "." : `: ${text}`}`);
@@ -293,7 +293,7 @@ function acceptWithheld(
 
 /** The response as the client has it in the end. */
 async function shownForm(
-  { message }: WholeAnswer,
+  { message }: WholeResponse,
   guard: StreamGuardOptions,
   client: ClientStream,
   run: CallbackManagerForLLMRun | undefined,
@@ -309,7 +309,7 @@ async function shownForm(
 async function askStreaming(
   { model, guard, messages, options }: GuardedRequest,
   client: ClientStream,
-): Promise<Answer> {
+): Promise<Received> {
   const chunks: ChatGenerationChunk[] = [];
   const patience = new Patience(guard.idleTimeoutMs, options.signal);
   let stream: AsyncIterator<ChatGenerationChunk> | undefined;
@@ -337,14 +337,14 @@ async function askStreaming(
     patience.end();
   }
   const { sent } = client;
-  const answer = judge(sent, guard, { chunks, omitsFinishReason: guard.habit.omits });
+  const response = judge(sent, guard, { chunks, omitsFinishReason: guard.habit.omits });
   // Joined chunks can read "nullnullstop".
-  if ("finish" in answer && sent?.response_metadata["finish_reason"] !== undefined)
-    sent.response_metadata = { ...sent.response_metadata, finish_reason: answer.finish };
-  return answer;
+  if ("finish" in response && sent?.response_metadata["finish_reason"] !== undefined)
+    sent.response_metadata = { ...sent.response_metadata, finish_reason: response.finish };
+  return response;
 }
 
-async function askWhole({ model, guard, messages, options }: GuardedRequest): Promise<Answer> {
+async function askWhole({ model, guard, messages, options }: GuardedRequest): Promise<Received> {
   const patience = new Patience(guard.idleTimeoutMs, options.signal);
   try {
     const generating = unstreamed(model)._generate(messages, { ...options, signal: patience.signal });
@@ -356,7 +356,7 @@ async function askWhole({ model, guard, messages, options }: GuardedRequest): Pr
     return judge(message, guard);
   } catch (error) {
     if (patience.isOver) return { reason: "silent", usage: undefined, cause: error };
-    if (isEmptyAnswer(error)) return judge(undefined, guard);
+    if (isEmptyResponse(error)) return judge(undefined, guard);
     const isBroken = isLost(error) && !isRefusal(error);
     if (options.signal?.aborted || isAbortError(error) || !isBroken) throw error;
     return { reason: "transport-error", usage: undefined, cause: error };
@@ -369,8 +369,8 @@ async function askWhole({ model, guard, messages, options }: GuardedRequest): Pr
 function judge(
   message: AIMessage | AIMessageChunk | undefined,
   { habit, wants }: StreamGuardOptions,
-  streamed?: StreamedAnswer,
-): Answer {
+  streamed?: StreamedResponse,
+): Received {
   if (message === undefined) return { reason: "empty", usage: undefined };
   const reason = wants === "whole-text" ? faultOfText(message) : faultOf(message, streamed);
   if (reason !== undefined) return { reason, usage: message.usage_metadata };
@@ -379,7 +379,7 @@ function judge(
   return { message, finish };
 }
 
-function noWholeAnswer({ reason, cause }: BrokenAnswer, attempts: number): ModelError {
+function noWholeResponse({ reason, cause }: BrokenResponse, attempts: number): ModelError {
   const again =
     attempts === 0
       ? "It was not requested again."
@@ -424,7 +424,7 @@ function unstreamed(model: BaseChatModel): BaseChatModel {
 export async function joinChunks(stream: AsyncIterable<AIMessageChunk>): Promise<AIMessageChunk | undefined> {
   let whole: AIMessageChunk | undefined;
   for await (const chunk of stream) whole = whole === undefined ? chunk : concat(whole, chunk);
-  return whole && PROVIDERS.reduce((message, { mendAnswer }) => mendAnswer?.(message) ?? message, whole);
+  return whole && PROVIDERS.reduce((message, { mendResponse }) => mendResponse?.(message) ?? message, whole);
 }
 
 /**

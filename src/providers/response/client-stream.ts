@@ -61,7 +61,7 @@ export class ClientStream {
 
   /** No `async` function, because each one takes turns of the event loop for each token. */
   forward({ message: given, text, generationInfo }: ChatGenerationChunk): Promise<void> {
-    const message = isAIChunk(given) ? given : asAnswer(given);
+    const message = isAIChunk(given) ? given : asResponse(given);
     if (this.#sent === undefined) this.#id = this.#freshId(message.id);
     if (this.#id !== undefined) message._updateId(this.#id);
     // LangChain does the same for the chunks that it passes on itself.
@@ -71,21 +71,21 @@ export class ClientStream {
   }
 
   /** Corrects what was sent, so that the client has exactly the given response. Returns the response with its id. */
-  async replaceBy(answer: AIMessage): Promise<AIMessageChunk> {
+  async replaceBy(response: AIMessage): Promise<AIMessageChunk> {
     const sent = this.#sent;
-    if (sent !== undefined && isContinuedBy(sent, answer)) {
-      const rest = toChunk(answer, this.#id);
-      rest.content = answer.text.slice(sent.text.length);
-      rest.response_metadata = withoutFields(answer.response_metadata, sent.response_metadata);
+    if (sent !== undefined && isContinuedBy(sent, response)) {
+      const rest = toChunk(response, this.#id);
+      rest.content = response.text.slice(sent.text.length);
+      rest.response_metadata = withoutFields(response.response_metadata, sent.response_metadata);
       await this.#send(rest.text, rest);
-      return toChunk(answer, this.#id);
+      return toChunk(response, this.#id);
     }
     // Removed only now: until a better response exists, the reader keeps the partial one.
     await this.takeBack();
-    this.#id = this.#freshId(answer.id);
-    const whole = toChunk(answer, this.#id);
+    this.#id = this.#freshId(response.id);
+    const whole = toChunk(response, this.#id);
     await this.#send(whole.text, whole);
-    return toChunk(answer, this.#id);
+    return toChunk(response, this.#id);
   }
 
   /** Removes the sent message from the client. */
@@ -116,16 +116,16 @@ export class ClientStream {
 }
 
 /** If a server leaves out the role, OpenAI's client makes a generic message from its stream. */
-function asAnswer({ content, id, additional_kwargs, response_metadata }: BaseMessageChunk): AIMessageChunk {
+function asResponse({ content, id, additional_kwargs, response_metadata }: BaseMessageChunk): AIMessageChunk {
   return new AIMessageChunk({ content, additional_kwargs, response_metadata, ...defined({ id }) });
 }
 
 /** Whether the response only adds text to what was sent. Pieces of tool calls and of reasoning cannot be continued. */
-function isContinuedBy(sent: AIMessageChunk, answer: AIMessage): boolean {
-  if (typeof sent.content !== "string" || typeof answer.content !== "string") return false;
+function isContinuedBy(sent: AIMessageChunk, response: AIMessage): boolean {
+  if (typeof sent.content !== "string" || typeof response.content !== "string") return false;
   const hasCalls = sent.tool_call_chunks?.length !== 0 || sent.tool_calls?.length !== 0;
   const hasMore = Object.values(sent.additional_kwargs).some((field) => field != null && field !== "");
-  return !hasCalls && !hasMore && answer.content.startsWith(sent.content);
+  return !hasCalls && !hasMore && response.content.startsWith(sent.content);
 }
 
 /** Joining concatenates texts and adds numbers, so fields that the client has are not sent again. */
@@ -134,14 +134,14 @@ function withoutFields(fields: object, known: object): Record<string, unknown> {
 }
 
 /** Without `tool_call_chunks`, because they would be parsed again by a lenient parser. */
-function toChunk(answer: AIMessage, id: string | undefined): AIMessageChunk {
-  const { content, name, tool_calls, invalid_tool_calls, additional_kwargs, response_metadata } = answer;
+function toChunk(response: AIMessage, id: string | undefined): AIMessageChunk {
+  const { content, name, tool_calls, invalid_tool_calls, additional_kwargs, response_metadata } = response;
   const chunk = new AIMessageChunk({
     content,
     additional_kwargs,
     response_metadata,
     tool_calls: tool_calls ?? [],
-    ...defined({ id, name, usage_metadata: answer.usage_metadata }),
+    ...defined({ id, name, usage_metadata: response.usage_metadata }),
   });
   // The constructor empties this field.
   chunk.invalid_tool_calls = invalid_tool_calls ?? [];
@@ -182,11 +182,11 @@ const watched = new WeakSet<object>();
  *
  * @param onRetry Contract: must not throw.
  */
-export function tellRetries<Answer>(
+export function tellRetries<Result>(
   model: BaseChatModel,
   onRetry: ((failed: FailedAttempt) => void) | undefined,
-  request: () => Promise<Answer>,
-): Promise<Answer> {
+  request: () => Promise<Result>,
+): Promise<Result> {
   if (onRetry === undefined) return request();
   for (const client of [model, ...partsOf(model).map(([, part]) => part)])
     watch(Reflect.get(client, "caller"));

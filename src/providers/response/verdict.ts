@@ -27,7 +27,7 @@ export const BROKEN_REASONS = {
 
 export type BrokenReason = keyof typeof BROKEN_REASONS;
 
-export interface StreamedAnswer {
+export interface StreamedResponse {
   /** The chunks as they arrived. A joined message can hold "nullnullstop". */
   readonly chunks: readonly ChatGenerationChunk[];
   /** Whether the model is known to omit the finish reason; see `FinishHabit`. */
@@ -43,7 +43,7 @@ export interface StreamedAnswer {
  */
 export function faultOf(
   message: AIMessage | AIMessageChunk,
-  streamed?: StreamedAnswer,
+  streamed?: StreamedResponse,
 ): BrokenReason | undefined {
   const reason = finishReasonOf(message, streamed);
   const finish = finishKindOf(reason);
@@ -100,7 +100,7 @@ export function withheldIn(
 /** The last finish reason of the stream, or the finish reason of the message. */
 export function finishReasonOf(
   message: AIMessage | AIMessageChunk,
-  streamed?: StreamedAnswer,
+  streamed?: StreamedResponse,
 ): string | undefined {
   if (streamed === undefined) return readFinishReason(message.response_metadata, message.additional_kwargs);
   for (const { generationInfo, message: chunk } of streamed.chunks.toReversed()) {
@@ -116,7 +116,7 @@ export function finishReasonOf(
  * Without such a name, a missing finish reason means nothing. With it, a missing reason means that the stream was
  * cut, unless the same model has given a complete response without a reason.
  */
-function isFinishReasonDue({ chunks, omitsFinishReason }: StreamedAnswer): boolean {
+function isFinishReasonDue({ chunks, omitsFinishReason }: StreamedResponse): boolean {
   if (omitsFinishReason) return false;
   return chunks.some(({ message: { response_metadata: metadata } }) =>
     ["model_provider", "model_name", "model"].some((field) => typeof metadata?.[field] === "string"),
