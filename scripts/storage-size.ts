@@ -33,7 +33,9 @@ const WAYS: Readonly<Record<string, Partial<AgentGraphOptions>>> = {
 async function play(storage: Storage, way: Partial<AgentGraphOptions>, thread: number, turns: number) {
   const agent = createAgentGraph({ model: "offline:", tools: createDeployTools(), ...way, ...storage });
   for (let turn = 0; turn < turns; turn += 1) {
-    const messages = [{ role: "user", content: `What is ${thread * 100 + turn} + 22?` }];
+    const messages = [
+      { role: "user", content: `call calculator {"expression": "${thread * 100 + turn} + 22"}` },
+    ];
     await agent.invoke({ messages }, { configurable: { thread_id: `${thread}` } });
   }
 }
