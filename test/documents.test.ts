@@ -30,14 +30,14 @@ afterEach(() => vi.restoreAllMocks());
 const DOCUMENTS: { readonly [path: string]: number } = {
   "README.md": 2,
   "docs/agents-as-tools.md": 1,
-  "docs/approvals.md": 2,
+  "docs/approvals.md": 1,
   "docs/long-threads.md": 2,
   "docs/middleware.md": 14,
   "docs/providers.md": 2,
-  "docs/serving.md": 4,
+  "docs/serving.md": 1,
   "docs/state-and-context.md": 1,
   "docs/structured-output.md": 1,
-  "docs/troubleshooting.md": 9,
+  "docs/troubleshooting.md": 2,
   "docs/existing-agents.md": 6,
 };
 

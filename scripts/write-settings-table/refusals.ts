@@ -135,16 +135,21 @@ export function refusals(): readonly Refusal[] {
 /** Text that has backticks itself needs two around it. */
 const asCode = (text: string) => (text.includes("`") ? `\`\` ${text} \`\`` : `\`${text}\``);
 
-/** The texts of each section by its title, with a heading for each rule, so that `langgraph-tether explain` can point to it. */
+/**
+ * The texts of each section by its title, with a heading for each rule, so that `langgraph-tether explain` can point to it.
+ * A text that several rules of a section share stands once.
+ */
 export function refusalsOfSections(): ReadonlyMap<string, string> {
   const all = refusals();
   const sections = new Map<string, string>();
   for (const [rule, title] of Object.entries(SECTIONS) as [RuleName, string][]) {
-    const texts = all
+    const before = sections.get(title) ?? "";
+    const lines = all
       .filter((each) => each.rule === rule)
-      .map(({ provider, text }) => `- ${provider}: ${asCode(text)}`);
-    const parts = [`### ${rule}`, RULES[rule].meaning, ...(texts.length > 0 ? [texts.join("\n")] : [])];
-    sections.set(title, [sections.get(title) ?? [], ...parts].flat().join("\n\n"));
+      .map(({ provider, text }) => `- ${provider}: ${asCode(text)}`)
+      .filter((line, index, lines) => !before.includes(line) && lines.indexOf(line) === index);
+    const parts = [before, `### ${rule}`, RULES[rule].meaning, lines.join("\n")];
+    sections.set(title, parts.filter((part) => part !== "").join("\n\n"));
   }
   return sections;
 }

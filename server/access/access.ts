@@ -60,6 +60,6 @@ export function createAuth({ access, settings, isLocal, warn }: AuthOptions): Au
     );
   auth.authenticate(authenticateEverybody(isLocal ? (settings.ALLOWED_ORIGINS ?? []) : undefined));
   const who = isLocal ? "Every program of this machine" : "Everybody who reaches this server";
-  warn(`No access control: ${who} can read and change all threads. See docs/production.md.`);
+  warn(`No access control: ${who} can read and change all threads. See server/README.md.`);
   return auth;
 }

@@ -167,7 +167,7 @@ describe("an open server", () => {
     for (const host of ["localhost", "127.0.0.1", "[::1]"]) start({}, `http://${host}:2024`, said);
     expect(said).toHaveLength(3);
     expect(said[0]).toBe(
-      "No access control: Every program of this machine can read and change all threads. See docs/production.md.",
+      "No access control: Every program of this machine can read and change all threads. See server/README.md.",
     );
   });
 
