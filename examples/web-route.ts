@@ -1,8 +1,6 @@
 /**
- * A web route of Hono as serverless functions have it: any instance can get any request. The threads are in PostgreSQL, and
- * the lock lets one run of a thread go on at a time, whichever instance has it.
- *
- * Export `app` as your platform wants it, or pass it to `serve` of `@hono/node-server`. Call `createTables` when you deploy.
+ * A web route for serverless functions: any instance can get any request. The threads are in PostgreSQL, and the lock lets
+ * one run of a thread go on at a time. Export `app` as your platform wants it, and call `createTables` when you deploy.
  */
 
 import { setTimeout as delay } from "node:timers/promises";
@@ -47,22 +45,19 @@ export const app = new Hono().post("/threads/:thread/messages", async (context) 
   const message = Message.safeParse(await context.req.json().catch(() => undefined));
   if (!message.success) return context.text(z.prettifyError(message.error), 400);
   const input = { messages: [{ role: "user", ...message.data }] };
-  const configurable = { thread_id: context.req.param("thread") };
+  const thread_id = context.req.param("thread");
   return streamSSE(context, async (events) => {
     const hangUp = new AbortController();
     events.onAbort(() => hangUp.abort());
     // The run ends, and saves its results, before the platform ends the function, here after a minute.
     const signal = AbortSignal.any([hangUp.signal, AbortSignal.timeout(50_000)]);
     try {
-      for await (const [{ id, type, text }] of await agent.stream(input, {
-        configurable,
-        signal,
-        streamMode: "messages",
-      }))
+      const run = await agent.stream(input, { configurable: { thread_id }, signal, streamMode: "messages" });
+      for await (const [{ id, type, text }] of run)
         await events.writeSSE({ event: type, data: JSON.stringify({ id, text }) });
       await events.writeSSE({ event: "end", data: "" });
     } catch (error) {
-      await events.writeSSE({ event: "error", data: error instanceof Error ? error.message : String(error) });
+      await events.writeSSE({ event: "error", data: String(error) });
     }
   });
 });
