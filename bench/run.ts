@@ -1,5 +1,5 @@
 /**
- * Measures the library beside LangGraph, LangChain and deepagents, and writes the table and the chart of the README:
+ * Measures the library beside LangGraph, LangChain and deepagents, and writes all results, a chart and a table of the README:
  *
  *     npm run bench                        # all suites, in less than 20 minutes on two idle cores
  *     npm run bench -- turn bytes          # only these; the others keep their last results

@@ -1,21 +1,7 @@
-/** The rows of the README and of the chart. All of them are in `results.md`. */
+/** The rows of the README: one of each kind. All results are in `results.md`. */
 
-import * as contenders from "../contenders.js";
+import { CREATE_AGENT, DELTA_SERIALIZER, FULL, OURS, WITH_PATCH, WITH_SUMMARY } from "../contenders.js";
 import { perRound, type Results, roundsOf, type Spread, spreadOf } from "./results.js";
-
-const {
-  ARCHIVE_DELTA_SERIALIZER,
-  CREATE_AGENT,
-  DEEP_AGENT,
-  DELTA_SERIALIZER,
-  FULL,
-  OURS,
-  PATCH,
-  STATE_GRAPH,
-  STATE_REDUCER,
-  WITH_PATCH,
-  WITH_SUMMARY,
-} = contenders;
 
 interface Row {
   readonly title: string;
@@ -28,25 +14,11 @@ interface Row {
 const ROWS: readonly Row[] = [
   { title: "A turn at 100 messages, default settings", path: "turn/100", ours: FULL, beside: WITH_PATCH },
   { title: "A turn at 1,200 messages, default settings", path: "turn/1200", ours: FULL, beside: WITH_PATCH },
-  { title: "A turn at 1,200 messages", path: "turn/1200", ours: DELTA_SERIALIZER, beside: WITH_PATCH },
-  { title: "A turn at 10,000 messages", path: "turn/10000", ours: DELTA_SERIALIZER, beside: WITH_PATCH },
-  {
-    title: "A turn at 10,000 messages, SQLite",
-    path: "turn-sqlite/10000",
-    ours: DELTA_SERIALIZER,
-    beside: WITH_PATCH,
-  },
   {
     title: "A turn at 10,000 messages, PostgreSQL",
     path: "turn-postgres/10000",
     ours: DELTA_SERIALIZER,
     beside: WITH_PATCH,
-  },
-  {
-    title: "A turn at 10,000 messages, summarised",
-    path: "turn/10000",
-    ours: ARCHIVE_DELTA_SERIALIZER,
-    beside: WITH_SUMMARY,
   },
   {
     title: "Bytes of a turn at 1,200 messages",
@@ -55,61 +27,12 @@ const ROWS: readonly Row[] = [
     beside: WITH_PATCH,
   },
   {
-    title: "Bytes of a turn at 10,000, summarised",
-    path: "bytes/10000",
-    ours: ARCHIVE_DELTA_SERIALIZER,
-    beside: WITH_SUMMARY,
-  },
-  {
     title: "Input tokens at their price, cached a tenth",
     path: "tokens/summaries/all/tenth",
     ours: OURS,
     beside: WITH_SUMMARY,
   },
-  {
-    title: "Input tokens at their price, cached a half",
-    path: "tokens/summaries/all/half",
-    ours: OURS,
-    beside: WITH_SUMMARY,
-  },
-  {
-    title: "Input tokens at their price, Anthropic",
-    path: "tokens/summaries/all/marked",
-    ours: OURS,
-    beside: DEEP_AGENT,
-  },
-  {
-    title: "Append to 10,000 that were just loaded",
-    path: "reducer/append/cold/10000",
-    ours: OURS,
-    beside: STATE_REDUCER,
-  },
-  { title: "Repair 10,000 messages", path: "repair/broken/10000", ours: OURS, beside: PATCH },
-  {
-    title: "A run with one text response",
-    path: "short-run/text-2-memory",
-    ours: OURS,
-    beside: CREATE_AGENT,
-  },
   { title: "A run with one tool call", path: "short-run/tool-2-memory", ours: OURS, beside: CREATE_AGENT },
-  {
-    title: "A server's first token",
-    path: "served/first-token/1",
-    ours: OURS,
-    beside: CREATE_AGENT,
-  },
-  {
-    title: "Runs in a second, 20 threads, createAgent",
-    path: "served/rate/20",
-    ours: OURS,
-    beside: CREATE_AGENT,
-  },
-  {
-    title: "Runs in a second, 20 threads, StateGraph",
-    path: "served/rate/20",
-    ours: OURS,
-    beside: STATE_GRAPH,
-  },
 ];
 
 export interface Highlight extends Row {

@@ -1,6 +1,6 @@
 /** The table of the README. */
 
-import { FULL, OURS, STATE_REDUCER } from "../contenders.js";
+import { FULL, OURS } from "../contenders.js";
 import { highlightsOf } from "./highlights.js";
 import { amount, spreadText } from "./numbers.js";
 import { describeRun, type Results } from "./results.js";
@@ -19,9 +19,7 @@ export function tableOf(results: Results): string {
 }
 
 function comparison(ours: string, beside: string): string {
-  const theirs = beside
-    .replace("summarizationMiddleware", "summaries")
-    .replace(STATE_REDUCER, "LangGraph's reducer");
+  const theirs = beside.replace("summarizationMiddleware", "summaries");
   // The titles of the rows name the default settings.
   if (ours === FULL || ours === OURS) return `beside ${theirs}`;
   return `${ours.replace("messageSerializer", "serializer")}, beside ${theirs}`;

@@ -48,11 +48,11 @@ export function tableOf(results: Results): string {
     );
     return `| ${[kind, ...shares].join(" | ")} |`;
   });
-  const legend = titles.map(({ letter, title }) => `* **${letter}** ${title}`);
+  const legend = titles.map(({ letter, title }) => `**${letter}** ${title}`);
   const head = `| % passed | ${titles.map(({ letter }) => letter).join(" | ")} |`;
   const rule = `| --- |${" ---: |".repeat(titles.length)}`;
   const source = `${daysOf({ implementations })} ${versionsOf({ implementations })}`;
-  return [legend.join("\n"), [head, rule, ...lines].join("\n"), source].join("\n\n");
+  return [`${legend.join(", ")}.`, [head, rule, ...lines].join("\n"), source].join("\n\n");
 }
 
 /** Only what passes all cases has "all", and only what passes none has 0. */

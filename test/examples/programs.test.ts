@@ -7,7 +7,6 @@ import { decide, questionsOf } from "../../examples/approve-calls.js";
 import { startRun } from "../../examples/stop-run.js";
 import { serve, until } from "../e2e/served.js";
 import { runScript } from "../scripts/run-script.js";
-import { startModelServer } from "../support/model-server.js";
 import { startStrictProvider } from "../support/strict-provider/start-strict-provider.js";
 
 const served = serve();
@@ -28,8 +27,27 @@ async function linesOf(name: string, words: readonly string[] = [], env: object 
   return print.mock.calls.flatMap((values) => format(...values).split("\n"));
 }
 
-it("The agent with keys of its own keeps a list.", async () => {
-  expect(await linesOf("own-state")).toEqual(["[ 'bread', 'milk', 'tea' ] ada", "bread, milk, tea"]);
+it("An agent of LangChain recovers what a cancelled run had done.", async () => {
+  const lines = await linesOf("create-agent");
+  expect(lines.slice(0, 3)).toEqual([
+    "(cancelled)",
+    'human: call sky {"city": "Paris"} and call wait {"seconds": 600}',
+    "tool: Paris: clear sky",
+  ]);
+  expect(lines[3]).toMatch(/^tool: Tool call wait .*: a new message came before it finished/);
+  expect(lines).toContain("- sky returned: Paris: clear sky");
+});
+
+it("A graph of one's own goes on after a call without a result, and puts a late one in its place.", async () => {
+  expect(await linesOf("own-graph")).toEqual([
+    "human: How is the sky over Rome?",
+    "ai: ",
+    "tool: Rome: clear sky",
+    'human: call sky {"city": "Paris"}',
+    "ai: ",
+    "tool: Paris: clear sky",
+    "ai: sky returned: Paris: clear sky",
+  ]);
 });
 
 it("The supervisor hands the conversation to an agent, and gets it back.", async () => {
@@ -38,37 +56,6 @@ it("The supervisor hands the conversation to an agent, and gets it back.", async
     "forecaster: Transferring back to supervisor",
     "transfer_back_to_supervisor: Successfully transferred back to supervisor",
   ]);
-});
-
-const REPORT = "Oslo, 18 °C: no umbrella needed";
-
-it("The structured response is printed with its fields.", async () => {
-  expect(await linesOf("structured-output")).toEqual([REPORT]);
-});
-
-it.each([
-  ["after a wrong one", 1, REPORT],
-  [
-    "or the reason why there is none",
-    9,
-    "No report: I stopped here: the tools failed several times in a row.",
-  ],
-])("The structured response of a provider's model is printed %s.", async (_, wrongs, expected) => {
-  const report = { city: "Oslo", celsius: 18, umbrella: false };
-  // Calls the tool, then responds wrong, then right.
-  const server = await startModelServer(() => {
-    const count = server.requests.length - 1;
-    if (count === 0) return { calls: [{ name: "weather", args: { city: "Oslo" } }] };
-    return { calls: [{ name: "Report", args: count <= wrongs ? { city: "Oslo" } : report }] };
-  });
-  try {
-    const env = { MODEL: "openai:test", OPENAI_API_KEY: "x", OPENAI_BASE_URL: server.url };
-    expect(await linesOf("structured-output", ["Do I need an umbrella in Oslo?"], env)).toEqual([expected]);
-    const { messages = [] } = server.requests.at(-1) ?? {};
-    expect(messages.filter(({ role }) => role === "tool").length).toBe(server.requests.length - 1);
-  } finally {
-    await server.stop();
-  }
 });
 
 it("The second of two models is asked only while the provider of the first is down.", async () => {
