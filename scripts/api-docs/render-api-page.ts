@@ -85,7 +85,8 @@ function chaptersOf(exported: readonly Exported[]): Chapter[] {
 }
 
 const byName = (one: Exported, other: Exported) => one.name.localeCompare(other.name, "en");
-const rankOf = ({ name }: Exported) => (MOST_USED.includes(name) ? MOST_USED.indexOf(name) : MOST_USED.length);
+const rankOf = ({ name }: Exported) =>
+  MOST_USED.includes(name) ? MOST_USED.indexOf(name) : MOST_USED.length;
 const isError = (declaration: Named) => ts.isClassDeclaration(declaration) && isErrorName(declaration);
 const isType = (declaration: Named) =>
   ts.isInterfaceDeclaration(declaration) || ts.isTypeAliasDeclaration(declaration);

@@ -9,7 +9,7 @@ import {
 export function exceptionsTable(): string {
   const whats = new Set(EXCEPTIONS.map(({ what }) => what));
   return [
-    `Below, *hosts* means ${HOSTS_WITH_OPENAI_PROTOCOL.map(codeOf).join(", ")}.`,
+    `The name of a host means \`ChatOpenAI\` there. *All hosts* are ${HOSTS_WITH_OPENAI_PROTOCOL.map(codeOf).join(", ")}.`,
     "",
     "| client | what is sent | why |",
     "| --- | --- | --- |",
@@ -27,11 +27,12 @@ function clientsOf(exceptions: readonly Exception[]): string {
   const named = new Set(exceptions.flatMap(({ clients = [] }) => clients));
   const isEveryHost = HOSTS_WITH_OPENAI_PROTOCOL.every((host) => named.has(host));
   const others = [...named].filter((client) => !isEveryHost || !HOSTS_WITH_OPENAI_PROTOCOL.includes(client));
-  return [...(isEveryHost ? ["*hosts*"] : []), ...others.map(codeOf)].join(", ");
+  return [...(isEveryHost ? ["*all hosts*"] : []), ...others.map(codeOf)].join(", ");
 }
 
 const reasonOf = ({ why, source }: Exception): string =>
   source === undefined ? why : `${why} ([source](https://github.com/${source}))`;
 
-/** The name of the class as code: "`ChatOpenAI` at Kimi's host". */
-const codeOf = (client: string) => client.replace(/^Chat\w+|^\w+Chat\w+/, "`$&`");
+/** The name of the class as code, or the host of a `ChatOpenAI`. */
+const codeOf = (client: string) =>
+  client.replace(/^ChatOpenAI at /, "").replace(/^Chat\w+|^\w+Chat\w+/, "`$&`");
