@@ -32,13 +32,13 @@ const DOCUMENTS: { readonly [path: string]: number } = {
   "docs/agents-as-tools.md": 1,
   "docs/approvals.md": 2,
   "docs/long-threads.md": 1,
-  "docs/middleware.md": 9,
+  "docs/middleware.md": 8,
   "docs/providers.md": 2,
   "docs/serving.md": 4,
   "docs/state-and-context.md": 1,
   "docs/structured-output.md": 1,
   "docs/troubleshooting.md": 9,
-  "docs/existing-agents.md": 5,
+  "docs/existing-agents.md": 4,
 };
 
 /** The lines of `docs/existing-agents.md` that close calls under agents of LangChain. */

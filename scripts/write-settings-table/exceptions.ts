@@ -7,20 +7,26 @@ import {
 } from "../../test/wire/unchanged/exceptions.js";
 
 export function exceptionsTable(): string {
-  const whats = new Set(EXCEPTIONS.map(({ what }) => what));
+  const whats = [...new Set(EXCEPTIONS.map(({ what }) => what))];
+  const rows = whats.map((what) => EXCEPTIONS.filter((exception) => exception.what === what));
+  const isGarbled = (row: readonly Exception[]) => row.every(({ kind }) => kind === "client");
   return [
     `The name of a host means \`ChatOpenAI\` there. *All hosts* are ${HOSTS_WITH_OPENAI_PROTOCOL.map(codeOf).join(", ")}.`,
     "",
     "| client | what is sent | why |",
     "| --- | --- | --- |",
-    ...[...whats].map(rowOf),
+    ...rows.filter((row) => !isGarbled(row)).map((row) => rowOf(row, row.map(reasonOf).join(" "))),
+    "",
+    "These clients leave out what the thread has, or send it in a form that the provider does not know:",
+    "",
+    "| client | what is sent |",
+    "| --- | --- |",
+    ...rows.filter(isGarbled).map((row) => rowOf(row)),
   ].join("\n");
 }
 
-function rowOf(what: string): string {
-  const exceptions = EXCEPTIONS.filter((exception) => exception.what === what);
-  return `| ${[clientsOf(exceptions), what, exceptions.map(reasonOf).join(" ")].join(" | ")} |`;
-}
+const rowOf = (row: readonly Exception[], ...reasons: string[]): string =>
+  `| ${[clientsOf(row), row[0]?.what, ...reasons].join(" | ")} |`;
 
 function clientsOf(exceptions: readonly Exception[]): string {
   if (exceptions.some(({ clients }) => clients === undefined)) return "all clients";
