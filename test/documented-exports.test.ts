@@ -130,6 +130,16 @@ describe("docs/api.md", () => {
     expect(page === renderApiPage()).toBe(true);
   });
 
+  it("has each export once", () => {
+    const entries = ["index", "langchain", "doctor", "inspector"].map((name) =>
+      resolve(SOURCE, `${name}.ts`),
+    );
+    const names = entries.flatMap(readExports).map(({ name }) => name);
+    const headings = [...page.matchAll(/^####? (.+)$/gm)].map((match) => match[1]);
+    const chapters = new Set(["Errors", "Types"]);
+    expect(headings.filter((heading) => !chapters.has(heading ?? "")).sort()).toEqual(names.sort());
+  });
+
   it("has a function with its signature and its errors", () => {
     expect(page).toMatch(
       /### createModel\n\n[^#]+function createModel\(name: string, [^#]+Throws:\n\n- `InvalidModelError` for /,

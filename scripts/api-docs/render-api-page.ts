@@ -13,53 +13,83 @@ const INTRODUCTION = `# API
 
 <!-- Written by scripts/write-api-docs.ts from the JSDoc of the code. -->
 
-Every export of \`langgraph-tether\`, with its signature. What is marked **history** is also exported by
-\`langgraph-tether/history\`, which runs without LangGraph, zod and Node. What is marked **langchain** is exported by
-\`langgraph-tether/langchain\` only, which needs the package \`langchain\`. What is marked **doctor** is exported by
-\`langgraph-tether/doctor\` only, and what is marked **inspector** by \`langgraph-tether/inspector\` only. Both need Node.
+Every export with its signature. A type follows the first function that takes or returns it; the others are under "Types". What is
+marked **history** is also exported by \`langgraph-tether/history\`, which runs without LangGraph, zod and Node.
 `;
 
-interface Kind {
-  readonly title: string;
-  readonly has: (declaration: Named) => boolean;
-}
+const ENTRIES = [
+  { name: "langgraph-tether", source: "src/index.ts", needs: "" },
+  { name: "langgraph-tether/langchain", source: "src/langchain.ts", needs: "Needs the package `langchain`." },
+  { name: "langgraph-tether/doctor", source: "src/doctor.ts", needs: "Needs Node." },
+  { name: "langgraph-tether/inspector", source: "src/inspector.ts", needs: "Needs Node." },
+];
 
-const isError = (declaration: Named) => ts.isClassDeclaration(declaration) && isErrorName(declaration);
-
-const KINDS: readonly Kind[] = [
-  { title: "Functions", has: ts.isFunctionDeclaration },
-  { title: "State fields and constants", has: ts.isVariableDeclaration },
-  { title: "Classes", has: (declaration) => ts.isClassDeclaration(declaration) && !isError(declaration) },
-  { title: "Errors", has: isError },
-  {
-    title: "Types",
-    has: (declaration) => ts.isInterfaceDeclaration(declaration) || ts.isTypeAliasDeclaration(declaration),
-  },
+/** What most readers look for, in this order. The rest follows by name. */
+const MOST_USED = [
+  ...["createAgentGraph", "AgentGraph", "createModel"],
+  ...["toModelInput", "askModel", "PairedMessagesValue", "pairedMessagesReducer", "repairHistory"],
+  ...["readFullHistory", "restoreCovered", "agentMiddleware", "chatMiddleware", "functionMiddleware"],
+  ...["tetherMiddleware", "diagnoseThread", "planRepair", "applyRepair", "undo"],
 ];
 
 export function renderApiPage(): string {
-  const langchain = readExports(inRepository("src/langchain.ts"));
-  const doctor = readExports(inRepository("src/doctor.ts"));
-  const inspector = readExports(inRepository("src/inspector.ts"));
-  const exported = [...readExports(inRepository("src/index.ts")), ...langchain, ...doctor, ...inspector];
   const history = new Set(readExports(inRepository("src/history.ts")).map(({ name }) => name));
-  const markOf = (entry: Exported): string => {
-    if (langchain.includes(entry)) return "**langchain** · ";
-    if (doctor.includes(entry)) return "**doctor** · ";
-    if (inspector.includes(entry)) return "**inspector** · ";
-    return history.has(entry.name) ? "**history** · " : "";
-  };
   const anchorOf = createAnchors();
-  const sections = KINDS.map(({ title, has }) => {
-    const entries = exported
-      .filter(({ declaration }) => has(declaration))
-      .sort((one, other) => one.name.localeCompare(other.name, "en"));
-    const links = entries.map(({ name }) => `[${name}](#${anchorOf(name)})`).join(" · ");
-    const texts = entries.map((entry) => renderEntry(entry, markOf(entry)));
-    return `## ${title}\n\n${links}\n\n${texts.join("\n")}`;
+  const contents: string[] = [];
+  const sections = ENTRIES.map(({ name, source, needs }) => {
+    const chapters = chaptersOf(readExports(inRepository(source)));
+    const links = [`**[${name}](#${anchorOf(name.replace("/", ""))})**`];
+    const texts = chapters.flatMap(({ heading, entries }) => {
+      if (heading !== undefined) links.push(`[${heading}](#${anchorOf(heading)})`);
+      return [
+        ...(heading === undefined ? [] : [`### ${heading}\n`]),
+        ...entries.map((entry, index) => {
+          const anchor = anchorOf(entry.name);
+          const isMain = heading === undefined && index === 0;
+          if (isMain) links.push(`[${entry.name}](#${anchor})`);
+          return renderEntry(entry, isMain ? "###" : "####", history.has(entry.name) ? "**history** · " : "");
+        }),
+      ];
+    });
+    const [title, ...others] = links;
+    contents.push(`- ${title}: ${others.join(" · ")}`);
+    return [`## ${name}\n`, ...(needs === "" ? [] : [`${needs}\n`]), ...texts].join("\n");
   });
-  return `${INTRODUCTION}\n${sections.join("\n")}`;
+  return [INTRODUCTION, `${contents.join("\n")}\n`, ...sections].join("\n");
 }
+
+interface Chapter {
+  readonly heading?: string;
+  readonly entries: readonly Exported[];
+}
+
+/** Each function, constant and class with the types that it names first, then errors, then the other types. */
+function chaptersOf(exported: readonly Exported[]): Chapter[] {
+  const isPlain = ({ declaration }: Exported) => !isError(declaration) && !isType(declaration);
+  const types = new Set(exported.filter(({ declaration }) => isType(declaration)).sort(byName));
+  const mains = exported
+    .filter(isPlain)
+    .sort((one, other) => rankOf(one) - rankOf(other) || byName(one, other))
+    .map((main): Chapter => {
+      const signature = renderSignature(main.declaration);
+      const named = [...types].filter(({ name }) => new RegExp(`\\b${name}\\b`).test(signature));
+      for (const type of named) types.delete(type);
+      return { entries: [main, ...named] };
+    });
+  const errors = exported.filter(({ declaration }) => isError(declaration)).sort(byName);
+  const last = [
+    { heading: "Errors", entries: errors },
+    { heading: "Types", entries: [...types] },
+  ];
+  return [...mains, ...last.filter(({ entries }) => entries.length > 0)];
+}
+
+const byName = (one: Exported, other: Exported) => one.name.localeCompare(other.name, "en");
+const rankOf = ({ name }: Exported) =>
+  MOST_USED.includes(name) ? MOST_USED.indexOf(name) : MOST_USED.length;
+const isError = (declaration: Named) => ts.isClassDeclaration(declaration) && isErrorName(declaration);
+const isType = (declaration: Named) =>
+  ts.isInterfaceDeclaration(declaration) || ts.isTypeAliasDeclaration(declaration);
 
 /** GitHub numbers headings that differ in case only, in the order of the page. */
 function createAnchors(): (heading: string) => string {
@@ -76,9 +106,9 @@ function isErrorName({ name }: ts.ClassDeclaration): boolean {
   return name?.text.endsWith("Error") === true;
 }
 
-function renderEntry({ name, declaration }: Exported, mark: string): string {
+function renderEntry({ name, declaration }: Exported, level: string, mark: string): string {
   const paragraphs = [
-    `### ${name}`,
+    `${level} ${name}`,
     `${mark}${describe(declaration)}`,
     `\`\`\`ts\n${renderSignature(declaration)}\n\`\`\``,
     ...listOf("throws", "Throws", declaration),

@@ -28,7 +28,8 @@ function renderClass(declaration: ts.ClassDeclaration): string {
 }
 
 function isShown(member: ts.ClassElement): boolean {
-  const isPrivate = (ts.getCombinedModifierFlags(member) & ts.ModifierFlags.Private) !== 0;
+  const isPrivate =
+    (ts.getCombinedModifierFlags(member) & ts.ModifierFlags.NonPublicAccessibilityModifier) !== 0;
   const isHidden =
     member.name !== undefined &&
     (ts.isPrivateIdentifier(member.name) ||

@@ -14,22 +14,19 @@ import { assertPaired, configOf, detached, keepApart, type pairedState } from ".
 import { runTool } from "./tools.js";
 
 /**
- * Middleware for `createAgent` of LangChain. Every tool call of the agent's threads is always
- * followed by its result:
+ * Middleware for LangChain's `createAgent`. In the agent's threads, every tool call is followed by its result:
  *
- * - The `messages` of the agent stay paired, whatever is written to them: see `PairedMessagesValue`.
- * - A call that a cancelled or failed run left without a result gets the result that its tool returned, if the tool had
- *   finished. Otherwise it gets a placeholder that says why. Both are stored in the thread.
- * - The model gets an input that its provider accepts, and that fits into its input window.
- * - With `summary`, the earlier part of a long thread is represented by a summary, and no message is lost.
- * - A response whose stream breaks is requested again. Its tool calls are not run, and clients see only the complete
- *   response.
+ * - `messages` stay paired, whatever is written to them: see `PairedMessagesValue`.
+ * - A call that a cancelled or failed run left open gets its tool's result, if the tool had finished, and otherwise a
+ *   placeholder that says why. Both are stored.
+ * - Results that arrive after an abort, and the shown text of an aborted response, are in the thread from the next run on.
+ * - The model's input is one that its provider accepts, and fits into its window.
+ * - A response whose stream breaks is requested again. Its tool calls are not run.
  * - If a tool throws, the calls beside it keep their results.
- * - What a tool returned is in the thread with the next run, also if it came after the abort of its run, or if another
- *   middleware threw after it. So is the text that was shown of a response whose run was aborted while it streamed.
+ * - With `summary`, long threads are summarised, and no message is lost.
  *
- * Put it last in the list of middleware, so that it sees the model that is asked. If another declaration of `messages` wins,
- * the agent's runs fail with an `InvalidStateError`.
+ * Put it last in the list of middleware, so that it sees the final model. If another declaration of `messages` wins, runs
+ * fail with an `InvalidStateError`.
  *
  * @throws InvalidSettingError for an unknown option or a value that cannot be used.
  * @example

@@ -18,10 +18,11 @@ export const REPAIR_CHANNEL = "langgraph-tether:repair";
 const repairChannel = channel(REPAIR_CHANNEL);
 
 /**
- * {@link reduceMessages} as the reducer of a `messages` channel. It publishes each repair on {@link
- * REPAIR_CHANNEL}. LangGraph runs reducers again on local reads and replays, so one repair can be published
- * several times; its `key` stays the same. Use {@link PairedMessagesValue} for a state field that is also
- * validated.
+ * The reducer of a `messages` channel whose history stays paired, such as in an `Annotation.Root`. In a `StateSchema`,
+ * use {@link PairedMessagesValue}, which also validates.
+ *
+ * Each repair is published on {@link REPAIR_CHANNEL}. LangGraph runs reducers again on reads and replays, so a repair can
+ * be published several times, with the same `key`.
  *
  * @param history The messages so far; undefined counts as none.
  * @param update One message-like or several.

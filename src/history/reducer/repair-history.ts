@@ -17,11 +17,10 @@ export interface RepairedHistory {
 }
 
 /**
- * Repairs any list of messages so that each tool call has exactly one result, directly after its message and
- * in call order. Results are moved to their calls. Orphan results and second results are dropped. A call
- * without a result is closed with a placeholder that says why, as far as that is known. If its message has calls
- * outside `tool_calls`, which not every client sends, a copy with all of them in `tool_calls` takes its place. Each
- * change is reported. Does not change any message.
+ * Repairs any list of messages so that each tool call has exactly one result, directly after its message and in call
+ * order. Results move to their calls. Orphan results and second results are dropped. A call without a result gets a
+ * placeholder that says why, as far as that is known. Calls outside `tool_calls` are moved there, in a copy of their
+ * message. Each change is reported. Messages are not changed.
  *
  * @param messages Messages or message-likes, in any order.
  * @throws InvalidMessageError only for an object with a list of messages, such as a state.

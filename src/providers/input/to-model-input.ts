@@ -30,11 +30,10 @@ export interface ModelInputOptions {
   /** How many tool calls of earlier turns are sent. @default all */
   readonly maxToolCallsFromHistory?: ToolCallsToKeep | undefined;
   /**
-   * How many tokens the messages may have. They are counted as the provider has counted the earlier ones, if it has
-   * reported that with its responses, and estimated otherwise. If they have more, long results and arguments of
-   * earlier turns are shortened first. Then the oldest messages are left out, and a note says how many. Then
-   * the current turn is shortened. The user's latest message is shortened last, if it alone is too long. The
-   * system prompt is never shortened. @default no limit
+   * How many tokens the messages may have, by the counts that the provider reported, and otherwise by an estimate. Beyond
+   * that, long results and arguments of earlier turns are shortened first. Then the oldest messages are left out, with a
+   * note. Then the current turn is shortened, and the user's latest message last. The system prompt is never shortened.
+   * @default no limit
    */
   readonly maxTokens?: number | undefined;
   /** The chat model that gets the request, or one with bound tools. It tells the `dialect` and the `modelId`. */
@@ -51,11 +50,11 @@ export interface ModelInputOptions {
 
 /**
  * Makes the messages of one model request from the history. Summaries replace the messages that they cover.
- * Every tool call has its result. Calls of earlier turns are left out beyond the limit. Anything that the provider
- * of the model would refuse is changed to a form that it accepts, so {@link validateHistory} finds nothing in it. What
- * it accepts is sent as it is stored. If it is longer than `maxTokens`, it is shortened. The history is not changed.
+ * Every tool call has its result. What the model's provider would refuse is changed, so {@link validateHistory} finds
+ * nothing in it; the rest is sent as it is stored. An input longer than `maxTokens` is shortened. The history is not
+ * changed.
  *
- * In a graph of your own, this is what a node gives its model, in place of `state.messages` and of `trimMessages`.
+ * In a graph of your own, a node gives this to its model, in place of `state.messages` and `trimMessages`.
  *
  * @throws InvalidSettingError for an unknown option, or a value that the option does not take.
  * @throws InvalidMessageError if `history` is not a list.

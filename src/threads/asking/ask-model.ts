@@ -22,12 +22,11 @@ export interface AskModelOptions extends Omit<ModelInputOptions, "modelId"> {
 }
 
 /**
- * Asks a chat model with a history, and returns its complete response. The history need not be sound: every call gets a
- * result, and the rules of the model's provider are kept. If the provider refuses what the request contains, such as a
- * picture or a request that is too long, the model is asked again with the least that has to change, at most three times in a
- * turn. A * broken response is requested again.
+ * Sends a history to a chat model, and returns its complete response. Every call gets a result, and the rules of the
+ * model's provider are kept. If the provider refuses what the request contains, such as a picture, reduced requests follow,
+ * at most three in a turn. A broken response is requested again.
  *
- * Store the response as it is: a mark says what had to be changed, so the next request begins with it.
+ * Store the response unchanged: a mark says what had to change, so the next request begins with it.
  *
  * @param model A chat model, also one with bound tools.
  * @throws InvalidSettingError for an unknown option, or a model that is none.
