@@ -12,7 +12,7 @@ import { reducer } from "./suites/reducer.js";
 import { repair } from "./suites/repair.js";
 import { serializer } from "./suites/serializer.js";
 import { served } from "./suites/served.js";
-import { shortRun } from "./suites/short-run.js";
+import { shortRun, shortRunInPostgres } from "./suites/short-run.js";
 import { summaries } from "./suites/summaries.js";
 import { tokens } from "./suites/tokens.js";
 import { turn, turnPostgres, turnSqlite } from "./suites/turn.js";
@@ -25,6 +25,7 @@ export const SUITES: readonly Suite[] = [
   lived,
   bytes,
   shortRun,
+  shortRunInPostgres,
   served,
   workers,
   recovery,

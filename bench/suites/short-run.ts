@@ -4,7 +4,7 @@
  */
 
 import { type BaseMessage, HumanMessage } from "@langchain/core/messages";
-import { MemorySaver } from "@langchain/langgraph";
+import { type BaseCheckpointSaver, MemorySaver } from "@langchain/langgraph";
 import { createReactAgent } from "@langchain/langgraph/prebuilt";
 import { createPatchToolCallsMiddleware } from "deepagents";
 import { createAgent } from "langchain";
@@ -19,6 +19,7 @@ import {
   WITH_PATCH,
   WITH_TETHER,
 } from "../contenders.js";
+import { DATABASES } from "../databases.js";
 import { createHistory } from "../histories.js";
 import { InstantModel, look } from "../instant-model.js";
 import { createPlainGraph } from "../plain-graph.js";
@@ -38,7 +39,7 @@ class ShortModel extends InstantModel {
   }
 }
 
-function agentsWith(checkpointer: MemorySaver | undefined): Readonly<Record<string, AnyAgent>> {
+function agentsWith(checkpointer: BaseCheckpointSaver | undefined): Readonly<Record<string, AnyAgent>> {
   const saved = checkpointer === undefined ? {} : { checkpointer };
   const parts = { tools: [look], ...saved };
   const langChains = (...middleware: unknown[]) =>
@@ -70,9 +71,8 @@ async function measure(agent: AnyAgent, history: readonly BaseMessage[], text: s
   return (user + system) / 1_000 / RUNS;
 }
 
-function casesOf(saver: MemorySaver | undefined): CaseSpec[] {
-  const agents = agentsWith(saver);
-  const [name, where] = saver === undefined ? ["none", "without a checkpointer"] : ["memory", "in memory"];
+function casesOf(where: string, name: string, checkpointer?: BaseCheckpointSaver): CaseSpec[] {
+  const agents = agentsWith(checkpointer);
   return LENGTHS.flatMap((length) =>
     [["text", "a text", "Speak."] as const, ["tool", "a tool call", "Look."] as const].map(
       ([kind, what, text]): CaseSpec => {
@@ -93,10 +93,26 @@ function casesOf(saver: MemorySaver | undefined): CaseSpec[] {
 
 export const shortRun: Suite = {
   name: "short-run",
-  measure: (conditions) =>
-    measureRounds([...casesOf(undefined), ...casesOf(new MemorySaver())], {
-      ...conditions,
-      rounds: 15,
-      warmUps: 5,
-    }),
+  measure: (conditions) => {
+    const cases = [
+      ...casesOf("without a checkpointer", "none"),
+      ...casesOf("in memory", "memory", new MemorySaver()),
+    ];
+    return measureRounds(cases, { ...conditions, rounds: 15, warmUps: 5 });
+  },
+};
+
+export const shortRunInPostgres: Suite = {
+  name: "short-run-postgres",
+  needs: "postgres",
+  measure: async (conditions) => {
+    const database = await DATABASES.postgres();
+    const { checkpointer } = await database.connect(new MemorySaver().serde);
+    try {
+      const cases = casesOf("in PostgreSQL", "postgres", checkpointer);
+      return await measureRounds(cases, { ...conditions, rounds: 15, warmUps: 3 });
+    } finally {
+      await database.close();
+    }
+  },
 };
