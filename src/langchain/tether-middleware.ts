@@ -27,6 +27,7 @@ import { runTool } from "./tools.js";
  * - If a tool throws, the calls beside it keep their results.
  * - What a tool returned is in the thread with the next run, also if it came after the abort of its run, or if another
  *   middleware threw after it. So is the text that was shown of a response whose run was aborted while it streamed.
+ *   If the next run can begin directly after an abort, this needs the durability `sync`.
  *
  * Put it last in the list of middleware, so that it sees the model that is asked. If another declaration of `messages` wins,
  * the agent's runs fail with an `InvalidStateError`.
