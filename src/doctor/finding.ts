@@ -112,7 +112,7 @@ export interface ThreadReport {
    * - `sound`: there is no finding, or only findings with the severity `info`.
    * - `findings`: there is an error or a warning.
    * - `unreadable`: the messages could not be read. Such a thread is never sound.
-   * - `skipped`: a run is going on, so the messages were not judged.
+   * - `skipped`: the messages were not judged, because a run is going on or none of them is one of LangChain.
    */
   readonly outcome: "sound" | "findings" | "unreadable" | "skipped";
   /** How many messages the list has; null if they could not be read. */

@@ -41,7 +41,8 @@ export function reportOn(thread: StoredThread, options: DiagnoseOptions = {}): T
   const { threadId, namespace, checkpointId, status, content } = thread;
   const values = valuesOf(thread);
   const findings = [...stateFindings(thread)];
-  if (status !== "busy" && values !== undefined && !isOfOthers(thread)) {
+  const isSkipped = status === "busy" || isOfOthers(thread);
+  if (!isSkipped && values !== undefined) {
     const found = examineThread(thread, values);
     const messages = found.list.messages.map(({ message }) => message);
     // A namespace with a colon has the id of one task, so later runs of the thread have a state of their own.
@@ -61,7 +62,7 @@ export function reportOn(thread: StoredThread, options: DiagnoseOptions = {}): T
     namespace,
     checkpointId: checkpointId ?? null,
     status,
-    outcome: isUnread ? "unreadable" : status === "busy" ? "skipped" : isSound ? "sound" : "findings",
+    outcome: isUnread ? "unreadable" : isSkipped ? "skipped" : isSound ? "sound" : "findings",
     messages: values?.length ?? (content.kind === "none" ? 0 : null),
     findings,
   };

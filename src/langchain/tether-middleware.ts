@@ -20,6 +20,7 @@ import { runTool } from "./tools.js";
  * - A call that a cancelled or failed run left open gets its tool's result, if the tool had finished, and otherwise a
  *   placeholder that says why. Both are stored.
  * - Results that arrive after an abort, and the shown text of an aborted response, are in the thread from the next run on.
+ *   A run that begins directly after an abort finds them only with the durability `sync`.
  * - The model's input is one that its provider accepts, and fits into its window.
  * - A response whose stream breaks is requested again. Its tool calls are not run.
  * - If a tool throws, the calls beside it keep their results.

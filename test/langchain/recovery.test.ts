@@ -1,4 +1,4 @@
-import { InMemoryStore } from "@langchain/langgraph";
+import { InMemoryStore, MemorySaver } from "@langchain/langgraph";
 import { createMiddleware } from "langchain";
 import { describe, expect, it } from "vitest";
 import type { Repair } from "../../src/index.js";
@@ -150,4 +150,28 @@ describe("after a run that was cancelled in the middle of a batch", () => {
     );
     expect(probe.runs.filter((run) => run === "fast:-")).toHaveLength(1);
   });
+});
+
+it("with the durability sync, a run that begins directly after an abort has the results, also if saving takes a while", async () => {
+  const checkpointer = new MemorySaver();
+  const put = checkpointer.put.bind(checkpointer);
+  checkpointer.put = async (...written) => {
+    await turns();
+    return put(...written);
+  };
+  const { fast, heedful, hasBegun, ends } = createProbe();
+  const thread = openAgent({ model: scripted(batch(), "Done."), tools: [fast, heedful], checkpointer });
+  const ending = new AbortController();
+  const options = { ...thread.config, durability: "sync", signal: ending.signal } as const;
+  const run = thread.agent.invoke(user("Go.") as never, options).catch((error: unknown) => error);
+  await hasBegun(2);
+  await expect.poll(() => ends).toContain("fast:-");
+  ending.abort();
+  expect(await run).toBeInstanceOf(Error);
+  expect(script(await thread.send("Hello?"))).toEqual(
+    lines(
+      `human: Go. | ai> fast heedful | tool: fast done - | ${closed("heedful", "h")}`,
+      "human: Hello? | ai: Done.",
+    ),
+  );
 });

@@ -100,7 +100,7 @@ function countThread(counts: Counts, { namespace, outcome, status, findings }: T
     if (status === "interrupted") counts.waiting += 1;
   } else counts.subgraphs += 1;
   if (outcome === "unreadable") counts.unreadable += 1;
-  if (outcome === "skipped") counts.skipped += 1;
+  if (outcome === "skipped" && status === "busy") counts.skipped += 1;
   for (const { severity } of findings) counts[`${severity}s`] += 1;
 }
 
@@ -179,10 +179,10 @@ function codesText(threadsWith: ReadonlyMap<FindingCode, number>): string {
   return rows.map(([code, threads]) => `    ${amount(threads, "thread")}: ${code}\n`).join("");
 }
 
-function verdictText({ threads, withFindings, skipped, errors, warnings }: Counts, isPart: boolean): string {
+function verdictText({ threads, sound, withFindings, errors, warnings }: Counts, isPart: boolean): string {
   if (withFindings > 0)
     return `  ${count(withFindings)} of ${amount(threads, "thread")} ${withFindings === 1 ? "has" : "have"} findings (${amount(errors, "error")}, ${amount(warnings, "warning")}).\n`;
   return isPart
     ? "  No findings in the threads that were read.\n"
-    : `  ${amount(threads - skipped, "thread is", "threads are")} sound.\n`;
+    : `  ${amount(sound, "thread is", "threads are")} sound.\n`;
 }

@@ -224,6 +224,17 @@ describe("doctor", () => {
     expect((threads as Printed[])[0]?.findings[0]?.fixes[0]?.command).toContain("--graph FILE:EXPORT");
   });
 
+  it("does not call a list sound that has no message of LangChain", async () => {
+    const sound = [{ role: "user", content: "Hi" }];
+    const others = [{ role: "user", parts: [{ text: "Hi" }] }];
+    const readInput = async () => [sound, others].map((list) => JSON.stringify(list)).join("\n");
+    const { code, output } = await run(["doctor", "--file", "-"], { readInput });
+    expect([code, output]).toEqual([0, expect.stringContaining("were not judged")]);
+    expect(output).toContain("  1 thread is sound.\n");
+    const json = await run(["doctor", "--file", "-", "--format", "json"], { readInput });
+    expect(JSON.parse(json.output).counts).toMatchObject({ threads: 2, sound: 1, skipped: 0 });
+  });
+
   it("reads a file: a list, a state, and lines of both", async () => {
     const broken = [
       { role: "user", content: "The weather?" },
