@@ -5,24 +5,14 @@
  * another version. `--pins` runs the first ones alone. It ends with 1 where a test fails.
  */
 
-import { cp, mkdtemp, readFile, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { REPOSITORY, runCommand } from "./check-package/run-command.js";
+import { inCopiedProject, runTests } from "./copied-project.js";
 
 const PEERS = ["@langchain/langgraph", "@langchain/core", "langchain"] as const;
 const SECOND_CORE = { name: "second-core", version: "1.1.0" } as const;
 const PINS = ["test/threads/langgraph"];
-const COPIED = [
-  "node_modules",
-  "package.json",
-  "scripts",
-  "server",
-  "src",
-  "test",
-  "tsconfig.json",
-  "vitest.config.ts",
-];
 
 type Versions = readonly string[];
 
@@ -56,23 +46,14 @@ async function newestVersions(oldest: Versions): Promise<Versions> {
 async function check(versions: Versions, tests: readonly string[]): Promise<void> {
   const specifiers = PEERS.map((name, index) => `${name}@${versions[index]}`);
   const second = `${SECOND_CORE.name}@npm:@langchain/core@${SECOND_CORE.version}`;
-  const folder = await mkdtemp(join(tmpdir(), "tether-peers-"));
-  try {
-    // Another script can be writing to the cache.
-    const filter = (path: string) => !path.endsWith(join("node_modules", ".cache"));
-    for (const name of COPIED)
-      await cp(join(REPOSITORY, name), join(folder, name), {
-        recursive: true,
-        verbatimSymlinks: true,
-        filter,
-      });
+  await inCopiedProject(async (folder) => {
+    // With it, npm refuses old versions that another package of the tests does not know. Without it, npm warns.
+    await rm(join(folder, "package-lock.json"));
     await runCommand(folder, "npm", ["install", "--no-save", "--no-package-lock", ...specifiers, second]);
     await assertInstalled(folder, versions);
-    await runCommand(folder, process.execPath, ["node_modules/vitest/vitest.mjs", "run", ...tests]);
+    await runTests(process.execPath, folder, tests);
     console.log(`ok  ${specifiers.join(" ")}`);
-  } finally {
-    await rm(folder, { recursive: true });
-  }
+  });
 }
 
 async function assertInstalled(folder: string, versions: Versions): Promise<void> {

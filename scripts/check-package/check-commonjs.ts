@@ -106,6 +106,8 @@ export async function checkNest(consumer: Consumer): Promise<string> {
   await consumer.write("nest.ts", NEST_APPLICATION);
   await consumer.write("tsconfig.json", JSON.stringify(NEST));
   await runCommand(consumer.folder, "tsc", ["-p", "."]);
+  // The project around it has the type of the README's command.
+  await consumer.write(join("nest", "package.json"), '{ "type": "commonjs" }\n');
   comparePrinted(await consumer.run(join("nest", "nest.js")), [
     "human ai tool human ai; human ai tool human ai",
     "function function function",
