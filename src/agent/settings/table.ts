@@ -251,7 +251,7 @@ export const SERVICE_SETTINGS = {
     default: "enqueue",
   },
   /**
-   * Whether a running run takes messages from its thread's inbox. The inbox is in the store. Each model request reads
+   * Whether a run takes new messages from its thread's inbox while it goes on. The inbox is in the store. Each model request reads
    * it once, and so does the end of a turn. Default: true.
    */
   steering: { ...flag, default: true, env: true },
