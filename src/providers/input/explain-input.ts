@@ -245,7 +245,7 @@ const RETOLD: InputReason = {
 };
 const BLANK: InputReason = { code: "blank", text: "It says nothing." };
 
-/** Names where the demand of the provider was reported or documented. */
+/** Names where the provider's demand was reported or documented. */
 function withSource(reason: InputReason, rule: RuleName, { rules }: Dialect): InputReason {
   const source = rules[rule]?.source;
   return source === undefined ? reason : { ...reason, source: `https://github.com/${source}` };
