@@ -26,7 +26,7 @@ function build(ofServers: readonly StructuredToolInterface[]): AgentGraph {
   const tools = [...createDeployTools(weather), ...ofServers];
   const missing = mcp.prefixes.filter((prefix) => !tools.some(({ name }) => name.startsWith(prefix)));
   const given = options.requireApproval;
-  // A name that no tool has is refused, unless a server is missing that may have the tool.
+  // A name that no tool has is refused, unless a missing server may have the tool.
   const requireApproval = Array.isArray(given)
     ? given.filter((name) => !missing.some((prefix) => name.startsWith(prefix)))
     : given;
@@ -39,14 +39,14 @@ const first = build([]);
 
 /**
  * A factory, so that each run has its own graph. The server sets the checkpointer and the store on the graph object.
- * Concurrent runs on one shared object could overwrite them for each other.
+ * Concurrent runs on one shared object could overwrite each other's.
  *
- * What the graph keeps in the store, such as notes and inboxes, belongs to the authenticated user of the run.
+ * What the graph keeps in the store, such as notes and inboxes, belongs to the run's authenticated user.
  */
 export const graph = async (config?: RunnableConfig, runtime?: ServerRuntime): Promise<AgentGraph> => {
   const run = servedRunOf(config, runtime);
   if (run !== undefined) noteBegun(run);
-  // Without MCP servers, a copy has all that a run needs of its own.
+  // Without MCP servers, a copy has everything that a run needs for itself.
   const built = mcp.prefixes.length === 0 ? first.withConfig({}) : build(await mcp.load());
   if (access.kind === "open") return built;
   // A server with users overwrites what a client says here.

@@ -1,4 +1,4 @@
-/** The inspector of the served graph: `langgraph-tether/inspector`, with the rights of the request. */
+/** The served graph's inspector: `langgraph-tether/inspector`, with the request's rights. */
 
 import { createInspector, type InspectorHandler, threadsOfThisServer } from "../src/inspector/handler.js";
 import type { RequestSettings } from "../src/inspector/view/request.js";
@@ -14,7 +14,7 @@ import { readSettings } from "./settings.js";
 /** The name that `langgraph.json` gives to the graph of `agent.ts`. */
 const SERVED_GRAPH = "agent";
 
-/** @param hasUsers Whether the server has users. Without them the inspector answers programs of this machine only. */
+/** @param hasUsers Whether the server has users. Without them the inspector answers only programs on this machine. */
 export function serveInspector(environment: Environment, hasUsers: boolean): InspectorHandler {
   let reading: Promise<RequestSettings> | undefined;
   return createInspector({
@@ -30,7 +30,7 @@ export function serveInspector(environment: Environment, hasUsers: boolean): Ins
   });
 }
 
-/** The key that a browser has asked for is a key of the server. */
+/** The key that a browser asked for is a server key. */
 function rightsOf(request: Request): Headers {
   const headers = new Headers();
   const credential = credentialOf(request);
@@ -50,7 +50,7 @@ async function readForm(environment: Environment): Promise<RequestSettings> {
   const ofSummaries = withDefaults(options, SUMMARY_SETTINGS) as SummarySettings;
   return {
     dialect: options.dialect ?? identity?.dialect ?? "as-stored",
-    // The tools of MCP servers are not known here, so those of this server are not counted either.
+    // MCP servers' tools are unknown here, so this server's are not counted either.
     summary: summaryPolicy(
       { ...ofSummaries, maxToolCallsFromHistory, systemPrompt },
       model,

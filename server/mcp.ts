@@ -1,4 +1,4 @@
-/** The tools of MCP servers, which a file lists: the `mcpServers` that other MCP clients have too. */
+/** The tools of the MCP servers that a file lists: the `mcpServers` that other MCP clients also have. */
 
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
@@ -16,12 +16,12 @@ import { type Environment, HTTP_URL } from "./access/server-settings.js";
 const START_TIMEOUT = 10_000;
 
 /**
- * Connects to the servers of the file that `MCP_SERVERS` names. A server that fails is left out until the process starts
- * again. Runs do without a slow one until it answers.
+ * Connects to the servers in the file that `MCP_SERVERS` names. A server that fails is left out until the process
+ * restarts. Runs go without a slow one until it answers.
  *
  * @param warn Contract: tells the operator which server is missing, and why.
  * @param timeIsUp Runs that begin after it has resolved do not wait for servers.
- * @throws InvalidSettingError for a file that cannot be used.
+ * @throws InvalidSettingError for an unusable file.
  */
 export function connectMcpServers(
   environment: Environment,
@@ -37,24 +37,24 @@ export function connectMcpServers(
     return async () => ((await (await inTime())?.getTools()) ?? []).map(plainTool);
   });
   return {
-    /** The names of the tools begin with these: the name of a server and `__`. */
+    /** The tools' names begin with these: a server's name and `__`. */
     prefixes: servers.map(({ name }) => legalName(`${name}__`)),
-    /** Waits until all servers have answered or failed, or the time for their start is over. */
+    /** Waits until all servers have answered or failed, or the start time is over. */
     load: async () => {
       const tools = (await Promise.all(loads.map((load) => load()))).flat();
-      // A graph takes no two tools of one name, which legal names may become.
+      // A graph takes no two tools with one name, which legal names may become.
       return [...new Map(tools.map((tool) => [tool.name, tool])).values()];
     },
   };
 }
 
-/** One client would connect to its servers one after the other, so each server has a client of its own. */
+/** One client would connect to its servers one after another, so each server has its own. */
 async function connect(name: string, server: Connection, warn: (text: string) => void) {
   const { MultiServerMCPClient } = await import("@langchain/mcp-adapters");
   const redact = createRedact(server);
   const client = new MultiServerMCPClient({
     mcpServers: { [name]: server },
-    // Models must not take a tool of one server for that of another one, or for one of the graph.
+    // Models must not take one server's tool for another's, or for the graph's.
     prefixToolNameWithServerName: true,
     throwOnLoadError: false,
     // Resources would be artifacts, which no model sees.
@@ -112,7 +112,7 @@ function parse<Value>(schema: z.ZodType<Value>, given: unknown): Value {
   return data;
 }
 
-/** A tool with a name that providers take, and with results that they take. */
+/** A tool with a name and results that providers take. */
 function plainTool(tool: DynamicStructuredTool): StructuredToolInterface {
   return new DynamicStructuredTool({
     ...tool,
@@ -125,7 +125,7 @@ function legalName(name: string): string {
   return name.replaceAll(/[^\w-]/g, "_").slice(0, 64);
 }
 
-/** What is text for a model becomes text. Providers refuse fields that they do not know. */
+/** What is text for a model becomes text. Providers refuse unknown fields. */
 function plainResult([content, artifacts]: [content: unknown, artifacts: unknown[]]): unknown[] {
   if (typeof content === "string") return [content, artifacts];
   const blocks = [content].flat().map(plainBlock);

@@ -1,4 +1,4 @@
-/** The settings of the served graph. They are read from the environment once, when the server starts. */
+/** The served graph's settings. They are read from the environment once, when the server starts. */
 
 import { checkAllowedSettings } from "../src/agent/settings/run-context.js";
 import { type NamesWith, SETTINGS, type SettingsOptions } from "../src/agent/settings/settings.js";
@@ -12,11 +12,11 @@ type EnvironmentOptions = Pick<SettingsOptions, NamesWith<{ readonly env: true |
 export const SERVED_DEFAULTS = {
   /** The offline model needs no key and no network. */
   model: "offline:",
-  /** The errors of these tools are written for the model to read. */
+  /** These tools' errors are written for the model to read. */
   includeDetailedErrors: true,
   /** Otherwise one message could start hundreds of calls at once. */
   maxToolCalls: 64,
-  /** Anybody can be a client of the served graph. Its instructions are those of the operator. */
+  /** Anybody can be the served graph's client. Its instructions come from the operator. */
   acceptSystemMessages: false,
 } as const satisfies EnvironmentOptions;
 

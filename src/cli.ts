@@ -11,7 +11,7 @@ import { serveInspector } from "./inspector/serve.js";
 
 const { stdin, stdout, stderr } = process;
 
-/** Waits until a slow reader has taken what was written. A reader that has gone away, such as `head`, ends nothing. */
+/** Waits until a slow reader has taken what was written. A reader that has left, such as `head`, ends nothing. */
 function outputTo(stream: NodeJS.WriteStream): TextOutput & { readonly failure: () => string | undefined } {
   const write = stream.write.bind(stream);
   // One for all writes: each listener that is left behind counts.
@@ -20,7 +20,7 @@ function outputTo(stream: NodeJS.WriteStream): TextOutput & { readonly failure: 
   let failure: string | undefined;
   stream.on("error", (error: NodeJS.ErrnoException) => {
     isClosed = true;
-    // Such as a full disk. A report that is cut must not look like a complete one.
+    // Such as a full disk. A cut report must not look complete.
     if (error.code !== "EPIPE") failure ??= error.message;
   });
   return {
@@ -48,11 +48,11 @@ async function ask(question: string): Promise<string> {
 async function main(): Promise<void> {
   const [output, errors] = [outputTo(stdout), outputTo(stderr)];
   const flush = stdout.write.bind(stdout);
-  // The user's graph is loaded into this process. What it prints must not get into the report.
+  // The user's graph runs in this process. What it prints must not get into the report.
   stdout.write = stderr.write.bind(stderr);
   for (const name of ["log", "info", "debug"] as const) console[name] = console.error;
-  // LangChain prints it for each stored message whose calls its client has not read. It is advice for the program that
-  // wrote the message.
+  // LangChain prints this for each stored message whose calls its client has not read. It is advice for the program
+  // that wrote the message.
   console.warn = (...words) => {
     if (!/^New LangChain packages are available/.test(String(words[0]))) console.error(...words);
   };
@@ -62,7 +62,7 @@ async function main(): Promise<void> {
     if (interrupted.signal.aborted) process.exit(130);
     interrupted.abort();
   });
-  // The code of the user's graph runs in this process. Node's own exit code would say that there are findings.
+  // The user's graph runs in this process. Node's own exit code would say that there are findings.
   process.on("uncaughtException", (error) => {
     const isServer = Object(error).syscall === "listen";
     const text = isServer
@@ -83,7 +83,7 @@ async function main(): Promise<void> {
     signal: interrupted.signal,
     now: Date.now,
   });
-  // Connections of the user's graph can keep the process alive. What was written has been taken by then.
+  // The user's graph can keep connections, and so the process, alive. What was written has been taken by then.
   flush("", () => {
     const failure = output.failure();
     const text = failure === undefined ? "" : `The output cannot be written: ${failure}\n`;

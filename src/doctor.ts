@@ -1,6 +1,6 @@
 /**
- * The entry `langgraph-tether/doctor`: finds, explains and mends broken threads where they are stored. It needs Node. The
- * command line `langgraph-tether` is made of it.
+ * The entry `langgraph-tether/doctor`: finds, explains and mends broken threads where they are stored. It needs Node.
+ * The command line `langgraph-tether` is built on it.
  */
 
 import "./shared/check-node.js";

@@ -74,9 +74,9 @@ export class TetherError extends Error {
   }
 
   /**
-   * The error of this class that was thrown: the value itself, or one of its causes, as an agent of LangChain wraps what a
-   * middleware throws in an error without our fields. Also finds an error of another copy of this package. Undefined if
-   * there is none.
+   * The error of this class that was thrown: the value itself or one of its causes, because LangChain's agents wrap
+   * what a middleware throws in an error without our fields. Also finds another copy's errors. Undefined if there is
+   * none.
    */
   static from<E extends TetherError>(this: ErrorClass<E>, thrown: unknown): E | undefined {
     // biome-ignore lint/complexity/noThisInStatic: each class finds its own errors.
@@ -102,7 +102,10 @@ function findError<E extends TetherError>(thrown: unknown, kind: ErrorClass<E>):
   return undefined;
 }
 
-/** By names, also for an error of another copy of this package. A minified copy has other names of classes than of errors. */
+/**
+ * By name, so that it finds errors from other copies of this package. A minified copy's class names differ from its
+ * error names.
+ */
 function isOfClass<E extends TetherError>(error: object, kind: ErrorClass<E>): error is E {
   if (!isTetherError(error)) return false;
   return [TetherError.name, error.name, error.constructor.name].includes(kind.name);
@@ -157,7 +160,7 @@ const A_MESSAGE = "a message (a string, or an object with `role` or `type`)";
 /** A value that is not a message, or not a list of messages where one is required. */
 export class InvalidMessageError extends TetherError {
   override readonly name = "InvalidMessageError";
-  /** The place of the value in the update. */
+  /** The value's place in the update. */
   readonly place: string;
 
   /** @param hint A sentence about what was probably meant. */
@@ -182,7 +185,7 @@ export class InvalidStateError extends TetherError {
     this.key = key;
   }
 
-  /** @param place The place of the fault in the value, beginning with the key. */
+  /** @param place The fault's place in the value, beginning with the key. */
   static mismatch(key: string, place: string, issue: string): InvalidStateError {
     return new InvalidStateError(key, `Expected \`${place}\` to match \`stateSchema\`: ${issue}.`);
   }
@@ -192,7 +195,7 @@ export class InvalidStateError extends TetherError {
   }
 }
 
-/** A `Command`, or an update of the state, that would run a tool call that no model made. */
+/** A `Command`, or a state update, that would run a tool call that no model made. */
 export class InvalidCommandError extends TetherError {
   override readonly name = "InvalidCommandError";
 
@@ -224,13 +227,13 @@ export class ThreadConflictError extends TetherError {
   override readonly name = "ThreadConflictError";
   readonly threadId: string;
   /**
-   * The last checkpoint that this run has saved. Before its first one, that on which it began if it brought no messages, and
-   * otherwise undefined. `getState` can read it.
+   * The last checkpoint that this run saved. Before its first one: the checkpoint on which it began if it brought no
+   * messages, otherwise undefined. `getState` can read it.
    */
   readonly checkpointId: string | undefined;
   /**
-   * Whether the thread has the input of this run. If so, do not send it again: the run that goes on in the thread
-   * continues from `checkpointId`.
+   * Whether the thread has this run's input. If so, do not send it again: the run that goes on in the thread continues
+   * from `checkpointId`.
    */
   readonly isInThread: boolean;
 
@@ -269,18 +272,14 @@ interface ModelErrorOptions extends ErrorOptions {
 }
 
 /**
- * A model that cannot do what a request needs, whose response is empty or broken, or whose provider refused
- * the request. The error does not contain the model's key: `cause` is a copy of the client's error without
- * secrets.
+ * A model that cannot do what a request needs, whose response is empty or broken, or whose provider refused the
+ * request. The error does not contain the model's key: `cause` is a copy of the client's error without secrets.
  */
 export class ModelError extends TetherError {
   override readonly name = "ModelError";
   /** The HTTP status of the provider's refusal; undefined if it did not refuse. */
   readonly status: number | undefined;
-  /**
-   * The rule that the messages break, if the provider refused them in the words of that rule. Undefined for every other
-   * refusal.
-   */
+  /** The rule that the messages break, if the provider's refusal names it. Undefined for every other refusal. */
   readonly brokenRule: BrokenRule | undefined;
 
   constructor(message: string, { status, brokenRule, ...options }: ModelErrorOptions = {}) {

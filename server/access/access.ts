@@ -25,9 +25,7 @@ export function readAccess(settings: ServerSettings): Access {
     : { kind: "open" };
 }
 
-/*
- * The access control of this process. The graph, `auth` and `http.app` of `langgraph.json` share it.
- */
+/** This process's access control. The graph, and `auth` and `http.app` of `langgraph.json`, share it. */
 
 export const serverSettings = readServerSettings(process.env);
 export const access = readAccess(serverSettings);
@@ -35,16 +33,16 @@ export const access = readAccess(serverSettings);
 interface AuthOptions {
   readonly access: Access;
   readonly settings: Pick<ServerSettings, "ALLOWED_ORIGINS" | "AUTH_STUDIO" | "OPEN_ACCESS">;
-  /** Whether only programs of this machine can reach the server. */
+  /** Whether only programs on this machine can reach the server. */
   readonly isLocal: boolean;
   /** Contract: tells the operator. Called once for an open server, and never otherwise. */
   readonly warn: (text: string) => void;
 }
 
 /**
- * Makes the access control of a server.
+ * Makes a server's access control.
  *
- * @throws InvalidSettingError for an open server that other machines can reach. The server does not start then.
+ * @throws InvalidSettingError for an open server that other machines can reach. Then the server does not start.
  */
 export function createAuth({ access, settings, isLocal, warn }: AuthOptions): Auth {
   const auth = new Auth();

@@ -10,7 +10,7 @@ import { safely } from "../../src/shared/json.js";
 import { isRecord } from "../../src/shared/values.js";
 import type { Environment, ServerSettings } from "./server-settings.js";
 
-/** Who asks whether the server lives. It has no rights. */
+/** Whoever asks whether the server lives. It has no rights. */
 export const HEALTH_CHECK = "%health";
 /** All clients of an open server. */
 export const EVERYBODY = "everybody";
@@ -42,10 +42,10 @@ export function authenticateUsers({ keys, verifyToken }: Credentials): Authentic
 }
 
 /**
- * Makes the function that admits everybody. An open server of this machine refuses requests that were sent to another
- * name and pages of other sites: a browser would otherwise let any page that its user visits use the server.
+ * Makes the function that admits everybody. An open server on this machine refuses requests sent to another name, and
+ * other sites' pages. A browser would otherwise let any page that its user visits use the server.
  *
- * @param allowedOrigins The pages that may use an open server of this machine, besides its own. Undefined: the server
+ * @param allowedOrigins The pages that may use an open server on this machine, besides its own. Undefined: the server
  * accepts everybody.
  */
 export function authenticateEverybody(allowedOrigins: readonly string[] | undefined): Authenticate {
@@ -56,7 +56,7 @@ export function authenticateEverybody(allowedOrigins: readonly string[] | undefi
   };
 }
 
-/** The server has a route that empties it, and asks nobody before. No client needs it. */
+/** The server has a route that empties it without asking. No client needs it. */
 function admitPath({ method, url }: Request): "health" | "other" {
   const path = pathOf(url);
   // The server's router decodes a path before it finds a route.
@@ -96,14 +96,14 @@ async function userOfToken(
   } catch (error) {
     const code = isRecord(error) ? String(error["code"] ?? "") : "";
     if (code === "ERR_JWT_EXPIRED") throw refuse("The token has expired.");
-    // The keys of the issuer could not be fetched: the token may be good.
+    // The issuer's keys could not be fetched: the token may be good.
     if (!/^ERR_(?:JW[ST]|JOSE_(?:ALG|NOT)|JWKS_(?:NO|MULTIPLE))/.test(code))
       throw new HTTPException(503, { message: "The keys for tokens cannot be fetched now." });
     throw refuse("The token is not valid.");
   }
 }
 
-/** A user as LangGraph knows it. Claims of a token are left out, because the server stores it with each run. */
+/** A user as LangGraph knows it. Token claims are left out, because the server stores them with each run. */
 function userNamed(identity: string) {
   return { identity, display_name: identity, is_authenticated: true, permissions: [] as string[] };
 }
@@ -123,8 +123,8 @@ export function forbidden(message: string): HTTPException {
  */
 
 /**
- * The key or the token of a request. The SDK's clients send a key of LangSmith on their own if the environment has one,
- * so `Authorization` comes first.
+ * A request's key or token. The SDK's clients send a LangSmith key on their own if the environment has one, so
+ * `Authorization` comes first.
  */
 export function credentialOf(request: Request): string | undefined {
   const authorization = request.headers.get("authorization") ?? "";
@@ -137,8 +137,8 @@ export function credentialOf(request: Request): string | undefined {
 }
 
 /**
- * Whether the request asks for a page of the inspector. A browser sends what its user typed in with every request to the
- * server, also with those that a page of another site makes. So a typed key counts only where nothing can be changed.
+ * Whether the request asks for an inspector page. A browser sends what its user typed with every request to the server,
+ * even those of another site's page. So a typed key counts only where nothing can be changed.
  */
 function isPageRequest({ method, url }: Request): boolean {
   return (method === "GET" || method === "HEAD") && /^\/tether(?:\.json|\/.*)?$/.test(pathOf(url));
@@ -158,9 +158,9 @@ interface ApiKeyEntry {
 }
 
 /**
- * Reads entries that are separated by commas or line breaks.
+ * Reads entries separated by commas or line breaks.
  *
- * @throws InvalidSettingError for an entry of another form, which it names by its place, because the entry may be a key.
+ * @throws InvalidSettingError for an entry of another form. It names the entry's place, because the entry may be a key.
  */
 export function readApiKeys(text: string): readonly ApiKeyEntry[] {
   return (text.match(/[^,\s]+/g) ?? [""]).map((entry, index) => {
@@ -174,8 +174,8 @@ export function readApiKeys(text: string): readonly ApiKeyEntry[] {
 }
 
 /**
- * The user of a key, or undefined for an unknown key. All entries are compared, each in constant time, so the time says
- * nothing about a key.
+ * A key's user; undefined for an unknown key. All entries are compared, each in constant time, so the time says nothing
+ * about a key.
  */
 export function userOfKey(entries: readonly ApiKeyEntry[], key: string): string | undefined {
   const given = createHash("sha256").update(key, "utf8").digest();
@@ -184,9 +184,7 @@ export function userOfKey(entries: readonly ApiKeyEntry[], key: string): string 
   return found;
 }
 
-/*
- * JSON Web Tokens of another service, which says who its users are.
- */
+/** Another service's JSON Web Tokens, which say who its users are. */
 
 /** Contract: returns the user of a token. Rejects for every token that is not valid now. */
 type VerifyToken = (token: string) => Promise<string>;
@@ -199,10 +197,10 @@ const CLOCK_TOLERANCE = 5;
 const LEAST_SECRET = 32;
 
 /**
- * Makes the check of tokens, or returns undefined if no variable of `AUTH_JWT_` is set. The issuer and the audience are
- * pinned, and a token without an expiry or a user is refused.
+ * Makes the check of tokens; undefined if no variable of `AUTH_JWT_` is set. The issuer and the audience are pinned,
+ * and a token without an expiry or a user is refused.
  *
- * @throws InvalidSettingError if only a part of the variables is set. It names what is missing.
+ * @throws InvalidSettingError if only some of the variables are set. It names what is missing.
  */
 export function createTokenCheck(settings: ServerSettings): VerifyToken | undefined {
   const { AUTH_JWT_ISSUER: issuer, AUTH_JWT_AUDIENCE: audience } = settings;
@@ -222,7 +220,10 @@ export function createTokenCheck(settings: ServerSettings): VerifyToken | undefi
   };
 }
 
-/** A set of public keys takes no algorithm of secrets, and none that is not of a key's kind. So it needs no list of them. */
+/**
+ * A set of public keys takes no algorithm for secrets, and none that does not fit a key's kind. So it needs no list of
+ * them.
+ */
 function readTokenKeys(settings: ServerSettings): { keys: JWTVerifyGetKey; algorithms?: string[] } {
   const { AUTH_JWT_JWKS_URL: address, AUTH_JWT_KEY: key } = settings;
   if (key === undefined) {
@@ -252,8 +253,8 @@ function incomplete(setting: string): InvalidSettingError {
 }
 
 /**
- * Whether the server listens for this machine only. LangGraph's development server says so in `LANGGRAPH_API_URL`.
- * Other servers say nothing, and they listen for everybody.
+ * Whether the server listens only for this machine. LangGraph's development server says so in `LANGGRAPH_API_URL`.
+ * Other servers say nothing, and listen for everybody.
  */
 export function listensToThisMachine(environment: Environment): boolean {
   return namesThisMachine(environment["LANGGRAPH_API_URL"] ?? "");

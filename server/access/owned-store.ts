@@ -11,16 +11,16 @@ import type { AgentGraph } from "../../src/agent/agent-graph.js";
 import { searchItems, storeLabel } from "../../src/threads/stores.js";
 
 /**
- * The label under which the store keeps what belongs to a user; for undefined, what runs without a user keep. No two of
- * them are the same, because the name of a user is escaped differently.
+ * The store's label for what belongs to a user; for undefined, what runs without a user keep. They never collide,
+ * because user names are escaped differently.
  */
 export function userLabel(user: string | undefined): string {
   return user === undefined ? "x--nobody" : storeLabel(user);
 }
 
 /**
- * The part of a store that belongs to one user. Whoever uses it writes and reads namespaces as usual. In the store below
- * they begin with the user's label, so nothing of another user can be reached.
+ * The part of a store that belongs to one user. Namespaces are written and read as usual. In the store below they begin
+ * with the user's label, so nothing of another user can be reached.
  */
 class OwnedStore extends BaseStore {
   readonly #store: BaseStore;
@@ -52,12 +52,12 @@ class OwnedStore extends BaseStore {
   }
 }
 
-/** An item as the user of the part sees it. */
+/** An item as the part's user sees it. */
 function outside(item: Item): Item {
   return { ...item, namespace: item.namespace.slice(1) };
 }
 
-/** Gives a graph the part of its store that belongs to a user. The server sets the store after the graph is made. */
+/** Gives a graph the user's part of its store. The server sets the store after the graph is made. */
 export function withOwnedStore(graph: AgentGraph, label: string): AgentGraph {
   let { store } = graph;
   return Object.defineProperty(graph, "store", {

@@ -1,9 +1,9 @@
 /**
- * What a user may do, as the handlers of LangGraph's `Auth`. Everything belongs to the user who made it: the metadata
- * `owner` of threads, assistants and crons, and the first label of a namespace of the store.
+ * What a user may do, as handlers of LangGraph's `Auth`. Everything belongs to the user who made it: the metadata
+ * `owner` of threads, assistants and crons, and the first label of a store namespace.
  *
- * The server compares the filter that a handler returns with the metadata of what is asked for. A handler changes the
- * value to set the owner. What no handler allows is refused.
+ * The server compares a handler's filter with the metadata of what is requested. A handler changes the value to set the
+ * owner. What no handler allows is refused.
  */
 
 import type { Auth } from "@langchain/langgraph-sdk/auth";
@@ -14,7 +14,7 @@ const OWNER = "owner";
 /** The server marks the assistants that it makes for its graphs. */
 const MADE_BY = "created_by";
 const SYSTEM = "system";
-/** The server derives the ids of its own assistants from the names of the graphs (UUID version 5). */
+/** The server derives its own assistants' ids from the graphs' names (UUID version 5). */
 const DERIVED_ID = /^[0-9a-f]{8}-[0-9a-f]{4}-5/i;
 
 const THREAD_CHANGES = ["threads:create", "threads:create_run", "threads:update"] as const;

@@ -35,7 +35,7 @@ export const SERVER_SETTINGS = {
   },
   AUTH_JWT_AUDIENCE: { ...text, help: "The audience (`aud`) that a token must have. Default: none." },
   AUTH_JWT_JWKS_URL: {
-    // Keys that come over plain HTTP could be those of somebody on the way.
+    // Keys fetched over plain HTTP could come from somebody on the way.
     schema: z.url().refine((url) => url.startsWith("https:") || namesThisMachine(url)),
     expects: "an https URL, or one of this machine",
     help: "The address of the issuer's public keys (JWKS): an https URL, or one of this machine. Default: none.",

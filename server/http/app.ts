@@ -1,4 +1,4 @@
-/** What stands before the routes of the server: `http.app` of `langgraph.json`. */
+/** What comes before the server's routes: `http.app` of `langgraph.json`. */
 
 import { Hono } from "hono";
 import { access, serverSettings } from "../access/access.js";

@@ -1,10 +1,10 @@
 /**
  * Checks that the server leaves out although it has users. Each was found with @langchain/langgraph-api 1.5.1:
  *
- * - A connection to the event protocol of a thread gets the rights of the first one, whoever it is.
- * - The stream of a run is found by the id of the run, without a check of its thread.
- * - A run may name the assistant of another user.
- * - A run may name a webhook at any address, and the server sends the state of the thread there.
+ * - A connection to a thread's event protocol gets the first one's rights, whoever it is.
+ * - A run's stream is found by the run's id, without a check of its thread.
+ * - A run may name another user's assistant.
+ * - A run may name a webhook at any address, and the server sends the thread's state there.
  */
 
 import type { Context, MiddlewareHandler } from "hono";
@@ -21,8 +21,8 @@ export const RUN_STREAM_ROUTES = ["/threads/:thread/runs/:run/:end{stream|join}"
 
 /**
  * The thread must belong to the user. If there is none, it is made, as the protocol itself would do: otherwise its
- * connection would exist before its owner. A thread that was deleted and made again by another user stays closed,
- * because the server still has the events of the first one.
+ * connection would exist before its owner. A thread that was deleted, and made again by another user, stays closed,
+ * because the server still has the first one's events.
  */
 export const guardProtocol: MiddlewareHandler = async (context, next) => {
   const thread = context.req.param("thread") ?? "";
@@ -34,10 +34,12 @@ export const guardProtocol: MiddlewareHandler = async (context, next) => {
   await next();
 };
 
-/** The users whose connections to the protocol of a thread came first. */
+/** The users who first connected to a thread's protocol. */
 const firstUsers = new Map<string, string | undefined>();
 
-/** The run must be one of the thread, and the thread one of the user. A run without a thread has nobody who could be asked. */
+/**
+ * The run must belong to the thread, and the thread to the user. A run without a thread has nobody who could be asked.
+ */
 export const guardRunOfThread: MiddlewareHandler = async (context, next) => {
   const { thread = "", run = "" }: Partial<Record<string, string>> = context.req.param();
   const { runs } = await clientOfThisServer(context.req.raw);
@@ -45,7 +47,7 @@ export const guardRunOfThread: MiddlewareHandler = async (context, next) => {
   await next();
 };
 
-/** The assistant of a run must be one of the user or of the server. */
+/** A run's assistant must be the user's or the server's. */
 export const guardAssistants: MiddlewareHandler = async (context, next) => {
   const { assistants } = await clientOfThisServer(context.req.raw);
   for (const { assistant } of await runRequestsOf(context))
@@ -53,7 +55,7 @@ export const guardAssistants: MiddlewareHandler = async (context, next) => {
   await next();
 };
 
-/** The server would send the state of a thread to any address. What `fetch` refuses would end the worker of the run. */
+/** The server would send a thread's state to any address. What `fetch` refuses would end the run's worker. */
 export function limitWebhooks(allowedOrigins: readonly string[]): MiddlewareHandler {
   return async (context, next) => {
     for (const { webhook } of await runRequestsOf(context)) {
@@ -89,7 +91,7 @@ export const RUN_ROUTES = [
   ...["/runs/crons", "/commands"].map((end) => `/threads/:thread${end}`),
 ];
 
-/** A command has its run in `params`. Of other requests this field is not read, but to check it does no harm. */
+/** A command has its run in `params`. Other requests' field is not read, but checking it does no harm. */
 async function runRequestsOf({ req }: Context) {
   if (req.method !== "POST") return [];
   const body: unknown = await req.json().catch(() => undefined);

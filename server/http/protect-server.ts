@@ -1,10 +1,10 @@
 /**
- * Refuses requests with which one client would stop LangGraph's development server, or destroy what it keeps for everybody.
- * Each was found with @langchain/langgraph-api 1.5.1:
+ * Refuses requests with which one client would stop LangGraph's development server, or destroy what it keeps for
+ * everybody. Each was found with @langchain/langgraph-api 1.5.1:
  *
- * - It keeps the threads of all users in one file. Some values make every later save fail, or make the file unreadable,
- * and it then starts with an empty one.
- * - Each of its ten workers ends for good if the run that it works on, or the thread of that run, has been deleted.
+ * - It keeps all users' threads in one file. Some values make every later save fail, or make the file unreadable; it
+ *   then starts with an empty one.
+ * - Each of its ten workers ends for good if its run, or that run's thread, was deleted.
  * - Nothing limits what is sent over a WebSocket, and nothing checks whose assistant it names.
  */
 
@@ -23,15 +23,15 @@ import { clientOfThisServer, type ServedRun } from "../../src/threads/langgraph/
 
 /** The server cannot read a file that is nested more than 50 levels deep, and puts up to six around a body. */
 const MOST_LEVELS_OF_BODY = MOST_LEVELS + 4;
-/** Much later dates are no dates. A run with an earlier date than now would begin before those of others. */
+/** Much later dates are not valid. A run with an earlier date than now would begin before others. */
 const MOST_SECONDS = 1_000_000_000;
-/** How many characters of a place an error names. */
+/** How many characters of a place an error shows. */
 const LONGEST_PATH = 200;
 
 const PLAIN = "must be plain data, without LangChain's serialized form (an object with `lc`)";
 /** Where a request says how long a run shall wait. */
 const DELAY = /^(?:\[\d+\]\.)?after_seconds$/;
-/** Where a request asks to trace its run, or those of its assistant. The server traces them although tracing is off. */
+/** Where a request asks to trace its run, or its assistant's runs. The server traces them although tracing is off. */
 const TRACER = /^(?:\[\d+\]\.|params\.)?(?:langsmith_tracer|config\.configurable\.langsmith_project)$/;
 /** What turns tracing with LangSmith on. */
 const TRACING_VARIABLE = /^LANG(?:SMITH|CHAIN)_TRACING(?:_V2)?=true$/;
@@ -40,9 +40,9 @@ const isTracing = Object.entries(process.env).some((variable) => TRACING_VARIABL
 const MESSAGE_ID = /^langchain(?:_core|,schema),(?:\w+,)*\w*Message(?:Chunk)?$/;
 const IMPORTS = { schema: messages, schema__messages: messages };
 
-/** Refuses a body that would damage the files of the server. */
+/** Refuses a body that would damage the server's files. */
 export const checkBody: MiddlewareHandler = async ({ req }, next) => {
-  // The event protocol takes any text for the id of a thread, which is a name in the server's file.
+  // The event protocol takes any text as a thread id, which is a name in the server's file.
   if ((safely(() => decodeURIComponent(req.path)) ?? "").split("/").some((part) => RESERVED_NAMES.has(part)))
     throw refusal("thread_id", "must not be a name that JavaScript reserves");
   if (req.raw.body === null) return await next();
@@ -91,12 +91,15 @@ export function noteBegun(run: ServedRun): void {
   if (begunRuns.size > MOST_RUNS && first !== undefined) begunRuns.delete(first);
 }
 
-/** Whether a run ended with an earlier process of the server, which calls it running for ever. */
+/** Whether a run ended with an earlier server process. The server says for ever that it is running. */
 function isCutOff({ run_id, created_at }: Run): boolean {
   return Date.parse(created_at) < performance.timeOrigin && !begunRuns.has(run_id);
 }
 
-/** The places of messages in LangChain's serialized form, which clients with its classes send. Throws for what is refused. */
+/**
+ * The places of messages in LangChain's serialized form, which clients with its classes send. Throws for what is
+ * refused.
+ */
 function* serializedIn(
   value: unknown,
   path: string,
@@ -126,15 +129,15 @@ function refusal(path: string, demand: string): HTTPException {
 }
 
 /*
- * Names that LangGraph's development server cannot write into the file in which it keeps the threads of all users: as long
- * as an object of one thread has such a name, nothing of anybody is saved.
+ * Names that LangGraph's development server cannot write into the file with all users' threads. While an object in one
+ * thread has such a name, nobody's threads are saved.
  */
 
 const RESERVED_NAMES: ReadonlySet<string> = new Set(["__proto__", "constructor", "prototype"]);
 
 /**
- * Refuses calls with such a name in their arguments. The server keeps the arguments of a call that waits for approval as
- * they are. Messages are written in another form, which can have these names.
+ * Refuses calls with such a name in their arguments. The server keeps a call's arguments as they are while it waits for
+ * approval. Messages are written in another form, which can have these names.
  */
 export const refuseReservedNames = chatMiddleware(async function refuseReservedNames(context, next) {
   await next();

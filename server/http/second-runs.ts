@@ -1,4 +1,4 @@
-/** What happens to a run of a busy thread, if its client does not say it with `multitask_strategy`. */
+/** What happens to a busy thread's second run, unless its client says so with `multitask_strategy`. */
 
 import type { MiddlewareHandler } from "hono";
 import { HTTPException } from "hono/http-exception";
@@ -6,13 +6,13 @@ import { isRecord } from "../../src/shared/values.js";
 
 export const THREAD_RUN_ROUTES = ["", "/stream", "/wait"].map((end) => `/threads/:thread/runs${end}`);
 
-/** What the server answers if a run that waits, or cancels another one, has no thread. */
+/** The server's answer if a run that waits, or cancels another one, has no thread. */
 const NO_THREAD = "Unreachable state when creating run";
 
 /**
- * The server's own default is to refuse the second run, and then the message of a user is lost. Here it waits for the
- * first one, as in `createAgentGraph`. A run from a checkpoint would not have what the first one does until its end, so it
- * cancels the first one. That is what agent-chat-ui sends after its "Cancel", which only stops reading.
+ * By default the server refuses the second run, and a user's message is lost. Here it waits for the first one, as in
+ * `createAgentGraph`. A run from a checkpoint would not have what the first one does until its end, so it cancels the
+ * first one. agent-chat-ui sends such a run after its "Cancel", which only stops reading.
  */
 export const takeSecondRuns: MiddlewareHandler = async (context, next) => {
   const { req } = context;

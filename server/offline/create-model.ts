@@ -1,4 +1,4 @@
-/** The models of the served graph. Its offline model understands questions in words. */
+/** The served graph's models. Its offline model understands questions in words. */
 
 import { OfflineChatModel } from "../../src/offline/offline-chat-model.js";
 import {

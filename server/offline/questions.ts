@@ -1,4 +1,4 @@
-/** The phrases that the offline model of the served graph understands, and what it says of their results. */
+/** The phrases that the served graph's offline model understands, and what it says about their results. */
 
 import { findLiteralCalls, type PlannedCall } from "../../src/offline/literal-calls.js";
 import type { OfflineLanguage } from "../../src/offline/offline-chat-model.js";
@@ -18,7 +18,7 @@ const SUM = String.raw`(?<words>[\d(-][\d.+*/^%()×÷ -]*[-+*/^%×÷][\d.+*/^%()
 const BEGIN = String.raw`(?:^|[.,;!?，。；！？\n]|\band\b|\balso\b) {0,3}(?:please )?`;
 const CITY = String.raw`(?<words>(?!and\b)\p{L}[\p{L}'’-]*(?: (?!and\b|now\b|today\b|right\b|please\b)\p{L}[\p{L}'’-]*){0,3})`;
 
-/** What a user says, with the tool and the argument that the words in it are for. A note goes on to the end of the text. */
+/** What a user says, with the tool and argument for its words. A note goes on to the end of the text. */
 const PHRASES: readonly (readonly [says: RegExp, tool: string, argument: string])[] = [
   [phrase(`(?:what is|what['’]s|how much is|calculate|compute|计算) ?${SUM}`), "calculator", "input"],
   [phrase(`^ ?${SUM}[ ?=]{0,3}$`), "calculator", "input"],
@@ -45,8 +45,8 @@ function phrase(pattern: string): RegExp {
 }
 
 /**
- * The calls that the text asks for, in the order of the text. A tool that is called by its name takes precedence over
- * phrases. Words within a note or a query are not read as requests.
+ * The calls that the text asks for, in text order. A tool that is called by name takes precedence over phrases. Words
+ * in a note or a query are not read as requests.
  */
 export function findCalls(text: string, toolNames: ReadonlySet<string>): PlannedCall[] {
   const found = PHRASES.flatMap(([says, name, argument]) =>

@@ -3,7 +3,7 @@ import { Parser } from "expr-eval-fork";
 import { z } from "zod/v4";
 import { safely } from "../../src/shared/json.js";
 
-/** The parser also knows names, functions, lists and assignments. No other letter is taken than the `e` of a number. */
+/** The parser also knows names, functions, lists and assignments. The only allowed letter is a number's `e`. */
 const EXPRESSION = /^(?:\d[eE](?=[-+\d])|[\d\s.+\-*/^%()])*$/;
 const parser = new Parser();
 

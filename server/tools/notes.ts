@@ -1,6 +1,6 @@
 /**
- * Notes that are kept when a thread ends: they are in the LangGraph store. On a server with users, each one has a store of
- * their own. Otherwise everybody has the same notes.
+ * Notes that outlive their thread, in the LangGraph store. On a server with users, each user has a store. Otherwise all
+ * share the same notes.
  */
 
 import { createHash } from "node:crypto";
@@ -25,7 +25,7 @@ const searchNotesSchema = z.object({
 export function createSaveNoteTool() {
   return tool(
     async ({ text }: z.infer<typeof saveNoteSchema>, runtime: ToolRuntime) => {
-      // The key is derived from the text, so that a note that is saved twice is kept once.
+      // The key is derived from the text, so that a note saved twice is kept once.
       const key = createHash("sha256").update(escapeText(text)).digest("hex").slice(0, 32);
       await readStore(runtime).put(NAMESPACE, key, escapeValue({ text }));
       return `Saved the note: ${text}`;
@@ -60,7 +60,7 @@ async function findByWords(store: NoteStore, query: string): Promise<string[]> {
   for await (const { namespace, value } of searchItems(store, NAMESPACE)) {
     if (found.length === MAX_FOUND) break;
     const text = noteSchema.safeParse(unescapeValue(value)).data?.text;
-    // A search for the notes without a user also finds those of every user, which are below them.
+    // A search for notes without a user also finds every user's, which are below them.
     if (text === undefined || namespace.length !== NAMESPACE.length) continue;
     if (words.every((word) => text.toLowerCase().includes(word))) found.push(text);
   }

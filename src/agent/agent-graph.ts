@@ -1,4 +1,4 @@
-/** The compiled graph of an agent. It applies the settings of a run, whichever method starts the run. */
+/** The compiled graph of an agent. It applies a run's settings, whichever method starts the run. */
 
 import type { BaseMessageLike } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
@@ -65,17 +65,17 @@ export class AgentGraph<Own = NoKeys, Update = NoKeys, Context = NoKeys> extends
   declare readonly batch: Batch<Own, Update, Context>;
   declare readonly withConfig: WithConfig<this, Own, Update, Context>;
   readonly #shared: SharedByCopies;
-  /** Set on the copy that serves one run; undefined on the graph that callers have. */
+  /** Set only on the copy that serves one run. */
   #run: OwnRun | undefined;
 
-  /** LangGraph makes copies of the graph from its fields alone. */
+  /** LangGraph copies the graph from its fields alone. */
   constructor(fields: GraphFields) {
     super(fields);
     this.#shared = sharedBy(this);
     const { plan } = this.#shared;
     this.config = { recursionLimit: recursionLimitFor(plan.settings.maxIterations), ...this.config };
-    // The server passes `recursionLimit: undefined`, which would override the default. The method is assigned here,
-    // because it has four overloads.
+    // The server passes `recursionLimit: undefined`, which would override the default. `streamEvents` has four
+    // overloads, so it is assigned here.
     const { streamEvents } = BaseGraph.prototype;
     this.streamEvents = ((input: never, options: InvokeOptions<Context>, streamOptions?: never) => {
       const { graph, run, rest } = this.#begin(options);
@@ -91,7 +91,7 @@ export class AgentGraph<Own = NoKeys, Update = NoKeys, Context = NoKeys> extends
     const ofFormat = plan.formatPlan === undefined ? [] : ["structuredResponse"];
     const fields = showOnly(withoutWriteCheck(compiled), ["messages", ...plan.ownState.keys, ...ofFormat]);
     shared.set(fields.builder, { plan, isToldOfMemory: false });
-    // TypeScript takes the parameters of the generic constructor from a graph without nodes.
+    // TypeScript infers the parameters of the generic constructor from a graph without nodes.
     return new AgentGraph(fields as unknown as GraphFields);
   }
 
@@ -125,10 +125,10 @@ export class AgentGraph<Own = NoKeys, Update = NoKeys, Context = NoKeys> extends
   }
 
   /**
-   * Makes the copy of the graph that serves one run. It has the checkpointer of this moment, because the server sets
-   * another one on the shared graph for each run. LangGraph's `invoke` and `streamEvents` call `stream` on the copy,
-   * which returns the same copy. The run's middleware is taken out of the options, so that LangGraph does not pass it
-   * to inner graphs.
+   * Makes the copy of the graph that serves one run. The copy has the current checkpointer, because the server sets a
+   * new one on the shared graph for each run. LangGraph's `invoke` and `streamEvents` call `stream` on the copy, which
+   * returns the same copy. The run's middleware leaves the options here, so that LangGraph does not pass it to inner
+   * graphs.
    */
   #begin<Options extends RunOptions<Context>>(options: Options, { isStreamed = true } = {}) {
     const { middleware = [], ...given } = options;
@@ -143,22 +143,22 @@ export class AgentGraph<Own = NoKeys, Update = NoKeys, Context = NoKeys> extends
   }
 
   /**
-   * Sends a message to a thread while its run goes on. The run adds it before its next model request. If no run goes on,
-   * the next run of the thread adds it.
+   * Sends a message to a thread while it runs. The run adds it before its next model request. If the thread is idle,
+   * its next run adds it.
    *
    * @param threadId The `thread_id` of the thread.
-   * @param message A message of the user or a system message, in any form that the input of a run takes.
+   * @param message A user or system message, in any form that a run's input takes.
    * @returns The key of the message in the thread's inbox. The event `message-steered` has the same key.
    * @throws InvalidSettingError if the graph has no store.
-   * @throws InvalidMessageError for another message.
+   * @throws InvalidMessageError for any other message.
    */
   steer(threadId: string, message: BaseMessageLike): Promise<string> {
     return steerThread(this.store, threadId, message, this.#shared.plan.settings);
   }
 
   /**
-   * Every state update passes this method: `updateState` calls it, and so does the server for a thread that is created
-   * with a history. An update waits for the runs of its thread, because a run would not see it and would overwrite it.
+   * Every state update passes through here: `updateState` calls it, and so does the server when it creates a thread
+   * with a history. An update waits for its thread's runs, which would otherwise overwrite it unseen.
    */
   override async bulkUpdateState(...[config, supersteps]: Parameters<BaseGraph["bulkUpdateState"]>) {
     const admitted = await admitUpdates(supersteps, this.#shared.plan);
@@ -196,7 +196,7 @@ export class AgentGraph<Own = NoKeys, Update = NoKeys, Context = NoKeys> extends
         readThread: watched.checkpointer && (() => graph.getState(bound)),
         startEvents: graph.#startEvents(bound),
         store: ownStore ?? graph.store,
-        // A parent graph is no client, so what it passes is checked by LangGraph alone.
+        // A parent graph is not a client: LangGraph alone checks what it passes.
         stream: (input, own) => {
           latestInput = input;
           return graph.runUnwrapped(input, own as AnyOptions, !isSubgraphRun(own));
@@ -222,16 +222,15 @@ export class AgentGraph<Own = NoKeys, Update = NoKeys, Context = NoKeys> extends
   }
 
   #startEvents(options: RunnableConfig): readonly AgentEvent[] {
-    // A parent graph that saves its runs has this one as a node. A tool that runs an agent begins anew each time.
+    // A parent graph that saves its runs has this one as a node. An agent inside a tool starts afresh each time.
     const isSavedNode = isSubgraphRun(options) && isSavedRun(options) && nodeOf(options) !== "tools";
-    // Tasks that are sent to one node would share its memory.
+    // Tasks sent to one node would share its memory.
     if (isSentTask(options) || this.checkpointer !== undefined || !isSavedNode || this.#shared.isToldOfMemory)
       return [];
     this.#shared.isToldOfMemory = true;
     return [{ type: "memory-missing", remedy: "checkpointer: true" }];
   }
 
-  /** A copy for one read. */
   #reader(): this {
     const graph = this.copy();
     if (isSaver(graph.checkpointer)) graph.checkpointer = quickSaver(graph.checkpointer);
@@ -245,9 +244,8 @@ export class AgentGraph<Own = NoKeys, Update = NoKeys, Context = NoKeys> extends
   }
 
   /**
-   * Yields the states of a thread, the latest first. If some tasks of the latest state wait, it contains the results of
-   * the finished ones, like that of `getState`. So a chat UI that reads this history shows the result of a call while
-   * another call waits for approval.
+   * Yields the states of a thread, latest first. Like `getState`, it adds the results of finished tasks to the latest
+   * state. So a chat UI shows the result of one call while another waits for approval.
    */
   override async *getStateHistory(
     ...[config, options]: Parameters<BaseGraph["getStateHistory"]>
@@ -261,7 +259,7 @@ export class AgentGraph<Own = NoKeys, Update = NoKeys, Context = NoKeys> extends
   }
 }
 
-/** What the copy of a graph for one run knows of it. */
+/** What the copy for one run knows about it. */
 interface OwnRun extends RunStart {
   /** Set when its stream begins. */
   abort: Pick<HeldAbort<unknown>, "signal" | "abort"> | undefined;
@@ -271,7 +269,6 @@ interface OwnRun extends RunStart {
 
 interface SharedByCopies {
   readonly plan: AgentPlan;
-  /** Whether a run has said that the graph has no memory. */
   isToldOfMemory: boolean;
 }
 
@@ -285,11 +282,11 @@ function sharedBy({ builder }: Pick<GraphFields, "builder">): SharedByCopies {
 }
 
 /**
- * The options of a run, with what `withConfig` has bound to its graph where the run does not say. Only the options that
- * are read before LangGraph starts: it merges all others itself. A bound signal aborts the run beside its own one, and
- * LangGraph would take only one of them.
+ * The options of a run, completed with those that `withConfig` bound to its graph. Only options that are read before
+ * LangGraph starts are here: it merges the others itself. A bound signal and the run's own signal both abort the run,
+ * although LangGraph would take only one of them.
  *
- * @param abort Aborts the run too.
+ * @param abort Also aborts the run.
  */
 function withBound(
   options: AnyOptions,
@@ -301,7 +298,7 @@ function withBound(
     options.durability === undefined && options.checkpointDuring === undefined ? bound : options;
   return {
     ...options,
-    // One signal of its own for each run: Node warns of more than ten listeners, and LangGraph reads one signal only.
+    // LangGraph reads only one signal, and Node warns about more than ten listeners on one. So each run has its own.
     signal: signals.length > 0 ? AbortSignal.any(signals) : undefined,
     maxConcurrency: options.maxConcurrency ?? bound.maxConcurrency,
     durability,

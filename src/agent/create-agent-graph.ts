@@ -34,13 +34,13 @@ export interface AgentGraphOptions<
 
 /**
  * Makes an agent as a LangGraph graph. Invoke it, stream it, serve it, or use it as a node of another graph. In its
- * history every tool call is followed by its result, and the result of a finished tool is never lost.
+ * history every tool call is followed by its result, and no finished tool's result is lost.
  *
  * @param options The model, the tools and the other settings. docs/settings.md lists them with their defaults.
  *
  * @throws InvalidSettingError for an unknown option, or a value that the option does not take.
  * @throws InvalidToolError for a tool that a provider would refuse, or if two tools have the same name.
- * @throws InvalidModelError for a model name that cannot be resolved, or if its key is missing.
+ * @throws InvalidModelError for a model name that cannot be resolved, or a missing key.
  * @example
  * ```ts
  * import { tool } from "@langchain/core/tools";

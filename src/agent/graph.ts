@@ -24,24 +24,22 @@ import { runOf } from "./run/handle.js";
 import type { FormatPlan } from "./settings/response-format.js";
 
 /**
- *     START ─► patch? ─► model ──► tools ──► model …        model ─► END
- *                          ├─► approve ─► tools
- *                          └─► summarize ─► model
+ * START ─► patch? ─► model ──► tools ──► model … model ─► END ├─► approve ─► tools └─► summarize ─► model
  *
- * A healthy turn goes from START to the model at once. The model node sends each tool call to a separate task of
+ * A healthy turn goes straight from START to the model. The model node sends each tool call to a separate task of
  * `tools`. All calls that need a human go to one task of `approve`. The plain edge after `tools` joins the tasks, so
  * the gate in the model node sees all results.
  */
 export function buildStateGraph(plan: AgentPlan) {
   const graph = graphWith(plan);
-  // Before the nodes are added, because LangGraph compares the channels of their inputs with these.
+  // LangGraph compares the channels of the nodes' inputs with these, so they come first.
   Object.assign(graph.channels, plan.ownState.channels);
   const drawn = graph
     .addNode("patch", step(createPatchNode(plan)), { input: agentStateSchema, ends: ["approve"] })
     .addNode("summarize", step(createSummarizeNode(plan)), { input: agentStateSchema })
     .addNode("model", step(createModelNode(plan)), {
       input: agentStateSchema,
-      // Inline, because in a variable their type would be `string`, and so would the names of all nodes.
+      // Inline: a variable would have the type `string[]`, and lose the names of all nodes.
       ends: ["model", "summarize", "approve", "tools", END],
     })
     .addNode("approve", step(createApproveNode(plan)), { ends: ["approve", "tools", "model"] })
@@ -53,7 +51,7 @@ export function buildStateGraph(plan: AgentPlan) {
   return plan.settings.messagesChannel === "delta" ? withHistoryChannel(drawn) : drawn;
 }
 
-/** The type is that of a graph without a format and own keys, which are not known when the program is compiled. */
+/** The type omits the format and own keys, which the compiler does not know. */
 function graphWith({ ownState, ownContext, formatPlan }: AgentPlan) {
   const keys = publicStateWith(ownState);
   const state = formatPlan === undefined ? keys : withStructuredResponse(keys, formatPlan);
@@ -82,9 +80,9 @@ function withStructuredResponse(keys: StateSchema, { format }: FormatPlan): Stat
 type Next = "patch" | "model" | typeof END;
 
 /**
- * Makes the route from START. A healthy turn goes to the model at once. The patch node comes first if calls are to be
- * closed, or if an ended run may have left something. The run ends if the open group waits for results of the caller.
- * A run can end here, so its record begins here too.
+ * Makes the route from START. A healthy turn goes straight to the model. The patch node comes first if calls must be
+ * closed, or if an ended run may have left something. The run ends if the open group waits for the caller's results. A
+ * run can end here, so its record also begins here.
  */
 function createStartRoute({ callPolicy }: AgentPlan) {
   return function routeStart(state: AgentState, config: LangGraphRunnableConfig): Next {
@@ -101,7 +99,8 @@ function createStartRoute({ callPolicy }: AgentPlan) {
 }
 
 /**
- * Whether the given messages remove the pending calls. Such calls need no placeholder: a client would keep showing it.
+ * Whether the given messages remove the pending calls. Such calls need no placeholder, which a client would keep
+ * showing.
  */
 function areReplaced(pending: readonly UnansweredCall[], { messages }: GivenMessages): boolean {
   const removed = new Set(messages.flatMap(({ type, id }) => (type === "remove" ? [id] : [])));
@@ -115,9 +114,7 @@ function routePatched(state: AgentState, config: LangGraphRunnableConfig): Exclu
   return isEnd ? END : "model";
 }
 
-/*
- * What keeps the record of a run, so that nodes need not do it themselves.
- */
+/** Keeps the run's record, so that nodes need not do it themselves. */
 
 /** Wraps a node: records its superstep, the messages that it writes, and its interrupts. */
 function step<Input, NodeConfig extends LangGraphRunnableConfig, Output>(
@@ -139,8 +136,8 @@ function step<Input, NodeConfig extends LangGraphRunnableConfig, Output>(
 }
 
 /**
- * A run that writes nothing before its first node reads the state as another agent or an older version stored it. The
- * reducer has not brought it into its form.
+ * A run that writes nothing before its first node reads the state as another agent or an older version stored it,
+ * without the reducer.
  */
 function inSoundForm<Input>(input: Input): Input {
   const stored = isRecord(input) ? input["messages"] : undefined;
@@ -149,7 +146,7 @@ function inSoundForm<Input>(input: Input): Input {
   return messages === stored ? input : { ...input, messages };
 }
 
-/** A run that was resumed has no route, and a run that ends at once has no node. */
+/** A resumed run has no route, and a run that ends at once has no node. */
 function emitInputEvents(config: LangGraphRunnableConfig): void {
   for (const event of runOf(config).record.inputEvents.splice(0)) emitEvent(config, event);
 }

@@ -1,6 +1,6 @@
 /**
- * What follows from the options of a graph, from the `context` of a run, and from the state that a step of the model
- * finds. Each is read in one place, once.
+ * What follows from a graph's options, a run's `context`, and the state that a model step finds. Each is read once, in
+ * one place.
  */
 
 import type { BindToolsInput } from "@langchain/core/language_models/chat_models";
@@ -40,18 +40,18 @@ export interface AgentPlan {
   readonly settings: Settings;
   /** The tools whose calls the graph runs, by name. */
   readonly tools: ReadonlyMap<string, StructuredToolInterface>;
-  /** The tools that the model is offered: those of the graph, of the caller and of the provider. */
+  /** The tools that the model is offered: the graph's, the caller's and the provider's. */
   readonly offered: readonly BindToolsInput[];
-  /** The names that `toolChoice` can require: those of the offered tools and of the response format. */
+  /** The names that `toolChoice` can require: those of the offered tools and the response format. */
   readonly requirableNames: readonly string[];
-  /** The tokens of the schemas of all these tools. */
+  /** The tokens that all these tools' schemas take. */
   readonly toolTokens: number;
   readonly callPolicy: CallPolicy;
-  /** The format of the final response. Undefined: a text. */
+  /** The format of the final response. Undefined: text. */
   readonly formatPlan: FormatPlan | undefined;
-  /** Contract: makes a model with the tools that its provider runs. Rejects with a clear error. */
+  /** Contract: makes a model, with the tools that its provider runs. Rejects with a clear error. */
   readonly makeModel: ModelChain["make"];
-  /** The graph's own middleware. It goes around that of a run. */
+  /** The graph's own middleware. It wraps the run's. */
   readonly middleware: readonly Middleware[];
   readonly ownState: OwnState;
   readonly ownContext: OwnContext;
@@ -113,8 +113,8 @@ function assertSaved({ checkpointer, coveredMessages, requireApproval }: Setting
 }
 
 /**
- * Reads the settings for this graph from the context of a run. A subgraph gets the context of its parent and ignores the
- * parent's fields.
+ * Reads the settings for this graph from a run's context. A subgraph gets its parent's context and ignores the parent's
+ * fields.
  *
  * @throws InvalidSettingError for an invalid context.
  */
@@ -134,7 +134,6 @@ export interface ModelStep {
   readonly plan: AgentPlan;
   readonly state: AgentState;
   readonly config: LangGraphRunnableConfig<RunContext>;
-  /** The settings of the run. */
   readonly settings: Settings;
   readonly models: ModelChain;
   readonly policy: SummaryPolicy;

@@ -1,4 +1,4 @@
-/** LangGraph's class for an agent, and the types of the input, the options and the output of a run. */
+/** LangGraph's class for an agent, and the types of a run's input, options and output. */
 
 import type { BaseMessage } from "@langchain/core/messages";
 import type { RunnableBatchOptions } from "@langchain/core/runnables";
@@ -33,7 +33,7 @@ import type { Middleware } from "./middleware/middleware.js";
 import type { ResponseFormat, ResponseIn } from "./settings/response-format.js";
 import type { RunContext } from "./settings/run-context.js";
 
-/** The type of the compiled graph, before it is wrapped. */
+/** The compiled graph's type, before it is wrapped. */
 export type Drawn = ReturnType<ReturnType<typeof buildStateGraph>["compile"]>;
 type NodeName = Exclude<keyof Drawn["nodes"], typeof START | typeof END>;
 
@@ -41,12 +41,10 @@ type Channels = { messages: BaseChannel<BaseMessage[], MessagesUpdate> };
 
 /** The state of a thread, as LangGraph's types infer it. */
 type AgentValues = StateType<Channels>;
-/** The update that a task writes. */
 type GraphUpdate = UpdateType<Channels>;
 
 /**
- * A chunk of the `updates` stream: the update of each node, or a list of them if the chunk has several tasks of the
- * node.
+ * A chunk of the `updates` stream: each node's update, or a list of them if the chunk has several tasks of the node.
  */
 type AgentUpdates<Update = NoKeys> = { [Name in NodeName]: NodeUpdate<Update> } & {
   __interrupt__: Interrupt[];
@@ -55,9 +53,9 @@ type AgentUpdates<Update = NoKeys> = { [Name in NodeName]: NodeUpdate<Update> } 
 type NodeUpdate<Update> = { messages?: BaseMessage[] } & Update;
 
 /**
- * LangGraph's class for an agent. The type of the context is open, because LangGraph would make its optional fields
- * required. The names of nodes are open, because a `Command` can contain them as strings. The types that callers see are
- * exact: they follow.
+ * LangGraph's class for an agent. The context's type is open, because LangGraph would make its optional fields
+ * required. Node names are open, because a `Command` can contain them as strings. The types that callers see follow,
+ * and are exact.
  */
 // biome-ignore lint/suspicious/noUnsafeDeclarationMerging: The class inherits these methods.
 export abstract class BaseGraph extends WrappableGraph<
@@ -73,8 +71,8 @@ export abstract class BaseGraph extends WrappableGraph<
 }
 
 /**
- * Open types for the methods that `AgentGraph` declares with the keys of its user. LangGraph's types do not accept them
- * while these keys are type parameters.
+ * Open types for the methods that `AgentGraph` declares with its user's keys. LangGraph's types do not accept those
+ * keys while they are type parameters.
  */
 export interface BaseGraph {
   invoke(...given: Parameters<OpenMethod>): ReturnType<OpenMethod>;
@@ -85,13 +83,10 @@ export interface BaseGraph {
 // biome-ignore lint/suspicious/noExplicitAny: Any other type would be compared with the type parameters.
 type OpenMethod = (...given: any[]) => any;
 
-// Three parameters describe the keys that a user adds: `Own` are the values of the state, `Update` is what can be
-// written to it, and `Context` is what a run can be started with.
+// Three parameters describe the keys that a user adds: `Own` are the state's values, `Update` is what can be written to
+// it, and `Context` is what a run can be started with.
 
-/**
- * New messages for the thread and values for own keys, a `Command`, or null. Null continues a run where the thread
- * stopped.
- */
+/** New messages for the thread and values for own keys, a `Command`, or null. Null continues a stopped run. */
 export type AgentInput<Update = NoKeys> =
   | ({ readonly messages: MessagesUpdate } & Update)
   | CommandOf<Update>
@@ -106,15 +101,15 @@ interface Messages {
   messages: BaseMessage[];
 }
 
-/** The structured response, of a graph with a format for it. It is left out if the run ended without one. */
+/** The structured response of a graph with a response format. It is missing if the run ended without one. */
 export type StructuredValues<Format extends ResponseFormat | undefined> = Format extends ResponseFormat
   ? { structuredResponse?: ResponseIn<Format> }
   : NoKeys;
 
-/** The result of a run: the messages of its thread, and the own keys. */
+/** A run's result: its thread's messages, and the own keys. */
 export type AgentResult<Own = NoKeys> = Flat<Messages & Own>;
 
-/** The same type, without intersections in it. */
+/** The same type without intersections. */
 type Flat<Type> = { [Key in keyof Type]: Type[Key] };
 
 /** A state of a thread. A thread that does not exist yet has no messages and no own keys. */
@@ -143,17 +138,18 @@ export type AgentChunk<
   Encoding
 >;
 
-/** Options that `invoke`, `stream` and `streamEvents` take in addition to those of LangGraph. */
+/** Options of `invoke`, `stream` and `streamEvents`, in addition to LangGraph's. */
 export interface RunOptions<Context = NoKeys> {
-  /** Middleware for this run only. It goes inside the middleware of the graph. @default none */
+  /** Middleware for this run only. It goes inside the graph's middleware. @default none */
   readonly middleware?: readonly Middleware[] | undefined;
   /** Settings for this run only, and own keys. @default the options of the graph */
   readonly context?: (RunContext & Context) | undefined;
 }
 
 /**
- * The overloads of LangChain's `batch`, with the input, the options and the result of `invoke`. A graph with a checkpointer
- * needs a thread here too: one for all inputs, whose runs then follow one another, or a list of options with one for each.
+ * The overloads of LangChain's `batch`, with the input, options and result of `invoke`. A graph with a checkpointer
+ * also needs a thread here: one for all inputs, whose runs then follow one another, or a list of options with one
+ * thread each.
  */
 export interface Batch<Own = NoKeys, Update = NoKeys, Context = NoKeys> {
   (

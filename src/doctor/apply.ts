@@ -18,7 +18,7 @@ import {
   valuesOf,
 } from "./thread-store.js";
 
-/** What became of a repair of one thread. */
+/** What became of one thread's repair. */
 export type RepairOutcome = {
   readonly schemaVersion: 1;
   readonly threadId: string;
@@ -36,18 +36,18 @@ export type RepairOutcome = {
     }
   /** Somebody else wrote to the thread first. Nothing was written: make a new plan. */
   | { readonly kind: "moved" }
-  /** The write failed, or what was read back is not what was written. `undo` restores what the receipt has. */
+  /** The write failed, or what was read back differs from what was written. `undo` restores what the receipt has. */
   | { readonly kind: "failed"; readonly error: string }
 );
 
-/** What became of an undo of one thread. */
+/** What became of one thread's undo. */
 export type UndoOutcome = {
   readonly schemaVersion: 1;
   readonly threadId: string;
   readonly namespace: string;
 } & (
   | { readonly kind: "restored"; readonly checkpointId: string | null }
-  /** The thread has the list of before already: nothing was written, or it was restored before. */
+  /** The thread already has the earlier list: nothing was written, or it was restored before. */
   | { readonly kind: "unchanged" }
   /** The thread has moved on since the repair. Nothing was written. */
   | { readonly kind: "moved"; readonly description: string }
@@ -64,14 +64,14 @@ export interface ApplyOptions extends DiagnoseOptions {
 }
 
 /**
- * Carries out a plan. In this order: every message is in the receipt, the latest checkpoint is compared with that of the
- * plan, the thread is written in one step, read back and checked. Earlier checkpoints stay. Only the messages change,
- * and writes of finished tasks that wait for the next update are applied, as in each `updateState`.
+ * Carries out a plan in this order. Every message goes into the receipt, and the latest checkpoint is compared with the
+ * plan's. The thread is written in one step, read back and checked. Earlier checkpoints stay. Only the messages change;
+ * pending writes of finished tasks are also applied, as in each `updateState`.
  *
- * Stop the runs of the thread first: a database does not tell that a run is going on.
+ * Stop the thread's runs first: a database does not tell whether a run is going on.
  *
  * @throws InvalidSettingError if the graph, its checkpointer or the config cannot be used.
- * @throws Error of the receipt, if it cannot be written. The thread is not written then.
+ * @throws The receipt's error, if it cannot be written. Then the thread is not written either.
  * @example
  * ```ts
  * import { AIMessage, HumanMessage } from "@langchain/core/messages";
@@ -105,8 +105,8 @@ export async function applyRepair(
   { receipt, now = () => new Date(), ...options }: ApplyOptions,
 ): Promise<RepairOutcome> {
   const { store, ref } = placeOf(place);
-  // If the process dies in between, a second run finishes the work: a thread that was written needs no repair, and
-  // another one gets the same plan.
+  // If the process dies in between, a second run finishes the work: a written thread needs no repair, and any other
+  // gets the same plan.
   const { threadId, namespace, checkpointId } = plan;
   const base = { schemaVersion: 1, threadId, namespace } as const;
   if (plan.kind === "nothing") return { ...base, kind: "nothing" };
@@ -149,7 +149,7 @@ const BUSY = {
   description: "A run of the thread has begun. Nothing was written.",
 } as const;
 
-/** What became of a write, as a receipt has it. */
+/** A write's outcome, as a receipt has it. */
 type Written = Pick<ReceiptResult, "outcome" | "checkpointId" | "error">;
 
 function failed(error: string, thread?: StoredThread): Written {
@@ -172,7 +172,7 @@ async function writeList(
     const { kind } = await store.write(ref, write);
     if (kind !== "written") return { outcome: kind, checkpointId: null, error: null };
   } catch (error) {
-    // The answer of a store can be lost after it has written, so the thread itself decides.
+    // A store's answer can be lost after it has written, so the thread itself decides.
     problem = errorText(error);
   }
   const thread = await store.read(ref).catch(errorText);
@@ -190,28 +190,26 @@ async function writeList(
   return failed(problem ?? reason, thread);
 }
 
-/*
- * Takes repairs back, by their receipt.
- */
+/** Takes repairs back, by their receipt. */
 
 /** The options of `undo`. */
 export interface UndoOptions {
   /**
-   * Whether a thread that has moved on is restored too: the messages since the repair stay, after the restored ones. A
-   * thread whose repaired messages have changed since is refused anyway. @default false
+   * Whether a thread that has moved on is also restored: the messages since the repair stay, after the restored ones. A
+   * thread whose repaired messages have changed is refused anyway. @default false
    */
   readonly force?: boolean | undefined;
 }
 
 /**
- * Gives each thread of a receipt the messages that it had before its repair, each with the same bytes; on a server, an id
- * that LangGraph has given can stand before other fields. Nothing is deleted: the checkpoints of the repair stay too. A
- * thread that has moved on since is refused. It can be run again.
+ * Gives each thread in a receipt its messages from before the repair, byte for byte. (On a server, an id that LangGraph
+ * gave can come before other fields.) Nothing is deleted: the repair's checkpoints also stay. A thread that has moved
+ * on is refused. Undo can be run again.
  *
  * The receipt must be of the same store. Undo writes no other channel.
  *
- * @param entries What `readReceipt` returned, or the entries of some threads of it.
- * @returns One outcome for each repair, the latest first.
+ * @param entries What `readReceipt` returned, or only some threads' entries.
+ * @returns One outcome per repair, latest first.
  * @example
  * ```ts
  * import { AIMessage, HumanMessage } from "@langchain/core/messages";
@@ -272,7 +270,7 @@ async function undoOne(
     if (skip !== undefined) return { ...base, kind: "skipped", ...skip };
     const list = valuesOf(thread) ?? [];
     if (hashList(list) === beforeHash) return { ...base, kind: "unchanged" };
-    // The messages that the thread has got since. The repaired ones are still at its beginning, or it is refused.
+    // The messages since the repair. If the repaired ones are no longer at the beginning, the thread is refused.
     const isRepaired = hashList(list.slice(0, afterLength)) === afterHash;
     const since = isRepaired ? list.slice(afterLength) : undefined;
     if (since === undefined || (since.length > 0 && !force))

@@ -7,7 +7,7 @@ import { type PlanOptions, planFor, type RepairPlan } from "./plan.js";
 import type { StoredThread } from "./thread-store.js";
 
 /**
- * Says what is wrong with a thread. Changes nothing. For a `StoredThread` it is pure and synchronous; for a graph and a
+ * Says what is wrong with a thread. Changes nothing. It is pure and synchronous for a `StoredThread`. For a graph and a
  * config, or a store and a reference, it reads the thread first.
  *
  * @throws InvalidSettingError for an unknown dialect, or if the graph, its checkpointer or the config cannot be used.
@@ -45,9 +45,9 @@ export function diagnoseThread(
 }
 
 /**
- * Plans what a repair would do with a thread. Changes nothing. Results that tools have returned are looked for first;
- * a call without one gets a placeholder that says why. What has no place in the list is named in `unplaced`, and the
- * receipt keeps it. A thread that waits for a human, or that is busy, is skipped.
+ * Plans what a repair would do with a thread. Changes nothing. It first looks for results that tools returned; a call
+ * without one gets a placeholder that says why. `unplaced` names what has no place in the list, and the receipt keeps
+ * it. A thread that is busy or waits for a human is skipped.
  *
  * @throws InvalidSettingError if the graph, its checkpointer or the config cannot be used.
  * @example

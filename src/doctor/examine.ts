@@ -1,4 +1,4 @@
-/** What is wrong with the messages of a thread. The report and the plan are made from the same examination. */
+/** What is wrong with a thread's messages. The report and the plan come from the same examination. */
 
 import { BaseMessage, RemoveMessage, type ToolMessage } from "@langchain/core/messages";
 import { type Call, callBlockOf, isAIMessage } from "../history/call.js";
@@ -31,9 +31,9 @@ export interface Examination {
   readonly unsentCalls: readonly UnsentCall[];
   readonly orphans: readonly ToolMessage[];
   readonly duplicates: readonly ToolMessage[];
-  /** Results that do not stand at their call, although they answer it. */
+  /** Results that are not at the call that they answer. */
   readonly misplaced: ReadonlySet<ToolMessage>;
-  /** Results that runs have left, and that answer no call of the list. */
+  /** Results that runs left and that answer no call in the list. */
   readonly unplaced: readonly ToolMessage[];
 }
 
@@ -50,7 +50,7 @@ export function examineThread(
   const messages = list.messages.map(({ message }) => message);
   const { groups, orphans, duplicates } = groupMessages(messages);
   const runs = leftoversOf(thread);
-  // A summary can stand for calls too. Their results come late, and nobody waits for them.
+  // A summary can also stand for calls. Their results come late, and nobody waits for them.
   const told = new Set(messages.flatMap(toldResults));
   const open = groups
     .filter(({ head }) => isAIMessage(head))
@@ -96,7 +96,7 @@ export function examineThread(
     list,
     groups,
     openCalls,
-    // A message that has to be mended gets usable calls anyway.
+    // A message that must be mended gets usable calls anyway.
     unsentCalls: unsentCallsIn(groups).filter(
       ({ group }) => list.byMessage.get(group.head)?.issue === undefined,
     ),
@@ -107,7 +107,7 @@ export function examineThread(
   };
 }
 
-/** The ids of the calls whose results are blocks of a user's message, as Anthropic's own API has them. */
+/** The ids of calls whose results are blocks of a user message, as in Anthropic's own API. */
 function toldResults({ type, content }: BaseMessage): string[] {
   if (type !== "human") return [];
   return recordsIn(content).flatMap((block) =>
@@ -121,7 +121,7 @@ function withId(found: ToolMessage, { group, place }: Pick<OpenCall, "group" | "
   return copyMessage(result, { id: result.id || deriveId(result, placeOfCall(group, place)) });
 }
 
-/** What ended runs have left, as the next run reads it. */
+/** What ended runs left, as the next run reads it. */
 export function leftoversOf({ endedRuns }: StoredThread) {
   return endedRuns.map(({ history, written, ...run }) => ({
     ...run,
@@ -132,7 +132,7 @@ export function leftoversOf({ endedRuns }: StoredThread) {
 
 /**
  * Whether the run ended on purpose with these calls: its graph has nothing left to do, and no call of the group was
- * answered. A client of the graph may be about to send their results.
+ * answered. The graph's client may be about to send their results.
  */
 function mayBeAnswered(group: Group, groups: readonly Group[], thread: StoredThread): boolean {
   // A graph that cannot read its thread shows no tasks, although the thread has some.
@@ -146,14 +146,14 @@ function hasOpenTasks({ openTasks = [] }: StoredThread): boolean {
   return openTasks.length > 0;
 }
 
-/** A result that a run wrote can have reached the list by another way, with another id. */
+/** A run's result can also reach the list another way, with another id. */
 function describe(result: ToolMessage): string {
   return JSON.stringify([callIdOf(result), result.content]);
 }
 
 /**
- * Results that stand among others, directly after the message with their calls, are in their place in any order.
- * LangGraph's delta channel has them in the order in which their tools ended, and no provider is known to mind.
+ * Results directly after the message with their calls are in place in any order. LangGraph's delta channel has them in
+ * the order in which their tools ended, and no provider is known to mind.
  */
 function misplacedIn(groups: readonly Group[]): ReadonlySet<ToolMessage> {
   const misplaced = groups.flatMap(({ results, answeredAt }, index) => {
@@ -172,7 +172,7 @@ function misplacedIn(groups: readonly Group[]): ReadonlySet<ToolMessage> {
 /** A message of a stored list. */
 interface ReadMessage {
   readonly message: BaseMessage;
-  /** The value that the list has. A repair writes it back as it is, unless the message had to be mended. */
+  /** The value in the list. A repair writes it back as it is, unless the message had to be mended. */
   readonly value: unknown;
   readonly index: number;
   /** What is wrong with its shape; undefined for a sound message. Then `message` is the mended one. */
@@ -198,7 +198,7 @@ export function readList(values: readonly unknown[]): ReadList {
     }
     const issue = issueOf(converted);
     const mended = issue === undefined ? converted : mendMessage(converted);
-    // A list can have one instance twice. Each of them is a message of its own here.
+    // A list can hold one instance twice. Here each counts as its own message.
     const message = byMessage.has(mended) ? copyMessage<BaseMessage>(mended, {}) : mended;
     const read = { message, value, index, issue };
     messages.push(read);
@@ -208,8 +208,8 @@ export function readList(values: readonly unknown[]): ReadList {
 }
 
 /**
- * Whether the list has values, and none of them is a message of LangChain. In a list that no state has, messages can have
- * the form of chat completions too.
+ * Whether the list has values, but no LangChain message. In a bare list, messages can also have the form of chat
+ * completions.
  */
 export function isOfOthers(thread: StoredThread): boolean {
   const values = valuesOf(thread) ?? [];
@@ -221,7 +221,7 @@ export function isOfOthers(thread: StoredThread): boolean {
 export const OF_OTHERS =
   "The list has no message of LangChain, but values of another kind. They were not judged, and are never changed.";
 
-/** The types of the messages that LangChain has. A request to a provider has roles in their place. */
+/** LangChain's message types. A request to a provider has roles instead. */
 const TYPES: ReadonlySet<unknown> = new Set([
   "human",
   "ai",
@@ -257,34 +257,34 @@ export function isOfOtherApi(value: unknown): boolean {
   return parts !== undefined || (isUnread && listOf(tool_calls).length === 0);
 }
 
-/** What a store has given can be stored, unless it is nested so deep that nobody can read it back. */
+/** What a store returned can be stored, unless it is nested too deep to be read back. */
 function issueOf(message: BaseMessage): ShapeIssue | undefined {
   const issue = issueOfShape(message);
   const isOfStorage = issue !== undefined && storageDemand(issue.value) === issue.expectation;
   return isOfStorage && issue.expectation !== DEPTH_DEMAND ? undefined : issue;
 }
 
-/** What the list stores for a message: what it was, if it did not have to be mended. */
+/** What the list stores for a message: the original, unless it had to be mended. */
 export function storedValueOf(message: BaseMessage, { byMessage }: ReadList): unknown {
   const read = byMessage.get(message);
   return read === undefined || read.issue !== undefined ? message : read.value;
 }
 
-/*
- * Finds calls with a result that the clients of LangChain do not send, or send as they are.
- */
+/** Finds calls with a result that LangChain's clients do not send, or send as they are. */
 
-/** A call whose arguments could not be parsed, and that has a result. */
+/** A call with a result whose arguments could not be parsed. */
 interface UnsentCall {
   readonly group: Group;
   readonly call: Call;
-  /** Whether clients send it as the provider wrote it: the arguments are not JSON then. Otherwise they send no call. */
+  /**
+   * Whether clients send it as the provider wrote it, with arguments that are not JSON. Otherwise they send no call.
+   */
   readonly isSentRaw: boolean;
 }
 
 /**
- * Clients send the results of invalid calls, and not the calls. Our own agents change the request: they store such a
- * result with a derived id, or as a placeholder.
+ * Clients send invalid calls' results, but not the calls. Our own agents change the request: they store such a result
+ * with a derived id, or as a placeholder.
  */
 function unsentCallsIn(groups: readonly Group[]): UnsentCall[] {
   return groups.flatMap((group) =>

@@ -30,9 +30,9 @@ export interface Reason {
   readonly mend: string;
 }
 
-/** A response to an input that was reduced: its provider had refused another one, or it was too long. */
+/** A response to a reduced input: its provider had refused another one, or it was too long. */
 export interface ReducedRequest {
-  /** The index of the response. What lies before it was sent in this way. */
+  /** The response's index. What comes before it was sent in this way. */
   readonly index: number;
   readonly messageId: string | null;
   /** How it was reduced, as the event `input-reduced` tells it. */
@@ -47,7 +47,7 @@ export interface Explanation {
   readonly reasons: readonly Reason[];
   /** The responses whose requests were not what the list says. */
   readonly reduced: readonly ReducedRequest[];
-  /** All of it as text for people. It contains no text of messages. */
+  /** All of it as text for people. It contains no text from messages. */
   readonly text: string;
 }
 
@@ -71,12 +71,11 @@ const MENDS: Readonly<Partial<Record<RuleName, string>>> = {
  * Says why a provider would refuse a list of messages: the rule, the provider's error in its own words, and what mends
  * it. It asks no provider.
  *
- * @param given Messages, exactly as they are sent: as LangChain or a state has them, or as chat completions have them.
- * @param options The default of `dialect` is `"auto"`: the dialect of the model that wrote the latest response, and
- *   `"as-stored"`, which knows the rules of pairing only, if no response tells it.
+ * @param given Messages, exactly as they are sent: in the form of LangChain, a state or chat completions.
+ * @param options `dialect` defaults to `"auto"`: the dialect of the model that wrote the latest response. If no
+ *   response tells it, `"as-stored"` applies, which knows only the pairing rules.
  * @throws InvalidSettingError for an unknown dialect.
- * @throws InvalidMessageError for a value that is not a list, or a message in an unknown form, such as that of the requests
- *   to another API.
+ * @throws InvalidMessageError for a value that is not a list, or a message in an unknown form, such as another API's.
  * @example
  * ```ts
  * import { AIMessage, HumanMessage } from "@langchain/core/messages";
@@ -122,7 +121,7 @@ export function explain(
   return { schemaVersion: 1, dialect, refused: reasons.length > 0, reasons, reduced, text };
 }
 
-/** What is read in a wrong form has faults that no provider would name, so it is not read. */
+/** Messages in a wrong form have faults that no provider would name, so they are refused. */
 function readKnown(given: readonly unknown[]): readonly BaseMessage[] {
   if (!Array.isArray(given)) throw new InvalidMessageError("messages", typeof given, "a list of messages");
   const { messages, foreign } = readList(given);
@@ -131,12 +130,12 @@ function readKnown(given: readonly unknown[]): readonly BaseMessage[] {
   if (place < 0) return messages.map(({ message }) => message);
   const value: unknown = given[place];
   const expectation = "a message as LangChain, a state or chat completions have it";
-  // The error can go into a ticket, so it tells the names of the fields and not what they hold.
+  // The error can go into a ticket, so it names the fields but not their values.
   const form = isRecord(value) ? Object.keys(value) : typeof value;
   throw new InvalidMessageError(`messages[${place}]`, form, expectation, " The form is unknown.");
 }
 
-/** The words of a rule, as the provider has them for this call. Null if nobody knows those. */
+/** A rule's words, as the provider has them for this call. Null if nobody knows them. */
 function wordsFor(rule: RuleName, words: string, callId: string | undefined): string | null {
   // An id can break the rule in another way than by its length.
   const [, maximum] = /maximum length (\d+)/.exec(words) ?? [];

@@ -121,7 +121,7 @@ export interface ThreadReport {
   readonly findings: readonly Finding[];
 }
 
-/** How many of the findings are more than information. */
+/** How many findings are more than information. */
 export function worthALook(findings: readonly Finding[]): number {
   return findings.filter(({ severity }) => severity !== "info").length;
 }
@@ -135,7 +135,7 @@ const NOTHING = {
   providerSays: null,
 } as const;
 
-/** A finding. Fields that are missing are null. @param kind What ends it; undefined if nothing does. */
+/** A finding. Missing fields are null. @param kind What ends it; undefined if nothing does. */
 export function finding(
   code: FindingCode,
   severity: Severity,
@@ -147,7 +147,7 @@ export function finding(
   return { code, severity, ...NOTHING, ...fields, evidence, fixes };
 }
 
-/** What is said of a thread whose run goes on. */
+/** What is said about a thread whose run goes on. */
 export const BUSY_FOR_EVER =
   "If the server was stopped during a run, the thread can stay busy for ever, and refuses messages with status 422: go on with a copy (`client.threads.copy`), and delete the thread.";
 

@@ -23,9 +23,9 @@ import { type StoredThread, valuesOf } from "./thread-store.js";
 /** The options of `diagnoseThread`. */
 export interface DiagnoseOptions {
   /**
-   * The provider family that is to accept the thread. With a name, each rule that its messages break is an error. With
-   * `"auto"`, the errors are quoted in the words of the provider whose model wrote the thread, and only that provider's
-   * rules of form are checked, as warnings.
+   * The provider family that must accept the thread. With a name, each rule that its messages break is an error. With
+   * `"auto"`, errors quote the provider whose model wrote the thread, and only that provider's rules of form are
+   * checked, as warnings.
    *
    * @default "auto"
    */
@@ -45,7 +45,7 @@ export function reportOn(thread: StoredThread, options: DiagnoseOptions = {}): T
   if (!isSkipped && values !== undefined) {
     const found = examineThread(thread, values);
     const messages = found.list.messages.map(({ message }) => message);
-    // A namespace with a colon has the id of one task, so later runs of the thread have a state of their own.
+    // A namespace with a colon has one task's id, so later runs of the thread have their own state.
     const isOfTask = namespace.includes(":") && status !== "interrupted";
     const ofMessages = [
       ...formFindings(found.list, content.kind === "bricked"),
@@ -134,7 +134,7 @@ function callAndRuleFindings(
   dialect: DialectName | "auto",
 ): Finding[] {
   const known = dialect === "auto" ? dialectIn(messages) : dialect;
-  // A thread gets a message of the user next. A bare list is sent as it is.
+  // A thread gets a user message next. A bare list is sent as it is.
   const sent = thread.openTasks === undefined ? messages : [...messages, new HumanMessage("…")];
   const judging = known ?? "openai";
   const violations = validateHistory(sent, judging).filter(({ index }) => index < messages.length);
@@ -170,7 +170,7 @@ const RESULT_FAULTS = {
   },
 } as const;
 
-/** @param waits Whether the thread waits for a human. The calls of its last group are then in good order. */
+/** @param waits Whether the thread waits for a human. Its last group's calls are then in good order. */
 function pairingFindings(
   { list, groups, openCalls, unsentCalls, orphans, duplicates, misplaced }: Examination,
   violations: readonly Violation[],
@@ -230,7 +230,7 @@ function pairingFindings(
       const evidence = `Two calls of one response have the id \`${call.id}\`.`;
       return finding("pairing/duplicate-call", "error", evidence, "at-request", fields);
     }),
-    // Most providers accept that an id is used again in a later turn, and some models do it by design.
+    // Most providers accept an id again in a later turn, and some models reuse ids by design.
     ...reusedCalls(list).map(({ message, ...call }) => {
       const fields = about(message, call, ["repeated-call-id"]);
       const severity = fields.providerSays === null ? "info" : "error";
@@ -263,7 +263,7 @@ function openCallFindings(
   return [finding("pairing/dangling-call", "error", evidence, "recover", fields), recoverable];
 }
 
-/** Calls with the id of a call in an earlier message. */
+/** Calls with an id that an earlier message's call has. */
 function reusedCalls({ messages }: Examination["list"]) {
   const met = new Set<string>();
   return messages.flatMap(({ message }) => {
@@ -274,7 +274,7 @@ function reusedCalls({ messages }: Examination["list"]) {
   });
 }
 
-/** Calls with the id of an earlier call in the same message. */
+/** Calls with an id that an earlier call in the same message has. */
 function duplicateCalls({ messages }: Examination["list"]) {
   return messages.flatMap(({ message }) =>
     callsById(message).others.map(({ id, name }) => ({ message, id, name })),
@@ -299,7 +299,7 @@ function of(tool: string | undefined): string {
   return tool ? ` of \`${tool}\`` : "";
 }
 
-/** The rules of the dialect that the messages break, besides those of pairing. */
+/** The dialect's rules that the messages break, besides pairing rules. */
 function ruleFindings(
   { list, unsentCalls }: Examination,
   violations: readonly Violation[],
@@ -307,7 +307,7 @@ function ruleFindings(
   severity: Severity,
 ): Finding[] {
   const told = new Set(unsentCalls.map(({ group }) => list.byMessage.get(group.head)?.index));
-  // Only a model that thinks demands its reasoning back, and this thread shows none.
+  // Only a thinking model demands its reasoning back, and this thread shows none.
   const thinks = list.messages.some(
     ({ message }) => isAIMessage(message) && reasoningOf(message) !== undefined,
   );
@@ -327,7 +327,7 @@ function ruleFindings(
     });
 }
 
-/** The rules that have a finding of their own. */
+/** The rules that have their own finding. */
 const PAIRING_CODES: Readonly<Partial<Record<RuleName, FindingCode>>> = {
   "missing-result": "pairing/dangling-call",
   "orphan-result": "pairing/orphan-result",
@@ -346,6 +346,6 @@ export function codeOf(rule: RuleName): FindingCode {
 export function dialectIn(messages: readonly BaseMessage[]): DialectName | undefined {
   const makers = messages.filter(isAIMessage).map((response) => readMaker(response).provider);
   const latest = makers.findLast((maker) => maker !== undefined);
-  // Dialects that share a maker are told apart by nothing in a message. The first of them is meant.
+  // Nothing in a message tells apart dialects that share a maker. The first is meant.
   return DIALECT_NAMES.find((name) => dialectNamed(name).makers.some((maker) => maker === latest));
 }

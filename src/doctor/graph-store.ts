@@ -78,12 +78,12 @@ export interface GraphStoreOptions {
   readonly graph: object;
   /** @default the one that the graph was compiled with */
   readonly checkpointer?: BaseCheckpointSaver | undefined;
-  /** The place, for reports and receipts, without keys and passwords. @default `"graph"` */
+  /** The place's name for reports and receipts, without keys and passwords. @default `"graph"` */
   readonly target?: string | undefined;
   /**
-   * Contract: gives each selected thread once, without reading its messages. A database can do this in one query.
+   * Contract: yields each selected thread once, without reading its messages. A database can do this in one query.
    *
-   * @default reads every checkpoint of the checkpointer, which is slow for a large database
+   * @default reads all the checkpointer's checkpoints, which is slow for a large database
    */
   readonly list?: ((selection: ThreadSelection) => AsyncIterable<ThreadRef>) | undefined;
   /** Contract: closes what `createGraphStore` was given. */
@@ -91,8 +91,8 @@ export interface GraphStoreOptions {
 }
 
 /**
- * The threads of a graph, read and written through the graph itself. Only its channel of messages is replaced, on a
- * copy, so every other channel keeps its value.
+ * A graph's threads, read and written through the graph itself. Only its messages channel is replaced, on a copy, so
+ * every other channel keeps its value.
  *
  * @throws InvalidSettingError if the graph or its checkpointer cannot be used.
  * @example
@@ -117,7 +117,9 @@ export function createGraphStore(options: GraphStoreOptions): ThreadStore {
 
 /** What threads are read with. */
 interface Opened {
-  /** Undefined: nobody has the graph at hand. Threads can then only be read, and only their checkpoints tell of nodes. */
+  /**
+   * Undefined: the graph is not at hand. Then threads can only be read, and only their checkpoints tell about nodes.
+   */
   readonly graph: ForeignGraph | undefined;
   readonly saver: BaseCheckpointSaver;
 }
@@ -143,7 +145,7 @@ export function storeOf(
 }
 
 /**
- * The threads of any checkpointer, and the subgraphs in them. A checkpointer has no method for this, so it reads every
+ * A checkpointer's threads, and the subgraphs in them. A checkpointer has no method for this, so it reads every
  * checkpoint.
  */
 async function* listThreads(
@@ -155,7 +157,7 @@ async function* listThreads(
     for await (const { config, checkpoint, metadata } of saver.list({ configurable: { thread_id } })) {
       const { thread_id: threadId, checkpoint_ns: namespace = "" } = { ...config.configurable };
       const key = JSON.stringify([threadId, namespace]);
-      // The first checkpoint of a thread that is listed is its latest one.
+      // A thread's first listed checkpoint is its latest.
       if (typeof threadId !== "string" || met.has(key)) continue;
       met.add(key);
       const changedAt = Date.parse(checkpoint.ts);
@@ -170,14 +172,14 @@ async function* listThreads(
 /** A thread and the graph that it belongs to. */
 export interface GraphThread {
   /**
-   * The graph that runs the thread: a compiled `StateGraph`, or an agent of `createAgent`, `createReactAgent`,
-   * `createDeepAgent` or `createAgentGraph`. It must be the thread's own graph: another one would drop the channels that
-   * it does not know.
+   * The graph that runs the thread: a compiled `StateGraph`, or an agent from `createAgent`, `createReactAgent`,
+   * `createDeepAgent` or `createAgentGraph`. It must be the thread's own graph, because another one would drop channels
+   * that it does not know.
    */
   readonly graph: object;
-  /** The config of the thread, with `configurable.thread_id`. */
+  /** The thread's config, with `configurable.thread_id`. */
   readonly config: RunnableConfig;
-  /** The checkpointer of the thread. @default the one that the graph was compiled with */
+  /** The thread's checkpointer. @default the one that the graph was compiled with */
   readonly checkpointer?: BaseCheckpointSaver | undefined;
 }
 
@@ -206,11 +208,9 @@ export function isGraphThread(value: object): value is GraphThread {
   return "graph" in value && "config" in value;
 }
 
-/*
- * Reads a thread of a graph: the stored list, what its own graph makes of it, and what ended runs left.
- */
+/** Reads a graph's thread: the stored list, what its own graph makes of it, and what ended runs left. */
 
-/** Contract: does not throw for a thread whose head cannot be read, which is then said to be unreadable. */
+/** Contract: does not throw for a thread whose head cannot be read, but reports it as unreadable. */
 async function readThread(
   { graph, saver: given }: Opened,
   { threadId, namespace }: ThreadRef,
@@ -228,8 +228,8 @@ async function readThread(
   const messages = await listAt(opened, tuple);
   const isWhole = graph !== undefined && namespace === "";
   const otherGraph = isWhole ? otherGraphReason(graph, checkpoint) : undefined;
-  // What the thread's own graph shows, as any code of the user would read it. What this graph makes of a thread of
-  // another one says nothing about the thread.
+  // What the thread's own graph shows to any user code. What this graph makes of another graph's thread says nothing
+  // about it.
   const isOwn = isWhole && otherGraph === undefined;
   const own = isOwn ? await readSnapshot(graph, given, place).catch(errorText) : undefined;
   const shown = typeof own === "object" ? own : await readTolerantly(opened, place);
@@ -267,7 +267,7 @@ async function readTolerantly(
   return readSnapshot(graph, saver, place, channel).catch(() => undefined);
 }
 
-/** The list of a checkpoint, without the writes of its tasks. Undefined if it has none. */
+/** A checkpoint's list, without its tasks' writes. Undefined if it has none. */
 async function listAt(
   opened: Opened,
   { checkpoint, config }: CheckpointTuple,
@@ -278,9 +278,9 @@ async function listAt(
 }
 
 /**
- * The list of a checkpoint that stores only what was added: its value is made from earlier checkpoints. The graph's own
- * reducer is tried first, because it shows what the user's code sees, even if that list is broken; then ours, which does
- * not throw for a removal of an unknown message.
+ * The list of a checkpoint that stores only what was added: earlier checkpoints give its value. The graph's own reducer
+ * comes first, because it shows what the user's code sees, even a broken list. Then ours, which does not throw when an
+ * unknown message is removed.
  */
 async function deltaAt({ graph, saver }: Opened, config: RunnableConfig): Promise<unknown> {
   const own = graph?.channels[MESSAGES];
@@ -313,7 +313,7 @@ async function stepOf(opened: Opened, tuple: CheckpointTuple): Promise<ThreadSte
   const shown = await readTolerantly(opened, config);
   const entered = hasNewInput(tuple) ? ["__start__"] : [...nodesToEnter(tuple), ...sentNodes(tuple)];
   const next = shown?.next ?? entered;
-  // A write has the id of its task, and not the name of its node.
+  // A write has its task's id, but not its node's name.
   const name = [...new Set(next)].join(" or ") || "a node";
   return {
     checkpointId: checkpoint.id,
@@ -326,9 +326,7 @@ async function stepOf(opened: Opened, tuple: CheckpointTuple): Promise<ThreadSte
   };
 }
 
-/*
- * Writes the messages of a thread of a graph, and nothing else of it.
- */
+/** Writes only a thread's messages, through its graph. */
 
 /** See `ThreadStore.write`. */
 async function writeThread(
@@ -339,7 +337,7 @@ async function writeThread(
   if (namespace !== "")
     throw new Error("Expected a thread, got the state of a subgraph, which is never written.");
   const config = { configurable: { thread_id: threadId, checkpoint_ns: "" } };
-  // It writes only while the checkpoint that is read here is the latest one.
+  // It writes only while the checkpoint read here is the latest.
   const guarded = { threadId, messageIds: () => [] };
   const { checkpointer } = new RunSaver(pinMessages(saver), { signal: undefined, guarded });
   const head = await checkpointer.getTuple(config);
@@ -351,7 +349,7 @@ async function writeThread(
   const list = routable(messages.map(asInstance));
   const ran = latestNodes(head?.checkpoint).filter((name) => known.includes(name));
   let reason: unknown;
-  // Where no node has run, LangGraph itself writes as the start.
+  // If no node has run, LangGraph itself writes as the start.
   for (const node of [undefined, ...(ran.length > 0 ? ran : ["__start__"])]) {
     try {
       const written = await writeMessages(graph, checkpointer, config, list, node);
@@ -359,7 +357,7 @@ async function writeThread(
     } catch (error) {
       if (TetherError.from(error)?.code === "THREAD_MOVED")
         return { kind: "moved", checkpointId: (await saver.getTuple(config))?.checkpoint.id };
-      // LangGraph cannot tell which of several nodes ran last, or none ran, or the graph has lost that node since.
+      // Several nodes ran last and LangGraph cannot choose, or none ran, or the graph no longer has that node.
       const isAboutNode = /Ambiguous update|Node ".*" does not exist|No writers found for node/;
       if (!isAboutNode.test(errorText(error))) throw error;
       reason ??= error;
@@ -379,8 +377,8 @@ function latestNodes({ versions_seen = {} }: Partial<Checkpoint> = {}): string[]
 }
 
 /**
- * The routes of the graph read the list, and expect messages with the fields of their types. They get those that can be
- * read; the stored list is the given one.
+ * The graph's routes read the list, and expect messages with their types' fields. They get the readable ones; the
+ * stored list is the given one.
  */
 function routable(list: readonly unknown[]): readonly unknown[] {
   const { messages, foreign } = readList(list);
@@ -396,16 +394,14 @@ function asInstance(value: unknown): unknown {
   return message === undefined ? value : pinJson(message, value);
 }
 
-/*
- * Finds what runs that ended early have saved with their checkpoints, for calls that still have no result.
- */
+/** Finds what runs that ended early saved with their checkpoints, for calls that still have no result. */
 
-/** How many checkpoints are read at most, for one thread. */
+/** The most checkpoints that are read for one thread. */
 const CHECKPOINTS_TO_READ = 1000;
 
 /**
- * Walks back from the latest checkpoint to the one in which the first call without a result was made, and over all runs
- * that ended before they looked for leftovers themselves.
+ * Walks back from the latest checkpoint to the one that made the first call without a result, and over all runs that
+ * ended before they looked for leftovers.
  */
 async function findEndedRuns(
   opened: Opened,
@@ -439,7 +435,7 @@ async function findEndedRuns(
     const kept = (written: readonly BaseMessage[]) => (hasOnlyResults ? written.filter(isResult) : written);
     const ofTasks = child === undefined ? "pending" : fate === "applied" ? "applied" : "discarded";
     const runs: EndedRun[] = [
-      // What an update of the state took over can be gone again, for example after an undo.
+      // What a state update took over may be gone again, for example after an undo.
       { ...run, fate: ofTasks, written: kept(left.written), late, interrupts, unstarted, nodes },
       // LangGraph drops these: only the next run with input puts them back.
       { ...run, ...NOTHING_ELSE, written: kept([...shown, ...lost]) },
@@ -460,7 +456,7 @@ async function findEndedRuns(
 
 const NOTHING_ELSE = { fate: "discarded", late: [], interrupts: [], unstarted: [], nodes: [] } as const;
 
-/** The run after this checkpoint has told what else there was. */
+/** The run after this checkpoint has reported what else there was. */
 const OF_A_PLACEHOLDER = {
   history: [],
   written: [],
@@ -472,12 +468,14 @@ const OF_A_PLACEHOLDER = {
 const hasLeftSomething = ({ written, late, interrupts, unstarted, nodes }: EndedRun): boolean =>
   written.length + late.length + interrupts.length + unstarted.length > 0 || endsAfterModel(nodes);
 
-/** Whether a channel is one of the user, besides the messages. LangGraph's own have a colon or underscores in their names. */
+/**
+ * Whether a channel is the user's, other than the messages. LangGraph's own have a colon or underscores in their names.
+ */
 function isOtherChannel(name: string): boolean {
   return name !== MESSAGES && !name.includes(":") && !name.startsWith("__");
 }
 
-/** Who mends the thread. Without the graph, only the nodes of `createAgent` and the channels of `createAgentGraph` tell it. */
+/** Who mends the thread. Without the graph, only `createAgent`'s nodes and `createAgentGraph`'s channels tell it. */
 function mendedByGraph(
   graph: ForeignGraph | undefined,
   { versions_seen = {}, channel_values = {} }: Partial<Checkpoint>,
@@ -494,7 +492,7 @@ function mendedByGraph(
 /** Each checkpoint of `createAgentGraph` has a value of it. */
 const AGENT_CHANNEL = "threadUsage" satisfies keyof AgentState;
 
-/** The graph can have another copy of this library, so its reducer is known by its name. */
+/** The graph can have another copy of this library, so its reducer is recognised by name. */
 function isPairedChannel(channel: object | undefined): boolean {
   const { operator, reducer } = Object(channel);
   return PAIRING.has(Object(operator ?? reducer).name);
@@ -503,9 +501,9 @@ function isPairedChannel(channel: object | undefined): boolean {
 const PAIRING: ReadonlySet<unknown> = new Set([pairedMessagesReducer.name, pairedMessagesDeltaReducer.name]);
 
 /**
- * Why a checkpoint does not belong to this graph, in one sentence; undefined if it may belong to it. A write through
- * another graph would drop the channels that this graph does not know. Several agents can share one database, and a
- * checkpoint does not name its graph.
+ * Why a checkpoint does not belong to this graph, in one sentence; undefined if it may. A write through another graph
+ * would drop channels that this graph does not know. Several agents can share a database, and a checkpoint does not
+ * name its graph.
  */
 function otherGraphReason(graph: ForeignGraph, checkpoint: Checkpoint): string | undefined {
   const { channels, nodes } = graph;
@@ -528,8 +526,8 @@ function otherGraphReason(graph: ForeignGraph, checkpoint: Checkpoint): string |
 }
 
 /**
- * The first node of each run of the graph, if the thread has had runs and none of them came there. One that a graph has
- * got since is no proof: a middleware can bring it, and its threads may be repaired.
+ * The first node of each of the graph's runs, if the thread had runs and none reached it. A node that was added later
+ * proves nothing: a middleware can bring it, and its threads may be repaired.
  */
 function unreachedEntry(
   graph: ForeignGraph,
@@ -546,7 +544,7 @@ function unreachedEntry(
   return entries.some(isReached) ? undefined : entries[0];
 }
 
-/** Whether each checkpoint of a graph with this channel can have a value of it, also if nobody wrote one. */
+/** Whether each checkpoint of a graph with this channel can have its value, even if nobody wrote one. */
 function hasDefault(channel: object | undefined): boolean {
   return safely(() => {
     const fresh = Reflect.apply(Reflect.get(Object(channel), "fromCheckpoint"), channel, [undefined]);
@@ -564,7 +562,7 @@ export interface StoreThread {
   readonly ref: ThreadRef;
 }
 
-/** A thread, in one of both ways to name it. */
+/** A thread, named in either way. */
 export type ThreadPlace = GraphThread | StoreThread;
 
 /** @throws InvalidSettingError if the graph or its config cannot be used. */

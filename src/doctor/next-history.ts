@@ -1,4 +1,4 @@
-/** What a thread has when the next message of its user comes: what the next run recovers, closes and sends. */
+/** What a thread has when its user's next message comes: what the next run recovers, closes and sends. */
 
 import { type BaseMessage, HumanMessage } from "@langchain/core/messages";
 import { type UnansweredCall, unansweredCalls } from "../history/open-calls.js";
@@ -19,16 +19,16 @@ import { type StoredThread, valuesOf } from "./thread-store.js";
 export type Addition = "recovered" | "closed" | "next-message";
 
 export interface NextHistory {
-  /** The stored messages and those that are added, in the order in which the model input is made of them. */
+  /** The stored messages and the added ones, in the order in which the model input is made. */
   readonly messages: readonly BaseMessage[];
   /** The messages that the thread does not have yet. */
   readonly added: ReadonlyMap<BaseMessage, Addition>;
-  /** Placeholders of calls that may not have been started: the store does not tell. The next run knows, and then says so. */
+  /** Placeholders of calls that may not have started: the store does not tell. The next run knows and says so. */
   readonly guessed: ReadonlySet<BaseMessage>;
 }
 
 /**
- * The history of the next request. It is made by the functions of the next run, out of what the doctor examines.
+ * The next request's history, made by the next run's functions from what the doctor examines.
  *
  * @param next The message that the run begins with; null for a list that is sent as it is.
  */
@@ -69,7 +69,7 @@ export function nextHistoryOf(thread: StoredThread, next: BaseMessage | null = n
 /** Nobody knows what the user will say. */
 export const nextMessage = (): BaseMessage => new HumanMessage({ id: "next-message", content: "…" });
 
-/** Puts each result after its message, before the results of later calls. What stands in another place stays there. */
+/** Puts each result after its message, before later calls' results. Anything elsewhere stays there. */
 function withResults(
   history: readonly BaseMessage[],
   results: readonly (readonly [UnansweredCall, BaseMessage])[],

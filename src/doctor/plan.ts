@@ -23,7 +23,7 @@ import { type StoredThread, toStoredJson, valuesOf } from "./thread-store.js";
 /** The options of `planRepair`. */
 export interface PlanOptions {
   /**
-   * Whether calls are closed that the last run left open on purpose: its graph had nothing left to do, and a client may
+   * Whether to close calls that the last run left open on purpose: its graph had nothing left to do, and a client may
    * be about to send their results. @default false
    */
   readonly closeOpenCalls?: boolean | undefined;
@@ -45,7 +45,7 @@ export function planFor(thread: StoredThread, options: PlanOptions = {}): Repair
     const usable = written.has(message) ? withSentCalls(message) : message;
     if (usable !== message) return usable;
     const value = storedValueOf(message, found.list);
-    // The graph has not read what is still in its serialized form, and would not read it again.
+    // The graph did not read what is still serialized, and would not read it again.
     return content.kind === "bricked" && isSerializedForm(value) ? mendMessage(message) : value;
   });
   const steps = stepsOf(found, messages);
@@ -83,8 +83,8 @@ function arrange({ groups, openCalls }: Examination): BaseMessage[] {
 }
 
 /**
- * The next update of the state applies what finished tasks wrote at the latest checkpoint. Results are placed already.
- * A removal of an unknown message changes nothing here.
+ * The next state update applies what finished tasks wrote at the latest checkpoint. Results are already placed.
+ * Removing an unknown message changes nothing here.
  */
 function withPendingWrites(
   messages: BaseMessage[],
@@ -100,9 +100,7 @@ function withPendingWrites(
   return writes.length === 0 ? messages : reduceMessages(messages, writes).messages;
 }
 
-/*
- * What a repair would do with a thread. It is made without any write.
- */
+/** What a repair would do with a thread. Planning it writes nothing. */
 
 /** One change of a plan. It contains no text of messages. */
 export interface RepairStep {
@@ -133,7 +131,7 @@ export type SkipReason =
   /** The list has no message of LangChain, but values of another kind. */
   | "other-messages";
 
-/** Something that a tool returned, or that a message said, and that has no place in the list. The receipt keeps it. */
+/** Something that a tool returned or a message said, but that has no place in the list. The receipt keeps it. */
 export interface Unplaced {
   readonly messageId: string | null;
   readonly callId: string | null;
@@ -160,7 +158,7 @@ export type RepairPlan =
       readonly kind: "write";
       readonly steps: readonly RepairStep[];
       readonly unplaced: readonly Unplaced[];
-      /** The list that the thread has now, as its store gave it. Not for output: it contains the messages. */
+      /** The thread's current list, as its store returned it. Not for output: it contains the messages. */
       readonly before: readonly unknown[];
       /** The list that the thread gets. Not for output: it contains the messages. */
       readonly after: readonly unknown[];

@@ -6,7 +6,7 @@ import { InvalidSettingError } from "../errors.js";
 import { parseJson } from "../shared/json.js";
 import type { RepairStep, Unplaced } from "./plan.js";
 
-/** Written, and on the disk, before the write of a thread. */
+/** Written, and on the disk, before a thread's write. */
 export interface ReceiptIntent {
   readonly schemaVersion: 1;
   readonly kind: "intent";
@@ -30,7 +30,7 @@ export interface ReceiptIntent {
   readonly afterLength: number;
 }
 
-/** Written after the write of a thread was read back and checked, or has failed. */
+/** Written after a thread's write was read back and checked, or has failed. */
 export interface ReceiptResult {
   readonly schemaVersion: 1;
   readonly kind: "result";
@@ -64,7 +64,7 @@ export interface ReceiptFile extends ReceiptWriter {
 }
 
 /**
- * Opens a receipt. Entries are added at the end of the file, and are on the disk before `append` resolves. Only its owner
+ * Opens a receipt. Entries are added at the file's end, and are on the disk before `append` resolves. Only its owner
  * can read a new file, because it contains the messages.
  *
  * @param path The file. It is made if it does not exist; its folder must exist.
@@ -82,7 +82,7 @@ export interface ReceiptFile extends ReceiptWriter {
  */
 export async function openReceipt(path: string): Promise<ReceiptFile> {
   const file = await open(path, "a", 0o600);
-  // What a killed process or a full disk has left can end in the middle of a line. What follows must not become a part of it.
+  // A killed process or a full disk can leave half a line. What follows must not become part of it.
   let isTorn = (await file.stat()).size > 0;
   const inOrder = pLimit(1);
   return {
@@ -100,7 +100,7 @@ export async function openReceipt(path: string): Promise<ReceiptFile> {
 }
 
 /**
- * Reads a receipt. A torn last line of a process that was killed is left out: its thread was not written.
+ * Reads a receipt. A killed process's torn last line is left out: its thread was not written.
  *
  * @throws InvalidSettingError if the file is not a receipt.
  * @throws Error of Node if the file cannot be read.
@@ -120,7 +120,7 @@ export async function readReceipt(path: string): Promise<ReceiptEntry[]> {
   return (await readReceiptLines(path)).entries;
 }
 
-/** The same, with the numbers of the lines that are no entries. A torn last line is not among them. Not exported. */
+/** The same, with the numbers of lines that are not entries, except a torn last line. Not exported. */
 export async function readReceiptLines(
   path: string,
 ): Promise<{ readonly entries: ReceiptEntry[]; readonly damaged: readonly number[] }> {

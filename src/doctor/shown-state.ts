@@ -1,4 +1,4 @@
-/** Reads the state of a thread as LangGraph shows it: in this process, on a server or in a file. */
+/** Reads a thread's state as LangGraph shows it: in this process, on a server or in a file. */
 
 import type { ThreadState } from "@langchain/langgraph-sdk";
 import { coerceMessage } from "../history/read-messages.js";
@@ -6,7 +6,7 @@ import { recordsIn } from "../shared/values.js";
 import { endsAfterModel } from "../threads/ended-runs.js";
 import { type EndedRun, errorText, type OpenTask, type StoredThread, threadOfList } from "./thread-store.js";
 
-/** Older servers, and files, leave out fields. A file can have anything in them. */
+/** Older servers, and files, leave out fields. A file can hold anything. */
 export type ShownState = Partial<ThreadState<unknown>>;
 type ShownTask = Partial<ThreadState["tasks"][number]>;
 
@@ -54,7 +54,7 @@ export function openTasksOf({
     }));
 }
 
-/** The tasks of a step, finished or not. See `ThreadStep`. */
+/** A step's tasks, finished or not. See `ThreadStep`. */
 export function stepTasksOf(tasks: unknown) {
   return tasksIn(tasks).map((task) => ({
     node: String(task.name),
@@ -69,7 +69,7 @@ function tasksIn(tasks: unknown): readonly ShownTask[] {
   return recordsIn(tasks);
 }
 
-/** What the finished tasks of a state wrote, in their order. */
+/** What a state's finished tasks wrote, in their order. */
 export function resultsIn({ tasks }: ShownState): readonly Record<string, unknown>[] {
   return recordsIn(tasksIn(tasks).map(({ result }) => result));
 }
@@ -79,11 +79,11 @@ export function messagesInState({ values }: ShownState) {
   return Array.isArray(messages) ? messages.flatMap((value) => coerceMessage(value) ?? []) : [];
 }
 
-/** What the finished tasks of ended runs wrote, the oldest first. */
+/** What ended runs' finished tasks wrote, oldest first. */
 function endedRunsOf(history: readonly ShownState[]): EndedRun[] {
   return history
     .flatMap((state, index): EndedRun[] => {
-      // The state that follows has the writes of its tasks, unless new input discarded them.
+      // The next state has its tasks' writes, unless new input discarded them.
       const isDiscarded = history[index - 1]?.metadata?.["source"] === "input";
       const checkpointId = state.checkpoint?.checkpoint_id;
       if (checkpointId == null || (index > 0 && !isDiscarded)) return [];
@@ -113,7 +113,7 @@ function endedRunsOf(history: readonly ShownState[]): EndedRun[] {
     .toReversed();
 }
 
-/** The nodes of `createAgentGraph`, which are always there. */
+/** The nodes that `createAgentGraph` always has. */
 const AGENT_NODES = ["patch", "summarize", "model", "approve", "tools"];
 
 /** What mends the threads of a graph with these nodes. */

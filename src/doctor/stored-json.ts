@@ -1,6 +1,6 @@
 /**
- * Reads a thread so that what is not changed is written back byte for byte, and so that one message that cannot be read
- * does not hide the others.
+ * Reads a thread so that unchanged parts are written back byte for byte, and one unreadable message does not hide the
+ * others.
  */
 
 import type { BaseCheckpointSaver, CheckpointTuple } from "@langchain/langgraph";
@@ -12,11 +12,11 @@ import { replaceMethods } from "../threads/langgraph/replace-methods.js";
 type Serializer = BaseCheckpointSaver["serde"];
 
 /**
- * A view of a checkpointer for reading. Each message that it reads has its stored JSON as its `toJSON`, so a message
- * that is written again has the same bytes. A value that LangChain refuses to read is given as it is stored.
+ * A view of a checkpointer for reading. Each message that it reads has its stored JSON as `toJSON`, so a message that
+ * is written again has the same bytes. A value that LangChain refuses to read is returned as stored.
  *
- * The serializer of a checkpointer is a field, so the view inherits from the checkpointer. A class with private fields
- * does not allow that, and is read in its own way.
+ * A checkpointer's serializer is a field, so the view inherits from the checkpointer. A class with private fields does
+ * not allow that, and is read in its own way.
  */
 export function pinMessages(saver: BaseCheckpointSaver): BaseCheckpointSaver {
   const pinned = viewOf(saver, { serde: pinningSerializer(saver.serde) });
@@ -31,7 +31,7 @@ export function pinMessages(saver: BaseCheckpointSaver): BaseCheckpointSaver {
       }
     },
   });
-  // Savers that are older than the delta channel do not have the second one.
+  // Savers older than the delta channel do not have the second one.
   const hasDelta = typeof saver.getDeltaChannelHistory === "function";
   return replaceMethods(saver, {
     ...withFallback("getTuple"),
@@ -40,9 +40,9 @@ export function pinMessages(saver: BaseCheckpointSaver): BaseCheckpointSaver {
 }
 
 /**
- * The doctor rebuilds the messages of one checkpoint after the other, and their walks back meet, so what LangGraph's walk
- * uses of a checkpoint is read once. Each walk gets a copy, because a reducer may change what it gets. The walk of a
- * checkpointer's own class may use more.
+ * The doctor rebuilds one checkpoint's messages after another, and their walks back meet. So what LangGraph's walk uses
+ * of a checkpoint is read once. Each walk gets a copy, because a reducer may change it. A checkpointer's own walk may
+ * use more.
  */
 function sharedWalk(pinned: BaseCheckpointSaver): BaseCheckpointSaver["getDeltaChannelHistory"] {
   const { getDeltaChannelHistory, serde } = pinned;
@@ -82,7 +82,7 @@ function pinningSerializer(serde: Serializer): Serializer {
   };
 }
 
-/** Undefined for what is not JSON, such as an encrypted value. */
+/** Undefined for anything but JSON, such as an encrypted value. */
 function parsed(data: Uint8Array | string): { readonly value: unknown } | undefined {
   const text = (): string => (typeof data === "string" ? data : new TextDecoder().decode(data));
   return safely(() => ({ value: JSON.parse(text()) }), undefined);
@@ -101,13 +101,13 @@ function pinAll(stored: unknown, value: unknown): void {
   for (const [key, part] of Object.entries(stored)) pinAll(part, Reflect.get(value, key));
 }
 
-/** Makes this the JSON of the object. It is stored in place of its fields. */
+/** Makes this the object's JSON, which is stored instead of its fields. */
 export function pinJson<Value extends object>(value: Value, json: unknown): Value {
   Object.defineProperty(value, "toJSON", { value: () => json, configurable: true, enumerable: false });
   return value;
 }
 
-/** Reads each serialized object for itself. One that cannot be read stays as it is stored. */
+/** Reads each serialized object separately. An unreadable one stays as it is stored. */
 async function readPieces(stored: unknown, serde: Serializer): Promise<unknown> {
   if (Array.isArray(stored)) return Promise.all(stored.map((part) => readPieces(part, serde)));
   if (!isRecord(stored)) return stored;

@@ -1,4 +1,4 @@
-/** What the doctor needs of a place that stores threads. */
+/** What the doctor needs from a place that stores threads. */
 
 import { createHash } from "node:crypto";
 import { types } from "node:util";
@@ -11,14 +11,14 @@ import type { LateResult } from "../threads/ended-runs.js";
 /** One thread, or the state of a subgraph inside a thread. */
 export interface ThreadRef {
   readonly threadId: string;
-  /** `""` for the thread itself. Otherwise the namespace of a subgraph: it is reported, and never written. */
+  /** `""` for the thread itself. Otherwise a subgraph's namespace: it is reported, and never written. */
   readonly namespace: string;
 }
 
-/** Which threads of a store are read. Fields that are missing select everything. */
+/** Which of a store's threads are read. Missing fields select everything. */
 export interface ThreadSelection {
   readonly threadIds?: readonly string[] | undefined;
-  /** All of these must be in the metadata of the thread, with equal values. */
+  /** The thread's metadata must contain all of these, with equal values. */
   readonly metadata?: Readonly<Record<string, string>> | undefined;
   readonly status?: ThreadStatus | undefined;
   /** Only threads that were written at this time or later. */
@@ -27,14 +27,14 @@ export interface ThreadSelection {
   readonly limit?: number | undefined;
 }
 
-/** A thread or a subgraph as its place lists it, without its messages. What the place does not tell selects nothing. */
+/** A thread or subgraph as its place lists it, without its messages. What the place does not tell selects nothing. */
 export interface FoundThread extends ThreadRef {
   /** When it was changed last, in milliseconds. */
   readonly changedAt?: number | undefined;
   readonly metadata?: Readonly<Record<string, unknown>> | undefined;
 }
 
-/** Those that a selection names. A subgraph belongs to its thread, and does not count. */
+/** The threads that a selection names. A subgraph belongs to its thread, and does not count. */
 export async function* selectThreads<Found extends FoundThread>(
   found: AsyncIterable<Found> | Iterable<Found>,
   { threadIds, metadata = {}, since, limit = Number.POSITIVE_INFINITY }: ThreadSelection,
@@ -54,14 +54,11 @@ export async function* selectThreads<Found extends FoundThread>(
   }
 }
 
-/** A write of a repair, or of an undo. */
+/** A repair's or an undo's write. */
 export interface ThreadWrite {
   /** The latest checkpoint for which the write was planned. Undefined: the thread has no checkpoint ids. */
   readonly expectedCheckpointId: string | undefined;
-  /**
-   * The complete list of messages that the thread has after the write, in the form in which
-   * {@link StoredThread} has them.
-   */
+  /** The thread's complete list of messages after the write, in the form of {@link StoredThread}. */
   readonly messages: readonly unknown[];
 }
 
@@ -74,13 +71,13 @@ export type WriteOutcome =
   /** A run of the thread has not ended. Nothing was written. */
   | { readonly kind: "busy" };
 
-/** Threads that the doctor can read, and mostly write. */
+/** Threads that the doctor can read, and usually write. */
 export interface ThreadStore {
   /** The place, as reports and receipts name it. It contains no keys and no passwords. */
   readonly target: string;
   /** False for a store that can only be read. */
   readonly canWrite: boolean;
-  /** Contract: gives each selected thread once, and keeps at most their ids in memory. Throws if it cannot connect. */
+  /** Contract: yields each selected thread once, and keeps at most their ids in memory. Throws if it cannot connect. */
   threads(selection: ThreadSelection): AsyncIterable<ThreadRef>;
   /**
    * Contract: changes nothing. A thread whose messages cannot be read is returned as such, with the reason. Throws only
@@ -89,35 +86,35 @@ export interface ThreadStore {
   read(ref: ThreadRef, bounds?: ReadBounds): Promise<StoredThread>;
   /**
    * Contract: compares the latest checkpoint with `expectedCheckpointId` directly before it writes. Writes the list in
-   * one step, or nothing. Leaves every other channel as it is, except that writes of finished tasks that are pending at
-   * the latest checkpoint are applied. Keeps all earlier checkpoints. The caller reads back and checks.
+   * one step, or nothing. Leaves every other channel as it is, but applies the pending writes of finished tasks at the
+   * latest checkpoint. Keeps all earlier checkpoints. The caller reads back and checks.
    */
   write(ref: ThreadRef, write: ThreadWrite): Promise<WriteOutcome>;
   /**
-   * Contract: gives the selected threads without their messages, the one that was changed last first, and leaves out the
-   * first `offset`. A store that does not know the status of its threads gives them whatever their status is.
-   * Undefined: the store knows no times, and `threads` lists them.
+   * Contract: yields the selected threads without their messages, last changed first, without the first `offset`. A
+   * store that does not know its threads' status ignores a selected status. Undefined: the store knows no times, and
+   * `threads` lists them.
    */
   readonly recent?:
     | ((selection: ThreadSelection, offset: number) => Promise<readonly ListedThread[]>)
     | undefined;
   /**
-   * Contract: gives steps of a thread, the latest first, and none for a checkpoint that is not there. Undefined: it keeps
+   * Contract: resolves to a thread's steps, latest first, and to none for an unknown checkpoint. Undefined: it keeps
    * one state.
    */
   readonly steps?: ((ref: ThreadRef, wanted: StepSelection) => Promise<readonly ThreadStep[]>) | undefined;
-  /** Contract: never rejects. Undefined for a run without a `context`, or one that is not known any more. */
+  /** Contract: never rejects. Undefined for a run without a `context`, or a forgotten one. */
   readonly contextOfRun?:
     | ((ref: ThreadRef, runId: string) => Promise<Readonly<Record<string, unknown>> | undefined>)
     | undefined;
   close(): Promise<void>;
 }
 
-/** How much is read of a thread at most. */
+/** How much of a thread is read at most. */
 export interface ReadBounds {
   /**
-   * How many messages of earlier states are read for the results of ended runs, about. 0: no earlier state is read. Only
-   * a server sends whole states. @default no bound
+   * About how many messages of earlier states are read for ended runs' results. 0: no earlier state is read. Only a
+   * server sends whole states. @default no bound
    */
   readonly earlierMessages?: number | undefined;
 }
@@ -163,57 +160,57 @@ export interface ThreadStep {
  */
 
 /**
- * - `idle`: no run is going on, and nobody is asked anything. A run may have ended early.
- * - `busy`: a run is going on or waits to start. Its messages can be incomplete, so nothing of them is judged.
- * - `interrupted`: the thread waits for the answer of a human.
+ * - `idle`: no run is going on, and no question is pending. A run may have ended early.
+ * - `busy`: a run is going on or waits to start. Its messages can be incomplete, so they are not judged.
+ * - `interrupted`: the thread waits for a human's answer.
  * - `error`: the last run failed.
  */
 export type ThreadStatus = "idle" | "busy" | "interrupted" | "error";
 
 /**
- * The messages of a thread. Each one is a value as the store has it: an instance of a LangChain message, a plain object,
- * or LangChain's serialised form. A store passes them on unchanged, because a repair writes those that it does not
- * change back as they are.
+ * A thread's messages. Each is a value as the store has it: a LangChain message instance, a plain object, or
+ * LangChain's serialised form. A store passes them on unchanged, because a repair writes unchanged ones back as they
+ * are.
  */
 export type StoredMessages =
   | { readonly kind: "read"; readonly messages: readonly unknown[] }
   /**
-   * The thread's own graph cannot read the thread: every `getState` and every run throws `reason`. The messages were
-   * read in another way; undefined if that failed too.
+   * The thread's own graph cannot read it: every `getState` and every run throws `reason`. The messages were read
+   * another way; undefined if that also failed.
    */
   | {
       readonly kind: "bricked";
       readonly reason: string;
       readonly messages: readonly unknown[] | undefined;
     }
-  /** The messages could not be read, and it is not known whether the thread is sound. */
+  /** The messages could not be read, so it is unknown whether the thread is sound. */
   | { readonly kind: "unreadable"; readonly reason: string }
   /** The state has no list of messages. */
   | { readonly kind: "none" };
 
-/** What a run that ended early has saved beside the state of the thread. */
+/** What a run that ended early saved beside the thread's state. */
 export interface EndedRun {
-  /** The checkpoint with which the writes of its finished tasks are stored. */
+  /** The checkpoint with its finished tasks' writes. */
   readonly checkpointId: string;
   /**
-   * - `pending`: it is the latest checkpoint, and the next update of the state applies the writes.
+   * - `pending`: it is the latest checkpoint, and the next state update applies the writes.
    * - `discarded`: later input discarded them.
-   * - `applied`: an update of the state took them over. What it wrote can be gone again, for example after an undo.
+   * - `applied`: a state update took them over. They may be gone again, for example after an undo.
    */
   readonly fate: "pending" | "discarded" | "applied";
   /** The messages that the run knew, in the form of {@link StoredMessages}: its results belong to calls that it made. */
   readonly history: readonly unknown[];
   /** The messages that its finished tasks wrote, in the form of {@link StoredMessages}. */
   readonly written: readonly unknown[];
-  /** What it asked a human, if nobody has answered. */
+  /** Its questions to a human, if nobody has answered. */
   readonly interrupts: readonly unknown[];
   /** The nodes that the run was about to enter. */
   readonly nodes: readonly string[];
-  /** The places of the calls that were surely not started. Empty if the store does not tell them. */
+  /** The places of calls that certainly did not start. Empty if the store does not tell them. */
   readonly unstarted: readonly string[];
-  /** What tools returned after the end of the run. Empty if the store does not tell it. */
+  /** What tools returned after the run had ended. Empty if the store does not tell it. */
   readonly late: readonly LateResult[];
-  /** The message whose calls the run was about to run, or has run. Undefined: the store does not tell it. */
+  /** The message whose calls the run was about to run, or ran. Undefined: the store does not tell it. */
   readonly headId: string | undefined;
   /** The ids of the messages that later input removes. */
   readonly removed: ReadonlySet<string>;
@@ -228,7 +225,7 @@ export interface OpenTask {
   readonly node: string;
   /** What it failed with. Undefined: it did not fail, or that is unknown. */
   readonly error: string | undefined;
-  /** The questions that it asked a human, as far as the store tells them. */
+  /** Its questions to a human, as far as the store tells them. */
   readonly interrupts: readonly unknown[];
 }
 
@@ -243,20 +240,22 @@ export interface StoredThread {
   readonly updatedAt?: string | undefined;
   readonly status: ThreadStatus;
   readonly content: StoredMessages;
-  /** Runs that ended early and have left something, the oldest first. Empty if the store cannot tell. */
+  /** Runs that ended early and left something, oldest first. Empty if the store cannot tell. */
   readonly endedRuns: readonly EndedRun[];
-  /** The tasks that a run of the thread would continue with. Undefined: the store cannot tell, as for a bare list. */
+  /** The tasks with which a run of the thread would continue. Undefined: the store cannot tell, as for a bare list. */
   readonly openTasks: readonly OpenTask[] | undefined;
-  /** The names of the channels of the state that have a value, besides `messages`. */
+  /** The state's channels with a value, besides `messages`. */
   readonly otherChannels: readonly string[];
-  /** Why the thread belongs to another graph than the one that it was read with, in one sentence. It is then not written. */
+  /**
+   * Why the thread belongs to a different graph than the one it was read with, in one sentence. It is then not written.
+   */
   readonly otherGraph?: string | undefined;
-  /** Whether the store tells which calls were surely not started. A server and a file do not. @default false */
+  /** Whether the store tells which calls certainly did not start. A server and a file do not. @default false */
   readonly tellsStarts?: boolean | undefined;
   /**
-   * What mends calls and results when the next message comes: a graph of `createAgentGraph`, `tetherMiddleware` in
-   * another graph, or nobody. The `field` of this library keeps the stored list paired, and closes no call in it.
-   * Undefined: that is unknown.
+   * What mends calls and results when the next message comes: `createAgentGraph`'s graph, `tetherMiddleware` in another
+   * graph, or nobody. This library's `field` keeps the stored list paired, but closes no call in it. Undefined:
+   * unknown.
    */
   readonly mendedBy?: "agent" | "middleware" | "field" | "nobody" | undefined;
 }
@@ -267,8 +266,7 @@ export function valuesOf({ content }: StoredThread): readonly unknown[] | undefi
 }
 
 /**
- * A list of messages that no store has, as a thread. Nothing is known about its run, so each call without a result is a
- * fault.
+ * A bare list of messages as a thread. Nothing is known about its run, so each call without a result is a fault.
  *
  * @throws InvalidMessageError for a value that is not a list.
  */
@@ -286,13 +284,13 @@ export function threadOfList(messages: readonly unknown[], threadId = "list"): S
   };
 }
 
-/** Node quotes the text that it cannot parse, and this can be a message. */
+/** Node quotes text that it cannot parse, which can be a message. */
 const QUOTED_JSON = /, \.{0,3}"[\s\S]*"\.{0,3} is not valid JSON/;
 
 /** LangChain quotes the whole value that it cannot read as a message. */
 const QUOTED_VALUE = /\s*Received: [\s\S]*/;
 
-/** What an error of somebody else says, without the text of messages that `JSON.parse` and LangChain quote. */
+/** A foreign error's text, without the message texts that `JSON.parse` and LangChain quote. */
 export function errorText(error: unknown): string {
   return safely(() => {
     const message: unknown = isRecord(error) ? Reflect.get(error, "message") : undefined;
@@ -302,7 +300,7 @@ export function errorText(error: unknown): string {
 }
 
 /**
- * The JSON that a database stores for a message, as a value. A message that was read with its stored JSON gives that one.
+ * The JSON that a database stores for a message, as a value. A message that was read with its stored JSON returns that.
  *
  * @throws TypeError for a value that has no JSON.
  */
@@ -331,8 +329,8 @@ function markOf(value: unknown): object | undefined {
 }
 
 /**
- * LangGraph stores undefined as an object. It is still there in a message that LangChain refuses to read, and in the JSON
- * of each message.
+ * LangGraph stores undefined as an object. It stays in messages that LangChain refuses to read, and in each message's
+ * JSON.
  */
 export function withoutUndefined(stored: unknown): unknown {
   if (Array.isArray(stored)) return stored.map((part) => (isUndefined(part) ? null : withoutUndefined(part)));
@@ -346,8 +344,9 @@ function isUndefined(value: unknown): boolean {
 }
 
 /**
- * A hash of what the messages say, in whatever form they are stored. Ids do not count: a reducer gives one to each message
- * without. The hash of a value is that of its JSON, so a list that was read has the hash of its copy in a receipt.
+ * A hash of what the messages say, however they are stored. Ids do not count, because a reducer gives one to each
+ * message without. A value's hash is its JSON's hash, so a list that was read has the same hash as its copy in a
+ * receipt.
  */
 export function hashList(values: readonly unknown[]): string {
   return createHash("sha256")
@@ -378,7 +377,7 @@ const FIELDS = [
   "usage_metadata",
 ] as const;
 
-/** Without fields that say nothing, which stores add and leave out, and in one order. */
+/** In one order, without empty fields, which stores add and leave out. */
 function sorted(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sorted);
   if (!isRecord(value)) return value;

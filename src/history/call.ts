@@ -1,29 +1,26 @@
 /**
  * The words of this library. Names, documents and errors use them without synonyms.
  *
- * - **tool call**, or **call**: one entry of `tool_calls` or `invalid_tool_calls` of an `AIMessage`, or the
- * same call as a content block (`tool_use`, `function_call`). If `tool_calls` is empty, also an entry of
- * `additional_kwargs.tool_calls`, because some clients send these then. A call is an *occurrence*, not an id:
- * providers repeat ids within a thread, and some repeat them within one message. OpenAI's older field
- * `function_call` is not a call here: it has no id, and no provider demands its result.
+ * - **tool call**, or **call**: one entry in an `AIMessage`'s `tool_calls` or `invalid_tool_calls`, or the same call as
+ *   a content block (`tool_use`, `function_call`). If `tool_calls` is empty, an entry in `additional_kwargs.tool_calls`
+ *   also counts, because some clients then send it. A call is an *occurrence*, not an id: providers repeat ids within a
+ *   thread, and some repeat them within one message. OpenAI's older field `function_call` is not a call here: it has no
+ *   id, and no provider demands its result.
  * - **response**: the `AIMessage` that a model returns to one request.
  * - **result**, or **tool result**: the `ToolMessage` of a call. It *answers* the call whose id it names.
  * - **decision**: what a human decides about a call that needs approval.
  * - **batch**: the calls of one response.
  * - **round**: one response with calls, together with their results.
  * - **turn**: a user message and everything that follows it, up to the next user message.
- * - **group**: in a message list, one message with its calls (most messages have none) and the results of
- * these calls.
- * - **open group**: the last group of the history if only its results follow its message. Its calls can still
- * get their results.
+ * - **group**: in a message list, one message with its calls (most messages have none) and their results.
+ * - **open group**: the last group of the history if only its results follow its message. Its calls can still get their
+ *   results.
  * - **pending call**: a call without a result in the open group. **In flight**: its tool is running.
  * - **dangling call**: a call without a result in a group that is not open.
  * - **orphan result**: a result without a call before it.
  * - **placeholder**: a result that this library writes because none was recorded.
- * - **late result**: a result that arrives after its call was closed with a placeholder or covered by a
- * summary.
- * - **history**: the messages stored in a thread's state. **Model input**: the messages sent in one model
- * request.
+ * - **late result**: a result that arrives after its call was closed with a placeholder or covered by a summary.
+ * - **history**: the messages stored in a thread's state. **Model input**: the messages sent in one model request.
  * - **covered**: a covered message is represented by a summary.
  */
 
@@ -50,10 +47,10 @@ export function isAIMessage(message: BaseMessage): message is AIMessage {
 }
 
 /**
- * The calls of a message in call order: `tool_calls`, then `invalid_tool_calls`, then calls that are written
- * only in the content, then those that are only in `additional_kwargs.tool_calls`. Entries of two places with the same
- * id are one call, because some clients write a call in several places; each entry matches one of the other place.
- * Reads malformed messages without throwing.
+ * A message's calls in call order: `tool_calls`, then `invalid_tool_calls`, then calls that are only in the content,
+ * then those that are only in `additional_kwargs.tool_calls`. Some clients write one call in several places, so entries
+ * with the same id in two places are one call. Each entry matches one entry of the other place. Reads malformed
+ * messages without throwing.
  */
 export function callsOf(message: BaseMessage): readonly Call[] {
   if (!isAIMessage(message)) return NO_CALLS;
@@ -68,7 +65,7 @@ export function callsOf(message: BaseMessage): readonly Call[] {
   return isWrittenElsewhere ? [...calls, ...unlistedCalls(message, calls).map(readValid)] : calls;
 }
 
-/** The arguments of each call of a message, unparsed, in the order of `callsOf`. */
+/** The unparsed arguments of a message's calls, in the order of `callsOf`. */
 export function argumentsOf(message: BaseMessage): readonly unknown[] {
   if (!isAIMessage(message)) return [];
   const { tool_calls, invalid_tool_calls } = message;
@@ -83,8 +80,8 @@ export function callBlockOf(block: unknown): Call | undefined {
 }
 
 /**
- * The calls that only the content or `additional_kwargs.tool_calls` has, each as an entry that `readCall` and
- * `argumentsIn` read. Each listed call stands for one entry of each place with its id.
+ * The calls that are only in the content or in `additional_kwargs.tool_calls`, as entries for `readCall` and
+ * `argumentsIn`. Each listed call stands for one entry of each place with its id.
  */
 export function unlistedCalls(
   message: AIMessage,
@@ -117,7 +114,7 @@ function hasCallBlocks({ content }: AIMessage): boolean {
   return Array.isArray(content) && content.some(isCallBlock);
 }
 
-/** The clients that read this field do so only if `tool_calls` is empty. */
+/** Clients read this field only if `tool_calls` is empty. */
 function hasRawCalls({ tool_calls, additional_kwargs }: AIMessage): boolean {
   return isEmpty(tool_calls) && !isEmpty(additional_kwargs?.tool_calls);
 }
@@ -136,12 +133,12 @@ function idIn(entry: Readonly<Record<string, unknown>>): string {
   return typeof id === "string" ? id : "";
 }
 
-/** The arguments of an entry or a block, unparsed. */
+/** The unparsed arguments of an entry or a block. */
 export function argumentsIn({ args, input, arguments: written }: Record<string, unknown>): unknown {
   return args ?? input ?? written;
 }
 
-/** The indexes of the calls with each id, the last one first: `pop` takes them in call order. */
+/** The indexes of the calls with each id, last first: `pop` takes them in call order. */
 export function indexesById(calls: readonly { readonly id: string }[]): Map<string, number[]> {
   const indexes = new Map<string, number[]>();
   for (const [index, { id }] of [...calls.entries()].reverse()) addToList(indexes, id, index);

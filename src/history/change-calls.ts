@@ -18,7 +18,7 @@ import { storableCopy } from "./storable.js";
 
 /** Raw calls as the provider wrote them. All clients read `tool_calls` first, so these fields are not needed. */
 const RAW_FIELDS = ["tool_calls", "function_call"] as const;
-/** Fields that hosts with OpenAI's protocol put on a call, and want back there. */
+/** Fields that OpenAI-compatible hosts put on a call, and want back there. */
 export const HOST_CALL_FIELDS: readonly string[] = ["extra_content", "provider_specific_fields"];
 /** Blocks that some client treats as a call. Their call is in `tool_calls`. */
 const CALL_BLOCKS: ReadonlySet<unknown> = new Set([
@@ -31,8 +31,8 @@ const CALL_BLOCKS: ReadonlySet<unknown> = new Set([
 ]);
 
 /**
- * The message with every call in `tool_calls`, in call order, with an object as its arguments, and nowhere else. The
- * same message if it is so already. What can be read of the arguments stays; otherwise they are empty.
+ * The message with every call in `tool_calls` and nowhere else, in call order, with an object as its arguments. A
+ * message in this form is returned as it is. Readable arguments stay; others become empty.
  */
 export function withListedCalls(message: AIMessage): AIMessage {
   const listed = recordsIn(message.tool_calls);
@@ -56,7 +56,7 @@ export function withListedCalls(message: AIMessage): AIMessage {
 
 /**
  * The same for a message that gets a result which nobody returned. If all its calls are in `tool_calls`, it stays as it
- * is. Otherwise a client that does not send the call would send the result alone, and the provider would refuse it.
+ * is. Otherwise a client that does not send the call would send its result alone, and the provider would refuse it.
  */
 export function withSentCalls<T extends BaseMessage>(message: T): T | AIMessage {
   if (!isAIMessage(message)) return message;
@@ -93,7 +93,7 @@ function soundCall(entry: Fields): ToolCall & { id: string } {
   };
 }
 
-/** What a host has put on a call. OpenAI's client keeps it on the raw call only. */
+/** What a host put on a call. OpenAI's client keeps it only on the raw call. */
 function rawFields({ additional_kwargs }: AIMessage): (call: Fields) => Fields {
   const left = recordsIn(additional_kwargs?.["tool_calls"]).filter((entry) =>
     HOST_CALL_FIELDS.some((field) => isRecord(entry[field])),
@@ -114,12 +114,12 @@ export function isWritable(args: unknown): args is Fields {
 /** Where a message writes a call. */
 type Place = "listed" | "invalid" | "content" | "raw";
 /**
- * Contract: returns the entry as it is to be, or undefined to leave it out. `index` is that of its call in `callsOf`;
- * undefined for an entry that is no call of the message.
+ * Contract: returns the new entry, or undefined to leave it out. `index` is that of its call in `callsOf`; undefined
+ * for an entry that is not a call of the message.
  */
 type Edit = (entry: Fields, index: number | undefined, place: Place) => Fields | undefined;
 
-/** A copy of the message with its calls edited everywhere they are written. */
+/** A copy of the message with its calls edited wherever they are written. */
 function withEditedCalls(message: AIMessage, edit: Edit): AIMessage {
   const calls = callsOf(message);
   const { tool_calls = [], invalid_tool_calls = [], content, additional_kwargs } = message;
@@ -134,7 +134,7 @@ function withEditedCalls(message: AIMessage, edit: Edit): AIMessage {
   });
 }
 
-/** The n-th entry of a place with an id is the n-th call with that id. */
+/** The n-th entry with an id in a place is the n-th call with that id. */
 type Numbering = (entry: Fields) => number | undefined;
 
 function numbering(calls: readonly Call[]): Numbering {
@@ -155,11 +155,10 @@ function editEntries<Entry>(
 }
 
 /**
- * A copy of the message in which some calls have other arguments. They are changed everywhere a call is written, because
- * clients do not always send the list: some send the content, and some the output that the provider returned, which they
- * have stored. Data that a provider signed is not changed.
+ * A copy of the message with other arguments for some calls. They change wherever a call is written, because not all
+ * clients send the list: some send the content, and some the provider's stored output. Signed data does not change.
  *
- * @param changes The new arguments, by the index of their call in `callsOf`.
+ * @param changes The new arguments, by their call's index in `callsOf`.
  */
 export function withArguments(message: AIMessage, changes: ReadonlyMap<number, Fields>): AIMessage {
   const calls = callsOf(message);
@@ -185,20 +184,19 @@ function withWritten(entry: Fields, args: Fields, place: Place): Fields {
 }
 
 /**
- * Blocks of the model's own reasoning. They are not content for a reader, and can be bound to the calls in
- * their message.
+ * Blocks of the model's own reasoning. They are not content for a reader, and can be bound to their message's calls.
  */
 const REASONING_BLOCKS: ReadonlySet<unknown> = new Set(["thinking", "redacted_thinking", "reasoning"]);
-/** What providers have signed or encrypted. They want it back as it is, and refuse it where it does not belong. */
+/** What providers have signed or encrypted. They want it back unchanged, and refuse it in other places. */
 const SIGNATURE_FIELDS = ["signature", "thoughtSignature", "encrypted_content"];
 
 /**
- * A copy without the calls that `isDropped` selects by their index in `callsOf(message)`. If no call is left,
- * signed reasoning is removed too: providers refuse it without the calls that it led to.
+ * A copy without the calls that `isDropped` selects by their index in `callsOf(message)`. If no call is left, signed
+ * reasoning also goes, because providers refuse it without its calls.
  */
 export function withoutCalls(message: AIMessage, isDropped: (index: number) => boolean): AIMessage {
   const left = withEditedCalls(message, (entry, index, place) => {
-    // A raw entry that is no call of the message would be one if `tool_calls` became empty.
+    // A raw entry that is not a call of the message would become one if `tool_calls` were empty.
     const isKept = index === undefined ? place !== "raw" : !isDropped(index);
     return isKept ? entry : undefined;
   });
@@ -222,7 +220,7 @@ export function hasSignedReasoning(message: AIMessage | { readonly content: unkn
   );
 }
 
-/** Whether a message says nothing: it has no text and no picture, only white space, reasoning and calls. */
+/** Whether a message says nothing: it has no text or picture, only white space, reasoning and calls. */
 export function isBlankMessage({ content }: AIMessage): boolean {
   if (typeof content === "string") return content.trim() === "";
   return content.every((block) => {
@@ -232,8 +230,8 @@ export function isBlankMessage({ content }: AIMessage): boolean {
 }
 
 /**
- * Removes the provider's own copy of the calls if the calls differ from those of the earlier message.
- * OpenAI's client keeps this copy in `additional_kwargs`, and it would still have the old calls.
+ * Removes the provider's own copy of the calls if they differ from the earlier message's. OpenAI's client keeps this
+ * copy in `additional_kwargs`, and it would still have the old calls.
  */
 export function withoutStaleCalls(message: AIMessage, earlier: AIMessage): AIMessage {
   const { tool_calls: raw, ...additional_kwargs } = message.additional_kwargs;
@@ -248,10 +246,9 @@ function listed({ tool_calls, invalid_tool_calls }: AIMessage): string | undefin
 const NONE: ReadonlySet<string> = new Set();
 
 /**
- * Gives the calls of a new response distinct ids: of several calls with one id, the first keeps it. Their
- * results can arrive at different times (one when its tool is ready, one when a human has approved it), and
- * only the id says which call a result answers. For this library, ids of other messages can stay equal: a result
- * goes to the nearest call.
+ * Gives a new response's calls distinct ids: if several calls share an id, the first keeps it. Their results can arrive
+ * at different times (one when its tool is ready, one after approval), and only the id says which call a result
+ * answers. Other messages may repeat an id, because a result goes to the nearest call.
  *
  * @param taken Ids that no call of the response may have. @default none
  */
@@ -274,7 +271,7 @@ export function withDistinctCallIds(message: AIMessage, taken: ReadonlySet<strin
   });
 }
 
-/** Ids like `call_2`. The numbers of an id are tried once, however many calls have it. */
+/** Ids like `call_2`. Each number is tried once per id, however many calls have that id. */
 function unusedIds(isUsed: (id: string) => boolean): (id: string) => string {
   const last = new Map<string, number>();
   return (id) => {

@@ -1,4 +1,4 @@
-/** Where a history can be cut: at safe places, and by leaving old tool calls out. */
+/** Where a history can be cut: at safe places, and by leaving out old tool calls. */
 
 import type { BaseMessage } from "@langchain/core/messages";
 import { InvalidSettingError } from "../errors.js";
@@ -15,12 +15,11 @@ import { isUserMessage } from "./summary.js";
 export type Keep = { readonly messages: number } | { readonly tokens: number };
 
 /**
- * Finds the index of the first message to keep such that no group is split. No result after the cut answers a
- * call before it, even in lists where groups are interleaved. The open group stays complete while it has
- * pending calls.
+ * Finds the index of the first message to keep, without splitting a group. No result after the cut answers a call
+ * before it, even where groups are interleaved. The open group stays complete while it has pending calls.
  *
- * The cut moves back from the requested place to include a complete group. It moves forward only if nothing
- * but system messages would be before it. Returns 0 if the history cannot be cut or does not need to be.
+ * The cut moves back from the requested place to include a complete group. It moves forward only if nothing but system
+ * messages would be before it. Returns 0 if the history cannot be cut or does not need to be.
  *
  * @param given The messages of a history.
  * @param keep How much to keep: `{ messages }` or `{ tokens }`, an integer of 0 or more.
@@ -85,7 +84,7 @@ export function safeCuts(messages: readonly BaseMessage[]): boolean[] {
   const { groups } = groupMessages(messages);
   const ends = new Map(groups.map(({ start, end }) => [start, end]));
   const open = groups.at(-1);
-  // The results of its pending calls will come after everything in the list.
+  // Its pending calls' results will come after everything in the list.
   if (open?.results.includes(undefined)) ends.set(open.start, messages.length + 1);
   const isSafe: boolean[] = [];
   let reach = 0;
@@ -97,18 +96,17 @@ export function safeCuts(messages: readonly BaseMessage[]): boolean[] {
 }
 
 /**
- * How many tool calls of earlier turns to keep, as an integer of 0 or more. The oldest ones are left out. With
- * `clearAtLeast` they are left out in blocks: once there are more than `max`, the oldest `clearAtLeast` calls are left
- * out, and no more until there are again more than `max`. So the beginning of the model's input changes less often, and
- * the provider's prompt cache can be used. `clearAtLeast` is an integer of 1 or more; the default is 1.
+ * How many tool calls of earlier turns to keep, an integer of 0 or more. The oldest are left out. With `clearAtLeast`,
+ * an integer of 1 or more, they are left out in blocks: once there are more than `max`, the oldest `clearAtLeast` go,
+ * and no others until there are again more than `max`. The start of the model's input then changes less often, and the
+ * provider's prompt cache works. `clearAtLeast` defaults to 1.
  */
 export type ToolCallsToKeep = number | { readonly max: number; readonly clearAtLeast?: number | undefined };
 
 /**
- * Removes old tool calls together with their results. Before the current turn the last `max` calls stay; in
- * the current turn all calls stay. Text and user messages stay. A message without calls and text after this
- * is removed. A message with signed reasoning keeps all of its calls or none, because the signature covers
- * them. Orphan results are not counted and not removed.
+ * Removes old tool calls together with their results. The last `max` calls before the current turn stay, and so do all
+ * calls in it. Text and user messages stay. A message left without calls and text is removed. A message with signed
+ * reasoning keeps all its calls or none, because the signature covers them. Orphan results neither count nor go.
  *
  * @param given The messages of a history.
  * @param max How many calls of earlier turns to keep.
@@ -122,7 +120,7 @@ export function filterToolCalls(given: readonly BaseMessage[], max: ToolCallsToK
   return (left === messages ? left : left.filter((message) => message !== undefined)) as BaseMessage[];
 }
 
-/** What is left of each message; undefined for one that is left out. The same array if nothing is removed. */
+/** What is left of each message; undefined if nothing is. The same array if nothing is removed. */
 export function filterEach(
   messages: readonly BaseMessage[],
   max: ToolCallsToKeep,
@@ -140,7 +138,7 @@ export function filterEach(
   for (const group of earlier.toReversed()) {
     const kept = callsToKeep(group.head, group.calls.length, keep);
     const cut = group.calls.length - kept;
-    // The calls that stay are the last ones of the history, without gaps.
+    // The calls that stay are the history's last ones, without gaps.
     keep = cut === 0 ? keep - kept : 0;
     if (cut === 0) continue;
     left[group.start] = withoutFirstCalls(group.head, cut);
@@ -149,7 +147,7 @@ export function filterEach(
   return left.every((message, index) => message === messages[index]) ? messages : left;
 }
 
-/** @throws InvalidSettingError for a limit that cannot be used. */
+/** @throws InvalidSettingError for an unusable limit. */
 export function checkToolCallsToKeep(limit: ToolCallsToKeep): {
   readonly max: number;
   readonly step: number;
@@ -171,7 +169,7 @@ export function checkToolCallsToKeep(limit: ToolCallsToKeep): {
   throw InvalidSettingError.expected(name, "an integer of 1 or more", clearAtLeast);
 }
 
-/** How many of the calls stay. It depends on their number alone, so it changes only when one more block is full. */
+/** How many calls stay. Only their number decides, so it changes only when one more block is full. */
 function callsLeft(total: number, limit: ToolCallsToKeep): number {
   const { max, step } = checkToolCallsToKeep(limit);
   const blocks = Math.ceil(Math.max(0, total - max) / step);
@@ -179,7 +177,7 @@ function callsLeft(total: number, limit: ToolCallsToKeep): number {
 }
 
 /**
- * How many calls of a message stay, if this many more may stay. A message with signed reasoning keeps all of its calls or
+ * How many of a message's calls stay, if this many more may. A message with signed reasoning keeps all its calls or
  * none, because the signature covers them.
  */
 function callsToKeep(message: BaseMessage, calls: number, left: number): number {
@@ -187,7 +185,7 @@ function callsToKeep(message: BaseMessage, calls: number, left: number): number 
   return Math.min(calls, left);
 }
 
-/** Kept, so that the input of the next call has the same objects, and its projection need not begin again. */
+/** Kept, so that the next call's input has the same objects and need not be projected again. */
 const shorter = createMemo<BaseMessage | undefined>();
 
 /** Returns undefined if nothing worth sending remains. */

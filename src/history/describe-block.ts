@@ -1,10 +1,10 @@
-/** Describes a block that is sent as a text, because the model that gets it cannot have the block itself. */
+/** Describes a block as text for a model that cannot take the block itself. */
 
 import { isRecord, nativeClassOf } from "../shared/values.js";
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Fields that hold other fields of a picture, a file or a resource, in the form of some provider. */
+/** Fields that hold a picture's, a file's or a resource's own fields in some provider's form. */
 const NESTED = [
   "file",
   "source",
@@ -20,7 +20,7 @@ const ADDRESSES = ["uri", "url", "file_url", "fileUri", "image_url", "document_u
 const TYPES = ["mimeType", "mime_type", "media_type"];
 const BYTES = ["data", "file_data", "blob", "url", "image_url"];
 
-/** The type of a block, and in its order what is known of the name, the address, the type of the file and its size. */
+/** A block's type and, in this order, what is known of its name, address, file type and size. */
 export function describeBlock(block: Fields): string {
   const type = typeof block["type"] === "string" ? block["type"] : "block";
   const places = [block, ...NESTED.map((field) => block[field])].filter(isRecord);
@@ -38,7 +38,7 @@ export function describeBlock(block: Fields): string {
   return parts.length === 0 ? `[${type}]` : `[${type}: ${parts.join(", ")}]`;
 }
 
-/** Base64 and data URLs are no address. A file of a provider has an id. */
+/** Base64 and data URLs are not addresses. A provider's file has an id. */
 function isAddress(text: string): boolean {
   return !text.startsWith("data:") && (/^[a-z][a-z0-9+.-]*:/i.test(text) || /^file[-_]/.test(text));
 }

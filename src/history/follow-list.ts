@@ -1,10 +1,10 @@
 /**
- * Keeps what was computed from a list of messages, and goes on from there for the next list of the same thread. And keeps
- * what was made from one message.
+ * Keeps what was computed from a list of messages, and continues from there for the same thread's next list. It also
+ * keeps what was made from one message.
  *
- * The list of a thread begins with the messages of the list before. So a follower takes only the new messages. For a list
- * that differs somewhere, a new follower takes them all: no run changes the beginning of what it sends. What a follower
- * has taken is kept as long as the first message of the list, and no longer.
+ * A thread's next list usually begins with the messages of the last one, so a follower takes only the new messages. If
+ * the lists differ, a new follower takes them all. What a follower has taken is kept as long as the list's first
+ * message, and no longer.
  */
 
 import type { BaseMessage } from "@langchain/core/messages";
@@ -17,8 +17,8 @@ export interface Follower {
 }
 
 /**
- * Contract: brings a follower to this list, and returns it. It is only valid until the next call, so read from it at
- * once. `variant` distinguishes followers of the same list that compute different things.
+ * Contract: brings a follower to this list, and returns it. It is valid only until the next call, so read from it at
+ * once. `variant` tells apart followers of the same list that compute different things.
  */
 type Following<Made extends Follower> = (
   messages: readonly BaseMessage[],
@@ -35,8 +35,8 @@ interface Line<Made> {
 }
 
 /**
- * LangGraph, LangChain and nodes write ids, names and metadata into the messages of the run that goes on. So what the
- * latest messages hold is compared. The messages before them only have to be the same objects.
+ * LangGraph, LangChain and nodes write ids, names and metadata into the current run's messages. So the latest messages'
+ * contents are compared. Earlier messages only have to be the same objects.
  */
 const COMPARED_MESSAGES = 64;
 /** A thread is seldom sent to more models in turn. */
@@ -45,14 +45,14 @@ const MOST_VARIANTS = 4;
 export function createFollowing<Made extends Follower>(): Following<Made> {
   const lines = new WeakMap<object, Map<string, Line<Made>>>();
   return (messages, variant, create) => {
-    // Agents put a system message of their own before the messages of all threads.
+    // Agents put their own system message before every thread's messages.
     const first: unknown = messages.find((message) => safely(() => message.type) !== "system");
     const isKept = typeof first === "object" && first !== null;
     const variants = (isKept && lines.get(first)) || new Map<string, Line<Made>>();
     const known = variants.get(variant);
     const isKnown = known !== undefined && isBeginning(known, messages);
     const { follower, list, facts } = isKnown ? known : { follower: create(), list: [], facts: new Map() };
-    // If a message throws when it is read, nothing half taken is kept.
+    // If a message throws when it is read, no half-read follower is kept.
     variants.delete(variant);
     for (let index = list.length; index < messages.length; index += 1)
       follower.take(messages[index] as BaseMessage, index);
@@ -63,10 +63,10 @@ export function createFollowing<Made extends Follower>(): Following<Made> {
   };
 }
 
-/** Whether the list of a line is the beginning of these messages: the same objects, which hold the same as before. */
+/** Whether these messages begin with a line's list: the same objects, which hold the same as before. */
 function isBeginning({ list, facts }: Line<unknown>, messages: readonly BaseMessage[]): boolean {
   if (list.length > messages.length) return false;
-  // Several times faster than `===`, which first asks of which types the values are.
+  // Several times faster than `===`, which first checks the values' types.
   for (let index = 0; index < list.length; index += 1)
     if (!Object.is(messages[index], list[index])) return false;
   return [...facts].every(([index, before]) => isSame(before, factsOf(messages[index] as BaseMessage)));
@@ -83,8 +83,8 @@ function latestFacts(
 }
 
 /**
- * Contract: returns what `make` returns, and the same again as long as the message holds the same. `key` distinguishes
- * what is made from one message. Only the latest is kept.
+ * Contract: returns what `make` returns, and the same again while the message holds the same. `key` tells apart what is
+ * made from one message. Only the latest is kept.
  */
 type Memo<Made> = (message: BaseMessage, key: unknown, make: () => Made) => Made;
 
@@ -100,20 +100,18 @@ export function createMemo<Made>(): Memo<Made> {
   };
 }
 
-/*
- * Finds out whether a message was changed in place.
- */
+/** Finds out whether a message was changed in place. */
 
 const LIST = Symbol("list");
 const OBJECT = Symbol("object");
 const END = Symbol("end");
-/** What is nested deeper counts as one value. A message cannot be stored with it. */
+/** Anything nested deeper counts as one value. Such a message cannot be stored. */
 const DEEPEST = 50;
 
 /** Every value that a message holds, in order. Two messages with the same facts have the same content. */
 function factsOf(message: BaseMessage): readonly unknown[] {
   const facts: unknown[] = [];
-  // What throws when it is read is never the same.
+  // What throws when it is read never counts as the same.
   return safely(() => readFacts(message, facts), false) ? facts : [Symbol("unreadable")];
 }
 
@@ -122,7 +120,7 @@ function isSame(before: readonly unknown[], now: readonly unknown[]): boolean {
 }
 
 function readFacts(message: object, facts: unknown[]): true {
-  // Reading a value by the key of a `for in` loop is faster than any other way.
+  // The key of a `for in` loop is the fastest way to read a value.
   for (const key in Object(message)) {
     if (key === "lc_serializable" || key === "lc_namespace") continue;
     facts.push(key);
@@ -133,7 +131,7 @@ function readFacts(message: object, facts: unknown[]): true {
   return true;
 }
 
-/** What the constructor received. Most values are those of the fields. */
+/** What the constructor received. Most values equal the fields'. */
 function gatherOthers(kwargs: object, message: object, facts: unknown[]): void {
   for (const key in kwargs) {
     facts.push(key);

@@ -1,4 +1,4 @@
-/** Groups messages by occurrence of their calls, in one linear pass. */
+/** Groups messages by call occurrence, in one linear pass. */
 
 import type { BaseMessage, ToolMessage } from "@langchain/core/messages";
 import { type Call, callsOf, indexesById } from "./call.js";
@@ -13,14 +13,14 @@ export interface Group {
   readonly head: BaseMessage;
   readonly calls: readonly Call[];
   readonly results: readonly (ToolMessage | undefined)[];
-  /** The index of each result in the list. A list can hold one result twice, so its object does not say where it is. */
+  /** Each result's index in the list. A list can hold one result twice, so its object does not say where it is. */
   readonly answeredAt: readonly (number | undefined)[];
-  /** The index of the head in the list. `end` is one more than the last index of the head and its results. */
+  /** The head's index in the list. `end` is one more than the last index of the head and its results. */
   readonly start: number;
   readonly end: number;
 }
 
-/** Why a result has no place: no call before it has its id, or each such call has a result already. */
+/** Why a result has no place: no call before it has its id, or each such call already has a result. */
 export type Refused = "orphan" | "duplicate";
 
 interface Grouping {
@@ -28,10 +28,7 @@ interface Grouping {
   readonly groups: readonly Group[];
   /** Results without a call before them. */
   readonly orphans: readonly ToolMessage[];
-  /**
-   * Surplus results of calls that have one already. The first real result is kept; a placeholder gives way to
-   * it.
-   */
+  /** Surplus results of calls that already have one. The first real result stays; a placeholder gives way to it. */
   readonly duplicates: readonly ToolMessage[];
   /** What the orphans and duplicates are, by index. */
   readonly refusedAt: ReadonlyMap<number, Refused>;
@@ -39,7 +36,6 @@ interface Grouping {
 
 const NO_CALLS: readonly Call[] = [];
 
-/** Returns the calls that a message opens, in call order. */
 export type CallsOfHead = (message: BaseMessage) => readonly Call[];
 
 /** The calls that later results can answer: the message's own, or those that it archived as a summary. */
@@ -53,12 +49,10 @@ export function callsAnsweredAfter(message: BaseMessage): readonly Call[] {
 }
 
 /**
- * Groups any list of messages. A result answers the nearest earlier message that has a call of its id without
- * a result or with only a placeholder. If one message has two calls of that id, they are filled in call
- * order. If a call has two real results, the first one stays.
+ * Groups any list of messages. A result answers the nearest earlier call with its id that has no result or only a
+ * placeholder. Two such calls in one message are filled in call order. If a call has two real results, the first stays.
  *
- * @param callsOfHead Returns the calls that a message opens. Default: its own, or those that it archived as a
- * summary.
+ * @param callsOfHead Returns the calls that a message opens. Default: its own, or those that it archived as a summary.
  */
 export function groupMessages(
   messages: readonly BaseMessage[],
@@ -103,7 +97,7 @@ export function groupMessages(
   return { groups, orphans, duplicates, refusedAt };
 }
 
-/** If results follow their message in call order, each answers a call after the previous one. */
+/** If results follow their message in call order, each answers a call after the previous one's. */
 function slotInOrder(group: OpenGroup | undefined, id: string): Slot<OpenGroup> | undefined {
   if (group === undefined) return undefined;
   let call: number | undefined = group.nextCall;
@@ -153,16 +147,16 @@ export interface Slot<Owner> {
 
 type Owner = Pick<Group, "calls" | "results"> & { readonly isRemoved?: boolean };
 
-/** Contract: whether the slot of a call can be filled that holds this result. */
+/** Contract: whether a call's slot that holds this result can be filled. */
 export type Accept = (result: ToolMessage | undefined, call: Call | undefined) => boolean;
 
-/** The slots of one call id, the nearest last. `left`: how many of the first ones a search still has to look at. */
+/** The slots of one call id, nearest last. `left`: how many of the first ones a search must still look at. */
 interface Offer<Group> {
   readonly slots: Slot<Group>[];
   left: Record<string, number>;
 }
 
-/** The slots of groups by call id. A slot that a search does not accept is not looked at again until it is reopened. */
+/** Slots by call id. A search skips a slot that it did not accept until the slot is reopened. */
 export class Slots<Group extends Owner, Search extends string> {
   readonly #accept: Readonly<Record<Search, Accept>>;
   readonly #offers = new Map<string, Offer<Group>>();
@@ -172,7 +166,7 @@ export class Slots<Group extends Owner, Search extends string> {
     for (const group of groups) this.offer(group);
   }
 
-  /** Adds the slots of a group that is after all others. The first of several calls with one id is the nearest. */
+  /** Adds the slots of a group that is after all others. If several calls share an id, the first is the nearest. */
   offer(group: Group): void {
     if (group.calls.length === 0) return;
     for (const [id, calls] of indexesById(group.calls)) {
@@ -186,13 +180,13 @@ export class Slots<Group extends Owner, Search extends string> {
     return this.#offers.has(id);
   }
 
-  /** A slot of this call id can be accepted again. */
+  /** A slot with this call id can be accepted again. */
   reopen(id: string): void {
     const offer = this.#offers.get(id);
     if (offer !== undefined) offer.left = {};
   }
 
-  /** The nearest slot of a call id that the search accepts. */
+  /** The nearest slot with a call id that the search accepts. */
   nearest(id: string, search: Search): Slot<Group> | undefined {
     const offer = this.#offers.get(id);
     if (offer === undefined) return undefined;
@@ -220,7 +214,7 @@ export function flattenGroups(groups: Iterable<Pick<Group, "head" | "results">>)
   return messages;
 }
 
-/** The same, as indexes in the list that was grouped. */
+/** The same, as indexes in the grouped list. */
 export function placesInGroups(groups: readonly Group[]): number[] {
   const places: number[] = [];
   for (const { start, answeredAt } of groups) {
@@ -230,7 +224,7 @@ export function placesInGroups(groups: readonly Group[]): number[] {
   return places;
 }
 
-/** Identifies a call of a group among all calls of its list. {@link createPlaceholder} derives an id from it. */
+/** Identifies a call among all calls of its list. {@link createPlaceholder} derives an id from it. */
 export function placeOfCall({ head, start }: Pick<Group, "head" | "start">, index: number): string {
   return `${head.id || start}:${index}`;
 }

@@ -1,6 +1,6 @@
 /**
- * The marks of this library in `additional_kwargs`. Code trusts them: a summary hides the messages that it names. So
- * they count only on messages that this library wrote, and are taken off those that a client sends.
+ * This library's marks in `additional_kwargs`. Code trusts them: a summary hides the messages that it names. So they
+ * count only on messages that this library wrote, and are removed from those that a client sends.
  */
 
 import type { BaseMessage } from "@langchain/core/messages";
@@ -13,7 +13,7 @@ export const MARKS = {
   /** A result that was written because none was recorded. The value is the cause. */
   placeholder: "tether_placeholder",
   /**
-   * Beside it, whether the call may be tried again. `not-started`: it may. `unknown` and `failed`: it may have taken
+   * Whether a placeholder's call may be tried again. `not-started`: it may. `unknown` and `failed`: it may have taken
    * effect.
    */
   outcome: "tether_outcome",
@@ -23,25 +23,27 @@ export const MARKS = {
   coverage: "tether_coverage",
   /**
    * A message that was recovered from an earlier run. In an update the value names its place: `{ after: id }`. In a
-   * history, where the message has its place, it is `{}`.
+   * history, where the message already has its place, it is `{}`.
    */
   recovered: "tether_recovered",
   /**
-   * Beside the mark of a placeholder, where the result of a tool that is still running will be: the checkpoint that sent
-   * its call, and the place of the call.
+   * On a placeholder: where the result of a tool that is still running will be. It names the checkpoint that sent the
+   * call, and the call's place.
    */
   sent: "tether_sent",
-  /** The text of a response that clients were shown before its run was aborted. The value is `true`. */
+  /** The text of a response that clients saw before its run was aborted. The value is `true`. */
   interrupted: "tether_interrupted",
-  /** A message that came through the inbox of the thread. The value is the key of its item. */
+  /** A message that came through the thread's inbox. The value is its item's key. */
   steered: "tether_steered",
-  /** A response to an input from which something was left out because it was too long. Its usage is not that of the history. */
+  /**
+   * A response to an input from which something was left out because it was too long. Its usage is not the history's.
+   */
   shortened: "tether_shortened",
-  /** A message that is only in the model input, with pictures and files of the results before it. */
+  /** A message that is only in the model input, with the pictures and files of the results before it. */
   resultMedia: "tether_result_media",
-  /** What had to be changed in the input of a response before its model accepted it. The next input begins with it. */
+  /** What had to change in a response's input before its model accepted it. The next input begins with it. */
   reduced: "tether_reduced",
-  /** The origin of a summary. Other LangChain code uses this mark too. */
+  /** A summary's origin. Other LangChain code also uses this mark. */
   source: "lc_source",
 } as const;
 
@@ -50,7 +52,7 @@ export const SUMMARY_SOURCE = "summarization";
 
 const MARK_NAMES: ReadonlySet<string> = new Set(Object.values(MARKS));
 
-/** Asked for every message of a thread, so it makes no list. */
+/** Called for every message of a thread, so it makes no list. */
 function hasMark(kwargs: unknown): boolean {
   if (!isRecord(kwargs)) return false;
   for (const name in kwargs) if (MARK_NAMES.has(name) && kwargs[name] !== undefined) return true;
@@ -64,13 +66,13 @@ function marksOf({ additional_kwargs }: BaseMessage): [string, unknown][] {
   });
 }
 
-/** A copy of the message with these marks, besides those that it has. */
+/** A copy of the message with these marks added. */
 export function withMarks<T extends BaseMessage>(message: T, marks: Readonly<Record<string, unknown>>): T {
   const additional_kwargs = { ...message.additional_kwargs, ...marks };
   return copyMessage<BaseMessage>(message, { additional_kwargs }) as T;
 }
 
-/** The message without marks. A message without any is returned as it is. */
+/** The message without marks. A message that has none is returned as it is. */
 export function withoutMarks<T extends BaseMessage>(message: T): T {
   if (!hasMark(message.additional_kwargs)) return message;
   const rest = Object.entries(message.additional_kwargs).filter(([name]) => !MARK_NAMES.has(name));
@@ -78,8 +80,8 @@ export function withoutMarks<T extends BaseMessage>(message: T): T {
 }
 
 /**
- * The message that replaces a stored one, with the marks of the stored one. Clients send stored messages back, and
- * their marks were taken off. An edited summary keeps its marks. Any other edited message does not.
+ * The message that replaces a stored one, with the stored one's marks. Clients send stored messages back without them.
+ * An edited summary keeps its marks; any other edited message does not.
  */
 export function withStoredMarks<T extends BaseMessage>(message: T, stored: BaseMessage | undefined): T {
   if (stored === undefined || stored.type !== message.type || marksOf(message).length > 0) return message;
@@ -98,7 +100,6 @@ export function trust<T extends object>(value: T): T {
   return value;
 }
 
-/** Remembers those of the messages that have marks. */
 export function trustMarked(messages: unknown): void {
   if (!Array.isArray(messages)) return;
   for (const message of messages) if (hasMark(message?.additional_kwargs)) trust(message);
@@ -109,8 +110,8 @@ export function isTrusted(value: unknown): boolean {
 }
 
 /**
- * Whether the message came through the inbox in the middle of a turn, so that it is about the work of that turn. After a
- * response without calls such a message begins a turn.
+ * Whether the message came through the inbox in the middle of a turn, and so belongs to that turn. After a response
+ * without calls such a message begins a turn.
  */
 export function joinsTurn(messages: readonly BaseMessage[], index: number): boolean {
   const before = messages[index - 1];

@@ -1,9 +1,9 @@
 /**
- * How long a model input is. What is decided by a length, and each length that is shown, comes from here.
+ * How long a model input is. Every decision by length, and every length that is shown, comes from here.
  *
- * A provider reports with each response how many tokens it has counted. So the length is the latest of these numbers,
- * and an estimate of what came since. The estimate is corrected by the ratio of reported to estimated tokens that the
- * thread has shown. Without any report it is the estimate.
+ * A provider reports its token count with each response. So the length is the latest report, plus an estimate of what
+ * came since. The thread's ratio of reported to estimated tokens corrects the estimate. Without any report, the length
+ * is the estimate.
  */
 
 import type { BaseMessage } from "@langchain/core/messages";
@@ -14,33 +14,36 @@ import { coverageOf } from "./summary.js";
 import { flattenVisible, visibleHistory } from "./visible-history.js";
 
 export interface InputOverhead {
-  /** Tokens of the tools' schemas, by our estimate. They are part of every request, as is the system prompt. */
+  /** The tokens of the tools' schemas, by our estimate. They are part of every request, like the system prompt. */
   readonly toolTokens: number;
   readonly promptTokens: number;
   /** How many calls of earlier turns are sent; undefined sends all. */
   readonly maxToolCalls: ToolCallsToKeep | undefined;
   /**
-   * Contract: returns the index of the first message that the model reads of these. The provider has compacted the others
-   * by itself. Undefined: it reads all.
+   * Contract: returns the index of the first message that the model reads. The provider has compacted the others
+   * itself. Undefined: the model reads all.
    */
   readonly compactedAt?: ((messages: readonly BaseMessage[]) => number) | undefined;
-  /** Contract: whether the model that is asked may have written a response. Another one counts otherwise. Undefined: all. */
+  /**
+   * Contract: whether the model that is asked may have written a response. Another model counts differently. Undefined:
+   * all count.
+   */
   readonly mayHaveWritten?: ((response: BaseMessage) => boolean) | undefined;
 }
 
 export interface InputLength {
-  /** Tokens of the whole request, as the provider counts them. Not rounded, so that a bound does not move with it. */
+  /** The whole request's tokens, as the provider counts them. Not rounded, so that a bound does not move with it. */
   readonly tokens: number;
-  /** Whether they are those of a report and what came since. */
+  /** Whether they come from a report and what followed it. */
   readonly isReported: boolean;
-  /** How many tokens the provider counts for each that is estimated. */
+  /** How many tokens the provider counts for each estimated one. */
   readonly ratio: number;
 }
 
 /** A report below this share of the estimate belongs to another, shorter input. */
 const LEAST_PLAUSIBLE = 0.2;
 
-/** The length of the model input for this history, with the system prompt and the tools. */
+/** The length of this history's model input, with the system prompt and the tools. */
 export function measureInput(history: readonly BaseMessage[], overhead: InputOverhead): InputLength {
   const { toolTokens, promptTokens, maxToolCalls, compactedAt } = overhead;
   const all = isWholeInput(history) ? history : flattenVisible(visibleHistory(history));
@@ -71,14 +74,14 @@ export function isWholeInput(history: readonly BaseMessage[]): boolean {
   return odd === 0 && summaries === 0 && systems === leadingSystems && paired === history.length;
 }
 
-/** The tokens of an input that is not the whole history, and the reports that belong to it. */
+/** The tokens of an input that is not the whole history, and its reports. */
 function lengthOf(
   input: readonly BaseMessage[],
   history: readonly BaseMessage[],
   compacted: BaseMessage | undefined,
 ): { readonly tokens: number; readonly reports: readonly Report[] } {
-  // A message that has fewer calls than the history's is a copy, and its report is that of another input. So is that
-  // of the response in which the provider has compacted what was before.
+  // A message with fewer calls than the history's is a copy, and its report is another input's. So is the report of the
+  // response in which the provider compacted what was before.
   const trusted = new Set(history.slice(lastSummarised(history) + 1));
   const own = new Map(surveyOf(history).reports.map((report) => [report.response, report]));
   const reports: Report[] = [];
@@ -102,23 +105,21 @@ function lastSummarised(history: readonly BaseMessage[]): number {
   return position < 0 ? history.length : position;
 }
 
-/*
- * The ratio of reported to estimated tokens.
- */
+/** The ratio of reported to estimated tokens. */
 
-/** The latest reports say most of what comes next, and of the model as it counts now. */
+/** The latest reports say most about what comes next, and about how the model counts now. */
 const MOST_REPORTS = 12;
-/** What a ratio can be. Others belong to inputs that something else has shortened, or added to. */
+/** The range of a ratio. Others belong to inputs that something else has shortened or extended. */
 const LEAST_RATIO = 0.25;
 const MOST_RATIO = 4;
-/** The estimate counts as this many tokens that were reported as estimated, so that a few do not say much. */
+/** This many estimated tokens count as reported exactly so, so that a few reports do not say much. */
 const ASSUMED = 50;
-/** A first request that is estimated shorter says little: providers add tokens of their own to each. */
+/** A shorter first request says little, because providers add their own tokens to each. */
 const LEAST_FIRST = 1_000;
 
 /**
- * From one report to the next, the input has grown by the messages between them. What is the same in all requests, such
- * as the tools and what middleware adds, has no part in it.
+ * From one report to the next, the input grows by the messages between them. What all requests share, such as the tools
+ * and what middleware adds, plays no part.
  */
 function ratioOf(history: readonly BaseMessage[], overhead: InputOverhead): number {
   const { reports, summaries } = surveyOf(history);
@@ -134,7 +135,7 @@ function ratioOf(history: readonly BaseMessage[], overhead: InputOverhead): numb
     const report = reports[place];
     if (report === undefined || !isComparable(report, overhead)) continue;
     left -= 1;
-    // Calls of earlier turns that are left out change the input from turn to turn.
+    // Leaving out calls of earlier turns changes the input from turn to turn.
     const isSameForm = overhead.maxToolCalls === undefined || later?.turn === report.turn;
     if (later !== undefined && isSameForm) add(later.input - report.input, later.before - report.before);
     later = report;

@@ -1,6 +1,6 @@
 /**
- * The shape of a message: what code relies on when it reads a field. Messages of another shape exist, because a
- * client or another agent can write anything into a state.
+ * A message's shape: what code relies on when it reads a field. Other shapes exist, because a client or another agent
+ * can write anything into a state.
  */
 
 import type { BaseMessage } from "@langchain/core/messages";
@@ -9,7 +9,7 @@ import { isAIMessage } from "./call.js";
 import { copyMessage } from "./message.js";
 import { jsonText, MOST_LEVELS, mayDemand, storableCopy, storageDemand } from "./storable.js";
 
-/** Contract: returns the same value if it is sound. Otherwise the part of it that can be read. */
+/** Contract: returns a sound value as it is, and otherwise its readable part. */
 type Mend = (value: unknown) => unknown;
 
 const isText = (value: unknown): boolean => typeof value === "string";
@@ -112,9 +112,9 @@ function fieldsOf(type: unknown): readonly Field[] {
 }
 
 /**
- * A copy of the message in which each field has its shape and each value can be stored. It keeps what can be
- * read: a value that is nested too deep becomes its JSON text, and a call with such arguments becomes an
- * invalid call. A sound message is returned as it is.
+ * A copy of the message in which each field has its shape and each value can be stored. It keeps what is readable: a
+ * value that is nested too deep becomes its JSON text, and a call with such arguments becomes an invalid call. A sound
+ * message is returned as it is.
  */
 export function mendMessage<T extends BaseMessage>(message: T): T {
   return issueOfShape(message) === undefined ? message : mendFields(message);
@@ -162,20 +162,18 @@ function refuseArguments(calls: unknown, invalidCalls: unknown): object {
   return { tool_calls: kept, invalid_tool_calls: [...recordsIn(invalidCalls), ...refused] };
 }
 
-/** What arguments must be that cannot be used or stored; undefined for sound ones. */
+/** What unusable or unstorable arguments must be; undefined for sound ones. */
 function demandOnArguments(args: unknown): string | undefined {
   if (args !== undefined && !isRecord(args)) return "an object";
   return storageDemand(args);
 }
 
-/** The list and the entries of calls add two levels to the arguments. */
+/** The list of calls and its entries add two levels to the arguments. */
 function demandOnField(name: string, value: unknown): string | undefined {
   return storageDemand(value, name === "tool_calls" ? MOST_LEVELS + 2 : MOST_LEVELS);
 }
 
-/*
- * What is wrong with the shape of a message, for an error that names it.
- */
+/** What is wrong with a message's shape, for an error that names it. */
 
 /** A part of a message that is not what it must be. */
 export interface ShapeIssue {
@@ -187,8 +185,8 @@ export interface ShapeIssue {
 }
 
 /**
- * The first part of a message, or of the fields of one, that has another shape or cannot be stored. Undefined
- * for a sound message.
+ * The first part of a message, or of a message's fields, that has another shape or cannot be stored. Undefined for a
+ * sound message.
  */
 export function issueOfShape(message: object): ShapeIssue | undefined {
   const type: unknown = Reflect.get(message, "type");
@@ -209,17 +207,19 @@ export function issueOfShape(message: object): ShapeIssue | undefined {
   return storageIssueOf(message);
 }
 
-/** The first field that a checkpoint cannot store. It stores other values too that the constructor received. */
+/**
+ * The first field that a checkpoint cannot store. A checkpoint also stores other values that the constructor received.
+ */
 function storageIssueOf(message: object): ShapeIssue | undefined {
   const { lc_kwargs } = message as { lc_kwargs?: unknown };
   return firstIssue(message) ?? (isRecord(lc_kwargs) ? firstIssue(lc_kwargs, message) : undefined);
 }
 
 function firstIssue(fields: object, others?: object): ShapeIssue | undefined {
-  // Reading a value by the key of a `for in` loop is faster than any other way.
+  // The key of a `for in` loop is the fastest way to read a value.
   for (const path in fields) {
     const value: unknown = fields[path as never];
-    // Most values are so.
+    // Most values need no check.
     if (!mayDemand(value) || path.startsWith("lc_") || (others && Object.hasOwn(others, path))) continue;
     const expectation = demandOnField(path, value);
     if (expectation !== undefined) return { path, expectation, value };

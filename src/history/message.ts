@@ -1,4 +1,4 @@
-/** Copies, ids and texts of messages, and what their classes are. */
+/** Copies, ids, texts and classes of messages. */
 
 import type { BaseMessage, BaseMessageChunk, MessageContent } from "@langchain/core/messages";
 import { hashText, toJson } from "../shared/json.js";
@@ -16,12 +16,12 @@ import {
 import { MOST_LEVELS } from "./storable.js";
 
 /**
- * A deep copy of a message that can be changed freely. All current fields of the message are serialized with
- * the copy: LangChain serializes only the fields that the constructor received, so a field that was set later
- * would be lost.
+ * A deep copy of a message that can be changed freely. It also serializes fields that were set after construction:
+ * LangChain serializes only those that the constructor received.
  */
 export function cloneMessage<T extends BaseMessage>(message: T): T {
-  // What is not plain data (a client's raw response, a function) is kept as it is: `structuredClone` would throw.
+  // Anything but plain data, such as a client's raw response or a function, is kept as it is: `structuredClone` would
+  // throw.
   return copyMessage(message, mapTexts(fieldsOf(message), (text) => text, LEVELS) as Partial<T>);
 }
 
@@ -38,13 +38,13 @@ function fieldsOf(message: BaseMessage): object {
 /** The field and its list add two levels. */
 const LEVELS = MOST_LEVELS + 2;
 
-/** The message with U+FFFD in place of each half of a surrogate pair; the same message if it has none. */
+/** The message with U+FFFD in place of each lone surrogate; the same message if it has none. */
 export function withWellFormedTexts<T extends BaseMessage>(message: T): T {
   const changes: Record<string, unknown> = {};
   let isSame = true;
   for (const name in message) {
     const value: unknown = message[name];
-    // No client sends the id of a message that it did not get from a provider.
+    // No client sends a message id that did not come from a provider.
     if (name === "id" || name.startsWith("lc_") || !changesTexts(value, wellFormed, LEVELS)) continue;
     changes[name] = mapTexts(value, wellFormed, LEVELS);
     isSame = false;
@@ -60,49 +60,47 @@ export function copyMessage<T extends BaseMessage>(message: T, fields: Partial<T
 }
 
 /**
- * Whether a message is a chunk of a stream. It is recognised by LangChain's name of its class. LangChain's own check
- * compares prototypes, so it is false for chunks of another copy of LangChain.
+ * Whether a message is a stream chunk, by LangChain's name for its class. LangChain's own check compares prototypes, so
+ * it is false for chunks from another copy of LangChain.
  */
 export function isChunk(message: BaseMessage): message is BaseMessageChunk {
   return /Chunk$/.test(message[Symbol.toStringTag]);
 }
 
 /*
- * Tells which stored messages a message of a model input is made of. Only copies that `explainInput` makes are marked, and
- * these are neither sent nor stored.
+ * Tells which stored messages a model input's message is made from. Only copies that `explainInput` makes are marked,
+ * and these are neither sent nor stored.
  */
 
 const PLACES = Symbol("places");
 
-/** A copy that knows its place in the history. Its own copies know it too. */
+/** A copy that knows its place in the history. Its own copies also know it. */
 export function copyWithPlace(message: BaseMessage, place: number): BaseMessage {
   return Object.assign(copyMessage(message, {}), { [PLACES]: [place] });
 }
 
-/** The places of the stored messages that it is made of; empty if none of them is marked. */
+/** The places of the stored messages that it is made from; empty if none of them is marked. */
 export function placesOf(message: BaseMessage): readonly number[] {
   const places: readonly number[] | undefined = Reflect.get(message, PLACES);
   return places ?? [];
 }
 
-/** The message, marked as made of these. */
+/** The message, marked as made from these. */
 export function madeOf<T extends BaseMessage>(message: T, sources: readonly BaseMessage[]): T {
   const places = sources.flatMap(placesOf);
   return places.length === 0 ? message : Object.assign(message, { [PLACES]: places });
 }
 
-/*
- * Derives ids for messages without one, so that a replay of the same writes gives the same thread.
- */
+/** Derives ids for messages without one, so that replaying the same writes gives the same thread. */
 
 /**
- * A hash of the previous message's id, the message's type and its content. `salt` distinguishes messages for
- * which all of these are equal.
+ * A hash of the previous message's id, and the message's type and content. `salt` tells apart messages for which all
+ * these are equal.
  */
 export function deriveId(message: BaseMessage, previousId: string, salt = 0): string {
   const calls = "tool_calls" in message ? message.tool_calls : undefined;
   const answeredCallId = "tool_call_id" in message ? message.tool_call_id : undefined;
-  // A part that cannot be written as JSON counts by its type only.
+  // A part that cannot be written as JSON counts only by its type.
   const parts = [previousId, salt, message.type, message.name, message.content, calls, answeredCallId].map(
     (part) => toJson(part) ?? typeof part,
   );
@@ -110,8 +108,8 @@ export function deriveId(message: BaseMessage, previousId: string, salt = 0): st
 }
 
 /**
- * The id of a placeholder. It is not hashed: its parts are short, they say all that distinguishes it from other messages,
- * and a list can need thousands of placeholders.
+ * A placeholder's id. It is not hashed: its parts are short and tell it from all other messages, and a list can need
+ * thousands of placeholders.
  *
  * @param place Identifies the call among all calls of its list.
  */
@@ -119,7 +117,7 @@ export function placeholderId(place: string, cause: string, callId: string): str
   return `placeholder:${place}:${cause}:${callId}`;
 }
 
-/** Whether this library has derived the id. Ids of LangGraph and of providers have another form. */
+/** Whether this library derived the id. LangGraph's and providers' ids have another form. */
 export function isDerivedId(id: string | undefined): boolean {
   return id !== undefined && /^([0-9a-f]{32}$|placeholder:)/.test(id);
 }
@@ -137,8 +135,8 @@ export function deriveUnusedId(
 }
 
 /**
- * The content of a message as text. Content that is not text (a picture, a file) is described; calls and
- * reasoning are left out. What tools of the provider returned is told with their calls.
+ * A message's content as text. Other content, such as a picture or file, is described. Calls and reasoning are left
+ * out. What a provider's tools returned is told with their calls.
  */
 export function contentText({ content }: BaseMessage): string {
   if (typeof content === "string") return content;
@@ -153,8 +151,8 @@ export function contentText({ content }: BaseMessage): string {
 type Block = Exclude<MessageContent, string>[number];
 
 /**
- * Replaces the blocks that are not taken by a text, if they say something. A call and its result stay or go together,
- * and with them the calls that the code of that call made. The text of a result tells its call too.
+ * Replaces the blocks that are not taken with a text, if they say something. A call and its result stay or go together,
+ * and with them the calls that the call's code made. A result's text also tells its call.
  */
 export function withTextFor(content: readonly Block[], isTaken: (block: Block) => boolean): Block[] {
   const lost = new Set<string | undefined>(
@@ -203,7 +201,7 @@ export function toPlain(message: BaseMessage): Record<string, unknown> & { type:
 }
 
 /**
- * The id of a `RemoveMessage` that removes all messages before it: LangGraph's `REMOVE_ALL_MESSAGES`. It is
- * repeated here because the functions on message lists also run without LangGraph.
+ * The id of a `RemoveMessage` that removes all messages before it: LangGraph's `REMOVE_ALL_MESSAGES`. It is repeated
+ * here because the functions on message lists also run without LangGraph.
  */
 export const REMOVE_ALL_MESSAGES = "__remove_all__";

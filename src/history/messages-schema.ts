@@ -1,7 +1,4 @@
-/**
- * The input schema of a messages channel. It refuses values that are not messages before the reducer sees
- * them.
- */
+/** The input schema of a messages channel. It refuses values that are not messages before the reducer sees them. */
 
 import type { BaseMessage, BaseMessageLike } from "@langchain/core/messages";
 import { z } from "zod/v4";
@@ -18,11 +15,10 @@ export const messagesJsonSchemaExtra = {
 } as const;
 
 /**
- * Accepts one message-like or several. It throws a single sentence instead of returning zod's list of issues,
- * so that the caller of a run reads it even through a server.
+ * Accepts one message-like or several. It throws a single sentence instead of zod's list of issues, so that a run's
+ * caller reads it even through a server.
  *
- * `any` instead of `custom`: the latter has no JSON schema, and LangGraph would drop the schema of the
- * complete input.
+ * `any` instead of `custom`: the latter has no JSON schema, and LangGraph would drop the whole input's schema.
  */
 export const messagesUpdateSchema = z.any().superRefine(assertMessages) as z.ZodType<
   MessagesUpdate,
@@ -49,7 +45,7 @@ function assertMessages(update: unknown, context: z.RefinementCtx): void {
     return;
   }
   const isList = Array.isArray(update);
-  // LangChain's agents validate the complete state at every model call.
+  // LangChain's agents validate the whole state at every model call.
   if (isList && isKnownHistory(update)) return;
   const values: readonly unknown[] = isList ? update : [update];
   for (const [index, value] of values.entries()) {

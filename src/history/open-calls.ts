@@ -1,4 +1,4 @@
-/** The calls of a history that wait for a result, and what else is known of it after one reading. */
+/** A history's calls that wait for a result, and what else one reading tells about it. */
 
 import type { BaseMessage, ToolMessage } from "@langchain/core/messages";
 import { type Call, callsOf } from "./call.js";
@@ -13,7 +13,7 @@ import { coverageOf, isUserMessage } from "./summary.js";
 export interface UnansweredCall {
   readonly group: Group;
   readonly call: Call;
-  /** The index of the call among the calls of its group. */
+  /** The call's index among its group's calls. */
   readonly place: number;
 }
 
@@ -44,11 +44,9 @@ export function unansweredCalls(messages: readonly BaseMessage[]): UnansweredCal
   };
 }
 
-/*
- * What is known of a history after each message was read once.
- */
+/** What is known about a history after each message was read once. */
 
-/** What a provider has reported with a response. */
+/** What a provider reported with a response. */
 export interface Report {
   readonly response: BaseMessage;
   /** The tokens of its input, and of both. */
@@ -57,7 +55,6 @@ export interface Report {
   /** Our estimate of the messages before the response, and of these with it. */
   readonly before: number;
   readonly until: number;
-  /** The number of the turn. */
   readonly turn: number;
   /** Whether messages of the input were shortened or left out, so that it was shorter than the history. */
   readonly isShortened: boolean;
@@ -70,21 +67,20 @@ export class Survey implements Follower {
    * call order.
    */
   paired = 0;
-  /** How many of the values are no messages, or have a role that clients may not know. */
+  /** How many of the values are not messages, or have a role that clients may not know. */
   odd = 0;
-  /** How many messages are summaries. */
   summaries = 0;
   /** How many results another program made up. */
   madeUp = 0;
-  /** How many are system messages, and how many of these stand before all others. */
+  /** How many are system messages, and how many of these come before all others. */
   systems = 0;
   leadingSystems = 0;
-  /** The tokens of the messages, by our estimate. */
+  /** The messages' tokens, by our estimate. */
   tokens = 0;
-  /** What providers have reported with responses, the oldest first. */
+  /** What providers reported with responses, oldest first. */
   readonly reports: Report[] = [];
   #turn = 0;
-  /** Whether all messages so far are in order; the calls of the last group, and how many of them have their result. */
+  /** Whether all messages so far are in order, the last group's calls, and how many of them have their result. */
   #isOrdered = true;
   #calls: readonly Call[] = [];
   #answered = 0;
@@ -132,7 +128,7 @@ const COMMON_ROLES: ReadonlySet<unknown> = new Set(["human", "ai", "tool", "syst
 
 const follow = createFollowing<Survey>();
 
-/** Reads the messages that the thread's list before did not have. */
+/** Reads the messages that are new since the thread's last list. */
 export function surveyOf(messages: readonly BaseMessage[]): Survey {
   return follow(messages, "", () => new Survey());
 }

@@ -1,4 +1,4 @@
-/** When a history needs a summary, and what part of it the summary covers. */
+/** When a history needs a summary, and which part the summary covers. */
 
 import type { BaseMessage, ToolMessage } from "@langchain/core/messages";
 import { findSafeCutoff, safeCuts } from "./cut.js";
@@ -37,9 +37,8 @@ export interface SummaryPlan {
 }
 
 /**
- * After a summary the input takes at most this share of the budget, if possible. The next summary is due only
- * when the input has grown again, so one long turn is not summarised at every step. The summary itself can
- * take as much again.
+ * After a summary the input takes at most this share of the budget, if possible. The next summary is due only after the
+ * input has grown again, so one long turn is not summarised at every step. The summary itself can take as much again.
  */
 export const TARGET = 0.5;
 /** The covered messages must be worth a request to the summariser: at least this share of the budget. */
@@ -58,9 +57,8 @@ function countVisible(history: readonly BaseMessage[], { compactedAt }: InputOve
 }
 
 /**
- * Plans the next summary. Returns undefined if nothing can be covered, or too little to be worth it. Three
- * kinds of messages are never covered: system messages, the user's current request, and the last message or
- * group if the model has yet to respond to it.
+ * Plans the next summary. Returns undefined if nothing can be covered, or too little to be worth it. It never covers
+ * system messages, the user's current request, or a last message or group that the model has yet to respond to.
  */
 export function planSummary(history: readonly BaseMessage[], policy: SummaryPolicy): SummaryPlan | undefined {
   const visible = visibleHistory(history);
@@ -88,11 +86,11 @@ function chooseCutoff(
   { tokens, ratio }: InputLength,
 ): number {
   const isSafe = safeCuts(rest);
-  // If the request is the last message, it is the only one that needs a response. It stays in any case.
+  // If the request is the last message, only it needs a response. It always stays.
   const latest = rest.at(-1) === request ? rest.length : isSafe.lastIndexOf(true, rest.length - 1);
   const wanted = Math.min(Math.max(findSafeCutoff(rest, keepOf(policy, ratio)), compacted), latest);
   if (policy.maxTokens === 0) return wanted;
-  // What is covered leaves the input, and the rest of it stays as the provider has counted it.
+  // What is covered leaves the input, and the rest stays as the provider counted it.
   const excess = (tokens - policy.maxTokens * TARGET) / ratio;
   const budget = sumTokens([...summaries, ...lateResults, ...rest.slice(compacted)]) - excess;
   const requestTokens = request === undefined ? 0 : sumTokens([request]);
@@ -105,7 +103,7 @@ function chooseCutoff(
   return Math.max(latest, 0);
 }
 
-/** With a message limit, the kept messages must be fewer than the number that makes a summary due. */
+/** With a message limit, fewer messages are kept than the number that makes a summary due. */
 function keepOf({ messagesToKeep, tokensToKeep, maxMessages }: SummaryPolicy, ratio: number) {
   if (tokensToKeep !== undefined) return { tokens: Math.floor(tokensToKeep / ratio) };
   const most = maxMessages > 0 ? Math.max(Math.floor(maxMessages * TARGET), 1) : messagesToKeep;
@@ -113,9 +111,9 @@ function keepOf({ messagesToKeep, tokensToKeep, maxMessages }: SummaryPolicy, ra
 }
 
 /**
- * The messages that leave the history if the summary of a plan archives what it covers. Messages that an earlier summary
- * kept in the state leave together with it. Otherwise they would become visible again. A summary of other origin can name
- * system messages. These stay.
+ * The messages that leave the history if a plan's summary archives what it covers. Messages that an earlier summary
+ * kept in the state leave with it, or they would become visible again. A foreign summary can name system messages,
+ * which stay.
  */
 export function leavingWith(plan: SummaryPlan, history: readonly BaseMessage[]): BaseMessage[] {
   const named = namedBy(plan);
@@ -135,7 +133,7 @@ function namedBy({ summaries, lateResults, covered }: SummaryPlan): ReadonlySet<
 }
 
 /**
- * The coverage of the new summary, in the order of the history.
+ * The new summary's coverage, in the history's order.
  *
  * @param checkpoint The checkpoint that has what leaves the history. Undefined: everything stays in it.
  */
@@ -179,8 +177,8 @@ function unansweredOf(summary: BaseMessage): readonly string[] {
 }
 
 /**
- * The calls of earlier summaries that count as answered and whose placeholder is in the history. The placeholder is
- * not covered, because nobody is shown it. The new summary names its call, so that it has a place there.
+ * The calls of earlier summaries that count as answered and whose placeholder is in the history. The placeholder is not
+ * covered, because nobody sees it. The new summary names its call, so that the placeholder has a place.
  */
 function heldOpen(summaries: readonly BaseMessage[], history: readonly BaseMessage[]): string[] {
   if (summaries.length === 0) return [];

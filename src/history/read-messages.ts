@@ -23,14 +23,13 @@ import { createRepair, type Repair } from "./reducer/repair.js";
 import { isReadBack } from "./storable.js";
 
 /**
- * Reads any list as messages. A removal applies to the messages before it. A value that is not a message is
- * reported.
+ * Reads any list as messages. A removal applies to the messages before it. A value that is not a message is reported.
  */
 export function readMessages(values: readonly unknown[], report: (repair: Repair) => void): BaseMessage[] {
   return readEach(values, report).filter((message) => message !== undefined);
 }
 
-/** The message that each value becomes; undefined for a value that is not a message, or is removed. */
+/** The message that each value becomes; undefined if the value is not a message, or is removed. */
 export function readEach(
   values: readonly unknown[],
   report: (repair: Repair) => void,
@@ -53,12 +52,12 @@ export function readEach(
   return messages.fill(undefined, 0, removed);
 }
 
-/** Whether all values are messages, and none of them is a removal. Chunks count, because the list is not stored. */
+/** Whether all values are messages, and none a removal. Chunks count, because the list is not stored. */
 export function isMessageList(values: readonly unknown[]): values is BaseMessage[] {
   return [...values].every((value) => isMessage(value) && value.type !== "remove");
 }
 
-/** The message of a value, in a sound form; undefined, and reported, for a value that is not a message. */
+/** A value's message in a sound form. A value that is not a message gives undefined, and is reported. */
 export function readMessage(value: unknown, report: (repair: Repair) => void): BaseMessage | undefined {
   const message = convertMessage(value);
   const by = message && soundForm(message);
@@ -72,7 +71,7 @@ export function readMessage(value: unknown, report: (repair: Repair) => void): B
 
 /** One value or several, as a list; undefined and null count as none. */
 export function listOf(value: unknown): readonly unknown[] {
-  // A proxy can throw when it is asked what it is.
+  // A proxy can throw even here.
   if (safely(() => Array.isArray(value), false)) return value as readonly unknown[];
   return value === undefined || value === null ? [] : [value];
 }
@@ -80,7 +79,7 @@ export function listOf(value: unknown): readonly unknown[] {
 /**
  * The list with every message in a sound form; the same array if they all are.
  *
- * @throws InvalidMessageError for a value that is not a list, or a list with a value that is not a message.
+ * @throws InvalidMessageError for a value that is not a list of messages.
  */
 export function soundMessages(messages: readonly BaseMessage[]): readonly BaseMessage[] {
   assertList(messages);
@@ -97,15 +96,13 @@ export function assertList(messages: unknown): void {
   if (!Array.isArray(messages)) throw new InvalidMessageError("messages", messages, "a list of messages");
 }
 
-/*
- * Turns incoming values into stored messages, and recognises values that are not messages.
- */
+/** Turns incoming values into stored messages, and recognises values that are not messages. */
 
 type MessageClass = new (fields: never) => BaseMessage;
 
 /**
- * The class that a chunk, or a message of another class, is stored as. Chunks merge when they are concatenated; stored
- * messages must not.
+ * The class that a chunk, or a message of another class, is stored as. Concatenated chunks merge; stored messages must
+ * not.
  */
 const STORED_CLASSES: ReadonlyMap<string, MessageClass> = new Map<string, MessageClass>([
   ["ai", AIMessage],
@@ -119,9 +116,9 @@ const STORED_CLASSES: ReadonlyMap<string, MessageClass> = new Map<string, Messag
 const CHUNK_ONLY_FIELDS = new Set(["type", "tool_call_chunks"]);
 
 /**
- * Converts a message-like to a message: an instance, a string, a `[role, content]` tuple, an object with
- * `role` or `type`, or LangChain's serialized form. Returns undefined for any other value. The value is not
- * changed. A sound instance of a stored class is returned as it is; see {@link mendMessage} for others.
+ * Converts a message-like to a message: an instance, a string, a `[role, content]` tuple, an object with `role` or
+ * `type`, or LangChain's serialized form. Returns undefined for any other value. The value does not change. A sound
+ * instance of a stored class is returned as it is; see {@link mendMessage} for others.
  */
 export function coerceMessage(value: unknown): BaseMessage | undefined {
   const message = convertMessage(value);
@@ -133,7 +130,6 @@ function soundForm(message: BaseMessage): BaseMessage | undefined {
   return safely(() => mendMessage(message));
 }
 
-/** The same, with the fields as they were given. */
 export function convertMessage(value: unknown): BaseMessage | undefined {
   try {
     const message = isStoredForm(value)
@@ -156,7 +152,7 @@ export function isMessage(value: unknown): value is BaseMessage {
   }
 }
 
-/** LangChain throws for the complete message if it cannot read one of its calls. */
+/** LangChain throws for the whole message if it cannot read one of its calls. */
 function convertLike(value: unknown): BaseMessage {
   const like = ownedCopy(value) as BaseMessageLike;
   try {
@@ -182,12 +178,12 @@ function convertCall(call: unknown): unknown {
 
 const MARK = Symbol.for("langchain.message");
 
-/** LangChain's own check also wants content that is a text or a list. */
+/** LangChain's own check also requires content that is a text or a list. */
 function isMarked(value: unknown): value is BaseMessage {
   return typeof value === "object" && value !== null && (value as Record<symbol, unknown>)[MARK] === true;
 }
 
-/** Throws if reading a field of the message throws, so that no later code meets such a message. */
+/** Throws if reading one of the message's fields throws, so that no later code meets such a message. */
 function assertReadable(message: BaseMessage): void {
   for (const field of Object.keys(message)) Reflect.get(message, field);
   callsOf(message);
@@ -199,7 +195,7 @@ function isStoredForm(value: unknown): value is StoredMessage {
   return "type" in value && isRecord(value["data"]) && "content" in value["data"];
 }
 
-/** Message constructors mutate their argument, so plain objects are copied first. */
+/** Message constructors change their argument, so plain objects are copied first. */
 function ownedCopy(value: unknown): unknown {
   if (!isRecord(value) || isMarked(value)) return value;
   return "lc" in value && "kwargs" in value
@@ -223,7 +219,7 @@ function ofStoredClass(message: BaseMessage): BaseMessage {
 }
 
 const ROLES = ["user", "assistant", "system", "developer", "tool", "human", "ai"] as const;
-/** Other roles that are accepted. Error texts do not list them, because nobody writes them by hand. */
+/** Other accepted roles. Error texts do not list them, because nobody writes them by hand. */
 const OTHER_ROLES: ReadonlySet<string> = new Set(["remove", "function", "generic", "constructor"]);
 
 interface Expectation {

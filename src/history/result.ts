@@ -7,7 +7,7 @@ import type { Call } from "./call.js";
 import { MARKS, withMarks } from "./marks.js";
 import { placeholderId } from "./message.js";
 
-/** The content of a result that would be empty: some providers refuse one. */
+/** The content of a result that would be empty, which some providers refuse. */
 export const NO_OUTPUT = "(no output)";
 
 /** Marks a placeholder in `additional_kwargs`. The value is the {@link PlaceholderCause}. */
@@ -16,8 +16,8 @@ export const PLACEHOLDER_KEY = MARKS.placeholder;
 const UNKNOWN_EFFECT = "It may or may not have taken effect.";
 
 /**
- * Why a call has no result, and what that says of its effect. The texts say only what is known. They are stable to the
- * byte because a provider's prompt cache compares them.
+ * Why a call has no result, and what that says about its effect. The texts say only what is known. They are stable to
+ * the byte, because a provider's prompt cache compares them.
  */
 const CAUSES = {
   unrecorded: ["unknown", `no result was recorded for it. ${UNKNOWN_EFFECT}`],
@@ -37,16 +37,16 @@ export type PlaceholderCause = keyof typeof CAUSES;
 export interface SentCall {
   /** The id of the checkpoint that sent the call. */
   readonly checkpoint: string;
-  /** The id of the message with the call, and the index of the call in it. */
+  /** The id of the message with the call, and the call's index in it. */
   readonly place: string;
 }
 
-/** A call that is closed, and whose tool may still return. */
+/** A closed call whose tool may still return. */
 export interface AwaitedCall extends SentCall {
   readonly callId: string;
 }
 
-/** The marks of a placeholder: its cause, and whether its call was not started, has failed, or nobody knows. */
+/** A placeholder's marks: its cause, and whether its call did not start, failed, or nobody knows. */
 export function placeholderMarks(cause: PlaceholderCause): Readonly<Record<string, string>> {
   return { [PLACEHOLDER_KEY]: cause, [MARKS.outcome]: CAUSES[cause][0] };
 }
@@ -60,7 +60,7 @@ export function callIdOf(result: ToolMessage): string {
   return typeof result.tool_call_id === "string" ? result.tool_call_id : "";
 }
 
-/** Whether no tool returned this result: it is a placeholder of this library, or another program made it up. */
+/** Whether no tool returned this result: it is this library's placeholder, or another program made it up. */
 export function isPlaceholder(message: BaseMessage): boolean {
   return message.additional_kwargs?.[PLACEHOLDER_KEY] !== undefined || isMadeUpResult(message);
 }
@@ -71,9 +71,8 @@ const MADE_UP_CONTENT = "Successfully handled tool call.";
 const CANCELLED = " was cancelled - another message came in before it could be completed.";
 
 /**
- * Whether the result was made up for a call without one, whatever happened to the call. Such a result says nothing about
- * the tool: it may still be running, it may have finished, or be waiting for approval. Two programs make up results
- * before a new message of the user:
+ * Whether the result was made up for a call without one. Such a result says nothing about the tool, which may be
+ * running, finished or waiting for approval. Two programs make up results before a new user message:
  *
  * - agent-chat-ui sends them (its `ensureToolCallsHaveResponses`).
  * - deepagents stores them (its `createPatchToolCallsMiddleware`).
@@ -103,9 +102,9 @@ export function endsRun(message: BaseMessage): boolean {
 }
 
 /**
- * The cause of the placeholder that closes a dangling call.
+ * The cause for the placeholder that closes a dangling call.
  *
- * @param next The message after the group of the call.
+ * @param next The message after the call's group.
  */
 export function causeInHistory({ kind }: Call, next: BaseMessage | undefined): PlaceholderCause {
   if (kind === "invalid") return "invalid-arguments";
@@ -116,10 +115,9 @@ function placeholderText({ name, id }: Pick<Call, "name" | "id">, cause: Placeho
   return `Tool call ${name || "(unnamed)"} (${id || "no id"}): ${causeText(cause)}`;
 }
 
-/** What a placeholder says of its call. */
 export const causeText = (cause: PlaceholderCause): string => CAUSES[cause][1];
 
-/** The cause that the text of a placeholder states, for one whose mark was taken off. */
+/** The cause in a placeholder's text, for one whose mark was removed. */
 export function causeInText(message: BaseMessage): PlaceholderCause | undefined {
   if (!isResult(message) || message.status !== "error") return undefined;
   const call = { name: message.name ?? "", id: callIdOf(message) };
@@ -128,7 +126,7 @@ export function causeInText(message: BaseMessage): PlaceholderCause | undefined 
 }
 
 /**
- * @param place Distinguishes calls of the same name and id: their message's id, and the index of the call.
+ * @param place Tells apart calls with the same name and id: their message's id, and the call's index.
  * @param checkpoint The id of the checkpoint that sent the call. Its tool can still be running.
  */
 export function createPlaceholder(
@@ -152,7 +150,7 @@ export function createPlaceholder(
 /** What is said of a call whose tool can still return. */
 const MAY_BE_RUNNING: ReadonlySet<PlaceholderCause> = new Set(["unrecorded", "superseded", "interrupted"]);
 
-/** The call of a placeholder whose tool may still return. Undefined for every other message. */
+/** A placeholder's call whose tool may still return. Undefined for every other message. */
 export function awaitedCallOf(message: BaseMessage): AwaitedCall | undefined {
   if (!isResult(message) || !isPlaceholder(message)) return undefined;
   const sent: unknown = message.additional_kwargs[MARKS.sent];
@@ -162,20 +160,18 @@ export function awaitedCallOf(message: BaseMessage): AwaitedCall | undefined {
     : { checkpoint, place, callId: callIdOf(message) };
 }
 
-/*
- * The mark of a message that was recovered from a run that ended before it could store it.
- */
+/** The mark of a message recovered from a run that ended before it could store it. */
 
 /**
  * A copy of the message with the mark.
  *
- * @param after The id of the message that it follows; `""` if it is the first of the history.
+ * @param after The id of the message that it follows; `""` if it is the history's first.
  */
 export function markRecovered<Message extends BaseMessage>(message: Message, after: string): Message {
   return withMarks(message, { [MARKS.recovered]: { after } });
 }
 
-/** A copy of a recovered result with the mark. It names no place, because a result stands at its call. */
+/** A copy of a recovered result with the mark. It names no place, because a result belongs at its call. */
 export function markRecoveredResult(result: ToolMessage): ToolMessage {
   return withMarks(result, { [MARKS.recovered]: {} });
 }

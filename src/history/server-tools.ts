@@ -1,6 +1,6 @@
 /**
- * Tools that the provider runs, such as web search. The call and the result are blocks of one message of the model, and
- * a provider refuses one without the other.
+ * Tools that the provider runs, such as web search. The call and its result are blocks in one model message, and a
+ * provider refuses one without the other.
  */
 
 import { asText, toJson } from "../shared/json.js";
@@ -9,22 +9,22 @@ import { isRecord, textIn } from "../shared/values.js";
 /** In Anthropic's form, and in LangChain's `v1` form. */
 const CALL_TYPES: ReadonlySet<unknown> = new Set(["server_tool_use", "mcp_tool_use", "server_tool_call"]);
 
-/** The id of a call of such a tool. Undefined for any other block. */
+/** The id of such a tool's call. Undefined for any other block. */
 export function serverCallId(block: unknown): string | undefined {
   const { type, id } = fieldsOf(block);
   return CALL_TYPES.has(type) ? asText(id) : undefined;
 }
 
-/** The id of the call that a result of such a tool answers. Undefined for any other block. */
+/** The id of the call that such a tool's result answers. Undefined for any other block. */
 export function serverResultId(block: unknown): string | undefined {
   const { type, tool_use_id, toolCallId } = fieldsOf(block);
   if (type === "server_tool_call_result") return asText(toolCallId);
-  // A `tool_result` answers a call of the caller, and never stands in a message of the model.
+  // A `tool_result` answers a caller's call, and is never in a model's message.
   const isResult = typeof type === "string" && type.endsWith("_tool_result");
   return isResult ? asText(tool_use_id) : undefined;
 }
 
-/** The calls of such tools among these blocks that have no result there. */
+/** Such tools' calls among these blocks that have no result there. */
 export function callsWithoutResult<Block>(content: readonly Block[]): readonly Block[] {
   const calls = content.filter((block) => serverCallId(block) !== undefined);
   if (calls.length === 0) return calls;
@@ -32,7 +32,7 @@ export function callsWithoutResult<Block>(content: readonly Block[]): readonly B
   return calls.filter((block) => !answered.has(serverCallId(block)));
 }
 
-/** Whether a message ends with calls of such tools that the provider has not run yet. */
+/** Whether a message ends with such calls that the provider has not run yet. */
 export function hasOpenServerCall({ content }: { readonly content: unknown }): boolean {
   return Array.isArray(content) && callsWithoutResult(content).length > 0;
 }
@@ -42,19 +42,19 @@ export function callerIdOf(block: unknown): string | undefined {
   return textIn(fieldsOf(fieldsOf(block)["caller"]), "tool_id");
 }
 
-/** Contract: returns the text of a result with its call. Undefined for a block that is no result. */
+/** Contract: returns the text of a result with its call. Undefined for a block that is not a result. */
 export type ServerResultText = (block: unknown) => string | undefined;
 
-/** Blocks without an id that hold, under the name of their type, what such a tool was given or has returned. */
+/** Blocks without an id that hold a tool's input or output under the name of their type. */
 const PART_TYPES: ReadonlySet<unknown> = new Set(["executableCode", "codeExecutionResult"]);
 
-/** @param content The blocks among which the calls of the results are. */
+/** @param content The blocks that contain the results' calls. */
 export function serverResultTexts(content: readonly unknown[]): ServerResultText {
   let calls: ReadonlyMap<string | undefined, unknown> | undefined;
   return (block) => {
     const id = serverResultId(block);
     if (id === undefined) return partText(fieldsOf(block));
-    // Made for the first result. Most messages have none. The first of several calls with one id counts.
+    // Made for the first result. Most messages have none. If several calls share an id, the first counts.
     calls ??= new Map(content.toReversed().map((other) => [serverCallId(other), other]));
     return resultText(fieldsOf(block), fieldsOf(calls.get(id)));
   };
@@ -71,14 +71,14 @@ function resultText({ type, content: returned, output = returned }: Fields, call
   return toolText(asText(name), input, output);
 }
 
-/** Fields of items of OpenAI's Responses API: what such a tool was given, and what it returned. */
+/** Fields of items in OpenAI's Responses API: a tool's input and output. */
 const ITEM_FIELDS: Readonly<Record<string, readonly [input: string, output: string]>> = {
   mcp_call: ["arguments", "output"],
   code_interpreter_call: ["code", "outputs"],
   file_search_call: ["queries", "results"],
 };
 
-/** What the tools returned whose items these are. Empty for other items. */
+/** What the tools with these items returned. Empty for other items. */
 export function serverItemsText(items: unknown): string {
   const texts = (Array.isArray(items) ? items : []).map((item) => {
     const { type, name = type, ...fields } = fieldsOf(item);
@@ -98,7 +98,7 @@ function toolText(name: string, input: unknown, output: unknown): string {
   return `[${name}${given === "" ? "" : ` ${given}`}${returned === "" ? "" : ` returned: ${returned}`}]`;
 }
 
-/** Only the provider can read what is encrypted, and a text is no place for a file. */
+/** Only the provider can read encrypted content, and a text is no place for a file. */
 function textOf(value: unknown): string {
   if (typeof value === "string") return value;
   const isEmpty = value === null || (typeof value === "object" && Object.keys(value).length === 0);

@@ -6,14 +6,14 @@ import { isRecord, soundCount } from "../shared/values.js";
 import { callsOf, isAIMessage } from "./call.js";
 import { countTextTokens } from "./text-tokens.js";
 
-/** Tokens that a provider adds for the role and the separators of a message. */
+/** The tokens that a provider adds for a message's role and separators. */
 const TOKENS_PER_MESSAGE = 4;
 /** Providers count pictures, files and sounds by their own rules; this is the order of magnitude. */
 const TOKENS_PER_BINARY_BLOCK = 800;
 /** A block with more characters than this can be one of these. */
 const LONGEST_BLOCK_OF_TEXT = 3_200;
 
-/** Estimates the tokens of a message as a provider counts them: see `countTextTokens`. */
+/** Estimates a message's tokens as a provider counts them: see `countTextTokens`. */
 export function countTokens(message: BaseMessage): number {
   return TOKENS_PER_MESSAGE + countContent(message.content) + countCallTokens(message);
 }
@@ -22,7 +22,7 @@ export function sumTokens(messages: readonly BaseMessage[]): number {
   return messages.reduce((sum, message) => sum + countTokens(message), 0);
 }
 
-/** What the provider has counted of a request and its response; 0 if it reported nothing. */
+/** What the provider counted for a request and its response; 0 if it reported nothing. */
 export function usageOf(message: BaseMessage): { readonly input: number; readonly output: number } {
   if (!isAIMessage(message)) return NO_USAGE;
   const { usage_metadata: usage } = message;
@@ -33,7 +33,7 @@ export function usageOf(message: BaseMessage): { readonly input: number; readonl
   if (input === 0) return NO_USAGE;
   const details = usage["input_token_details"];
   const cached = countOf(details, "cache_read") + countOf(details, "cache_creation");
-  // Some clients count what the cache had beside the input, and not as a part of it.
+  // Some clients count cached tokens beside the input, not as a part of it.
   return { input: cached > input ? input + cached : input, output: countOf(usage, "output_tokens") };
 }
 

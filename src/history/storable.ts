@@ -1,9 +1,9 @@
-/** Which values a checkpoint can store and read back. Any other makes every read of its thread fail. */
+/** Which values a checkpoint can store and read back. Any other value makes every read of its thread fail. */
 
 import { safely } from "../shared/json.js";
 import { isPlainObject, isRecord, madeOnce } from "../shared/values.js";
 
-/** LangChain reads back no message with a field that is nested deeper than 48. A thread with one cannot be read. */
+/** LangChain cannot read back a message with a field nested deeper than 48. A thread with one is unreadable. */
 export const MOST_LEVELS = 40;
 
 export const DEPTH_DEMAND = `nested at most ${MOST_LEVELS} levels deep`;
@@ -30,16 +30,18 @@ export function storageDemand(value: unknown, levels = MOST_LEVELS): string | un
   }
 }
 
-/** Texts, numbers and functions can always be stored, or left out. */
+/** Texts, numbers and functions can always be stored or left out. */
 export function mayDemand(value: unknown): value is object | bigint {
   return (typeof value === "object" && value !== null) || typeof value === "bigint";
 }
 
 interface Walk {
   readonly levels: number;
-  /** The objects that the value is inside of. */
+  /** The objects around the value. */
   readonly path: object[];
-  /** The objects below the first levels that were read, and the deepest level of each. Few values are nested so deep. */
+  /**
+   * The objects below the first levels that were read, with each one's deepest level. Few values are nested so deep.
+   */
   deep: Map<object, number> | undefined;
 }
 
@@ -64,17 +66,17 @@ function demandOf(value: unknown, walk: Walk): string | undefined {
 }
 
 function demandOfFields(value: object, walk: Walk): string | undefined {
-  // Read by their names: the engine then knows the shapes of the values here.
+  // Read by name, so that the engine knows the values' shapes here.
   const { lc, lc_serializable, toJSON } = value as Readonly<Record<string, unknown>>;
   if (lc !== undefined && isSerializedForm(value)) return DEMANDS.form;
   if (lc_serializable !== undefined && !isReadBack(value)) return DEMANDS.instance;
   if (ArrayBuffer.isView(value)) return demandOf(Reflect.get(value, 0), walk);
-  // Reading a value by the key of a `for in` loop is faster than any other way.
+  // The key of a `for in` loop is the fastest way to read a value.
   for (const name in value) {
     const demand = demandOf(value[name as never], walk);
     if (demand !== undefined) return demand;
   }
-  // A checkpoint stores what an object says is its JSON, instead of its fields.
+  // A checkpoint stores what an object's `toJSON` returns, instead of its fields.
   if (typeof toJSON !== "function" || lc_serializable !== undefined) return undefined;
   return demandOf(Reflect.apply(toJSON, value, []), walk);
 }
@@ -90,13 +92,11 @@ export function isSerializedForm(value: unknown): boolean {
   return (value["lc"] === 1 || value["lc"] === 2) && typeof value["type"] === "string";
 }
 
-/*
- * What a checkpoint can store of a value that it cannot store as it is.
- */
+/** What a checkpoint can store of a value that it cannot store as it is. */
 
 /**
- * The value with texts in place of the parts that cannot be stored: a bigint becomes its digits, a part of LangChain
- * its JSON. If that is not enough, everything below the second level that cannot be stored becomes its JSON.
+ * The value with text for each part that cannot be stored: a bigint becomes its digits, a LangChain part its JSON. If
+ * that is not enough, everything below the second level that cannot be stored becomes its JSON.
  */
 export function storableCopy(value: unknown): unknown {
   try {
@@ -117,7 +117,7 @@ function isBigint(value: unknown): value is bigint {
   return typeof value === "bigint";
 }
 
-/** @param known The copies of objects that were met before. An object that contains itself is not copied. */
+/** @param known The copies of objects met before. An object that contains itself is not copied. */
 function withTexts(value: unknown, levels: number, known: Map<object, unknown>): unknown {
   if (isBigint(value)) return String(value);
   if (typeof value !== "object" || value === null || levels === 0) return value;
@@ -128,7 +128,7 @@ function withTexts(value: unknown, levels: number, known: Map<object, unknown>):
   return copy;
 }
 
-/** An object of a class is copied only if it has to be. */
+/** A class instance is copied only if necessary. */
 function copyOf(value: object, copyItem: (item: unknown) => unknown): unknown {
   if (Array.isArray(value)) return value.map(copyItem);
   if (storageDemand(value) === undefined) return value;
@@ -158,8 +158,8 @@ const READ_BACK: ReadonlySet<string> = new Set([
 const PLACE = "langchain_core/messages";
 
 /**
- * Whether a checkpoint can make this instance of LangChain again. It finds the class by its name, so it cannot find a
- * subclass that a program has made, and a thread with one cannot be read.
+ * Whether a checkpoint can make this LangChain instance again. It finds the class by name, so it cannot find a
+ * program's own subclass, and a thread with one is unreadable.
  */
 export function isReadBack(instance: object): boolean {
   const kind: object | null = Object.getPrototypeOf(instance);
@@ -167,7 +167,7 @@ export function isReadBack(instance: object): boolean {
   return madeOnce(known, kind, () => isNamedInPlace(instance));
 }
 
-/** By prototype: all instances of a class have one name, and every message that is read asks for it. */
+/** By prototype: a class's instances share one name, and this runs for every message that is read. */
 const known = new WeakMap<object, boolean>();
 
 function isNamedInPlace(instance: object): boolean {

@@ -18,19 +18,19 @@ interface Kept extends Covered {
 
 export interface Archived extends Covered {
   readonly kind: "archive";
-  /** The id of a saved checkpoint of the thread. Its messages hold all that are covered, in order. */
+  /** The id of a saved checkpoint of the thread. Its messages include all that are covered, in order. */
   readonly checkpoint: string;
   readonly calls: readonly string[];
-  /** Those of `calls` without a real result, including calls of earlier summaries. If absent, all of `calls`. */
+  /** The entries in `calls` without a real result, including calls of earlier summaries. If absent, all of `calls`. */
   readonly unanswered?: readonly string[] | undefined;
-  /** Those of the covered calls whose tools may still return. If absent, none. */
+  /** The covered calls whose tools may still return. If absent, none. */
   readonly awaited?: readonly AwaitedCall[] | undefined;
 }
 
 /**
- * The messages that a summary covers, by id and in order. `"keep"`: they stay in the state, before the
- * summary. `"archive"`: they leave the state in the same write that adds the summary, and a checkpoint still has them.
- * `calls` are the ids of the calls that left, so that their late results still have a place.
+ * The messages that a summary covers, by id and in order. `"keep"`: they stay in the state, before the summary.
+ * `"archive"`: they leave the state in the write that adds the summary, and a checkpoint still has them. `calls` are
+ * the ids of the calls that left, so that their late results still have a place.
  */
 export type Coverage = Kept | Archived;
 
@@ -48,7 +48,7 @@ export function createSummaryNote(text: string): HumanMessage {
   return new HumanMessage({ content: text, additional_kwargs: { [MARKS.source]: SUMMARY_SOURCE } });
 }
 
-/** What the message covers. Undefined if it is not a summary, or a summary that does not name what it covers. */
+/** What the message covers. Undefined if it is not a summary, or does not name what it covers. */
 export function coverageOf(message: BaseMessage): Coverage | undefined {
   if (!isSummaryText(message)) return undefined;
   const value: unknown = message.additional_kwargs[MARKS.coverage];
@@ -61,23 +61,22 @@ export function archiveOf(message: BaseMessage | undefined): Archived | undefine
   return coverage?.kind === "archive" ? coverage : undefined;
 }
 
-/** The ids that the summaries of a history have archived, without those that earlier summaries inside them name. */
+/** The ids that a history's summaries have archived, without those that earlier summaries inside them name. */
 export function archivedIds(history: readonly BaseMessage[]): ReadonlySet<string> {
   return new Set(history.flatMap((message) => archiveOf(message)?.messages ?? []));
 }
 
-/** Stands before the id of an archived message if a later one of its thread has the same id. */
+/** The prefix of an archived message's id if a later one in its thread has the same id. */
 export const EARLIER = "earlier:";
 const EARLIER_IDS = new RegExp(`^(?:${EARLIER})+`);
 
 /**
- * Copies of archived messages, among those that an input has appended to a history: a client that sends its whole list
- * with each run would bring them back. A summary names only what it covers itself, and what comes before that in the list
- * is older. So everything up to the last message that is named is a copy, but for system messages, which no summary
+ * Copies of archived messages among those that an input appended to a history. A client that sends its whole list each
+ * time would bring them back. A summary names only what it covers itself, and everything before that in the list is
+ * older. So everything up to the last named message is a copy. The exceptions are system messages, which no summary
  * covers, and messages without an id, which no thread has.
  *
- * @param appended What an input has appended. Contract: nothing of it was written by a model or a tool, whose ids can
- * repeat.
+ * @param appended What an input appended. Contract: no model or tool wrote any of it, because their ids can repeat.
  */
 export function findReturned<Message extends BaseMessage>(
   appended: readonly Message[],
@@ -88,7 +87,7 @@ export function findReturned<Message extends BaseMessage>(
   return new Set(appended.slice(0, end).filter(({ id, type }) => id !== undefined && type !== "system"));
 }
 
-/** Whether a user wrote the message: it is a human message without the mark of a summary. */
+/** Whether a user wrote the message: a human message without a summary's mark. */
 export function isUserMessage(message: BaseMessage): boolean {
   return message.type === "human" && !isSummaryText(message);
 }

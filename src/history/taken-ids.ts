@@ -1,4 +1,4 @@
-/** Ids that a new message of a thread cannot have: providers, tools and caches repeat theirs. */
+/** Ids that a new message of a thread cannot have. Providers, tools and caches repeat theirs. */
 
 import type { BaseMessage } from "@langchain/core/messages";
 import { copyMessage, deriveUnusedId } from "./message.js";
@@ -6,14 +6,14 @@ import { surveyOf } from "./open-calls.js";
 import { hasMessage } from "./reducer/normalize-history.js";
 import { archivedIds } from "./summary.js";
 
-/** Whether a message of the history has this id, or one that a summary of the history has archived. */
+/** Whether a message in the history has this id, or one that its summaries have archived. */
 export function isIdTaken(history: readonly BaseMessage[], id: string): boolean {
   if (hasMessage(history, id)) return true;
   if (surveyOf(history).summaries === 0) return false;
   return archivedIds(history).has(id);
 }
 
-/** The message with an id that is not taken. The same one if it has such an id. */
+/** The message with an unused id; the same one if its id is unused. */
 export function withUnusedId<Message extends BaseMessage>(
   message: Message,
   history: readonly BaseMessage[],

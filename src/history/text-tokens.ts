@@ -2,8 +2,8 @@
  * Estimates how many tokens a provider counts for a text.
  *
  * A tokenizer first splits a text into pieces: a word with the space before it, up to three digits, a run of marks, a
- * run of spaces. Then it splits the pieces that are not in its vocabulary. This reads a text once, finds the same pieces,
- * and adds up what pieces of their kind and length have on average. The weights were fitted to OpenAI's `o200k`.
+ * run of spaces. Then it splits the pieces that are not in its vocabulary. This function reads a text once, finds the
+ * same pieces, and adds the average tokens for their kind and length. The weights were fitted to OpenAI's `o200k`.
  */
 
 const LOWER = 1;
@@ -12,7 +12,10 @@ const DIGIT = 3;
 const SPACE = 4;
 const LINE_END = 5;
 const MARK = 6;
-/** Every character that is not ASCII. Letters with accents are, so the rest of their word counts as another one. */
+/**
+ * Every character that is not ASCII. That includes letters with accents, so the rest of their word counts as another
+ * one.
+ */
 const OTHER = 0;
 /** The end of what is read. */
 const END = 7;
@@ -26,25 +29,25 @@ const KINDS = Uint8Array.from({ length: 128 }, (_, code) => {
   return /\s/.test(character) ? SPACE : MARK;
 });
 
-/** What a word of this many letters has. A longer one has `PER_LETTER` more for each letter. */
+/** The tokens of a word with this many letters. Each further letter adds `PER_LETTER`. */
 const WORD = [0, 1, 1, 1, 1, 1.05, 1.1, 1.15, 1.2, 1.25, 1.35, 1.45, 1.6];
 const LONG_WORD = 1.75;
 const PER_LETTER = 0.25;
-/** A mark directly before a word often is one token with it, such as `.get` and `_id`. */
+/** A mark directly before a word is often one token with it, such as `.get` and `_id`. */
 const MARK_BEFORE_WORD = 0.5;
-/** What a run of marks has more for each mark that differs from the one before, and for each one. */
+/** What a run of marks adds for each mark that differs from the one before, and for each mark. */
 const PER_OTHER_MARK = 0.15;
 const PER_MARK = 1 / 16;
 const PER_SPACE = 1 / 50;
 const DIGITS_PER_TOKEN = 3;
 
-/** A run of letters and digits that is longer, and in so many pieces, is no word or name: base64, an id. */
+/** A longer run of letters and digits in this many pieces is not a word or name, but base64 or an id. */
 const LONGEST_NAME = 12;
 const PIECES_OF_RANDOM = 0.25;
 const ALL_KINDS = (1 << LOWER) | (1 << UPPER) | (1 << DIGIT);
 const PER_RANDOM = 0.68;
 
-/** Tokens for each UTF-16 unit of the other characters, up to this one. */
+/** Tokens per UTF-16 unit of other characters, up to this one. */
 const SCRIPTS: readonly (readonly [before: number, tokens: number])[] = [
   [0x00c0, 0.9], // signs of Latin-1
   [0x0100, 0.2], // Latin letters with accents.
@@ -79,14 +82,14 @@ const BLOCKS = Float64Array.from(
 );
 
 /**
- * A text is read whole up to this length. Of what comes after, the first part of each block stands for the block. The
- * length of a block is a prime, so that few lists have records of that length.
+ * Up to this length a text is read whole. After that, the first part of each block stands for the block. The block
+ * length is a prime, so that few lists have records of that length.
  */
 const READ_WHOLE = 2_000;
 const BLOCK = 1_511;
 const PART = 250;
 
-/** Estimates the tokens of a text. A longer beginning of it has as many as a shorter one, or more. */
+/** Estimates a text's tokens. A longer beginning never has fewer than a shorter one. */
 export function countTextTokens(text: string): number {
   const { length } = text;
   let tokens = tokensBetween(text, 0, Math.min(length, READ_WHOLE));
@@ -98,12 +101,14 @@ export function countTextTokens(text: string): number {
   return Math.ceil(tokens);
 }
 
-/** Goes from one run of characters of a kind to the next. In each turn, every message of a thread is read. */
+/** Goes from one run of like characters to the next. In each turn, every message of a thread is read. */
 function tokensBetween(text: string, from: number, to: number): number {
   let tokens = 0;
   let capitals = 0;
   let isAfterMarks = false;
-  /** The letters and digits that are read: their beginning, the tokens before it, the number of pieces, and their kinds. */
+  /**
+   * The letters and digits read so far: their beginning, the tokens before it, the number of pieces, and their kinds.
+   */
   let first = 0;
   let before = 0;
   let pieces = 0;
@@ -111,7 +116,7 @@ function tokensBetween(text: string, from: number, to: number): number {
   let kind = from < to ? kindOf(text.charCodeAt(from)) : END;
   for (let start = from, end = from; start < to; start = end) {
     let next = kind;
-    // Asking for a character after the end would make every request for one slower.
+    // Reading past the end would make every read slower.
     for (end += 1; end < to; end += 1) {
       next = kindOf(text.charCodeAt(end));
       if (next !== kind) break;
@@ -134,7 +139,7 @@ function tokensBetween(text: string, from: number, to: number): number {
         kinds = 0;
       }
     } else if (kind === SPACE) {
-      // The last space belongs to the word or the marks after it, and all of them to the end of a line.
+      // The last space belongs to the word or marks after it. All spaces before a line's end belong to that end.
       const isLone = run > 1 || next === DIGIT || next === END;
       if (isLone && next !== LINE_END) tokens += 1 + run * PER_SPACE;
     } else if (kind === MARK) {
@@ -143,7 +148,7 @@ function tokensBetween(text: string, from: number, to: number): number {
     } else if (kind === OTHER) {
       for (let index = start; index < end; index += 1) tokens += BLOCKS[text.charCodeAt(index) >> 4] ?? 1;
     } else if (!isAfterMarks) {
-      // Otherwise the end of the line belongs to the marks.
+      // Otherwise the line's end belongs to the marks.
       tokens += 1 + run * PER_SPACE;
     }
     isAfterMarks = kind === MARK;

@@ -15,7 +15,7 @@ const SPEAKERS: Readonly<Record<string, string>> = {
   tool: "Tool",
 };
 
-/** One paragraph for each message. Calls have their arguments; results have their tool and status. */
+/** One paragraph per message. Calls have their arguments; results have their tool and status. */
 export function renderMessage(message: BaseMessage): string {
   const speaker = SPEAKERS[message.type] ?? message.type;
   const lines = [contentText(message)].filter((text) => text !== "");
@@ -34,8 +34,8 @@ export function renderMessage(message: BaseMessage): string {
 }
 
 /**
- * The messages in pieces of at most `tokensPerPiece` tokens, for a summariser that reads them one after the
- * other. Nothing is left out: a message that is too long for a piece continues in the next one.
+ * The messages in pieces of at most `tokensPerPiece` tokens, for a summariser that reads them one after another.
+ * Nothing is left out: a message that is too long for a piece continues in the next one.
  */
 export function renderTranscript(messages: readonly BaseMessage[], tokensPerPiece: number): string[] {
   const paragraphs = messages.flatMap((message) =>
@@ -68,12 +68,10 @@ function splitText(text: string, tokens: number): string[] {
   return parts;
 }
 
-/*
- * Shorter forms of a text that is too long, measured in estimated tokens.
- */
+/** Shorter forms of a text that is too long, measured in estimated tokens. */
 
 const BREAK = "\n…\n";
-/** More of a text is not searched for keywords. */
+/** The most of a text that is searched for keywords. */
 const LONGEST_SEARCHED = 400_000;
 
 /** The beginning and then, as far as there is room, the lines with a keyword, in order. */
@@ -91,7 +89,7 @@ export function excerptOf(text: string, tokens: number, keywords: readonly strin
     : `${beginning}${BREAK}${takeStart(rest, forLines - BREAK.length)}`;
 }
 
-/** The beginning and the end, around a note on what is missing. The beginning gets two thirds of the room. */
+/** The beginning and the end, around a note about what is missing. The beginning gets two thirds of the room. */
 export function cutMiddle(text: string, tokens: number, note: string): string {
   const beginning = takeStart(text, Math.ceil((tokens * 2) / 3));
   const end = takeEnd(text.slice(beginning.length), Math.floor(tokens / 3));
@@ -101,7 +99,7 @@ export function cutMiddle(text: string, tokens: number, note: string): string {
 /** The longest beginning with at most this many tokens. */
 function takeStart(text: string, tokens: number): string {
   const longest = text.slice(0, longestWith(tokens));
-  // Without half of a surrogate pair, a text can have a token more.
+  // Without half of a surrogate pair, a text can have one token more.
   const ofLength = (length: number) => beginningOf(text, length);
   return ofLength(fittingLength(longest.length, (length) => countTextTokens(ofLength(length)) <= tokens));
 }
@@ -115,7 +113,7 @@ function takeEnd(text: string, tokens: number): string {
   return ofLength(fittingLength(longest.length, (length) => countTextTokens(ofLength(length)) <= tokens));
 }
 
-/** Few texts have more characters for each token, and of these a part is enough. */
+/** Few texts have more characters per token, and a part of those is enough. */
 const MOST_CHARACTERS_PER_TOKEN = 8;
 
 function longestWith(tokens: number): number {
@@ -156,8 +154,8 @@ function pairsOf(word: string): string[] {
 }
 
 /**
- * The highest level to which sizes can be cut so that their sum is at most `room`. Sizes below the level stay
- * whole, and leave their room to the others. Infinity if nothing has to be cut.
+ * The highest level to which sizes can be cut so that their sum is at most `room`. Sizes below the level stay whole,
+ * and leave their room to the others. Infinity if nothing must be cut.
  */
 export function levelFor(sizes: readonly number[], room: number): number {
   let left = room;

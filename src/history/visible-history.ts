@@ -26,7 +26,7 @@ export function visibleHistory(history: readonly BaseMessage[]): VisibleHistory 
   const rest: BaseMessage[] = [];
   for (const { head, results } of groupMessages(history).groups) {
     const visibleResults = results.filter((result) => result !== undefined).filter(isVisible);
-    // No summary can take the place of a system message, whatever it names.
+    // No summary can replace a system message, whatever it names.
     if (head.type === "system") {
       system.push(head);
     } else if (!isVisible(head)) {
@@ -41,14 +41,14 @@ export function visibleHistory(history: readonly BaseMessage[]): VisibleHistory 
   return { system, summaries, lateResults: lateResults.filter((result) => !isPlaceholder(result)), rest };
 }
 
-/** The visible history as one list. The call of a late result is hidden, so a text message tells the result. */
+/** The visible history as one list. A late result's call is hidden, so a text message tells the result. */
 export function flattenVisible({ system, summaries, lateResults, rest }: VisibleHistory): BaseMessage[] {
   return [...system, ...summaries, ...lateResults.map(tellLateResult), ...rest];
 }
 
 /**
- * The last summary that covers each message, by the message's id. A summary can be covered itself. What was archived has
- * left the history, so a message after the summary with such an id is another one: ids of responses can repeat.
+ * The last summary that covers each message, by message id. A summary can itself be covered. What was archived has left
+ * the history. So a message after the summary with such an id is a different one: response ids can repeat.
  */
 export function coveringSummaries(history: readonly BaseMessage[]): ReadonlyMap<string, BaseMessage> {
   const covered = new Map<string, BaseMessage>();
@@ -58,7 +58,7 @@ export function coveringSummaries(history: readonly BaseMessage[]): ReadonlyMap<
     const { kind, messages = [] } = coverageOf(message) ?? {};
     for (; kind === "archive" && seen < index; seen += 1) {
       const earlier = history[seen];
-      // A model input has the system messages first, and no summary covers them.
+      // A model input begins with the system messages, which no summary covers.
       if (earlier?.type !== "system") before.add(earlier?.id);
     }
     for (const id of messages) if (kind === "keep" || before.has(id)) covered.set(id, message);
@@ -66,7 +66,7 @@ export function coveringSummaries(history: readonly BaseMessage[]): ReadonlyMap<
   return covered;
 }
 
-/** Kept, so that the projection of the note need not begin again. */
+/** Kept, so that the note need not be projected again. */
 const notes = createMemo<BaseMessage>();
 
 function tellLateResult(result: ToolMessage): BaseMessage {

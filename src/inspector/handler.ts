@@ -1,4 +1,4 @@
-/** The inspector: pages that show what is stored in a thread, and what a model is sent of it. They change nothing. */
+/** The inspector: pages that show what a thread stores, and what a model gets of it. They change nothing. */
 
 import { z } from "zod/v4";
 import { threadsOfClient, UUID } from "../doctor/targets/server-target.js";
@@ -32,21 +32,21 @@ export interface InspectorOptions {
    *
    * Contract: called for each request, and may reject. What it returns is not closed.
    *
-   * @default those of the LangGraph server that runs this code, with the rights of the request. It needs the package
+   * @default those of the LangGraph server that runs this code, with the request's rights. It needs the package
    * `@langchain/langgraph-sdk`
    */
   readonly threads?: ((request: Request) => ThreadStore | Promise<ThreadStore>) | undefined;
   /**
-   * Whether somebody has checked who asks before the inspector is called. If not, it answers programs of this machine
-   * only, and only if a server for Node calls it with `env`.
+   * Whether the caller is checked before the inspector is called. If not, it answers only programs on this machine, and
+   * only if a server for Node calls it with `env`.
    *
    * @default false
    */
   readonly isProtected?: boolean | undefined;
   /**
-   * With which settings a graph asks its model, by the name that the threads have in their metadata as `graph_id`.
+   * The settings with which a graph asks its model, by the graph's name: the `graph_id` in its threads' metadata.
    *
-   * Contract: never rejects. Undefined for a graph whose settings are not known.
+   * Contract: never rejects. Undefined for a graph whose settings are unknown.
    *
    * @default no settings are known
    */
@@ -54,7 +54,7 @@ export interface InspectorOptions {
   /**
    * The beginning of the command that repairs the threads, such as `npx langgraph-tether repair --sqlite threads.db`.
    *
-   * @default for the threads of the server itself, the command with its address; otherwise none is shown
+   * @default for the server's own threads, the command with its address; otherwise none is shown
    */
   readonly repairCommand?: string | undefined;
 }
@@ -62,7 +62,7 @@ export interface InspectorOptions {
 /**
  * Answers requests whose path begins with `/tether`.
  *
- * @param env What a server of Hono passes to its handlers. It tells who asks.
+ * @param env What a Hono server passes to its handlers. It tells who asks.
  */
 export type InspectorHandler = (request: Request, env?: unknown) => Promise<Response>;
 
@@ -124,7 +124,7 @@ export function createInspector({
   };
 }
 
-/** The threads that a request may see on the LangGraph server of this process. */
+/** The threads that a request may see on this process's LangGraph server. */
 export async function threadsOfThisServer(request: Pick<Request, "headers">): Promise<ThreadStore> {
   return threadsOfClient(await clientOfThisServer(request), "this server");
 }
@@ -146,10 +146,10 @@ const json = (value: object, status?: number): Response =>
 const isJson = ({ url }: Request): boolean => new URL(url).pathname.endsWith(".json");
 
 /**
- * Answers what the server has refused. A thread of another user is not found, as in the server's own API. A server says
- * that an id has another form with the status 400 or 422.
+ * Answers what the server has refused. Another user's thread is not found, as in the server's own API. A server reports
+ * an id of another form with the status 400 or 422.
  *
- * @throws The error itself if it is no refusal. The server logs it, and answers with status 500.
+ * @throws The error itself if it is not a refusal. The server logs it, and answers with status 500.
  */
 function answerRefusal(error: unknown, request: Request): Response {
   const { name, status, message } = Object(error);
@@ -162,9 +162,7 @@ function answerRefusal(error: unknown, request: Request): Response {
   throw error;
 }
 
-/*
- * What a request asks for, in the parameters of its address.
- */
+/** What a request asks for, in its address's parameters. */
 
 const LONGEST_QUERY = 200;
 
@@ -189,7 +187,7 @@ type Query<Table extends Rules> = {
   readonly [Name in keyof Table]: z.output<Table[Name]["schema"]> | undefined;
 };
 
-/** @throws InvalidSettingError that names a parameter that is unknown, given twice, or cannot be used. */
+/** @throws InvalidSettingError for a parameter that is unknown, repeated or invalid. It names the parameter. */
 function readQuery<Table extends Rules>(query: URLSearchParams, table: Table): Query<Table> {
   for (const name of new Set(query.keys())) {
     const { length } = query.getAll(name);
@@ -209,7 +207,7 @@ function readQuery<Table extends Rules>(query: URLSearchParams, table: Table): Q
  * The pages as JSON. The fields are stable.
  */
 
-/** `/tether.json`: for each thread the doctor's report, and what the list shows besides. */
+/** `/tether.json`: each thread's doctor's report, and what else the list shows. */
 function listJson({ threads, page, hasNext, searched }: ListView): object {
   return {
     schemaVersion: 1,
@@ -225,8 +223,8 @@ function listJson({ threads, page, hasNext, searched }: ListView): object {
 }
 
 /**
- * `/tether/threads/:id.json`: the doctor's report of the thread, and the request of the step. It has all messages, not
- * only those of one page.
+ * `/tether/threads/:id.json`: the thread's doctor's report, and the step's request. It has all messages, not only one
+ * page's.
  */
 function threadJson(view: ThreadView): object {
   const { report, moment, difference, explanation, history } = view;

@@ -44,20 +44,19 @@ const MESSAGES_TO_READ = 20_000;
 const LEAST_STEPS = 2;
 const MOST_STEPS = 40;
 
-/** What happens with the messages of the step that is shown. */
+/** What happens with the shown step's messages. */
 export type Moment =
-  /** The model was asked with them, or is asked at the moment. */
+  /** The model was asked with them, or is being asked. */
   | { readonly kind: "asked" }
-  /** The latest step: what is sent when the next message of the user comes. */
+  /** The latest step: what is sent when the user's next message comes. */
   | ({ readonly kind: "next" } & Omit<NextHistory, "messages">)
   /** A human is asked. */
   | { readonly kind: "waiting"; readonly questions: readonly Question[]; readonly nodes: readonly string[] }
-  /** A run goes on, and does not ask the model at the moment. */
+  /** A run goes on, and is not asking the model now. */
   | { readonly kind: "running"; readonly nodes: readonly string[]; readonly since: string | null }
   /** An earlier step at which the model was not asked, or a thread without messages. */
   | { readonly kind: "silent" };
 
-/** The messages that a summary has archived. */
 export interface Archive {
   /** The latest of them. */
   readonly messages: readonly BaseMessage[];
@@ -72,16 +71,16 @@ interface ThreadQuestion {
   readonly step: string | undefined;
   readonly dialect: DialectName | undefined;
   readonly maxTokens: number | undefined;
-  /** What would be sent with this library, whoever runs the thread. */
+  /** What this library would send, whoever runs the thread. */
   readonly with: "tether" | undefined;
 }
 
-/** Contract: resolves to the settings of a graph; undefined for one whose settings are not known. */
+/** Contract: resolves to a graph's settings; undefined if they are unknown. */
 export type SettingsOf = (graph: string | undefined) => Promise<RequestSettings | undefined>;
 
 export type ThreadReading = Awaited<ReturnType<typeof readThread>>;
 
-/** @throws The error of a server that refuses the thread or the step, or one with the `status` 404. */
+/** @throws The error of a server that refuses the thread or step, or one with the `status` 404. */
 export async function readThread(
   store: ThreadStore,
   { threadId, step: wanted, dialect, maxTokens, ...question }: ThreadQuestion,
@@ -94,21 +93,21 @@ export async function readThread(
   const latest = await readSteps(store, ref, read);
   const line = await readLine(store, ref, latest, wanted);
   const [[newest], [shown]] = [latest, line];
-  // A server applies the writes of finished tasks when it reads a state. The step has what is stored.
+  // A server applies finished tasks' writes when it reads a state. The step has what is stored.
   const kept = newest?.messages;
   const isKept = read.content.kind === "read" && kept !== undefined;
   const stored: StoredThread = isKept ? { ...read, content: { kind: "read", messages: kept } } : read;
   const graphId = listed.metadata?.["graph_id"];
   const graph = typeof graphId === "string" ? graphId : undefined;
   const settings = await settingsOf(graph);
-  // Who names the latest step wants to see what was sent at it, if anything was.
+  // Whoever names the latest step wants to see what was sent at it, if anything.
   const all = distinctBy([...latest, ...line], ({ checkpointId }) => checkpointId);
   const after = stepsAfter(all);
   const isWanted = wanted !== undefined && shown !== undefined && asksModel(shown, after(shown));
   const isLatest = shown?.checkpointId === newest?.checkpointId && !(isWanted && read.status !== "busy");
   const chosen = { dialect, maxTokens };
   const isChosen = dialect !== undefined || maxTokens !== undefined;
-  // Only graphs of this library have settings that are known.
+  // Only this library's graphs have known settings.
   const { mendedBy = settings && "agent" } = stored;
   const isOurs = mendedBy !== undefined && mendedBy !== "nobody";
   const isMade = isOurs || question.with === "tether";
@@ -145,36 +144,38 @@ export async function readThread(
     updatedAt: stored.updatedAt,
     metadata: listed.metadata,
     report,
-    /** What the doctor finds in the messages of the step. */
+    /** What the doctor finds in the step's messages. */
     findings: (shown === undefined ? report : reportOfStep(shown))?.findings ?? [],
     mendedBy,
-    /** Whether the settings of the graph are known, such as its system prompt. */
+    /** Whether the graph's settings are known, such as its system prompt. */
     knowsSettings: settings !== undefined,
-    /** The summary that is written before the next request. Undefined: none is due, as far as the settings are known. */
+    /**
+     * The summary that is written before the next request. Undefined: none is due, as far as the settings are known.
+     */
     summary:
       isNext && isOurs && policy !== undefined && isSummaryDue(history, policy)
         ? planSummary(history, policy)
         : undefined,
-    /** What this library would put into the history of a thread that it does not protect. */
+    /** What this library would add to the history of a thread that it does not protect. */
     mendable: isNext && !isMade ? [...nextHistoryOf(stored).added.values()] : [],
     /** The errors of the step's tasks. */
     errors: (shown?.tasks ?? []).flatMap(({ node, error }) =>
       error === undefined ? [] : [{ node, ...readError(error) }],
     ),
-    /** The steps that were read, the latest first. */
+    /** The steps that were read, latest first. */
     steps,
     isLatest,
     moment,
-    /** The step that is shown: undefined for a thread without a readable state. */
+    /** The shown step; undefined for a thread without a readable state. */
     ...(await ask(shown, history)),
     /** By the id of the summary that covers the messages. */
     archived: await readArchives(store, ref, history),
-    /** The request before; undefined if there is none, or if it was not read. */
+    /** The previous request; undefined if there is none, or if it was not read. */
     before: before && (await ask(before, requestAt(before, after(before), mendedBy))),
   };
 }
 
-/** What happens with the messages of a step, and those of the next request. */
+/** What happens with a step's messages, and those of the next request. */
 function momentOf(
   thread: StoredThread,
   [step, after]: readonly [step: ThreadStep | undefined, after: ThreadStep | undefined],
@@ -188,7 +189,7 @@ function momentOf(
   if (isLatest && status === "busy" && !isAsked)
     return { moment: { kind: "running", nodes, since: step?.createdAt ?? null }, history };
   if (isLatest && status === "interrupted") {
-    // Without the graph nobody tells the open tasks. What they have asked is among what the run has left.
+    // Without the graph, nobody tells the open tasks. Their questions are among what the run left.
     const asking = thread.openTasks ?? endedRuns.filter(({ fate }) => fate === "pending");
     const questions = asking.flatMap(({ interrupts }) => interrupts.flatMap(questionsIn));
     return { moment: { kind: "waiting", questions, nodes }, history };
@@ -212,10 +213,10 @@ function momentOf(
   };
 }
 
-/** How many messages are read of what a summary has archived. */
+/** The most archived messages that are read for one summary. */
 const MOST_ARCHIVED = 200;
 
-/** What the summaries of a history have archived, by their ids. */
+/** What a history's summaries have archived, by their ids. */
 async function readArchives(store: ThreadStore, ref: ThreadRef, history: readonly BaseMessage[]) {
   const archives = new Map<string, Archive>();
   const read = async (from?: string) => {
@@ -235,11 +236,9 @@ async function readArchives(store: ThreadStore, ref: ThreadRef, history: readonl
   return archives;
 }
 
-/*
- * The steps of a thread, the latest first.
- */
+/** A thread's steps, latest first. */
 
-/** The latest steps. What a store without steps has is one. */
+/** The latest steps. A store without steps has one. */
 async function readSteps(
   store: ThreadStore,
   ref: ThreadRef,
@@ -248,7 +247,7 @@ async function readSteps(
   const { checkpointId = "latest", updatedAt, openTasks = [] } = thread;
   const messages = valuesOf(thread);
   if (store.steps !== undefined) {
-    // A run of a busy thread writes its steps, and nobody knows how long they are.
+    // A busy thread's run is writing its steps, and nobody knows how long they are.
     const limit = messages === undefined ? LEAST_STEPS : stepsFor(messages);
     return (await store.steps(ref, { limit }).catch(unreadable)) ?? [];
   }
@@ -256,7 +255,7 @@ async function readSteps(
   return [{ checkpointId, createdAt: updatedAt, metadata: {}, messages, next, tasks: [] }];
 }
 
-/** The step that is asked for, and those before it. Empty if it cannot be read. */
+/** The requested step and those before it. Empty if it cannot be read. */
 async function readLine(
   store: ThreadStore,
   ref: ThreadRef,
@@ -275,7 +274,7 @@ async function readLine(
   return (await store.steps(ref, { from: wanted, limit }).catch(unreadable)) ?? found;
 }
 
-/** The latest step before the first one, in its branch, at which the model was asked. */
+/** The latest step in the branch before the first one at which the model was asked. */
 function requestBefore(
   [shown, ...older]: readonly ThreadStep[],
   after: ReturnType<typeof stepsAfter>,
@@ -297,7 +296,7 @@ function worthOf(report: ThreadReport | undefined): number | null {
   return isJudged ? worthALook(report.findings) : null;
 }
 
-/** Calls that are about to be answered are in good order, as those are that wait for a human. */
+/** Calls that are about to be answered are in good order, like those that wait for a human. */
 function reportOnStep(step: ThreadStep, { threadId, mendedBy }: StoredThread): ThreadReport | undefined {
   const { messages, next } = step;
   if (messages === undefined) return undefined;
@@ -312,9 +311,9 @@ function stepsFor(messages: readonly unknown[] = []): number {
 }
 
 /**
- * A step that cannot be read is a finding of the doctor.
+ * An unreadable step is a finding of the doctor.
  *
- * @throws The error itself, if the server says something else than that it cannot read.
+ * @throws The error itself, if the server says anything else than that it cannot read.
  */
 function unreadable(error: unknown): undefined {
   const { status = 500 } = Object(error);
@@ -327,11 +326,11 @@ function unreadable(error: unknown): undefined {
  */
 
 const THREADS_PER_PAGE = 20;
-/** The most that the API of a server gives at once. */
+/** The most that a server's API returns at once. */
 const SEARCH_STEP = 1_000;
-/** How many threads are searched for a part of a text. */
+/** The most threads that are searched for part of a text. */
 const MOST_SEARCHED = 5_000;
-/** How many threads are read for what only reading tells. */
+/** The most threads that are read for what only reading tells. */
 const MOST_READ = 500;
 const CONCURRENCY = 4;
 
@@ -342,7 +341,7 @@ export const TRAITS = ["findings", "open-calls", "repairs"] as const;
 
 /** What the reader asks for. */
 interface ListQuestion {
-  /** A thread id, `key=value` of the metadata, or a part of an id, of the metadata or of a message. Empty: all threads. */
+  /** A thread id, `key=value` of the metadata, or part of an id, the metadata or a message. Empty: all threads. */
   readonly query: string;
   /** Undefined: any. */
   readonly status: ThreadStatus | undefined;
@@ -376,15 +375,12 @@ export async function readList(store: ThreadStore, question: ListQuestion) {
     ...question,
     threads: await Promise.all(threads),
     hasNext: found.length > THREADS_PER_PAGE,
-    /** Set if not all threads were searched: how many were. */
+    /** How many threads were searched, if not all. */
     searched,
   };
 }
 
-/**
- * The threads of the page, and one more if there are more. `searched` says how many threads were searched, if not all
- * were.
- */
+/** The page's threads, and one more if there are more. `searched` says how many threads were searched, if not all. */
 async function findThreads(store: ThreadStore, { query, status, has, page }: ListQuestion) {
   const offset = (page - 1) * THREADS_PER_PAGE;
   const filter = filterOf(query);
@@ -419,7 +415,7 @@ async function findThreads(store: ThreadStore, { query, status, has, page }: Lis
   return { found: found.slice(offset), searched: MOST_SEARCHED };
 }
 
-/** How many calls have no result, in a thread in which nothing runs and nobody is asked. */
+/** How many calls have no result, in a thread in which nothing runs or waits for a human. */
 function openCallsOf(thread: StoredThread): number {
   const waits = thread.status === "busy" || thread.status === "interrupted";
   if (waits) return 0;
@@ -427,7 +423,7 @@ function openCallsOf(thread: StoredThread): number {
   return all.filter(({ group, place }) => group.results[place] === undefined).length;
 }
 
-/** What a store itself can select; undefined for a part of a text. */
+/** What a store itself can select; undefined for part of a text. */
 function filterOf(query: string): ThreadSelection | undefined {
   if (query === "") return {};
   if (UUID.test(query)) return { threadIds: [query.toLowerCase()] };

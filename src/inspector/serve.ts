@@ -1,4 +1,4 @@
-/** Serves the inspector to the browser of one person, on this machine: `langgraph-tether inspect`. */
+/** Serves the inspector to one person's browser on this machine: `langgraph-tether inspect`. */
 
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import { once } from "node:events";
@@ -14,9 +14,9 @@ import { refusal } from "./this-machine.js";
 const HOST = "127.0.0.1";
 
 /**
- * Other users of this machine can connect to the same port, and pages of other sites can send requests to it. So the
- * key of the address is exchanged for a cookie, which the browser sends only with requests of these pages; and the
- * request must name this server as its host and its origin.
+ * Other users of this machine can connect to the same port, and other sites' pages can send it requests. So the key in
+ * the address is exchanged for a cookie, which the browser sends only with these pages' requests. The request must also
+ * name this server as its host and its origin.
  *
  * @param port 0: a free port.
  * @returns The address to open, with a key that can be used once.
@@ -42,7 +42,7 @@ export async function serveInspector(
       throw refusal(403, "A page of another site has asked.");
     const request = new Request(`http://${host}${incoming.url}`, { method: incoming.method ?? "GET" });
     const { pathname, searchParams } = new URL(request.url);
-    // Cookies are those of a host, whatever its port.
+    // Cookies belong to a host, whatever its port.
     const name = `tether-${own}`;
     const isKey = key !== undefined && isSame(searchParams.get("key") ?? "", key);
     if (isKey && pathname === "/" && request.method === "GET") {
@@ -69,7 +69,7 @@ export async function serveInspector(
     address: `http://${HOST}:${own}/?key=${key}`,
     // All connections end. The store stays open.
     close: async () => {
-      // Node lists a server as active for a while after it was closed, unless it does not keep the process alive.
+      // Node lists a closed server as active for a while, unless it does not keep the process alive.
       server.unref();
       server.closeAllConnections();
       server.close();
@@ -78,16 +78,16 @@ export async function serveInspector(
   };
 }
 
-/** In a time that says nothing about either text. */
+/** Takes a time that says nothing about either text. */
 function isSame(one: string, other: string): boolean {
   const hash = (text: string) => createHash("sha256").update(text).digest();
   return timingSafeEqual(hash(one), hash(other));
 }
 
-/** What went wrong in a store is told to the person who has started it. */
+/** Whoever started it is told what went wrong in a store. */
 function toPage(error: unknown): Response {
   const { status, message } = Object(error);
-  // A server of LangGraph, or a proxy before it, can answer with any status, and no response can be made with some of them.
+  // A LangGraph server, or a proxy before it, can answer with any status, and some cannot be used for a response.
   return status === 401 || status === 403
     ? page(errorPage("Not allowed", String(message)), status)
     : page(errorPage("The threads cannot be read", String(message)), 500);

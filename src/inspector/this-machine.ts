@@ -1,4 +1,4 @@
-/** Who may read the threads of a server without access control: programs of this machine. */
+/** Who may read the threads of a server without access control: programs on this machine. */
 
 /** An error that the inspector answers with this status. */
 export function refusal(status: number, message = ""): Error {
@@ -9,12 +9,12 @@ export function refusal(status: number, message = ""): Error {
 const PROXY_HEADER = /^(?:forwarded|via|x-forwarded-.*|x-real-ip|(?:[a-z]+-)*(?:client|connecting)-ip)$/;
 
 /**
- * Refuses what does not come from a program of this machine, for a server without access control. Such a server may
- * listen for everybody (`OPEN_ACCESS`), and a page that reads all threads is not a part of that.
+ * Refuses what does not come from a program on this machine, for a server without access control. Such a server may
+ * listen for everybody (`OPEN_ACCESS`), but that does not include a page that reads all threads.
  *
- * The connection must come from this machine. The request must name it too: a page of another site can let its own name
- * point here (DNS rebinding), and the browser then sends that name. A page of another site that asks for this machine by
- * its name says so in `Origin`, and the server would let it read the answer.
+ * The connection must come from this machine. The request must also name it: another site's page can let its own name
+ * point here (DNS rebinding), and the browser then sends that name. If another site's page asks for this machine by its
+ * name, `Origin` says so, and the server would let it read the answer.
  *
  * @throws Error with the `status` 403.
  */
@@ -34,7 +34,7 @@ export function admitThisMachine({ headers }: Pick<Request, "headers">, env: unk
     );
 }
 
-/** Whether the address of a server or of a web page names this machine. */
+/** Whether a server's or a web page's address names this machine. */
 export function namesThisMachine(address: string): boolean {
   const hostname = URL.canParse(address) ? new URL(address).hostname : "";
   return (
@@ -45,7 +45,7 @@ export function namesThisMachine(address: string): boolean {
   );
 }
 
-/** The address of the other end, as Hono's server for Node tells it. Undefined where another server runs the handler. */
+/** The other end's address, as Hono's server for Node tells it. Undefined if another server runs the handler. */
 function remoteAddressOf(env: unknown): string | undefined {
   const address: unknown = Object(Object(Object(env).incoming).socket).remoteAddress;
   return typeof address === "string" ? address : undefined;

@@ -1,4 +1,4 @@
-/** A model call of a LangChain agent: its input, and the guard of its response. */
+/** A LangChain agent's model call: its input, and the guard of its response. */
 
 import type { BindToolsInput } from "@langchain/core/language_models/chat_models";
 import { type AIMessage, type BaseMessage, SystemMessage } from "@langchain/core/messages";
@@ -44,13 +44,13 @@ export interface AgentRequest {
   readonly state: { readonly messages: readonly BaseMessage[] };
 }
 
-/** Another middleware can ask several models in one step, or one model several times. */
+/** By thread, because another middleware can ask several models in one step, or one model several times. */
 const furtherRequests = new WeakMap<readonly BaseMessage[], FurtherRequests>();
 
 /**
- * Asks the model of the request with a history that it accepts. A sound history is passed on as it is.
+ * Asks the request's model with a history that it accepts. A sound history is passed on as it is.
  *
- * @param send Contract: asks the model of the request that it gets, with these messages.
+ * @param send Contract: asks the model of the given request, with these messages.
  * @throws ModelError if the model fails, or gives no complete response.
  */
 export async function askModel<Request extends AgentRequest, Answer>(
@@ -70,7 +70,7 @@ export async function askModel<Request extends AgentRequest, Answer>(
     takenCallIds: () => answeredIds(thread, history),
     mark: (whole) => withUnusedId(mark(whole), thread),
   });
-  // Measured as it is stored: the reports are of a request with the system message and the tools.
+  // Measured as stored: the reports are for a request with the system message and the tools.
   const messages = withPrompt(request.systemMessage, history);
   const markedTools = countMarkedTools(request.tools ?? []);
   const prepare = (form: InputForm) =>
@@ -97,10 +97,10 @@ export async function askModel<Request extends AgentRequest, Answer>(
 }
 
 /**
- * Asks the model of the request for a summary at the end of these messages, so that the request begins as the one before.
+ * Asks the request's model for a summary at the end of these messages, so that the request begins like the last one.
  *
- * @param send As that of {@link askModel}.
- * @throws ModelError if the model fails, or cannot have all of these messages in full.
+ * @param send As in {@link askModel}.
+ * @throws ModelError if the model fails, or cannot get all these messages in full.
  */
 export async function askForSummary<Request extends AgentRequest>(
   request: Request,
@@ -134,7 +134,7 @@ export async function askForSummary<Request extends AgentRequest>(
   const toolChoice = keepsChoice || !hasTools ? request.toolChoice : "none";
   const parts = partsOf(input.messages as BaseMessage[], request);
   const response = await send({ ...request, model: guarded, toolChoice, ...parts });
-  // What a middleware gives in the place of a response is no summary.
+  // If a middleware replaces the response, it is not a summary.
   return isAsked ? coerceMessage(response) : undefined;
 }
 
@@ -145,19 +145,18 @@ function limitsOf({
   return { maxFallbackAttempts, idleTimeoutMs };
 }
 
-/** The tokens of the schemas of the request's tools. */
 export function toolTokensOf({ tools = [] }: Pick<AgentRequest, "tools">): number {
   return countToolTokens(tools as BindToolsInput[]);
 }
 
-/** LangChain sends the system message of the agent first. */
+/** LangChain sends the agent's system message first. */
 function withPrompt(own: SystemMessage, history: readonly BaseMessage[]): readonly BaseMessage[] {
   return own.text === "" ? history : [own, ...history];
 }
 
 /**
- * The fields of the request for an input. LangChain leaves out an empty system message. It copies each system message that
- * is not the one that it gave, so an empty one is given back.
+ * An input's request fields. LangChain leaves out an empty system message. It copies every system message but its own,
+ * so an empty one is returned as it is.
  */
 function partsOf(
   input: BaseMessage[],
@@ -168,14 +167,12 @@ function partsOf(
   return { messages: input, systemMessage: own.text === "" ? own : new SystemMessage("") };
 }
 
-/** The ids of the earlier calls: each has a result by now. */
+/** The ids of earlier calls, all of which have results by now. */
 function answeredIds(...lists: readonly (readonly BaseMessage[])[]): ReadonlySet<string> {
   return new Set(lists.flatMap((messages) => messages.filter(isResult).map(callIdOf)));
 }
 
-/*
- * A model that an agent of LangChain asks as usual, and that gives only complete responses.
- */
+/** A model that a LangChain agent asks as usual, and that gives only complete responses. */
 
 /** Methods of a model that return the same model with more options. */
 const BINDING_METHODS: ReadonlySet<unknown> = new Set(["bindTools", "bind", "withConfig"]);
@@ -183,25 +180,25 @@ const BINDING_METHODS: ReadonlySet<unknown> = new Set(["bindTools", "bind", "wit
 interface ResponseGuard extends StreamGuardOptions {
   /** Contract: returns the ids of the calls that have results in the thread. */
   readonly takenCallIds: () => ReadonlySet<string>;
-  /** Contract: returns the response that is stored in the place of this one. */
+  /** Contract: returns the response to store instead of this one. */
   readonly mark?: (response: AIMessage) => AIMessage;
-  /** Contract: called for each request. Returns the options that replace those of the agent. */
+  /** Contract: called for each request. Returns the options that replace the agent's. */
   readonly optionsOf?: (given: Partial<RunnableConfig>) => Partial<RunnableConfig>;
 }
 
 /**
  * The model itself, with guarded responses. LangChain's agents bind their tools to it, and call `invoke`. As in
- * `createAgentGraph`, it is always asked with `stream`, unless streaming is off for it.
+ * `createAgentGraph`, requests are always streamed, unless the model has streaming off.
  *
- * The calls of a response get ids that no earlier call of the thread has: some providers repeat theirs, and LangChain
- * does not run a call if the thread has a result with its id.
+ * A response's calls get ids that no earlier call in the thread has. Some providers repeat theirs, and LangChain does
+ * not run a call if the thread has a result with its id.
  */
 function guardedModel<Model extends object>(model: Model, guard: ResponseGuard): Model {
   return new Proxy(model, {
     get(target, name) {
       if (name === "invoke") return (...given: InvokeArguments) => invokeGuarded(target, guard, given);
       const value: unknown = Reflect.get(target, name, target);
-      // The model of one with bound options. LangChain takes it out, and binds tools to it.
+      // The model inside one with bound options. LangChain takes it out and binds tools to it.
       if (name === "bound" && isModel(value)) return guardedModel(value, guard);
       if (typeof value !== "function") return value;
       if (!BINDING_METHODS.has(name)) return value.bind(target);
@@ -222,7 +219,7 @@ async function invokeGuarded(
 ): Promise<BaseMessage> {
   const options = guard.optionsOf?.(given) ?? given;
   const guarded = await guardModel(model as Askable, guard, options);
-  // LangChain needs only `invoke`, and many a test has a model without more.
+  // LangChain needs only `invoke`, and many tests' models have no more.
   const response =
     typeof guarded.stream === "function"
       ? await joinChunks(await guarded.stream(input, options))

@@ -25,40 +25,39 @@ export interface TetherMiddlewareOptions {
   /**
    * The rules of the provider that gets the requests.
    *
-   * @default those of the model that is asked
+   * @default the rules of the model that is asked
    */
   readonly dialect?: DialectName | undefined;
   /** How many tool calls of earlier turns are sent. @default all */
   readonly maxToolCallsFromHistory?: ToolCallsToKeep | undefined;
   /**
-   * How many tokens a request may have, its tools included. If it has more, its messages are shortened as
-   * `toModelInput` describes. @default the input window of the model, if it is known, with room for the response
+   * How many tokens a request may have, including its tools. If it has more, its messages are shortened as
+   * `toModelInput` describes. @default the model's input window, if known, with room for the response
    */
   readonly maxTokens?: number | undefined;
   /**
-   * How often a broken response of the model is requested again, without streaming. 0: never, so that the run fails.
+   * How many times the model's broken response is requested again, without streaming. 0: never, so that the run fails.
    * A broken response is never stored, and its tool calls are never run. @default 3
    */
   readonly maxStreamFallbackAttempts?: number | undefined;
   /**
-   * How many milliseconds the model may be silent, before its first chunk or between two. After that the request is ended,
-   * and counts as one whose stream was cut off. The waits between retries of the model's client count too. @default 600000
+   * How many milliseconds the model may be silent, before its first chunk or between two chunks. After that the request
+   * ends and counts as a cut stream. The client's waits between retries count too. @default 600000
    */
   readonly modelIdleTimeoutMs?: number | undefined;
   /**
-   * Replaces the earlier part of a long thread by a summary, in the place of `summarizationMiddleware`. The messages that
-   * a summary covers are kept: see `coveredMessages`. `{}`: with the defaults of `createAgentGraph`. @default no
-   * summaries
+   * Replaces the earlier part of a long thread with a summary, instead of `summarizationMiddleware`. The covered
+   * messages are kept: see `coveredMessages`. `{}`: the defaults of `createAgentGraph`. @default no summaries
    */
   readonly summary?: TetherSummaryOptions | undefined;
   /**
-   * Whether an error that a tool throws becomes a result that the model reads, as in an agent without middleware. If
-   * not, other middleware sees the error first, and the run fails if none of them handles it. @default true
+   * Whether a tool's error becomes a result that the model reads, as in an agent without middleware. If not, other
+   * middleware sees the error first, and the run fails if none handles it. @default true
    */
   readonly keepToolErrors?: boolean | undefined;
   /**
-   * Contract: called for each call that the middleware closes with a placeholder, before the placeholder is stored. What
-   * it throws is ignored.
+   * Contract: called for each call that the middleware closes with a placeholder, before the placeholder is stored. Its
+   * errors are ignored.
    */
   readonly onRepair?: ((repair: Repair, place: RepairPlace) => void) | undefined;
 }
@@ -69,12 +68,12 @@ export interface RepairPlace {
   readonly threadId: string | undefined;
 }
 
-/** The options of summaries. They have the names, values and defaults of those of `createAgentGraph`. */
+/** The options of summaries. Names, values and defaults are those of `createAgentGraph`. */
 export type TetherSummaryOptions = SummaryOptions;
 
 export const createModel = cachedCreateModel();
 
-/** @throws InvalidSettingError for an unknown option or a value that cannot be used. */
+/** @throws InvalidSettingError for an unknown option or an unusable value. */
 export function checkOptions(options: TetherMiddlewareOptions): void {
   checkSettings(options, RULES, "options");
   if (options.summary === undefined) return;

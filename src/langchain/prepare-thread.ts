@@ -1,6 +1,4 @@
-/**
- * Makes the thread of a LangChain agent sound before its model is asked: results are recovered, and open calls closed.
- */
+/** Makes a LangChain agent's thread sound before its model is asked: results are recovered, and open calls closed. */
 
 import type { BaseMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
@@ -39,7 +37,7 @@ export interface ThreadUpdate {
   readonly [ATTEMPT_KEY]?: SummaryAttempt;
 }
 
-/** The messages of an update. Responses are plain objects: see `toPlain`. */
+/** An update's messages. Responses are plain objects: see `toPlain`. */
 type Written = BaseMessage | Record<string, unknown>;
 
 /** The history with an update, and the same list without one. */
@@ -48,9 +46,9 @@ export function after(history: readonly BaseMessage[], update: readonly Written[
 }
 
 /**
- * What a run that begins has to write to the thread first: removals of archived messages, the messages that an ended run
- * had shown and not stored, the results of `closingResults`, and late results. Empty for a sound thread, which costs one
- * look at the history.
+ * What a new run must first write to the thread: removals of archived messages, messages that an ended run showed but
+ * did not store, the results of `closingResults`, and late results. Empty for a sound thread, which costs one look at
+ * the history.
  */
 export async function recoverThread(
   history: readonly BaseMessage[],
@@ -76,9 +74,9 @@ export async function recoverThread(
 }
 
 /**
- * Closes the calls of a thread, because a run that goes on has not passed `beforeAgent`, and summarises it if that is
- * due. A middleware such as `modelRetryMiddleware` can ask the model several times in one step. All these requests get the
- * same outcome.
+ * Closes a thread's calls, because a run that goes on has not passed `beforeAgent`, and summarises the thread if that
+ * is due. A middleware such as `modelRetryMiddleware` can ask the model several times in one step. All these requests
+ * get the same outcome.
  *
  * @returns A function that resolves to undefined if there is nothing to write.
  */
@@ -112,7 +110,7 @@ export function createPreparation(options: TetherMiddlewareOptions) {
 }
 
 /**
- * The results that close all calls of the history, to be written to the thread. A call gets the result that its tool
+ * Results that close all calls of the history, to be written to the thread. A call gets the result that its tool
  * returned before its run ended, if it can be found. Otherwise it gets a placeholder that says what is known. Empty if
  * every call has a result, which costs one look at the history.
  */
@@ -134,7 +132,7 @@ async function closingResults(
   return closings.map(({ message }) => message);
 }
 
-/** A saver that cannot be read does not fail the run: its calls get placeholders. */
+/** If a saver cannot be read, the run goes on, and its calls get placeholders. */
 async function readLeftovers(config: LangGraphRunnableConfig): Promise<readonly Leftovers[]> {
   try {
     const checkpoints = await savedCheckpoints(config);

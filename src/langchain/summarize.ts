@@ -1,4 +1,4 @@
-/** Summaries of a LangChain agent's thread, made as `createAgentGraph` makes them. */
+/** Summaries of a LangChain agent's thread, made as in `createAgentGraph`. */
 
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import { type BaseMessage, RemoveMessage } from "@langchain/core/messages";
@@ -25,7 +25,7 @@ import { type AgentRequest, askForSummary, toolTokensOf } from "./ask-model.js";
 import { createModel, type TetherMiddlewareOptions, type TetherSummaryOptions } from "./options.js";
 import { pairedState } from "./tether-state.js";
 
-/** LangChain keeps a key that begins with `_` out of the input and the output of the agent. */
+/** LangChain keeps keys that begin with `_` out of the agent's input and output. */
 export const ATTEMPT_KEY = "_tetherSummary";
 
 /** A middleware can ask the model several times in one step. Each of these requests writes the same attempt. */
@@ -34,20 +34,20 @@ const summaryAttempt = new ReducedValue(summaryAttemptSchema.optional(), {
   reducer: (_former: SummaryAttempt | undefined, latest: SummaryAttempt | undefined) => latest,
 });
 
-/** The state of the middleware with these options. */
+/** The middleware's state with these options. */
 export function stateFor({ summary }: TetherMiddlewareOptions): typeof pairedState {
   if (summary === undefined) return pairedState;
-  // The private key is in no input and no output, so it is not in the type either.
+  // The private key is neither input nor output, so the type does not have it either.
   const fields = { ...pairedState.fields, [ATTEMPT_KEY]: summaryAttempt };
   return new StateSchema(fields) as unknown as typeof pairedState;
 }
 
-/** A request to the model, with the messages that other middleware leave of the history. */
+/** A request to the model, with the messages that other middleware left of the history. */
 export interface SummaryRequest extends AgentRequest {
   readonly state: { readonly messages: BaseMessage[]; readonly [ATTEMPT_KEY]?: unknown };
 }
 
-/** Contract: asks the model of the request that it gets. */
+/** Contract: asks the model of the given request. */
 export type Send = (request: SummaryRequest) => Promise<unknown>;
 
 /**
@@ -108,9 +108,9 @@ function isWhole(messages: readonly BaseMessage[], stored: readonly BaseMessage[
 }
 
 /**
- * The update that takes archived messages out again, which a client has brought back with its whole list: the input of a
- * run has passed the reducer before any hook. Only what the input has brought counts, because ids of responses can repeat.
- * Without such an id nothing is read.
+ * The update that removes archived messages that a client brought back with its whole list: a run's input has passed
+ * the reducer before any hook. Only what the input brought counts, because response ids can repeat. Without such an id
+ * nothing is read.
  */
 export async function removeReturned(
   history: readonly BaseMessage[],
@@ -129,8 +129,8 @@ export async function removeReturned(
 }
 
 /**
- * The ids of the messages that the thread had before the input of this run, and before those of earlier runs that ended
- * in front of this hook. Undefined if that is not known.
+ * The ids of the thread's messages before this run's input, and before the input of earlier runs that ended ahead of
+ * this hook. Undefined if unknown.
  */
 async function idsBeforeInput(
   history: readonly BaseMessage[],
@@ -148,5 +148,5 @@ async function idsBeforeInput(
 }
 
 const BEFORE_AGENT = ".before_agent";
-/** How many checkpoints are read at most. */
+/** The most checkpoints that are read. */
 const SEARCH = { fate: "continued", most: 40 } as const;

@@ -19,17 +19,17 @@ import { runTool } from "./tools.js";
  * - `messages` stay paired, whatever is written to them: see `PairedMessagesValue`.
  * - A call that a cancelled or failed run left open gets its tool's result, if the tool had finished, and otherwise a
  *   placeholder that says why. Both are stored.
- * - Results that arrive after an abort, and the shown text of an aborted response, are in the thread from the next run on.
- *   A run that begins directly after an abort finds them only with the durability `sync`.
- * - The model's input is one that its provider accepts, and fits into its window.
+ * - Results that arrive after an abort, and the shown text of an aborted response, are in the thread from the next run
+ *   on. A run that begins directly after an abort finds them only with the durability `sync`.
+ * - The model's input keeps its provider's rules and fits into its window.
  * - A response whose stream breaks is requested again. Its tool calls are not run.
  * - If a tool throws, the calls beside it keep their results.
  * - With `summary`, long threads are summarised, and no message is lost.
  *
- * Put it last in the list of middleware, so that it sees the final model. If another declaration of `messages` wins, runs
+ * Put it last in the middleware list, so that it sees the final model. If another declaration of `messages` wins, runs
  * fail with an `InvalidStateError`.
  *
- * @throws InvalidSettingError for an unknown option or a value that cannot be used.
+ * @throws InvalidSettingError for an unknown option or an unusable value.
  * @example
  * ```ts
  * import { AIMessage, HumanMessage } from "@langchain/core/messages";
@@ -99,6 +99,6 @@ function withUpdate(response: unknown, update: ThreadUpdate) {
       ...response,
       messages: [...(update.messages ?? []), ...response["messages"]],
     } as unknown as AIMessage;
-  // LangChain writes the response of the model beside the command.
+  // LangChain writes the model's response beside the command.
   return new Command({ update: { ...update } });
 }

@@ -13,20 +13,20 @@ import { PairedMessagesDeltaValue, probeChannel } from "../threads/langgraph/cha
 /** The options of `tetherState`. */
 export interface TetherStateOptions {
   /**
-   * Whether a checkpoint stores only the messages that a step added, and not the whole history. LangGraph calls its delta
+   * Whether a checkpoint stores only the messages that its step added, not the whole history. LangGraph calls its delta
    * channel beta. @default false
    */
   readonly delta?: boolean | undefined;
 }
 
 /**
- * A `stateSchema` for `createAgent` and `createDeepAgent` whose `messages` are those of `tetherMiddleware`. It is needed
- * in two cases only: for a delta channel, which a middleware cannot declare, and if another middleware before
- * `tetherMiddleware` declares `messages` too. The `stateSchema` of the agent wins over all middleware.
+ * A `stateSchema` for `createAgent` and `createDeepAgent` whose `messages` are those of `tetherMiddleware`. You need it
+ * only for a delta channel, which a middleware cannot declare, or if a middleware before `tetherMiddleware` also
+ * declares `messages`. The agent's `stateSchema` wins over all middleware.
  *
- * For keys of your own, use its `fields`: `new StateSchema({ ...tetherState().fields, notes: z.string() })`.
+ * For your own keys, use its `fields`: `new StateSchema({ ...tetherState().fields, notes: z.string() })`.
  *
- * @throws InvalidSettingError for an unknown option or a value that cannot be used.
+ * @throws InvalidSettingError for an unknown option or an unusable value.
  * @example
  * ```ts
  * import { MemorySaver } from "@langchain/langgraph";
@@ -50,7 +50,7 @@ export interface TetherStateOptions {
 export function tetherState(options: TetherStateOptions = {}): typeof pairedState {
   checkSettings(options, { delta: flag }, "options");
   if (options.delta !== true) return pairedState;
-  // LangChain's types know no delta field. The state and the updates have the same types.
+  // LangChain's types have no delta field. The state's and the updates' types are the same.
   return new StateSchema({ messages: PairedMessagesDeltaValue }) as unknown as typeof pairedState;
 }
 
@@ -58,7 +58,7 @@ export function tetherState(options: TetherStateOptions = {}): typeof pairedStat
  * The `messages` channel of an agent with the middleware.
  */
 
-/** LangChain refuses an input without a value for a required key of a middleware, so this one is optional. */
+/** LangChain refuses an input without a value for a middleware's required key, so this one is optional. */
 const messages: ReducedValue<BaseMessage[], MessagesUpdate | undefined> = new ReducedValue(
   messagesSchema.default(() => []),
   {
@@ -69,7 +69,7 @@ const messages: ReducedValue<BaseMessage[], MessagesUpdate | undefined> = new Re
 );
 
 /**
- * LangChain builds its own error from the issues of whatever the schema of a middleware throws. It shows their paths.
+ * LangChain builds its own error from the issues of whatever a middleware's schema throws. It shows their paths.
  *
  * @throws InvalidMessageError that names the first value that is not a message.
  */
@@ -87,11 +87,11 @@ function checkUpdate(update: unknown): void {
 export const pairedState = new StateSchema({ messages });
 
 /*
- * The list of the thread stays as it is, whatever another middleware does to the one that it gets: LangChain gives the
- * list of the state itself to every middleware, and its `contextEditingMiddleware` edits that in place.
+ * Keeps the thread's list unchanged, whatever another middleware does to its own. LangChain gives every middleware the
+ * state's own list, and its `contextEditingMiddleware` edits that in place.
  */
 
-/** What each list of a state had when it was made. */
+/** What each state's list held when it was made. */
 const kept = new WeakMap<readonly BaseMessage[], readonly BaseMessage[]>();
 
 /** Remembers what the list has now. */
@@ -100,7 +100,7 @@ export function keepApart<List extends readonly BaseMessage[]>(list: List): List
   return list;
 }
 
-/** The messages of the request, edited or not. If the list of the state was edited too, it gets back what it had. */
+/** The request's messages, edited or not. If the state's list was also edited, it gets back what it had. */
 export function detached({ state, messages: asked }: DetachedRequest): BaseMessage[] {
   const before = kept.get(state.messages);
   const isEdited =
@@ -120,14 +120,14 @@ interface DetachedRequest {
 }
 
 /**
- * Checks that the reducer of the agent's `messages` is ours. LangChain takes the first declaration of a key and ignores
- * all others without a word.
+ * Checks that the reducer of the agent's `messages` is ours. LangChain takes a key's first declaration and silently
+ * ignores all others.
  *
  * @throws InvalidStateError if another declaration won.
  */
 export function assertPaired(history: unknown, config: LangGraphRunnableConfig): void {
   if (isPaired(history)) return;
-  // What the run has read from a checkpoint has not passed the reducer yet. An empty write changes nothing.
+  // What the run read from a checkpoint has not passed the reducer yet. An empty write changes nothing.
   const probed = probeChannel(config, "messages", []);
   if (probed === undefined || isPaired(probed)) return;
   throw new InvalidStateError(
@@ -142,9 +142,7 @@ function isPaired(history: unknown): boolean {
   return Array.isArray(history) && isKnownHistory(history);
 }
 
-/*
- * What LangChain gives every hook of a middleware, as far as this library reads it.
- */
+/** What LangChain gives every middleware hook, as far as this library reads it. */
 
 interface HookRuntime {
   readonly configurable?: LangGraphRunnableConfig["configurable"];
@@ -153,7 +151,7 @@ interface HookRuntime {
   readonly store?: LangGraphRunnableConfig["store"] | null | undefined;
 }
 
-/** The config of the run, for the code that this middleware shares with the nodes of `createAgentGraph`. */
+/** The run's config, for the code that this middleware shares with the nodes of `createAgentGraph`. */
 export function configOf({ configurable, writer, signal, store }: HookRuntime): LangGraphRunnableConfig {
   return defined({ configurable, writer: writer ?? undefined, signal, store: store ?? undefined });
 }

@@ -1,5 +1,5 @@
 /**
- * A tool call of a LangChain agent: its error becomes a result, and what LangGraph does not save waits for the next run.
+ * A LangChain agent's tool call: its error becomes a result, and what LangGraph does not save waits for the next run.
  */
 
 import { setMaxListeners } from "node:events";
@@ -30,12 +30,13 @@ interface ToolRequest<Tool> {
 }
 
 /**
- * The outcome of a tool call. What comes after the abort of the run goes to the next run of the thread, and so does what a
- * middleware around this one does not give to LangGraph, because it throws or is still at work when the run ends.
+ * A tool call's outcome. What comes after the run's abort goes to the thread's next run. So does what a middleware
+ * around this one keeps from LangGraph, because it throws or is still at work when the run ends.
  *
  * @param keepErrors Whether what the tool throws becomes an error result.
- * @param handle Contract: runs the tool that it gets.
- * @throws The reason of the abort, at once, LangGraph's own signals, and without `keepErrors` what the tool throws.
+ * @param handle Contract: runs the given tool.
+ * @throws The reason of the abort, at once.
+ * @throws LangGraph's own signals, and without `keepErrors` what the tool throws.
  */
 export async function runTool<Tool>(
   { toolCall, tool, state: { messages } }: ToolRequest<Tool>,
@@ -44,7 +45,7 @@ export async function runTool<Tool>(
   handle: (tool: Tool) => ToolMessage | Command | Promise<ToolMessage | Command>,
 ): Promise<ToolMessage | Command> {
   const { signal } = config;
-  // LangGraph adds a listener for each call of the step, and Node warns of more than ten.
+  // LangGraph adds a listener for each call of the step, and Node warns about more than ten.
   if (signal !== undefined) setMaxListeners(0, signal);
   const head = messages.findLast(isAIMessage);
   const index = head === undefined ? -1 : callsOf(head).findIndex(({ id }) => id === toolCall.id);
@@ -55,15 +56,15 @@ export async function runTool<Tool>(
   return untilAborted(outcome, signal);
 }
 
-/** Of a command, its result for the call. */
+/** A command's result for the call. */
 async function lateOutcome(coming: Promise<ToolMessage | Command>, { id = "" }: WantedCall) {
   const outcome = await coming;
   return { result: resultIn(isCommand(outcome) ? outcome : { messages: outcome }, id), values: [] };
 }
 
 /**
- * The outcome of a tool call, or an error result in place of what it threw: a throw would end the run, and lose the
- * results of the calls that still run. The text is the one that LangChain uses in an agent without middleware.
+ * A tool call's outcome, or an error result instead of what it threw: a throw would end the run and lose the results of
+ * calls that still run. The text is LangChain's own for an agent without middleware.
  *
  * @throws LangGraph's own signals, and what the tool throws because of the abort.
  */
@@ -81,9 +82,9 @@ async function keepResult<Outcome>(
 }
 
 /**
- * The tool with the key of its call in its runtime, and with a memory of its own. A graph with `checkpointer: true` that a
- * tool runs goes on with the memory that LangGraph gives to all tools of the agent. Only the first call of a response has
- * that one, because the others run beside it.
+ * The tool with its call's key in its runtime, and with its own memory. LangGraph gives all of the agent's tools one
+ * memory, which a graph with `checkpointer: true` continues. Only a response's first call has that one, because the
+ * others run beside it.
  */
 function prepared<Tool>(given: Tool, { name }: WantedCall, place: string, index: number): Tool {
   const invoke: unknown = Reflect.get(Object(given), "invoke");
@@ -109,7 +110,7 @@ function contentFor(error: unknown): string {
   }, "Error: the tool failed.");
 }
 
-/** LangChain wraps what passes through the middleware of a tool call, once for each of them. */
+/** LangChain wraps an error once for each tool call middleware that it passes through. */
 function causeOf(error: unknown): unknown {
   const cause: unknown =
     brandOf(error) === "MiddlewareError" ? Reflect.get(Object(error), "cause") : undefined;

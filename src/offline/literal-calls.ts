@@ -9,7 +9,7 @@ export interface PlannedCall {
   readonly args: Readonly<Record<string, unknown>>;
 }
 
-/** Contract: the calls that a text asks for, of tools with these names, in the order of the text. */
+/** Contract: returns the calls that a text asks for, of tools with these names, in text order. */
 export type FindCalls = (text: string, toolNames: ReadonlySet<string>) => readonly PlannedCall[];
 
 interface LiteralCall {
@@ -42,7 +42,7 @@ export function findLiteralCalls(text: string, toolNames: ReadonlySet<string>): 
   return calls;
 }
 
-/** The text up to the brace that closes the object. Braces within strings do not count. */
+/** The text up to the brace that closes the object. Braces in strings do not count. */
 function objectAt(text: string, start: number): string {
   let depth = 0;
   let isInString = false;
@@ -57,14 +57,14 @@ function objectAt(text: string, start: number): string {
   return text.slice(start);
 }
 
-/** The calls of one step, made in parallel in one message. */
+/** One step's calls, made in parallel in one message. */
 export type Step = readonly PlannedCall[];
 
 const THEN = /(?:[,;，；。]|(?<!\s))\s*(?:\b(?:and\s+)?then\b|然后)[,，:]?\s*/giu;
 
 /**
- * The steps of a request that call tools: `call a then call b`. If no call follows a "then", its words belong to the
- * step before it.
+ * A request's steps that call tools: `call a then call b`. If no call follows a "then", its words belong to the step
+ * before it.
  */
 export function findSteps(text: string, toolNames: ReadonlySet<string>, findCalls: FindCalls): Step[] {
   const literal = findLiteralCalls(text, toolNames);

@@ -28,10 +28,10 @@ import { shortened } from "../shared/text.js";
 import { isRecord } from "../shared/values.js";
 import { type FindCalls, findLiteralCalls, findSteps, type PlannedCall, type Step } from "./literal-calls.js";
 
-/** What the model understands, and says of results. Without one it understands `call NAME {json}`. */
+/** What the model understands, and says about results. Without one it understands `call NAME {json}`. */
 export interface OfflineLanguage {
   readonly findCalls: FindCalls;
-  /** Contract: undefined for a result that is said in the usual words. */
+  /** Contract: returns undefined for a result that is said in the usual words. */
   readonly stateResult: (call: PlannedCall, content: string) => string | undefined;
   /** What can be asked for, as the beginning of a sentence that ends with a call by its name. */
   readonly examples: string;
@@ -144,18 +144,18 @@ function respondTo(
   };
 }
 
-/** Asks for results of earlier turns: `what did the tools return?` */
+/** Asks for earlier turns' results: `what did the tools return?` */
 const RECALL = /\bwhat (?:did|have|do) (?:(?:the|your|all) )*tools? (?:return|say|answer|report)/iu;
 
 /**
- * What the ids of calls are made of: the same messages give the same ones, and every call of a thread has its own. The ids
- * of messages count too, because summaries and limits can leave the same text before two requests.
+ * What call ids are made from. The same messages give the same ids, and every call in a thread has its own. Message ids
+ * also count, because summaries and limits can leave the same text before two requests.
  */
 function essenceOf({ type, id, content }: BaseMessage): unknown {
   return [type, id, content];
 }
 
-/** Four characters for each token is the usual rule of thumb. This model has no tokenizer. */
+/** Four characters per token is the usual rule of thumb. This model has no tokenizer. */
 function countTokens(text: string): number {
   return Math.ceil(text.length / 4);
 }
@@ -200,7 +200,7 @@ function readRounds(messages: readonly BaseMessage[]): Round[] {
  * Refuses a bad history, with the checks of `validateHistory`.
  */
 
-/** The rules about calls and their results. Others depend on a provider, and this model is none. */
+/** The rules about calls and their results. Others depend on a provider, which this model is not. */
 const PAIRING: ReadonlySet<string> = new Set([
   "empty-history",
   "missing-result",
@@ -218,8 +218,8 @@ function refuseBadHistory(messages: readonly BaseMessage[]): void {
 }
 
 /**
- * The error of a strict provider for a request that it cannot accept: HTTP 400, in the shape of the OpenAI
- * client. A retry never helps, because it sends the same history again.
+ * A strict provider's error for a request that it cannot accept: HTTP 400, in the shape of the OpenAI client. A retry
+ * never helps, because it sends the same history again.
  */
 export class OfflineBadRequestError extends Error {
   override readonly name = "OfflineBadRequestError";
@@ -239,7 +239,7 @@ export class OfflineBadRequestError extends Error {
  * Reads the `tool_choice` option, in the forms of the providers and of LangChain.
  */
 
-/** The names of the tools of which one must be called, or whether a tool can be called at all. */
+/** The tools of which one must be called, or whether a tool can be called at all. */
 type ToolChoice = "auto" | "none" | readonly string[];
 
 /** @throws {OfflineBadRequestError} if the choice cannot be met with these tools. */
@@ -256,7 +256,7 @@ function readToolChoice(value: unknown, toolNames: ReadonlySet<string>): ToolCho
   throw new OfflineBadRequestError(`Invalid value for 'tool_choice': ${reason}`, "tool_choice");
 }
 
-/** The name of a tool, in OpenAI's form or Anthropic's. One that a provider runs itself can have none. */
+/** A tool's name, in OpenAI's form or Anthropic's. A provider-run tool may have none. */
 function nameIn(tool: unknown): string | undefined {
   if (typeof tool === "string") return tool;
   if (!isRecord(tool)) return undefined;
@@ -307,7 +307,7 @@ const FRAME = new RegExp(`^(?:</?\\w+>|…|${HEADING})?$`);
 const LINES_AT_EACH_END = 3;
 const LONGEST_LINE = 160;
 
-/** The first and the last lines of a conversation. Undefined if neither the system prompt nor the last message asks for it. */
+/** A conversation's first and last lines. Undefined if neither the system prompt nor the last message asks for them. */
 function summarize(messages: readonly BaseMessage[]): string | undefined {
   const prompt = messages.findLast(({ type }) => type === "human");
   const isAsking = (message: BaseMessage): boolean => message.type === "system" || message === prompt;

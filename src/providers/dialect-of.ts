@@ -12,11 +12,11 @@ import { mistralModels } from "./mistral/dialect.js";
 import { openaiModels } from "./openai/dialect.js";
 import type { ModelIdentity } from "./provider.js";
 
-/** The models that get the dialects of a room. */
+/** The models that get a room's dialects. */
 interface RoomModels {
-  /** The dialects of its clients, by their `_llmType`. */
+  /** Its clients' dialects, by `_llmType`. */
   readonly clients?: Readonly<Record<string, DialectName>>;
-  /** The `_llmType` of clients with OpenAI's protocol. They are used with many hosts, which tell the dialect. */
+  /** The `_llmType` of clients with OpenAI's protocol. They serve many hosts, and the host tells the dialect. */
   readonly clientsOfAnyHost?: readonly string[];
   /** Its own hosts with OpenAI's protocol. */
   readonly hosts?: readonly (readonly [host: RegExp, dialect: DialectName])[];
@@ -24,7 +24,7 @@ interface RoomModels {
   readonly hostedModels?: readonly (readonly [name: RegExp, dialect: DialectName])[];
 }
 
-/** From the general to the particular. Where two rooms know the same name, the later one is right. */
+/** From the general to the particular. If two rooms know the same name, the later one is right. */
 const ROOMS: readonly RoomModels[] = [
   openaiModels,
   deepseekModels,
@@ -42,7 +42,7 @@ const DIALECTS_OF_CLIENTS: ReadonlyMap<unknown, DialectName> = new Map([
   ...ROOMS.flatMap(({ clients = {} }) => Object.entries(clients)),
 ]);
 
-/** Clients with OpenAI's protocol, which is used with many hosts. */
+/** Clients with OpenAI's protocol, which many hosts use. */
 const OPENAI_CLIENTS: ReadonlySet<unknown> = new Set(
   ROOMS.flatMap(({ clientsOfAnyHost = [] }) => clientsOfAnyHost),
 );
@@ -79,7 +79,7 @@ export function identityOf(model: object): ModelIdentity {
   return { dialect: dialectOf(model), modelId: nameOf(innermost(model)) };
 }
 
-/** A name for people: that of the model, or the kind of its client. */
+/** A name for people: the model's, or its kind of client. */
 export function displayNameOf(model: object): string | undefined {
   const kind = call(model, "_llmType");
   return identityOf(model).modelId ?? (typeof kind === "string" ? kind : undefined);
@@ -101,8 +101,8 @@ function dialectOfOpenAIClient(client: object, type: unknown): DialectName {
   if (type === "azure_openai" || (type === "openai" && address === "")) return "openai";
   const name = nameOf(client) ?? "";
   const ofHost = HOSTS.find(([host]) => host.test(address))?.[1];
-  // Other hosts serve models of many makers: OpenRouter, LiteLLM, Bedrock, Vertex AI, Azure's Foundry, vLLM. The name of
-  // the model tells its maker: `anthropic/claude-sonnet-4.5`, `us.anthropic.claude-sonnet-4-5-v1:0`. Qwen's and Llama's
+  // Other hosts serve many makers' models: OpenRouter, LiteLLM, Bedrock, Vertex AI, Azure's Foundry, vLLM. The model's
+  // name tells its maker: `anthropic/claude-sonnet-4.5`, `us.anthropic.claude-sonnet-4-5-v1:0`. Qwen's and Llama's
   // models have no rules of their own.
   const ofModel = HOSTED_MODELS.findLast(([model]) => model.test(name))?.[1];
   return ofHost ?? ofModel ?? "openai-compatible";

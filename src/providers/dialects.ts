@@ -40,7 +40,7 @@ export type DialectName = keyof typeof DIALECTS;
 export const DIALECT_NAMES = Object.keys(DIALECTS) as DialectName[];
 
 /**
- * The entry of a dialect, in its general form.
+ * A dialect's entry, in its general form.
  *
  * @throws InvalidSettingError for an unknown name.
  */
@@ -50,10 +50,10 @@ export function dialectNamed(name: DialectName): Dialect {
   throw InvalidSettingError.expected("dialect", `one of ${DIALECT_NAMES.join(", ")}`, name, hint);
 }
 
-/** Fields that the models of one provider write for themselves. The client of another provider may still send them. */
+/** Fields that one provider's models write for themselves. Another provider's client may still send them. */
 export const STATE_FIELDS: readonly StateField[] = strict.stateFields;
 
-/** Blocks that the models of one provider write for themselves, of all dialects together. */
+/** Blocks that one provider's models write for themselves, from all dialects. */
 export const STATE_BLOCKS: ReadonlySet<string> = new Set(
   Object.values<Dialect>(DIALECTS).flatMap(({ stateBlocks }) => stateBlocks),
 );

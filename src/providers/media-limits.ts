@@ -1,6 +1,6 @@
 /**
- * What providers accept of pictures and files: which types, how large, how many. Nothing is decoded beyond its header, so
- * no library of pictures is needed.
+ * What providers accept of pictures and files: which types, how large, how many. Only headers are decoded, so no
+ * picture library is needed.
  */
 
 import type { BaseMessage } from "@langchain/core/messages";
@@ -9,10 +9,10 @@ import { isRecord } from "../shared/values.js";
 import { readMedia } from "./media.js";
 import type { Media, MediaLimits } from "./rule.js";
 
-/** A picture, sound or file of a message, as far as it can be told without decoding it. */
+/** A picture, sound or file in a message, as far as it can be told without decoding it. */
 export interface ShownMedia {
   readonly media: Media;
-  /** The same for the same picture, in whatever form and message it stands. */
+  /** The same for the same picture, in whatever form and message it is. */
   readonly fingerprint: string;
   /** What the first bytes say. Undefined if they say nothing. */
   readonly found: Found | undefined;
@@ -49,7 +49,7 @@ function showMedia(media: Media): ShownMedia {
 
 const LONGEST_WHOLE = 4_096;
 
-/** Of long data, the length and some of its parts. */
+/** For long data: its length and some of its parts. */
 function fingerprintOf(data: string): string {
   if (data.length <= LONGEST_WHOLE) return hashText(data, 16);
   const middle = Math.floor(data.length / 2);
@@ -57,7 +57,7 @@ function fingerprintOf(data: string): string {
   return hashText(`${data.length} ${parts.join(" ")}`, 16);
 }
 
-/** The pictures, sounds and files of the user and of tools, with their messages. */
+/** The user's and the tools' pictures, sounds and files, with their messages. */
 export function mediaOf(
   messages: readonly BaseMessage[],
 ): readonly { readonly message: BaseMessage; readonly index: number; readonly shown: ShownMedia }[] {
@@ -71,14 +71,14 @@ export function mediaOf(
   });
 }
 
-/** The names that clients and programs give to the type of a JPEG. Providers know only one. */
+/** Clients' and programs' names for the JPEG type. Providers know only one. */
 const OTHER_NAMES: Readonly<Record<string, string>> = {
   "image/jpg": "image/jpeg",
   "image/pjpeg": "image/jpeg",
   "image/x-png": "image/png",
 };
 
-/** The type under which something can be sent: that of its bytes, which providers compare with what is said. */
+/** The type under which something can be sent: its bytes' type, which providers compare with the stated one. */
 export function typeOf({ media, found }: ShownMedia): string | undefined {
   const said = media.mimeType?.toLowerCase().split(";")[0]?.trim();
   return found?.mimeType ?? (said === undefined ? undefined : (OTHER_NAMES[said] ?? said));
@@ -105,10 +105,10 @@ export function faultOf(shown: ShownMedia, limits: MediaLimits): string | undefi
 }
 
 /**
- * The fingerprints of the pictures that a request with all of them could not have: the oldest of too many, and the large ones
- * of many. Pictures that are already described do not count.
+ * The fingerprints of the pictures that do not fit into one request: the oldest of too many, and the large ones of
+ * many. Pictures that are already described do not count.
  *
- * The oldest are left out in blocks of a quarter, so that the beginning of the request stays the same for several turns.
+ * The oldest are left out in blocks of a quarter, so that the request's beginning stays the same for several turns.
  */
 export function surplusPictures(
   all: readonly ShownMedia[],
@@ -124,7 +124,7 @@ export function surplusPictures(
   const large = pictures.filter(({ found }) => {
     return Math.max(found?.width ?? 0, found?.height ?? 0) > manyPictures.mostPixels;
   });
-  // With this many less, the request has not many.
+  // With this many fewer, the request does not have many.
   const left = pictures.length - surplus.length;
   const oldest = oldestOf(large, Math.max(large.length - (left - manyPictures.count), 0), manyPictures.count);
   return [...surplus, ...oldest].map(({ fingerprint }) => fingerprint);
@@ -141,7 +141,7 @@ function oldestOf(pictures: readonly ShownMedia[], most: number, limit = most): 
 
 const KINDS = { image: "picture", audio: "sound", video: "video", file: "file" } as const;
 
-/** A sentence that stands in the place of a picture or file. */
+/** A sentence that replaces a picture or file. */
 export function describeMedia(shown: ShownMedia, why: string): string {
   const { media } = shown;
   const { kind, data, url, id } = media;
@@ -164,11 +164,9 @@ function sizeText(bytes: number): string {
   return kilobytes < 1_024 ? `${Math.round(kilobytes)} KB` : `${(kilobytes / 1_024).toFixed(1)} MB`;
 }
 
-/*
- * Reads the header of a picture or file: its type, and the sides of a PNG, JPEG, GIF or WebP.
- */
+/** Reads a picture's or file's header: its type, and the sides of a PNG, JPEG, GIF or WebP. */
 
-/** A JPEG can have a preview and the data of its camera before its sides. */
+/** A JPEG can have a preview and camera data before its sides. */
 const LONGEST_HEADER = 256 * 1_024;
 
 function readHeader(data: string): Found | undefined {
@@ -204,7 +202,7 @@ const readJpeg: ReadHeader = (bytes) => {
   if (bytes[0] !== 0xff || bytes[1] !== 0xd8 || bytes[2] !== 0xff) return undefined;
   for (let place = 2; place + 9 < bytes.length && bytes[place] === 0xff; ) {
     const marker = byteAt(bytes, place + 1);
-    // The frame, in any way of compression. The others in this range are tables.
+    // The frame, with any compression. The others in this range are tables.
     if (marker >= 0xc0 && marker <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(marker))
       return { mimeType: "image/jpeg", height: big(bytes, place + 5), width: big(bytes, place + 7) };
     place += 2 + big(bytes, place + 2);
@@ -244,7 +242,7 @@ const readBox: ReadHeader = (bytes) => {
   return mimeType === undefined ? undefined : { mimeType };
 };
 
-/** The beginning of other files, as text of one byte each. */
+/** How other files begin, as text of one byte each. */
 const BEGINNINGS: readonly (readonly [beginning: RegExp, mimeType: string])[] = [
   [/^%PDF-/, "application/pdf"],
   [
@@ -257,7 +255,7 @@ const readOther: ReadHeader = (bytes) => {
   const beginning = textAt(bytes, 0, 1_024);
   const isTiff = beginning.startsWith("II*\0") || beginning.startsWith("MM\0*");
   if (isTiff) return { mimeType: "image/tiff" };
-  // Two letters are not much: the header that follows has one of these lengths.
+  // Two letters say little, but the header that follows has one of these lengths.
   const isBitmap = beginning.startsWith("BM") && [12, 40, 108, 124].includes(small(bytes, 14));
   if (isBitmap && small(bytes, 16) === 0) return { mimeType: "image/bmp" };
   if (big(bytes, 0) === 0 && small(bytes, 2) === 1 && byteAt(bytes, 5) === 0 && byteAt(bytes, 4) > 0)

@@ -6,7 +6,7 @@ import { isRecord, nativeClassOf, pickFields, textIn } from "../shared/values.js
 import { DIALECTS } from "./dialects.js";
 import type { Block, Dialect, Fields, Media, MediaForm, MediaKind, Source } from "./rule.js";
 
-/** The block as it can be sent: itself, or in the provider's form. Undefined if it is to be described. */
+/** The block as it can be sent: itself, or in the provider's form. Undefined if it must be described. */
 export function sendableBlock(block: unknown, form: MediaForm): Block | undefined {
   if (!isRecord(block)) return undefined;
   if (isSendable(block, form)) return block as Block;
@@ -14,12 +14,15 @@ export function sendableBlock(block: unknown, form: MediaForm): Block | undefine
   if (media === undefined) return undefined;
   if (media.kind === "text") return { type: "text", text: media.text };
   const written = opens(media, form) ? form.write(media) : undefined;
-  // What says that it is base64 may not be.
+  // What claims to be base64 may not be.
   if (written === undefined || !isSendable(written, form)) return undefined;
   return { ...pickFields(block, (name) => form.keeps?.includes(name) ?? false), ...written };
 }
 
-/** Whether a block can be sent unchanged. A client throws for an address that it does not know, or its provider cannot open it. */
+/**
+ * Whether a block can be sent unchanged. A client throws for an address that it does not know, or its provider cannot
+ * open it.
+ */
 export function isSendable(block: Fields, form: MediaForm): boolean {
   if (!form.takes(block)) return false;
   const media = readMedia(block);
@@ -60,7 +63,7 @@ function readPlainText({ type, source_type, text, source }: Fields): string | un
   return readString(source, "data");
 }
 
-/** A file in a resource of an MCP server. */
+/** A file in an MCP server's resource. */
 function resourceIn({ type, resource }: Fields): Fields | undefined {
   if (type !== "resource" || !isRecord(resource) || typeof resource["blob"] !== "string") return undefined;
   const { mimeType = "", blob, uri } = resource;

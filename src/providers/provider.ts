@@ -7,7 +7,7 @@ import type { WantedFormat } from "./models/response-format.js";
 import type { Counted } from "./rule.js";
 
 /**
- * What is known of a provider and of its LangChain clients, besides its dialects. The client's package is loaded when a
+ * What is known about a provider and its LangChain clients, besides its dialects. The client's package is loaded when a
  * model is made.
  */
 export interface Provider {
@@ -15,7 +15,7 @@ export interface Provider {
   readonly models?: Readonly<Record<string, ModelSource>>;
   /** The first letters of its models' names, and the entry of `models` that was probably meant. */
   readonly modelNames?: readonly [beginning: RegExp, source: string];
-  /** In lower case. Reasons that nobody lists count as `done`. */
+  /** In lower case. Unlisted reasons count as `done`. */
   readonly finishReasons?: Readonly<Partial<Record<FinishKind, readonly string[]>>>;
   /** Where its clients write the finish reason. */
   readonly finishFields?: readonly string[];
@@ -29,8 +29,8 @@ export interface Provider {
   /** Its words for too many of something, as patterns. `<most>`: how many it accepts. */
   readonly tooMany?: Readonly<Partial<Record<Counted, readonly string[]>>>;
   /**
-   * Its words, as patterns, for a request that is refused with the status of a bad request for something else than its
-   * messages: the key, the account, the model, a parameter, or a policy. Such a request is not made again.
+   * Its words, as patterns, for a bad request whose fault is not in its messages: the key, the account, the model, a
+   * parameter, or a policy. Such a request is not made again.
    */
   readonly otherRefusals?: readonly string[];
   /** Patterns of its keys, each from a word boundary on. */
@@ -39,9 +39,9 @@ export interface Provider {
   readonly retryIn?: RegExp;
   /** The whole message of its client for a stream that was cut, as a pattern. */
   readonly cutStream?: string;
-  /** How each of its dialects asks for a response in a JSON schema. Others use the form of OpenAI. */
+  /** How each of its dialects requests a response in a JSON schema. Others use OpenAI's form. */
   readonly formats?: Readonly<Partial<Record<DialectName, Format>>>;
-  /** What a request with one of its clients can force. Others can force any call. Models that think refuse both. */
+  /** What a request with one of its clients can force. Others can force any call. Thinking models refuse both. */
   readonly forcedCall?: Readonly<Partial<Record<DialectName, (client: object) => ForcedCall>>>;
   /** The tools that it runs itself. */
   readonly tools?: {
@@ -51,11 +51,11 @@ export interface Provider {
   };
   /** For a dialect whose prompt cache keeps only what is marked. */
   readonly promptCache?: Readonly<Partial<Record<DialectName, PromptCacheMarks>>>;
-  /** The dialects of those of its hosts whose cached messages count only for one tool choice. */
+  /** The dialects of its hosts whose cached messages count for only one tool choice. */
   readonly cachesToolChoice?: readonly DialectName[];
-  /** Contract: returns a view of one of its clients with its faults put right, and any other model unchanged. */
+  /** Contract: returns a corrected view of one of its clients, and any other model unchanged. */
   readonly mendClient?: (model: BaseChatModel, identity: ModelIdentity) => BaseChatModel;
-  /** Contract: returns the whole message of a stream as it can be stored, and unchanged if nothing is wrong. */
+  /** Contract: returns a stream's whole message as it can be stored, unchanged if nothing is wrong. */
   readonly mendResponse?: (message: AIMessageChunk) => AIMessageChunk;
   /** Whether its client threw because the response has no content, and another request may have some. */
   readonly isEmptyResponse?: (error: object) => boolean;
@@ -71,7 +71,7 @@ interface Format {
   readonly isKept?: (wanted: WantedFormat, hasTools: boolean) => boolean;
 }
 
-/** What the finish reason of a response says. */
+/** What a response's finish reason says. */
 export type FinishKind =
   /** The model finished its response. */
   | "done"
@@ -81,7 +81,7 @@ export type FinishKind =
   | "limit"
   /** The model refused, or its provider withheld the rest. */
   | "withheld"
-  /** The provider paused the turn. The same request with the response so far goes on with it. */
+  /** The provider paused the turn. The same request with the response so far continues it. */
   | "paused"
   /** The provider stopped in the middle of the response. */
   | "interrupted";
@@ -92,23 +92,22 @@ export type FinishKind =
  */
 export type ProviderTool = { readonly [field: string]: unknown };
 
-/** The marks of one model's requests. Each leaves what it is given as it is, and returns a marked copy. */
+/** The marks of one model's requests. Each leaves its argument as it is, and returns a marked copy. */
 export interface PromptCacheMarks {
-  /** Whether a message or a tool has a mark that somebody else has set. A request takes only a few. */
+  /** Whether somebody else has marked a message or a tool. A request takes only a few marks. */
   readonly isMarked: (part: object) => boolean;
   readonly tools: (tools: readonly BindToolsInput[]) => readonly BindToolsInput[];
   readonly messages: (messages: BaseMessage[]) => BaseMessage[];
-  /** The client puts this mark behind the last message when it makes the request. */
+  /** The client puts this mark after the last message when it makes the request. */
   readonly parameters: Readonly<Record<string, unknown>>;
 }
 
 export interface ModelIdentity {
   readonly dialect: DialectName;
-  /** The name of the model; undefined if it has none. */
   readonly modelId: string | undefined;
 }
 
-/** How the models of one name are made. */
+/** How one name's models are made. */
 export interface ModelSource {
   /** The command that installs the client. Undefined for a built-in client. */
   readonly install?: string;
@@ -122,7 +121,7 @@ export interface ModelSource {
   readonly create: (fields: ModelFields) => Promise<BaseChatModel>;
 }
 
-/** The fields of a client, and which failed requests it sends again. */
+/** A client's fields, and which failed requests it sends again. */
 export interface ModelFields extends Pick<AsyncCallerParams, "maxRetries" | "onFailedAttempt"> {
   readonly model: string;
   /** The first of the provider's keys that is set. `""` for a provider that needs no key. */
@@ -132,7 +131,7 @@ export interface ModelFields extends Pick<AsyncCallerParams, "maxRetries" | "onF
 
 interface LangChainSource extends Pick<ModelSource, "keys" | "baseURL" | "dialect"> {
   readonly package: string;
-  /** The name of the base URL in the fields of the provider's class. */
+  /** The base URL's name in the fields of the provider's class. */
   readonly baseURLField?: string;
 }
 

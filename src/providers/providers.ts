@@ -9,7 +9,7 @@ import { openaiProvider } from "./openai/client.js";
 import type { Provider } from "./provider.js";
 
 /**
- * All rooms, from the general to the particular. Where two of them know the same name, the later one is right. Their
+ * All rooms, from the general to the particular. If two of them know the same name, the later one is right. Their
  * dialects are in `dialects.ts`, which must not load any client.
  */
 export const PROVIDERS: readonly Provider[] = [

@@ -6,7 +6,7 @@ import { createFollowing, type Follower } from "../history/follow-list.js";
 import type { InputOverhead } from "../history/measure.js";
 import { textIn } from "../shared/values.js";
 
-/** The histories that break each rule. Which dialect has a rule, and in which words, is in the rooms of the providers. */
+/** The histories that break each rule. The providers' rooms say which dialect has a rule, and in which words. */
 const MEANINGS = {
   pairing: {
     "missing-result": "A tool call has no result directly after its message.",
@@ -89,10 +89,10 @@ export interface Rule {
 
 export type Rules = Readonly<Partial<Record<RuleName, Rule>>>;
 
-/** Short, because each bundle has all sources: the path of the page on GitHub. */
+/** Short, because each bundle has all sources: the page's path on GitHub. */
 export const confirmed = (text: string, source: string): Rule => ({ text, grade: "confirmed", source });
 export const fromSource = (text: string, source: string): Rule => ({ text, grade: "source", source });
-/** No provider has stated it. With a source, somebody has seen the refusal, and does not quote it. */
+/** No provider has stated it. With a source, somebody has seen the refusal without quoting it. */
 export const inferred = (text: string, source?: string): Rule => ({ text, grade: "inferred", source });
 
 /** The rules that a dialect has unless its room says otherwise, in our own words. */
@@ -117,7 +117,7 @@ export const INFERRED = {
   "system-position": inferred("A system message must be the first message."),
 } as const satisfies Rules;
 
-/** Where in a message the LangChain client of a provider finds the tool calls that it sends. */
+/** Where in a message a provider's LangChain client finds the tool calls that it sends. */
 export type CallPlace =
   /** `tool_calls`. No client sends the entries of `invalid_tool_calls`. */
   | "listed"
@@ -125,7 +125,7 @@ export type CallPlace =
   | "raw"
   /** `tool_use` blocks of the content that are not listed. */
   | "block"
-  /** Items of the stored response, `response_metadata.output`, which are sent in place of the message. */
+  /** Items of the stored response, `response_metadata.output`, which are sent instead of the message. */
   | "output";
 
 /** The form that most providers demand of names. */
@@ -147,22 +147,22 @@ export const COMMON = {
 export interface SystemPlaces {
   /** Whether there can be several. */
   readonly several: boolean;
-  /** The types of messages directly after which one can stand, if it is not in front. */
+  /** The message types directly after which one can be, if it is not in front. */
   readonly after: readonly ("system" | "human" | "ai" | "tool")[];
-  /** The types of messages directly before which one can stand, if it is not in front. Undefined: all. */
+  /** The message types directly before which one can be, if it is not in front. Undefined: all. */
   readonly before?: readonly ("system" | "human" | "ai" | "tool")[];
   /** Whether one can be the last message. */
   readonly last: boolean;
-  /** The names of the models that take one after another message. Undefined: all. */
+  /** The names of models that take one after another message. Undefined: all. */
   readonly models?: RegExp;
 }
 
 const IN_FRONT: SystemPlaces = { several: false, after: [], last: false };
 
 /**
- * The place of the first system message that stands where the provider takes none. -1 if there is none.
+ * The place of the first system message where the provider takes none. -1 if there is none.
  *
- * @param modelId Undefined: some model of the provider takes it. Empty: the model is not known.
+ * @param modelId Undefined: some model of the provider takes it. Empty: the model is unknown.
  */
 export function misplacedSystem(
   messages: readonly Pick<BaseMessage, "type">[],
@@ -187,7 +187,7 @@ export function misplacedSystem(
   });
 }
 
-/** A field that only the model that wrote it can read, such as signatures and ids of stored items. */
+/** A field that only its author model can read, such as signatures and stored items' ids. */
 export interface StateField {
   readonly place: "additional_kwargs" | "response_metadata";
   readonly name: string;
@@ -203,34 +203,36 @@ export interface Dialect {
   readonly callId: RegExp;
   readonly toolName: RegExp;
   /**
-   * Blocks of assistant content that can be sent. Others become text, or are dropped if they say nothing. `"all"`: those
-   * of the target model's own messages, and texts.
+   * Blocks of assistant content that can be sent. Others become text, or are dropped if they say nothing. `"all"`: the
+   * blocks of the target model's own messages, and texts.
    */
   readonly assistantBlocks: readonly string[] | "all";
-  /** Other blocks that the client leaves out silently. `"all"`: it leaves out every block that it does not know. */
+  /** Other blocks that the client silently leaves out. `"all"`: every block that it does not know. */
   readonly ignoredBlocks: readonly string[] | "all";
   /** Assistant blocks that only the model that wrote them can read. A subset of `assistantBlocks`. */
   readonly stateBlocks: readonly string[];
-  /** Of these, the types that other providers have too. They are sent only if the message names its maker. */
+  /** Of these, the types that other providers also have. They are sent only if the message names its maker. */
   readonly sharedBlocks?: readonly string[];
-  /** Fields that only the model that wrote them can read, and that its client sends. */
+  /** Fields that only their author model can read, and that its client sends. */
   readonly stateFields: readonly StateField[];
   /** Whether messages keep the fields that their host wants back: see `host-fields`. */
   readonly hasHostFields: boolean;
   /**
-   * The fields of a text block that are sent, beside its text. `"all"`: those that the target model's own messages have,
-   * and those that the user's program has set. The provider, or the host behind it, may know them.
+   * The fields of a text block that are sent, besides its text. `"all"`: those in the target model's own messages, and
+   * those that the user's program set. The provider, or the host behind it, may know them.
    */
   readonly textFields: readonly string[] | "all";
   /** Whether the target model's own text blocks are sent with all their fields. */
   readonly keepsOwnFields?: boolean;
-  /** Where system messages are taken if the rule `system-position` stands. @default one, in front */
+  /** Where system messages are taken if the rule `system-position` applies. @default one, in front */
   readonly systemPlaces?: SystemPlaces;
   /** Types of messages whose content can be a list of blocks. */
   readonly blocksIn: readonly ("human" | "ai" | "tool")[];
-  /** The form of a user's images and files. Blocks other than these and text are replaced by a text description. */
+  /** The form of a user's images and files. A text description replaces blocks other than these and text. */
   readonly media: MediaForm;
-  /** The message without what only models of this dialect can read on its calls and blocks. Undefined: they write none. */
+  /**
+   * The message without what only this dialect's models can read in its calls and blocks. Undefined: they write none.
+   */
   readonly withoutSignatures?: (message: AIMessage) => AIMessage;
   /** Whether the provider itself has compacted the conversation up to this message: it reads nothing before it. */
   readonly isCompacted?: (message: AIMessage) => boolean;
@@ -291,7 +293,7 @@ export interface MediaForm {
 /** What a provider counts, and refuses more of. */
 export type Counted = "pictures" | "calls" | "messages" | "marks";
 
-/** The limits of a dialect. What is undefined is not known, and is left to the provider. */
+/** A dialect's limits. Undefined ones are unknown, and left to the provider. */
 export interface MediaLimits {
   /** The types of pictures that the provider reads. */
   readonly types?: readonly string[];
@@ -303,7 +305,7 @@ export interface MediaLimits {
   readonly leastPixels?: number;
   /** How many pictures a request may have. */
   readonly mostPictures?: number;
-  /** The limit of the longer side in a request with more pictures than `count`. */
+  /** The longer side's limit in a request with more pictures than `count`. */
   readonly manyPictures?: { readonly count: number; readonly mostPixels: number };
 }
 
@@ -314,9 +316,9 @@ export interface MediaLimits {
 /** The model that a request is made for. */
 export interface Target {
   readonly dialect: Dialect;
-  /** The name of the model that gets the request. Undefined if it is not known. */
+  /** The name of the model that gets the request. Undefined if unknown. */
   readonly modelId: string | undefined;
-  /** The fingerprints of the pictures and files that are described, and why. Undefined: none. */
+  /** The fingerprints of described pictures and files, with the reasons. Undefined: none. */
   readonly described?: ReadonlyMap<string, string> | undefined;
 }
 
@@ -333,7 +335,7 @@ export function readMaker({ response_metadata }: AIMessage): Maker {
 
 /**
  * Whether the target model may have written a message, so nothing in the message names another author. For an unknown
- * dialect, only the name of the model can be compared.
+ * dialect, only the model's name can be compared.
  */
 export function mayHaveWritten(message: AIMessage, { dialect, modelId }: Target): boolean {
   const { provider, model } = readMaker(message);
@@ -358,7 +360,7 @@ export function compactedAt(messages: readonly BaseMessage[], target: Target): n
   return places.findLast((place) => mayHaveWritten(messages[place] as AIMessage, target)) ?? 0;
 }
 
-/** What the measure of an input knows of the model that reads it: what it skips, and which responses it wrote. */
+/** What an input's measure knows about the model that reads it: what it skips, and which responses it wrote. */
 export function readingOf(target: Target): Pick<InputOverhead, "compactedAt" | "mayHaveWritten"> {
   return {
     compactedAt: target.dialect.isCompacted && ((messages) => compactedAt(messages, target)),

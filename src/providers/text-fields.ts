@@ -1,4 +1,4 @@
-/** The fields of text blocks beside their text, and the marks for a prompt cache among them. */
+/** Text blocks' fields besides their text, and the prompt cache marks among them. */
 
 import type { BaseMessage } from "@langchain/core/messages";
 import { isAIMessage } from "../history/call.js";
@@ -7,8 +7,8 @@ import { isRecord, pickFields } from "../shared/values.js";
 import { type Block, type Fields, mayHaveWritten, type Target } from "./rule.js";
 
 /*
- * Which fields are sent. A field of another provider makes this one refuse the request: OpenAI knows no
- * `cache_control`, and Anthropic no `annotations`.
+ * Which fields are sent. A foreign field makes a provider refuse the request: OpenAI does not know `cache_control`, and
+ * Anthropic does not know `annotations`.
  */
 
 /** The fields of the message's text blocks that the target takes. */
@@ -20,7 +20,7 @@ export function fieldsTaken(message: BaseMessage, target: Target): readonly stri
   return textFields === "all" ? [] : textFields;
 }
 
-/** The names of the fields of a text block that are not taken. */
+/** The names of a text block's fields that are not taken. */
 export function foreignFields(block: unknown, taken: readonly string[]): string[] {
   if (!isRecord(block) || block["type"] !== "text") return [];
   return Object.keys(block).filter((name) => name !== "type" && name !== "text" && !taken.includes(name));
@@ -49,7 +49,6 @@ export function cacheMarksIn({ content }: BaseMessage): readonly object[] {
   return Array.isArray(content) ? content.filter((block) => isRecord(block) && block[MARK]) : [];
 }
 
-/** How many tools of a request have a mark. */
 export function countMarkedTools(tools: readonly unknown[]): number {
   return tools.filter((tool) => isRecord(tool) && [tool, tool["extras"]].some(hasMark)).length;
 }

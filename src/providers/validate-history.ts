@@ -32,12 +32,12 @@ import {
 import { cacheMarksIn, fieldsTaken, foreignFields } from "./text-fields.js";
 
 /*
- * Checks that each tool call has one result, directly after its message, and before the next response for a tool that the
- * provider runs.
+ * Checks that each tool call has one result, directly after its message. A provider-run tool's result may come in the
+ * next response.
  */
 
 const checkPairing: Check = (messages, { callPlaces }, report) => {
-  // OpenAI's Responses API has calls of two kinds, and takes only a result of the same kind.
+  // OpenAI's Responses API has two kinds of calls, and takes only a result of the same kind.
   const hasKinds = callPlaces.includes("output");
   let head: SentMessage | undefined;
   let results: SentMessage[] = [];
@@ -94,8 +94,8 @@ function checkGroup(
 }
 
 /**
- * The call of such a tool is open until the provider's next response: if the response has calls of the caller too, or if the
- * provider has paused it, the next one begins with the result.
+ * A provider-run tool's call is open until the provider's next response. If the response also has calls of the caller,
+ * or if the provider paused it, the next one begins with the result.
  */
 function checkServerTools(messages: readonly SentMessage[], report: ReportFault): void {
   const open = new Map<string, { readonly index: number; readonly name: string }>();
@@ -171,14 +171,14 @@ function checkForm({ content, index, message, role }: SentMessage, dialect: Dial
     isRecord(block) && (block["type"] === "text" || isSendable(block, media));
   const foreign = content.find((block) => {
     if (role === "assistant") return assistantBlocks !== "all" && !assistantBlocks.includes(blockType(block));
-    // Some providers take blocks of other types in results. Their clients leave out what they do not know.
+    // Some providers take blocks of other types in results. Their clients leave out unknown blocks.
     if (role === "tool") return media.results === undefined && blockType(block) !== "text";
     return role === "user" && !isTaken(block);
   });
   if (foreign !== undefined) report("foreign-block", index, { name: blockType(foreign) });
 }
 
-/** A model's own fields are no fault. Whose they are, only the form of the input tells. */
+/** A model's own fields are not a fault. Only the input's form tells whose they are. */
 function checkFields({ content, index, message }: SentMessage, dialect: Dialect, report: ReportFault): void {
   const kept = fieldsTaken(message, { dialect, modelId: undefined });
   if (kept === "all") return;
@@ -188,7 +188,7 @@ function checkFields({ content, index, message }: SentMessage, dialect: Dialect,
   if (name !== undefined) report("foreign-field", index, { name });
 }
 
-/** Providers count the marks of the tools too, which are no part of a history. */
+/** Providers also count the tools' marks, which are not in a history. */
 function checkMarks(messages: readonly SentMessage[], { most }: Dialect, report: ReportFault): void {
   const marks = messages.flatMap(({ message, index }) => cacheMarksIn(message).map(() => index));
   const index = marks[most?.marks ?? marks.length];
@@ -281,7 +281,7 @@ export interface Violation {
   readonly rule: RuleName;
   /** The index in the message list. A provider may count differently: without the system message, or after merging. */
   readonly index: number;
-  /** The error of the provider, in its own words where they are known. */
+  /** The provider's error, in its own words if they are known. */
   readonly message: string;
   /** How well it is known that the provider rejects this. */
   readonly grade: Grade;
@@ -290,8 +290,8 @@ export interface Violation {
 const CHECKS: readonly Check[] = [checkPairing, checkNames, checkContent, checkOrder, checkState];
 
 /**
- * Tells why a provider would reject these messages, in the form in which its LangChain client sends them: the
- * broken rules, their places and the provider's error messages. Empty if the provider would accept them.
+ * Tells why a provider would reject these messages as its LangChain client sends them: the broken rules, their places
+ * and the provider's error messages. Empty if the provider would accept them.
  *
  * @param dialect The provider family, such as `"openai"`; see {@link dialectOf}.
  * @throws InvalidSettingError for an unknown dialect.
@@ -342,7 +342,7 @@ function fill(text: string, values: FaultValues & { readonly index: number }): s
   );
 }
 
-/** The values for the places in the text of a rule. */
+/** The values for the places in a rule's text. */
 interface FaultValues {
   readonly id?: string;
   readonly ids?: readonly string[];
@@ -374,7 +374,7 @@ interface SentMessage {
   /** `system`, `user`, `assistant`, `tool`, or the message's own name for its role. */
   readonly role: string;
   readonly calls: readonly SentCall[];
-  /** The content that is sent, without the blocks that the client leaves out. */
+  /** The sent content, without the blocks that the client leaves out. */
   readonly content: unknown;
 }
 

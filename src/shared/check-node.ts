@@ -1,4 +1,4 @@
-/** Each entry imports this file first, so that an old Node gets a sentence, and not the first thing that it lacks. */
+/** Each entry imports this file first, so that an old Node gets a sentence instead of its first missing feature. */
 
 /** @throws Error for a Node without what this library uses. Runtimes without a version of Node pass. */
 export function assertNode(version: string | undefined): void {

@@ -1,4 +1,4 @@
-/** The rows of a table of settings, and the check of what is given for them. */
+/** The rows of a settings table, and the check of what is given for them. */
 
 import { z } from "zod/v4";
 import { InvalidSettingError } from "../errors.js";
@@ -13,8 +13,8 @@ export interface Rule<Schema extends z.ZodType = z.ZodType> {
   /** Contract: returns a space and a question about what the caller probably meant, or an empty text. */
   readonly hint?: (value: unknown) => string;
   /**
-   * Contract: converts the text of an environment variable. Never throws. Returns a text that it cannot convert
-   * unchanged, and the schema refuses it.
+   * Contract: converts an environment variable's text. Never throws. Returns a text that it cannot convert unchanged,
+   * and the schema refuses it.
    */
   readonly read?: (text: string) => unknown;
 }
@@ -81,8 +81,8 @@ export function orFlag<Schema extends z.ZodType>(rule: Rule<Schema>) {
 /**
  * Checks settings with their rules. Undefined values pass.
  *
- * @param whole The name of the settings object in errors.
- * @param place What stands before the name of each setting in errors, such as `summary.`.
+ * @param whole The settings object's name in errors.
+ * @param place What precedes each setting's name in errors, such as `summary.`.
  * @throws InvalidSettingError for an unknown name, or a value that the setting does not take.
  */
 export function checkSettings(settings: unknown, rules: Rules, whole: string, place = ""): void {
@@ -98,7 +98,7 @@ export function checkSettings(settings: unknown, rules: Rules, whole: string, pl
   }
 }
 
-/** Options of LangChain and LangGraph, and the options of this library with the same meaning. */
+/** Options of LangChain and LangGraph, and this library's options with the same meaning. */
 const OTHER_NAMES: ReadonlyMap<string, string> = new Map([
   ["llm", "model"],
   ["prompt", "systemPrompt"],
@@ -129,17 +129,17 @@ function isClass(value: unknown): value is { readonly name: string } {
 }
 
 /*
- * One row of the table of settings: everything about one option of `createAgentGraph`. The comment of the row says what
- * the option does, in plain sentences, and the last one states the default. Editors show it on hover, and the documents
- * and the form in Studio have its text.
+ * One row of the settings table: everything about one option of `createAgentGraph`. The row's comment says what the
+ * option does, in plain sentences, and the last one states the default. Editors show it on hover, and the documents and
+ * Studio's form have its text.
  */
 
 export interface Setting<Schema extends z.ZodType = z.ZodType> extends Rule<Schema> {
   /** The value of an option that is left out; undefined if there is none, or if other settings or the model decide. */
   readonly default: unknown;
   /**
-   * Whether an environment variable of the served graph sets it. A value that is written in another form there has what
-   * reads this form, and the words for it.
+   * Whether an environment variable of the served graph sets it. If the variable has another form, `read` reads it, and
+   * `expects` names it.
    */
   readonly env?: true | { readonly read: (text: string) => unknown; readonly expects?: string };
   /** Whether a run can choose it in its `context`. A rule instead of `true` limits the values that a run can choose. */
@@ -154,7 +154,7 @@ export type SettingsTable = Readonly<Record<string, Setting>>;
 
 export type ValueOf<Row extends Setting> = z.output<Row["schema"]>;
 
-/** The value of a row in the settings, where a row that was left out has its default. */
+/** A row's value in the settings. A row that was left out has its default. */
 export type ValueIn<Row extends Setting> = Row extends { readonly required: true }
   ? ValueOf<Row>
   : Row["default"] extends undefined
@@ -183,9 +183,10 @@ export function inEnvironment(row: Setting): Rule {
 }
 
 /**
- * The value of a variable; undefined for one that is empty or not set.
+ * A variable's value; undefined if it is empty or not set.
  *
- * @throws InvalidSettingError for an invalid value. A key or a secret is any text, so it is never refused and never quoted.
+ * @throws InvalidSettingError for an invalid value. A key or a secret is any text, so it is never refused and never
+ * quoted.
  */
 export function readVariable(
   environment: Readonly<Record<string, string | undefined>>,

@@ -1,8 +1,8 @@
 /**
- * A value that all copies of this library in a process share. A program that imports the library in one part and requires
- * it in another one has two copies, and a thread of one process has one queue.
+ * A value that all copies of this library in a process share. A program that both imports and requires the library has
+ * two copies, but a thread has one queue in a process.
  *
- * Contract: the name says what the value is. A copy can be of another version, so a new kind of value gets a new name.
+ * Contract: the name says what the value is. A copy can be another version, so a new kind of value gets a new name.
  */
 export function forAllCopies<Value>(name: string, make: () => Value): Value {
   const key = Symbol.for(`langgraph-tether.${name}`);

@@ -11,12 +11,12 @@ export function isError(value: unknown): value is Error {
   );
 }
 
-/** What an error says; a thrown value that is no error, as a text. */
+/** What an error says; any other thrown value as a text. */
 export function errorMessage(error: unknown): string {
   return isError(error) ? error.message : String(error);
 }
 
-/** Whether a tool only tells that it was aborted. This says nothing about the call that its run does not say. */
+/** Whether a tool only says that it was aborted. That adds nothing to what its run says about the call. */
 export function isOfAbort(error: unknown, signal: AbortSignal | undefined): boolean {
   if (signal?.aborted !== true) return false;
   return safely(() => {
@@ -26,7 +26,7 @@ export function isOfAbort(error: unknown, signal: AbortSignal | undefined): bool
   }, false);
 }
 
-/** Of an error and its causes, how many are read. */
+/** How many errors of a chain of causes are read. */
 export const LONGEST_CHAIN = 5;
 
 /** The error and its causes. What has no fields ends the chain. */

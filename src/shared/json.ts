@@ -12,10 +12,7 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/**
- * The JSON of any value; undefined for a value without JSON (a cycle, a bigint, a function, a throwing
- * getter).
- */
+/** Any value's JSON; undefined for a value without JSON (a cycle, a bigint, a function, a throwing getter). */
 export function toJson(
   value: unknown,
   replace?: (this: unknown, key: string, value: unknown) => unknown,
@@ -28,7 +25,7 @@ export function toJson(
   }
 }
 
-/** The value as a text; empty if it has none: a symbol has, an object whose `toString` throws has not. */
+/** The value as a text; empty if it has none, like a symbol or an object whose `toString` throws. */
 export function asText(value: unknown): string {
   return safely(() => String(value), "");
 }
@@ -76,9 +73,9 @@ export function decodeBase64(digits: string): Uint8Array {
 const UTF8 = new TextEncoder();
 
 /**
- * The beginning of the SHA-256 of a text, as hexadecimal digits. All ids that this library derives come from here: 32
- * digits, which are 128 bits, so that no two texts get one id, even if somebody looks for such texts. It is synchronous,
- * because a reducer is and the Web Crypto API is not.
+ * The beginning of a text's SHA-256, as hexadecimal digits. All ids that this library derives come from here: 32 digits
+ * are 128 bits, so no two texts get one id, even if somebody looks for such texts. It is synchronous, because a reducer
+ * is and the Web Crypto API is not.
  *
  * @param digits How many of the 64 digits are wanted.
  */

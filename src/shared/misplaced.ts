@@ -1,8 +1,10 @@
-/** What `createAgent` of LangChain asks every entry of its `middleware`. It ignores an entry that has none of its hooks. */
+/**
+ * What LangChain's `createAgent` asks every entry of its `middleware`. It ignores an entry without any of its hooks.
+ */
 const ASKED_BY_LANGCHAIN = "wrapModelCall";
 
 /**
- * The value, which throws if it is given to `createAgent` of LangChain as middleware.
+ * The value, which throws if LangChain's `createAgent` gets it as middleware.
  *
  * @param explain Contract: makes the error.
  */

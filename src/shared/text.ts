@@ -9,8 +9,8 @@ const TOLERANCE = 1 / 3;
 const LEAST_BEGINNING = 1 / 2;
 
 /**
- * The known name that was probably meant; undefined if none is near. Case, `_` and `-` do not count. The
- * beginning of a name is near if it is long enough.
+ * The known name that was probably meant; undefined if none is near. Case, `_` and `-` do not count. A name's beginning
+ * is near if it is long enough.
  */
 export function nearestOf(given: string, known: readonly string[]): string | undefined {
   const wanted = plain(given);
@@ -46,17 +46,17 @@ export function listWithOr(items: readonly string[]): string {
   return [items.slice(0, -1).join(", "), ...items.slice(-1)].filter((text) => text !== "").join(" or ");
 }
 
-/** Half of a surrogate pair without the other half. */
+/** A lone surrogate. */
 const UNPAIRED = /\p{Surrogate}/gu;
-/** Says at once that a text has none, which is so for most: a pattern with `u` is slow. */
+/** Says quickly that a text has none, as most have: a pattern with `u` is slow. */
 const SURROGATE = /[\ud800-\udfff]/;
 
-/** A text with U+FFFD in place of each half of a surrogate pair without the other half. */
+/** A text with U+FFFD in place of each lone surrogate. */
 export function wellFormed(text: string): string {
   return SURROGATE.test(text) ? text.replaceAll(UNPAIRED, "\uFFFD") : text;
 }
 
-/** The beginning of a text. It does not end in the middle of a surrogate pair. */
+/** A text's beginning, which never ends inside a surrogate pair. */
 export function beginningOf(text: string, length: number): string {
   return text.slice(0, length < text.length && isHighSurrogate(text, length - 1) ? length - 1 : length);
 }
@@ -74,7 +74,7 @@ export function isHighSurrogate(text: string, index: number): boolean {
 
 const LONGEST_VALUE = 200;
 
-/** The text of an error about a value that is not what it must be. */
+/** The error text about a value that is not what it must be. */
 export function refusalText(name: string, expectation: string, value: unknown): string {
   return `Expected \`${name}\` to be ${expectation}, got \`${formatValue(value)}\`.`;
 }
@@ -85,11 +85,11 @@ function formatValue(value: unknown): string {
   return shortened(text, LONGEST_VALUE);
 }
 
-/** Characters that move the cursor, change colours, or turn the direction of the text. A line break and a tab are not among them. */
+/** Characters that move the cursor, change colours, or turn the text's direction, except line breaks and tabs. */
 const CONTROLS = /[^\P{Cc}\n\t]|[\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu;
 
 /**
- * The text with `\u001b` in place of an escape character, and so on. Ids and names of tools come from clients and models,
+ * The text with `\u001b` instead of an escape character, and so on. Ids and tool names come from clients and models,
  * and a terminal must not obey them. JSON stays the same JSON.
  */
 export function printable(text: string): string {
@@ -105,7 +105,7 @@ function escapeOf(character: string): string {
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
 }
 
-/** A part of an address, decoded if it can be. */
+/** Part of an address, decoded if it can be. */
 export function decoded(part: string): string {
   return safely(() => decodeURIComponent(part), part);
 }

@@ -18,7 +18,7 @@ export function textIn(value: unknown, name: string): string | undefined {
   return typeof field === "string" ? field : undefined;
 }
 
-/** The objects of a list; the same list if it holds nothing else. None if the value is not a list. */
+/** A list's objects; the same list if it holds nothing else. None if the value is not a list. */
 export function recordsIn(list: unknown): readonly Record<string, unknown>[] {
   if (!Array.isArray(list)) return [];
   // `every` would skip the holes of a list.
@@ -26,10 +26,10 @@ export function recordsIn(list: unknown): readonly Record<string, unknown>[] {
   return list;
 }
 
-/** Contract: never throws. Gets the texts of plain data, also those that are keys. */
+/** Contract: never throws. Gets plain data's texts, including keys. */
 type TextChange = (text: string) => string;
 
-/** Whether a text of a value changes. Nothing is allocated to find that, because it is asked for every message. */
+/** Whether any text of a value changes. It allocates nothing, because it runs for every message. */
 export function changesTexts(value: unknown, change: TextChange, levels: number): boolean {
   if (typeof value === "string") return change(value) !== value;
   if (typeof value !== "object" || value === null || levels === 0) return false;
@@ -43,7 +43,7 @@ export function changesTexts(value: unknown, change: TextChange, levels: number)
   return false;
 }
 
-/** A copy of the value with its texts changed. What is not plain data is kept as it is, and so is what is nested deeper. */
+/** A copy of the value with its texts changed. Anything that is not plain data, or nested deeper, is kept as it is. */
 export function mapTexts(value: unknown, change: TextChange, levels: number): unknown {
   if (typeof value === "string") return change(value);
   if (levels === 0) return value;
@@ -69,7 +69,6 @@ export function defined<Fields extends object>(
   return pickFields(fields, (_, value) => value !== undefined) as never;
 }
 
-/** Adds a value to the list of its key. */
 export function addToList<Key, Value>(lists: Map<Key, Value[]>, key: Key, value: Value): void {
   const list = lists.get(key);
   if (list === undefined) lists.set(key, [value]);
@@ -81,7 +80,7 @@ interface Entries<Key, Value> {
   set(key: Key, value: Value): unknown;
 }
 
-/** The value of a key in a map. It is made when it is first asked for. */
+/** A key's value in a map. It is made when first requested. */
 export function madeOnce<Key, Value>(entries: Entries<Key, Value>, key: Key, make: () => Value): Value {
   const known = entries.get(key);
   if (known !== undefined) return known;
@@ -90,12 +89,15 @@ export function madeOnce<Key, Value>(entries: Entries<Key, Value>, key: Key, mak
   return made;
 }
 
-/** The name of a value's native class, such as `Uint8Array` or `Headers`. Every realm has its own classes of these names. */
+/**
+ * The name of a value's native class, such as `Uint8Array` or `Headers`. Every realm has its own classes with these
+ * names.
+ */
 export function nativeClassOf(value: unknown): string {
   return Object.prototype.toString.call(value).slice("[object ".length, -1);
 }
 
-/** A count that somebody else reports. Undefined if it is no number, negative, or more than can be added up. */
+/** A count that somebody else reports. Undefined if it is not a number, negative, or too large to be added up. */
 export function soundCount(value: unknown): number | undefined {
   return typeof value === "number" && value >= 0 && value <= Number.MAX_SAFE_INTEGER ? value : undefined;
 }
@@ -106,7 +108,7 @@ export function hasMethods(value: unknown, ...names: readonly string[]): boolean
   return isObject && names.every((name) => typeof Reflect.get(value, name) === "function");
 }
 
-/** The nearest prototype of a value that has this member itself: the class that a method is from. */
+/** A value's nearest prototype that has this member itself: the class that a method comes from. */
 export function prototypeWith<Value extends object>(value: Value, name: PropertyKey): Value | undefined {
   let prototype: Value | null = Object.getPrototypeOf(value);
   while (prototype !== null && !Object.hasOwn(prototype, name)) prototype = Object.getPrototypeOf(prototype);

@@ -1,12 +1,11 @@
 /**
- * Views of objects: some members are replaced, and all others are those of the object, which stays as it is. The views
- * differ in what the object's own methods run on.
+ * Views of objects: some members are replaced, and all others are the object's, which stays as it is. The views differ
+ * in what the object's own methods run on.
  */
 
 /**
- * They run on the view, so they see the replaced members, and what they write stays in the view. Its methods
- * fail if their class has `#private` fields, which a view does not have. LangChain's clients have none, but classes of users
- * can.
+ * They run on the view, so they see the replaced members, and their writes stay in the view. Methods fail if their
+ * class has `#private` fields, which a view does not have. LangChain's clients have none, but users' classes can.
  */
 export function viewOf<Target extends object>(target: Target, members: object): Target {
   const view: Target = Object.create(target);
@@ -16,7 +15,7 @@ export function viewOf<Target extends object>(target: Target, members: object): 
   return view;
 }
 
-/** They run on the view too, and what they write is written to the object. The members can still change. */
+/** They also run on the view, but their writes go to the object. The members can still change. */
 export function liveView<Target extends object>(target: Target, members: object): Target {
   return new Proxy(target, {
     get: (_, name, receiver) =>
@@ -27,7 +26,7 @@ export function liveView<Target extends object>(target: Target, members: object)
 /**
  * They run on the object itself, because it can have private fields.
  *
- * @param onView The names of the methods that run on the view, so that they see the replaced members.
+ * @param onView The names of methods that run on the view, so that they see the replaced members.
  */
 export function boundView<Target extends object>(
   target: Target,

@@ -3,9 +3,9 @@
 import { madeOnce } from "./values.js";
 
 /**
- * Waits for work until a signal aborts, if there is one. The work goes on then, and nobody waits for it.
+ * Waits for work until a signal, if there is one, aborts. The work then goes on, and nobody waits for it.
  *
- * @throws The reason of the abort, or the error of the work.
+ * @throws The abort's reason, or the work's error.
  */
 export async function untilAborted<Result>(
   work: Promise<Result>,
@@ -23,7 +23,7 @@ export async function untilAborted<Result>(
   }
 }
 
-/** A promise, and what resolves it. Newer versions of Node have it as `Promise.withResolvers`. */
+/** A promise and its resolver. Newer versions of Node have it as `Promise.withResolvers`. */
 export function deferred<Value>() {
   let resolve: (value: Value) => void = () => {};
   const promise = new Promise<Value>((done) => {
@@ -32,7 +32,7 @@ export function deferred<Value>() {
   return { promise, resolve };
 }
 
-/** What waits for the abort of a signal. Node warns of many listeners, and many calls and writes of a run can wait. */
+/** What waits for a signal's abort. Node warns about many listeners, and many of a run's calls and writes can wait. */
 const listening = new WeakMap<
   AbortSignal,
   { readonly callbacks: Set<() => void>; readonly call: () => void }
@@ -72,14 +72,14 @@ interface Deadline {
   readonly timeoutMs: number | undefined;
   /** Makes the error that is thrown when the time is over. */
   readonly timeoutError: (timeoutMs: number) => Error;
-  /** Whether the work is waited for after the abort of the run. There is no time limit any more then. */
+  /** Whether to wait for the work after the run's abort. Then there is no time limit. */
   readonly outlivesAbort?: boolean;
 }
 
 /**
  * Runs work that the run's signal or a time limit can abort. Work that ignores its signal is abandoned.
  *
- * @throws The timeout error, the reason of the run's abort, or the error of the work.
+ * @throws The timeout error, the reason of the run's abort, or the work's error.
  */
 export async function withDeadline<T>(
   work: (signal: AbortSignal) => Promise<T>,
@@ -94,7 +94,7 @@ export async function withDeadline<T>(
   try {
     return await untilAborted(work(joined), outlivesAbort ? timeout.signal : joined);
   } catch (error) {
-    // After a timeout, an error of the work is only a consequence of the abort.
+    // After a timeout, the work's error is only a consequence of the abort.
     throw timeout.signal.aborted ? timeout.signal.reason : error;
   } finally {
     clearTimeout(timer);
@@ -103,8 +103,8 @@ export async function withDeadline<T>(
 }
 
 /**
- * Waits for each step of work that is given up if one of them takes too long. The work has a signal of its own, which aborts
- * then, and with the signal of the run. `end` must be called: no timer and no listener is left after it.
+ * Waits for each step of work, and abandons the work if a step takes too long. The work has its own signal, which then
+ * aborts, and also aborts with the run's. `end` must be called, so that no timer or listener is left.
  */
 export class Patience {
   readonly #controller = new AbortController();
@@ -114,7 +114,7 @@ export class Patience {
   #giveUp: (reason: unknown) => void = () => {};
   #timer: ReturnType<typeof setTimeout> | undefined;
 
-  /** @param timeoutMs How long a step may take. Undefined: as long as it wants. */
+  /** @param timeoutMs How long a step may take. Undefined: no limit. */
   constructor(timeoutMs: number | undefined, signal: AbortSignal | undefined) {
     this.#timeoutMs = timeoutMs;
     this.#stopListening = signal && onAbort(signal, () => this.#end(signal.reason));
@@ -130,10 +130,10 @@ export class Patience {
   }
 
   /**
-   * Resolves like the step. A step that ignores its signal goes on, and nobody waits for it. No `async` function: it is
-   * called for each token.
+   * Resolves like the step. A step that ignores its signal goes on, and nobody waits for it. No `async` function,
+   * because it is called for each token.
    *
-   * @throws The error of the step, an Error if it takes too long, or the reason of the run's abort.
+   * @throws The step's error, an Error if it takes too long, or the reason of the run's abort.
    */
   waitFor<Result>(step: Promise<Result>): Promise<Result> {
     return new Promise((resolve, reject) => {
@@ -174,11 +174,11 @@ export class Patience {
  * Waits for a database only for as long as a user can be expected to.
  */
 
-/** What has not answered after this time is given up, in milliseconds. */
+/** How long an answer is waited for, in milliseconds. */
 const LONGEST_WAIT = 29_000;
-/** The same after the abort of the run. */
+/** The same after the run's abort. */
 const LONGEST_WAIT_AFTER_ABORT = 4_000;
-/** An answer can be there already if other work has held this process up, so it gets this time to be read. */
+/** If other work has held this process up, an answer can be there already, so it gets this time to be read. */
 const GRACE = 1_000;
 
 interface Wait {
@@ -186,15 +186,15 @@ interface Wait {
   readonly what: string;
   /** The abort of the run that waits. */
   readonly signal?: AbortSignal | undefined;
-  /** Contract: called if nobody waits any more. It ends what can be ended, and does not throw. */
+  /** Contract: called when nobody waits any more. It ends what can be ended, and does not throw. */
   readonly giveUp?: () => void;
 }
 
 /**
- * Resolves like the work. Without an answer within 30 seconds, or within 5 seconds after the abort, it rejects. The work
- * goes on then: what it writes can still arrive.
+ * Resolves like the work. Without an answer within 30 seconds, or within 5 seconds after the abort, it rejects. The
+ * work then goes on: its writes can still arrive.
  *
- * @throws The error of the work, or an Error that says who has not answered.
+ * @throws The work's error, or an Error that says who has not answered.
  */
 export function answered<Result>(work: Promise<Result>, { what, signal, giveUp }: Wait): Promise<Result> {
   return new Promise((resolve, reject) => {
@@ -220,18 +220,16 @@ export function answered<Result>(work: Promise<Result>, { what, signal, giveUp }
   });
 }
 
-/*
- * What work gives while it goes on, even if nobody takes it.
- */
+/** What work yields while it goes on, even if nobody takes it. */
 
 type End = { readonly kind: "done" } | { readonly kind: "failed"; readonly error: unknown };
 
 /**
- * Starts work, and yields what it gives. What nobody has taken yet is kept, so the work ends although a caller stops
+ * Starts work, and yields what it gives. What nobody has taken yet is kept, so the work ends even if a caller stops
  * reading.
  *
  * @param leave Contract: called when nobody reads any more, before the work is waited for. It ends what goes on.
- * @throws The error of the work, after everything that it has given.
+ * @throws The work's error, after everything that it has given.
  */
 export function whileWorking<Item>(
   work: (give: (item: Item) => void) => Promise<void>,

@@ -4,7 +4,7 @@ import { coerceMessage } from "../history/read-messages.js";
 import { callIdOf, isResult } from "../history/result.js";
 import { defined, isRecord, pickFields } from "../shared/values.js";
 
-/** The messages in the update of a command; undefined if it has none. */
+/** The messages in a command's update; undefined if it has none. */
 export function messagesOfCommand({ update }: Command): unknown {
   return fieldsOf(update)["messages"];
 }
@@ -26,7 +26,6 @@ function fieldsOf(update: unknown): Record<string, unknown> {
   return readUpdate(update) ?? { ...Object(update) };
 }
 
-/** What a node writes: an update, a command, or several. */
 type Written = object | readonly object[];
 
 /** The updates in what a node writes, each with its fields. */
@@ -35,46 +34,42 @@ export function updatesIn(written: unknown): Record<string, unknown>[] {
   return several.map((one) => readUpdate(isCommand(one) ? one.update : one)).filter(isRecord);
 }
 
-/** The messages that an update writes. */
 export function messagesOf(update: Written): BaseMessage[] {
   return updatesIn(update).flatMap(({ messages }) => messagesAmong(messages));
 }
 
-/** The result of a call that an update writes. */
+/** The call's result in an update. */
 export function resultIn(update: Written, callId: string): ToolMessage | undefined {
   return messagesOf(update)
     .filter(isResult)
     .find((result) => callIdOf(result) === callId);
 }
 
-/** What an update writes to these keys of the state, in order. */
+/** What an update writes to these keys, in order. */
 export function valuesOf(update: Written, keys: readonly string[]): Record<string, unknown>[] {
   const own = updatesIn(update).map((fields) => pickFields(fields, (key) => keys.includes(key)));
   return own.filter((fields) => Object.keys(fields).length > 0);
 }
 
-/** Those of these values that are messages. Others are left out. */
 export function messagesAmong(values: unknown): BaseMessage[] {
   return [values].flat().flatMap((value) => coerceMessage(value) ?? []);
 }
 
-/*
- * `Command` and `Send` of another copy of LangGraph. A program that mixes `import` and `require` has two copies.
- */
+/** `Command` and `Send` from another copy of LangGraph. A program that mixes `import` and `require` has two copies. */
 
-/** LangGraph has a check of this kind for a `Command` only. */
+/** LangGraph has such a check only for a `Command`. */
 export function isSend(value: unknown): value is Send {
   return isRecord(value) && value["lg_name"] === "Send" && typeof value["node"] === "string";
 }
 
-/** The fields of a command that are set, to make another command with some of them replaced. */
+/** The fields that are set in a command, to make another command with some of them replaced. */
 export function fieldsOfCommand({ graph, goto, resume, update }: Command) {
   return defined({ graph, goto, resume, update });
 }
 
 /**
- * The value that a tool returned. If it is a command, each `Send` in it becomes one of this copy: LangGraph accepts no
- * other.
+ * The value that a tool returned. If it is a command, each `Send` in it is remade by this copy of LangGraph, which
+ * accepts no other.
  */
 export function withOwnSends(value: unknown): unknown {
   if (!isCommand(value)) return value;

@@ -1,11 +1,11 @@
 /**
- * The diary of a superstep: what LangGraph does not save of it. Its entries are writes beside the checkpoint that the
- * superstep began on, on a channel that no graph has and under ids that no task has, so LangGraph leaves them alone. They
- * belong to the branch of that checkpoint, and are copied and deleted with it. The kinds of entries:
+ * The diary of a superstep: what LangGraph does not save about it. Its entries are writes beside the checkpoint that
+ * the superstep began on, on a channel that no graph has and under ids that no task has, so LangGraph leaves them
+ * alone. They belong to that checkpoint's branch, and are copied and deleted with it. The kinds of entries:
  *
- * - `start` and `wait`: the tool of a call is run, or it asks a human and will be run again with the answer.
+ * - `start` and `wait`: a call's tool starts, or it asks a human and will be run again with the answer.
  * - `result`: what a tool returned after the abort or the end of its run.
- * - `shown`: the text that clients were shown of a response before its run was aborted.
+ * - `shown`: the text of a response that clients saw before its run was aborted.
  *
  * The id of an entry is derived from what it says, so writing it again changes nothing.
  */
@@ -25,29 +25,28 @@ import { writesBeside } from "./langgraph/read-checkpoints.js";
 import { isSaver } from "./langgraph/replace-methods.js";
 import { checkpointOfStep, inheritedCheckpointer, namespaceOfGraph } from "./langgraph/run-host.js";
 
-/** The channel of the entries. */
 const DIARY = "tether:diary";
 
-/** A result that came after its run. */
+/** A result that came after its run had ended. */
 export interface LateResult {
-  /** The place of its call: the id of the message, and the index of the call in it. */
+  /** The place of its call: its message's id, and the call's index in it. */
   readonly place: string;
   readonly result: ToolMessage;
-  /** What the tool wrote to own keys of the state, in order. */
+  /** What the tool wrote to the state's own keys, in order. */
   readonly values: readonly (readonly [key: string, value: unknown])[];
 }
 
 interface Diary {
-  /** For each call by its place, how often its tool was started, and how often it has asked a human. */
+  /** For each call, by place, how often its tool started and how often it asked a human. */
   readonly notes: ReadonlyMap<string, { readonly start: number; readonly wait: number }>;
   readonly results: readonly LateResult[];
-  /** The texts that clients were shown, with the ids of their messages. */
+  /** The texts that clients saw, with their messages' ids. */
   readonly shown: readonly { readonly id: string; readonly text: string }[];
 }
 
 type Kind = "start" | "wait" | "result" | "shown";
 
-/** What an entry is about is the place of a call, or the id of a message. */
+/** An entry is about a call's place or a message's id. */
 type Entry = readonly [about: string, kind: Kind, content?: Readonly<Record<string, unknown>>];
 
 export function diaryOf(tuple: CheckpointTuple): Diary {
@@ -71,12 +70,12 @@ export function diaryOf(tuple: CheckpointTuple): Diary {
 /**
  * The write that makes an entry.
  *
- * @param count Distinguishes the entry from an earlier one of the same kind about the same.
+ * @param count Tells the entry from an earlier one of the same kind about the same thing.
  */
 export function writeOf(entry: Entry, count = 0): readonly [task: string, channel: string, value: Entry] {
   const [about, kind] = entry;
   const digits = digest([about, kind, count]);
-  // A store can take UUIDs only. The first digit keeps it apart from ids that LangGraph gives a meaning.
+  // A store can require UUIDs. The first digit keeps the id apart from those that LangGraph gives a meaning.
   const task = `e${digits.slice(1, 8)}-${digits.slice(8, 12)}-5${digits.slice(13, 16)}-a${digits.slice(17, 20)}-${digits.slice(20, 32)}`;
   return [task, DIARY, entry];
 }
@@ -86,24 +85,22 @@ export function digest(values: readonly unknown[]): string {
   return createHash("sha256").update(text).digest("hex");
 }
 
-/** Whether these writes are entries. They are saved also after the end of their run. */
+/** Whether these writes are entries. Those are saved even after their run has ended. */
 export function areEntries(writes: readonly (readonly [channel: string, value: unknown])[]): boolean {
   return writes.every(([channel]) => channel === DIARY);
 }
 
-/*
- * Writes what comes after the abort of a run. Nobody waits for it then but the next run of the thread in this process.
- */
+/** Writes what comes after a run's abort. Only the thread's next run in this process waits for it. */
 
-/** Where the diary of a superstep is. */
+/** Where a superstep's diary is. */
 interface Page {
   readonly saver: BaseCheckpointSaver;
   readonly config: { readonly configurable: Readonly<Record<string, unknown>> };
 }
 
 /**
- * The page of the superstep of a task. Undefined without a checkpointer, and for a graph inside another one that has no
- * memory of its own: the id of a task in its namespace says that its checkpoints are those of one call.
+ * The page for a task's superstep. Undefined without a checkpointer, and for a subgraph without its own memory: a task
+ * id in its namespace says that its checkpoints belong to one call.
  */
 export function pageOf(config: RunnableConfig, checkpoint_id = checkpointOfStep(config)): Page | undefined {
   const saver = inheritedCheckpointer(config);
@@ -114,18 +111,18 @@ export function pageOf(config: RunnableConfig, checkpoint_id = checkpointOfStep(
   return { saver, config: { configurable: { thread_id, checkpoint_ns, checkpoint_id } } };
 }
 
-/** The entries that are on their way to a page. */
+/** Entries on their way to a page. */
 interface Delivery {
   readonly page: Page;
   readonly entries: Entry[];
   readonly ended: Promise<void>;
 }
 
-/** By the ids of threads. Two checkpointers can have threads with the same id, which then wait for one another. */
+/** By thread id. Two checkpointers can have threads with the same id, which then wait for one another. */
 const deliveries = forAllCopies("deliveries", () => new Map<unknown, Set<Delivery>>());
 
 /**
- * Writes an entry if its checkpoint is saved, or is saved soon. A thread that was deleted gets none.
+ * Writes an entry once its checkpoint is saved, and waits a few seconds for that. A deleted thread gets none.
  *
  * Contract: never rejects.
  */
@@ -148,10 +145,10 @@ export function writeLate(entry: Entry, page: Page | undefined): Promise<void> {
   return delivery.ended;
 }
 
-/** With the durability `exit`, the checkpoint is saved when its run has ended. A database can be away for a moment. */
+/** With the durability `exit`, the checkpoint is saved when its run has ended. A database can also be briefly away. */
 const WAITS = [0, 10, 40, 160, 640, 2_560];
 
-/** Entries that come meanwhile are written too. @param end Contract: called when the last one is written. */
+/** Entries that come meanwhile are also written. @param end Contract: called when the last one is written. */
 async function deliver(entries: Entry[], { saver, config }: Page, end: () => void): Promise<void> {
   const within = { what: "The checkpointer" };
   for (const wait of WAITS) {
@@ -162,7 +159,7 @@ async function deliver(entries: Entry[], { saver, config }: Page, end: () => voi
       const known = new Set((tuple.pendingWrites ?? []).map(([task]) => task));
       for (let [entry] = entries; entry !== undefined; [entry] = entries) {
         const [task, channel, value] = writeOf(entry);
-        // Of two tools that ran for one call, the first result counts, whichever the saver would keep.
+        // If two tools ran for one call, the first result counts, whichever the saver would keep.
         if (!known.has(task)) await answered(saver.putWrites(config, [[channel, value]], task), within);
         known.add(task);
         entries.shift();
@@ -173,7 +170,9 @@ async function deliver(entries: Entry[], { saver, config }: Page, end: () => voi
   end();
 }
 
-/** Contract: resolves when what has come for this thread is in its diaries, or cannot be written. Never rejects. */
+/**
+ * Contract: resolves when everything that came for this thread is in its diaries, or cannot be written. Never rejects.
+ */
 export async function diaryWritten(threadId: unknown, signal?: AbortSignal | undefined): Promise<void> {
   const underWay = deliveries.get(threadId);
   if (underWay === undefined) return;

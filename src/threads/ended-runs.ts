@@ -1,4 +1,4 @@
-/** What ended runs have left with their checkpoints, and how the next run recovers it. */
+/** What ended runs left with their checkpoints, and how the next run recovers it. */
 
 export { diaryOf, diaryWritten, type LateResult } from "./diary.js";
 export {

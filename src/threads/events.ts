@@ -7,7 +7,7 @@ import type { BrokenReason } from "../providers/response/verdict.js";
 import type { ClosingReason } from "./state.js";
 import type { RunEndEvent } from "./usage.js";
 
-/** A budget of a turn or of a thread. */
+/** A budget of a turn or thread. */
 export type BudgetLimit = "max-tool-calls-per-thread" | "max-tokens-per-turn" | "max-tokens-per-thread";
 
 export interface NearBudget {
@@ -17,17 +17,17 @@ export interface NearBudget {
 }
 
 /**
- * How the input of a request was reduced.
+ * How a request's input was reduced.
  *
  * - `shortened`: texts are shortened and messages left out, because the request would be too long.
- * - `described`: a sentence stands in the place of pictures or files.
+ * - `described`: a sentence replaces each picture or file.
  * - `counted`: there are fewer pictures, messages or marks, or calls are split into more messages.
  * - `strict`: the complete input has the form that every provider accepts, with descriptions of pictures and files.
- * - `retold`: one text tells what lies before the current turn.
+ * - `retold`: one text replaces everything before the current turn.
  */
 export type Rung = "shortened" | "described" | "counted" | "strict" | "retold";
 
-/** A chunk of the `custom` stream: an event of the agent's own work. The field `type` distinguishes the events. */
+/** A chunk of the `custom` stream: an event of the agent's own work. Its `type` tells which event. */
 export type AgentEvent =
   /**
    * A tool call of an earlier run was closed with a placeholder. Emitted at the start of a run, before the model is
@@ -43,8 +43,8 @@ export type AgentEvent =
       readonly cause: PlaceholderCause;
     }
   /**
-   * A tool call of an earlier run got the result that its tool had returned before that run ended, or returned after it
-   * was aborted. Emitted at the start of a run, before the model is asked.
+   * A tool call of an earlier run got its result: the tool had returned it before that run ended, or after the abort.
+   * Emitted at the start of a run, before the model is asked.
    */
   | {
       readonly type: "result-recovered";
@@ -54,8 +54,8 @@ export type AgentEvent =
       readonly callId: string;
     }
   /**
-   * A response of an earlier run is in the thread again. That run ended after the response was shown, and before it
-   * was stored. Of a response that was still streaming, the message has the text that was shown. Emitted at the start of a
+   * A response of an earlier run is back in the thread. That run ended after the response was shown and before it was
+   * stored. If the response was still streaming, the message has the text that was shown. Emitted at the start of a
    * run, before the model is asked.
    */
   | {
@@ -64,8 +64,8 @@ export type AgentEvent =
       readonly messageId: string;
     }
   /**
-   * The input had a result for a tool call that this graph answers itself. It was left out. Emitted at the start of a
-   * run.
+   * The input had a result for a tool call that this graph answers itself. The result was left out. Emitted at the
+   * start of a run.
    */
   | {
       readonly type: "result-refused";
@@ -75,8 +75,8 @@ export type AgentEvent =
       readonly callId: string;
     }
   /**
-   * A tool ended after its run was aborted. Its result is written beside the checkpoint of its call, for the next run of
-   * the thread. The stream of the run has ended, so the event is only on the channel of `node:diagnostics_channel`.
+   * A tool finished after its run was aborted. Its result is saved for the thread's next run. The run's stream has
+   * ended, so the event is only on the channel of `node:diagnostics_channel`.
    */
   | {
       readonly type: "result-late";
@@ -90,7 +90,7 @@ export type AgentEvent =
       readonly message: Readonly<Record<string, unknown>>;
     }
   /**
-   * A result that an ended run has left has no place in the thread: the run was killed before it had saved the call.
+   * A result that an ended run left has no place in the thread, because the run was killed before it saved the call.
    * Emitted at the start of a run.
    */
   | {
@@ -109,9 +109,7 @@ export type AgentEvent =
       /** The id of the message; undefined if the client sent none. */
       readonly messageId: string | undefined;
     }
-  /**
-   * A message of the thread's inbox was added to the thread. Emitted before the model is asked.
-   */
+  /** A message from the thread's inbox was added to the thread. Emitted before the model is asked. */
   | {
       readonly type: "message-steered";
       /** The id of the message in the thread. */
@@ -119,7 +117,7 @@ export type AgentEvent =
       /** The key of its item in the inbox. */
       readonly key: string;
     }
-  /** An item of the thread's inbox is not a message that a client can send. It was deleted. */
+  /** An item in the thread's inbox was deleted, because it is not a message that a client can send. */
   | {
       readonly type: "steering-refused";
       /** The key of the item. */
@@ -133,7 +131,7 @@ export type AgentEvent =
       /** The message of the error. */
       readonly reason: string;
     }
-  /** A summary was written, and now represents earlier messages in the model input. */
+  /** A summary was written. It now replaces earlier messages in the model input. */
   | {
       readonly type: "summary-made";
       /** The ids of the messages that the summary covers. */
@@ -146,18 +144,18 @@ export type AgentEvent =
       readonly type: "summary-failed";
       /** The message of the error. */
       readonly reason: string;
-      /** After how many turns the next summary is tried. It doubles with each failure in a row, up to 8. */
+      /** After how many turns the next summary is tried. It doubles with each consecutive failure, up to 8. */
       readonly retryAfterTurns: number;
     }
   /**
-   * 80 % of a budget of the turn or of the thread are used. Emitted after the response that reached this share, once for
-   * each turn and budget.
+   * 80 % of a turn's or thread's budget is used. Emitted after the response that reached this share, once per turn and
+   * budget.
    */
   | ({ readonly type: "limit-near" } & NearBudget)
   /**
    * The turn has reached a limit. Emitted before the model is asked for a final response without tools, or before the
-   * turn ends without a request because the tokens of the thread are used up. Otherwise a graph without tools and without a
-   * response format does not emit it.
+   * turn ends without a request because the thread's tokens are used up. A graph with neither tools nor a response
+   * format emits it only in the second case.
    */
   | {
       readonly type: "limit-reached";
@@ -174,8 +172,8 @@ export type AgentEvent =
       readonly reason: BrokenReason;
     }
   /**
-   * The model refused to respond, or a filter of its provider ended the response. If there is a text, that is the response.
-   * Otherwise the run fails. With a fallback model, that one is asked in either case.
+   * The model refused to respond, or its provider's filter ended the response. A text in it becomes the response.
+   * Without a text, the run fails. If there is a fallback model, it is asked in either case.
    */
   | {
       readonly type: "response-withheld";
@@ -185,8 +183,8 @@ export type AgentEvent =
       readonly category: string | undefined;
     }
   /**
-   * A response is not in the format of `responseFormat`. The model is told what is wrong and is asked again, unless a
-   * limit is reached.
+   * A response does not match `responseFormat`. The model is told what is wrong and is asked again, unless a limit is
+   * reached.
    */
   | {
       readonly type: "structured-response-refused";
@@ -197,8 +195,8 @@ export type AgentEvent =
   | {
       readonly type: "structured-response-missing";
       /**
-       * `limit-reached`: a limit of the turn ended it. `not-in-format`: no response of the model was in the format.
-       * `ended`: a middleware or a tool ended the run.
+       * `limit-reached`: a limit of the turn ended it. `not-in-format`: no model response was in the format. `ended`: a
+       * middleware or a tool ended the run.
        */
       readonly reason: "limit-reached" | "not-in-format" | "ended";
     }
@@ -207,14 +205,14 @@ export type AgentEvent =
       readonly type: "model-retry";
       /** Which attempt failed. The first is 1. */
       readonly attempt: number;
-      /** How many attempts the client makes at most. If the last one fails, the run fails. */
+      /** The most attempts that the client makes. If the last one fails, the run fails. */
       readonly maxAttempts: number;
-      /** The error of the provider, without keys. */
+      /** The provider's error, without keys. */
       readonly reason: string;
     }
   /**
-   * A model failed for good, so the next one of `fallbackModels` is asked, until the turn ends. Emitted before the
-   * request. What was shown of the failed response has been taken back.
+   * A model failed for good, so the next one in `fallbackModels` is asked until the turn ends. Emitted before the
+   * request. What clients saw of the failed response has been taken back.
    */
   | {
       readonly type: "model-switched";
@@ -222,20 +220,20 @@ export type AgentEvent =
       readonly from: string;
       /** The name of the model that is asked instead. */
       readonly to: string;
-      /** The error of the failed model, without keys. */
+      /** The failed model's error, without keys. */
       readonly reason: string;
     }
   /**
-   * The model input does not say all that the history says: it would be longer than the model's window or than `maxTokens`, or
-   * the model has just refused what it contains. The history stays as it is. Emitted before the request.
+   * The model input leaves out part of the history: the whole would exceed the model's window or `maxTokens`, or the
+   * model has just refused its content. The history stays as it is. Emitted before the request.
    */
   | {
       readonly type: "input-reduced";
-      /** What was changed, the least first. */
+      /** What was changed, from the smallest change up. */
       readonly rung: Rung;
-      /** The words of the refusal, without keys. Undefined: the length was known before the request. */
+      /** The refusal's words, without keys. Undefined: the length was known before the request. */
       readonly reason: string | undefined;
-      /** The ids of the messages that are shortened, described or retold. Empty if it is the complete input. */
+      /** The ids of the messages that are shortened, described or retold. Empty if the whole input is changed. */
       readonly messageIds: readonly string[];
       /** The ids of the messages that are not sent. */
       readonly leftOut: readonly string[];
@@ -243,8 +241,8 @@ export type AgentEvent =
       readonly maxTokens: number | undefined;
     }
   /**
-   * The agent is a node of another graph and has no memory of its own. If its run is cancelled, a later run does not find
-   * what its tools had returned. Emitted at the first such run of a graph in this process.
+   * The agent is a node of another graph and has no memory of its own. If its run is cancelled, a later run does not
+   * find what its tools returned. Emitted at the first such run of a graph in this process.
    */
   | {
       readonly type: "memory-missing";
@@ -253,7 +251,7 @@ export type AgentEvent =
     }
   | RunEndEvent;
 
-/** The `node:diagnostics_channel` on which each event is published too, in the process of the graph. */
+/** The `node:diagnostics_channel` on which each event is also published, in the graph's process. */
 export const EVENT_CHANNEL = "langgraph-tether:event";
 
 const eventChannel = channel(EVENT_CHANNEL);
@@ -263,7 +261,7 @@ export function emitEvent(config: LangGraphRunnableConfig, event: AgentEvent): v
   config.writer?.(event);
 }
 
-/** For an event that no stream of a run can have. */
+/** For an event that no run's stream can have. */
 export function publishEvent(event: AgentEvent): void {
   if (eventChannel.hasSubscribers) eventChannel.publish(event);
 }
@@ -272,7 +270,7 @@ type Metadata = Readonly<Record<string, unknown>>;
 
 const FIELD = "ls_agent_type";
 
-/** The metadata of a run with its part in an agent, for LangSmith's view of its trajectory. */
+/** A run's metadata with its part in an agent, for LangSmith's view of its trajectory. */
 export function withAgentType(
   metadata: Metadata | undefined,
   type: "subagent" | "compaction",
@@ -280,7 +278,7 @@ export function withAgentType(
   return { ...metadata, [FIELD]: type };
 }
 
-/** The same for the run of a graph. A caller can name another part, such as that of an agent in its own agent. */
+/** The same for a graph's run. A caller can name another part, such as that of an agent inside its own. */
 export function withGraphType(metadata: Metadata | undefined, isSubgraph: boolean): Record<string, unknown> {
   return isSubgraph ? withAgentType(metadata, "subagent") : { [FIELD]: "root", ...metadata };
 }

@@ -1,6 +1,6 @@
 /**
- * The inbox of a thread: messages for a run that goes on. Clients put them into the store, each as an item whose value
- * is a message. They cannot write to the state while a run goes on.
+ * A thread's inbox: messages for a run that goes on. Clients put them into the store, each as an item whose value is a
+ * message, because they cannot write to the state during a run.
  */
 
 import type { BaseStore } from "@langchain/langgraph";
@@ -15,13 +15,13 @@ export interface InboxItem {
   readonly key: string;
   readonly value: unknown;
   /**
-   * The id of the message that the item becomes. An item that is read twice becomes the same message. A key that is
-   * used again, or whose value is replaced, becomes another one.
+   * The id of the message that the item becomes. An item that is read twice becomes the same message. A reused key, or
+   * a replaced value, becomes another one.
    */
   readonly messageId: string;
 }
 
-/** The items, in the order in which they were put. Of one millisecond, in the order of their keys. */
+/** The items in the order in which they were put. Within one millisecond, their keys decide. */
 export async function readInbox(store: InboxStore, threadId: string): Promise<readonly InboxItem[]> {
   const within = inboxNamespace(threadId);
   const items = [];
@@ -36,7 +36,7 @@ export async function readInbox(store: InboxStore, threadId: string): Promise<re
     }));
 }
 
-/** A store returns a date, or its text. */
+/** A store returns a date or its text. */
 function timeOf(createdAt: unknown): number {
   const time = new Date(createdAt as string | Date).getTime();
   return Number.isNaN(time) ? 0 : time;
@@ -60,8 +60,8 @@ export async function deleteItems<Item extends Pick<InboxItem, "namespace" | "ke
 }
 
 /**
- * Deletes the items that became these messages. It is called when the messages are saved. Never throws: an item that
- * stays is recognised by the next run.
+ * Deletes the items that became these messages, once those are saved. Never throws: the next run recognises an item
+ * that stays.
  */
 export async function clearInbox(
   store: InboxStore,

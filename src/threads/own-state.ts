@@ -1,4 +1,4 @@
-/** The own keys that a user adds to the state: their channels, and the check of what is written to them. */
+/** The own keys that a user adds to the state: their channels, and the check of writes to them. */
 
 import { toJsonSchema } from "@langchain/core/utils/json_schema";
 import {
@@ -30,14 +30,13 @@ import { isStandardSchema, readWith, type SchemaIssue } from "./schema.js";
 
 export interface OwnState {
   readonly keys: readonly string[];
-  /** The keys whose values are combined with what is written to them. */
+  /** The keys that combine their values with what is written to them. */
   readonly reducedKeys: ReadonlySet<string>;
-  /** The channel of each key. */
   readonly channels: Readonly<Record<string, BaseChannel>>;
   /** Describes the keys to clients. These schemas check nothing, because `read` does. */
   readonly fields: Readonly<Record<string, z.ZodType>>;
   /**
-   * Contract: reads what is written to a key, with the schema of the user.
+   * Contract: reads what is written to a key, with the user's schema.
    *
    * @throws InvalidStateError if the value does not match its schema, or cannot be stored.
    */
@@ -52,7 +51,7 @@ export const NO_OWN_STATE: OwnState = {
   read: async (_key, value) => value,
 };
 
-/** The values of the keys in a new thread. */
+/** The keys' values in a new thread. */
 export function defaultsOf({ channels }: OwnState): Record<string, unknown> {
   const available = Object.entries(channels).filter(([, channel]) => channel.isAvailable());
   return Object.fromEntries(available.map(([key, channel]) => [key, channel.get()]));
@@ -69,7 +68,7 @@ export async function readOwnValues(
   return Object.fromEntries(await Promise.all(read));
 }
 
-/** The graph has channels and nodes of these names. */
+/** The graph has channels and nodes with these names. */
 const TAKEN: ReadonlySet<string> = new Set([
   "messages",
   "turn",
@@ -83,7 +82,7 @@ const TAKEN: ReadonlySet<string> = new Set([
   "tools",
 ]);
 
-/** LangGraph keeps what it knows of a schema, and a server makes a graph for each run from the same schema. */
+/** LangGraph keeps what it knows about a schema, and a server makes a graph for each run from the same schema. */
 const known = new WeakMap<object, OwnState>();
 
 /** @throws InvalidSettingError for a key that the graph itself has. */
@@ -125,7 +124,7 @@ interface OwnField {
   readonly channel: BaseChannel;
   /** Checks an update. */
   readonly input: unknown;
-  /** Checks a value that replaces the whole value of a reduced key; undefined for a key without a reducer. */
+  /** Checks a value that replaces a reduced key's whole value; undefined for a key without a reducer. */
   readonly whole: unknown;
   readonly json: Record<string, unknown>;
 }
@@ -156,7 +155,7 @@ function readField(key: string, field: unknown): OwnField {
   };
 }
 
-/** LangGraph's own channel refuses two values in one step, and two tools of a batch can write the same key. */
+/** LangGraph's own channel refuses two values in one step, but two tools of a batch can write the same key. */
 const lastWriter = (_current: unknown, next: unknown) => next;
 
 interface Reduced {
@@ -192,28 +191,26 @@ async function readValue(key: string, { input, whole }: OwnField, given: unknown
   return overwrite !== undefined && whole !== undefined ? { [OVERWRITE]: outcome.value } : outcome.value;
 }
 
-/*
- * The schemas that a user of the library can give for own keys, and the types of the values.
- */
+/** The schemas that a user can give for own keys, and the types of their values. */
 
 /** A zod object, or LangGraph's `StateSchema`. */
 export type OwnStateSchema = InteropZodObject | AnyStateSchema;
 /** A zod object. */
 export type OwnContextSchema = InteropZodObject;
 
-/** The own keys of the state, as a schema describes them. Empty without a schema. */
+/** The state's own keys, as a schema describes them. Empty without a schema. */
 export type StateOf<Schema> = Schema extends OwnStateSchema ? ExtractStateType<Schema> : NoKeys;
-/** What can be written to the own keys of the state. */
+/** What can be written to the state's own keys. */
 export type StateUpdateOf<Schema> = Schema extends OwnStateSchema
   ? Partial<ExtractUpdateType<Schema>>
   : NoKeys;
-/** The own keys of the context as a caller passes them. */
+/** The context's own keys as a caller passes them. */
 export type ContextOf<Schema> = Schema extends OwnContextSchema ? InferInteropZodInput<Schema> : NoKeys;
 /** No own keys. */
 // biome-ignore lint/complexity/noBannedTypes: An intersection with this type changes nothing, unlike a record.
 export type NoKeys = {};
 
-/** Makes the default value of a schema; undefined if it has none. It is made anew each time, so threads share none. */
+/** Makes a schema's default value; undefined if it has none. It is made anew each time, so threads share none. */
 function defaultGetterOf(schema: unknown): (() => unknown) | undefined {
   if (!isStandardSchema(schema)) return undefined;
   const read = (): unknown => {
@@ -239,7 +236,7 @@ export function describedBy(json: Record<string, unknown>): z.ZodType {
   return z.any().meta(json);
 }
 
-/** The place of an issue, such as `plan.steps[0]`. */
+/** An issue's place, such as `plan.steps[0]`. */
 export function placeIn(key: string, { path }: SchemaIssue): string {
   return key + path.map((part) => (typeof part === "number" ? `[${part}]` : `.${String(part)}`)).join("");
 }

@@ -1,4 +1,4 @@
-/** Reads values with any schema: of zod, of another library with the Standard Schema interface, or a JSON schema. */
+/** Reads values with any schema: zod, another library's Standard Schema, or a JSON schema. */
 
 import { Validator } from "@langchain/core/utils/json_schema";
 import { errorMessage } from "../shared/is-error.js";
@@ -26,7 +26,7 @@ export async function readWith(schema: unknown, value: unknown): Promise<SchemaO
   }
 }
 
-/** A schema with the interface of Standard Schema, such as one of zod or valibot. */
+/** A schema with the Standard Schema interface, such as zod's or valibot's. */
 export interface StandardSchema {
   readonly "~standard": {
     readonly validate: (value: unknown) => unknown;

@@ -30,8 +30,8 @@ const closingReasonSchema = z.enum([
 export type ClosingReason = z.infer<typeof closingReasonSchema>;
 
 /**
- * What a turn has used up so far. It is a channel and not a variable of the run, because a turn spans tasks, interrupts
- * and restarts.
+ * What a turn has used so far. It is a channel, not a variable of the run, because a turn spans tasks, interrupts and
+ * restarts.
  */
 const turnSchema = z.object({
   /** The id of the user message that began the turn; undefined in a thread without one. */
@@ -40,19 +40,19 @@ const turnSchema = z.object({
   iterations: z.number(),
   /** Tool calls that were sent to their tools. */
   toolCalls: z.number(),
-  /** How many of the latest rounds in a row had only failed calls. */
+  /** How many of the latest consecutive rounds had only failed calls. */
   consecutiveErrors: z.number(),
   closing: closingReasonSchema.optional(),
-  /** Tokens of the responses and summaries of this turn. */
+  /** The tokens of this turn's responses and summaries. */
   tokens: z.number().optional(),
-  /** The budgets that clients were warned of in this turn. */
+  /** The budgets that clients were warned about in this turn. */
   near: z.array(closingReasonSchema).optional(),
   /**
    * Set once a required call was made: what follows its results. `"auto"`: the model decides, because the caller
    * supplies results.
    */
   afterRequired: z.enum(["end", "respond", "auto"]).optional(),
-  /** Set once a fallback model has responded in place of the model that the run named in `instead`, or of the default. */
+  /** Set once a fallback model has responded instead of the model that the run named in `instead`, or the default. */
   fallback: z.object({ instead: z.string().optional(), position: z.number() }).optional(),
 });
 
@@ -61,7 +61,6 @@ export type Turn = z.infer<typeof turnSchema>;
 /** The latest attempt to summarise, successful or not. */
 export const summaryAttemptSchema = z.object({
   turn: z.string().optional(),
-  /** How many tokens the model input had afterwards. */
   tokens: z.number(),
   /** How many attempts in a row have failed. */
   failures: z.number().optional(),
@@ -84,7 +83,7 @@ const publicStateSchema = z.object({
 /** LangGraph keeps each state schema that it has seen, and a server makes a graph for each run. */
 const extendedSchemas = new WeakMap<OwnState, typeof publicStateSchema>();
 
-/** The channels that callers see, with the own keys of a user. */
+/** The channels that callers see, with a user's own keys. */
 export function publicStateWith(ownState: OwnState): typeof publicStateSchema {
   if (ownState.keys.length === 0) return publicStateSchema;
   return madeOnce(extendedSchemas, ownState, () =>
@@ -92,14 +91,14 @@ export function publicStateWith(ownState: OwnState): typeof publicStateSchema {
   );
 }
 
-/** The channels that are neither input nor output of the graph. */
+/** The channels that are neither the graph's input nor its output. */
 const privateSchema = z
   .object({
     turn: turnSchema,
     summaryAttempt: summaryAttemptSchema,
-    /** In an update, what was used in addition. */
+    /** In an update: what was used in addition. */
     threadUsage: threadUsageSchema,
-    /** The messages of the inbox that were taken, and whose items may still be in the store. */
+    /** The inbox messages that were taken, and whose items may still be in the store. */
     steered: z.array(z.string()),
   })
   .partial();
@@ -113,7 +112,7 @@ export const agentStateSchema = publicStateSchema.extend({
 });
 
 /**
- * Whether a field of a state or an update is a private channel. The value decides too, because a graph inside a tool
+ * Whether a field of a state or an update is a private channel. Its value also decides, because a graph inside a tool
  * can use the same name.
  */
 export function isPrivateChannel(name: string, value: unknown): boolean {

@@ -1,4 +1,4 @@
-/** What every store takes, and how a store is searched. Each store has limits of its own, and LangGraph's differ. */
+/** What every store takes, and how a store is searched. Stores have different limits, even LangGraph's own. */
 
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { BaseStore } from "@langchain/langgraph";
@@ -13,31 +13,31 @@ export function threadIdOf({ configurable }: Pick<RunnableConfig, "configurable"
   return textIn(configurable, "thread_id");
 }
 
-/** Texts that are labels as they are. `langgraph` must not begin a namespace. */
+/** Texts that can be labels unchanged. `langgraph` must not begin a namespace. */
 const PLAIN = /^(?!x--|langgraph$)[A-Za-z0-9-]+$/;
 
 /**
- * The label of a namespace for a text. It has only letters, digits and hyphens, because `PostgresStore` refuses most other
- * characters. Two texts never have the same label.
+ * A text's namespace label. It has only letters, digits and hyphens, because `PostgresStore` refuses most other
+ * characters. Different texts have different labels.
  */
 export function storeLabel(text: string): string {
   if (PLAIN.test(text)) return text;
   return `x--${text.replace(/[^A-Za-z0-9]+/g, (part) => `-${part.split("").map(toHex).join("")}-`)}`;
 }
 
-/** Stands before the code of a character that a store may refuse. Its name in Unicode is "substitute". */
+/** Precedes the code of a character that a store may refuse. Unicode calls it "substitute". */
 const ESCAPE = "\u001a";
 const REFUSED = new RegExp(`[\0${ESCAPE}\\p{Surrogate}]`, "gu");
 const ESCAPED = new RegExp(`${ESCAPE}([0-9a-f]{4})`, "g");
-/** Messages are nested less deep. What clients and damaged stores have can be nested so deep that the stack overflows. */
+/** Messages are nested less deep. Clients and damaged stores can have values so deep that the stack overflows. */
 const LEVELS = 201;
 
-/** A key or another text without NUL and halves of surrogate pairs, which PostgreSQL does not take. */
+/** A key or another text without NUL and lone surrogates, which PostgreSQL does not take. */
 export function escapeText(text: string): string {
   return text.replace(REFUSED, (character) => ESCAPE + toHex(character));
 }
 
-/** A value of an item whose texts, at every depth, are escaped like keys. `unescapeValue` undoes it. */
+/** An item's value with all its texts escaped like keys. `unescapeValue` undoes it. */
 export function escapeValue(value: Record<string, unknown>): Record<string, unknown> {
   return mapTexts(value, escapeText, LEVELS) as Record<string, unknown>;
 }
@@ -58,8 +58,8 @@ type FoundItem = Awaited<ReturnType<BaseStore["search"]>>[number];
 const PAGE_SIZE = 100;
 
 /**
- * The items of a namespace and of those below it, in the order of the store. Search with nothing else: `PostgresStore`
- * compares the beginnings of texts, so for `["1"]` it also returns the items of `["10"]`.
+ * The items of a namespace and of those below it, in the store's order. Search only with this: `PostgresStore` compares
+ * text prefixes, so for `["1"]` it also returns the items of `["10"]`.
  */
 export async function* searchItems(
   store: Pick<BaseStore, "search">,
@@ -70,7 +70,7 @@ export async function* searchItems(
   for (let offset = 0; ; offset += PAGE_SIZE) {
     const page = await store.search([...namespace], { ...options, limit: PAGE_SIZE, offset });
     const before = seen.size;
-    // Stores of other copies of LangGraph and of users can have more or less in an item.
+    // Stores of users, or of other copies of LangGraph, can have more or less in an item.
     for (const item of page.filter((found: unknown) => isRecord(found))) {
       const place = item.namespace ?? [...namespace];
       const id = toJson([place, item.key]);
@@ -82,14 +82,14 @@ export async function* searchItems(
   }
 }
 
-/** Whether a namespace begins with the labels of another one, or is the same. */
+/** Whether a namespace begins with another's labels. */
 export function isUnder(namespace: readonly string[], prefix: readonly string[]): boolean {
   return prefix.every((label, index) => namespace[index] === label);
 }
 
 /**
- * A view of a store that gives up what does not answer. LangGraph collects what a run asks of its store, and a run does
- * not end before that is answered.
+ * A view of a store that abandons what does not answer. LangGraph collects a run's store requests, and a run does not
+ * end before they are answered.
  */
 export function boundedStore(store: BaseStore, signal: AbortSignal | undefined): BaseStore {
   const wait = { what: "The store", signal };
@@ -103,18 +103,18 @@ export function boundedStore(store: BaseStore, signal: AbortSignal | undefined):
   });
 }
 
-/** The error for a run that must wait for a human but is not saved, so that nobody could resume it. */
+/** The error of a run that must wait for a human but is not saved, so that nobody could resume it. */
 export function missingCheckpointer(given?: unknown): InvalidSettingError {
   const reason = "because `requireApproval` saves a run that waits for a human";
   return InvalidSettingError.expected("checkpointer", `a checkpointer, ${reason}`, given);
 }
 
-/** The error for a graph without the store that it needs. */
+/** The error of a graph without the store that it needs. */
 export function missingStore(reason: string): InvalidSettingError {
   return InvalidSettingError.expected("store", `a store, because ${reason}`, undefined);
 }
 
-/** The namespace of the store that has the inbox of a thread. */
+/** The store's namespace for a thread's inbox. */
 export function inboxNamespace(threadId: string): string[] {
   return ["langgraph-tether", "inbox", storeLabel(threadId)];
 }

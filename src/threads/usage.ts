@@ -28,12 +28,11 @@ export class RunTally {
   #estimated = 0;
   readonly #models = new Map<string, TokenUsage>();
 
-  /** Tokens of all requests and responses so far, with our estimate for those without usage numbers. */
+  /** The tokens of all requests and responses so far, with our estimate for those without usage numbers. */
   get tokens(): number {
     return this.#estimated + (this.#total?.total_tokens ?? 0);
   }
 
-  /** Counts a response that is stored. */
   addResponse(message: AIMessage): void {
     this.#calls += callsOf(message).length;
   }
@@ -51,12 +50,12 @@ export class RunTally {
     this.#brokenResponses += 1;
   }
 
-  /** Counts the tokens of a response, stored or not. */
+  /** Counts a response's tokens, whether it is stored or not. */
   addUsage(model: string, usage: TokenUsage): void {
     this.#models.set(model, sum(this.#models.get(model) ?? NO_TOKENS, usage));
   }
 
-  /** Counts the tokens of a request and a response without usage numbers. `run-end` does not contain estimates. */
+  /** Counts a request and a response without usage numbers. `run-end` does not contain estimates. */
   addEstimate(tokens: number): void {
     this.#estimated += tokens;
   }
@@ -78,8 +77,8 @@ export class RunTally {
 }
 
 /**
- * What a provider reports of a request and its response. Undefined if it reports nothing, or a number of tokens that
- * cannot be: a budget must not grow by what it counts.
+ * What a provider reports about a request and its response. Undefined if it reports nothing, or an impossible number of
+ * tokens: no budget may count that.
  */
 export function readTokens(usage: unknown): TokenUsage | undefined {
   if (!isRecord(usage)) return undefined;
@@ -105,14 +104,12 @@ export function readTokens(usage: unknown): TokenUsage | undefined {
   };
 }
 
-/** All details are there, because both have them. */
+/** Both have all details. */
 function sum(one: TokenUsage, other: TokenUsage): TokenUsage {
   return mergeUsageMetadata(one, other) as TokenUsage;
 }
 
-/*
- * The event at the end of a run, with its counts.
- */
+/** The event at the end of a run, with its counts. */
 
 /** Tokens, with the names of LangChain's `UsageMetadata`. A number that the provider does not report is 0. */
 interface TokenUsage {
@@ -120,7 +117,7 @@ interface TokenUsage {
   readonly input_tokens: number;
   /** Tokens of the responses, reasoning included. */
   readonly output_tokens: number;
-  /** The total that the provider reports, in tokens, and at least the sum of the two. */
+  /** The provider's total in tokens, and at least the sum of the two. */
   readonly total_tokens: number;
   readonly input_token_details: {
     /** Input tokens that the provider read from its cache. */
@@ -135,19 +132,18 @@ interface TokenUsage {
 }
 
 /**
- * Emitted last, when a run ends with a final response, with the results of a required call, or with calls that its
- * caller executes. A run that waits for a human, fails or is aborted has no such event. All counts are for this run
- * only, not for its thread.
+ * Emitted last, when a run ends with a final response, a required call's results, or calls that its caller executes. A
+ * run that waits for a human, fails or is aborted has no such event. All counts are for this run only, not its thread.
  */
 export interface RunEndEvent {
   readonly type: "run-end";
   /** How many tool calls the responses of this run have. */
   readonly calls: number;
-  /** How many tool results this run added, errors and refused calls included. Recovered results do not count. */
+  /** How many tool results this run added, including errors and refused calls. Recovered results do not count. */
   readonly results: number;
   /** Whether a response was broken and was requested again without streaming. */
   readonly usedFallback: boolean;
-  /** Tokens of all responses and summaries, broken responses included. Left out if no model reports usage. */
+  /** Tokens of all responses and summaries, including broken ones. Left out if no model reports usage. */
   readonly usage?: TokenUsage & {
     /** The same for each model, by its name. */
     readonly models: { readonly [name: string]: TokenUsage };
@@ -155,9 +151,9 @@ export interface RunEndEvent {
 }
 
 /*
- * What a thread has used up since it began. It is a channel and not a sum over the history, because messages can be
- * removed, archived and summarised. Nodes write what they have used, and the channel adds it up, so that what an ended
- * run has written can be added later.
+ * What a thread has used since it began. It is a channel, not a sum over the history, because messages can be removed,
+ * archived and summarised. Nodes write what they used, and the channel adds it up. So an ended run's usage can be added
+ * later.
  */
 
 export const threadUsageSchema = z.object({
@@ -185,9 +181,10 @@ export const threadUsageValue = withLangGraph<ThreadUsage, ThreadUsage, typeof t
 );
 
 /**
- * Counts the tokens of the requests to one model for its run. The numbers are the provider's. If it reports none, or some that cannot be, they are our estimate.
+ * Counts the tokens of requests to one model for its run. The numbers are the provider's, or our estimate if it reports
+ * none or impossible ones.
  *
- * @param tally That of the run; undefined outside a run of the graph, where nothing is counted.
+ * @param tally The run's tally; undefined outside a run of the graph, where nothing is counted.
  */
 export function createUsageCounter(model: object, tally: RunTally | undefined) {
   const name = displayNameOf(model) ?? "unknown";
@@ -205,7 +202,7 @@ export function createUsageCounter(model: object, tally: RunTally | undefined) {
     /** Counts the response to the latest request. */
     addResponse: (response: BaseMessage): void =>
       add(isAIMessage(response) ? response.usage_metadata : undefined, countTokens(response)),
-    /** Counts a broken response to the latest request. It is not stored, but its tokens were paid for. */
+    /** Counts a broken response to the latest request. It is not stored, but its tokens cost money. */
     addBroken: (usage: UsageMetadata | undefined): void => add(usage, 0),
   };
 }

@@ -1,6 +1,6 @@
 /**
- * The question to a human about tool calls, and the decisions that it accepts. They are those of LangChain.js, which
- * reads `actionRequests` and sends `editedAction`. agent-chat-ui reads `action_requests` and sends `edited_action`.
+ * The question to a human about tool calls, and the decisions that it accepts. Both follow LangChain.js, which reads
+ * `actionRequests` and sends `editedAction`. agent-chat-ui reads `action_requests` and sends `edited_action`.
  */
 
 import type { JSONSchema } from "@langchain/core/utils/json_schema";
@@ -18,22 +18,19 @@ import {
   type DecisionType,
 } from "../settings/approval-rules.js";
 
-/**
- * The input of the approve node: the calls of one batch that need a human. It is JSON, because checkpoints store it.
- */
+/** The input of the approve node: one batch's calls that need a human. It is JSON, because checkpoints store it. */
 export interface ApprovalTask {
-  /** The id of the message with the calls. */
   readonly messageId: string;
   readonly tasks: readonly AskedTask[];
   /** What was wrong with the last decision, if the question is repeated. */
   readonly problem?: string | undefined;
 }
 
-/** The value of an interrupt that asks a human about tool calls. The lists have the same entries in both spellings. */
+/** The value of an interrupt that asks a human about tool calls. Both spellings list the same entries. */
 export interface ApprovalRequest {
   /** The calls, in call order. */
   readonly action_requests: readonly ActionRequest[];
-  /** The decisions that are allowed for each call. */
+  /** The decisions allowed for each call. */
   readonly review_configs: readonly ReviewConfig[];
   /** The same as `action_requests`. */
   readonly actionRequests: readonly ActionRequest[];
@@ -44,20 +41,19 @@ export interface ApprovalRequest {
 }
 
 interface ActionRequest {
-  /** The id of the tool call. */
   readonly id: string;
   readonly name: string;
   readonly args: Readonly<Record<string, unknown>>;
   readonly description: string;
 }
 
-/** Each entry has both spellings, because the LangGraph SDK replaces the list of one spelling with that of the other. */
+/** Each entry has both spellings, because the LangGraph SDK overwrites one spelling's list with the other's. */
 interface ReviewConfig {
   readonly action_name: string;
   readonly actionName: string;
   readonly allowed_decisions: readonly DecisionType[];
   readonly allowedDecisions: readonly DecisionType[];
-  /** The JSON schema that edited arguments must match, if the graph has one for this tool. */
+  /** The JSON schema for edited arguments, if the graph has one for this tool. */
   readonly argsSchema?: JSONSchema;
 }
 
@@ -94,8 +90,8 @@ export function approvalRequest(
 
 /**
  * - `approve`: runs the call unchanged.
- * - `edit`: runs the call with other arguments. The tool cannot change.
- * - `reject`: does not run the call. The model is told so, with the reason.
+ * - `edit`: runs the call with other arguments. The tool stays the same.
+ * - `reject`: does not run the call, and tells the model the reason.
  * - `respond`: does not run the call. The text is its result.
  */
 export type Decision =
@@ -117,14 +113,13 @@ const answerSchema = z.strictObject({
   decisions: z.array(z.preprocess(inOneSpelling, decisionSchema)).min(1),
 });
 
-/** LangChain.js sends `editedAction`, agent-chat-ui `edited_action`, and the SDK of LangGraph both. */
+/** LangChain.js sends `editedAction`, agent-chat-ui `edited_action`, and LangGraph's SDK both. */
 function inOneSpelling(decision: unknown): unknown {
   if (!isRecord(decision) || !("editedAction" in decision)) return decision;
   const { editedAction, ...rest } = decision;
   return { edited_action: editedAction, ...rest };
 }
 
-/** A call, and what a human has decided about it. */
 export interface DecidedTask {
   readonly task: AskedTask;
   readonly decision: Decision;
@@ -135,10 +130,10 @@ export type ReadDecisions =
   | { readonly kind: "refused"; readonly problem: string };
 
 /**
- * Accepts all decisions or none. `decisions[i]` is for `action_requests[i]`. There can be fewer decisions than
- * requests. Edited arguments must match the schemas: the human wrote them, and not the model.
+ * Accepts all decisions or none. `decisions[i]` answers `action_requests[i]`. There can be fewer decisions than
+ * requests. Edited arguments must match the schemas, because the human wrote them.
  *
- * @param schemaOf Contract: returns the schema of a tool. Undefined accepts all arguments.
+ * @param schemaOf Contract: returns a tool's schema. Undefined accepts all arguments.
  */
 export async function readDecisions(
   answer: unknown,
@@ -195,7 +190,7 @@ const FORMS: Readonly<Record<DecisionType, string>> = {
   respond: '{ type: "respond", message }',
 };
 
-/** What is expected. A chat UI shows it to a user who did not write the JSON. */
+/** What is expected, in words for a chat UI's user who did not write the JSON. */
 export function expectedDecisions(tasks: readonly ToolTask[], ruleFor: RuleFor): string {
   const allowed = tasks.flatMap(({ call }) => ruleFor(call.name).allowedDecisions);
   const forms = DECISION_TYPES.filter((type) => allowed.includes(type)).map((type) => FORMS[type]);
@@ -205,9 +200,9 @@ export function expectedDecisions(tasks: readonly ToolTask[], ruleFor: RuleFor):
 type Arguments = Record<string, unknown>;
 
 /**
- * Converts edited arguments to the types that the tool expects. A form of a chat UI returns every field as text:
- * `"7"` for 7, `"null"` for null. Text that the schema refuses is parsed as JSON. A field whose text equals its
- * former value was not edited, and keeps that value. All other text stays text.
+ * Converts edited arguments to the types that the tool expects. A chat UI's form returns every field as text: `"7"` for
+ * 7, `"null"` for null. Text that the schema refuses is parsed as JSON. A field that still shows its former value was
+ * not edited and keeps that value. All other text stays text.
  *
  * @param former The arguments before the edit.
  */
@@ -233,17 +228,17 @@ export async function readTextArguments(
   return args;
 }
 
-/** Whether this text is what a form returns if it shows the value as text and the user does not edit it. */
+/** Whether a form that shows this value as text would return exactly this text. */
 function isTextOf(text: unknown, value: unknown): boolean {
   if (typeof text !== "string" || typeof value === "string" || value === undefined) return false;
   return text === toJson(value) || text === JSON.stringify(value, undefined, 2);
 }
 
-/** The value with the text at a path parsed as JSON. Undefined if there is no text, or it is not JSON. */
+/** The value with the text at a path parsed as JSON. Undefined if there is no text, or if it is not JSON. */
 function withJsonAt(value: unknown, [key, ...rest]: readonly PropertyKey[]): unknown {
   if (key === undefined) {
     const parsed = typeof value === "string" ? parseJson(value) : undefined;
-    // A JSON string in the text would be refused again.
+    // The schema would refuse a JSON string again.
     return typeof parsed === "string" ? undefined : parsed;
   }
   if (!(isRecord(value) || Array.isArray(value)) || !Object.hasOwn(value, key)) return undefined;
@@ -252,7 +247,7 @@ function withJsonAt(value: unknown, [key, ...rest]: readonly PropertyKey[]): unk
   return Array.isArray(value) ? value.with(Number(key), part) : { ...value, [key]: part };
 }
 
-/** The first fault that a tool's schema finds. Takes zod schemas and, as in tools of MCP servers, JSON schemas. */
+/** The first fault that a tool's schema finds. It can be a zod schema or, as in MCP tools, a JSON schema. */
 async function findIssue(schema: unknown, args: object): Promise<SchemaIssue | undefined> {
   const outcome = await readWith(schema, args);
   return outcome.kind === "issues" ? outcome.issues[0] : undefined;

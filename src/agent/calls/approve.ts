@@ -22,9 +22,9 @@ import { type CallOutcome, finalizeCall } from "./result.js";
 type ApproveCommand = Command<unknown, AgentUpdate, "approve" | "tools" | "model">;
 
 /**
- * Asks a human about the calls of one batch in one interrupt. If several interrupts were pending, LangGraph would
- * resume all of them with the one value that a client sends. Decided calls are handled at once. Calls without a decision
- * are asked about again in a new interrupt. If one decision is invalid, none is used, and all calls are asked about again.
+ * Asks a human about one batch's calls in a single interrupt. LangGraph would resume several pending interrupts with
+ * the one value that a client sends. Decided calls are handled at once, and a new interrupt asks about the others. One
+ * invalid decision voids all of them, and the question is repeated.
  */
 export function createApproveNode({ tools, settings, callPolicy: { ruleFor } }: AgentPlan) {
   return async function approve(

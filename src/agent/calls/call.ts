@@ -1,4 +1,4 @@
-/** The tools node: runs a call, and makes its result, no matter how the call ended. */
+/** The tools node: runs a call and makes its result, however the call ended. */
 
 import { setMaxListeners } from "node:events";
 import type { BaseMessage } from "@langchain/core/messages";
@@ -54,16 +54,16 @@ import { type CallOutcome, type FinalizedCall, finalizeCall, readCommand, result
 type Config = LangGraphRunnableConfig<RunContext>;
 
 /**
- * Makes the node that runs one tool call. The node throws only LangGraph's own signals and the abort of its run: any
- * other error would lose the results of the calls that are still running.
+ * Makes the node that runs one tool call. It throws only LangGraph's own signals and the abort of its run. Any other
+ * error would lose the results of calls that are still running.
  */
 export function createToolsNode(plan: AgentPlan) {
   return async function tools(task: ToolTask, config: Config): Promise<ToolsUpdate> {
-    // Another agent left the task in a thread that is taken over. Only calls that our model made are run.
+    // The task comes from another agent, whose thread this one takes over. Only calls that our model made are run.
     if (!isToolTask(task)) return new Command({ goto: "patch" });
     const run = runOf(config);
     const { signal } = config;
-    // LangGraph adds a listener for each task of the step, and Node warns of more than ten.
+    // LangGraph adds a listener for each task of the step, and Node warns about more than ten.
     if (signal !== undefined) setMaxListeners(0, signal);
     const answered = run.limitCall(() => answerCall(task, plan, config));
     const answering = untilAborted(answered, signal);
@@ -83,7 +83,7 @@ export function createToolsNode(plan: AgentPlan) {
   };
 }
 
-/** The story of one call: its saved result or its arguments, its middleware, its tool, and what it writes. */
+/** One call from start to end: its saved result or its arguments, its middleware, its tool, and its writes. */
 async function answerCall(task: ToolTask, plan: AgentPlan, config: Config): Promise<ToolsUpdate> {
   // A call that waited because of `maxConcurrency` must not begin after its run was aborted.
   config.signal?.throwIfAborted();
@@ -108,7 +108,7 @@ async function answerCall(task: ToolTask, plan: AgentPlan, config: Config): Prom
   if (starting.late !== undefined) return writeLateResult(starting.late, config);
   if (starting.isLost) return closeLost(task, config);
   await starting.begin();
-  // Each tool has a memory of its own, and one more for each other call of it in the same response.
+  // Each tool has its own memory, and one more for each further call of it in the same response.
   const memory = task.repeats === undefined ? call.name : `${call.name}.${task.repeats}`;
   const execute = async (given: WantedCall["args"]): Promise<FinalizedCall> => {
     if (tool === undefined) return finalize(unknown());
@@ -121,7 +121,7 @@ async function answerCall(task: ToolTask, plan: AgentPlan, config: Config): Prom
       throw error;
     }
   };
-  // A copy, because changes of the tool must not reach the history.
+  // A copy, because the tool must not change the history.
   if (layers.length === 0) return write(await execute(structuredClone(args)));
   return answerInMiddleware(task, { tool, execute, finalize }, config);
 }
@@ -130,13 +130,13 @@ interface CallWork {
   readonly tool: StructuredToolInterface | undefined;
   /** Contract: runs the tool once. It throws only LangGraph's own signals and the abort of the run. */
   readonly execute: (args: WantedCall["args"]) => Promise<FinalizedCall>;
-  /** Contract: makes the result of a call, no matter how it ended. */
+  /** Contract: makes a call's result, however the call ended. */
   readonly finalize: (outcome: CallOutcome) => FinalizedCall;
 }
 
 /**
- * Runs a call with the function middleware of its run around it. If a middleware throws, the gate ends the run, and the
- * run's caller gets the error after the other calls of the batch have finished.
+ * Runs a call inside its run's function middleware. If a middleware throws, the gate ends the run. The run's caller
+ * gets the error after the other calls of the batch have finished.
  *
  * @throws only LangGraph's own signals and the reason of the run's abort.
  */
@@ -169,7 +169,7 @@ async function answerInMiddleware(
     if (isLangGraphSignal(exit.error) || (isAborted && done === undefined)) throw exit.error;
     if (!isAborted) noteFailure(exit.error, config);
   }
-  // The result of the tool is kept even if a middleware threw after it.
+  // The tool's result is kept even if a middleware threw after it.
   const { result, updateWith } = done ?? finalize(exit.kind === "threw" ? exit : { kind: "ended" });
   const left = resultOf(task, hook.fields.result ?? result);
   const update = updateWith(exit.kind === "terminated" ? endingRun(left) : left);
@@ -181,14 +181,14 @@ const INVALID_ARGUMENTS = {
   detail: "A function middleware set `context.arguments` to a value that is not an object.",
 } as const;
 
-/** Closes a call that an earlier run has started. Nobody knows what it did, so the model decides. */
+/** Closes a call that an earlier run started. Nobody knows what it did, so the model decides. */
 function closeLost({ call, place }: ToolTask, config: Config): ToolsUpdate {
   const cause = "interrupted";
   emitEvent(config, { type: "call-closed", tool: call.name, callId: call.id, cause });
   return { messages: [createPlaceholder(call, cause, place, checkpointOfStep(config))] };
 }
 
-/** What the tool of a call returned after the abort of the run that is continued. */
+/** Writes what a tool returned after the abort of the run that this one continues. */
 function writeLateResult({ result, values }: LateResult, config: Config): ToolsUpdate {
   emitEvent(config, { type: "result-recovered", tool: result.name ?? "", callId: callIdOf(result) });
   const messages = [markRecoveredResult(result)];
@@ -201,7 +201,7 @@ function unreadable({ call, parseError }: ToolTask): CallOutcome {
   return { kind: "invalid-arguments", detail };
 }
 
-/** What function middleware has written. LangGraph takes a list of writes only if it has a command. */
+/** What function middleware wrote. LangGraph takes a list of writes only if it contains a command. */
 function writesOf(updates: readonly StateUpdate[], config: Config): Promise<Command[]> {
   const { ownState } = runOf(config).inputs;
   const written = updates.map(async ({ messages, fields }) => {
@@ -214,7 +214,7 @@ function writesOf(updates: readonly StateUpdate[], config: Config): Promise<Comm
   return Promise.all(written);
 }
 
-/** What a tool returns after the abort of its run goes to the next run of the thread. */
+/** If a tool returns after its run was aborted, the thread's next run gets the result. */
 function keepLate(task: ToolTask, answered: Promise<ToolsUpdate>, config: LangGraphRunnableConfig): void {
   const coming = answered.then((update) => lateResultIn({ task, update, config }));
   void awaitLate(task.place, coming, config);
@@ -223,12 +223,12 @@ function keepLate(task: ToolTask, answered: Promise<ToolsUpdate>, config: LangGr
 interface WantedCall extends FunctionCall, Pick<ToolTask, "place"> {}
 
 /**
- * Runs a tool once, with the runtime that LangChain's tools expect: a config with the state, store, context, writer and
- * id of the tool call, and with the key of the call. The tool's signal aborts with the run or at the timeout. A tool that
- * ignores the timeout is abandoned. After the abort of the run it is waited for, as long as it takes.
+ * Runs a tool once, with the config that LangChain's tools expect: state, store, context, writer and tool call id, and
+ * also the call's key. The tool's signal aborts with the run or at the timeout. A tool that ignores the timeout is
+ * abandoned. A tool that ignores the run's abort is waited for, as long as it takes.
  *
- * @throws LangGraph's own signals, and what the tool throws because of the abort. Anything else that it throws is returned
- * as an outcome.
+ * @throws LangGraph's own signals, and what the tool throws because of the abort. Any other error is returned as an
+ * outcome.
  */
 export async function callTool(
   tool: StructuredToolInterface,
@@ -274,7 +274,6 @@ export async function callTool(
   }
 }
 
-/** The reason of the signal that a tool sees. */
 class ToolTimeoutError extends Error {
   override readonly name = "ToolTimeoutError";
   readonly milliseconds: number;
@@ -286,8 +285,8 @@ class ToolTimeoutError extends Error {
 }
 
 /**
- * LangChain's error for arguments that do not match the tool's schema, of any copy of LangChain. It has no name of its
- * own, and in a bundle its class can have another one. `output` holds the arguments.
+ * LangChain's error for arguments that do not match the tool's schema, from any copy of LangChain. It has no name of
+ * its own, and a bundler can rename its class. `output` holds the arguments.
  */
 function isParsingException(error: unknown): error is Error {
   return isError(error) && "output" in error && PARSING_MESSAGE.test(error.message);
@@ -295,13 +294,11 @@ function isParsingException(error: unknown): error is Error {
 
 const PARSING_MESSAGE = /^Received tool input did not match expected schema\b/;
 
-/*
- * Finds the result of a call whose run was killed before it could save its checkpoint, and is continued.
- */
+/** Finds a call's result if its run was killed before it could save its checkpoint, and is now continued. */
 
 /**
- * The messages that the tool of this call has written in the same superstep, with its result. Undefined if there are
- * none, or if a human has decided otherwise since.
+ * The messages that this call's tool wrote in the same superstep, with its result. Undefined if there are none, or if a
+ * human has decided otherwise since.
  */
 function savedMessages(
   { call, place, index }: ToolTask,
@@ -318,7 +315,7 @@ function savedMessages(
     .map((values) => values.flat().flatMap((value) => coerceMessage(value) ?? []))
     .filter((messages) => messages.some(isOfCall));
   const [messages] = found;
-  // Two calls of one message can have one id. Nobody knows to which of them a result belongs.
+  // Two calls in one message can share an id. Nobody knows which of them the result belongs to.
   const head = readState(config)?.messages.findLast((message) => `${message.id}:${index}` === place);
   const isOnly = head !== undefined && callsOf(head).filter(({ id }) => id === call.id).length === 1;
   if (messages === undefined || !isOnly) return undefined;

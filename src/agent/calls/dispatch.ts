@@ -1,4 +1,4 @@
-/** What the model node writes: its response, the tasks of its calls, and what they cost. */
+/** What the model node writes: its response, the tasks for its calls, and their cost. */
 
 import { type AIMessage, type BaseMessage, ToolMessage } from "@langchain/core/messages";
 import { END, type LangGraphRunnableConfig, Send } from "@langchain/langgraph";
@@ -24,39 +24,38 @@ import type { LoopLimits } from "../settings/settings.js";
 import { afterRequired, type ToolChoice } from "../settings/tools.js";
 import type { ApprovalTask } from "./approval-request.js";
 
-/** What the model node writes, and where the run goes on. */
+/** What the model node writes, and where the run goes next. */
 export interface Dispatched {
   readonly update?: AgentUpdate;
   readonly goto: typeof END | "model" | "summarize" | Send<"tools" | "approve">[];
   /** How many calls got a refusal as their result. @default 0 */
   readonly refused?: number;
-  /** Whether the run ends with this. @default false */
+  /** Whether the run ends here. @default false */
   readonly isEnd?: boolean;
   /**
-   * What chat middleware writes to keys that combine several values, and late results to own keys. Each is a write of its
-   * own.
+   * What chat middleware writes to keys that combine several values, and what late results write to own keys. Each
+   * entry is a separate write.
    */
   readonly combined?: readonly Readonly<Record<string, unknown>>[];
 }
 
 interface Response {
   readonly response: {
-    /** The choice that was sent. */
     readonly toolChoice: ToolChoice;
-    /** The names of the tools that the model was offered. Undefined if these are all tools of the graph. */
+    /** The names of the tools that the model was offered. Undefined means all tools of the graph. */
     readonly offered?: readonly string[] | undefined;
   };
-  /** Results of calls that are not run, by the index of the call. Undefined: none. */
+  /** Results of calls that are not run, by call index. */
   readonly answered: ReadonlyMap<number, ToolMessage> | undefined;
   /** Whether the model is asked again after a required call, because the run ends with a structured response. */
   readonly hasFormat: boolean;
 }
 
 /**
- * Runs calls without approval at once, and asks one question about all calls that need a human.
+ * Runs calls that need no approval at once, and asks one question about all calls that need a human.
  *
- * @param step The step of the model whose response has the calls.
- * @throws InvalidSettingError if a call needs a human, and the run is not saved while it waits.
+ * @param step The model step whose response has the calls.
+ * @throws InvalidSettingError if a call needs a human and the waiting run is not saved.
  */
 export async function dispatchCalls(
   message: AIMessage,
@@ -105,7 +104,6 @@ export async function dispatchCalls(
   };
 }
 
-/** The task that runs a call. */
 export function sendCall(
   task: ToolTask,
   tools: AgentPlan["tools"],
@@ -119,14 +117,14 @@ export function sendCall(
 /** The scope of each limit of tool calls. */
 const SCOPES = { "max-tool-calls": "one turn", "max-tool-calls-per-thread": "this thread" } as const;
 
-/** Calls that would exceed the limit get refusals as results, and the model closes the turn. */
+/** Refuses calls that would exceed the limit. The model then closes the turn. */
 function refuseForBudget(message: AIMessage, turn: Turn, limit: keyof typeof SCOPES): Dispatched {
   const refusals = refuse(message, `Not run: the limit of tool calls for ${SCOPES[limit]} is reached.`);
   const update = { messages: [message, ...refusals], turn: { ...turn, closing: limit } };
   return { update, goto: "model", refused: refusals.length };
 }
 
-/** The results of calls that are not run, because a middleware ended the run with the message that has them. */
+/** Results for calls that are not run, because a middleware ended the run with their message. */
 export function refuseEnded(message: AIMessage): ToolMessage[] {
   return refuse(message, "Not run: the run was ended before this call.").map(endingRun);
 }
@@ -138,8 +136,7 @@ function refuse(message: AIMessage, content: string): ToolMessage[] {
 }
 
 /**
- * Adds what a model request has used to the counters of its turn and its thread. Clients are warned when most of a
- * budget is used.
+ * Adds a model request's cost to the counters of its turn and thread. Clients are warned when most of a budget is used.
  *
  * @param before The counters before the request.
  * @param tokens The tokens of the request and its response.
@@ -169,10 +166,10 @@ export function charge(
 }
 
 /**
- * The write of the model node with what chat middleware has written. The turn goes on, even if a middleware wrote a
- * message of the user: else each such message would begin a turn with new limits. A message of the inbox begins one.
+ * The model node's write, with what chat middleware wrote. The turn goes on even if a middleware wrote a user message,
+ * which would otherwise begin a turn with new limits. A message from the inbox does begin one.
  *
- * @param reducedKeys The keys that combine the values that are written to them.
+ * @param reducedKeys The keys that combine the values written to them.
  */
 export function mergeUpdates(
   dispatched: Dispatched,
@@ -202,12 +199,12 @@ export function mergeUpdates(
   };
 }
 
-/** The model node writes instances only. */
+/** The model node writes only instances. */
 export function messagesIn({ messages = [] }: AgentUpdate): BaseMessage[] {
   return messages as BaseMessage[];
 }
 
-/** A response with the name of its agent. Other messages, and responses with a name, stay the same. */
+/** A response with its agent's name. Other messages, and responses with a name, stay as they are. */
 export function withName<Message extends BaseMessage>(message: Message, name: string | undefined): Message {
   if (name === undefined || !isAIMessage(message) || message.name !== undefined) return message;
   return copyMessage<BaseMessage>(message, { name }) as Message;

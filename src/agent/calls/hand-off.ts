@@ -1,6 +1,6 @@
 /**
- * A hand-off: a tool returns a `Command` to the parent graph. LangGraph then ends this graph, and drops what the other
- * calls of the batch have returned. So the command takes their messages with it.
+ * A hand-off: a tool returns a `Command` to the parent graph. LangGraph then ends this graph and drops what the batch's
+ * other calls returned. So the command takes their messages along.
  */
 
 import { Command, isCommand } from "@langchain/langgraph";
@@ -18,11 +18,11 @@ function goesToParent(update: unknown): update is Command {
 }
 
 /**
- * The hand-off with the messages of its batch: results in call order after the message with the calls, then all others.
- * A command without the message with the calls stays as it is: the parent graph would have no call for the results.
+ * The hand-off with its batch's messages: results in call order after the message with the calls, then all others. A
+ * command without that message stays as it is, because the parent graph would have no calls for the results.
  *
  * @param callId The id of the call that handed off.
- * @param batch The updates of all calls of the batch.
+ * @param batch The updates of all calls in the batch.
  */
 export function withBatch(update: ToolsUpdate, callId: string, batch: readonly ToolsUpdate[]): ToolsUpdate {
   const updates = [update].flat().map((one) => (goesToParent(one) ? joined(one, callId, batch) : one));
@@ -36,7 +36,7 @@ function joined(command: Command, callId: string, batch: readonly ToolsUpdate[])
   if (asking === undefined) return command;
   const followers = messages.slice(head + 1);
   const written = [...followers, ...batch.flatMap(messagesOf)].filter(isResult);
-  // The first of several results of a call counts.
+  // The first of several results counts.
   const byCall = new Map(written.toReversed().map((result) => [callIdOf(result), result]));
   const results = callsOf(asking).flatMap(({ id }) => byCall.get(id) ?? []);
   const others = batch.filter((other) => !isHandOff(other)).flatMap(messagesOf);

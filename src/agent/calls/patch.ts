@@ -27,11 +27,10 @@ type PatchCommand = Command<unknown, AgentUpdate, "approve">;
 type PatchUpdate = AgentUpdate | PatchCommand | (AgentUpdate | PatchCommand)[];
 
 /**
- * Makes the node that recovers what ended runs left, and closes the calls that nobody will answer. Messages that an
- * ended run has shown to a client are put back in their places. A call gets the result that its tool returned before
- * its run ended, if it can be found. Otherwise it gets a placeholder that says what is known. Calls of the open group
- * stay open if the caller is to answer them. If they waited for a human, the question is repeated. This node runs no
- * tool.
+ * Makes the node that recovers what ended runs left and closes the calls that nobody will answer. Messages that clients
+ * saw in an ended run return to their places. A call gets the result that its tool returned before its run ended, if it
+ * can be found. Otherwise it gets a placeholder that says what is known. Calls of the open group stay open if the
+ * caller must answer them. If they wait for a human, the question is repeated. This node runs no tool.
  */
 export function createPatchNode({ callPolicy }: AgentPlan) {
   return async function patch(state: AgentState, config: LangGraphRunnableConfig): Promise<PatchUpdate> {
@@ -45,7 +44,7 @@ export function createPatchNode({ callPolicy }: AgentPlan) {
     const calls = examineCalls(all, leftovers, history);
     const isClosed = ({ call, remains }: ExaminedCall, index: number): boolean => {
       if (remains?.kind === "result") return true;
-      // A response that a middleware set follows the open group too.
+      // A response that a middleware set also follows the open group.
       if (index < dangling.length || inputs.given !== undefined) return true;
       if (inputs.endsAfterInput) return remains?.kind === "question";
       return remains === undefined && !callPolicy.isHandedOver({ call });
@@ -63,20 +62,17 @@ export function createPatchNode({ callPolicy }: AgentPlan) {
       question === undefined ? update : new Command({ update, goto: [new Send("approve", question)] });
     const used = new Set(calls.flatMap(({ remains }) => (remains?.kind === "result" ? remains.result : [])));
     const values = recoverValues(leftovers, used, inputs.ownState);
-    // Several writes to one key need several updates. LangGraph takes a list of them only if it has a command.
+    // Several writes to one key need several updates. LangGraph takes a list of them only if it contains a command.
     const others = values.map((value) => new Command<unknown, AgentUpdate, "approve">({ update: value }));
     return others.length === 0 ? whole : [whole, ...others];
   };
 }
 
-/**
- * The questions of the open group that are still pending. The caller may have sent results of other calls:
- * these questions stay open.
- */
+/** The open group's questions that are still pending, even if the caller has sent results of other calls. */
 export function pendingApprovals(
   pending: readonly Pick<ExaminedCall, "group" | "place" | "remains">[],
 ): ApprovalTask | undefined {
-  // Pending calls are those of the open group.
+  // Pending calls are always in the open group.
   const head = pending[0]?.group.head;
   const known = head !== undefined && isAIMessage(head) ? toolTasksOf(head) : [];
   const tasks = pending.flatMap(({ place, remains }) => {

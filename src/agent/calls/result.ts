@@ -31,7 +31,7 @@ export type CallOutcome =
   | { readonly kind: "invalid-arguments"; readonly detail: string; readonly error?: unknown }
   | { readonly kind: "timed-out"; readonly milliseconds: number; readonly error: unknown }
   | { readonly kind: "threw"; readonly error: unknown }
-  /** A middleware ended the run before the tool was run. */
+  /** A middleware ended the run before the tool ran. */
   | { readonly kind: "ended" }
   /** A human did not approve the call. */
   | { readonly kind: "declined"; readonly reason: string | undefined };
@@ -40,15 +40,15 @@ interface ReturnedCommand {
   readonly kind: "command";
   readonly command: Command;
   readonly messages: readonly BaseMessage[];
-  /** What of the command is not done, as sentences. */
+  /** What is not done of the command, as sentences. */
   readonly faults: readonly string[];
   readonly endsRun: boolean;
 }
 
 /**
- * What the thread can accept of a command that a tool returned: an update that has only keys of the state, with values as
- * the user's schema makes them. LangGraph would drop an unknown key in silence, and a value that does not match would end
- * the run. What is left out is told to the model. The keys of a command to a parent graph are those of that graph.
+ * The part of a tool's command that the thread can accept: an update with known state keys only, and values as the
+ * user's schema makes them. LangGraph would silently drop an unknown key, and an invalid value would end the run. The
+ * model reads what is left out. A command to a parent graph may have that graph's keys.
  *
  * Contract: never rejects. If the command cannot be read, its tool counts as failed.
  */
@@ -109,13 +109,13 @@ function unknownKey(key: string, own: readonly string[]): string {
   return `\`${key}\` was not written, because the state has no such key. Its keys are: ${known}.`;
 }
 
-/** Where in this graph a command goes. A parent graph can have nodes of the same names. */
+/** Where a command goes in this graph. A parent graph can have nodes with the same names. */
 function targetsOf({ graph, goto }: Command): string[] {
   if (graph !== undefined) return [];
   return [goto ?? []].flat().map((target) => (typeof target === "string" ? target : target.node));
 }
 
-/** After its tools the graph asks the model, or ends. */
+/** After its tools the graph asks the model or ends. */
 function withoutTargets(command: Command): Command {
   return targetsOf(command).length === 0 ? command : new Command({ ...fieldsOfCommand(command), goto: [] });
 }
@@ -125,7 +125,7 @@ function notFollowed(targets: readonly string[]): string {
   return `\`goto\` was not followed to ${names}: a tool can go to the end of this graph, or with \`graph: Command.PARENT\` to a node of the parent graph.`;
 }
 
-/** Says what of a command, besides its messages, no checkpoint can store. */
+/** Says which part of a command, besides its messages, no checkpoint can store. */
 function storageFault({ update, goto }: Command): string | undefined {
   const { messages: _written, ...fields } = readUpdate(update) ?? {};
   for (const [name, value] of Object.entries({ ...fields, goto })) {
@@ -139,11 +139,11 @@ export interface FinalizedCall {
   readonly result: ToolMessage;
   /** What the tool threw; undefined if it returned. */
   readonly error?: unknown;
-  /** Makes the update that the call writes to the thread, with this result. */
+  /** Makes the call's update of the thread, with this result. */
   readonly updateWith: (result: ToolMessage) => ToolsUpdate;
 }
 
-/** Makes the result of a call, no matter how the call ended. */
+/** Makes a call's result, however the call ended. */
 export function finalizeCall(
   task: ToolTask,
   outcome: CallOutcome,
@@ -159,7 +159,7 @@ export function finalizeCall(
   return { result, ...("error" in outcome && { error: outcome.error }), updateWith };
 }
 
-/** A command without a result gets one next to it. */
+/** A command without a result gets one beside it. */
 function finalizeCommand(
   task: ToolTask,
   { command, messages, faults, endsRun }: ReturnedCommand,
@@ -183,7 +183,7 @@ function finalizeCommand(
   };
 }
 
-/** The result of a tool, with what was not written before it. */
+/** The tool's result, preceded by what was not written. */
 function withProblem(result: ToolMessage, text: string): ToolMessage {
   const { content } = result;
   return copyMessage<ToolMessage>(result, {
@@ -231,12 +231,12 @@ function messageOf(error: unknown): string {
 }
 
 /**
- * The value as the result of this call, even if it is a result that names another call. Texts stand in it for values that
- * no checkpoint can store: they would end the thread, and the tool has done its work.
+ * The value as this call's result, even if it is a result that names another call. Text replaces values that no
+ * checkpoint can store: they would end the thread, although the tool has done its work.
  */
 export function resultOf(task: ToolTask, value: unknown): ToolMessage {
   const { id, name } = task.call;
-  // A copy, because the tool or the middleware can write into its message later.
+  // A copy, because the tool or the middleware may change its message later.
   const message = isBaseMessage(value) ? cloneMessage(value) : undefined;
   const given = message?.content ?? (typeof value === "string" ? value : toJson(value));
   const content = given === undefined || given.length === 0 ? NO_OUTPUT : given;

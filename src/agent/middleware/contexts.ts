@@ -1,4 +1,4 @@
-/** What the functions of middleware get: a context for each kind of hook. */
+/** What middleware functions get: a context for each kind of hook. */
 
 import type { BaseChatModel, BindToolsInput } from "@langchain/core/language_models/chat_models";
 import { AIMessage, type BaseMessage, ToolMessage } from "@langchain/core/messages";
@@ -18,7 +18,7 @@ import type { RunContext } from "../settings/run-context.js";
 import type { ToolChoice } from "../settings/tools.js";
 import type { Span } from "./run-onion.js";
 
-/** What all middleware of one run shares. It is empty at the beginning of each run, even of a resumed one. */
+/** What all middleware of one run shares. It is empty when a run begins or resumes. */
 export interface RunBag {
   metadata: Record<string, unknown>;
 }
@@ -31,7 +31,7 @@ export interface RunScope {
   readonly store: BaseStore | undefined;
   /** The `context` of the run, with the caller's own keys. */
   readonly context: object;
-  /** Contract: reads the state without its private channels. Called when a middleware asks for it. */
+  /** Contract: reads the state without its private channels. Called only when a middleware asks for it. */
   readonly readState: () => StateView;
   /** The keys of the state that a middleware can write. */
   readonly stateKeys: readonly string[];
@@ -55,13 +55,12 @@ export interface ContextView extends Readonly<RunContext> {
 interface MiddlewareContext<State extends object = StateView, Context extends object = ContextView> {
   /** The `thread_id` of the run; undefined in a run without a thread. */
   readonly threadId: string | undefined;
-  /** Aborts when the run is aborted. */
   readonly signal: AbortSignal | undefined;
   /** The long-term memory of the graph; undefined if it has none. */
   readonly store: BaseStore | undefined;
-  /** A copy of the thread's state at this moment. What a middleware does to it has no effect: see `update`. */
+  /** A copy of the thread's current state. Changes to it have no effect: see `update`. */
   readonly state: State;
-  /** The `context` that the run was started with, to read. */
+  /** The `context` that the run was started with. It is read-only. */
   readonly context: Context;
   /** Sends a value to the clients that read the run's `custom` stream. */
   readonly writer: (value: unknown) => void;
@@ -77,14 +76,14 @@ export interface AgentContext<State extends object = StateView, Context extends 
   /** After `next()`: the questions that the run waits for. Empty if it does not wait for a human. */
   readonly interrupts: readonly Interrupt[];
   /**
-   * The messages of the run's input. Empty in a run that continues where another stopped. A middleware can change them
+   * The messages of the run's input. Empty if the run continues where another stopped. A middleware can change them
    * before `next()`.
    *
    * @throws InvalidMessageError if it is set to a value that is not a list.
    */
   messages: BaseMessage[];
   /**
-   * The settings that the run chose in its `context`. A middleware can change them before `next()`. They are
+   * The settings that the run chose in its `context`. A middleware can change them before `next()`, and they are
    * checked again.
    *
    * @throws InvalidSettingError if it is set to a value that is not an object.
@@ -102,9 +101,9 @@ export interface AgentContext<State extends object = StateView, Context extends 
 
 /** The options of one model call that a chat middleware can change. */
 export interface ChatOptions {
-  /** Whether the model may, must or must not call a tool. If it is `"none"`, tools stay off even if it is changed. */
+  /** Whether the model may, must or must not call a tool. `"none"` cannot be changed: tools stay off. */
   toolChoice: ToolChoice;
-  /** Parameters of the model for this call, such as `temperature`. The names are those of its LangChain client. */
+  /** Parameters of the model for this call, such as `temperature`, under the names of its LangChain client. */
   parameters: Record<string, unknown>;
 }
 
@@ -112,8 +111,8 @@ export interface ChatOptions {
 export interface ChatContext<State extends object = StateView, Context extends object = ContextView>
   extends MiddlewareContext<State, Context> {
   /**
-   * The model of this call. A middleware can set another chat model, or the name of one as `provider:model`. The input is
-   * put into the form of its provider. The next call has the run's model again.
+   * The model of this call. A middleware can set another chat model, or its name as `provider:model`. The input then
+   * follows that provider's rules. The next call has the run's model again.
    *
    * @throws InvalidModelError for a name that cannot be resolved.
    * @throws InvalidSettingError for a value that is not a chat model, or a model with bound tools, structured output or
@@ -121,18 +120,18 @@ export interface ChatContext<State extends object = StateView, Context extends o
    */
   model: BaseChatModel | string;
   /**
-   * The tools that the model can call: `tools` and `additionalTools` of the graph. A middleware can set another list, for
-   * this call only. It may contain tools of the graph, and, if the run has function middleware, other tools whose calls
-   * that middleware answers. A call of a tool that is not in the list is not run. An empty list switches tools off.
+   * The tools that the model can call: the graph's `tools` and `additionalTools`. A middleware can set another list for
+   * this call. The list may contain the graph's tools and, if the run has function middleware, other tools whose calls
+   * that middleware answers. Calls of tools outside the list are not run. An empty list switches tools off.
    *
-   * @throws InvalidToolError for a tool that the graph cannot run and that no function middleware can answer, a name that
-   * a provider would refuse, or two tools of one name.
+   * @throws InvalidToolError for a tool that the graph cannot run and that no function middleware can answer, a name
+   * that a provider would refuse, or two tools with one name.
    */
   tools: readonly BindToolsInput[];
   /** Which attempt this is. The first is 1. It grows when a middleware with `retry` calls `next()` again. */
   readonly attempt: number;
   /**
-   * The model input of this call. Changes are sent to the model, but not stored in the history.
+   * The model input of this call. Changes reach the model, but not the history.
    *
    * @throws InvalidMessageError if it is set to a value that is not a list.
    */
@@ -152,10 +151,9 @@ export interface ChatContext<State extends object = StateView, Context extends o
   get result(): AIMessage | undefined;
   set result(value: BaseMessage | string | undefined);
   /**
-   * Writes to the state, together with the response. `messages` go through the reducer. Those that are written before
-   * `next()` come before the response, the others after it. Of several values for another key, the last one is written,
-   * or all of them if the key has a reducer.
-   * If the model call fails, nothing is written.
+   * Writes to the state, together with the response. `messages` go through the reducer: those written before `next()`
+   * come before the response, the others after it. Of several values for another key, the last one is written, or all
+   * of them if the key has a reducer. If the model call fails, nothing is written.
    *
    * @throws InvalidSettingError for a key that the state does not have.
    * @throws InvalidMessageError for a value in `messages` that is not a message.
@@ -167,7 +165,6 @@ export interface ChatContext<State extends object = StateView, Context extends o
 export interface FunctionCall {
   /** The id that the provider set. */
   readonly id: string;
-  /** The tool's name. */
   readonly name: string;
   /** The parsed arguments. */
   readonly args: Readonly<Record<string, unknown>>;
@@ -179,20 +176,21 @@ export interface FunctionContext<State extends object = StateView, Context exten
   /** The tool call as the model made it. */
   readonly call: FunctionCall;
   /**
-   * The tool that runs the call. Undefined if the graph has no such tool, or if the model was not offered it. A middleware
-   * can answer such a call itself, with `context.result`. After `next()` its result says that there is no such tool.
+   * The tool that runs the call. Undefined if the graph has no such tool, or if the model was not offered it. A
+   * middleware can answer such a call with `context.result`. Otherwise the result after `next()` says that there is no
+   * such tool.
    */
   readonly tool: StructuredToolInterface | undefined;
   /**
-   * The arguments that the tool is called with. A middleware can change them before `next()`. The tool's schema checks
-   * them again.
+   * The arguments that the tool gets. A middleware can change them before `next()`. The tool's schema then checks them
+   * again.
    */
   arguments: Record<string, unknown>;
   /** Which attempt this is. The first is 1. It grows when a middleware with `retry` calls `next()` again. */
   readonly attempt: number;
   /**
-   * After `next()`: what the tool threw in the last attempt. Undefined if it returned. The error of a tool that took too
-   * long has the name `ToolTimeoutError`.
+   * After `next()`: what the tool threw in the last attempt. Undefined if it returned. After a timeout, the error has
+   * the name `ToolTimeoutError`.
    */
   readonly error: unknown;
   /**
@@ -204,8 +202,8 @@ export interface FunctionContext<State extends object = StateView, Context exten
   get result(): ToolMessage | undefined;
   set result(value: BaseMessage | string | undefined);
   /**
-   * Writes to the state, together with the result of the call. `messages` go through the reducer, as the messages of a
-   * tool's `Command` do.
+   * Writes to the state, together with the call's result. `messages` go through the reducer, like those of a tool's
+   * `Command`.
    *
    * @throws InvalidSettingError for a key that the state does not have.
    * @throws InvalidMessageError for a value in `messages` that is not a message.
@@ -213,9 +211,7 @@ export interface FunctionContext<State extends object = StateView, Context exten
   update(changes: Readonly<Record<string, unknown>>): void;
 }
 
-/*
- * One class makes the contexts of all three kinds.
- */
+/** One class makes the contexts of all three kinds. */
 
 type Kind = "agent" | "chat" | "function";
 type Writable<Context> = { -readonly [Field in keyof Context]: Context[Field] };
@@ -224,11 +220,10 @@ type OwnFields<Context> = Omit<Writable<Context>, keyof MiddlewareContext | "att
 /** Contract: returns the value that the field gets, or throws. A field without a setter cannot be changed. */
 type Setters = Readonly<Record<string, (value: unknown) => unknown>>;
 
-/** A context with its two sides: the library sets its fields as it likes, and middleware sees a guarded view of it. */
+/** A context with two sides: the library sets its fields freely, and middleware sees a guarded view. */
 export class Hook<Context extends object> {
   readonly fields: Writable<Context>;
   readonly view: Context;
-  /** What middleware has written to the state. */
   readonly updates: StateUpdate[] = [];
   readonly #given: Readonly<Record<string, unknown>>;
   #attempt = 1;
@@ -249,7 +244,7 @@ export class Hook<Context extends object> {
     return this.fields[name as keyof Context] !== this.#given[name];
   }
 
-  /** Takes the outcome of what the middleware is around. */
+  /** Takes the outcome of what the middleware wraps. */
   settle(outcome: Partial<OwnFields<Context>>): void {
     this.#hasOutcome = true;
     Object.assign(this.fields, outcome);
@@ -258,8 +253,8 @@ export class Hook<Context extends object> {
   /**
    * Called before another attempt.
    *
-   * @param written What inner middleware wrote in the last one.
-   * @param fields What the fields are until it has settled.
+   * @param written What inner middleware wrote in the last attempt.
+   * @param fields The fields' values until the new attempt has settled.
    */
   beginAttempt({ from, to }: Span, fields: Partial<OwnFields<Context>>): void {
     this.updates.splice(from, to - from);
@@ -289,8 +284,8 @@ function sharedFields({ threadId, signal, store, bag, write, ...scope }: RunScop
 }
 
 /**
- * Messages and their blocks are copied, because what a middleware does to them must not reach the thread. A deep copy of
- * each message would cost more than 50 ms in a long thread.
+ * Messages and their blocks are copied, so that a middleware's changes do not reach the thread. A deep copy of each
+ * message would cost more than 50 ms in a long thread.
  */
 function copyOfState({ messages, ...own }: StateView): StateView {
   const copies = messages.map((message) => {
@@ -303,7 +298,7 @@ function copyOfState({ messages, ...own }: StateView): StateView {
   return Object.freeze({ ...own, messages: Object.freeze(copies) });
 }
 
-/** The context as middleware gets it: a field without a setter cannot be changed, and there are no other fields. */
+/** The context as middleware gets it. Fields without a setter cannot be changed, and new fields cannot be added. */
 function guardWrites(context: object, kind: Kind, setters: Setters): object {
   const changeable = Object.keys(setters).sort();
   const refuse = (name: string | symbol): never => {
@@ -346,7 +341,7 @@ export function chatHook(
 
 export function functionHook(scope: RunScope, { call, tool }: Pick<FunctionContext, "call" | "tool">) {
   const fields = {
-    // Copies, because changes of a middleware must not reach the history.
+    // Copies, because a middleware's changes must not reach the history.
     call: Object.freeze({ ...call, args: Object.freeze(structuredClone(call.args)) }),
     arguments: structuredClone(call.args),
     tool,
@@ -359,11 +354,9 @@ export function functionHook(scope: RunScope, { call, tool }: Pick<FunctionConte
   });
 }
 
-/*
- * What the fields can be set to.
- */
+/** What the fields can be set to. */
 
-/** Checks only that the value is a list. Its entries are converted to messages when they are read. */
+/** Checks only that the value is a list. Its entries become messages when they are read. */
 function asMessages(value: unknown): unknown {
   if (Array.isArray(value)) return value;
   throw new InvalidMessageError("context.messages", value, "a list of messages");
@@ -413,7 +406,6 @@ function toResult(value: unknown, { id, name }: FunctionCall): ToolMessage {
  */
 
 export interface StateUpdate {
-  /** Whether it was written after the response of its model call. */
   readonly isAfter: boolean;
   readonly messages: readonly BaseMessage[];
   /** The other keys of the state. */

@@ -41,8 +41,8 @@ export interface ChatMiddlewareOptions extends MiddlewareOptions {
    */
   readonly readOnly?: boolean;
   /**
-   * Whether the middleware can call `next()` more than once, one after the other, to ask the model again. What clients
-   * have of the response before is taken back. @default false
+   * Whether the middleware can call `next()` again, after the last call has settled, to ask the model again. The
+   * response that clients already have is then taken back. @default false
    */
   readonly retry?: boolean;
 }
@@ -50,14 +50,15 @@ export interface ChatMiddlewareOptions extends MiddlewareOptions {
 /** The options of `functionMiddleware`. */
 export interface FunctionMiddlewareOptions extends MiddlewareOptions {
   /**
-   * Whether the middleware can call `next()` more than once, one after the other, to run the tool again. @default false
+   * Whether the middleware can call `next()` again, after the last call has settled, to run the tool again. @default
+   * false
    */
   readonly retry?: boolean;
 }
 
 /**
  * Makes middleware around each run of the graph, whichever method starts the run. Code before `await next()` sees the
- * input. Code after it sees the last message of the run. LangChain's counterparts are `beforeAgent` and `afterAgent`.
+ * run's input. Code after it sees the run's last message. LangChain's counterparts are `beforeAgent` and `afterAgent`.
  *
  * @param handle The middleware. It calls `next` once and awaits it, or it sets `context.result` instead.
  * @throws InvalidSettingError for a handler that is not a function, or an unknown option.
@@ -117,7 +118,7 @@ export function chatMiddleware<State extends object = StateView, Context extends
 /**
  * Makes middleware around each tool call. Code before `await next()` can change the arguments. Code after it can change
  * the result. If the tool fails, `next()` does not throw: the `status` of the result is `"error"`. LangChain's
- * counterpart is `wrapToolCall`. To ask a human before a tool call is run, use the option `requireApproval`, whose
+ * counterpart is `wrapToolCall`. To ask a human before a tool call runs, use the option `requireApproval`. Its
  * counterpart is `interruptOn`.
  *
  * @param handle The middleware. It calls `next` once and awaits it, or it sets `context.result` instead. With `retry`,
@@ -180,7 +181,7 @@ export function sortMiddleware(list: readonly Middleware[]) {
   };
 }
 
-/** What `createMiddleware` of LangChain puts on all that it makes. */
+/** LangChain's `createMiddleware` marks everything it makes with this. */
 const LANGCHAIN_BRAND = Symbol.for("AgentMiddleware");
 
 const KINDS: ReadonlySet<unknown> = new Set<Middleware["kind"]>(["agent", "chat", "function"]);
@@ -212,6 +213,6 @@ function layerOf<Context>(
   if (typeof handle !== "function")
     throw InvalidSettingError.expected(factory, "given an async function (context, next) => { … }", handle);
   const { name = handle.name || "(unnamed)", retry = false } = options;
-  // The types of a state and of a context are those of the graph that a middleware is made for, which checks them.
+  // The graph that takes a middleware checks its types of state and context.
   return { name, handle: handle as unknown as Handler<Context>, mayRetry: retry };
 }

@@ -8,14 +8,13 @@ export type Next = () => Promise<void>;
 
 /**
  * Contract: calls `next` once and awaits it, or sets `context.result` without calling it. It may throw. A
- * `MiddlewareTermination` ends the layer with a result. Any other error reaches the caller of the run.
+ * `MiddlewareTermination` ends the layer with a result. Any other error reaches the run's caller.
  */
 export type Handler<Context> = (context: Context, next: Next) => Promise<void>;
 
 export interface Layer<Context> {
   /** The name in error messages. */
   readonly name: string;
-  /** The middleware itself. */
   readonly handle: Handler<Context>;
   /** Whether `next` can be called again after it has settled. */
   readonly mayRetry: boolean;
@@ -27,11 +26,11 @@ interface Onion<Context> {
   /** The work inside all layers. */
   readonly core: (context: Context) => Promise<void>;
   /**
-   * Contract: called before a layer runs the inner layers again, which waits for it. The span is what the inner layers
-   * wrote the last time.
+   * Contract: called before a layer runs the inner layers again, which waits for it. The span covers what the inner
+   * layers wrote last time.
    */
   readonly onRetry?: (written: Span) => void | Promise<void>;
-  /** The updates of the state that the layers have written. @default none */
+  /** The state updates that the layers wrote. @default none */
   readonly updates?: readonly unknown[];
 }
 
@@ -42,7 +41,7 @@ export interface Span {
 }
 
 interface WithResult {
-  /** Undefined as long as there is no result. */
+  /** Undefined until there is a result. */
   result: unknown;
 }
 
@@ -117,7 +116,7 @@ async function runLayer<Context extends WithResult>(
   };
   const next: Next = () => {
     const entered = enter();
-    // If the middleware does not await it, that is reported below. An unhandled rejection would end the process.
+    // A middleware that does not await it is reported below. An unhandled rejection would end the process.
     entered.catch(() => {});
     return entered;
   };
@@ -130,7 +129,7 @@ async function runLayer<Context extends WithResult>(
     // The inner layers must not run after the layer has ended.
     await Promise.allSettled([running]);
   }
-  // The middleware may have caught the error or not awaited it, so it is thrown again.
+  // Thrown again, because the middleware may have caught the error or not awaited it.
   if (misused !== undefined) throw misused;
   if (!isAwaited) throw misuse("returned before `next()` had. Write `await next()`");
   if (calls === 0 && context.result === undefined)
@@ -140,11 +139,11 @@ async function runLayer<Context extends WithResult>(
 const TERMINATION = Symbol.for("langgraph-tether.termination");
 
 /**
- * A middleware throws it to end its layer. It is not a failure. Code after `next()` in outer middleware of the same
- * kind is skipped. The result is the one that it carries, or else `context.result`.
+ * Ends the layer of the middleware that throws it, without a failure. Outer middleware of the same kind skips its code
+ * after `next()`. The result is the one that it carries, or else `context.result`.
  *
  * - agent: the run ends with that response.
- * - chat: the run ends after this model call. Tool calls of its response are not run.
+ * - chat: the run ends after this model call. Its tool calls are not run.
  * - function: the other calls of the batch finish, and the model is not asked again.
  *
  * @example

@@ -14,12 +14,14 @@ import { MiddlewareTermination, runOnion, type Span } from "./run-onion.js";
 
 /** Messages that an agent middleware set. The graph stores them instead of asking the model. */
 export interface GivenMessages {
-  /** `"response"`: the response of a run without a model call. `"correction"`: it replaces the response of a run. */
+  /**
+   * `"response"`: the response of a run without a model call. `"correction"`: a message that replaces a run's response.
+   */
   readonly kind: "response" | "correction";
   readonly messages: readonly BaseMessage[];
 }
 
-/** The outcome of a run. It is complete when the chunks of the run have ended. */
+/** The outcome of a run. It is complete once the run's chunks have ended. */
 interface RunOutcome {
   /** The history at the end of the run; undefined if the run did not begin. */
   readonly history: readonly BaseMessage[] | undefined;
@@ -33,7 +35,7 @@ interface RunOutcome {
 export interface GraphRuns<Chunk> {
   /** Runs the graph with the messages and options that the context has now. */
   readonly start: () => { readonly chunks: AsyncGenerator<Chunk>; readonly record: RunOutcome };
-  /** Stores the input, and the given messages as the response instead of asking the model. */
+  /** Stores the input, with the given messages as the response. The model is not asked. */
   readonly respond: (given: GivenMessages) => AsyncGenerator<Chunk>;
   /** Changes the result of a finished run. `history` is the one that the run left. */
   readonly correct: (given: GivenMessages, history: readonly BaseMessage[]) => AsyncGenerator<Chunk>;
@@ -41,7 +43,7 @@ export interface GraphRuns<Chunk> {
   readonly onWrite: (give: (chunk: Chunk) => void) => void;
 }
 
-/** Yields the chunks of a run. A middleware continues after `next()` when the run of the graph has ended. */
+/** Yields a run's chunks. A middleware continues after `next()` once the graph's run has ended. */
 export function runAgentMiddleware<Chunk>(
   layers: readonly AgentMiddleware[],
   hook: Hook<AgentContext>,
@@ -62,7 +64,7 @@ export function runAgentMiddleware<Chunk>(
       try {
         for await (const chunk of chunks) give(chunk);
       } finally {
-        // A middleware gets the reason of the abort, not what the graph makes of it.
+        // A middleware gets the abort's reason, not what the graph makes of it.
         assertGoesOn();
       }
     };
@@ -75,7 +77,7 @@ export function runAgentMiddleware<Chunk>(
       record = run.record;
       await pass(run.chunks);
       last = resultOfRun(record.history?.at(-1));
-      // A copy, so that changes of a middleware are noticed.
+      // A copy, so that a middleware's changes are noticed.
       hook.settle({ result: last && cloneMessage(last), interrupts: record.interrupts });
       if (record.failure !== undefined) throw record.failure.error;
     };
@@ -107,14 +109,14 @@ export function runAgentMiddleware<Chunk>(
 const WAITING =
   "An agent middleware changed `context.result` of a run that waits for a human. Leave it as it is while `context.interrupts` is not empty, or set a text, which ends the wait.";
 
-/** The result of a run: its last message, if it is a response or a tool result. */
+/** The result of a run: its last message, if that is a response or a tool result. */
 function resultOfRun(last: BaseMessage | undefined): BaseMessage | undefined {
   return last !== undefined && (isAIMessage(last) || isResult(last)) ? last : undefined;
 }
 
 /**
- * A text after a tool result is a new message. A text that ends a wait is a new message too: if it replaced the message
- * with the calls, their results would be removed, though some of the tools may have run.
+ * A text after a tool result is a new message. So is a text that ends a wait: replacing the message with the calls
+ * would remove their results, though some tools may have run.
  */
 function correct(last: BaseMessage | undefined, result: BaseMessage): BaseMessage[] {
   const endsWait = last !== undefined && callsOf(last).length > 0 && callsOf(result).length === 0;
@@ -123,13 +125,9 @@ function correct(last: BaseMessage | undefined, result: BaseMessage): BaseMessag
     : [new RemoveMessage({ id: last.id }), result];
 }
 
-/*
- * Makes a model call with the chat middleware of its run around it.
- */
+/** Makes a model call inside its run's chat middleware. */
 
-/**
- * Contract: gets the complete response before the client gets any of it. Resolves to the response that the client gets.
- */
+/** Contract: gets the complete response before the client gets any of it. Resolves to the client's response. */
 export type Settle = (response: AIMessage) => Promise<AIMessage>;
 
 /**
@@ -146,8 +144,8 @@ export interface ChatOutcome {
 }
 
 /**
- * Every listener of the model's stream, tracers included, sees the request that was sent and the final response. A
- * response that a middleware replaces leaves no trace, because the stream waits for the middleware before it ends:
+ * All listeners of the model's stream, including tracers, see the request that was sent and the final response. A
+ * replaced response leaves no trace, because the stream waits for the middleware before it ends:
  *
  * ```text
  *  client            model stream             settle             middleware
@@ -162,11 +160,11 @@ export interface ChatOutcome {
  * If all middleware is read-only, `settle` is undefined. The client receives each piece as it arrives, and `next()`
  * resolves after the stream has ended.
  *
- * A middleware with `retry` can make the call again. The response before is then discarded: its stream ends with an
- * error that only its listeners see, or, if the client has it already, `discard` takes it back.
+ * A middleware with `retry` can repeat the call. The earlier response is then discarded: its stream ends with an error
+ * that only its listeners see. If the client already has it, `discard` takes it back.
  *
- * @param discard Contract: takes back a response that clients have, and that is not stored.
- * @throws MiddlewareError for a broken contract, and any error of a middleware or of the model.
+ * @param discard Contract: takes back a response that clients have but the history does not.
+ * @throws MiddlewareError for a broken contract, and any error of a middleware or the model.
  */
 export async function runModelMiddleware(
   layers: readonly ChatMiddleware[],
@@ -211,15 +209,14 @@ export async function runModelMiddleware(
   }
 }
 
-/** One call of the model. */
 interface Attempt {
   /** Resolves to the complete response of the model. */
   readonly answered: Promise<AIMessage>;
-  /** The same, when the middleware has seen it. */
+  /** The same, once the middleware has seen it. */
   response?: AIMessage;
   /**
-   * Resolves when the stream has ended. If it has waited for the middleware, to the message that clients have, with the id
-   * that they know. Never rejects.
+   * Resolves when the stream has ended. If the stream waited for the middleware, resolves to the message that clients
+   * have, with the id that they know. Never rejects.
    */
   readonly streamed: Promise<AIMessage | undefined>;
   /** Lets the stream end with this message. Undefined: with an error that only its listeners see. */

@@ -33,18 +33,18 @@ import { askModel, type FormatRequest, type ModelRequest, type ModelResponse, ty
 
 export interface ResponseInFormat {
   readonly response: ModelResponse;
-  /** The format of the model that responded. Undefined: a text. */
+  /** The format of the model that responded. Undefined: text. */
   readonly format: ActiveFormat | undefined;
-  /** How often the model was asked. */
+  /** How many times the model was asked. */
   readonly requests: number;
 }
 
 /**
- * A wrong text is not stored, because a history of failed attempts helps nobody. Clients have received it, so it is
- * taken back. The model sees it, with a message that says what is wrong, only in the next request. The last text stays.
+ * A wrong text is not stored, because failed attempts in the history help nobody. Clients have received it, so it is
+ * taken back. Only the next request contains it, with a message that says what is wrong. The last text stays.
  *
  * @param plan Undefined for a graph whose responses are texts.
- * @param mostRequests How often the model is asked at most.
+ * @param mostRequests The most times that the model is asked.
  */
 export async function askInFormat(
   plan: FormatPlan | undefined,
@@ -54,7 +54,7 @@ export async function askInFormat(
 ): Promise<ResponseInFormat> {
   if (plan === undefined)
     return { response: await askModel(request, config), format: undefined, requests: 1 };
-  // A chat middleware can offer other tools than those of the graph.
+  // A chat middleware can offer other tools than the graph's.
   let hasTools = request.tools.length > 0;
   const formatOf = (model: BaseChatModel) => activeFormat(plan, model, hasTools);
   const updates: ModelResponse["updates"][number][] = [];
@@ -97,8 +97,8 @@ function instruct(fault: string, active: ActiveFormat): string {
 }
 
 /**
- * The message that says what is wrong looks like a new turn, and calls of earlier turns can be left out. So they are left
- * out here, before it is added.
+ * The message that says what is wrong looks like a new turn, which could drop calls of earlier turns from the input. So
+ * they are dropped here, before it is added.
  */
 function withFault(
   { history, input }: ModelRequest,
@@ -114,19 +114,19 @@ function withFault(
  * What a response format adds to a model request: tools, a tool choice, and options of the client.
  */
 
-/** The format of one request. The model responds with a call of its tool, or with a text in JSON. */
+/** The format of one request. The model responds with a call of its tool, or with JSON text. */
 interface ActiveFormat extends FormatPlan {
   readonly strategy: "tool" | "provider";
 }
 
-/** @param hasTools Whether the request has tools besides those of the format. */
+/** @param hasTools Whether the request has tools besides the format's own. */
 function activeFormat(plan: FormatPlan, model: BaseChatModel, hasTools: boolean): ActiveFormat {
   const { strategy, format, strict } = plan;
   if (strategy !== "either") return { ...plan, strategy };
   return { ...plan, strategy: canFormat(model, { ...format, strict }, hasTools) ? "provider" : "tool" };
 }
 
-/** Adds a format to the tools of the graph and their choice. The format holds even if the tools are off. */
+/** Adds a format to the graph's tools and their choice. The format holds even if the tools are off. */
 function formatRequest(
   { strategy, format, strict }: ActiveFormat,
   model: BaseChatModel,
@@ -138,8 +138,8 @@ function formatRequest(
 }
 
 /**
- * The model must call a tool in each response, because the last one is a call too. A model that cannot be made to is
- * asked again if it responds with a text.
+ * The model must call a tool in each response, because the last one is a call too. A model that cannot be forced is
+ * asked again if it responds with text.
  */
 function choiceFor({ name }: Format, model: BaseChatModel, { tools, toolChoice }: Offer): ToolChoice {
   const isOff = toolChoice === "none";
@@ -150,13 +150,11 @@ function choiceFor({ name }: Format, model: BaseChatModel, { tools, toolChoice }
   return force === "any" ? "required" : "auto";
 }
 
-/*
- * Decides what follows a response of the model in a graph with a response format.
- */
+/** Decides what follows a model response in a graph with a response format. */
 
 interface ResponseState {
   readonly turn: Turn;
-  /** Why the tools of the graph must not be called; undefined if they may. */
+  /** Why the graph's tools must not be called; undefined if they may. */
   readonly off: string | undefined;
   /** Whether the model is not asked again, whatever it responds. */
   readonly isFinal: boolean;
@@ -167,24 +165,22 @@ interface ResponseState {
 type Settled =
   /** The node ends with this. */
   | { readonly kind: "done"; readonly dispatched: Dispatched }
-  /** The response is handled like one without a format. These calls have their results already, by index. */
+  /** The response is handled like one without a format. These calls, by index, already have their results. */
   | { readonly kind: "go-on"; readonly answered: ReadonlyMap<number, ToolMessage> };
 
 const GO_ON: Settled = { kind: "go-on", answered: new Map() };
 
-/** A response of the model, and what decides about it. */
 interface Response extends ResponseState {
   readonly active: ActiveFormat;
   readonly message: AIMessage;
   readonly tasks: readonly ToolTask[];
-  /** The calls of the format's tool. */
   readonly structured: readonly ToolTask[];
   /** Whether its other calls are run. */
   readonly runsOthers: boolean;
   readonly config: LangGraphRunnableConfig;
 }
 
-/** Every call of a format's tool has a result, right or wrong. */
+/** Every call of a format's tool gets a result, right or wrong. */
 export async function settleResponse(
   active: ActiveFormat,
   message: AIMessage,
@@ -198,7 +194,7 @@ export async function settleResponse(
   const response: Response = { ...state, active, message, tasks, structured, runsOthers, config };
   if (structured.length > 0) return settleCalls(response);
   if (runsOthers) return GO_ON;
-  // In a format that the provider keeps, a text is the response.
+  // In a format that the provider enforces, a text is the response.
   return isTool || tasks.length > 0 ? endWithout(response) : settleText(response);
 }
 
@@ -213,7 +209,7 @@ async function settleText(response: Response): Promise<Settled> {
 async function settleCalls(response: Response): Promise<Settled> {
   const { active, structured, runsOthers, isFinal, isTerminated, config } = response;
   const { format, options } = active;
-  // The model answers before it has seen the results of its other calls, so it is asked again when they are there.
+  // The model responded before it saw the results of its other calls, so it is asked again once they are there.
   if (structured.length === 1 && runsOthers) return goOn(response, TOO_EARLY);
   const checked = await checkCalls(structured, format);
   if (checked.kind === "right") {
@@ -224,7 +220,7 @@ async function settleCalls(response: Response): Promise<Settled> {
   }
   const { error } = checked;
   emitEvent(config, { type: "structured-response-refused", reason: error.message });
-  // The calls are removed from the response, because nothing follows that could mend them.
+  // The calls are removed from the response, because no later request could correct them.
   if (isFinal || isTerminated) return endWithout(response);
   try {
     const text = await textAbout(error, options.handleError);
@@ -235,7 +231,6 @@ async function settleCalls(response: Response): Promise<Settled> {
   }
 }
 
-/** The turn ends without a structured response. */
 function endWithout({ isFinal, isTerminated, config }: Response): Settled {
   const reason = isTerminated ? "ended" : isFinal ? "limit-reached" : "not-in-format";
   emitEvent(config, { type: "structured-response-missing", reason });
@@ -253,7 +248,7 @@ function done(
   return { kind: "done", dispatched: { update, goto, refused: results.length, isEnd } };
 }
 
-/** The other calls of the response go on, and those of the format have this error as their result. */
+/** Answers the format's calls with this error. The response's other calls go on. */
 function goOn({ structured }: Response, text: string): Settled {
   return {
     kind: "go-on",
@@ -261,7 +256,7 @@ function goOn({ structured }: Response, text: string): Settled {
   };
 }
 
-/** The results of all calls: this text for those of the format, and that the others were not run. */
+/** Results for all calls: this text for the format's calls. The others say that they were not run. */
 function resultsOf({ tasks, structured }: Response, text: string, status: "success" | "error") {
   return tasks.map((task) =>
     structured.includes(task) ? resultFor(task, text, status) : resultFor(task, TOOLS_OFF, "error"),
@@ -306,9 +301,7 @@ export function tellIfMissing(
   emitEvent(config, { type: "structured-response-missing", reason: "ended" });
 }
 
-/*
- * What a response of the model says in the format: a structured response, or what is wrong with it.
- */
+/** What a model response says in the format: a structured response, or what is wrong with it. */
 
 type CheckedCalls =
   | { readonly kind: "right"; readonly value: unknown }
@@ -332,7 +325,7 @@ async function checkCalls(structured: readonly ToolTask[], format: Format): Prom
   return checked.kind === "right" ? checked : wrong(checked.errors);
 }
 
-/** Checks a text in JSON. Some models put it into a Markdown block. */
+/** Checks JSON text. Some models wrap it in a Markdown block. */
 async function checkText(message: AIMessage, format: Format): Promise<CheckedResponse> {
   const text = message.text.trim();
   const [, block] = /^```(?:json)?\s*\n([\s\S]*?)\n\s*```$/.exec(text) ?? [];

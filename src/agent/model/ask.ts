@@ -1,4 +1,4 @@
-/** One call of the model: its chat middleware, the request, and the other models if it fails. */
+/** One model call: its chat middleware, its request, and the fallback models if it fails. */
 
 import type { BaseChatModel, BindToolsInput } from "@langchain/core/language_models/chat_models";
 import type { AIMessage, BaseMessage } from "@langchain/core/messages";
@@ -60,19 +60,19 @@ export interface ModelRequest {
   readonly further: FurtherRequests;
   readonly input: Omit<PreparedInputOptions, keyof InputForm>;
   readonly tools: readonly BindToolsInput[];
-  /** The tokens of the tools' schemas. */
+  /** The tokens that the tools' schemas take. */
   readonly toolTokens: number;
   readonly toolChoice: ToolChoice;
-  /** The tools that the response format can add. Their names are taken. */
+  /** The tools that the response format can add. Other tools cannot have their names. */
   readonly formatTools?: readonly BindToolsInput[];
-  /** Contract: adds the response format to what a model is offered. Undefined: a text. */
+  /** Contract: adds the response format to what a model is offered. Undefined: text. */
   readonly addFormat?: ((offer: Offer, model: BaseChatModel) => FormatRequest) | undefined;
   readonly promptCache: PromptCache;
-  /** How often a broken response is requested again, without streaming. */
+  /** How many times a broken response is requested again, without streaming. */
   readonly maxFallbackAttempts: number;
   /** How long the model may be silent, in milliseconds. */
   readonly idleTimeoutMs: number;
-  /** Whether the response is a summary. It is not streamed, and the model gets all messages in full, or is not asked. */
+  /** Whether the response is a summary. It is not streamed. The model gets all messages in full, or is not asked. */
   readonly isSummary?: true;
 }
 
@@ -87,7 +87,7 @@ export interface FormatRequest extends Offer {
   readonly clientOptions?: (model: object) => Readonly<Record<string, unknown>>;
 }
 
-/** The request that follows from the settings of a run and the state of its thread. */
+/** The request that follows from a run's settings and its thread's state. */
 export function requestOf({ plan, state, settings, models, policy }: ModelStep): ModelRequest {
   const { toolTokens } = policy;
   return {
@@ -111,13 +111,12 @@ export function requestOf({ plan, state, settings, models, policy }: ModelStep):
 export interface ModelResponse extends ChatOutcome {
   /** The choice that was sent. A chat middleware may have changed it. */
   readonly toolChoice: ToolChoice;
-  /** The names of the tools that the model was offered. Undefined if these are all tools of the graph. */
+  /** The names of the tools that the model was offered. Undefined means all tools of the graph. */
   readonly offered?: readonly string[] | undefined;
   /** The model that was asked last. */
   readonly model: BaseChatModel;
   /** Its position. */
   readonly position: number;
-  /** What chat middleware has written to the state. */
   readonly updates: readonly StateUpdate[];
 }
 
@@ -148,7 +147,7 @@ async function askWithMiddleware(
   reportChanges(input, first, undefined, config);
   const mayBeServed = middleware.function.length > 0;
   const given = {
-    // Copies, so that changes of a middleware do not reach the history.
+    // Copies, so that a middleware's changes do not reach the history.
     messages: input.messages.map(cloneMessage),
     options: { toolChoice: request.toolChoice, parameters: {} },
     model,
@@ -171,8 +170,8 @@ async function askWithMiddleware(
         ...request,
         ...offered,
         models: changed.hasOwn("model") ? beginningWith(changed.fields.model, models) : models,
-        // Projected again: messages of a middleware must keep the provider's rules and the bound too. For another model
-        // from the history, which has what only that model can read.
+        // Projected again, because a middleware's messages must also keep the provider's rules and the bound. Another
+        // model's input is projected from the history, which has what only that model can read.
         prepare: (form) =>
           added === undefined || isFor(form, first)
             ? prepareInput(
@@ -192,7 +191,7 @@ async function askWithMiddleware(
       },
       config,
     );
-    // A model that a middleware chose for one call says nothing about the run's own model.
+    // A middleware's model for one call says nothing about the run's own model.
     position = changed.hasOwn("model") ? models.position : answered.position;
     model = answered.model;
     return answered.response;
@@ -213,7 +212,7 @@ async function askWithMiddleware(
   };
 }
 
-/** The length of a request after a middleware has changed its messages, or its tools by this many tokens. */
+/** A request's length after a middleware changed its messages, or its tools by this many tokens. */
 function lengthAfter(
   { size, length }: FittedInput,
   left: readonly BaseMessage[],
@@ -223,7 +222,7 @@ function lengthAfter(
   return { ...length, tokens: Math.max(tokens, 0), isReported: true };
 }
 
-/** @throws ModelError if the messages of a summary do not fit. It must not cover what its model was not shown. */
+/** @throws ModelError if a summary's messages do not fit. A summary must not cover what its model did not see. */
 function prepareInput(
   messages: readonly BaseMessage[],
   options: PreparedInputOptions,
@@ -235,7 +234,7 @@ function prepareInput(
   return input;
 }
 
-/** A middleware can give a response that clients had, and that was taken back. They know its id as removed. */
+/** A middleware can return a response that clients had and that was taken back. They know its id as removed. */
 function withUnusedId(message: AIMessage, discarded: ReadonlySet<string>): AIMessage {
   const { id } = message;
   return id === undefined || !discarded.has(id)
@@ -243,11 +242,11 @@ function withUnusedId(message: AIMessage, discarded: ReadonlySet<string>): AIMes
     : copyMessage(message, { id: deriveId(message, id) });
 }
 
-/** The tools of a call and whether the model may call them. If tools are off, a middleware cannot turn them on. */
+/** A call's tools, and whether the model may call them. A middleware cannot turn tools on that are off. */
 function offerOf(hook: Hook<ChatContext>, request: ModelRequest) {
   const { tools, options } = hook.fields;
   const wanted = options.toolChoice ?? request.toolChoice;
-  // Without tools in the request, some providers reject a history with calls. So they stay declared.
+  // The tools stay declared, because some providers reject a history with calls in a request without tools.
   const isOff = request.toolChoice === "none" || tools.length === 0;
   const declared = tools.length === 0 ? request.tools : tools;
   const toolTokens = hook.hasOwn("tools") && tools.length > 0 ? countToolTokens(tools) : request.toolTokens;
@@ -255,18 +254,18 @@ function offerOf(hook: Hook<ChatContext>, request: ModelRequest) {
   return { offered: { tools: [...declared], toolTokens }, choice };
 }
 
-/** A middleware that replaces all options can leave out those that it does not change. */
+/** A middleware that replaces all options may leave some out. */
 function parametersOf({ options }: Pick<ChatContext, "options">): Readonly<Record<string, unknown>> {
   const { parameters = {} } = options;
   return asObject("context.options.parameters", parameters);
 }
 
-/** The chain with another model in the place of the one that is asked first. */
+/** The chain with another model in first place. */
 function beginningWith(given: GivenModel, models: ModelChain): ModelChain {
   return {
     ...models,
     at: (position) => (position === models.position ? given : models.at(position)),
-    // A model that is not given by name is asked as it is.
+    // A model that is not given by name is used as it is.
     make: async (each) => (each === given && typeof given !== "string" ? given : models.make(each)),
     ownDialect: undefined,
   };
@@ -283,31 +282,28 @@ function isFor(form: InputForm, { dialect, modelId }: InputForm): boolean {
   return form.dialect === dialect && form.modelId === modelId;
 }
 
-/*
- * One request to a model, and its complete response.
- */
+/** One request to a model, and its complete response. */
 
 interface StreamRequest extends Omit<ModelRequest, "input" | "formatTools"> {
   /** Contract: makes the input in this form, each time from the same messages. */
   readonly prepare: (form: InputForm) => FittedInput;
   readonly parameters: Readonly<Record<string, unknown>>;
-  /** The ids of the messages that clients were shown in this model call. */
+  /** The ids of the messages that clients saw in this model call. */
   readonly shown: Set<string>;
   readonly settle: Settle | undefined;
 }
 
-/** A model that is asked. */
 interface AskedModel {
   readonly model: BaseChatModel;
   readonly dialect: DialectName | undefined;
-  /** Whether another model is asked if this one fails. */
+  /** Whether another model follows if this one fails. */
   readonly hasNext: boolean;
-  /** Whether a failure is the model's: it was asked, and its response is not complete. */
+  /** Whether a failure is the model's: it was asked, and its response is incomplete. */
   isAsked: boolean;
 }
 
 /**
- * Asks the models in their order, until one responds.
+ * Asks the models in order until one responds.
  *
  * @throws The error of the last model, or the first error after which no other model can help.
  */
@@ -334,9 +330,9 @@ async function streamResponse(request: StreamRequest, config: LangGraphRunnableC
 }
 
 /**
- * Always streams. For a streaming model, `invoke` of some clients downloads a tokenizer.
+ * Always streams, because `invoke` of some clients downloads a tokenizer for a streaming model.
  *
- * @throws ModelError if the model gives no complete response. What clients were shown of it is taken back.
+ * @throws ModelError if the model gives no complete response. What clients saw of it is taken back.
  */
 async function streamFrom(
   asked: AskedModel,
@@ -364,13 +360,13 @@ async function streamFrom(
       usage.addBroken(broken.usage);
       usual.onBroken(broken);
     },
-    // Without another model, the user gets the text up to there.
+    // Without another model, the user gets the text so far.
     refusesWithheld: asked.hasNext,
     onWithheld: (withheld) => {
       if (!withheld.isKept) usage.addBroken(withheld.usage);
       usual.onWithheld?.(withheld);
     },
-    // What a middleware makes of the response was not paid for.
+    // What a middleware makes of the response costs nothing.
     ...(settle && {
       settle: (whole) => {
         usage.addResponse(whole);
@@ -401,8 +397,8 @@ async function streamFrom(
 
 function offerTools(model: BaseChatModel, tools: readonly BindToolsInput[], toolChoice: ToolChoice): Askable {
   if (tools.length === 0) return model;
-  // The tools stay declared even if they are off: some providers reject a history with calls in a request without
-  // tools.
+  // The tools stay declared even if they are off, because some providers reject a history with calls in a request
+  // without tools.
   const bound = bindToolsOnce(model, tools, wordFor(toolChoice));
   if (bound !== undefined) return bound;
   throw new ModelError(

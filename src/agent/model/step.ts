@@ -1,4 +1,4 @@
-/** The model node: one step of the model, from the messages that came meanwhile to the calls that are sent. */
+/** The model node: one model step, from the messages that came meanwhile to the calls that are sent. */
 
 import { AIMessage, type BaseMessage, RemoveMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
@@ -53,7 +53,8 @@ export function createModelNode(plan: AgentPlan) {
   return async function model(state: AgentState, config: Config): Promise<ModelCommand | ModelCommand[]> {
     const { inputs, record } = runOf(config);
     const dispatched = await takeStep(plan, state, config).catch((error: unknown) => {
-      // LangGraph adds a field to a thrown value. A primitive or frozen value cannot take it, so the run handle keeps it.
+      // LangGraph adds a field to what is thrown. A primitive or frozen value cannot take it, so the run handle keeps
+      // it.
       if (Object.isExtensible(error)) throw error;
       noteFailure(error, config);
       return WAIT;
@@ -70,7 +71,7 @@ export function createModelNode(plan: AgentPlan) {
 /** The run ends for now, and another node or run goes on. */
 const WAIT: Dispatched = { goto: END };
 
-/** The story of one step: what came meanwhile, the gate, the request, and what follows the response. */
+/** One step: what came meanwhile, the gate, the request, and what follows the response. */
 async function takeStep(plan: AgentPlan, state: AgentState, config: Config): Promise<Dispatched> {
   const { inputs, record } = runOf(config);
   const { messages } = state;
@@ -79,7 +80,7 @@ async function takeStep(plan: AgentPlan, state: AgentState, config: Config): Pro
     return endWith(written, undefined, inputs.structuredResponse);
   }
   if (record.failure !== undefined) return WAIT;
-  // A message after the results so far does not say that the other calls are over.
+  // A message after the results so far does not mean that the other calls have ended.
   if (runsBesideTasks(config, "model")) return WAIT;
   const answered = withoutNotes(messages, config);
   const taken = await takeMessages(plan.settings, state, config, answered);
@@ -116,21 +117,21 @@ async function takeStep(plan: AgentPlan, state: AgentState, config: Config): Pro
   return charge(merged, before, record.tally.tokens - tokensBefore, step.settings, config);
 }
 
-/** Asks the model, and again if its response is not in the format. */
+/** Asks the model, and asks again if its response is not in the format. */
 function requestResponse(step: ModelStep, { turn, off }: Asking): Promise<ResponseInFormat> {
   const { plan, config, settings } = step;
   const usual = requestOf(step);
   // A required call is required once per turn.
   const toolChoice = turn.afterRequired === undefined ? usual.toolChoice : "auto";
   const request = { ...usual, toolChoice: off === undefined ? toolChoice : ("none" as const) };
-  // A model that responds with texts that are not in the format is asked again within the limits of the turn.
+  // A model that keeps responding outside the format is asked again within the turn's limits.
   const left = Math.min(settings.maxConsecutiveErrors, settings.maxIterations - turn.iterations + 1);
   const mostRequests = turn.closing === undefined ? Math.max(1, left) : 1;
   return askInFormat(plan.formatPlan, request, mostRequests, config);
 }
 
 /**
- * What follows a response: its calls are sent, or answered here, or the turn ends with it.
+ * What follows a response: its calls are sent or answered here, or it ends the turn.
  *
  * @param offAtGate Why the model must not call tools; undefined if it may.
  */
@@ -165,12 +166,12 @@ async function followResponse(
   }
 }
 
-/** The turn of a message that came meanwhile follows at once. */
+/** A message that came meanwhile begins its turn at once. */
 async function takeMore({ plan, state, config }: ModelStep, dispatched: Dispatched): Promise<Dispatched> {
   const { update, isEnd, refused = 0 } = dispatched;
   if (!isEnd || update?.messages === undefined) return dispatched;
   const last = messagesIn(update);
-  // The results of a structured response end the turn, not the run.
+  // The results of a structured response end the turn, but not the run.
   const messages = [...state.messages, ...last.map((message) => withoutMarks(message))];
   const taken = await takeMessages(plan.settings, { ...state, messages }, config);
   if (taken === undefined) return dispatched;
@@ -178,7 +179,7 @@ async function takeMore({ plan, state, config }: ModelStep, dispatched: Dispatch
 }
 
 /**
- * The messages are written before the model is asked, so that they stay if it fails.
+ * Writes the messages before the model is asked, so that they stay if it fails.
  *
  * @param values Further updates of own keys, in order.
  */
@@ -191,7 +192,7 @@ function endWith(messages: readonly BaseMessage[], turn?: Turn, structuredRespon
   return { update, goto: END, isEnd: true };
 }
 
-/** The turn of a thread whose tokens are used up ends with a text, without a request. */
+/** Once a thread's tokens are used up, a turn ends with a text and without a request. */
 async function endUnasked(turn: Turn, { plan, state, config }: ModelStep): Promise<Dispatched> {
   emitEvent(config, { type: "limit-reached", limit: USED_UP });
   if (plan.formatPlan !== undefined)
@@ -200,7 +201,7 @@ async function endUnasked(turn: Turn, { plan, state, config }: ModelStep): Promi
   return endWith([withUnusedId(text, state.messages)], { ...turn, closing: USED_UP });
 }
 
-/** What chat middleware has written, with values as the user's schema makes them. */
+/** What chat middleware wrote, with values as the user's schema makes them. */
 async function checkUpdates(
   { updates, message }: ModelResponse,
   config: Config,
@@ -216,13 +217,12 @@ async function checkUpdates(
   });
 }
 
-/** Middleware can offer tools that the graph does not have, and response their calls. */
+/** Middleware can offer tools that the graph does not have, and answer their calls. */
 function mayHaveTools({ offered, formatPlan }: AgentPlan, config: Config): boolean {
   const { chat, function: serving } = runOf(config).inputs.middleware;
   return offered.length > 0 || formatPlan !== undefined || (chat.length > 0 && serving.length > 0);
 }
 
-/** A chat middleware may have offered tools, or switched them off. */
 function offInResponse(
   { offered = [], toolChoice }: ModelResponse,
   plan: AgentPlan,
@@ -232,17 +232,17 @@ function offInResponse(
 }
 
 /*
- * Decides on the complete state whether the model is called. The decision is in the model node,
- * because an edge after parallel tasks is evaluated once for each task, and sees only that task's write.
+ * Decides from the complete state whether the model is called. The model node makes the decision, because an edge after
+ * parallel tasks is evaluated once per task and sees only that task's write.
  */
 
 type GateDecision =
   /** Calls of the open group are in flight, or there is nothing to respond to. */
   | { readonly kind: "wait" }
-  /** The group is complete and the run ends: a middleware said so, or the required call was made. */
+  /** The group is complete and the run ends: a middleware ended it, or the required call was made. */
   | { readonly kind: "end" }
   | { readonly kind: "summarize" }
-  /** The tokens of the thread were used up before this turn. Each turn would spend more, so the model is not asked. */
+  /** Earlier turns used up the thread's tokens. Each turn would spend more, so the model is not asked. */
   | { readonly kind: "used-up"; readonly turn: Turn }
   | Asking;
 
@@ -282,9 +282,9 @@ function decideAtGate(
 }
 
 /**
- * The history without what tools and middleware wrote after the results of this run. Such notes do not hide the round that
- * has ended. A message of the inbox or of the run's input, which can be a `Command` with decisions, is no note: the model
- * responds to it.
+ * The history without what tools and middleware wrote after this run's results. Such notes do not hide the round that
+ * has ended. A message from the inbox or the run's input, which can be a `Command` with decisions, is not a note: the
+ * model responds to it.
  */
 function withoutNotes(messages: readonly BaseMessage[], config: Config): readonly BaseMessage[] {
   const { inputs, record } = runOf(config);
@@ -297,21 +297,21 @@ function withoutNotes(messages: readonly BaseMessage[], config: Config): readonl
   return end < messages.length && last !== undefined && isResult(last) ? messages.slice(0, end) : messages;
 }
 
-/** A note goes on with the turn, also if it is a message of the user. */
+/** A note continues the turn, even if it is a user message. */
 function turnWithNotes({ turn, messages }: AgentState, { length }: readonly BaseMessage[]): Turn | undefined {
   if (turn === undefined || !messages.slice(length).some(isUserMessage)) return turn;
   return { ...turn, startedBy: messages.findLast(isUserMessage)?.id };
 }
 
-/** The calls of the message before the last results, with these. */
+/** The calls of the message before the last results, grouped with these results. */
 function lastGroups(messages: readonly BaseMessage[]): readonly Group[] {
   const head = messages.findLastIndex((message) => !isResult(message));
   return groupMessages(messages.slice(Math.max(head, 0)), callsOf).groups;
 }
 
 /**
- * Whether all calls of the latest batch were answered by tools whose results are meant for the user. If one of them
- * failed, or another tool was called beside them, the model has something to respond to.
+ * Whether tools with `returnDirect` answered the latest batch. If one of them failed, or another tool was also called,
+ * the model has something to respond to.
  */
 function isReturnedDirectly(group: Group | undefined, tools: AgentPlan["tools"]): boolean {
   return (
@@ -322,26 +322,24 @@ function isReturnedDirectly(group: Group | undefined, tools: AgentPlan["tools"])
   );
 }
 
-/** The turn, updated with the outcome of the round that has just ended. */
+/** The turn, updated with the outcome of the last round. */
 function countRound(turn: Turn, groups: readonly Group[]): Turn {
   const hasFailed = groups.every(({ results }) => results.every((result) => result?.status === "error"));
   return { ...turn, consecutiveErrors: hasFailed ? turn.consecutiveErrors + 1 : 0 };
 }
 
-/*
- * Why the model must not call tools. A call that it makes anyway is removed, not run.
- */
+/** Why the model must not call tools. If it calls one anyway, the call is removed and not run. */
 
 type ToolsOffReason =
   | ClosingReason
   /** The required calls have their results, and `afterRequired` asks for a text response. */
   | "after-required"
-  /** `toolChoice: "none"` of the graph, the run or a chat middleware. */
+  /** The graph, the run or a chat middleware set `toolChoice: "none"`. */
   | "tool-choice"
   /** The graph has no tools. */
   | "no-tools";
 
-/** The text for the user if the response has no text of its own. */
+/** What the user reads if the response has no text of its own. */
 const TOOLS_OFF_TEXTS: Readonly<Record<ToolsOffReason, string>> = {
   "max-iterations": "I stopped here: the limit of model calls for one turn is reached.",
   "max-tool-calls": "I stopped here: the limit of tool calls for one turn is reached.",
@@ -368,13 +366,11 @@ async function withoutStrayCalls(
   return copyMessage(response, { id: deriveId(response, id) });
 }
 
-/*
- * Writes the response that an agent middleware set as the result of a run.
- */
+/** Writes the response that an agent middleware set as the run's result. */
 
 /**
- * A message that replaces another one gets a new id, because clients join streamed messages by id. Its tool calls are
- * not run, so they get results here, except calls that the caller will answer.
+ * A message that replaces another gets a new id, because clients join streamed messages by id. Its tool calls are not
+ * run, so they get results here, except those that the caller will answer.
  */
 async function writeGiven(
   { messages }: GivenMessages,

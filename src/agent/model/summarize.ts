@@ -42,9 +42,9 @@ export function createSummarizeNode(plan: AgentPlan) {
 }
 
 /**
- * Asks the run's own model as the model node does, chat middleware included, so that the request begins as the one
- * before. Undefined if that is not possible: the summary has a model of its own, calls are left out of the input, or
- * the response must have a format.
+ * Asks the run's own model as the model node does, chat middleware included, so that the request begins like the last
+ * one. Undefined if that is not possible: the summary has its own model, calls are left out of the input, or the
+ * response must have a format.
  */
 function askerInConversation(step: ModelStep): AskInConversation | undefined {
   const { summaryModel, maxToolCallsFromHistory } = step.settings;
@@ -57,7 +57,7 @@ function askerInConversation(step: ModelStep): AskInConversation | undefined {
         ...usual,
         history: [...step.state.messages.filter(isShown), question],
         models: { ...step.models, last: step.models.position },
-        // The transcript that follows a refusal has only texts.
+        // The transcript that follows a refusal contains only texts.
         further: NO_FURTHER_REQUESTS,
         toolChoice: "none",
         addFormat: (offer, model) => {
@@ -70,7 +70,7 @@ function askerInConversation(step: ModelStep): AskInConversation | undefined {
       },
       config,
     );
-    // What a middleware gives in the place of a response is no summary.
+    // If a middleware replaces the response, it is not a summary.
     return isAsked && !isTerminated ? message : undefined;
   };
 }

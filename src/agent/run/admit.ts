@@ -1,4 +1,4 @@
-/** How a run is admitted: its input, its settings, and whether its client only sends again what the thread has. */
+/** How a run is admitted: its input, its settings, and whether its client only resends what the thread has. */
 
 import type { BaseMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
@@ -38,9 +38,9 @@ export interface AgentRun<Chunk> extends RunStart {
   readonly watched: RunSaver;
   /** Reads the thread; undefined for a run without a checkpointer. */
   readonly readThread: ReadThread | undefined;
-  /** Events about the graph, which this run emits at its start. */
+  /** Events about the graph, which the run emits at its start. */
   readonly startEvents: readonly AgentEvent[];
-  /** The store of the options, or else of the graph. */
+  /** The store of the options, or else the graph's. */
   readonly store: BaseStore | undefined;
   /** Contract: streams a run of the compiled graph, without middleware around it. */
   readonly stream: (input: unknown, options: RunConfig) => AsyncGenerator<Chunk>;
@@ -50,13 +50,13 @@ export interface AgentRun<Chunk> extends RunStart {
 export interface AdmittedRun<Chunk> extends AgentRun<Chunk>, Omit<RunInputs, "given" | "structuredResponse"> {
   readonly isSubgraph: boolean;
   readonly settings: RunContext;
-  /** The own keys of the context, and what a parent graph passes: it reaches the tools whole. */
+  /** The context's own keys, and what a parent graph passes. It reaches the tools whole. */
   readonly ownContext: Readonly<Record<string, unknown>>;
   /** Events about the graph and the input, until the first loop takes them. */
   readonly events: AgentEvent[];
 }
 
-/** Checks the input, the settings of the run, and that it has what its graph needs. */
+/** Checks the input and the run's settings, and that the run has what its graph needs. */
 export async function admit<Chunk>(run: AgentRun<Chunk>): Promise<AdmittedRun<Chunk>> {
   const { plan, received, options, readThread, watched } = run;
   const isSubgraph = isSubgraphRun(options);
@@ -66,7 +66,7 @@ export async function admit<Chunk>(run: AgentRun<Chunk>): Promise<AdmittedRun<Ch
   const readHistory = usesArchive ? () => readStart(run) : undefined;
   const admitted = await admitInput(received, plan, { isSubgraph, readThread, readHistory });
   if (!isSubgraph) await assertQuestion(run, admitted.input);
-  // The parent graph of a subgraph is no client.
+  // A subgraph's parent is not a client.
   const isRetry = !isSubgraph && (await isSentAgain(run, admitted.input));
   const maxConcurrency = readMaxConcurrency(options);
   const settings = planRun(plan, options.context, isSubgraph);
@@ -94,7 +94,9 @@ async function peekStart({ options, watched }: AgentRun<unknown>): Promise<Check
   return watched.peek({ configurable: defined({ thread_id, checkpoint_ns: "", checkpoint_id }) });
 }
 
-/** @throws InvalidCommandError for a decision on a thread without a checkpoint. LangGraph would end the run in silence. */
+/**
+ * @throws InvalidCommandError for a decision on a thread without a checkpoint. LangGraph would end the run silently.
+ */
 async function assertQuestion(run: AgentRun<unknown>, input: unknown): Promise<void> {
   const { options, watched } = run;
   const isDecision = isCommand(input) && input.update === undefined;
@@ -113,14 +115,14 @@ async function readStart(run: AgentRun<unknown>): Promise<readonly BaseMessage[]
 }
 
 /**
- * Whether the thread has all of the input already, and its last turn is over or can be continued. Such a run is a retry:
- * it adds nothing, and continues the turn as the input `null` does.
+ * Whether the thread already has the whole input, and its last turn is over or can continue. Such a run is a retry: it
+ * adds nothing, and continues the turn like the input `null`.
  */
 async function isSentAgain(run: AgentRun<unknown>, input: unknown): Promise<boolean> {
   const { plan, received, options, watched } = run;
   if (options.configurable?.["checkpoint_id"] !== undefined) return false;
   const messages = messagesOfInput(input);
-  // Of what was received, the input lacks what a summary has archived.
+  // Unlike what was received, the input lacks what a summary has archived.
   const asked = messagesOfInput(received).findLast(({ type }) => type === "human");
   if (!isRecord(input) || asked === undefined || messages.some(({ id }) => id === undefined)) return false;
   const tuple = await peekStart(run);
@@ -140,14 +142,14 @@ async function isSentAgain(run: AgentRun<unknown>, input: unknown): Promise<bool
     keys.every((key) => toJson(earlier[key]) === toJson(input[key]));
   return (
     (isUnfinished || history.at(-1)?.type === "ai") &&
-    // Of a whole history that is sent with a new message, the new one is the last.
+    // A client that sends a whole history puts the new message last.
     messages.toReversed().every(isStored) &&
     // Tools write to own keys too.
     (isSame(values) || isSame(await inputWith(asked.id, tuple, watched)))
   );
 }
 
-/** The input that has brought a message to the thread. Empty if it cannot be found. */
+/** The input that brought a message to the thread. Empty if it cannot be found. */
 async function inputWith(
   id: string | undefined,
   latest: CheckpointTuple,
@@ -160,7 +162,7 @@ async function inputWith(
   return {};
 }
 
-/** So many checkpoints are read at most for the input of a retry. */
+/** The most checkpoints that are searched for a retry's input. */
 const SEARCH = { fate: "continued", most: 1_000 } as const;
 
 /** @throws InvalidSettingError for a value that is not a positive integer. */
@@ -171,9 +173,8 @@ function readMaxConcurrency({ maxConcurrency = Number.POSITIVE_INFINITY }: RunCo
 }
 
 /**
- * A server or a parent graph can supply the checkpointer when the run begins. A run without a thread on a server has
- * none, and a parent graph may have none. Such a run works as long as no call needs approval. `dispatchCalls` throws when
- * a call does.
+ * A server or a parent graph can supply the checkpointer when the run begins. A server's run without a thread has none,
+ * and a parent graph may have none. Such a run works until a call needs approval: then `dispatchCalls` throws.
  *
  * @throws InvalidSettingError if the checkpointer is missing.
  */

@@ -1,4 +1,4 @@
-/** The limits of a turn and of a thread, and of the supersteps of a run. */
+/** The limits of a turn, its thread, and a run's supersteps. */
 
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { BudgetLimit, NearBudget } from "../../threads/events.js";
@@ -8,7 +8,6 @@ import type { ThreadUsage } from "../../threads/usage.js";
 import type { LoopLimits } from "../settings/settings.js";
 import { runOf } from "./handle.js";
 
-/** What has been used so far. */
 export interface Spending {
   readonly turn: Turn;
   readonly thread: ThreadUsage;
@@ -55,7 +54,7 @@ export function closingReason(
 /** The share of a budget from which clients are warned. */
 const NEAR = 0.8;
 
-/** The budgets of which most is used, without those that closed the turn or that the turn has a warning of. */
+/** The budgets that are mostly used, except those that closed the turn or that the turn already has a warning about. */
 export function nearBudgets(spending: Spending, limits: LoopLimits): readonly NearBudget[] {
   const { closing, near = [] } = spending.turn;
   return BUDGETS.flatMap(({ limit, setting, used }) => {
@@ -77,14 +76,14 @@ export const STEPS_OF_A_SUMMARY = 2;
 /** For the beginning and the end of a turn. */
 const SPARE_STEPS = 20;
 
-/** The default recursion limit. It has room for a complete turn, so that the limits of the turn end it first. */
+/** The default recursion limit. It leaves room for a complete turn, so that the turn's own limits end it first. */
 export function recursionLimitFor(maxIterations: number): number {
   return maxIterations * STEPS_OF_A_ROUND + SPARE_STEPS;
 }
 
 /**
- * How many supersteps can follow this one; Infinity for a node that runs outside a graph. LangGraph throws when a run has
- * taken as many supersteps as its limit, even if nothing is left to do. So a limit of n leaves room for n - 1.
+ * How many supersteps can follow this one; Infinity for a node that runs outside a graph. LangGraph throws once a run
+ * has taken as many supersteps as its limit, even if nothing is left to do. So a limit of n leaves room for n - 1.
  */
 export function stepsLeft(config: RunnableConfig): number {
   const { recursionLimit = Number.POSITIVE_INFINITY } = config;

@@ -1,7 +1,7 @@
 /**
- * What the nodes of one run share besides the state. It is passed in `configurable` under a key that begins with `__`,
- * because LangGraph copies other keys into checkpoint metadata. A client can send any `configurable`, so a
- * handle is recognised by a symbol.
+ * What the nodes of one run share besides the state. It travels in `configurable` under a key that begins with `__`,
+ * because LangGraph copies other keys into checkpoint metadata. A client can send any `configurable`, so a symbol
+ * identifies the handle.
  */
 
 import type { BaseMessage } from "@langchain/core/messages";
@@ -32,7 +32,7 @@ export class RunHandle {
   readonly inputs: RunInputs;
   readonly record = new RunRecord();
   readonly running = new RunningCalls();
-  /** Runs a tool call when fewer than `maxConcurrency` of the run are running. */
+  /** Runs a tool call once fewer than `maxConcurrency` of the run's calls are running. */
   readonly limitCall: LimitFunction;
 
   constructor(inputs: RunInputs) {
@@ -44,12 +44,12 @@ export class RunHandle {
     return true;
   }
 
-  /** The stream modes `debug` and `checkpoints` contain the config of a run. As JSON it has no handle. */
+  /** The stream modes `debug` and `checkpoints` contain a run's config. As JSON it has no handle. */
   toJSON(): undefined {
     return undefined;
   }
 
-  /** Where such a config is printed, the handle shows nothing: it leads to the models, and so to their keys. */
+  /** A printed config must not show the handle, which leads to the models and so to their keys. */
   [Symbol.for("nodejs.util.inspect.custom")](): string {
     return RunHandle.name;
   }
@@ -69,7 +69,7 @@ function isRunHandle(value: unknown): value is RunHandle {
   return isRecord(value) && RUN_HANDLE in value;
 }
 
-/** The run of a task. A route that an update of the state calls has one of its own, which nobody reads. */
+/** A task's run. A route that a state update calls gets its own, which nobody reads. */
 export function runOf(config: RunnableConfig): RunHandle {
   return (
     runHandleOf(config) ??
@@ -88,7 +88,6 @@ export function runOf(config: RunnableConfig): RunHandle {
 
 type ScopeConfig = Omit<LangGraphRunnableConfig, "context"> & { readonly context?: unknown };
 
-/** The scope of a middleware's context. */
 export function scopeOf(config: ScopeConfig): RunScope {
   const { context, configurable } = config;
   const { bag, ownState } = runOf(config).inputs;
@@ -105,30 +104,29 @@ export function scopeOf(config: ScopeConfig): RunScope {
   };
 }
 
-/** Ends the run with an error, which the run's caller gets. The first error wins. */
+/** Ends the run with an error for its caller. The first error wins. */
 export function noteFailure(error: unknown, config: RunnableConfig): void {
   runOf(config).record.failure ??= { error };
 }
 
-/** What a call has written, with its task and the config of that. */
+/** What a call wrote, with its task and that task's config. */
 export interface AnsweredCall {
   readonly task: ToolTask;
   readonly config: RunnableConfig;
   readonly update: ToolsUpdate;
 }
 
-/** The result in what a call has written, and what it wrote to own keys of the state. */
+/** The result in a call's writes, and what it wrote to the state's own keys. */
 export function lateResultIn({ task: { call }, update, config }: AnsweredCall) {
   return { result: resultIn(update, call.id), values: valuesOf(update, runOf(config).inputs.ownState.keys) };
 }
 
-/** The writes of the calls that a run runs at the same time. */
+/** The writes of calls that run at the same time. */
 class RunningCalls {
   /** The superstep of the calls; undefined before the first one. */
   step: number | undefined;
   #calls: Promise<AnsweredCall>[] = [];
 
-  /** Called at the beginning of a call. */
   add(task: ToolTask, update: Promise<ToolsUpdate>, config: RunnableConfig): void {
     const step = stepOf(config);
     if (this.step !== step) this.#calls = [];
@@ -138,7 +136,7 @@ class RunningCalls {
     this.#calls.push(answered);
   }
 
-  /** The writes of all calls of the superstep that returned. Resolves when the last one has ended. */
+  /** The writes of all the superstep's calls that returned. Resolves when the last one has ended. */
   async settled(): Promise<AnsweredCall[]> {
     // LangGraph begins all tasks of a superstep in one turn of the event loop.
     await new Promise((resolve) => setTimeout(resolve));
@@ -149,43 +147,42 @@ class RunningCalls {
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** The state at the beginning of a superstep, with the own keys of the user. */
+/** The state at the beginning of a superstep, with the user's own keys. */
 type BeginningState = Fields & { readonly messages: readonly BaseMessage[] };
 
 interface LastStep {
   readonly step: number | undefined;
   readonly state: BeginningState;
-  /** What its nodes wrote to keys of the state, in order. */
+  /** What its nodes wrote to the state, in order. */
   readonly updates: Fields[];
 }
 
-/** The progress of a run. It changes during the run; what the run was started with is in its `RunInputs`. */
+/** A run's progress. What the run was started with is in its `RunInputs`. */
 export class RunRecord {
   readonly tally = new RunTally();
   /** The questions that the run waits for. */
   readonly interrupts: Interrupt[] = [];
-  /** The messages of the inbox that are in the history, and whose items are deleted at the end of the run. */
+  /** The inbox messages that are in the history, and whose items are deleted when the run ends. */
   readonly steered = new Set<string>();
   /** Whether the run has looked for late results. */
   hasLookedForLate = false;
   /** Events about the input, until the first node or route emits them. */
   readonly inputEvents: AgentEvent[] = [];
   /**
-   * What ends the run, such as an error that a function middleware threw. The run's caller gets it after the other calls
-   * of the batch have finished.
+   * What ends the run, such as an error from a function middleware. The run's caller gets it after the other calls of
+   * the batch have finished.
    */
   failure: { readonly error: unknown } | undefined;
-  /** The structured response of the run, if it has one. */
   structuredResponse: unknown;
   /** The run's first superstep. LangGraph counts steps over the whole thread. */
   firstStep: number | undefined;
   #last: LastStep | undefined;
-  /** The history, once it was computed. */
+  /** The history, once computed. */
   #reduced: readonly BaseMessage[] | undefined;
 
   /**
-   * Called by each task, and by the route from START, which has no superstep, because a run can end there. All tasks of
-   * one superstep begin with the same state, so the first call is enough.
+   * Called by each task. The route from START, which has no superstep, calls it too, because a run can end there. All
+   * tasks of a superstep begin with the same state, so the first call is enough.
    */
   beginStep(step: number | undefined, state: BeginningState | undefined): void {
     this.firstStep ??= step;
@@ -201,7 +198,7 @@ export class RunRecord {
       if (structuredResponse !== undefined) this.structuredResponse = structuredResponse;
   }
 
-  /** The own keys of the state at the end of the run; undefined if the run did not begin. */
+  /** The state's own keys at the end of the run; undefined if the run did not begin. */
   ownValues({ keys, channels }: OwnState): Fields | undefined {
     if (this.#last === undefined) return undefined;
     const { state, updates } = this.#last;
@@ -218,21 +215,21 @@ export class RunRecord {
   }
 
   /**
-   * The history at the end of the run; undefined if the run did not begin. It is computed when it is read, so only runs
-   * with agent middleware pay for it.
+   * The history at the end of the run; undefined if the run did not begin. It is computed on demand, so only runs with
+   * agent middleware pay for it.
    */
   get history(): readonly BaseMessage[] | undefined {
     if (this.#last === undefined) return undefined;
     const { state, updates } = this.#last;
     const writes = updates.flatMap(({ messages }) => (Array.isArray(messages) ? messages : []));
-    // LangGraph discards all writes of a superstep that an interrupt ended.
+    // LangGraph discards all writes of a superstep that ends in an interrupt.
     if (writes.length === 0 || this.interrupts.length > 0) return state.messages;
     this.#reduced ??= reduceMessages(state.messages, writes).messages;
     return this.#reduced;
   }
 }
 
-/** What a run was started with. Nothing here changes during the run; its progress is in its `RunRecord`. */
+/** What a run was started with. It never changes; the run's progress is in its `RunRecord`. */
 export interface RunInputs {
   /** The input that LangGraph gets. */
   readonly input: unknown;
@@ -241,15 +238,15 @@ export interface RunInputs {
   readonly middleware: MiddlewareByKind;
   /** The checkpoint that the run began on. */
   readonly checkpoints: WatchedCheckpoints;
-  /** The own keys of the state. */
+  /** The state's own keys. */
   readonly ownState: OwnState;
   /** Messages that a middleware set. Undefined: the model is asked. */
   readonly given?: GivenMessages | undefined;
-  /** The structured response of the run whose result a middleware corrects. The correction leaves it as it is. */
+  /** The structured response of a run whose result a middleware corrects. The correction keeps it. */
   readonly structuredResponse?: unknown;
-  /** How many tool calls can run at once; Infinity: all of them. */
+  /** How many tool calls can run at once; Infinity: all. */
   readonly maxConcurrency: number;
-  /** Whether a tool or a middleware of another agent started the run. The inbox of the thread is that agent's. */
+  /** Whether another agent's tool or middleware started the run. The thread's inbox is that agent's. */
   readonly isInTool: boolean;
   /** Whether the run only stores its input, without asking the model. */
   readonly endsAfterInput: boolean;

@@ -1,4 +1,4 @@
-/** A run with agent middleware around it, which can change its input and its result. */
+/** A run inside agent middleware, which can change its input and its result. */
 
 import { isCommand } from "@langchain/langgraph";
 import { readUpdate } from "../../threads/commands.js";

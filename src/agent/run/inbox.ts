@@ -29,7 +29,7 @@ import { type ClientRead, type MessageRules, readClientMessage, speaksAsSystem }
 
 type InboxOptions = MessageRules & Pick<Settings, "steering">;
 
-/** The update of the state that takes messages. */
+/** The state update that takes messages. */
 export interface TakenMessages {
   readonly messages: BaseMessage[];
   readonly steered?: string[];
@@ -38,16 +38,16 @@ export interface TakenMessages {
 }
 
 /**
- * Takes all messages of the inbox. Undefined if there are none, or if the history cannot take a message now.
+ * Takes all messages from the inbox. Undefined if there are none, or if the history cannot take a message now.
  *
  * Each message enters the history once, although a process can die at any time:
- * - Its id is derived from the item, so an item that is read again is recognised in the history.
- * - The channel `steered` has the ids of taken messages whose items may still be in the store. So a message that was
- *   removed or archived does not come back.
- * - An item is deleted when the message is saved: in a checkpoint of this run, or of an earlier one. What is left at the
- *   end of a run is deleted then.
+ * - Its id is derived from the item, so the history recognises an item that is read again.
+ * - The channel `steered` has the ids of taken messages whose items may still be in the store. So a removed or archived
+ *   message does not come back.
+ * - An item is deleted once a checkpoint of this run or an earlier one has its message. The end of a run deletes the
+ *   rest.
  *
- * @param answered The history without what tools and middleware wrote after the results of the run.
+ * @param answered The history without what tools and middleware wrote after the run's results.
  */
 export async function takeMessages(
   options: InboxOptions,
@@ -60,8 +60,8 @@ export async function takeMessages(
 }
 
 /**
- * Whether a message of the inbox can follow the history: no call waits for its result, and no middleware has just ended
- * the run. What ended an earlier run does not count.
+ * Whether an inbox message can follow the history: no call waits for its result, and no middleware has just ended the
+ * run. What ended an earlier run does not count.
  */
 function isOpenToMessages(messages: readonly BaseMessage[], config: LangGraphRunnableConfig): boolean {
   if (unansweredCalls(messages).pending.length > 0) return false;
@@ -99,7 +99,7 @@ async function takeSteered(
   return messages.length === 0 ? undefined : { messages, steered };
 }
 
-/** The late results of the thread, once for each run. */
+/** The thread's late results, once per run. */
 async function takeLate(
   { messages }: AgentState,
   config: LangGraphRunnableConfig,
@@ -117,7 +117,7 @@ async function takeLate(
   return { messages: results, values: recoverValues([{ values, late: [], rewritten }], new Set(), ownState) };
 }
 
-/** The run goes on without the inbox if it cannot be read. */
+/** If the inbox cannot be read, the run goes on without it. */
 async function readSafely<Found>(
   read: () => Promise<Found>,
   otherwise: Found,
@@ -131,7 +131,7 @@ async function readSafely<Found>(
   }
 }
 
-/** The message of an item. Undefined if it is refused: nobody waits for an error, so an event tells the reason. */
+/** An item's message. Undefined if it is refused: nobody waits for an error, so an event tells the reason. */
 function admit(
   { key, value, messageId }: InboxItem,
   rules: MessageRules,
@@ -166,8 +166,8 @@ export function noteRecovered(
 }
 
 /**
- * Reads a message like one of a run's input. In addition, only the user and the system can speak: a result or a response
- * in the middle of a run would not be what the model or a tool said.
+ * Reads a message like a run's input, but only from the user or the system. A result or a response in the middle of a
+ * run would not be what a tool or the model said.
  */
 function readSteered(value: unknown, rules: MessageRules): ClientRead {
   const read = readClientMessage(value, "message", rules);
@@ -176,14 +176,14 @@ function readSteered(value: unknown, rules: MessageRules): ClientRead {
   throw new InvalidMessageError("message", value, "a message of the user or a system message");
 }
 
-/** How many messages this process has put. It keeps the order of those of one millisecond. */
+/** How many messages this process has put. It orders those of one millisecond. */
 let count = 0;
 
 /**
- * Puts a message into the inbox of a thread. Returns the key of its item.
+ * Puts a message into a thread's inbox. Returns its item's key.
  *
- * @throws InvalidSettingError without a store, with `steering: false`, or for a value that is not the id of a thread.
- * @throws InvalidMessageError for a value that is not a message of the user or the system.
+ * @throws InvalidSettingError without a store, with `steering: false`, or for a value that is not a thread id.
+ * @throws InvalidMessageError for a value that is not a user or system message.
  */
 export async function steerThread(
   store: InboxStore | undefined,

@@ -1,6 +1,6 @@
 /**
- * The door: what a client sends as the input of a run or as an update of a thread is read and checked here. What a
- * parent graph passes to a subgraph does not come here, and neither do messages of middleware and tools.
+ * The door: it reads and checks what a client sends as a run's input or a thread's update. What a parent graph passes
+ * to a subgraph does not come here, nor do messages from middleware and tools.
  */
 
 import { type BaseMessage, HumanMessage } from "@langchain/core/messages";
@@ -35,19 +35,19 @@ import type { OwnState } from "../../threads/own-state.js";
 import type { AgentPlan } from "../plan.js";
 import type { Settings } from "../settings/settings.js";
 
-/** What decides on what clients can do. */
+/** What decides what clients can do. */
 type ClientRules = Pick<AgentPlan, "settings" | "tools" | "ownState" | "callPolicy">;
 
-/** Contract: reads the state that the input or the update will change. Only called if it has a tool result. */
+/** Contract: reads the state that the input or update will change. Called only if that has a tool result. */
 export type ReadThread = () => Promise<StateSnapshot>;
 
 interface ClientThread {
-  /** Whether the input comes from a parent graph, which is no client. Its messages are not checked. */
+  /** Whether the input comes from a parent graph. That is not a client, so its messages are not checked. */
   readonly isSubgraph: boolean;
   readonly readThread: ReadThread | undefined;
   /**
-   * Contract: gives the messages that the run begins on. Undefined: no summary of the thread archives what it covers, or
-   * it has no messages.
+   * Contract: gives the messages that the run begins on. Undefined: no summary of the thread archives what it covers,
+   * or the thread has no messages.
    */
   readonly readHistory: (() => Promise<readonly BaseMessage[]>) | undefined;
 }
@@ -56,19 +56,20 @@ interface AdmittedInput {
   readonly input: unknown;
   /** Whether the run only stores its input, without asking the model. */
   readonly endsAfterInput: boolean;
-  /** The empty value that the caller resumed with, if any. Then the question is asked again. */
+  /** The empty value that the caller resumed with, if any. Then the question is repeated. */
   readonly emptyResponse: EmptyResponse | undefined;
   /** What was changed, for the client. */
   readonly events: readonly AgentEvent[];
 }
 
 /**
- * The input of a run with sound messages. Results of calls that this graph answers are left out, and so is what a summary
- * has archived: a client that sends its whole list with each run would bring it back.
+ * A run's input with sound messages. It leaves out results of calls that this graph answers. It also leaves out what a
+ * summary has archived, because a client that sends its whole list each time would bring it back.
  *
- * @throws InvalidMessageError for a message that is malformed, InvalidCommandError for a `Command` that goes anywhere but
- * to `model` or the end or has a decision that no checkpoint can store, and InvalidStateError for an own key that does not
- * match its schema.
+ * @throws InvalidMessageError for a malformed message.
+ * @throws InvalidCommandError for a `Command` that goes anywhere but to `model` or the end, or with a decision that no
+ * checkpoint can store.
+ * @throws InvalidStateError for an own key that does not match its schema.
  */
 export async function admitInput(
   received: unknown,
@@ -120,11 +121,12 @@ async function findArchived(
 }
 
 /**
- * Updates of the state as a client may make them: messages and own keys, checked, and no private channels.
+ * State updates as a client may make them: checked messages and own keys, and no private channels.
  *
  * @returns The updates, and a check to run before they are made.
- * @throws InvalidMessageError for a message that is malformed, InvalidStateError for an own key that does not match its
- * schema, and InvalidCommandError for a `Command` that goes anywhere but to `model` or the end, and for a `Send`.
+ * @throws InvalidMessageError for a malformed message.
+ * @throws InvalidStateError for an own key that does not match its schema.
+ * @throws InvalidCommandError for a `Send`, or a `Command` that goes anywhere but to `model` or the end.
  */
 export async function admitUpdates<Update extends { values?: unknown }>(
   supersteps: readonly { readonly updates: Update[] }[],
@@ -146,7 +148,7 @@ export async function admitUpdates<Update extends { values?: unknown }>(
   }));
   return {
     supersteps: await Promise.all(admitted),
-    /** @throws InvalidMessageError that names a call whose result is not the client's to give. */
+    /** @throws InvalidMessageError for a call's result that the client may not give. It names the call. */
     assertOwnResults: async (readThread: ReadThread): Promise<void> => {
       for (const [message, { call }] of await findRefused(given, rules, readThread)) {
         const expectation = "messages without a result of a call that this graph answers";
@@ -166,19 +168,19 @@ async function findRefused(
 ): Promise<Refused> {
   if (readThread === undefined || !messages.some(isClaim)) return new Map();
   const { next, values } = await readThread();
-  // Tasks of these nodes answer the calls. A thread without them waits for its caller.
+  // Tasks of these nodes answer the calls. Without them, the thread waits for its caller.
   if (!next.some((node) => node === "tools" || node === "approve")) return new Map();
   const history: unknown = values.messages;
-  // A tool or a middleware can have written messages after the other results of the batch.
+  // A tool or a middleware may have written messages after the batch's other results.
   const { all } = unansweredCalls(Array.isArray(history) ? history : []);
   return claimsOf(
     messages,
-    // Those whose calls this graph runs, and not the caller of the run.
+    // Those whose calls this graph runs, not the run's caller.
     all.filter(({ call }) => settings.autoInvoke && tools.has(call.name)),
   );
 }
 
-/** agent-chat-ui makes up results. They count as placeholders. */
+/** agent-chat-ui makes up results, which count as placeholders. */
 function isClaim(message: BaseMessage): boolean {
   return isResult(message) && !isMadeUpResult(message);
 }
@@ -198,8 +200,8 @@ function claimsOf(messages: readonly BaseMessage[], own: readonly UnansweredCall
 }
 
 /*
- * Reads the fields of an input or an update. Only calls that the model made are run, so a client cannot send anything to
- * `tools` or `approve`. A client cannot write private channels either.
+ * Reads the fields of an input or an update. Only calls that the model made are run, so a client cannot send anything
+ * to `tools` or `approve`, or write private channels.
  */
 
 /** LangGraph treats `null` like no decision, and an empty object like an empty list of decisions by id. */
@@ -210,8 +212,8 @@ type RunInput = Partial<Omit<AdmittedInput, "events">>;
 const PLAIN = { endsAfterInput: false, emptyResponse: undefined } as const;
 
 /**
- * Reads the input of a run. A `Command` that resumes nothing is turned into plain input. Otherwise LangGraph would run
- * the tasks of an abandoned run again, even finished ones.
+ * Reads a run's input. A `Command` that resumes nothing becomes plain input: LangGraph would otherwise rerun an
+ * abandoned run's tasks, even finished ones.
  */
 async function readRunInput(
   given: unknown,
@@ -233,7 +235,7 @@ async function readRunInput(
   return { input, endsAfterInput: !targets.includes("model") };
 }
 
-/** The values of an update with other fields: of an object, a `Command`, or a list of them. */
+/** Changes the fields of an update, which can be an object, a `Command`, or a list of them. */
 async function mapFields(values: unknown, change: ReadFields): Promise<unknown> {
   if (isCommand(values)) {
     targetsOf(values);
@@ -242,14 +244,14 @@ async function mapFields(values: unknown, change: ReadFields): Promise<unknown> 
     return new Command({ ...rest, update: await change(fieldsOf(update)) });
   }
   if (isSend(values)) throw wrongTarget();
-  // A list of updates. Those of a copied checkpoint are pairs with the name of their node.
+  // A copied checkpoint's updates are pairs with their node's name.
   if (Array.isArray(values)) return Promise.all(values.map((value) => mapFields(value, change)));
   return isRecord(values) ? change(values) : values;
 }
 
 /**
- * The messages, and own keys as the schema of the user makes them. An own key that is undefined counts as left out. Other
- * keys are left out too: LangGraph would store them in the first checkpoint.
+ * The messages, and own keys as the user's schema makes them. An undefined own key counts as left out. Other keys are
+ * dropped, because LangGraph would store them in the first checkpoint.
  */
 async function readFields(
   fields: Record<string, unknown>,
@@ -295,17 +297,17 @@ function wrongTarget(): InvalidCommandError {
  * Reads the messages of a client.
  */
 
-/** What the messages of clients may be. */
+/** What clients' messages may be. */
 export type MessageRules = Pick<Settings, "acceptSystemMessages">;
 
 type RoleChanged = Extract<Repair, { readonly kind: "role-changed" }>;
 
 /**
- * Reads what a client sends as `messages`: one message-like or several. Marks of this library are taken off, unless the
- * library itself has returned the message in this process.
+ * Reads what a client sends as `messages`: one message-like or several. This library's marks are removed, unless the
+ * library returned the message itself in this process.
  *
  * @param tell Called with each system message that became the user's words.
- * @throws InvalidMessageError for a value that is not a message, or has a field of another shape. It names the path.
+ * @throws InvalidMessageError for a value that is not a message, or that has a malformed field. It names the path.
  */
 function readClientMessages(
   given: unknown,
@@ -322,7 +324,7 @@ function readClientMessages(
 
 export interface ClientRead {
   readonly message: BaseMessage;
-  /** If the message was a system message and became the user's words. */
+  /** Set if a system message became the user's words. */
   readonly repair?: RoleChanged;
 }
 
@@ -369,7 +371,7 @@ function refusalAt(
   return new InvalidMessageError(`${place}.${path}`, value, expectation);
 }
 
-/** The text of a placeholder says the same as its marks, so they stay. Thus a thread can be sent back over HTTP. */
+/** A placeholder's text says the same as its marks, so they stay. A thread can thus be sent back over HTTP. */
 function withoutForeignMarks(message: BaseMessage): BaseMessage {
   const isMarked = message.additional_kwargs[MARKS.placeholder] !== undefined;
   const cause = isMarked ? causeInText(message) : undefined;
@@ -384,15 +386,13 @@ export function speaksAsSystem(message: BaseMessage): boolean {
   return "role" in message && (message.role === "system" || message.role === "developer");
 }
 
-/*
- * The input of a run: its check, and its messages, which agent middleware can read and change.
- */
+/** A run's input: its check, and its messages, which agent middleware can read and change. */
 
 /**
- * Refuses an object without `messages`: LangGraph would end the run without asking the model. Missing input passes,
- * because LangGraph itself reports it if the thread has nothing to continue.
+ * Refuses an object without `messages`, because LangGraph would end the run without asking the model. Missing input
+ * passes: LangGraph itself reports it if the thread has nothing to continue.
  *
- * @param isSubgraph Whether the input is the state of a parent graph, where `messages` can be missing.
+ * @param isSubgraph Whether the input is a parent graph's state, where `messages` can be missing.
  * @throws InvalidMessageError for an input that is not undefined, null, a `Command` or an object with `messages`.
  */
 function assertRunInput(input: unknown, isSubgraph: boolean): void {
@@ -405,7 +405,7 @@ function assertRunInput(input: unknown, isSubgraph: boolean): void {
 }
 
 /**
- * The messages of an input. They are copies, so that middleware does not change the caller's messages.
+ * An input's messages, copied so that middleware does not change the caller's.
  *
  * @throws InvalidMessageError for a value that is not a message.
  */
@@ -418,14 +418,14 @@ function givenMessages(input: unknown): unknown {
   return isCommand(input) ? messagesOfCommand(input) : isRecord(input) ? input["messages"] : undefined;
 }
 
-/** The ids of the messages of an input. The reducer writes an id into a message that comes without one. */
+/** The ids of an input's messages. The reducer writes an id into a message that comes without one. */
 export function idsInInput(input: unknown): string[] {
   const ids = [givenMessages(input)].flat().map((message) => (isRecord(message) ? message["id"] : undefined));
   return ids.filter((id) => typeof id === "string");
 }
 
 /**
- * A copy of the input with other messages. Input that continues a stopped run stays the same if there are no messages.
+ * A copy of the input with other messages. Input that continues a stopped run stays as it is if there are no messages.
  *
  * @throws InvalidMessageError if a middleware added a value that is not a message.
  */

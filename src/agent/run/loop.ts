@@ -1,4 +1,4 @@
-/** One pass through the graph: what its nodes share, and what is left to do when the last chunk has come. */
+/** One pass through the graph: what its nodes share, and what is left to do after the last chunk. */
 
 import { isCommand } from "@langchain/langgraph";
 import { InvalidMessageError, isTetherError, type ThreadConflictError } from "../../errors.js";
@@ -20,7 +20,7 @@ interface Loop extends Pick<RunInputs, "input" | "given" | "structuredResponse">
   readonly options?: RunConfig;
 }
 
-/** Starts the graph. A run with agent middleware does so several times if the middleware changes its result. */
+/** Starts the graph. A run with agent middleware starts it again if the middleware changes its result. */
 export function loop<Chunk>(
   run: AdmittedRun<Chunk>,
   { input, settings, options = run.options, given, structuredResponse }: Loop,
@@ -43,7 +43,7 @@ export function loop<Chunk>(
   return { record, chunks: untilSaved(run, chunks, handle) };
 }
 
-/** Ends when everything is saved. Only then the inbox can be cleared. */
+/** Ends when everything is saved. The inbox can be cleared only then. */
 async function* untilSaved<Chunk>(
   run: AdmittedRun<Chunk>,
   chunks: AsyncGenerator<Chunk>,
@@ -82,7 +82,7 @@ async function* untilSaved<Chunk>(
 }
 
 /**
- * Tells what tools returned that no checkpoint of the run has, because another process has moved the thread on. If the
+ * Reports what tools returned that no checkpoint of the run has, because another process moved the thread on. If the
  * thread has their calls, its next run finds the results in the diary.
  */
 async function reportReturned(

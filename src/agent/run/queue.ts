@@ -16,19 +16,19 @@ import { quickSaver } from "../../threads/saver/quick-saver.js";
 import { RunSaver } from "../../threads/saver/run-saver.js";
 import type { ThreadLock } from "../../threads/saver/thread-lock.js";
 
-/** How one run or update of the state reads and writes its thread. */
+/** How a run or state update reads and writes its thread. */
 interface ThreadAccess {
   /** The view through which the thread is read and written. */
   readonly watched: RunSaver;
-  /** The thread whose earlier runs and updates it waits for. Undefined: it waits for none. */
+  /** The thread whose earlier runs and updates it waits for. Undefined: it does not wait. */
   readonly queued: Thread | undefined;
 }
 
 /**
- * A run of a subgraph belongs to the run of its parent. LangGraph's server queues the runs of a thread itself. Neither
- * of them waits here, and neither does a run that saves nothing.
+ * Decides whether a run waits. A subgraph's run belongs to its parent's, LangGraph's server queues a thread's runs
+ * itself, and a run that saves nothing disturbs nobody: these do not wait.
  *
- * @param messageIds The ids of the messages that the run brings, as far as they are known by now.
+ * @param messageIds The known ids of the messages that the run brings.
  */
 export function accessThread(
   checkpointer: unknown,
@@ -52,8 +52,8 @@ function threadIdIn({ configurable }: RunnableConfig): string | number | undefin
 }
 
 /**
- * The access of a run, and what it can know about its thread. With `checkpointer: true`, a subgraph has a memory of its
- * own, which it saves with the checkpointer of its parent. So that one is watched.
+ * A run's access, and what it can know about its thread. With `checkpointer: true`, a subgraph saves its own memory
+ * with its parent's checkpointer. So that one is watched.
  */
 export function watchThread<Options extends RunnableConfig>(
   checkpointer: unknown,
@@ -66,7 +66,7 @@ export function watchThread<Options extends RunnableConfig>(
   return {
     watched,
     queued,
-    /** Use it in place of the graph's checkpointer. Undefined: the graph's own one stays. */
+    /** Replaces the graph's checkpointer. Undefined: the graph keeps its own. */
     checkpointer: inherits ? undefined : watched.checkpointer,
     /** The options to run with. */
     bound:
@@ -76,9 +76,7 @@ export function watchThread<Options extends RunnableConfig>(
   };
 }
 
-/*
- * The runs and updates of each thread in this process, one after the other.
- */
+/** The runs and updates of each thread in this process, one after another. */
 
 /** A thread of a checkpointer. Two checkpointers can have threads with the same id. */
 interface Thread {
@@ -89,30 +87,30 @@ interface Thread {
 interface QueueOptions {
   /**
    * What happens to a run that starts while another run of its thread goes on. A lock orders the runs of several
-   * processes, and those of one process wait for one another before they ask for it.
+   * processes. Runs of one process wait for one another before they ask for it.
    */
   readonly concurrentRuns: "enqueue" | "reject" | ThreadLock;
-  /** Ends the wait. */
   readonly signal?: AbortSignal | undefined;
-  /** Called if the lock is lost. An update of the state writes once, and is refused if another process has written. */
+  /** Called if the lock is lost. A state update writes once, and is refused if another process has written. */
   readonly onLost?: (cause: unknown) => void;
 }
 
 /** The time in which a run can write to its thread. */
 interface Slot extends Thread {
   isOver: boolean;
-  /** The slot of the run inside which this one was started. */
+  /** The slot of the run that started this one. */
   readonly outer: Slot | undefined;
 }
 
-/** For each thread, the end of the last slot. A thread without runs has no entry. */
+/** For each thread, the end of its last slot. A thread without runs has no entry. */
 const queues = forAllCopies("queues", () => new WeakMap<object, Map<string, Promise<void>>>());
 const currentSlot = forAllCopies("current-slot", () => new AsyncLocalStorage<Slot>());
 
 /**
- * Makes an update when all earlier runs and updates of the thread have ended.
+ * Makes an update once all earlier runs and updates of the thread have ended.
  *
- * @throws ThreadConflictError if the thread is busy and the update cannot wait, or the reason of an abort.
+ * @throws ThreadConflictError if the thread is busy and the update cannot wait.
+ * @throws the reason of an abort.
  */
 export async function updateInQueue<Result>(
   thread: Thread | undefined,
@@ -129,10 +127,11 @@ export async function updateInQueue<Result>(
 }
 
 /**
- * Streams a run when all earlier runs and updates of the thread have ended. The slot ends with the run, although a
- * caller may stop reading before.
+ * Streams a run once all earlier runs and updates of the thread have ended. The slot ends with the run, even if the
+ * caller stops reading earlier.
  *
- * @throws ThreadConflictError if the thread is busy and the run cannot wait, or the reason of an abort.
+ * @throws ThreadConflictError if the thread is busy and the run cannot wait.
+ * @throws the reason of an abort.
  */
 export async function* streamInQueue<Chunk>(
   thread: Thread | undefined,
@@ -181,7 +180,7 @@ async function takeSlot(thread: Thread, { concurrentRuns, signal, onLost }: Queu
 
 type Release = Awaited<ReturnType<ThreadLock["acquire"]>>;
 
-/** A lock that comes after the abort is given back at once. */
+/** A lock that arrives after the abort is released at once. */
 async function acquire(
   lock: ThreadLock,
   ...[threadId, signal, onLost]: Parameters<ThreadLock["acquire"]>
@@ -200,7 +199,7 @@ async function acquire(
   );
 }
 
-/** Whether code runs inside a run of the thread: such a run or update would wait for itself for ever. */
+/** Whether code runs inside a run of the thread. Another run or update there would wait for itself for ever. */
 function isInsideSlotOf(thread: Thread, slot: Slot | undefined): boolean {
   if (slot === undefined) return false;
   const isSame = !slot.isOver && slot.saver === thread.saver && slot.threadId === thread.threadId;

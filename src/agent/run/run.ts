@@ -1,4 +1,4 @@
-/** The story of a run: it is admitted, and loops through the graph, alone or inside agent middleware. */
+/** A run from start to end: it is admitted, and loops through the graph, alone or inside agent middleware. */
 
 import { channel } from "node:diagnostics_channel";
 import { isSubgraphRun } from "../../threads/langgraph/run-host.js";
@@ -7,10 +7,9 @@ import { runInMiddleware } from "./in-middleware.js";
 import { isConflict, loop } from "./loop.js";
 
 /**
- * Yields the chunks of a run.
+ * Yields a run's chunks.
  *
- * @throws InvalidCommandError, InvalidSettingError or InvalidMessageError for an input or options that a run cannot
- * have.
+ * @throws InvalidCommandError, InvalidSettingError or InvalidMessageError for an invalid input or option.
  */
 export function runAgent<Chunk>(run: AgentRun<Chunk>): AsyncGenerator<Chunk> {
   const chunks = execute(run);
@@ -30,9 +29,7 @@ async function* execute<Chunk>(run: AgentRun<Chunk>): AsyncGenerator<Chunk> {
   if (record.failure !== undefined) throw record.failure.error;
 }
 
-/*
- * Tells listeners of the process how a run ended.
- */
+/** Tells the process's listeners how a run ended. */
 
 /** The `node:diagnostics_channel` on which each {@link EndedRun} is published. */
 export const RUN_CHANNEL = "langgraph-tether:run";
@@ -40,7 +37,7 @@ export const RUN_CHANNEL = "langgraph-tether:run";
 /** A run of a graph that is no subgraph. */
 export interface EndedRun {
   /**
-   * `completed`: it has a response, hands calls to its caller, or waits for a human. `failed`: it threw an error.
+   * `completed`: it responded, handed calls to its caller, or waits for a human. `failed`: it threw an error.
    * `cancelled`: it was aborted, or its caller stopped reading.
    */
   readonly outcome: "completed" | "failed" | "cancelled";

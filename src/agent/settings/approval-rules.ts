@@ -18,7 +18,7 @@ export interface ApprovalCall {
   readonly id: string;
   /** The tool's name. */
   readonly name: string;
-  /** The parsed arguments. They are not yet checked with the tool's schema. */
+  /** The parsed arguments, before the tool's schema checks them. */
   readonly args: Readonly<Record<string, unknown>>;
 }
 
@@ -27,7 +27,7 @@ export const DECISION_TYPES = ["approve", "edit", "reject", "respond"] as const;
 /** What a human can decide about a tool call. */
 export type DecisionType = (typeof DECISION_TYPES)[number];
 
-/** The state of the thread, as the functions of `ApprovalOptions` see it. */
+/** The thread's state, as the functions of `ApprovalOptions` see it. */
 export interface ApprovalState {
   /** The history. Its last message has the tool call. */
   messages: BaseMessage[];
@@ -36,7 +36,6 @@ export interface ApprovalState {
 
 /** The run, as the functions of `ApprovalOptions` see it: its `context`, `store`, `writer`, `signal` and `configurable`. */
 export interface ApprovalRuntime extends Partial<Pick<Runtime, "store" | "writer" | "signal">> {
-  /** The context of the run. */
   readonly context?: unknown;
   /** Settings of LangGraph for this run, such as `thread_id`. */
   configurable?: { thread_id?: string; [key: string]: unknown };
@@ -52,7 +51,7 @@ export interface ApprovalCandidate {
 }
 
 /**
- * How a human is asked about the calls of one tool. The fields are those of LangChain's `InterruptOnConfig`.
+ * How a human is asked about one tool's calls. The fields are those of LangChain's `InterruptOnConfig`.
  *
  * Contract of the functions: they have no side effects. An error that they throw ends the run before a tool is called.
  */
@@ -78,10 +77,10 @@ export interface ApprovalOptions {
  *
  * - the names of their tools,
  * - a predicate that decides for each tool call, or
- * - an object with `true`, `false` or `ApprovalOptions` for each tool, as LangChain's `interruptOn`.
+ * - an object with `true`, `false` or `ApprovalOptions` for each tool, like LangChain's `interruptOn`.
  *
  * Contract of the predicate: it has no side effects, because it can be called several times for one tool call. An error
- * that it throws ends the run before a tool is called. A value that is not a boolean does the same.
+ * that it throws, or a value that is not a boolean, ends the run before a tool is called.
  */
 export type RequireApproval =
   | readonly string[]
@@ -100,14 +99,13 @@ function isListOfNames(value: unknown): value is readonly string[] {
   return Array.isArray(value) && value.every((name) => typeof name === "string");
 }
 
-/** How a human is asked about the calls of one tool. */
+/** How a human is asked about one tool's calls. */
 export interface ApprovalRule extends Omit<ApprovalOptions, "allowedDecisions"> {
   readonly allowedDecisions: readonly DecisionType[];
   /** `argsSchema` as a JSON schema, which the request contains. */
   readonly argsJsonSchema?: JSONSchema | undefined;
 }
 
-/** The rule of a tool without options. */
 export const ANY_DECISION: ApprovalRule = { allowedDecisions: DECISION_TYPES };
 
 const OPTION_RULES = {
@@ -127,7 +125,7 @@ const OPTION_RULES = {
 } as const satisfies Rules;
 
 /**
- * The rules for a list of names or an object, by the names of their tools. The calls of other tools need no human.
+ * The rules of a list of names or an object, by tool name. Calls of other tools need no human.
  *
  * @param toolNames The tools whose calls the graph runs.
  * @throws InvalidSettingError for a tool that does not exist, an unknown option, or a value that an option does not
@@ -172,11 +170,9 @@ function readJsonSchema(place: string, schema: object): JSONSchema {
   }
 }
 
-/*
- * Decides who runs a tool call: its tool at once, its tool after a human's approval, or the caller of the run.
- */
+/** Decides who runs a tool call: its tool at once, its tool after approval, or the run's caller. */
 
-/** The moment at which a call is decided about. It is made only for rules with functions. */
+/** The moment at which a call is decided. It is made only for rules with functions. */
 export interface ApprovalScene {
   readonly state: ApprovalState;
   readonly runtime: ApprovalRuntime;
@@ -210,11 +206,11 @@ export function createCallPolicy({
   const rules: ReadonlyMap<string, ApprovalRule> =
     typeof requireApproval === "function" ? new Map() : readRules(requireApproval, toolNames);
   return {
-    /** Whether the caller of the run is to answer the call. */
+    /** Whether the run's caller must answer the call. */
     isHandedOver: ({ call }: Pick<ToolTask, "call">): boolean => !autoInvoke || handed.has(call.name),
     /** Whether any call can need a human. */
     asksHumans: predicate !== undefined || rules.size > 0,
-    /** How a human is asked about a tool. A question of before can be about one whose calls need no human now. */
+    /** How a human is asked about a tool. An earlier question can be about a tool whose calls need no human now. */
     ruleFor: (toolName: string): ApprovalRule => rules.get(toolName) ?? ANY_DECISION,
     /**
      * The question about a call that needs a human; undefined for a call that runs at once.
@@ -229,7 +225,7 @@ export function createCallPolicy({
       const { call, args, offered } = task;
       const { id, name } = call;
       const canRun = mayBeServed || (toolNames.includes(name) && offered === undefined);
-      // A call that cannot be run needs no approval. Its result says what is wrong with it.
+      // A call that cannot run needs no approval. Its result says what is wrong with it.
       if (args === undefined || !canRun) return undefined;
       const shown = () => ({ id, name, args: structuredClone(args) });
       if (predicate !== undefined)
@@ -265,7 +261,7 @@ function decided(place: string, answer: unknown): boolean {
   throw InvalidSettingError.expected(place, "a function that returns true or false", answer);
 }
 
-/** What the functions of an approval rule see: the state with the response in it, and the run. */
+/** What an approval rule's functions see: the run, and the state with the response in it. */
 export function approvalScene(
   state: AgentState,
   message: AIMessage,

@@ -1,4 +1,4 @@
-/** The models of a graph, and the order in which a step asks them: the run's own one, then the fallback models. */
+/** A graph's models, and the order in which a step asks them: the run's own model, then the fallback models. */
 
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import { InvalidSettingError } from "../../errors.js";
@@ -15,10 +15,10 @@ import type { Turn } from "../../threads/state.js";
 import type { Settings } from "./settings.js";
 
 /**
- * Checks the models of a graph. Those that are given by name are made when they are first used, but a missing key is
- * reported at once.
+ * Checks a graph's models. A model that is given by name is made when first used, but a missing key is reported at
+ * once.
  *
- * @throws InvalidModelError for a name that cannot be resolved, or if its key is missing.
+ * @throws InvalidModelError for a name that cannot be resolved, or a missing key.
  * @throws InvalidSettingError for a value that is not a chat model, or a model with bound tools, structured output or
  * fallbacks.
  */
@@ -54,14 +54,14 @@ export interface ModelChain {
   readonly at: (position: number) => GivenModel;
   /** Contract: makes each model once. Rejects with a clear error. */
   readonly make: (given: GivenModel) => Promise<BaseChatModel>;
-  /** The dialect that the options give to the run's own model. */
+  /** The dialect that the options give the run's own model. */
   readonly ownDialect: DialectName | undefined;
 }
 
 /**
  * The models for one step of a turn.
  *
- * @param name The model that the run names. Undefined: that of the graph.
+ * @param name The model that the run names. Undefined: the graph's model.
  */
 export function modelChain(
   { model, fallbackModels, dialect }: Settings,
@@ -80,22 +80,21 @@ export function modelChain(
   };
 }
 
-/** The dialect that the options give to a model. Undefined: its own. */
+/** The dialect that the options give a model. Undefined: the model's own. */
 export function dialectAt(position: number, { ownDialect }: ModelChain): DialectName | undefined {
   return position === 0 ? ownDialect : undefined;
 }
 
-/** A name for clients. */
 export function nameOf(given: GivenModel, model: BaseChatModel): string {
   return typeof given === "string" ? given : (displayNameOf(model) ?? "a model without a name");
 }
 
-/** The position of the model that a turn has come to. A run of the turn that names another model begins with that. */
+/** The position of the model that a turn has reached. If a run of the turn names another model, it begins with that. */
 function positionIn({ fallback }: Turn, name: string | undefined): number {
   return fallback !== undefined && fallback.instead === name ? fallback.position : 0;
 }
 
-/** The turn after the model of this position has responded. */
+/** The turn after the model at this position has responded. */
 export function withPosition(turn: Turn, name: string | undefined, position: number): Turn {
   if (position === positionIn(turn, name)) return turn;
   return { ...turn, fallback: { position, ...(name !== undefined && { instead: name }) } };

@@ -16,11 +16,11 @@ export type StructuredOutputError = StructuredOutputParsingError | MultipleStruc
 /** The options of {@link toolStrategy}. */
 export interface ToolStrategyOptions {
   /**
-   * What the model reads about a structured response that does not match its schema, or about several of them at once.
-   * `true`: what is wrong. A text: this text. A function: the text that it returns. Then the model is asked again.
-   * `false`: the run fails with the error.
+   * What the model reads when its structured response does not match the schema, or when it gives several at once.
+   * `true`: what is wrong. A text: this text. A function: the text that it returns. The model is then asked again. With
+   * `false`, the run fails with the error.
    *
-   * Contract of the function: it is called once for each such response. If it throws, the run fails with what it threw.
+   * Contract of the function: called once for each such response. If it throws, the run fails with that error.
    *
    * @default true
    */
@@ -51,12 +51,12 @@ export interface ProviderStrategy<Response = unknown> {
   readonly _schemaType?: Response;
 }
 
-/** LangChain's `toolStrategy(…)` of one schema, of any copy of `langchain`: a list with one entry. */
+/** LangChain's `toolStrategy(…)` of one schema, from any copy of `langchain`: a list with one entry. */
 type LangChainToolStrategy = readonly {
   readonly tool: { readonly type: "function" };
   readonly schema: object;
 }[];
-/** LangChain's `providerStrategy(…)`, of any copy of `langchain`. */
+/** LangChain's `providerStrategy(…)`, from any copy of `langchain`. */
 interface LangChainProviderStrategy {
   readonly schema: object;
   readonly strict: boolean;
@@ -81,11 +81,11 @@ export type ResponseIn<Format> = Format extends { readonly "~standard": { readon
     : Record<string, unknown>;
 
 /**
- * A response format in which the model responds with a tool call: the schema is offered as a tool that is never run.
- * It works with every model that can call tools.
+ * A response format in which the model responds with a tool call: the schema is offered as a tool that is never run. It
+ * works with every model that can call tools.
  *
- * @param schema The schema of the response. It describes an object. Its `title` is the name of the tool.
- * @param options What the model reads about a wrong response, and the result of a right one.
+ * @param schema The response's schema. It describes an object. Its `title` is the tool's name.
+ * @param options What the model reads about a wrong response, and the result after a right one.
  * @example
  * ```ts
  * import { createAgentGraph, toolStrategy } from "langgraph-tether";
@@ -110,8 +110,8 @@ export function toolStrategy<const Schema extends ResponseSchema>(
  * A response format in which the provider itself makes the response match the schema. Not every model can do this, and
  * some cannot while they have tools.
  *
- * @param given The schema of the response, which describes an object. Or that schema and `strict`: whether the provider
- * must keep every detail of it. By default it must if the schema requires all of its fields.
+ * @param given The response's schema, which describes an object, or an object with that `schema` and `strict`: whether
+ * the provider must keep its every detail. Default: true if the schema requires all of its fields.
  * @example
  * ```ts
  * import { createAgentGraph, providerStrategy } from "langgraph-tether";
@@ -147,10 +147,10 @@ function isWithStrict<Schema extends ResponseSchema>(
 
 /** A checked response format. */
 export interface FormatPlan {
-  /** `"either"`: the provider's own way for a model that has it, else tool calls. */
+  /** `"either"`: the provider's own way if the model has it, else tool calls. */
   readonly strategy: "tool" | "provider" | "either";
   readonly format: Format;
-  /** Whether the provider must keep every detail of the schema. Undefined: if the schema allows it. */
+  /** Whether the provider must keep the schema's every detail. Undefined: if the schema allows it. */
   readonly strict: boolean | undefined;
   readonly options: ToolStrategyOptions;
 }
@@ -160,7 +160,7 @@ export const responseFormatRule = {
   expects: "a zod schema, a JSON schema, toolStrategy(…) or providerStrategy(…)",
 } satisfies Rule;
 
-/** @throws InvalidSettingError for a value that is not a response format, or a schema that no model could be given. */
+/** @throws InvalidSettingError for a value that is not a response format, or a schema that no model could get. */
 export function readResponseFormat(given: ResponseFormat | undefined): FormatPlan | undefined {
   if (given === undefined || given === null) return undefined;
   if (isProviderStrategy(given)) {
@@ -228,7 +228,7 @@ function refused(expectation: string, value?: unknown): InvalidSettingError {
 /** A JSON schema, or a function definition `{ name, parameters }` in OpenAI's form. */
 type JsonSchema = { readonly [keyword: string]: unknown };
 
-/** The schema of a structured response: zod, another Standard Schema that can be written as JSON schema, or JSON schema. */
+/** The schema of a structured response: zod, another Standard Schema that converts to JSON schema, or JSON schema. */
 export type ResponseSchema = StandardSchema | JsonSchema;
 
 export type CheckedResponse =
@@ -265,7 +265,7 @@ function readSchema(schema: unknown): Format {
   };
 }
 
-/** The form `{ name, description, parameters }`, which LangChain takes too. */
+/** The form `{ name, description, parameters }`, which LangChain also takes. */
 function readDefinition(schema: object) {
   const { name, parameters, description } = schema as Record<string, unknown>;
   const isDefinition = typeof name === "string" && isRecord(parameters) && !isStandardSchema(schema);
@@ -283,7 +283,7 @@ function jsonSchemaOf(given: object, schema: object): Record<string, unknown> {
   throw refused("a schema of an object", given);
 }
 
-/** The tools that a format can offer to a model, as definitions in OpenAI's form. */
+/** The tools that a format can offer a model, as definitions in OpenAI's form. */
 export function formatTools({ strategy, format }: FormatPlan): BindToolsInput[] {
   return strategy === "provider" ? [] : [toolOf(format)];
 }
@@ -306,7 +306,7 @@ function describeIssue({ path, message }: SchemaIssue): string {
   return path.length === 0 ? message : `${path.map(String).join(".")}: ${message}`;
 }
 
-/** Undefined if nothing of the name can be kept. */
+/** Undefined if none of the name can be kept. */
 function legalName(given: unknown): string | undefined {
   const name = String(given ?? "")
     .replaceAll(/[^a-zA-Z0-9_-]+/g, "_")

@@ -1,4 +1,4 @@
-/** The `context` of a run: the settings that a run can choose, and the own keys of its user. */
+/** A run's `context`: the settings that a run can choose, and its user's own keys. */
 
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { getInteropZodObjectShape } from "@langchain/core/utils/types";
@@ -13,7 +13,7 @@ import { warnOnce } from "../../threads/warn-once.js";
 import { RUN_HELP } from "./run-help.js";
 import { type RunSchemas, type RunSettings, SETTINGS, type Settings } from "./settings.js";
 
-/** The `context` of a run: settings for this run only. A setting that is left out has the value of the graph. */
+/** A run's `context`: settings for this run only. A missing setting has the graph's value. */
 export interface RunContext extends RunSettings {}
 
 const RUN_RULES: Readonly<Record<string, Rule & Pick<Setting, "lowerOnly">>> = Object.fromEntries(
@@ -22,7 +22,7 @@ const RUN_RULES: Readonly<Record<string, Rule & Pick<Setting, "lowerOnly">>> = O
   ),
 );
 
-/** The schema of a user checks the own keys. */
+/** The user's schema checks the own keys. */
 const ANY_VALUE = { schema: z.any(), expects: "any value" } satisfies Rule;
 
 type RunContextShape = { [Name in keyof RunSchemas]: z.ZodOptional<RunSchemas[Name]> };
@@ -44,13 +44,13 @@ function titleOf(name: string): string {
 }
 
 /**
- * Reads and checks the `context` of a run.
+ * Reads and checks a run's `context`.
  *
- * @param graph The settings of the graph, whose limits a run can only lower.
- * @param ownKeys The keys of `contextSchema`. They are not checked here, and left out of the result.
+ * @param graph The graph's settings, whose limits a run can only lower.
+ * @param ownKeys The keys of `contextSchema`. They are not checked here, and not in the result.
  * @param ignoresUnknown Whether unknown names are ignored instead of refused.
- * @throws InvalidSettingError for an unknown name, one that is not allowed, a value that the setting does not take, or a
- * raised limit.
+ * @throws InvalidSettingError for an unknown or forbidden name, a value that the setting does not take, or a raised
+ * limit.
  */
 export function readRunContext(
   context: unknown,
@@ -80,7 +80,7 @@ export function readRunContext(
   return chosen;
 }
 
-/** Warns of settings that are passed to a run where it does not read them. */
+/** Warns about settings that a run gets where it does not read them. */
 export function warnOfMisplaced(options: RunnableConfig, { model }: Settings): void {
   const { context } = options as { context?: unknown };
   for (const [place, given] of [
@@ -88,14 +88,17 @@ export function warnOfMisplaced(options: RunnableConfig, { model }: Settings): v
     ["the options", options],
   ] as const)
     for (const name of Object.keys(given ?? {})) {
-      // A model of LangChain can read `configurable` itself.
+      // A LangChain model can read `configurable` itself.
       const isRead = !isRunSetting(name) || (name === "model" && typeof model !== "string");
       if (isRead || Object.hasOwn(Object(context), name)) continue;
       warnOnce(`\`${name}\` in ${place} of a run is not read. Put it into the \`context\` of the run.`);
     }
 }
 
-/** The settings in a run: what its context says, else those of its graph. Not the model, which fallback models can replace. */
+/**
+ * A run's settings: its context's, else the graph's. The model is not among them, because fallback models can replace
+ * it.
+ */
 export function settingsInRun(settings: Settings, context: RunContext): Settings {
   // `messagesToKeep` and `tokensToKeep` exclude each other, so both come from the same source.
   const { messagesToKeep, tokensToKeep } = context;
@@ -108,7 +111,6 @@ export function settingsInRun(settings: Settings, context: RunContext): Settings
   };
 }
 
-/** The keys of a context that are no settings. */
 export function withoutSettings(context: object): Record<string, unknown> {
   return pickFields(context, (name) => !isRunSetting(name));
 }
@@ -118,8 +120,8 @@ function isRunSetting(name: string): boolean {
 }
 
 /**
- * @param setting The name of the option or the variable that has the names.
- * @throws InvalidSettingError for a name of no setting that a run can choose.
+ * @param setting The option or variable with the names.
+ * @throws InvalidSettingError for a name that is not a setting of a run.
  */
 export function checkAllowedSettings(
   names: readonly string[] | undefined,
@@ -132,18 +134,16 @@ export function checkAllowedSettings(
     }
 }
 
-/*
- * The own keys that a user adds to the `context` of a run.
- */
+/** The own keys that a user adds to a run's `context`. */
 
 type OwnContextValues = Readonly<Record<string, unknown>>;
 
 export interface OwnContext {
   readonly keys: readonly string[];
-  /** The schema of the complete context, for clients. It does not check the own keys, because `read` does. */
+  /** The complete context's schema, for clients. It does not check the own keys, because `read` does. */
   readonly graphSchema: typeof runContextSchema;
   /**
-   * Contract: reads the own keys of a context, with the defaults of the user's schema.
+   * Contract: reads a context's own keys, with the defaults of the user's schema.
    *
    * @throws InvalidSettingError for a value that does not match the schema.
    */
@@ -153,10 +153,10 @@ export interface OwnContext {
 /** Stands for the missing schema of a graph without own keys. */
 const NO_KEYS: OwnContextSchema = z.object({});
 
-/** LangGraph keeps what it knows of a schema, and a server makes a graph for each run from the same schema. */
+/** LangGraph keeps what it knows about a schema, and a server makes a graph for each run from the same schema. */
 const known = new WeakMap<object, Map<string, OwnContext>>();
 
-/** @throws InvalidSettingError for a key that is a setting of a run. */
+/** @throws InvalidSettingError for a key that is a run setting. */
 export function readContextSchema(schema: OwnContextSchema = NO_KEYS, settings: Settings): OwnContext {
   const contexts = madeOnce(known, schema, () => new Map<string, OwnContext>());
   const form = formOf(settings);
@@ -165,7 +165,7 @@ export function readContextSchema(schema: OwnContextSchema = NO_KEYS, settings: 
 
 type Form = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 
-/** What a form shows of the settings as they are in this graph. The system prompt is nobody's business but the operator's. */
+/** What a form shows of this graph's settings. The system prompt concerns only the operator. */
 function formOf(settings: Settings): Form {
   const names = [settings.model, ...settings.models].filter((model) => typeof model === "string");
   return Object.fromEntries(

@@ -12,7 +12,7 @@ import {
 import { SUMMARY_SETTINGS } from "../../threads/summary/settings.js";
 import { MODEL_SETTINGS, SCHEMA_SETTINGS, SERVICE_SETTINGS, TOOL_SETTINGS, TURN_SETTINGS } from "./table.js";
 
-// Named, because otherwise the declarations of the package would contain the rows without their comments.
+// Named, because the package's declarations would otherwise contain the rows without their comments.
 type Table = typeof MODEL_SETTINGS &
   typeof TOOL_SETTINGS &
   typeof TURN_SETTINGS &
@@ -43,7 +43,7 @@ type RunSchemaOf<Row extends Setting> = Row extends { readonly perRun: Rule<infe
   ? Schema
   : Row["schema"];
 
-// The types below map the properties of the table, so that an editor shows the comment of the row for each option.
+// The types below map the table's properties, so that an editor shows each option the comment of its row.
 
 /** The options as a caller passes them. `undefined` counts as left out. */
 export type SettingsOptions = {
@@ -57,13 +57,12 @@ export type Settings = { readonly [Name in SettingName]: ValueIn<Table[Name]> };
 
 type RunRows = Pick<Table, PerRunName>;
 
-/** The schema of each setting that a run can choose. */
 export type RunSchemas = { [Name in keyof RunRows]: RunSchemaOf<RunRows[Name]> };
 /** The settings that a run can choose. */
 export type RunSettings = { -readonly [Name in keyof RunRows]?: z.output<RunSchemas[Name]> | undefined };
 
 /**
- * The options of a graph, with the default for each option that is left out or undefined.
+ * A graph's options, with defaults for those that are left out or undefined.
  *
  * @throws InvalidSettingError for an unknown option, or a value that the option does not take.
  */
@@ -74,5 +73,5 @@ export function resolveSettings(options: SettingsOptions): Settings {
 
 type LimitName = NamesWith<{ readonly lowerOnly: true }>;
 
-/** The limits of a turn and of its thread. A run can lower the limits of its graph. */
+/** The limits of a turn and its thread. A run can lower its graph's limits. */
 export interface LoopLimits extends Pick<Settings, LimitName> {}

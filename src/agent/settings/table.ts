@@ -56,9 +56,9 @@ export const MODEL_SETTINGS = {
     env: { read: readNames, expects: "model names separated by commas" },
   },
   /**
-   * The chat models, or their names, that are asked in this order when the model before them fails for good: its
-   * provider cannot be reached, fails, refuses the request, or gives no complete response. The switch lasts until the
-   * turn ends. Default: none.
+   * The chat models, or their names, that take over in this order when a model fails for good: its provider is
+   * unreachable, fails, refuses the request, or gives no complete response. The switch lasts until the turn ends.
+   * Default: none.
    */
   fallbackModels: {
     ...aListOf<BaseChatModel | string>("models"),
@@ -103,16 +103,14 @@ export const MODEL_SETTINGS = {
    */
   maxStreamFallbackAttempts: { ...countFrom(0), default: FALLBACK_ATTEMPTS, env: true },
   /**
-   * How many milliseconds the model may be silent, before its first chunk or between two. After that the request is ended,
-   * and counts as one whose stream was cut off. The waits between retries of the model's client count too. Ten minutes are
-   * enough for models that think. Default: 600,000.
+   * How many milliseconds the model may be silent, before its first chunk or between two chunks. After that the request
+   * ends and counts as a cut stream. The client's waits between retries count too. Ten minutes are enough for models
+   * that think. Default: 600,000.
    */
   modelIdleTimeoutMs: { ...milliseconds, default: MODEL_IDLE_TIMEOUT, env: true },
 } as const satisfies SettingsTable;
 
-/*
- * Settings of the tools: which tools there are, who runs their calls, and what happens when they fail.
- */
+/** Settings of the tools: which exist, who runs their calls, and what happens when they fail. */
 
 export const TOOL_SETTINGS = {
   /**
@@ -166,9 +164,7 @@ export const TOOL_SETTINGS = {
   toolTimeoutMs: { ...milliseconds, default: undefined, env: true },
 } as const satisfies SettingsTable;
 
-/*
- * Settings of a turn: its limits, those of its thread, and how much of earlier turns the model sees.
- */
+/** Settings of a turn: its limits, its thread's limits, and how much of earlier turns the model sees. */
 
 /** A limit that a run may lower. */
 const limitFrom = (least: 0 | 1, preset: number) =>
@@ -217,14 +213,12 @@ export const TURN_SETTINGS = {
       read: readJson,
       expects: 'an integer of 0 or more, or JSON such as {"max":12,"clearAtLeast":6}',
     },
-    // A number, as Studio's form has no field for either a number or an object.
+    // A number, because Studio's form has no field for a number or an object.
     perRun: countFrom(0),
   },
 } as const satisfies SettingsTable;
 
-/*
- * Settings of the services of a graph: middleware, a checkpointer and a store.
- */
+/** Settings of a graph's services: middleware, a checkpointer and a store. */
 
 export const SERVICE_SETTINGS = {
   /** Middleware around runs, model calls and tool calls. The first one of a kind is the outermost. Default: none. */
@@ -238,15 +232,15 @@ export const SERVICE_SETTINGS = {
     default: undefined,
   },
   /**
-   * How checkpoints store the messages. With `full`, each checkpoint holds all of them. With `delta`, it holds those that
-   * its step added, which writes far fewer bytes in a long thread. LangGraph calls its delta channel beta. A thread can
-   * change from one to the other. Default: `full`.
+   * How checkpoints store the messages. With `full`, each checkpoint holds all of them. With `delta`, it holds only
+   * those that its step added, which writes far fewer bytes in a long thread. LangGraph calls its delta channel beta. A
+   * thread can switch between the two. Default: `full`.
    */
   messagesChannel: { ...oneOf(["full", "delta"]), default: "full", env: true },
   /**
-   * What happens when a run starts while another run of the same thread goes on in this process. With `enqueue` it waits
-   * until that run has ended. With `reject` it fails with `THREAD_BUSY`. A lock, such as `postgresThreadLock(pool)`, makes
-   * the runs of several processes wait for one another. Default: `enqueue`.
+   * What happens when a run starts while another run of the same thread goes on in this process. With `enqueue` it
+   * waits for that run to end. With `reject` it fails with `THREAD_BUSY`. A lock, such as `postgresThreadLock(pool)`,
+   * makes the runs of several processes wait for one another. Default: `enqueue`.
    */
   concurrentRuns: {
     schema: z.union([
@@ -257,8 +251,8 @@ export const SERVICE_SETTINGS = {
     default: "enqueue",
   },
   /**
-   * Whether runs take messages that are put into the inbox of their thread while they go on. The inbox is in the store.
-   * Each model request reads it once, and so does the end of a turn. Default: true.
+   * Whether a run takes new messages from its thread's inbox while it goes on. The inbox is in the store. Each model request reads
+   * it once, and so does the end of a turn. Default: true.
    */
   steering: { ...flag, default: true, env: true },
   /**
@@ -275,9 +269,7 @@ export const SERVICE_SETTINGS = {
   store: { ...objectWith<BaseStore>("search", "a store"), default: undefined },
 } as const satisfies SettingsTable;
 
-/*
- * Settings of the agent itself: its name, and the own keys of its state and its context.
- */
+/** Settings of the agent itself: its name, and the own keys of its state and context. */
 
 const isStateSchema = (value: unknown) => isInteropZodObject(value) || StateSchema.isInstance(value);
 

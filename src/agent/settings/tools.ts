@@ -1,4 +1,4 @@
-/** Checks the tools of a graph, and the choice among them. */
+/** Checks a graph's tools, and the choice among them. */
 
 import type { BindToolsInput } from "@langchain/core/language_models/chat_models";
 import type { StructuredToolInterface } from "@langchain/core/tools";
@@ -15,11 +15,11 @@ const TOOL_NAME = DIALECTS.strict.toolName;
 const MOST_TOOLS = 128;
 
 /**
- * Checks the tools of a graph.
+ * Checks a graph's tools.
  *
  * @param formatTools The tools of its response format.
- * @throws InvalidToolError for a value that is not a tool, a tool without a schema, a name that a provider would refuse, a name used twice,
- * more than 128 tools, or a `replay` in the metadata of a tool that is not known.
+ * @throws InvalidToolError for a value that is not a tool, a tool without a schema, a name that a provider would
+ * refuse, a name used twice, more than 128 tools, or an unknown `replay` in a tool's metadata.
  */
 export function checkTools(
   { tools, additionalTools }: Readonly<Record<"tools" | "additionalTools", readonly unknown[]>>,
@@ -52,7 +52,7 @@ export function checkTools(
 /**
  * Checks the tools that a chat middleware offers in one call.
  *
- * @param known The tools of the graph.
+ * @param known The graph's tools.
  * @param formatTools The tools of its response format.
  * @param mayBeServed Whether function middleware can answer calls of other tools.
  * @throws InvalidToolError for a tool whose calls nobody can answer, a name that a provider would refuse, a name used
@@ -85,10 +85,10 @@ function assertDefinition(place: string, tool: unknown): asserts tool is BindToo
   throw notATool(place, "a LangChain tool, or a definition in OpenAI's form", hintAtClass(tool));
 }
 
-/** What says which arguments a tool takes, in a tool of LangChain and in the forms of providers. */
+/** The fields that say which arguments a tool takes, in LangChain's tools and in providers' forms. */
 const SCHEMAS = ["schema", "function", "parameters", "input_schema", "type"];
 
-/** Without a schema, LangChain's clients send a tool as it is, and providers refuse it or see no name. */
+/** Without a schema, LangChain's clients send a tool as it is. Providers then refuse it or see no name. */
 function assertSchema(place: string, tool: object, known: readonly string[] = ["schema"]): void {
   if (known.some((field) => Reflect.get(tool, field) !== undefined)) return;
   const name = toolName(tool);
@@ -143,7 +143,7 @@ function assertNames(tools: readonly object[]): void {
     );
 }
 
-/** The name of a tool, or of a definition in OpenAI's form; `""` if it is missing. */
+/** The name of a tool or of a definition in OpenAI's form; `""` if it is missing. */
 export function toolName(tool: object): string {
   const definition: unknown = Reflect.get(tool, "function");
   const name: unknown = Reflect.get(isRecord(definition) ? definition : tool, "name");
@@ -186,12 +186,12 @@ export const toolChoiceRule = {
   hint: hintAtName(MODES),
 } satisfies Rule;
 
-/** The name of the tool that a choice requires; undefined if it names none. */
+/** The tool that a choice requires; undefined if it names none. */
 export function requiredFunctionOf(choice: ToolChoice): string | undefined {
   return typeof choice === "object" ? choice.requiredFunctionName : undefined;
 }
 
-/** What follows the results of a required call; undefined if the choice requires no call. */
+/** What follows a required call's results; undefined if the choice requires no call. */
 export function afterRequired(choice: ToolChoice): "end" | "respond" | undefined {
   if (typeof choice === "object") return choice.afterRequired ?? "end";
   return choice === "required" ? "end" : undefined;

@@ -10,10 +10,12 @@ export interface CommandIo {
   readonly readInput: () => Promise<string>;
   /** Whether a human can be asked. */
   readonly canAsk: boolean;
-  /** Asks a question. Contract: resolves with the line that the human writes, and with "" if there is none. */
+  /** Asks a question. Contract: resolves with the human's line, or "" if there is none. */
   readonly ask: (question: string) => Promise<string>;
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** Serves pages that show the threads of a store. Contract: on this machine only, and to who knows the address. */
+  /**
+   * Serves pages that show a store's threads. Contract: only on this machine, and only to whoever knows the address.
+   */
   readonly serveInspector: (
     store: ThreadStore,
     options: { readonly port?: number | undefined; readonly repairCommand?: string | undefined },
@@ -38,7 +40,9 @@ export interface TextOutput {
 export const EXIT = {
   /** `doctor`: nothing found at or above `--fail-on`. `repair` and `undo`: nothing is left to do. */
   sound: 0,
-  /** `doctor`: findings at or above `--fail-on`. `repair` and `undo`: something is left. `explain`: it would be refused. */
+  /**
+   * `doctor`: findings at or above `--fail-on`. `repair` and `undo`: something is left. `explain`: it would be refused.
+   */
   findings: 1,
   /** A wrong option or value, a missing package, or a target that cannot be opened. Nothing was written. */
   usage: 2,

@@ -123,8 +123,8 @@ type PrintedFinding = Finding & { readonly excerpt?: string };
 const isWorthALine = ({ severity, code }: Finding): boolean => severity !== "info" || SHOWN_INFO.has(code);
 
 /**
- * Makes the text of one thread after the other. It is empty for a thread that only waits, and for a subgraph without a
- * fault, which are counted below. What was said of one thread is not said again.
+ * Makes the text of one thread after another. It is empty for a thread that only waits and for a faultless subgraph,
+ * which are counted below. What was said of one thread is not repeated.
  */
 function threadPrinter() {
   const told = new Set<string>();
@@ -149,7 +149,7 @@ function groupLines(
   const isExplained = /^(?:thread|size|content)\/|^state\/other-/.test(code);
   const evidence = isExplained ? (group[0]?.evidence ?? "") : "";
   const text = said === undefined ? evidence : `${said.dialect}: ${said.providerSays}`;
-  // The words of a provider for one fault differ by the ids in them only.
+  // A provider's words for one fault differ only in the ids.
   const why = isNew(said === undefined ? text : `${code} ${said.dialect}`) ? text : "";
   const excerpts = group.flatMap(({ excerpt, messageId, index }) =>
     excerpt === undefined ? [] : `${messageId ?? index}: ${excerpt}`,
@@ -172,7 +172,7 @@ function describeFindings(code: FindingCode, findings: readonly Finding[]): stri
   return `${amount(findings.length, name)}${named}`;
 }
 
-/** How many threads have each finding. Empty for one thread, which shows them. */
+/** How many threads have each finding. Empty for a single thread, which shows them. */
 function codesText(threadsWith: ReadonlyMap<FindingCode, number>): string {
   if (![...threadsWith.values()].some((threads) => threads > 1)) return "";
   const rows = [...threadsWith].sort(([, one], [, other]) => other - one);

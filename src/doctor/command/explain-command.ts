@@ -41,7 +41,7 @@ export async function runExplain(command: Command, io: CommandIo): Promise<ExitC
   return explanation.refused ? EXIT.findings : EXIT.sound;
 }
 
-/** A form that is not known is a wrong file, and not a fault of this program. */
+/** An unknown form is a wrong file, not a fault of this program. */
 function explainKnown(messages: readonly unknown[], dialect: DialectName | "auto" | undefined): Explanation {
   try {
     return explain(messages, { dialect });

@@ -1,4 +1,4 @@
-/** What commands read of their options, and the options of a command line as they can be typed again. */
+/** What commands read from their options, and a command line's options as they can be typed again. */
 
 import type { Command } from "commander";
 import type { DialectName } from "../../providers/dialects.js";
@@ -40,17 +40,14 @@ export type Group = keyof typeof GROUPS;
 
 const UNITS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 } as const;
 
-/** The time of a date, or that of a span such as `7d` before now. NaN for another text. */
+/** A date's time, or the time of a span such as `7d` before now. NaN for other text. */
 export function timeOf(text: string, now: number): number {
   const [, count, unit] = /^(\d{1,6})([smhdw])$/.exec(text) ?? [];
   if (count !== undefined) return now - Number(count) * UNITS[unit as keyof typeof UNITS];
   return /^\d{4}-\d{2}-\d{2}/.test(text) ? Date.parse(text) : Number.NaN;
 }
 
-/**
- * The options of a group that were given, as they can be typed again, without secrets. What stays on one line is one
- * text.
- */
+/** A group's given options, as they can be typed again, without secrets. Each text stays on one line. */
 export function typedOptions(command: Command, group: Group, { environment }: CommandIo): readonly string[] {
   return command.options.flatMap((option) => {
     const name = option.attributeName();
@@ -75,7 +72,7 @@ export function lacksGraph(command: Command, { folder }: CommandIo): boolean {
   return targetOf(options).further.includes(graphOption) && !isGraphNamed({ spec: options["graph"], folder });
 }
 
-/** The `repair` of the same target. What is not named and a repair needs, the operator fills in. */
+/** The `repair` of the same target. The operator fills in what a repair needs and nobody named. */
 export function typedRepair(command: Command, io: CommandIo): readonly string[] {
   const missing = lacksGraph(command, io) ? ["--graph FILE:EXPORT"] : [];
   return ["npx langgraph-tether repair", ...typedOptions(command, "target", io), ...missing];

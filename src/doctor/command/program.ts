@@ -16,7 +16,7 @@ import { runUndo } from "./undo-command.js";
 /**
  * Contract: throws a CommanderError instead of ending the process.
  *
- * @param end Called with the exit code of the command that was run.
+ * @param end Called with the exit code of the command that ran.
  * @param output Gets what commander prints: the help, and what is wrong with the options.
  */
 export function createProgram(

@@ -81,7 +81,7 @@ async function repairAll(
   let reading = await readThreads(store, options, io, workWith(asks ? undefined : receipt), async (done) => {
     const { plan } = done;
     if (!asks || plan.kind !== "write") return take(done);
-    // Only what is printed is kept of a plan, because the messages of many threads would fill the memory.
+    // Only what is printed is kept of a plan, because many threads' messages would fill the memory.
     planned.push({ plan: { ...plan, before: [], after: [] } });
     count(done);
     if (format === "text") await print(done);
@@ -94,7 +94,7 @@ async function repairAll(
     const written = await readThreads(store, again, io, workWith(receipt), take);
     reading = { ...written, missing: [...reading.missing, ...written.missing] };
   } else if (format !== "text") {
-    // A program is told of a thread once: what became of it.
+    // A program hears about a thread once: what became of it.
     for (const done of planned) await print(done);
   }
   const { unreadable, otherGraph, moved, failed, skipped } = counts;
@@ -115,7 +115,7 @@ async function repairAll(
   return isLeft ? EXIT.findings : EXIT.sound;
 }
 
-/** How often a thread that somebody else has written meanwhile gets a new plan. */
+/** How many times a thread that somebody else has written meanwhile gets a new plan. */
 const TRIES = 3;
 
 async function repairOne(
@@ -199,7 +199,7 @@ function printedPlan(done: Done): object {
 const LISTED_STEPS = 20;
 const LISTED_UNPLACED = 5;
 
-/** The plan of a thread, and what became of it. */
+/** A thread's plan, and what became of it. */
 function planText(done: Done): string {
   const { plan, outcome } = done;
   if (plan.kind === "skip" && (plan.reason === "waiting" || plan.reason === "subgraph")) return "";
@@ -246,10 +246,10 @@ function nextText({ planned }: Counts, command: Command, io: CommandIo, receipt:
 type Receipt = Awaited<ReturnType<typeof createReceipt>>;
 
 /**
- * Makes a receipt. One that gets no entry is deleted when it is closed.
+ * Makes a receipt. A receipt without entries is deleted when it is closed.
  *
  * @param path Undefined: a new name with the time.
- * @throws UsageError if the file exists already, or cannot be made.
+ * @throws UsageError if the file already exists, or cannot be made.
  */
 async function createReceipt(path: string | undefined, { folder, now }: CommandIo) {
   const name = path ?? `tether-receipt-${new Date(now()).toISOString().replaceAll(/[-:]|\.\d+/g, "")}.jsonl`;

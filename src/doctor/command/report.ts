@@ -1,4 +1,4 @@
-/** What the commands share: the loop over the threads of a target, and a report on them in each format. */
+/** What the commands share: the loop over a target's threads, and a report on them in each format. */
 
 import { setImmediate } from "node:timers/promises";
 import { amount, count } from "../../shared/text.js";
@@ -11,7 +11,7 @@ import { wrapText } from "./text.js";
 
 /** How the reading of a target ended. */
 interface Reading {
-  /** The threads that were asked for, and are not there. */
+  /** The requested threads that do not exist. */
   readonly missing: readonly string[];
   /** Why not everything was read; null if everything was. */
   readonly stopped: string | null;
@@ -20,15 +20,15 @@ interface Reading {
 export const isComplete = ({ missing, stopped }: Reading): boolean =>
   missing.length === 0 && stopped === null;
 
-/** After this many threads in a row whose read failed, the store itself is taken to have failed. */
+/** After this many consecutive failed reads, the store itself counts as failed. */
 const MOST_FAILURES = 5;
 
 /**
- * Reads threads, several at once, and passes what is made of them on in order.
+ * Reads threads, several at once, and passes on what is made of them in order.
  *
  * @param work Contract: called for several threads at once.
- * @param take Contract: called for one result at a time, in the order of the threads.
- * @throws UsageError if none of the threads that were asked for is there.
+ * @param take Contract: called for one result at a time, in the threads' order.
+ * @throws UsageError if none of the requested threads exists.
  */
 export async function readThreads<Result extends object>(
   store: ThreadStore,
@@ -91,9 +91,9 @@ export async function readThreads<Result extends object>(
 }
 
 /**
- * Works on several items at once, and gives the results in the order of the items. At most `THREADS_AT_ONCE` results wait.
+ * Works on several items at once, and yields the results in the items' order. At most `THREADS_AT_ONCE` results wait.
  *
- * @param signal When it is aborted, no further item is begun, and what was begun is finished.
+ * @param signal When it aborts, no further item begins, and started ones finish.
  */
 async function* mapInOrder<Item, Result>(
   items: AsyncIterable<Item>,
@@ -123,8 +123,8 @@ const CLEAR = "\r\u001b[K";
 const AT_ONCE = 500;
 
 /**
- * A line at the end of the terminal that says how many threads were read. It is gone while something else is written, and
- * when all were read. Nothing is written to a pipe or a file.
+ * A line at the end of the terminal that says how many threads were read. It disappears while something else is
+ * written, and at the end. Nothing is written to a pipe or a file.
  *
  * @param all The threads that will be read. They are counted meanwhile.
  */
@@ -145,7 +145,7 @@ function startProgress(all: AsyncIterable<ThreadRef>, { errors, now }: CommandIo
     }
     total = ` of ${count(found)}`;
   };
-  // Why threads cannot be listed is told by the reading.
+  // The reading itself reports why threads cannot be listed.
   const counting = countAll().catch(() => {});
   return {
     /** Counts a thread. Contract of `work`: it writes whole lines. */
@@ -172,7 +172,7 @@ function startProgress(all: AsyncIterable<ThreadRef>, { errors, now }: CommandIo
  * The report. Its head is printed when it is started.
  */
 
-/** Each part of it is printed as fields for JSON, or as text for people. */
+/** Each part is printed as JSON fields or as text for people. */
 interface Report {
   /** Contract: called for threads with findings or steps, and for those that are skipped. */
   readonly thread: (fields: object, text: string) => Promise<void> | void;
@@ -207,7 +207,7 @@ export async function startReport(
   };
 }
 
-/** What is said of threads that are not repaired, by the name of their count. */
+/** What is said about threads that are not repaired, by their count's name. */
 const NOTES: Readonly<Record<string, (count: number) => string>> = {
   waiting: (count) => `${amount(count, "thread waits", "threads wait")} for a human. They are never changed.`,
   skipped: (count) =>

@@ -44,7 +44,7 @@ export const ONLY_GRAPH = "Name a file with --graph that only exports the graph.
 const countServers = (): number =>
   process.getActiveResourcesInfo().filter((name) => name === "TCPServerWrap").length;
 
-/** A script that reads JSON gets JSON, also where the command line itself is wrong. */
+/** A script that reads JSON gets JSON, even if the command line itself is wrong. */
 async function reportAsJson(args: readonly string[], error: unknown, { output }: CommandIo): Promise<void> {
   const format = /(?:^|\s)--format[\s=]json(?=\s|$)/;
   if (!format.test(args.join(" ")) || args[0] === "undo") return;
@@ -52,7 +52,7 @@ async function reportAsJson(args: readonly string[], error: unknown, { output }:
   await output.write(`${JSON.stringify({ schemaVersion: 1, outcome: "failed", error: reason })}\n`);
 }
 
-/** Commander repeats words that it does not know. An address, or the value of a misspelt option, can have a password. */
+/** Commander repeats unknown words. An address, or a misspelt option's value, can contain a password. */
 const withoutValues = (text: string): string =>
   text.replaceAll(/'(-[^'=\s]*=|\w+:\/\/).*'/g, (_, beginning) => `'${beginning}…'`);
 

@@ -1,4 +1,4 @@
-/** The threads of a database with the tables of a LangGraph checkpointer. */
+/** The threads of a database with a LangGraph checkpointer's tables. */
 
 import type { BaseCheckpointSaver } from "@langchain/langgraph";
 import { parseJson } from "../../shared/json.js";
@@ -23,7 +23,7 @@ export interface Database {
   readonly close: () => Promise<void>;
 }
 
-/** How the tables of a checkpointer are asked. Each `?` stands for a value. */
+/** How a checkpointer's tables are queried. Each `?` stands for a value. */
 interface Tables {
   readonly query: (sql: string, values: readonly unknown[]) => Promise<readonly Record<string, unknown>[]>;
   /** The name of the table of checkpoints. */
@@ -32,7 +32,9 @@ interface Tables {
   readonly rowsOfArray: string;
 }
 
-/** @param spec See `loadGraph`. The graph is loaded after the database is open, because a wrong address is found faster. */
+/**
+ * @param spec See `loadGraph`. The graph is loaded after the database opens, because a wrong address is found faster.
+ */
 export async function storeOfDatabase(
   { target, saver, tables, hide = (text) => text, close }: Database,
   spec: string | undefined,
@@ -57,7 +59,7 @@ export async function storeOfDatabase(
       read: async (ref) => {
         const thread = await store.read(ref);
         const { content } = thread;
-        // Throws if the database itself cannot be read any more, which is no fault of the thread.
+        // Throws if the database itself is no longer readable, which is not the thread's fault.
         if (content.kind === "unreadable")
           await tables.query(`SELECT thread_id FROM ${tables.checkpoints} LIMIT 1`, []);
         return "reason" in content
@@ -80,8 +82,8 @@ const PAGE = 500;
 type Order = "by name" | "by time";
 
 /**
- * The latest checkpoint of each thread and subgraph, in the order of their names, which other writes do not change; or of
- * each thread, the one that was changed last first.
+ * The latest checkpoint of each thread and subgraph, in name order, which other writes do not change; or each thread's,
+ * the last changed first.
  *
  * Contract: reads page by page, and keeps one page.
  */

@@ -39,7 +39,7 @@ async function openFile({ file }: OptionValues, context: FileContext): Promise<T
   return {
     target: file === "-" ? name : `file:${file}`,
     canWrite: false,
-    // Metadata, status and time are not in such a file, or differ with its source, so they select nothing.
+    // Such a file lacks metadata, status and time, or their form differs with its source, so they select nothing.
     threads: (selection) => selectThreads(threads.values(), selection),
     read: async ({ threadId }) => {
       const thread = threads.get(threadId);
@@ -109,7 +109,7 @@ function toThread(value: unknown, fallback: string): StoredThread | undefined {
   };
 }
 
-/** The list of messages in a value of a file; undefined if there is none. */
+/** The list of messages in a file's value; undefined if there is none. */
 export function messagesIn(value: unknown): readonly unknown[] | undefined {
   if (Array.isArray(value)) return value;
   if (!isRecord(value)) return undefined;

@@ -16,7 +16,7 @@ interface GraphPlace {
   /** `FILE:EXPORT`, or a name in langgraph.json. Undefined: the only graph of langgraph.json. */
   readonly spec: string | undefined;
   readonly folder: string;
-  /** Contract: the variables of langgraph.json are added to it, and none is replaced. */
+  /** Contract: langgraph.json's variables are added to it, and none is replaced. */
   readonly environment: Record<string, string | undefined>;
 }
 

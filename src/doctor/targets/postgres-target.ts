@@ -67,7 +67,7 @@ export async function openPostgres(
       keepAlive: true,
       ...settings,
     });
-    // A lost connection would end the process, whether it is used or not. Its next query fails with the reason.
+    // A lost connection would end the process, used or not. Its next query fails with the reason.
     pool.on("error", () => {});
     pool.on("connect", (client) => client.on("error", () => {}));
     await assertTables(pool, schema, target).catch(async (error: unknown) => {

@@ -117,23 +117,23 @@ function explain(error: unknown, hide: HideSecrets): string {
     return "there is a server, but no LangGraph server: it has no /threads/search (404). Check the address.";
   if (Object(error).name === "SyntaxError") return NO_LIST;
   if (typeof status === "number") return `the server answers ${status}: ${hide(reasonOf(error))}`;
-  // The SDK puts advice around the reason, which is known here.
+  // The SDK wraps the reason in advice. Here the reason is known.
   const reason = hide(reasonOf(error)).replace(/^.*Original error: /, "");
   return `there is no server: ${reason === "fetch failed" ? "nothing answers at this address" : reason}.`;
 }
 
 type Threads = Client["threads"];
 
-/** The status of the response that an error of the SDK is about; undefined for another error. */
+/** The HTTP status in an SDK error; undefined for other errors. */
 const statusCodeOf = (error: unknown): unknown => Object(error).status;
 
-/** Makes a handler that gives undefined for an error with this status, and throws every other one. */
+/** Makes a handler that returns undefined for an error with this status, and throws every other one. */
 const undefinedFor = (status: number) => (error: unknown) => {
   if (statusCodeOf(error) !== status) throw error;
   return undefined;
 };
 
-/** The threads that a client of the SDK reaches. */
+/** The threads that an SDK client reaches. */
 export function threadsOfClient(
   { threads, assistants, runs }: Client,
   target: string,
@@ -169,9 +169,9 @@ export function threadsOfClient(
       if (from === undefined)
         return (await threads.getHistory(threadId, { ...options, limit })).flatMap(toStep);
       const [first] = toStep(await threads.getState(threadId, from, options));
-      // The server has an empty state for each id that is not a checkpoint.
+      // For an id that is not a checkpoint, the server returns an empty state.
       if (first?.checkpointId !== from || first.messages === undefined) return [];
-      // The server takes the id of a checkpoint too.
+      // The server also takes a checkpoint's id.
       const before = { ...options, limit: limit - 1, before: from as never };
       const earlier = limit > 1 ? await threads.getHistory(threadId, before) : [];
       return [first, ...earlier.flatMap(toStep)];
@@ -195,9 +195,7 @@ export function threadsOfClient(
   };
 }
 
-/*
- * Finds the threads, without their states: these have all of their messages.
- */
+/** Finds the threads without their states, which contain all messages. */
 
 const PAGE = 100;
 const LISTED_FIELDS: ThreadSelectField[] = ["thread_id", "updated_at", "metadata", "status"];
@@ -208,7 +206,10 @@ const queryOf = ({ threadIds, metadata, status }: ThreadSelection) =>
 /** The ids of LangGraph's own server. */
 export const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-/** A server refuses ids that none of its threads can have, and the ids beside them. These are asked for alone then. */
+/**
+ * A server refuses ids that none of its threads can have, with all others in the request. Those are then requested
+ * alone.
+ */
 async function searchThreads(
   threads: Threads,
   selection: ThreadSelection,
@@ -228,8 +229,8 @@ async function searchThreads(
 }
 
 /**
- * The oldest threads come first, so one that is made meanwhile moves no other one. One that is deleted moves others to a
- * page that was read before, so the list is read twice.
+ * Oldest threads come first, so a new one moves no other. A deleted one moves others to a page that was already read,
+ * so the list is read twice.
  */
 async function* listThreads(threads: Threads, selection: ThreadSelection): AsyncGenerator<FoundThread> {
   const oldest = { sortBy: "created_at", sortOrder: "asc", select: LISTED_FIELDS, limit: PAGE } as const;
@@ -250,7 +251,7 @@ async function* listThreads(threads: Threads, selection: ThreadSelection): Async
 async function findThread(threads: Threads, threadId: string): Promise<Thread | undefined> {
   const [listed] = await threads.search({ ids: [threadId], limit: 1, select: LISTED_FIELDS });
   if (listed?.thread_id === threadId) return listed;
-  // An older server knows no search by id.
+  // An older server has no search by id.
   return threads.get(threadId).catch(undefinedFor(404));
 }
 
@@ -258,7 +259,7 @@ async function findThread(threads: Threads, threadId: string): Promise<Thread | 
  * Reads a thread.
  */
 
-/** How many states are read for the results of ended runs. */
+/** How many states are read to find ended runs' results. */
 const STATES_TO_READ = 50;
 
 /** What is read of a state. Servers that do not know the choice send everything. */
@@ -286,7 +287,7 @@ async function readServedThread(
   if (thread === undefined) return gone;
   const { status, updated_at } = thread;
   const unread = { ...gone, status, updatedAt: updated_at || undefined };
-  // What it has now may be half of what its run writes, so a busy thread is not read.
+  // A busy thread may hold half of what its run writes, so it is not read.
   if (status === "busy") return { ...unread, content: { kind: "none" } };
   const read = (state: ShownState, history: readonly ShownState[]): StoredThread => ({
     ...unread,
@@ -297,16 +298,16 @@ async function readServedThread(
   try {
     const state = await threads.getState(threadId, undefined, { select: STATE_FIELDS });
     if (earlierMessages === 0 || !mayLackResults(state)) return read(state, []);
-    // Each state has the whole history. The latest one and the one before tell what the last run left.
+    // Each state has the whole history. The latest two tell what the last run left.
     const states = Math.floor(earlierMessages / (messagesInState(state).length + 1));
-    // Without it there are fewer results to recover, and nothing else changes.
+    // Without it, fewer results can be recovered, and nothing else changes.
     const history = await readHistory(Math.min(STATES_TO_READ, Math.max(2, states))).catch(() => []);
     return read(state, history);
   } catch (error) {
     if (statusCodeOf(error) === 404) return gone;
     if (statusCodeOf(error) !== 500) throw error;
-    // LangGraph applies the writes of finished tasks when it reads the latest state. If one of them removes an unknown
-    // message, that read fails, and the same checkpoint can still be read as a part of the history.
+    // LangGraph applies finished tasks' writes when it reads the latest state. If one removes an unknown message, that
+    // read fails, but the history still has the same checkpoint.
     const reason = hide(reasonOf(error));
     const failing = undefinedFor(500);
     // If an earlier state cannot be read, the latest one may still be readable.
@@ -323,7 +324,7 @@ async function readServedThread(
   }
 }
 
-/** Whether the history may have results that the state does not have. */
+/** Whether the history may have results that the state lacks. */
 function mayLackResults(state: ShownState): boolean {
   const messages = messagesInState(state);
   const { all } = unansweredCalls(messages);
@@ -371,7 +372,7 @@ async function writeServedThread(
   try {
     const written = await threads.updateState(threadId, {
       values: { ...(failing && otherWritesOf(failing)), messages: list },
-      // A write to a named checkpoint does not apply the pending writes, of which one makes the thread unreadable.
+      // A write to a named checkpoint does not apply the pending writes, one of which makes the thread unreadable.
       ...(failing && head !== undefined && { checkpointId: head }),
     });
     return { kind: "written", checkpointId: Object(Object(written).checkpoint).checkpoint_id ?? undefined };
@@ -379,14 +380,14 @@ async function writeServedThread(
     const status = statusCodeOf(error);
     if (status === 409) return { kind: "busy" };
     if (typeof status !== "number") throw new Error(hide(reasonOf(error)));
-    // A server can quote what it refuses, which is the messages.
+    // A server can quote what it refuses: the messages.
     throw new Error(`The server answers ${status}, and its log says why.`);
   }
 }
 
 /**
- * What finished tasks of a state wrote to other keys than `messages`. A key that several of them wrote is left out,
- * because one update cannot repeat what its reducer made of them.
+ * What a state's finished tasks wrote to keys other than `messages`. A key that several wrote is left out, because one
+ * update cannot repeat what its reducer made.
  */
 function otherWritesOf(state: ShownState): Record<string, unknown> {
   const written = resultsIn(state).flatMap(Object.entries<unknown>);
@@ -395,8 +396,8 @@ function otherWritesOf(state: ShownState): Record<string, unknown> {
 }
 
 /**
- * A message as it is sent, so that the server sends it back with the same bytes. LangChain gives a message the fields that
- * it was made without, after its calls. Where they are sent, they come before the calls.
+ * A message as it is sent, so that the server sends it back with the same bytes. LangChain adds fields that a message
+ * was made without, after its calls. Where they are sent, they come before the calls.
  */
 function asSent(message: unknown): unknown {
   if (!isRecord(message)) return message;

@@ -55,7 +55,7 @@ async function openSqlite(place: string, { canWrite, folder }: OpenContext): Pro
   const opened = db;
   return {
     target: `sqlite:${place}`,
-    // The checkpointer creates its tables and changes the journal mode when it is first used. The tables are there.
+    // On first use, the checkpointer creates its tables and changes the journal mode. The tables exist.
     saver: new SqliteSaver(replaceMethods(opened, { exec: () => {}, pragma: () => {} })),
     tables: {
       query: async (sql, values) =>
@@ -79,14 +79,14 @@ function assertTables(db: Sqlite, place: string): void {
     throw new UsageError(
       `The SQLite file ${place} has no tables \`checkpoints\` and \`writes\`, so no LangGraph checkpointer has written to it.`,
     );
-  // Another program can have tables of these names. Their columns are then missing.
+  // Another program can have tables with these names, but without their columns.
   db.prepare("SELECT thread_id, checkpoint_ns, checkpoint_id, metadata FROM checkpoints");
 }
 
 function describeFailure(error: unknown, place: string): string {
   const { code, message } = Object(error);
   if (code === "SQLITE_NOTADB") return `The file ${place} is not an SQLite database.`;
-  // It is a native package. One that was installed with another version of Node.js cannot be loaded.
+  // It is a native package. It cannot be loaded if another Node.js version installed it.
   if (code === "ERR_DLOPEN_FAILED" || /bindings file|NODE_MODULE_VERSION/.test(String(message)))
     return `The package better-sqlite3 is not built for Node.js ${process.version}, which runs this program. Build it: npm rebuild better-sqlite3`;
   return `The SQLite file ${place} cannot be read: ${reasonOf(error)}`;
@@ -95,8 +95,8 @@ function describeFailure(error: unknown, place: string): string {
 type SqliteClass = new (source: string | Uint8Array, options: object) => Sqlite;
 
 /**
- * SQLite reads a file in WAL mode only if it can make files beside it, or if they are there. If it cannot, such as in a
- * folder of somebody else, and nothing is left in the WAL, the file is read into memory.
+ * SQLite reads a file in WAL mode only if it can make files beside it, or if they exist. If it cannot, such as in
+ * another user's folder, and nothing is left in the WAL, the file is read into memory.
  */
 async function openForReading(BetterSqlite: SqliteClass, path: string, place: string): Promise<Sqlite> {
   const db = new BetterSqlite(path, { ...EXISTING, readonly: true });
@@ -118,6 +118,6 @@ async function openForReading(BetterSqlite: SqliteClass, path: string, place: st
 }
 
 const UNOPENED: ReadonlySet<unknown> = new Set(["SQLITE_READONLY_DIRECTORY", "SQLITE_CANTOPEN"]);
-/** The bytes of the header that say which version may write and read the file: 1 without WAL, 2 with it. */
+/** The header bytes that say which version may write and read the file: 1 without WAL, 2 with it. */
 const WRITE_VERSION = 18;
 const IN_WAL_MODE = 2;

@@ -10,7 +10,7 @@ import { decoded, shortened } from "../../shared/text.js";
 import { isRecord } from "../../shared/values.js";
 import { errorText, type ThreadStore } from "../thread-store.js";
 
-/** A kind of place that stores threads. All that is known about the kind stands in its file. */
+/** A kind of place that stores threads. Everything about the kind is in its file. */
 export interface Target {
   /** The option that names a place of this kind. */
   readonly option: Option;
@@ -36,8 +36,8 @@ export interface OpenContext {
   readonly environment: Record<string, string | undefined>;
   readonly readInput: () => Promise<string>;
   /**
-   * Whether a database is opened only with its graph, because a repair is planned and written through it. Otherwise it is
-   * read without one if none is named, and then nothing is known of the nodes that run next.
+   * Whether a database opens only with its graph, because a repair is planned and written through it. Otherwise it is
+   * read without one if none is named, and it is unknown which nodes run next.
    *
    * @default false
    */
@@ -48,8 +48,8 @@ export interface OpenContext {
 export const THREADS_AT_ONCE = 4;
 
 /**
- * @param read Returns the value of the option, or throws a {@link UsageError}. It gets the value of the same option
- *   before. By default, a text must not be empty.
+ * @param read Returns the option's value, or throws a {@link UsageError}. It gets the same option's earlier value. By
+ * default, a text must not be empty.
  */
 export function optionOf<Value>(
   flags: string,
@@ -89,7 +89,7 @@ export class UsageError extends Error {
 
 const LONGEST = 300;
 
-/** The text of an error on one line, without its stack. */
+/** An error's text on one line, without its stack. */
 export function reasonOf(error: unknown): string {
   return shortened(errorText(error).replaceAll(/\s+/g, " ").trim(), LONGEST);
 }
@@ -97,7 +97,7 @@ export function reasonOf(error: unknown): string {
 /** What stands for a secret. */
 export const HIDDEN = "***";
 
-/** An address without its password, and without the values of parameters that can be secrets. For reports and errors. */
+/** An address without its password and secret parameter values, for reports and errors. */
 export function safeAddress(address: string): string {
   if (!URL.canParse(address))
     return address.includes("@") ? `${HIDDEN}${address.slice(address.lastIndexOf("@"))}` : address;
@@ -111,10 +111,7 @@ export function safeAddress(address: string): string {
 /** Contract: returns the text without the secrets. */
 export type HideSecrets = (text: string) => string;
 
-/**
- * Hides secrets that an error can repeat: the password of an address, also as it is written in the address, and other
- * values.
- */
+/** Hides secrets that an error can repeat: an address's password, also as written in the address, and other values. */
 export function hideSecrets(address: string, others: readonly string[] = []): HideSecrets {
   const password = URL.canParse(address) ? new URL(address).password : "";
   const secrets = [password, decoded(password), ...others].filter((secret) => secret.length > 2);
@@ -124,10 +121,10 @@ export function hideSecrets(address: string, others: readonly string[] = []): Hi
 }
 
 /**
- * Imports a package of the operator's project, and otherwise one that is installed beside this library, which can be
- * in a folder of npx.
+ * Imports a package from the operator's project, or else one installed beside this library, which can be in an npx
+ * folder.
  *
- * @param path The entry of the package, such as `./esm/api`.
+ * @param path The package's entry, such as `./esm/api`.
  * @throws UsageError with the install command, if the package cannot be loaded.
  */
 export async function importPackage<Module>(
@@ -162,7 +159,7 @@ function importedFile(entry: unknown): string | undefined {
   return files.find((file) => file !== undefined);
 }
 
-/** A dependency of a package, as the package itself requires it. Throws Node's error if it is missing. */
+/** A package's dependency, as the package itself requires it. Throws Node's error if it is missing. */
 export function requireDependency(name: string, dependency: string, folder: string): unknown {
   let missing: unknown;
   for (const base of [join(folder, "package.json"), import.meta.url]) {

@@ -12,9 +12,9 @@ import { HIDDEN, type OpenContext, type Target, UsageError } from "./target.js";
 export const TARGETS: readonly Target[] = [serverTarget, postgresTarget, sqliteTarget, fileTarget];
 
 /**
- * Works with the threads of a target, which is closed when the work has ended.
+ * Works with a target's threads, and closes the target after the work.
  *
- * @throws UsageError if the options name no target, several, or one that cannot be opened; and the error of the work.
+ * @throws UsageError if the options name no target, several, or one that cannot be opened; and the work's error.
  */
 export async function withTarget<Result>(
   options: OptionValues,
@@ -29,7 +29,7 @@ export async function withTarget<Result>(
   }
 }
 
-/** @throws UsageError if the options name no target, several, or further options of another one. */
+/** @throws UsageError if the options name no target, several, or another target's further options. */
 export function targetOf(options: OptionValues): Target {
   const isGiven = ({ option }: Target): boolean => options[option.attributeName()] !== undefined;
   const [target, ...others] = TARGETS.filter(isGiven);
@@ -48,7 +48,7 @@ export function targetOf(options: OptionValues): Target {
   return target;
 }
 
-/** The options that name the target of a receipt. Undefined if its name says too little, such as without the password. */
+/** The options that name a receipt's target. Undefined if its name says too little, such as without the password. */
 export function optionsForReceipt(target: string): OptionValues | undefined {
   if (target.includes(HIDDEN)) return undefined;
   return TARGETS.map(({ fromReceipt }) => fromReceipt(target)).find((options) => options !== undefined);

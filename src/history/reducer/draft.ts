@@ -1,9 +1,8 @@
 /**
- * A history while it is being changed. The original array is not changed.
+ * A history that is being changed. The original array does not change.
  *
- * The original is read into groups from the end, and only as far back as a change needs it. So an append costs one copy
- * of the array and work for the new messages, and many changes together cost one pass over the history and work for each
- * change.
+ * The original is read into groups from its end, only as far back as a change needs. So an append costs one copy of the
+ * array and work for the new messages. Many changes together cost one pass over the history and work for each change.
  */
 
 import type { BaseMessage, ToolMessage } from "@langchain/core/messages";
@@ -20,24 +19,23 @@ export interface DraftGroup {
   results: (ToolMessage | undefined)[];
   previous: DraftGroup | undefined;
   next: DraftGroup | undefined;
-  /** Whether two calls have the same id. Undefined until that is asked. */
+  /** Whether two calls share an id. Undefined until something asks. */
   repeatsIds: boolean | undefined;
-  /** How many of the results are there. */
   filled: number;
-  /** Whether a result was taken out while others are there, which can then answer other calls: see `#settle`. */
+  /** Whether a result was taken out while others stay, which can then answer other calls: see `#settle`. */
   isUnsettled: boolean;
   isRemoved: boolean;
 }
 
-/** Where a message is. `call` is the index of the call that it answers; undefined for the head of the group. */
+/** Where a message is. `call` is the index of the call that it answers; undefined for a group's head. */
 export interface Place {
   readonly group: DraftGroup;
   readonly call: number | undefined;
 }
 
 /**
- * Which calls a search accepts. `"empty"`: those without a result. `"open"`: also those with a placeholder.
- * `"any"`: all. A call that a summary archived together with its result does not wait for another one.
+ * Which calls a search accepts. `"empty"`: those without a result. `"open"`: also those with a placeholder. `"any"`:
+ * all. A call that a summary archived with its result does not wait for another.
  */
 const ACCEPTED = {
   empty: (result, call) => result === undefined && call?.kind !== "answered",
@@ -49,14 +47,14 @@ type Search = keyof typeof ACCEPTED;
 
 export class Draft {
   readonly #original: readonly BaseMessage[];
-  /** Messages of the original before this index are not read. */
+  /** Messages of the original before this index are not read yet. */
   #unread: number;
   /** The groups of all other messages, as a linked list. */
   #first: DraftGroup | undefined;
   #last: DraftGroup | undefined;
   /** The places of their messages, by id. */
   readonly #places = new Map<string, Place>();
-  /** Undefined until a slot is searched, and when the order of the slots is no longer known. */
+  /** Undefined until a slot is searched, and once the slots' order is no longer known. */
   #slots: Slots<DraftGroup, Search> | undefined;
 
   /** @param messages A known history: see `isKnownHistory`. */
@@ -75,7 +73,7 @@ export class Draft {
     return this.#places.get(id);
   }
 
-  /** The first accepted slot of the last group that has one for a result of this call. */
+  /** The first accepted slot in the last group that has one for a result of this call. */
   findSlot(callId: string, search: Search): Slot<DraftGroup> | undefined {
     for (;;) {
       this.#slots ??= new Slots(ACCEPTED, this.#groups());
@@ -86,7 +84,6 @@ export class Draft {
     }
   }
 
-  /** The first group of the history. */
   first(): DraftGroup | undefined {
     this.#readFrom(0);
     return this.#first;
@@ -111,7 +108,7 @@ export class Draft {
     this.insertAfter(this.#last, head);
   }
 
-  /** Inserts a message after a group; before all groups that are read if that is undefined. */
+  /** Inserts a message after a group; before all groups read so far if that is undefined. */
   insertAfter(previous: DraftGroup | undefined, head: BaseMessage): void {
     const group = this.#link(previous, [head]);
     if (group === undefined || group.calls.length === 0) return;
@@ -119,7 +116,6 @@ export class Draft {
     else this.#slots = undefined;
   }
 
-  /** Removes a group with all of its results. */
   removeGroup(group: DraftGroup): void {
     this.#forget(group);
     group.isRemoved = true;
@@ -130,7 +126,7 @@ export class Draft {
     else next.previous = previous;
   }
 
-  /** Replaces the head of a group and its results, which are in call order. */
+  /** Replaces a group's head and its results, which are in call order. */
   replaceGroup(group: DraftGroup, head: BaseMessage, results: readonly ToolMessage[]): void {
     const { calls } = group;
     this.#forget(group);
@@ -155,7 +151,7 @@ export class Draft {
     this.#slots?.reopen(group.calls[call]?.id ?? "");
   }
 
-  /** The results of a group, each at the index of the call that it answers. */
+  /** A group's results, each at the index of the call that it answers. */
   resultsOf(group: DraftGroup): readonly (ToolMessage | undefined)[] {
     this.#settle(group);
     return group.results;
@@ -169,7 +165,7 @@ export class Draft {
     this.#slots = undefined;
   }
 
-  /** The changed history, which is known from now on. The same array if nothing changed. Do not use the draft after this. */
+  /** The changed history, which is then known. The same array if nothing changed. Do not use the draft after this. */
   finish(): BaseMessage[] {
     const original = this.#original as BaseMessage[];
     const changed = flattenGroups(this.#groups());
@@ -188,7 +184,10 @@ export class Draft {
     for (let group = this.#first; group !== undefined; group = group.next) yield group;
   }
 
-  /** Reads on to a message of the original. Each read offers all slots anew, so it reads as much again as was read before. */
+  /**
+   * Reads on to a message of the original. Each read offers all slots again, so it reads as much again as was read
+   * before.
+   */
   #readFrom(position: number): void {
     if (position >= this.#unread) return;
     const end = this.#unread;
@@ -215,7 +214,7 @@ export class Draft {
     return previous;
   }
 
-  /** Only the order of the results is stored: each answers the first call of its id after that of the result before it. */
+  /** Only the results' order is stored: each answers the first call with its id after the previous result's call. */
   #fill(group: DraftGroup, head: BaseMessage, ordered: readonly ToolMessage[]): void {
     for (const { calls, results } of groupMessages([head, ...ordered]).groups)
       Object.assign(group, { head, calls, results: [...results], ...UNCHANGED });
@@ -236,7 +235,7 @@ export class Draft {
     for (const { id } of flattenGroups([group])) this.#places.delete(id ?? "");
   }
 
-  /** After a result was taken out, others can answer calls before theirs, if calls have the same id. */
+  /** After a result was taken out, others can answer earlier calls if calls share an id. */
   #settle(group: DraftGroup): void {
     if (!group.isUnsettled) return;
     const results = group.results.filter((result) => result !== undefined);

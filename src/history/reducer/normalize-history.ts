@@ -1,7 +1,6 @@
 /**
- * Brings any stored list into the form that the reducer keeps: real messages with unique ids, each result
- * directly after its call, in call order, and at most one result for each call. Lists in this form are known, and
- * are not read again.
+ * Brings any stored list into the reducer's form: real messages with unique ids, each result directly after its call,
+ * in call order, and at most one result per call. Lists in this form are known, and are not read again.
  */
 
 import type { BaseMessage } from "@langchain/core/messages";
@@ -25,11 +24,11 @@ export type Report = (repair: Repair) => void;
 
 interface Known {
   /**
-   * The positions of the messages, by id. A list and those that were appended to it share the map, so an entry counts
-   * only if the message at its position has the id: two lists can begin with the same list.
+   * The messages' positions, by id. A list and those that were appended to it share the map. Two lists can have the
+   * same beginning, so an entry counts only if the message at its position has the id.
    */
   readonly positions: Map<string, number>;
-  /** If the list has another length now, it was changed in place and is no longer known. */
+  /** If the list now has another length, it was changed in place and is no longer known. */
   readonly length: number;
 }
 
@@ -44,12 +43,12 @@ export function normalizeHistory(history: readonly unknown[], report: Report): r
   return messages;
 }
 
-/** Whether the list is one that the reducer made or has read, and is in normal form. */
+/** Whether the reducer made or has read this list, and it is in normal form. */
 export function isKnownHistory(messages: readonly unknown[]): boolean {
   return knownHistories.get(messages)?.length === messages.length;
 }
 
-/** Whether a message of the list has this id. A list that is not known is searched. */
+/** Whether a message of the list has this id. An unknown list is searched. */
 export function hasMessage(messages: readonly BaseMessage[], id: string): boolean {
   if (isKnownHistory(messages)) return positionIn(messages, id) !== undefined;
   return messages.some((message) => message.id === id);
@@ -97,11 +96,10 @@ function addPositions(
 }
 
 /**
- * Moves the results of any list to their calls. Reports each that was dropped because it has no place, and each that
- * must move.
+ * Moves any list's results to their calls. Reports each result that has no place and is dropped, and each that moves.
  *
- * @returns The list in which each result is directly after its message, in call order: the same one if it is so already.
- * And the groups of the given list.
+ * @returns The list in which each result is directly after its message, in call order, or the same list if it already
+ * is. And the given list's groups.
  */
 export function arrangeMessages(
   messages: readonly BaseMessage[],
@@ -133,7 +131,7 @@ function isStored(value: unknown): boolean {
   return !isChunk(value) && isReadBack(value) && recoveredAfter(value) === undefined;
 }
 
-/** Gives each message without an id of its own a derived one. The same list if there is none. */
+/** Gives each message without a unique id a derived one. The same list if there is none. */
 function withUniqueIds(messages: readonly BaseMessage[], report: Report): readonly BaseMessage[] {
   const claimed = new Set(messages.map(({ id }) => id));
   if (claimed.size === messages.length && messages.every(hasId)) return messages;
@@ -144,7 +142,7 @@ function withUniqueIds(messages: readonly BaseMessage[], report: Report): readon
     if (!hasId(message) || ids.has(message.id)) {
       const { id: formerId } = message;
       const id = deriveUnusedId(message, previousId, (taken) => claimed.has(taken) || ids.has(taken));
-      // A message with an id that another one has too is copied.
+      // If another message has the same id, this one is copied.
       own = hasId(message) ? copyMessage(message, { id }) : identify(message, id);
       report(createRepair({ kind: "id-derived", message: own, previousId: formerId }));
     }
@@ -159,8 +157,8 @@ export function hasId(message: BaseMessage): message is BaseMessage & { id: stri
 }
 
 /**
- * Writes a derived id into the message itself, as LangGraph's own reducer does. Its users count on that: who
- * keeps a message and sends it again means the same message. A message that cannot be written to is copied.
+ * Writes a derived id into the message itself, as LangGraph's own reducer does. Its users rely on that: they keep a
+ * message, send it again, and mean the same message. A message that cannot be written to is copied.
  */
 export function identify<T extends BaseMessage>(message: T, id: string): T {
   const lc_kwargs = { ...message.lc_kwargs, id };

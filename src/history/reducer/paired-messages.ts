@@ -59,7 +59,7 @@ export function publishRepairs(repairs: readonly Repair[]): void {
   if (repairChannel.hasSubscribers) for (const repair of repairs) repairChannel.publish(repair);
 }
 
-/** What the `messages` fields of all graphs have in common. */
+/** What all graphs' `messages` fields have in common. */
 export const pairedField = {
   inputSchema: messagesUpdateSchema,
   reducer: pairedMessagesReducer,

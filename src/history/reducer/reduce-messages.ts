@@ -55,9 +55,9 @@ export interface ReducedMessages {
 }
 
 /**
- * Applies an update to a history, and keeps each tool call paired with its result. Each message of the update
- * is added, replaces the message with its id, or removes one. A late result is placed at its call. Never throws.
- * It changes no argument, except that it writes a missing id into a message of the update.
+ * Applies an update to a history, and keeps each tool call paired with its result. Each message of the update is added,
+ * replaces the message with its id, or removes one. A late result is placed at its call. Never throws. It changes no
+ * argument, except that it writes missing ids into the update's messages.
  *
  * @param history A history, or any list that was stored as one; undefined counts as empty.
  * @param update One message-like or several.
@@ -101,7 +101,7 @@ function applyMessage(draft: Draft, given: BaseMessage, report: Report): void {
   else placeMessage(draft, message, recoveredAfter(given), report);
 }
 
-/** An id that was set after the message was made is not stored with it: LangChain stores what its constructor got. */
+/** An id that was set later is not stored with its message: LangChain stores what the constructor got. */
 function withStoredId(message: BaseMessage): BaseMessage {
   return hasId(message) && message.lc_kwargs?.["id"] !== message.id ? identify(message, message.id) : message;
 }
@@ -142,7 +142,7 @@ function replaceMessage(draft: Draft, given: BaseMessage, { group, call }: Place
   archiveCovered(draft, message, former, report);
 }
 
-/** The n-th call of an id keeps the result of the former n-th call of that id. */
+/** The n-th call with an id keeps the result of the former n-th call with that id. */
 function refillGroup(draft: Draft, group: DraftGroup, head: BaseMessage, report: Report): void {
   const results = draft.resultsOf(group);
   const waiting = indexesById(group.calls);
@@ -164,7 +164,7 @@ function placeResult(draft: Draft, given: ToolMessage, own: Place | undefined, r
     fillSlot(draft, withStoredMarks(given, former), { group: own.group, call: own.call }, report);
     return;
   }
-  // The stored message stays: a tool or a cache can give the same id to several results.
+  // The stored message stays: a tool or a cache can give several results the same id.
   const result = own === undefined ? given : copyMessage(given, { id: "" });
   const isStandIn = isPlaceholder(result);
   const slot = draft.findSlot(callId, isStandIn ? "empty" : "open") ?? draft.findSlot(callId, "any");
@@ -218,7 +218,7 @@ function placeMessage(draft: Draft, message: BaseMessage, after: string | undefi
   archiveCovered(draft, message, undefined, report);
 }
 
-/** The group that a new message follows if it is not appended. `"start"`: none, as it is the first of the history. */
+/** The group that a new message follows if it is not appended. `"start"`: none, because it is the history's first. */
 function groupBefore(
   draft: Draft,
   message: BaseMessage,
@@ -240,9 +240,9 @@ function lastLeadingSystem(draft: Draft): DraftGroup | undefined {
 }
 
 /**
- * Everything that a new summary names leaves the history. A summary that replaces another one removes only what
- * the other one did not name, because the rest may have come back since. A result of an archived call that the
- * summary does not name arrived meanwhile. It stays, after the summary.
+ * Everything that a new summary names leaves the history. If it replaces another summary, only what that one did not
+ * name leaves, because the rest may have come back since. A result of an archived call that the summary does not name
+ * arrived meanwhile. It stays, after the summary.
  */
 function archiveCovered(
   draft: Draft,
@@ -271,8 +271,8 @@ function archiveCovered(
 }
 
 /**
- * Gives a message without an id one that is derived from its place. `ownId` is the id of the message that it
- * replaces, which is free again.
+ * Gives a message without an id one that is derived from its place. `ownId` is the id of the message that it replaces,
+ * which is free again.
  */
 function withId<T extends BaseMessage>(draft: Draft, message: T, place: string, ownId?: string): T {
   if (hasId(message)) return message;

@@ -19,8 +19,8 @@ export interface RepairedHistory {
 /**
  * Repairs any list of messages so that each tool call has exactly one result, directly after its message and in call
  * order. Results move to their calls. Orphan results and second results are dropped. A call without a result gets a
- * placeholder that says why, as far as that is known. Calls outside `tool_calls` are moved there, in a copy of their
- * message. Each change is reported. Messages are not changed.
+ * placeholder that says why, if that is known. Calls outside `tool_calls` move there, in a copy of their message. Each
+ * change is reported. The given messages do not change.
  *
  * @param messages Messages or message-likes, in any order.
  * @throws InvalidMessageError only for an object with a list of messages, such as a state.

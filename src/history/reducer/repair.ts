@@ -9,18 +9,18 @@ type RepairDetail =
   /** A value that is not a message was dropped. */
   | { readonly kind: "value-refused"; readonly value: unknown }
   /**
-   * A field of a message had a wrong type, or a value that no checkpoint can store: `by` has what can be read. Or a call
+   * A message's field had a wrong type, or a value that no checkpoint can store: `by` has what is readable. Or a call
    * was closed that not every client sends: `by` has all calls in `tool_calls`.
    */
   | { readonly kind: "message-mended"; readonly message: BaseMessage; readonly by: BaseMessage }
-  /** A system message of a client was stored as the user's words: see the setting `acceptSystemMessages`. */
+  /** A client's system message was stored as the user's words: see the setting `acceptSystemMessages`. */
   | { readonly kind: "role-changed"; readonly message: BaseMessage; readonly by: BaseMessage }
   /** A result was dropped because no call before it has its id. */
   | { readonly kind: "orphan-refused"; readonly message: ToolMessage }
-  /** A second result of a call was dropped. The first one stays, unless it was a placeholder. */
+  /** A call's second result was dropped. The first stays, unless it was a placeholder. */
   | { readonly kind: "duplicate-refused"; readonly message: ToolMessage }
   /**
-   * A tool returned after another process had moved its thread on. The next run of the thread places the result if the
+   * A tool returned after another process had moved its thread on. The thread's next run places the result if the
    * thread has its call.
    */
   | { readonly kind: "result-late"; readonly message: ToolMessage }
@@ -32,18 +32,18 @@ type RepairDetail =
   | { readonly kind: "result-replaced"; readonly message: ToolMessage; readonly by: ToolMessage }
   /** A result was moved to its call. */
   | { readonly kind: "result-moved"; readonly message: ToolMessage }
-  /** A result was removed because its call was: the message of the call was removed, replaced or edited. */
+  /** A result was removed because its call's message was removed, replaced or edited. */
   | { readonly kind: "result-removed"; readonly message: ToolMessage }
   /** A removal named a message that is not in the history. */
   | { readonly kind: "removal-ignored"; readonly id: string }
-  /** A message of a stored history got a new id, because it had none or its id was taken. */
+  /** A message in a stored history got a new id, because it had none or its id was taken. */
   | { readonly kind: "id-derived"; readonly message: BaseMessage; readonly previousId: string | undefined }
   /** A call without a result was closed with a placeholder. */
   | { readonly kind: "call-closed"; readonly call: Call; readonly message: ToolMessage };
 
 /**
- * One repair. `key` is the same each time the same repair is made. LangGraph runs reducers again on local
- * reads and replays, so subscribers deduplicate by `key`.
+ * One repair. `key` is the same each time the same repair is made. LangGraph runs reducers again on local reads and
+ * replays, so subscribers deduplicate by `key`.
  */
 export type Repair = RepairDetail & { readonly key: string };
 

@@ -1,4 +1,4 @@
-/** Makes the update that replaces a complete history. */
+/** Makes the update that replaces a whole history. */
 
 import { type BaseMessage, RemoveMessage, type ToolMessage } from "@langchain/core/messages";
 import { type Group, groupMessages, placeOfCall } from "../group.js";
@@ -8,10 +8,9 @@ import { createPlaceholder, isPlaceholder, NO_OUTPUT, placeholderMarks } from ".
 /**
  * Makes an update after which the history is the given one, whatever it was before.
  *
- *     reduceMessages(anything, rewriteHistory(history)).messages = history
+ * reduceMessages(anything, rewriteHistory(history)).messages = history
  *
- * @param history In the form that the reducer keeps, and without summaries: a summary would archive the
- * messages it names again.
+ * @param history In the reducer's form, and without summaries, which would archive the messages that they name again.
  */
 export function rewriteHistory(history: readonly BaseMessage[]): BaseMessage[] {
   const { groups } = groupMessages(history);
@@ -19,10 +18,9 @@ export function rewriteHistory(history: readonly BaseMessage[]): BaseMessage[] {
 }
 
 /**
- * The reducer gives a result to the first call of its id that waits for one. That can be the wrong call if an
- * earlier call of the same id has no result or only a placeholder. So each call gets a placeholder first,
- * because placeholders replace nothing; then each result replaces the placeholder with its message id; then
- * the surplus placeholders are removed.
+ * The reducer gives a result to the first call with its id that waits for one. That can be the wrong call if an earlier
+ * one has no result or only a placeholder. So each call first gets a placeholder, because placeholders replace nothing.
+ * Then each result replaces the placeholder with its message id. Surplus placeholders go last.
  */
 function writesOfGroup(group: Group): BaseMessage[] {
   const { head, calls, results } = group;
@@ -42,7 +40,7 @@ function writesOfGroup(group: Group): BaseMessage[] {
   return [head, ...placeholders, ...answers, ...surplus];
 }
 
-/** A placeholder with the message id of the result. Its content differs, because equal content keeps its marks. */
+/** A placeholder with the result's message id. Its content differs, because equal content keeps its marks. */
 function standInFor(result: ToolMessage): ToolMessage {
   const content = result.content === "" ? NO_OUTPUT : "";
   return copyMessage(result, { content, additional_kwargs: placeholderMarks("unrecorded") });

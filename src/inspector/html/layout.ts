@@ -9,7 +9,7 @@ import { html, Markup } from "./markup.js";
  * The style sheet. System fonts, the steps beside the messages, and below them on a narrow screen.
  */
 
-/** Each colour of a text has a contrast of at least 4.5 to 1 on each ground that it stands on. */
+/** Each text colour has a contrast of at least 4.5 to 1 on each of its backgrounds. */
 const COLOURS = `
 :root{color-scheme:light dark;
 --ground:#f7f7f5;--panel:#fff;--sunk:#f1f1ee;--ink:#1b1d21;--soft:#5a5f68;--line:#e2e2de;--link:#0a4fb3;
@@ -114,7 +114,7 @@ const POLICY = [
   "frame-ancestors 'none'",
 ].join("; ");
 
-/** The headers of every response. What it shows is somebody's conversation, so nobody keeps it. */
+/** Every response's headers. A response shows somebody's conversation, so nobody keeps it. */
 export const HEADERS: Readonly<Record<string, string>> = {
   "content-security-policy": POLICY,
   "x-content-type-options": "nosniff",
@@ -188,13 +188,13 @@ export const joined = (parts: readonly Markup[]): readonly Markup[] =>
 export const codeSpans = (text: string): readonly (Markup | string)[] =>
   text.split(/`([^`]*)`/).map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : part));
 
-/** How long ago it was, with the exact time behind it. @param now In milliseconds. */
+/** How long ago it was, with the exact time as its title. @param now In milliseconds. */
 export const time = (iso: string | null | undefined, now: number): Markup =>
   iso == null || timeText(iso) === ""
     ? html`<span class="soft">unknown</span>`
     : html`<time datetime="${iso}" title="${timeText(iso)}">${ago(now - Date.parse(iso))}</time>`;
 
-/** Only addresses of the web are links: a rule's source never comes from a message, and it stays so. */
+/** Only web addresses are links: a rule's source never comes from a message. */
 export const sourceLink = (source: string | null): Markup | string =>
   source !== null && /^https?:\/\//.test(source)
     ? html` <a href="${source}" rel="noreferrer noopener">Source</a>`
@@ -206,7 +206,7 @@ export const sourceLink = (source: string | null): Markup | string =>
 
 export const HOME = "/tether";
 
-/** What the page of a thread shows. Fields that are missing have their default. */
+/** What a thread's page shows. Missing fields have their default. */
 export interface ThreadLink {
   readonly step?: string | undefined;
   readonly dialect?: string | undefined;
@@ -226,7 +226,7 @@ export const threadLink = (threadId: string, query: ThreadLink = {}): string =>
 export const threadJsonLink = (threadId: string, { only: _, ...query }: ThreadLink): string =>
   `${HOME}/threads/${encodedId(threadId)}.json${queryText(query)}`;
 
-/** An id can end as the address of JSON does: a thread of a file is named after it. */
+/** An id can end like the JSON address: a file's thread is named after it. */
 function encodedId(threadId: string): string {
   return encodeURIComponent(threadId).replace(/\.json$/, "%2Ejson");
 }
@@ -274,7 +274,7 @@ export function timeText(iso: string): string {
   return Number.isNaN(time.getTime()) ? "" : `${time.toISOString().slice(0, 19).replace("T", " ")} UTC`;
 }
 
-/** A sentence about a message. It has ids and names, which clients and models choose. */
+/** A sentence about a message. Clients and models choose the ids and names in it. */
 export function sentence(text: string): string {
   return printableLine(shortened(text, LONGEST_SENTENCE));
 }

@@ -1,4 +1,4 @@
-/** Text that is markup. Everything else that a template gets is text, and cannot become markup. */
+/** Text that is markup. Everything else in a template is text, and cannot become markup. */
 
 const SPECIAL: Readonly<Record<string, string>> = {
   "&": "&amp;",
@@ -26,7 +26,7 @@ export class Markup {
 
 type Part = Markup | string | number | false | null | undefined | readonly Part[];
 
-/** Makes markup of a template. False, null and undefined are nothing. */
+/** Makes markup from a template. False, null and undefined are nothing. */
 export function html(texts: TemplateStringsArray, ...parts: readonly Part[]): Markup {
   return new Markup(texts.map((text, index) => text + Markup.of(parts[index])).join(""));
 }

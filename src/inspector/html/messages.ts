@@ -1,4 +1,4 @@
-/** The messages of a thread as rows: what is stored, what is sent, and what differs. */
+/** A thread's messages as rows: what is stored, what is sent, and what differs. */
 
 import type { BaseMessage } from "@langchain/core/messages";
 import { amount, count } from "../../shared/text.js";
@@ -18,7 +18,6 @@ import type { ThreadView } from "../view/thread-view.js";
 import { bytes, chip, joined, sentence, sourceLink } from "./layout.js";
 import { html, type Markup } from "./markup.js";
 
-/** The address of a place on the page. */
 export type LinkTo = (anchor: string) => string;
 
 export function messageRows(
@@ -43,7 +42,7 @@ function messageRow(row: Row, linkTo: LinkTo, archived: ThreadView["archived"]):
   const view = viewMessage(shown);
   const changed = kind === "changed" && sent !== undefined ? viewMessage(sent) : undefined;
   const marks = distinctBy([...own, ...fate], ({ word }) => word);
-  // What is said of the form alone is beside the ids.
+  // What concerns only the form is beside the ids.
   const ofForm = isSameText(row) ? fate.filter(isMarkOfForm) : [];
   const tone = ["good", "warning"].find((one) => marks.some((mark) => mark.tone === one));
   const news = novelty === "new" ? "new" : novelty === "changed" && "changed since";
@@ -60,7 +59,7 @@ function messageRow(row: Row, linkTo: LinkTo, archived: ThreadView["archived"]):
   }${head}${messageBody(view, changed)}${whys(marks.filter((mark) => !ofForm.includes(mark)))}${old && archive(old)}</li>`;
 }
 
-/** The links to what belongs to the row and stands elsewhere. */
+/** The links to the row's related parts elsewhere. */
 function linksOf({ position, summary, sentElsewhere, storedElsewhere }: Row, linkTo: LinkTo) {
   const link = (column: string, at: number, text: string) =>
     html`<a href="${linkTo(`${column}-${at}`)}">${text}</a>`;
@@ -73,7 +72,7 @@ function linksOf({ position, summary, sentElsewhere, storedElsewhere }: Row, lin
   return links.map((one) => one && html`<span class="small">${one}</span>`);
 }
 
-/** Checkpoints can be deleted, so it is said where the messages are. */
+/** Checkpoints can be deleted, so it says where the messages are. */
 function archive({ messages, isWhole }: Archive): Markup {
   if (messages.length === 0)
     return html`<p class="small soft">They are in an earlier checkpoint of the thread, which cannot be read from here or has been deleted.</p>`;
@@ -81,7 +80,7 @@ function archive({ messages, isWhole }: Archive): Markup {
   return html`<details class="small"><summary>${found}${amount(messages.length, "message")} of the archive</summary>${plainList(messages)}</details>`;
 }
 
-/** Messages of the request before that are not sent any more. */
+/** Messages of the previous request that are no longer sent. */
 export function goneList({ counts, gone }: RequestDifference): Markup | false {
   return (
     gone.length > 0 &&
@@ -112,9 +111,7 @@ function whys(marks: readonly Mark[]): Markup | false {
   );
 }
 
-/*
- * The body of a message. Of a message that is sent in another form, each part shows what differs.
- */
+/** A message's body. If the message is sent in another form, each part shows what differs. */
 
 /** The rest of a longer text is behind one line. */
 const SHOWN_AT_ONCE = 600;
@@ -134,13 +131,13 @@ function differing(before: ShownText, after: ShownText | undefined, style: strin
   return html`<div class="${style}" dir="auto">${diff(before.text, after.text)}${cutNote(after)}</div>`;
 }
 
-/** How much of the same text stands around a difference. */
+/** How much unchanged text surrounds a difference. */
 const CONTEXT = 160;
 
 /** Words, and the white space between them. */
 const wordsOf = (text: string): string[] => text.split(/(?<=\s)|(?=\s)/);
 
-/** What both texts begin and end with stays. What is between is struck out and written anew. */
+/** The common beginning and end stay. What is between is struck out and written anew. */
 function diff(before: string, after: string): Markup {
   const [old, next] = [wordsOf(before), wordsOf(after)];
   let start = 0;

@@ -25,7 +25,7 @@ import {
 import { html, type Markup } from "./markup.js";
 import { goneList, type LinkTo, messageRows } from "./messages.js";
 
-/** A page of a thread, with the addresses of its other pages. */
+/** A thread's page, with its other pages' addresses. */
 interface Shown {
   readonly view: ThreadView;
   readonly chosen: ThreadLink;
@@ -71,9 +71,7 @@ ${difference && goneList(difference)}
   });
 }
 
-/*
- * What is true of the thread, what happened in it, and what is sent.
- */
+/** What is true of the thread, what happened in it, and what is sent. */
 
 function story(shown: Shown, repair: string | undefined): Markup {
   const { view, linkTo } = shown;
@@ -98,7 +96,7 @@ function story(shown: Shown, repair: string | undefined): Markup {
 
 const UNKNOWN_EFFECT = "Whether a closed call took effect is not known.";
 
-/** That the next message is refused, in whose words, and what ends that. Nothing of it is done by the thread's own agent. */
+/** That the next message is refused, in whose words, and what ends that. The thread's own agent does none of it. */
 function refusal({ view, link, chosen }: Shown, repair: string | undefined): Markup | false {
   const { moment: at, isMade, findings, form, threadId, mendable } = view;
   const faults = findings.filter(
@@ -127,7 +125,7 @@ function refusal({ view, link, chosen }: Shown, repair: string | undefined): Mar
 
 const OPEN: ReadonlySet<string> = new Set(["pairing/dangling-call", "pairing/open-call"]);
 
-/** Who sends the messages of the thread, and what of that is not known. */
+/** Who sends the thread's messages, and what is unknown about that. */
 function sender({ view, chosen, link }: Shown): Markup | false {
   const { mendedBy, isMade, moment: at, knowsSettings } = view;
   if (at.kind !== "next" && at.kind !== "asked") return false;
@@ -148,7 +146,7 @@ function sender({ view, chosen, link }: Shown): Markup | false {
   return told !== "" && html`<p class="soft small">${told}</p>`;
 }
 
-/** How many places of one kind are linked. */
+/** The most places of one kind that are linked. */
 const MOST_PLACES = 6;
 
 function placeLinks(found: readonly Place[], linkTo: LinkTo): Markup {
@@ -213,7 +211,7 @@ function moment({ view, link, now }: Shown): Markup {
   }
 }
 
-/** How a request is reduced, because its provider has refused another. */
+/** How a request is reduced after its provider has refused another. */
 const REDUCED: Readonly<Record<Rung, string>> = {
   shortened: "it was too long, so a part of it is sent",
   counted: "the provider has refused more of something, such as pictures or calls",
@@ -357,12 +355,12 @@ ${view.report.checkpointId !== null && ofStep.map(([name, value]) => value && fa
 const fact = (name: string, value: Markup | string): Markup =>
   html`<div><dt>${name}</dt><dd>${value}</dd></div>`;
 
-/** The steps of the thread, the latest first. A step of another branch says so. */
+/** The thread's steps, latest first. A step of another branch says so. */
 function rail({ view: { steps, step, report, isLatest }, link, now }: Shown): Markup {
   const [latest] = steps;
   const earliest = steps.at(-1);
   const branches = new Set(steps.map(({ branch }) => branch)).size;
-  // What comes next is no step yet. It is on the page of the latest one, unless that asked the model itself.
+  // What comes next is not a step yet. It is on the latest step's page, unless that step asked the model itself.
   const isNextApart = latest?.asksModel === true && report.status !== "busy";
   const next =
     isNextApart &&
@@ -391,14 +389,14 @@ function rail({ view: { steps, step, report, isLatest }, link, now }: Shown): Ma
   }</nav>`;
 }
 
-/** Of the request and the response, as the provider counted them. */
+/** The request's and the response's tokens, as the provider counted them. */
 const tokensOf = ({ response }: Step): number => (response?.inputTokens ?? 0) + (response?.outputTokens ?? 0);
 
 /** `0.2 s`. */
 const seconds = (milliseconds: number): string =>
   `${(milliseconds / 1_000).toFixed(milliseconds < 9_950 ? 1 : 0)} s`;
 
-/** @param label What tells the two lists of links apart for a screen reader. */
+/** @param label Tells the two lists of links apart for a screen reader. */
 function pages({ view: { page }, link }: Shown, label: string): Markup | false {
   const { number, count: total, start, end } = page;
   const to = (wanted: number, text: string) =>

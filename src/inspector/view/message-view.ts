@@ -13,7 +13,7 @@ import { safely, toJson } from "../../shared/json.js";
 import { printable, printableLine, shortened } from "../../shared/text.js";
 import { isRecord, recordsIn } from "../../shared/values.js";
 
-/** How many characters of a text a page shows. The JSON has all of it. */
+/** How many characters of a text a page shows. The JSON has all. */
 const LONGEST_TEXT = 4_000;
 const LONGEST_ARGUMENTS = 1_000;
 const LONGEST_NAME = 200;
@@ -36,7 +36,7 @@ export const ROLES: Readonly<Record<string, string>> = {
 
 export type MessageView = ReturnType<typeof viewMessage>;
 
-/** Characters that would move text or hide it are written as escapes. */
+/** Characters that would move or hide text are written as escapes. */
 export function viewMessage(message: BaseMessage) {
   const { type, id, name } = message;
   const { provider, model } = isAIMessage(message) ? readMaker(message) : { provider: "", model: "" };
@@ -47,9 +47,9 @@ export function viewMessage(message: BaseMessage) {
   return {
     role: ROLES[type] ?? nameIn(type),
     name: nameIn(name),
-    /** The provider and the model that wrote it; empty for a message that does not say. */
+    /** The provider and model that wrote it; empty if the message does not say. */
     maker: [provider, model].map(nameIn).filter(Boolean).join(" · "),
-    /** Its id, that of the call that it answers, and those of its calls. */
+    /** Its id, the id of the call that it answers, and its calls' ids. */
     ids: [
       ...labelled("id", nameIn(id)),
       ...labelled("answers", isResult(message) ? nameIn(callIdOf(message)) : ""),
@@ -92,7 +92,7 @@ export function nameIn(value: unknown): string {
   return typeof value === "string" ? printableLine(shortened(value, LONGEST_NAME)) : "";
 }
 
-/** Tags and selectors of variants: no font draws them, and a model can read a text that is written with them. */
+/** Tags and variation selectors: no font draws them, but a model can read a text that is written with them. */
 const UNSEEN = /[\u{e0000}-\u{e01ef}]/gu;
 
 function cutText(text: string, longest: number): ShownText {
@@ -103,7 +103,7 @@ function cutText(text: string, longest: number): ShownText {
   return { text: seen, cut: Math.max(0, text.length - longest) };
 }
 
-/** JSON of more than a line is written in lines. */
+/** JSON longer than this is written in lines. */
 const LONGEST_LINE = 70;
 
 function textOf(value: unknown): string {
@@ -112,7 +112,7 @@ function textOf(value: unknown): string {
   return line.length <= LONGEST_LINE ? line : (toJson(value, undefined, 2) ?? "");
 }
 
-/** JSON in lines; undefined for a text that is no object and no list. */
+/** JSON in lines; undefined for a text that is neither an object nor a list. */
 function jsonLines(text: string): string | undefined {
   if (text.length > LONGEST_JSON || !/^\s*[[{]/.test(text)) return undefined;
   return safely(() => textOf(JSON.parse(text)), undefined);
@@ -120,7 +120,7 @@ function jsonLines(text: string): string | undefined {
 
 const PICTURE = /^data:image\/(png|jpeg|gif|webp);base64,[A-Za-z0-9+/]+={0,2}$/;
 
-/** A picture, sound or file. Only bytes that are in the message are shown: nothing is loaded from elsewhere. */
+/** A picture, sound or file. Only bytes in the message are shown: nothing is loaded from elsewhere. */
 function mediumIn(block: unknown) {
   const media = safely(() => readMedia(block), undefined);
   if (media === undefined || media.kind === "text") return undefined;
@@ -149,7 +149,7 @@ function reasoningIn({ content, additional_kwargs }: BaseMessage): string {
     .join("\n");
 }
 
-/** A name for people: what the metadata calls it, or the first words of its user. */
+/** A name for people: what the metadata calls it, or its user's first words. */
 export function titleOf(
   messages: readonly BaseMessage[],
   metadata: Readonly<Record<string, unknown>> | null | undefined,
@@ -161,14 +161,12 @@ export function titleOf(
   return printableLine(shortened(text.replaceAll(/\s+/g, " ").trim(), LONGEST_TITLE));
 }
 
-/** The messages of a stored list. Values that are not messages are left out: the doctor names them. */
+/** A stored list's messages. Values that are not messages are left out: the doctor names them. */
 export function messagesIn(list: readonly unknown[] = []): readonly BaseMessage[] {
   return readList(list).messages.map(({ message }) => message);
 }
 
-/*
- * What a human is asked, in the forms of this library and of LangChain's `humanInTheLoopMiddleware`.
- */
+/** What a human is asked, in this library's form and that of LangChain's `humanInTheLoopMiddleware`. */
 
 /** What a human is asked about one call. */
 export interface Question {
@@ -179,10 +177,10 @@ export interface Question {
   readonly decisions: readonly string[];
 }
 
-/** LangChain's own description ends with the name of the tool and its arguments, which are shown beside it. */
+/** LangChain's own description ends with the tool's name and arguments, which are shown beside it. */
 const ARGUMENTS_TOLD = /\n\nTool: .*\nArgs: [\s\S]*$/;
 
-/** @param interrupt The value of an interrupt, or an interrupt. Of another form, all of it is shown. */
+/** @param interrupt An interrupt or its value. Another form is shown whole. */
 export function questionsIn(interrupt: unknown): readonly Question[] {
   const value = isRecord(interrupt) && "value" in interrupt ? interrupt["value"] : interrupt;
   const fields = isRecord(value) ? value : {};

@@ -1,4 +1,4 @@
-/** The request of a step: with which options it is made, and how it differs from the one before. */
+/** A step's request: the options with which it is made, and how it differs from the one before. */
 
 import type { BaseMessage } from "@langchain/core/messages";
 import { dialectIn } from "../../doctor/findings.js";
@@ -16,12 +16,12 @@ import { type Help, rungsIn } from "../../threads/asking/help.js";
 import type { Rung } from "../../threads/events.js";
 import type { Step } from "./steps.js";
 
-/** With which settings a graph asks its model. A run can have others in its `context`. */
+/** The settings with which a graph asks its model. A run can have others in its `context`. */
 export interface RequestSettings
   extends Pick<ModelInputOptions, "maxToolCallsFromHistory" | "maxTokens" | "modelId"> {
   readonly systemPrompt?: string | undefined;
   readonly dialect: DialectName;
-  /** When the history is summarised before a request. Undefined: that is unknown. */
+  /** When the history is summarised before a request. Undefined: unknown. */
   readonly summary?: SummaryPolicy | undefined;
 }
 
@@ -39,11 +39,11 @@ export interface ModelRequest {
 export const inputOf = ({ history, isMade, form }: ModelRequest): readonly BaseMessage[] =>
   isMade ? prepareModelInput(history, form.options).messages : history;
 
-/** With which options the input is made, and where the dialect comes from. */
+/** The options with which the input is made, and where the dialect comes from. */
 export interface RequestForm {
   readonly options: PreparedInputOptions & { readonly dialect: DialectName };
   readonly origin: "chosen" | "response" | "thread" | "server" | "unknown";
-  /** How the request is reduced, because the provider has refused another or it was too long. Undefined: it is not. */
+  /** How the request is reduced, because the provider refused another or it was too long. Undefined: it is not. */
   readonly reduced?: readonly Rung[];
 }
 
@@ -53,7 +53,7 @@ interface ChosenForm {
   readonly maxTokens: number | undefined;
 }
 
-/** The form of what was sent, with what was changed in it besides. A request to another provider has none of that. */
+/** The form of what was sent, with its further changes. A request to another provider has none of them. */
 export function reducedForm(form: RequestForm, help: Help | undefined, chosen: ChosenForm): RequestForm {
   const reduced = rungsIn(help);
   if (help === undefined || reduced.length === 0 || chosen.dialect !== undefined) return form;
@@ -73,10 +73,10 @@ export function reducedForm(form: RequestForm, help: Help | undefined, chosen: C
 }
 
 /**
- * The reader's choice comes first, then what the step tells, then what the thread and the server tell.
+ * The reader's choice comes first, then what the step tells, then the thread and the server.
  *
- * @param settings Undefined for a thread of a graph whose settings are not known.
- * @param context Of the step's run.
+ * @param settings Undefined for a thread of a graph whose settings are unknown.
+ * @param context The context of the step's run.
  */
 export function formOf(
   messages: readonly BaseMessage[],
@@ -102,7 +102,7 @@ export function formOf(
   };
 }
 
-/** The context of another graph can have anything under this name. */
+/** Another graph's context can hold anything under this name. */
 function isToolCallsToKeep(value: unknown): value is ToolCallsToKeep {
   return safely(() => checkToolCallsToKeep(value as ToolCallsToKeep) !== undefined, false);
 }
@@ -121,14 +121,12 @@ function dialectFor(
   return known === undefined ? ["as-stored", "unknown"] : [known, "thread"];
 }
 
-/*
- * The difference of a model input to the one before it.
- */
+/** How a model input differs from the one before it. */
 
 /** - `new`: it was not sent before. - `changed`: a message with its id was sent in another form. */
 export type Novelty = "same" | "new" | "changed";
 
-/** How many messages that are not sent any more are shown. */
+/** The most messages shown that are no longer sent. */
 const MOST_GONE = 20;
 
 export type RequestDifference = ReturnType<typeof differenceTo>;
@@ -151,14 +149,14 @@ export function differenceTo(request: ModelRequest, input: readonly BaseMessage[
   const count = (wanted: Novelty) => novelty.filter((one) => one === wanted).length;
   return {
     to: request.step,
-    /** Of each message of the input. */
+    /** For each message of the input. */
     novelty,
     /** How many messages at the beginning are the same in both. */
     prefix,
-    /** Whether the input begins with the whole input before. Then a provider's prompt cache still fits. */
+    /** Whether the input begins with the whole previous input. Then a provider's prompt cache still fits. */
     isPrefixKept: prefix === before.length,
     counts: { same: count("same"), new: count("new"), changed: count("changed"), gone: gone.length },
-    /** The first messages that are not sent any more, with their positions in the request before. */
+    /** The first messages that are no longer sent, with their positions in the previous request. */
     gone: gone.slice(0, MOST_GONE),
   };
 }

@@ -1,4 +1,4 @@
-/** The rows of a thread's page: what is stored and what is sent of it, side by side, and what happened to it. */
+/** The rows of a thread's page: what is stored and what is sent, side by side, and what happened to it. */
 
 import type { BaseMessage } from "@langchain/core/messages";
 import type { NextHistory } from "../../doctor/next-history.js";
@@ -24,20 +24,19 @@ export interface Row {
    * - `left-out`: it is not sent.
    */
   readonly kind: "as-stored" | "changed" | "added" | "left-out";
-  /** The place of the row on the page, such as `stored-3`. */
+  /** The row's place on the page, such as `stored-3`. */
   readonly anchor: string;
-  /** A message of the thread, or one that the next run adds. Undefined: only something sent stands here. */
+  /** A message of the thread, or one that the next run adds. Undefined: the row has only something sent. */
   readonly message: BaseMessage | undefined;
   /** Undefined for a message that the thread does not have. */
   readonly position: number | undefined;
-  /** What is sent on the row. */
   readonly sent: BaseMessage | undefined;
   readonly sentPosition: number | undefined;
-  /** Compared with the request before; undefined if there is none. */
+  /** Compared with the previous request; undefined if there is none. */
   readonly novelty: Novelty | undefined;
-  /** Where the message is sent, if that is on another row: it was moved, or joined with another message. */
+  /** Where the message is sent, if that is another row: it was moved, or joined with another message. */
   readonly sentElsewhere: number | undefined;
-  /** The stored messages that are sent here and stand on other rows. */
+  /** The stored messages that are sent here but have other rows. */
   readonly storedElsewhere: readonly number[];
   /** What the message is, such as a placeholder. */
   readonly own: readonly Mark[];
@@ -47,13 +46,12 @@ export interface Row {
   readonly summary: number | undefined;
 }
 
-/** What the rows are made of. */
 interface RowInput {
   readonly history: readonly BaseMessage[];
   readonly explanation: InputExplanation;
   /** What the next run adds to the history. */
   readonly next: Omit<NextHistory, "messages">;
-  /** Of each message of the request. */
+  /** For each message of the request. */
   readonly novelty: readonly Novelty[] | undefined;
   /** Whether the model is asked. If not, there is no request, and each row is as it is stored. */
   readonly isAsked: boolean;
@@ -64,14 +62,14 @@ export function rowsOf(given: RowInput): readonly Row[] {
   const { stored, input } = given.explanation;
   const rowAt = rowMaker(given);
   const rows: Row[] = [];
-  /** How many messages of the request have their row. */
+  /** How many of the request's messages have their row. */
   let passed = 0;
   const sendAlone = (end: number): void => {
     for (; passed < end; passed += 1) rows.push(rowAt(undefined, passed));
   };
   for (const { index, inputIndexes, fate } of stored) {
     const [place = -1] = inputIndexes;
-    // All messages keep their order, but those that were moved or joined with an earlier one: they stand on two rows.
+    // All messages keep their order, except those that were moved or joined with an earlier one: they have two rows.
     const isHere = place >= passed && fate !== "moved";
     if (isHere) sendAlone(place);
     rows.push(rowAt(index, isHere ? place : undefined));
@@ -113,7 +111,7 @@ function rowMaker({ history, explanation, next, novelty, isAsked }: RowInput) {
       if (sent === undefined) return "left-out";
       return told.fate === "sent" ? "as-stored" : "changed";
     };
-    // A placeholder of the request says its cause by its own mark.
+    // The request's placeholder names its cause with its own mark.
     const cause = sent && marksOfStored(sent).find(({ code }) => code === "placeholder");
     const whyHere = marksOfReasons(whyAdded.get(place ?? -1) ?? []).map((one) =>
       one.code === cause?.code ? { ...one, word: cause.word } : one,
@@ -141,7 +139,7 @@ function rowMaker({ history, explanation, next, novelty, isAsked }: RowInput) {
 const at = <Value>(list: readonly Value[], index: number | undefined): Value | undefined =>
   index === undefined ? undefined : list[index];
 
-/** The last of those with the same key, in the place of the first. */
+/** The last of those with the same key, in the first one's place. */
 export function distinctBy<Value>(list: readonly Value[], keyOf: (value: Value) => string): readonly Value[] {
   return [...new Map(list.map((value) => [keyOf(value), value])).values()];
 }
@@ -149,11 +147,9 @@ export function distinctBy<Value>(list: readonly Value[], keyOf: (value: Value) 
 /** Whether a reader who looks for repairs and changes wants to see the row. */
 export const isOfNote = ({ kind, own }: Row): boolean => kind !== "as-stored" || own.length > 0;
 
-/*
- * Puts rows that a reader seldom wants to see behind one line.
- */
+/** Folds rows that a reader seldom wants to see into one line. */
 
-/** A row, or messages that follow one another, of which nothing else is to be said than a word. */
+/** A row, or consecutive messages about which a word says everything. */
 export type ShownRow = Row | { readonly word: string; readonly rows: readonly Row[] };
 
 /** Fewer rows than this are shown as they are. */
@@ -162,10 +158,10 @@ const LEAST_ROWS = 3;
 const SHORT_PAGE = 20;
 
 /**
- * Folds rows of messages that are left out, and of those that are sent as they are stored. A repaired message is never
- * hidden, and neither is the end of the thread.
+ * Folds rows of messages that are left out or sent as they are stored. A repaired message is never hidden, and neither
+ * is the thread's end.
  *
- * @param isEnd Whether the rows are the last ones of the thread. They are shown from the last message of the user on.
+ * @param isEnd Whether the rows are the thread's last. They are shown from the user's last message on.
  */
 export function foldRows(rows: readonly Row[], isEnd: boolean): readonly ShownRow[] {
   const isOfUser = ({ position, message }: Row) => position !== undefined && message?.type === "human";
@@ -179,7 +175,7 @@ export function foldRows(rows: readonly Row[], isEnd: boolean): readonly ShownRo
     let end = start + 1;
     while (word !== undefined && words[end] === word) end += 1;
     const run = rows.slice(start, end);
-    // A page is never one line.
+    // A page is never just one line.
     if (word !== undefined && run.length >= LEAST_ROWS && run.length < rows.length)
       shown.push({ word: run.some(isOfForm) ? "with the same text as stored" : word, rows: run });
     else shown.push(...run);
@@ -200,7 +196,7 @@ export const isOfForm = (row: Row): boolean =>
 
 export const isMarkOfForm = ({ tone }: Mark): boolean => tone === "neutral";
 
-/** What the row would be folded under; undefined for a row that must be seen. */
+/** The word under which the row is folded; undefined for a row that must be seen. */
 function foldWord(row: Row, isEarlier: boolean): string | undefined {
   const { kind, position, sent, sentElsewhere, novelty, own, fate } = row;
   if (position === undefined || sentElsewhere !== undefined || own.length > 0) return undefined;
@@ -218,11 +214,11 @@ export interface Mark {
   readonly code: string;
   /** One or a few words. */
   readonly word: string;
-  /** - `good`: something was saved. - `warning`: something is missing. - `neutral`: a change of the request only. */
+  /** - `good`: something was saved. - `warning`: something is missing. - `neutral`: only the request was changed. */
   readonly tone: "good" | "warning" | "neutral";
   /** One sentence; empty if the word says all. */
   readonly text: string;
-  /** Where the rule behind it is documented; null if no provider demands it. */
+  /** Where its rule is documented; null if no provider demands it. */
   readonly source: string | null;
 }
 
@@ -275,7 +271,7 @@ function marksOfStored(message: BaseMessage): readonly Mark[] {
 
 const REPAIRS: ReadonlySet<string> = new Set(["recovered", "placeholder", "made-up"]);
 
-/** The last message that a repair has written, with its position from 1; null if there is none. */
+/** The last message that a repair wrote, with its position from 1; null if there is none. */
 export function lastRepairIn(messages: readonly BaseMessage[]) {
   const repairs = messages.map((message) => marksOfStored(message).find(({ code }) => REPAIRS.has(code)));
   const index = repairs.findLastIndex((mark) => mark !== undefined);
@@ -320,7 +316,7 @@ function marksOfFate(told: StoredMessageExplanation | undefined): readonly Mark[
 
 const LEFT_OUT = mark("left-out", "left out", "warning");
 
-/** What a message of the history is: something that the next run puts into the thread, or what its marks say. */
+/** What a message of the history is: something that the next run adds to the thread, or what its marks say. */
 function marksOf(message: BaseMessage, { added, guessed }: RowInput["next"]): readonly Mark[] {
   const isGuess = guessed.has(message);
   switch (added.get(message)) {

@@ -1,4 +1,4 @@
-/** The steps of a thread: its checkpoints, and what its model was asked at each. */
+/** A thread's steps: its checkpoints, and what its model was asked at each. */
 
 import type { AIMessage, BaseMessage } from "@langchain/core/messages";
 import { dialectIn } from "../../doctor/findings.js";
@@ -15,32 +15,35 @@ import { isRecord } from "../../shared/values.js";
 import { forThisTurn, type Help, helpOf, rungsIn } from "../../threads/asking/help.js";
 import { messagesIn, nameIn } from "./message-view.js";
 
-/** Nodes that ask a model: ours, that of `createAgent`, that of `createReactAgent`, and usual names. */
+/** Nodes that ask a model: ours, `createAgent`'s, `createReactAgent`'s, and usual names. */
 const MODEL_NODE = /^(?:model|model_request|agent|call_model|llm|chatbot)$/;
 
 export type Step = ReturnType<typeof stepOf>;
 
-/** @param findings How many findings of the doctor its messages have, besides information; null if they were not judged. */
+/**
+ * @param findings How many of the doctor's findings, besides information, its messages have; null if they were not
+ * judged.
+ */
 export function stepOf(stored: ThreadStep, after: ThreadStep | undefined, findings: number | null) {
   const { checkpointId, parentId = null, createdAt = null, messages = [], next, tasks } = stored;
   const { step: number, run_id: runId } = stored.metadata;
   const response = responseOf(stored, after);
   return {
     checkpointId,
-    /** The checkpoint that it continues; null if it is the first, or if that is unknown. */
+    /** The checkpoint that it continues; null if it is the first, or unknown. */
     parentId,
-    /** The branch of the thread, from 1: the latest one. */
+    /** The thread's branch, from 1: the latest one. */
     branch: 1,
-    /** LangGraph's number: -1 is the input of the first run. */
+    /** LangGraph's number: -1 is the first run's input. */
     number: typeof number === "number" ? number : null,
-    /** ISO 8601; null if that is unknown. */
+    /** ISO 8601; null if unknown. */
     at: createdAt,
     messages: messages.length,
     /** The nodes that run next. */
     next,
     /** What these nodes did, in a few words. */
     title: titleOfStep(stored, response),
-    /** How long they ran, in milliseconds; null if that is unknown. */
+    /** How long they ran, in milliseconds; null if unknown. */
     duration: durationTo(stored, after),
     asksModel: asksModel(stored, after),
     response: response === undefined ? null : readResponse(response),
@@ -53,7 +56,7 @@ export function stepOf(stored: ThreadStep, after: ThreadStep | undefined, findin
 
 /**
  * The messages that the model was asked with, as the thread has them. `tetherMiddleware` closes calls and summarises in
- * the step of the request, so what it wrote there belongs to them.
+ * the request's step, so its writes there are included.
  */
 export function requestAt(
   step: ThreadStep | undefined,
@@ -67,15 +70,15 @@ export function requestAt(
 }
 
 /**
- * Whether the model was asked with these messages, or will be when the thread goes on. Its node can end without asking it,
- * for example because a summary is due.
+ * Whether the model was asked with these messages, or will be when the thread goes on. Its node can end without asking
+ * it, for example because a summary is due.
  *
- * @param after The next step of the run; undefined if there is none, or if it was not read.
+ * @param after The run's next step; undefined if there is none, or if it was not read.
  */
 export const asksModel = (stored: ThreadStep, after?: ThreadStep): boolean =>
   responseOf(stored, after) !== undefined || (asksModelNext(stored) && after === undefined);
 
-/** For each step the one that its run wrote after it. @param steps The latest first. */
+/** For each step, the one that its run wrote after it. @param steps Latest first. */
 export function stepsAfter(
   steps: readonly ThreadStep[],
 ): (step: ThreadStep | undefined) => ThreadStep | undefined {
@@ -117,7 +120,7 @@ function durationTo({ createdAt = "" }: ThreadStep, after: ThreadStep | undefine
   return Number.isNaN(duration) ? null : duration;
 }
 
-/** The same steps with their branches. @param steps The latest first. */
+/** The same steps with their branches. @param steps Latest first. */
 export function withBranches(steps: readonly Step[]): readonly Step[] {
   if (steps.every(({ parentId }) => parentId === null)) return steps;
   const branchOf = new Map<string, number>();
@@ -126,15 +129,15 @@ export function withBranches(steps: readonly Step[]): readonly Step[] {
     const known = branchOf.get(step.checkpointId);
     if (known === undefined) branches += 1;
     const branch = known ?? branches;
-    // Of several steps that continue one, the latest is in its branch.
+    // If several steps continue one, the latest is in its branch.
     if (step.parentId !== null && !branchOf.has(step.parentId)) branchOf.set(step.parentId, branch);
     return { ...step, branch };
   });
 }
 
 /**
- * What was changed in the request that the step's response answers. For a request that has no response yet, that of the
- * response before: the next request begins with it.
+ * What was changed in the request that the step's response answers. If a request has no response yet, the last response
+ * counts: the next request begins with its changes.
  */
 export function helpAt(
   stored: ThreadStep | undefined,
@@ -147,7 +150,7 @@ export function helpAt(
   return help && { ...help, reduction: forThisTurn(help.reduction, messages) };
 }
 
-/** What LangGraph shows of a task that wrote several times is only a part of it. The next step has all. */
+/** LangGraph shows only part of a task that wrote several times. The next step has everything. */
 function responseOf(step: ThreadStep, after: ThreadStep | undefined): AIMessage | undefined {
   const written = writtenIn(step, ({ node }) => MODEL_NODE.test(node)).findLast(isAIMessage);
   if (written !== undefined || after === undefined || !asksModelNext(step)) return written;
@@ -173,17 +176,17 @@ function failureIn(errors: readonly string[]): "cancelled" | "failed" | null {
   return errors.every((error) => readError(error).isCancelled) ? "cancelled" : "failed";
 }
 
-/** How LangGraph, its server and browsers say that somebody has ended a run. */
+/** How LangGraph, its server and browsers say that somebody ended a run. */
 const CANCELLED = /^(?:interrupt|rollback|abort(?:ed)?|cancell?ed|(?:this|the) operation was aborted\.?)$/i;
 
-/** What an error of a task says. A server has it as JSON. */
+/** What a task's error says. A server has it as JSON. */
 export function readError(error: string) {
   const { message, name } = Object(parseJson(error));
   const text = typeof message === "string" ? message : error;
   return { text, isCancelled: CANCELLED.test(text) || name === "AbortError" };
 }
 
-/** What a model said of itself; null for what it did not say. */
+/** What a model said about itself; null for what it did not say. */
 function readResponse(response: AIMessage) {
   const { provider = null, model = null } = readMaker(response);
   const usage: unknown = response.usage_metadata;
@@ -194,11 +197,11 @@ function readResponse(response: AIMessage) {
     /** The dialect of that provider. */
     dialect: dialectIn([response]) ?? null,
     model,
-    /** How its input was reduced, because the provider had refused it or it was too long. */
+    /** How its input was reduced, because the provider refused it or it was too long. */
     reduced: rungsIn(helpOf(response)),
     /** Tokens that the provider counted. */
     inputTokens: countIn(usage, "input_tokens"),
-    /** Those of them that came from its prompt cache. */
+    /** The input tokens that came from its prompt cache. */
     cachedTokens: countIn(details, "cache_read"),
     outputTokens: countIn(usage, "output_tokens"),
   };

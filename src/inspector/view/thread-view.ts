@@ -1,4 +1,4 @@
-/** The page of one thread as data. Pure: it is made from what was read, and nothing else. */
+/** One thread's page as data. Pure: it is made only from what was read. */
 
 import type { BaseMessage } from "@langchain/core/messages";
 import type { NextHistory } from "../../doctor/next-history.js";
@@ -30,7 +30,7 @@ export function viewThread(
   const difference = isAsked && before !== undefined ? differenceTo(before, input) : undefined;
   const next = moment.kind === "next" ? moment : NOTHING_NEXT;
   const stored = history.filter((message) => !next.added.has(message));
-  // What the user will say is not known, so it has no row.
+  // Nobody knows what the user will say, so it has no row.
   const all = rowsOf({ history, explanation, next, novelty: difference?.novelty, isAsked }).filter(
     ({ message }) => message === undefined || next.added.get(message) !== "next-message",
   );
@@ -44,7 +44,7 @@ export function viewThread(
     history,
     title: titleOf(stored, metadata),
     explanation,
-    /** How many rules of the dialect the request breaks: 0, unless there is a fault in this library. */
+    /** How many of the dialect's rules the request breaks: 0, unless this library has a fault. */
     brokenInRequest: validateHistory(input, form.options.dialect).length,
     totals: {
       stored: stored.length,
@@ -52,9 +52,9 @@ export function viewThread(
       leftOut: isAsked ? countFate("left-out") : 0,
       changed: countFate("changed"),
       added: explanation.added.length + next.added.size,
-      /** What the provider will count of the request, as far as its reports and our estimate tell. */
+      /** What the provider will count for the request, as far as its reports and our estimate tell. */
       tokens: Math.ceil(length?.tokens ?? 0),
-      /** Whether the provider has reported a number, which has the system prompt and the tools in it. */
+      /** Whether the provider reported a number, which includes the system prompt and the tools. */
       isReported: length?.isReported ?? false,
     },
     difference,
@@ -68,7 +68,6 @@ export function viewThread(
 
 const NOTHING_NEXT: Omit<NextHistory, "messages"> = { added: new Map(), guessed: new Set() };
 
-/** Nothing is sent. */
 function unasked(history: readonly BaseMessage[]): InputExplanation {
   const told = { fate: "sent", inputIndexes: [], reasons: [] } as const;
   return { input: [], stored: history.map(({ id }, index) => ({ ...told, index, id })), added: [] };
@@ -84,7 +83,7 @@ function sentAsStored(history: readonly BaseMessage[]): InputExplanation {
 const ROWS_PER_PAGE = 100;
 
 /**
- * The rows of a page. Pages count from the end, so that the last one is full.
+ * A page's rows. Pages count from the end, so that the last one is full.
  *
  * @param wanted The page, from 1. A number beyond the last page means the last one.
  */
@@ -105,9 +104,7 @@ function pagesOfPlaces(rows: readonly Row[]): (anchor: string) => number {
   return (anchor) => pages.get(anchor) ?? 1;
 }
 
-/*
- * What became of calls and their results, in the order of the messages.
- */
+/** What became of calls and their results, in message order. */
 
 /** A place on the page, with the words for its link. */
 export interface Place {
@@ -115,7 +112,7 @@ export interface Place {
   readonly label: string;
 }
 
-/** The mark of a message says what is told of it. The first of these counts. */
+/** A message's mark tells its story. The first of these counts. */
 const STORIES = [
   ["will-be-recovered", "willBeRecovered"],
   ["will-be-closed", "willBeClosed"],

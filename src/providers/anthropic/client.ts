@@ -78,8 +78,8 @@ export const anthropicProvider: Provider = {
     marks: ["maximum of <most> blocks with cache_control"],
   },
   otherRefusals: [
-    // The place of a field, as the words about messages have it: "max_tokens: 10000 > 4096, which is the maximum allowed number
-    // of output tokens" (ChatGPTNextWeb/NextChat#4964), "tools.12.custom.input_schema: JSON schema is invalid."
+    // A field's place, worded like messages' places: "max_tokens: 10000 > 4096, which is the maximum allowed number of
+    // output tokens" (ChatGPTNextWeb/NextChat#4964), "tools.12.custom.input_schema: JSON schema is invalid."
     // (anthropics/claude-code#63673)
     "^(?:\\d+ )?`?(?:max_tokens|temperature|top_[pk]|thinking|tools?|tool_choice|model|stop_sequences|metadata|output_\\w+|betas?)`?(?:\\.[\\w.]+)?: ",
     // "Your credit balance is too low to access the Anthropic API." (anthropics/claude-code#66314)
@@ -106,7 +106,7 @@ export const anthropicProvider: Provider = {
   tools: {
     maker: "Anthropic",
     dialects: ["anthropic"],
-    // The types end with a date.
+    // Their types end with a date.
     isOwn: ({ type }) => typeof type === "string" && /_\d{8}$|^mcp_toolset$/.test(type),
   },
   promptCache: { anthropic: CACHE_MARKS },
@@ -123,12 +123,12 @@ export const anthropicProvider: Provider = {
 };
 
 /**
- * A view of Anthropic's client that names the container of open calls, and streams the calls and results of tools that Anthropic runs. Returns any other model
- * unchanged.
+ * A view of Anthropic's client that names open calls' container, and streams the calls and results of tools that
+ * Anthropic runs. Returns any other model unchanged.
  *
- * The client streams the input of such a tool like the arguments of a call, but without the call's id and name. Joined,
- * they are an invalid call of a tool without a name, and the block itself has no input when it is sent back. The client
- * leaves out the blocks whose type it does not know: most results, and the calls of MCP servers.
+ * The client streams such a tool's input like a call's arguments, but without the call's id and name. Joined, they are
+ * an invalid call of a nameless tool, and the block itself is sent back without input. The client drops blocks with an
+ * unknown type: most results, and calls of MCP servers.
  */
 function keepServerTools(model: BaseChatModel): BaseChatModel {
   const open: unknown = Reflect.get(model, "createStreamWithRetry");
@@ -143,9 +143,9 @@ function keepServerTools(model: BaseChatModel): BaseChatModel {
       options: Options,
       ...more: Rest
     ): AsyncGenerator<ChatGenerationChunk> {
-      /** The type of each block that is a call of such a tool, by its index. */
+      /** The type of each block that is such a tool's call, by index. */
       const calls = new Map<unknown, string>();
-      /** Blocks that have come and that the client has not streamed yet, by their index. */
+      /** Blocks that have come but that the client has not streamed yet, by index. */
       const waiting = new Map<unknown, Fields>();
       const watched = viewOf(this, {
         createStreamWithRetry: async (...options: unknown[]) =>
@@ -172,7 +172,7 @@ function keepServerTools(model: BaseChatModel): BaseChatModel {
 }
 
 /**
- * The options with the container in which code of the last response waits for results. Anthropic refuses these results
+ * The options with the container in which the last response's code waits for results. Anthropic refuses these results
  * without it: https://github.com/anthropics/anthropic-sdk-typescript/issues/1114
  */
 function inContainer(messages: readonly BaseMessage[], options: Options): Options {
@@ -186,7 +186,7 @@ interface EventStream extends AsyncIterable<unknown> {
   readonly controller: AbortController;
 }
 
-/** The same stream of events. It tells of each block that begins. */
+/** The same event stream. It reports each block that begins. */
 function watch(stream: EventStream, begins: (index: unknown, block: Fields) => void): EventStream {
   return {
     controller: stream.controller,
@@ -216,7 +216,7 @@ function withInputInBlock(
   const message = chunk.message as AIMessageChunk;
   const pieces = (message.tool_call_chunks ?? []).filter(({ index }) => calls.has(index));
   if (pieces.length === 0) return chunk;
-  // A chunk of this client has a piece of one block only.
+  // This client's chunks have a piece of only one block.
   const content = pieces.map(({ index, args }) => ({ index, type: calls.get(index), input: args }));
   const none = { tool_call_chunks: [], tool_calls: [], invalid_tool_calls: [] };
   const plain = copyMessage(message, { ...none, content: content as AIMessageChunk["content"] });
@@ -245,7 +245,7 @@ function markSystem(message: BaseMessage): BaseMessage {
   return new SystemMessage({ content: content as SystemMessage["content"] });
 }
 
-/** The form in which OpenAI's clients take tools has no place for a mark. */
+/** OpenAI's form for tools has no place for a mark. */
 function markTool(tool: BindToolsInput): BindToolsInput {
   if ("input_schema" in tool) return { ...MARK, ...tool };
   if (!("schema" in tool)) return tool;

@@ -16,7 +16,7 @@ import {
 } from "../rule.js";
 
 /**
- * Blocks that only Anthropic's models can read, and that LangChain's client sends back as they are. It leaves out the
+ * Blocks that only Anthropic's models can read, and that LangChain's client sends back as they are. It leaves out
  * results of `code_execution`, `web_fetch`, `advisor` and MCP servers.
  */
 const STATE_BLOCKS = [
@@ -39,8 +39,8 @@ const MISSING =
   "messages.{index}: `tool_use` ids were found without `tool_result` blocks immediately after: {ids}.";
 
 const userMedia: MediaForm = {
-  // The client leaves out images that the provider's own form names by id, and sends images in LangChain's older
-  // form twice.
+  // The client leaves out images that Anthropic's own form names by id, and sends images in LangChain's older form
+  // twice.
   takes: (block) =>
     isOf("image_url", "search_result", "container_upload")(block) ||
     (isOf("document")(block) && isRecord(block["source"])) ||
@@ -156,7 +156,7 @@ export const anthropic = {
       `${BLOCK}.tool_result: content cannot be empty if \`is_error\` is true`,
       "bytedance/trae-agent/issues/230",
     ),
-    // System prompt, tools and messages together. Later marks cover what the earlier ones cover.
+    // System prompt, tools and messages together. A later mark also covers what earlier ones cover.
     "cache-marks": confirmed(
       "A maximum of 4 blocks with cache_control may be provided. Found {name}.",
       "continuedev/continue/pull/6937",
@@ -170,7 +170,7 @@ export const anthropic = {
       "messages.{index}: a system message may stand only behind a user turn, with Opus 4.8 or later",
       "vllm-project/vllm/pull/44505",
     ),
-    // Refused in 2024, accepted by claude-haiku-4-5 in May 2026. Older hosts refuse it still.
+    // Refused in 2024, accepted by claude-haiku-4-5 in May 2026. Older hosts still refuse it.
     "first-user": confirmed(
       'messages: first message must use the "user" role',
       "lobehub/lobehub/issues/1601",
@@ -191,8 +191,8 @@ export const anthropic = {
   stateBlocks: STATE_BLOCKS,
   textFields: ["cache_control", "citations"],
   keepsOwnFields: true,
-  // The client joins those in front, and sends the others in place. Which models take one there, and before what:
-  // https://github.com/anomalyco/opencode/pull/43180, https://github.com/0xPlaygrounds/rig/pull/1862
+  // The client joins those in front, and sends the others in place. These tell which models take one there, and before
+  // what: https://github.com/anomalyco/opencode/pull/43180, https://github.com/0xPlaygrounds/rig/pull/1862
   systemPlaces: {
     several: true,
     after: ["human", "tool"],
@@ -204,7 +204,7 @@ export const anthropic = {
   most: { marks: 4 },
   blocksIn: ["human", "ai", "tool"],
   media,
-  // A compaction that failed has no content.
+  // A failed compaction has no content.
   isCompacted: ({ content }) =>
     Array.isArray(content) &&
     content.some((block) => block["type"] === "compaction" && typeof block["content"] === "string"),
@@ -219,12 +219,12 @@ const {
 } = anthropic.rules;
 
 /**
- * The endpoints move system messages to the front themselves. OpenAI's form has no results that are errors, and only these
- * must not be empty.
+ * The endpoints move system messages to the front themselves. OpenAI's form has no error results, and only those must
+ * not be empty.
  */
 export const anthropicOpenAI = overOpenAI({ ...anthropic, rules: rulesOverOpenAI });
 
-/** Who gets the dialects of this room. */
+/** Who gets this room's dialects. */
 export const anthropicModels = {
   clients: { anthropic: "anthropic" },
   hosts: [[/^api\.anthropic\.com$/, "anthropic-openai"]],

@@ -1,6 +1,6 @@
 import { byLangChain, type Provider } from "../provider.js";
 
-/** `ChatBedrockConverse`. It finds its credentials and its region itself. */
+/** `ChatBedrockConverse`. It finds its credentials and region itself. */
 export const bedrockProvider: Provider = {
   models: { bedrock: byLangChain("bedrock", { package: "@langchain/aws", dialect: "bedrock" }) },
   finishReasons: { withheld: ["content_filtered", "guardrail_intervened"] },

@@ -15,12 +15,12 @@ import {
   PLAIN_NAME,
 } from "../rule.js";
 
-/** Reasoning with its signature, or in encrypted form. The client sends it back as it is. */
+/** Reasoning with its signature, or encrypted. The client sends it back as it is. */
 const REASONING = "reasoning_content";
 
 const EMPTY = "The content field in the Message object at messages.{index} is empty.";
 
-/** The files that the client knows, by their types. The API reads no file by its address. */
+/** The file types that the client knows. The API cannot read a file by its address. */
 const DOCUMENTS: ReadonlySet<unknown> = new Set([
   "text/csv",
   "text/html",
@@ -46,7 +46,7 @@ const userMedia: MediaForm = {
     return { type: "image", mimeType: `image/${image["format"]}`, data: image["source"]["bytes"] };
   },
   // The client throws for LangChain's standard form of pictures and files. A block without a type is a cache point, or
-  // JSON in a result. So are a resource with a text and a link to one.
+  // a result's JSON. So are a resource with a text and a link to one.
   takes: (block) =>
     block["type"] === undefined ||
     isOf("resource_link")(block) ||
@@ -61,7 +61,7 @@ const userMedia: MediaForm = {
       return PICTURES.has(mimeType) ? { type: "image_url", image_url: { url } } : undefined;
     if (kind !== "file") return { type: kind, mimeType, data };
     if (!DOCUMENTS.has(mimeType)) return undefined;
-    // The API takes no other characters in a name.
+    // The API allows no other characters in a name.
     const legal = name?.replace(/[^a-zA-Z0-9 ()[\]-]+/g, " ").trim() || "file";
     return { type: "file", source_type: "base64", mime_type: mimeType, data, metadata: { name: legal } };
   },
@@ -114,12 +114,12 @@ export const bedrock = {
       "A conversation must alternate between user and assistant roles.",
       "microsoft/semantic-kernel/issues/10281",
     ),
-    // Results are a message of the user, in which no text can stand (quarkiverse/quarkus-langchain4j#1983).
+    // Results are a user message, in which no text can stand (quarkiverse/quarkus-langchain4j#1983).
     "user-after-tool": confirmed(
       "A conversation must alternate between user and assistant roles.",
       "microsoft/semantic-kernel/issues/10281",
     ),
-    // The API has one place for them, so the client moves them there.
+    // The API has one place for them, and the client moves them there.
     "system-position": INFERRED["system-position"],
     "foreign-state": inferred(
       "A signature of the reasoning is not valid.",
@@ -139,7 +139,7 @@ export const bedrock = {
   makers: ["bedrock-converse"],
 } as const satisfies Dialect;
 
-/** Who gets the dialects of this room. */
+/** Who gets this room's dialects. */
 export const bedrockModels = {
   clients: { chat_bedrock_converse: "bedrock" },
 } as const;

@@ -1,7 +1,7 @@
 import { carryHostFields } from "../host-fields/client.js";
 import { byLangChain, type Provider } from "../provider.js";
 
-/** Gateways, servers of open models, and providers without a room of their own. */
+/** Gateways, servers of open models, and providers without their own room. */
 export const compatibleProvider: Provider = {
   models: {
     groq: byLangChain("groq", {

@@ -1,6 +1,6 @@
 /**
- * Hosts with the protocol of OpenAI's Chat Completions that belong to somebody else, such as gateways and servers of
- * models, and clients with a protocol of their own that nobody here knows.
+ * Foreign hosts with OpenAI's Chat Completions protocol, such as gateways and model servers, and unknown clients with
+ * their own protocol.
  */
 
 import { isRecord } from "../../shared/values.js";
@@ -21,16 +21,16 @@ const NO_ELEMENT = "Each message must have at least one content element.";
 const { "call-id": _, "foreign-field": __, "tool-name": ___, "message-name": ____, ...rules } = openai.rules;
 
 /**
- * A host that nobody knows. A sound history is sent as it is stored. Such hosts write ids of any form and length: those
- * of Kimi have dots and colons, and LiteLLM puts signatures into them. They take names of tools with dots, as Gemini does. What only some hosts refuse stands in
- * `strict`, which a host gets after it has refused a request.
+ * An unknown host. A sound history is sent as it is stored. Such hosts write ids of any form and length: Kimi's have
+ * dots and colons, and LiteLLM puts signatures into them. Like Gemini, they take tool names with dots. What only some
+ * hosts refuse is in `strict`, which a host gets after it has refused a request.
  */
 export const openaiCompatible = {
   ...CHAT_CLIENT,
   rules,
   callId: /./s,
   toolName: /./s,
-  // Gateways pass on the marks for the prompt cache of the model behind them.
+  // Gateways pass on the model's prompt cache marks.
   textFields: "all",
   blocksIn: openai.blocksIn,
   media: openai.media,
@@ -44,10 +44,9 @@ const anyMedia: MediaForm = {
 };
 
 /**
- * A client that nobody knows, such as those of Ollama, Cerebras and Cohere. A sound history is sent as it is
- * stored: each call has its result, each value is JSON, and nothing else is changed. If the client throws for it or its
- * provider refuses it, `strict` is tried. Only pictures in another form than `image_url` get that form, which most clients
- * take.
+ * An unknown client, such as Ollama's, Cerebras's and Cohere's. A sound history is sent as it is stored: each call has
+ * its result, each value is JSON, and nothing else changes. If the client throws or its provider refuses it, `strict`
+ * is tried. Only pictures change: they become `image_url`, which most clients take.
  */
 export const asStored = {
   ...COMMON,
@@ -68,18 +67,16 @@ export const asStored = {
   makers: [],
 } as const satisfies Dialect;
 
-/** A picture of LangChain's, OpenAI's Responses API, Anthropic's or Gemini's. Bedrock's has `image` in it. */
+/** A picture in the form of LangChain, OpenAI's Responses API, Anthropic or Gemini. Bedrock's has `image` in it. */
 function isForeignPicture(block: Fields): boolean {
   return (
     (isOf("image")(block) && !isRecord(block["image"])) || isOf("input_image", "media", "inlineData")(block)
   );
 }
 
-/*
- * Hosts of one maker that refuse what others accept.
- */
+/** Hosts of one maker that refuse what others accept. */
 
-/** Grok at xAI. Beside calls, an empty text is accepted. */
+/** Grok at xAI. Beside calls, it accepts an empty text. */
 export const xai = {
   ...openaiCompatible,
   rules: {
@@ -90,7 +87,7 @@ export const xai = {
   },
 } as const satisfies Dialect;
 
-/** Its models repeat ids by design: `functions.weather:0`. Its own endpoint and others refuse a repeated one. */
+/** Its models repeat ids by design: `functions.weather:0`. Its own endpoint and others refuse repeated ids. */
 export const kimi = {
   ...openaiCompatible,
   rules: {
@@ -103,10 +100,10 @@ export const kimi = {
   },
 } as const satisfies Dialect;
 
-/** It has one error for all faults. */
+/** Its one error for all faults. */
 export const GLM_ERROR = "1214 The messages parameter is illegal. Please check the documentation.";
 
-/** It also refuses a request without any message of the user, which is rare. Then `strict` helps. */
+/** It also refuses a request without any user message, which is rare. Then `strict` helps. */
 export const glm = {
   ...openaiCompatible,
   rules: {
@@ -138,7 +135,7 @@ export const minimax = {
 
 type OwnRules = Pick<Dialect, "rules" | "callId" | "toolName" | "systemPlaces" | "most">;
 
-/** The rules of a provider for requests in OpenAI's form, which its own endpoint or a gateway translates. */
+/** A provider's rules for requests in OpenAI's form, which its own endpoint or a gateway translates. */
 export function overOpenAI({ rules, callId, toolName, systemPlaces, most }: OwnRules) {
   return {
     ...openaiCompatible,
@@ -150,7 +147,7 @@ export function overOpenAI({ rules, callId, toolName, systemPlaces, most }: OwnR
   } satisfies Dialect;
 }
 
-/** Who gets the dialects of this room. */
+/** Who gets this room's dialects. */
 export const compatibleModels = {
   hosts: [
     [/^api\.x\.ai$/, "xai"],

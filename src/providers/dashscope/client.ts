@@ -1,10 +1,10 @@
 /**
  * `ChatAlibabaTongyi` with retries, and with DashScope's text in its errors.
  *
- * The `AsyncCaller` of the client cannot see its requests fail. The request of a stream is sent when the first chunk
- * is read, outside the caller. Without streaming the client ignores the HTTP status, so a refusal without `code`
- * looks like an empty response. It also loses DashScope's error text, decodes a character that the network cuts as
- * two broken ones, and skips lines that it cannot read. So the two methods that send are replaced.
+ * The client's `AsyncCaller` cannot see its requests fail. A stream's request is sent when the first chunk is read,
+ * outside the caller. Without streaming the client ignores the HTTP status, so a refusal without `code` looks like an
+ * empty response. It also loses DashScope's error text, decodes a character that the network cut as two broken ones,
+ * and skips lines that it cannot read. So the two sending methods are replaced.
  */
 
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
@@ -20,7 +20,7 @@ export const dashscopeProvider: Provider = {
   models: {
     /** Qwen over the native protocol. */
     tongyi: {
-      // The peers of this package contradict each other, so npm refuses it without the setting. With only
+      // This package's peers contradict each other, so npm refuses it without the setting. With only
       // `--legacy-peer-deps`, npm would refuse every later install.
       install: "npm config set legacy-peer-deps=true --location=project && npm install @langchain/community",
       keys: ["ALIBABA_API_KEY", "DASHSCOPE_API_KEY"],
@@ -81,7 +81,7 @@ async function createTongyiModel({ apiKey, baseURL, ...fields }: ModelFields): P
   >("@langchain/community/chat_models/alibaba_tongyi");
   const apiUrl = baseURL === undefined ? {} : { apiUrl: baseURL };
   const client = new ChatAlibabaTongyi({ ...fields, alibabaApiKey: apiKey, ...apiUrl });
-  // One of them is private in the types, so neither can be overridden in a subclass.
+  // One of them is private in the types, so a subclass cannot override either.
   for (const [name, value] of Object.entries(sendingMethods(client)))
     Object.defineProperty(client, name, { value });
   return client;

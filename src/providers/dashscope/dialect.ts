@@ -41,7 +41,7 @@ export const dashscope = {
   // "The image length and width do not meet the model restrictions. [height:1 or width:1 must be larger than 10]"
   // (QwenLM/qwen-code#2505)
   mediaLimits: { leastPixels: 11 },
-  // It has marks for its prompt cache too.
+  // It also has marks for its prompt cache.
   textFields: "all",
   blocksIn: openai.blocksIn,
   media: openai.media,
@@ -55,7 +55,7 @@ export const dashscopeNative = {
   media: CHAT_CLIENT.media,
 } as const satisfies Dialect;
 
-/** Who gets the dialects of this room. */
+/** Who gets this room's dialects. */
 export const dashscopeModels = {
   clients: { alibaba_tongyi: "dashscope-native" },
   hosts: [[/(^|\.)dashscope[a-z-]*\.aliyuncs\.com$/, "dashscope"]],

@@ -31,7 +31,7 @@ export const deepseekProvider: Provider = {
   ],
 };
 
-/** `ChatDeepSeek` that sends the reasoning of earlier responses back, even when it is used without an agent. */
+/** `ChatDeepSeek` that sends earlier responses' reasoning back, even without an agent. */
 export async function createDeepSeekModel({ baseURL, ...fields }: ModelFields): Promise<BaseChatModel> {
   const { ChatDeepSeek } = await importOptional<typeof import("@langchain/deepseek")>("@langchain/deepseek");
   const client = new ChatDeepSeek({

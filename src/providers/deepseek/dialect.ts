@@ -14,7 +14,7 @@ export const deepseek = {
     ),
     // Only the title is known, not the body of the error.
     "duplicate-result": confirmed("Duplicate value for 'tool_call_id'", "HKUDS/nanobot/issues/3945"),
-    // An id is unique in the complete request, while OpenAI takes repeated ones.
+    // An id is unique in the whole request. OpenAI takes repeated ones.
     "repeated-call-id": confirmed(
       "Duplicate value for 'tool_call_id'",
       "craft-ai-agents/craft-agents-oss/issues/630",
@@ -27,8 +27,7 @@ export const deepseek = {
       "Invalid assistant message: content or tool_calls must be set",
       "carlrobertoh/ProxyAI/issues/830",
     ),
-    // The documentation demands it in turns with tool calls. According to reports, plain responses after them need it
-    // too.
+    // The documentation demands it in turns with tool calls. Reports say that plain responses after them also need it.
     "missing-reasoning": confirmed(
       "The `reasoning_content` in the thinking mode must be passed back to the API.",
       "qwersyk/Newelle/issues/404",
@@ -40,14 +39,14 @@ export const deepseek = {
   textFields: "all",
   // Texts only.
   blocksIn: openai.blocksIn,
-  // OpenAI's client names itself, whichever host has answered.
+  // OpenAI's client names itself, whichever host answered.
   makers: ["deepseek", "openai"],
 } as const satisfies Dialect;
 
-/** Who gets the dialects of this room. */
+/** Who gets this room's dialects. */
 export const deepseekModels = {
   clients: { deepseek: "deepseek" },
   hosts: [[/^api\.deepseek\.com$/, "deepseek"]],
-  // Small models of other makers were distilled from DeepSeek's: `deepseek-r1-distill-llama-70b`.
+  // Other makers' small models were distilled from DeepSeek's: `deepseek-r1-distill-llama-70b`.
   hostedModels: [[/^(?!.*distill).*\bdeepseek/i, "deepseek"]],
 } as const;

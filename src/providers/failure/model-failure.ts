@@ -1,6 +1,6 @@
 /**
- * What an error of a model says: whether the request is sent again, another model is
- * asked, or the caller is told, without keys.
+ * What a model's error means: whether the request is sent again, another model is asked, or the caller is told, without
+ * keys.
  */
 
 import type { BaseMessage } from "@langchain/core/messages";
@@ -17,23 +17,20 @@ import { readOverflow } from "./overflow.js";
 import { createRedact, type Redact } from "./redact.js";
 import { concernsMessages, explainRefusal, publishRefusal } from "./refusal.js";
 
-/*
- * Turns an error of a model into a `ModelError` without keys.
- */
+/** Turns a model's error into a `ModelError` without keys. */
 
 interface FailedRequest {
   readonly model: object;
-  /** The messages that were sent. */
   readonly messages: readonly BaseMessage[];
   readonly signal?: AbortSignal | undefined;
 }
 
 /**
- * Turns an error of a model into a `ModelError` with the provider's text and, for a refused history, the rule that it
- * breaks. An abort, a LangGraph signal and our other errors are returned unchanged.
+ * Turns a model's error into a `ModelError` with the provider's text and, for a refused history, the broken rule. An
+ * abort, a LangGraph signal and our other errors are returned unchanged.
  *
- * Clients put the request into their errors, and providers repeat keys in their texts. So only the texts and codes of
- * the error are kept, without known keys and without anything that looks like a key.
+ * Clients put the request into their errors, and providers repeat keys in their texts. So only the error's texts and
+ * codes are kept, without known keys and without anything that looks like a key.
  */
 export function toModelError(error: unknown, { model, messages, signal }: FailedRequest): unknown {
   if (signal?.aborted) return signal.reason ?? error;
@@ -80,11 +77,9 @@ function explain(broken: BrokenRule | undefined, text: string): string {
   return ` (\`messages[${index}]\` breaks the rule \`${rule}\`, required by the dialect \`${dialect}\`${words})`;
 }
 
-/*
- * Tells the failures of a model, after which another model can be asked, from everything else.
- */
+/** Tells a model's failures, after which another model can be asked, from everything else. */
 
-/** Faults of a program. `fetch` throws a `TypeError` too, when it cannot connect. */
+/** A program's faults. `fetch` also throws a `TypeError` when it cannot connect. */
 const FAULTS: ReadonlySet<string> = new Set(["TypeError", "ReferenceError", "RangeError", "AssertionError"]);
 
 export function isModelError(error: unknown): error is ModelError {
@@ -93,9 +88,10 @@ export function isModelError(error: unknown): error is ModelError {
 
 /**
  * Whether a model has failed for this request: its provider cannot be reached, failed or refused the request, or no
- * response was complete. The client has retried what can pass, and the guard has requested broken responses again.
+ * response was complete. The client has already retried what may pass, and the guard has requested broken responses
+ * again.
  *
- * False for an abort, for LangGraph's signals, and for faults of a program. Another model would meet them too.
+ * False for an abort, LangGraph's signals, and a program's faults, which another model would also meet.
  */
 export function failsForGood(error: unknown): error is ModelError {
   if (!isModelError(error)) return false;
@@ -104,7 +100,7 @@ export function failsForGood(error: unknown): error is ModelError {
   return !FAULTS.has(rootOf(cause).name) || isLost(cause) || isUnreachable(cause);
 }
 
-/** Whether a model has failed for a reason that has nothing to do with the request: it may pass. */
+/** Whether a model has failed for a reason unrelated to the request, which may pass. */
 export function mayPass(error: unknown): boolean {
   if (!isModelError(error) || readOverflow(error) !== undefined) return false;
   const { status, cause } = error;
@@ -117,21 +113,21 @@ export function mayPass(error: unknown): boolean {
  */
 
 /**
- * Fields of a client. It waits 1 to 2 s before the first retry and doubles the wait each time, 15 to 30 s in total.
- * If the provider names a wait, it waits that long, up to a minute each time.
+ * A client's fields. It waits 1 to 2 s before the first retry and doubles the wait each time, 15 to 30 s in total. If
+ * the provider names a wait, it waits that long, up to a minute each time.
  */
 export const RETRY_FIELDS = { maxRetries: 4, onFailedAttempt } as const satisfies AsyncCallerParams;
 
-/** Refusals that can pass after a moment. Any other status from 400 to 499 would be the same for the same request. */
+/** Refusals that may pass after a moment. Any other status from 400 to 499 would come again for the same request. */
 const PASSING: ReadonlySet<number> = new Set([408, 425, 429]);
 const LONGEST_WAIT_MS = 60_000;
 
 /**
  * Contract of `AsyncCaller`: returns for a request that is sent again, throws for any other.
  *
- * The default of `AsyncCaller` gives up on a 429 without `Retry-After`, which some clients do
- * not pass on. It also retries failures that a retry cannot fix, such as a 422. A body that is not valid JSON is not
- * retried here, because the stream guard asks the model again.
+ * The default of `AsyncCaller` gives up on a 429 without `Retry-After`, which some clients do not pass on. It also
+ * retries failures that a retry cannot fix, such as a 422. A body that is not valid JSON is not retried here, because
+ * the stream guard asks the model again.
  */
 function onFailedAttempt(error: unknown): void {
   if (isAbortError(error) || Reflect.get(Object(error), "name") === "SyntaxError") throw error;
@@ -145,7 +141,7 @@ function onFailedAttempt(error: unknown): void {
 }
 
 /**
- * The wait that the provider asks for, in milliseconds. Undefined if it does not say, `"never"` if waiting does not
+ * The wait that the provider requests, in milliseconds. Undefined if it does not say, `"never"` if waiting does not
  * help.
  */
 function namedWait(error: unknown): number | "never" | undefined {
@@ -158,9 +154,7 @@ function namedWait(error: unknown): number | "never" | undefined {
   return waitMs <= LONGEST_WAIT_MS ? waitMs : "never";
 }
 
-/*
- * Tells lost connections from the errors of a provider and from an abort.
- */
+/** Tells lost connections from a provider's errors and from an abort. */
 
 const TRANSPORT_CODES: ReadonlySet<unknown> = new Set([
   "ECONNRESET",
@@ -194,8 +188,8 @@ const UNREACHABLE_CODES: ReadonlySet<unknown> = new Set([
 ]);
 
 /**
- * Whether a response was lost on its way from a host that was reached, or is not valid JSON because a part is missing. A
- * client names a reset before the first byte like a host that it cannot reach.
+ * Whether a response was lost on its way from a host that was reached, or is not valid JSON because a part is missing.
+ * A client names a reset before the first byte like a host that it cannot reach.
  */
 export function isLost(error: unknown): boolean {
   return causesOf(error).some(
@@ -222,7 +216,7 @@ export function isAbortError(error: unknown): boolean {
   return causesOf(error).some((cause) => ABORTS.has(nameOf(cause)));
 }
 
-/** Whether a provider refused the request. Its client has already retried every refusal that can be retried. */
+/** Whether a provider refused the request. Its client has already retried every refusal that may pass. */
 export function isRefusal(error: unknown): boolean {
   return statusOf(error) !== undefined;
 }
@@ -231,7 +225,7 @@ export function isRefusal(error: unknown): boolean {
 function statusOf(error: unknown): number | undefined {
   return (
     causesOf(error)
-      // The clients of Mistral, Ollama and AWS use other names for it, and Tongyi's client keeps the HTTP response.
+      // The clients of Mistral, Ollama and AWS have other names for it, and Tongyi's client keeps the HTTP response.
       .map(
         ({ status, statusCode, status_code, $metadata, response }) =>
           status ?? statusCode ?? status_code ?? Object($metadata).httpStatusCode ?? Object(response).status,
@@ -245,25 +239,23 @@ export function isEmptyResponse(error: unknown): boolean {
   return PROVIDERS.some((provider) => provider.isEmptyResponse?.(Object(error)));
 }
 
-/** The name of an error. The OpenAI client leaves `name` as "Error"; the name is in the class. */
+/** An error's name. The OpenAI client leaves `name` as "Error"; the name is in the class. */
 function nameOf(error: Readonly<Record<string, unknown>>): unknown {
   return error["name"] === "Error" ? error.constructor?.name : error["name"];
 }
 
-/*
- * The parts of a client's error that can be kept and shown.
- */
+/** The parts of a client's error that can be kept and shown. */
 
-/** Fields with the kind of the error. All other fields may hold the request, its headers or the client. */
+/** Fields with the error's kind. All other fields may hold the request, its headers or the client. */
 const PLAIN_CODES = ["status", "code", "type", "param", "lc_error_code", "requestID"] as const;
 const LONGEST_MESSAGE = 2000;
 const LONGEST_TEXT = 500;
-/** The text of OpenAI's client for a body that is not in OpenAI's form. */
+/** What OpenAI's client says about a body that is not in OpenAI's form. */
 const NO_BODY = "status code (no body)";
 /** What {@link providerTextOf} says in its place. */
 export const NO_REASON = "no reason given";
 
-/** A copy of an error and of its causes: name, texts and codes without keys, and stack. */
+/** A copy of an error and its causes: name, texts and codes without keys, and stack. */
 export function toPlainError(error: unknown, redact: Redact, depth = 0): Error {
   const read = (field: string): unknown => Reflect.get(Object(error), field);
   const isObject = typeof error === "object" && error !== null;
@@ -304,12 +296,12 @@ export function providerTextOf(error: Error): string {
   return shortened(whole.replace(/\s+/g, " ").trim(), LONGEST_TEXT);
 }
 
-/** The first cause of an error. It says most. */
+/** An error's first cause. It says most. */
 function rootOf(error: Error): Error {
   return isError(error.cause) ? rootOf(error.cause) : error;
 }
 
-/** The message in the JSON of an error. It is in `message` or `detail`, possibly within `error`. */
+/** The message in an error's JSON. It is in `message` or `detail`, possibly within `error`. */
 function findMessage(answer: unknown): string | undefined {
   if (typeof answer !== "object" || answer === null) return undefined;
   const read = (field: string): unknown => Reflect.get(answer, field);
@@ -321,9 +313,7 @@ function findMessage(answer: unknown): string | undefined {
 const HOLDERS = ["clientConfig", "_defaultConfig"] as const;
 const NAMES = ["baseURL", "baseUrl", "anthropicApiUrl", "apiUrl", "serverURL", "endpoint"] as const;
 
-/**
- * The address of a model, without credentials. Undefined for the provider's default address, which the client keeps.
- */
+/** A model's address, without credentials. Undefined for the provider's default address, which the client keeps. */
 export function addressOf(model: object): string | undefined {
   const client = innermost(model);
   const holders = [...HOLDERS.map((name): unknown => Reflect.get(client, name)), client].filter(isRecord);

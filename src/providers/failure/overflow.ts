@@ -13,7 +13,7 @@ export interface Overflow {
   readonly sent: number | undefined;
 }
 
-/** The words of all providers, in which `<name>` is a number. */
+/** All providers' words, in which `<name>` is a number. */
 const WORDS: readonly RegExp[] = PROVIDERS.flatMap(({ overflow = [] }) => overflow).map(
   (words) => new RegExp(words.replaceAll(/<(limit|input|total|output)>/g, "(?<$1>[\\d,]+)"), "is"),
 );
@@ -26,9 +26,9 @@ const NAMES: ReadonlySet<unknown> = new Set([
   "exceed_context_size_error",
   "model_context_window_exceeded",
 ]);
-/** The body of the request is too large. */
+/** The request's body is too large. */
 const TOO_LARGE = 413;
-/** Statuses that say something else than that the request is too long. */
+/** Statuses that mean something other than a request that is too long. */
 const OTHER_STATUSES: ReadonlySet<unknown> = new Set([401, 402, 403, 404, 408, 429]);
 /** A rate limit on tokens passes with time. Groq sends it with status 413. */
 const RATE_LIMIT = /tokens per (?:minute|min|day)|\bTP[MD]\b|rate limit/i;
@@ -66,9 +66,7 @@ function numbersOf(groups: Readonly<Record<string, string | undefined>>): Overfl
   return { limit, sent: read("input") ?? (total === undefined ? undefined : total - output) };
 }
 
-/*
- * The input window of a model: what its client states, and what a refusal taught this process.
- */
+/** A model's input window: what its client states, and what a refusal taught this process. */
 
 const learned = new WeakMap<object, number>();
 
@@ -79,7 +77,7 @@ function statedWindowOf(model: unknown): number | undefined {
   return typeof window === "number" && window > 0 ? window : undefined;
 }
 
-/** The most tokens of a request that the model may accept. Undefined if none was refused. */
+/** The most request tokens that the model may accept. Undefined if no request was refused. */
 export function learnedWindowOf(model: object): number | undefined {
   return learned.get(innermost(model));
 }
@@ -89,7 +87,7 @@ export function learnWindow(model: object, tokens: number): void {
   learned.set(innermost(model), Math.min(tokens, learnedWindowOf(model) ?? tokens));
 }
 
-/** The bound of a request: the smaller of both. Undefined if neither is known. */
+/** A request's bound: the smaller of both. Undefined if neither is known. */
 export function windowOf(model: object): number | undefined {
   const known = [statedWindowOf(model), learnedWindowOf(model)].filter((window) => window !== undefined);
   return known.length === 0 ? undefined : Math.min(...known);
@@ -99,7 +97,9 @@ export function windowOf(model: object): number | undefined {
 const MOST_ROOM = 8_192;
 const SHARE_OF_ROOM = 0.1;
 
-/** How many tokens a request may have, so that the window has room for the response. Undefined if no window is known. */
+/**
+ * How many tokens a request may have, so that the window has room for the response. Undefined if no window is known.
+ */
 export function boundOf(model: object): number | undefined {
   const stated = statedWindowOf(model);
   const own = stated && Math.ceil(stated - Math.min(stated * SHARE_OF_ROOM, MOST_ROOM));
@@ -108,20 +108,20 @@ export function boundOf(model: object): number | undefined {
   return known.length === 0 ? undefined : Math.max(Math.min(...known), 1);
 }
 
-/** What each attempt makes of the bound that the provider's numbers name. Our estimate may be far off. */
+/** The share that each attempt takes of the bound that the provider's numbers name. Our estimate may be far off. */
 const MARGINS = [0.95, 0.8, 0.5] as const;
 /** Shares of the refused request, for a provider that names no numbers. */
 const SHARES = [0.7, 0.3, 0.1] as const;
 /** Every chat model takes this much. It is tried last, for a provider that names no numbers. */
 const LEAST_WINDOW = 4_000;
 
-/** How often in a row a request that is too long is made again. */
+/** How many times in a row a request that is too long is made again. */
 export const MOST_OVERFLOWS = MARGINS.length;
 
 /**
- * The bound of the next request, in tokens as we have counted those of the refused one.
+ * The next request's bound, in tokens as we counted those of the refused one.
  *
- * @param estimate The tokens of the refused request, as we have counted them.
+ * @param estimate The refused request's tokens, as we counted them.
  * @param attempt How many requests in a row were refused before it.
  */
 export function lowerBound({ limit, sent }: Overflow, estimate: number, attempt: number): number {

@@ -17,7 +17,7 @@ const LOOKS_SECRET: readonly RegExp[] = [
 /** Contract: returns the text without known secrets and without anything that looks like one. */
 export type Redact = (text: string) => string;
 
-/** @param model The model of the request. Its own keys are found wherever it keeps them. */
+/** @param model The request's model. Its own keys are found wherever it keeps them. */
 export function createRedact(model: object): Redact {
   // Longest first, because one secret can begin with another.
   const secrets = [...secretsOf(model)].sort((one, other) => other.length - one.length);
@@ -29,7 +29,7 @@ export function createRedact(model: object): Redact {
 
 function withoutSecret(text: string, secret: string): string {
   if (secret.length >= LEAST_LENGTH) return text.replaceAll(secret, REDACTED);
-  // A short secret can also be a part of an ordinary word.
+  // A short secret can also be part of an ordinary word.
   const escaped = secret.replaceAll(
     /[^A-Za-z0-9]/g,
     (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`,
@@ -57,7 +57,7 @@ const LEAST_LENGTH = 8;
 const SHORTEST = 4;
 const DEEPEST = 3;
 
-/** The secrets of a model or client, in each form in which a text can repeat them. */
+/** A model's or client's secrets, in each form in which a text can repeat them. */
 function secretsOf(holder: object): ReadonlySet<string> {
   const found = new Set<string>();
   findSecrets(holder, found, new Set(), 0);
@@ -88,7 +88,7 @@ function addSent(found: Set<string>, fields: object): void {
 
 function addSecret(found: Set<string>, name: string, value: string, least: number): void {
   for (const part of partsOf(name, value.trim())) {
-    // The plain form, and the form in a URL. A URL cannot hold half of a surrogate pair.
+    // The plain form and the URL form. A URL cannot hold half of a surrogate pair.
     const forms = [
       part,
       encodeURIComponent(wellFormed(part)),

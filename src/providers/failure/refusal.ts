@@ -1,4 +1,4 @@
-/** Explains why a provider has refused a list of messages. */
+/** Explains why a provider refused a list of messages. */
 
 import { channel } from "node:diagnostics_channel";
 import type { BaseMessage } from "@langchain/core/messages";
@@ -10,44 +10,43 @@ import { validateHistory } from "../validate-history.js";
 /** Statuses with which providers refuse the content of a request. */
 const BAD_REQUEST: ReadonlySet<number | undefined> = new Set([400, 422]);
 
-/** Whether a provider refuses the content of a request with this status. */
+/** Whether a provider refuses a request's content with this status. */
 export function concernsMessages(status: number | undefined): boolean {
   return BAD_REQUEST.has(status);
 }
 
 interface Refusal {
-  /** Undefined where the client does not expose it. Then only the provider's text can tell. */
+  /** Undefined if the client does not expose it. Then only the provider's text can tell. */
   readonly status: number | undefined;
   /** The text of the provider's error. */
   readonly text: string;
-  /** The messages that were sent. */
   readonly messages: readonly BaseMessage[];
   /** The dialect for which the messages were prepared. */
   readonly dialect: DialectName;
 }
 
 /**
- * The rule that the messages break and whose words the provider used. The words decide alone, because the host at an address
- * may belong to another provider than its client, and because most refusals have nothing to do with the rules: a history
- * can break a rule that its provider does not apply.
+ * The rule that the messages break and that the provider's words name. Only the words decide: the host at an address
+ * may belong to another provider than its client. Most refusals have nothing to do with the rules, and a history can
+ * break a rule that its provider does not apply.
  *
- * @returns Undefined for a status that does not concern messages, or if the text has the words of no broken rule.
+ * @returns Undefined for a status that does not concern messages, or if the text names no broken rule.
  */
 export function explainRefusal({ status, text, messages, dialect }: Refusal): BrokenRule | undefined {
   if (status !== undefined && !concernsMessages(status)) return undefined;
   const answered = comparable(text);
-  // The rules of `strict` are those of the others, which stand before it.
+  // The rules of `strict` are those of the others, which come before it.
   const names = dialect === "strict" ? DIALECT_NAMES : new Set([dialect, ...DIALECT_NAMES]);
   const said = [...names].flatMap((name) =>
     validateHistory(messages, name)
       .filter(({ rule }) => isSaidIn(name, rule, answered))
       .map(({ rule, index, message }) => ({ dialect: name, rule, index, message })),
   );
-  // Of two faults of one kind, the one that has the ids and names of the text.
+  // Of two faults of one kind, the one whose ids and names are in the text.
   return said.find(({ message }) => answered.includes(comparable(message))) ?? said[0];
 }
 
-/** The same rules in the words of servers of open models. Many come from the chat template of the model. */
+/** The same rules in the words of open model servers. Many come from the model's chat template. */
 const OTHER_WORDS: Readonly<Partial<Record<RuleName, RegExp>>> = {
   // vLLM, llama.cpp and others, such as "After the optional system message, conversation roles must alternate
   // user/assistant/user/assistant/..." (vllm-project/vllm#6862, microsoft/autogen#1037); Perplexity
@@ -61,7 +60,7 @@ const OTHER_WORDS: Readonly<Partial<Record<RuleName, RegExp>>> = {
   "call-id": /tool call ids should be alphanumeric strings with length/,
 };
 
-/** Whether the text has the words of a rule of any provider. The rules that nobody has stated have no such words. */
+/** Whether the text has the words of any provider's rule. Inferred rules have no such words. */
 export function namesKnownRule(text: string): boolean {
   const answered = comparable(text);
   if (Object.values(OTHER_WORDS).some((words) => words.test(answered))) return true;
@@ -87,25 +86,23 @@ function patternOf(text: string): RegExp {
   return new RegExp(parts.join(".*?"));
 }
 
-/** Providers count positions differently, so numbers are ignored. Their sentences can be longer than we quote them. */
+/** Providers count positions differently, so numbers are ignored. Their sentences can be longer than our quotes. */
 function comparable(text: string): string {
   return text.replace(/\d+/g, "#").replace(/\s+/g, " ").replace(/\.$/, "").toLowerCase();
 }
 
-/*
- * Tells listeners of the process that a provider refused a request for what is in it.
- */
+/** Tells the process's listeners that a provider refused a request for its content. */
 
 /** The `node:diagnostics_channel` on which each {@link ModelRefusal} is published. */
 export const REFUSAL_CHANNEL = "langgraph-tether:refusal";
 
-/** A request that a provider refused. It has no text of messages, and no text of the provider. */
+/** A request that a provider refused. It contains no text from messages or the provider. */
 export interface ModelRefusal {
   /** `overflow`: it was too long. `rule`: it broke a rule, or was refused for another reason. */
   readonly kind: "overflow" | "rule";
-  /** The dialect of the rule. If no rule is known, that of the model. */
+  /** The rule's dialect. If no rule is known, the model's. */
   readonly dialect: string;
-  /** The rule whose words the provider used, and which the messages break. Undefined if there is none. */
+  /** The rule that the messages break and that the provider's words name. Undefined if there is none. */
   readonly rule: string | undefined;
 }
 

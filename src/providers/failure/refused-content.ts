@@ -1,4 +1,4 @@
-/** Reads from a provider's error what of a request it refuses, so that the request can be made again without that. */
+/** Reads from a provider's error which content it refuses, so that the request can be made again without that. */
 
 import type { BaseMessage } from "@langchain/core/messages";
 import type { ModelError } from "../../errors.js";
@@ -12,7 +12,6 @@ import { isLost, isUnreachable, NO_REASON, providerTextOf } from "./model-failur
 import { type Overflow, readOverflow } from "./overflow.js";
 import { namesKnownRule } from "./refusal.js";
 
-/** What a provider refuses of a request. */
 export type RefusedContent = {
   /** The provider's words, without keys. */
   readonly text: string;
@@ -21,7 +20,7 @@ export type RefusedContent = {
   /** `named`: those that the words name, or those of the message that they name. Empty: the words name none. */
   | { readonly kind: "media"; readonly named: readonly ShownMedia[] }
   | { readonly kind: "too-many"; readonly counted: Counted; readonly most: number }
-  /** The words are those of a rule of some provider. */
+  /** The words are those of a provider's rule. */
   | { readonly kind: "rule" }
   /** Nobody knows these words. */
   | { readonly kind: "unknown" }
@@ -38,16 +37,16 @@ const TOO_MANY = (["pictures", "calls", "messages", "marks"] as const).flatMap((
 );
 const OTHER_REFUSALS = PROVIDERS.flatMap(({ otherRefusals = [] }) => otherRefusals).map(pattern);
 
-/** Statuses of a request whose content can be the reason. */
+/** Statuses of requests whose content may be the reason. */
 const OF_CONTENT: ReadonlySet<number> = new Set([400, 413, 415, 422]);
-/** Only with the words for a file that is gone, or a model that reads no pictures. */
+/** Only with the words for a missing file, or a model that reads no pictures. */
 const OF_MEDIA: ReadonlySet<number> = new Set([403, 404, 410]);
 
 /**
- * Undefined if the request was not refused for its content: the provider or its network failed, or refused the key, the
- * account, the model, a parameter, or what the conversation is about.
+ * Undefined if the content was not the reason: the provider or its network failed, or refused the key, the account, the
+ * model, a parameter, or the conversation's subject.
  *
- * @param messages Those that were sent.
+ * @param messages The messages that were sent.
  */
 export function readRefusedContent(
   error: ModelError,
@@ -69,7 +68,7 @@ export function readRefusedContent(
   if (OF_MEDIA.has(status) || isOfParameter(cause)) return undefined;
   const isRule =
     namesKnownRule(text) ||
-    // OpenAI's client drops the words of a host that writes its errors in another form, as older versions of vLLM do.
+    // OpenAI's client drops the words of a host that writes errors in another form, as older vLLM versions do.
     (text === NO_REASON && dialect === "openai-compatible" && validateHistory(messages, "strict").length > 0);
   if (isRule) return { kind: "rule", text };
   return OTHER_REFUSALS.some((words) => words.test(said)) ? undefined : { kind: "unknown", text };
@@ -104,7 +103,7 @@ function readWords(text: string, said: string, messages: readonly BaseMessage[])
   return { kind: "media", named: namedMedia(said, messages), text };
 }
 
-/** A provider that names the parameter it refuses. Messages are one too. */
+/** Whether a provider names the parameter that it refuses. Messages are also a parameter. */
 function isOfParameter(cause: Error): boolean {
   return causesOf(cause).some(
     ({ param }) =>
@@ -112,9 +111,7 @@ function isOfParameter(cause: Error): boolean {
   );
 }
 
-/*
- * Finds the pictures and files that an error names: by their address or id, or by the place of their message.
- */
+/** Finds the pictures and files that an error names: by their address or id, or by their message's place. */
 
 const PLACE =
   /\b(?:messages|input|contents)(?<sign>\.|\[)(?<message>\d+)\]?(?<member>\.member)?(?:\.(?:content|parts|image)(?:\.|\[)(?<block>\d+)\]?)?/;
@@ -140,7 +137,7 @@ function namedMedia(said: string, messages: readonly BaseMessage[]): readonly Sh
   return one === undefined ? ofTurn.map(({ shown }) => shown) : [one];
 }
 
-/** The messages of one turn in the protocols that have no system messages, and results in a message of the user. */
+/** One turn's messages in protocols that have no system messages, and put results into a user message. */
 function turnAt(messages: readonly BaseMessage[], place: number): readonly (BaseMessage | undefined)[] {
   const turns: BaseMessage[][] = [];
   let before: string | undefined;

@@ -1,4 +1,4 @@
-/** `ChatGoogle` and `ChatGoogleGenerativeAI`, and what they get wrong put right. */
+/** `ChatGoogle` and `ChatGoogleGenerativeAI`, with their mistakes corrected. */
 
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import { AIMessage, AIMessageChunk, type BaseMessage } from "@langchain/core/messages";
@@ -13,9 +13,9 @@ import { byLangChain, type ModelIdentity, type Provider } from "../provider.js";
 import type { Block } from "../rule.js";
 import { GEMINI_SENTINEL, needsSignature, ORIGINAL_TEXT, signatureOf } from "./dialect.js";
 
-/** The finish reason of a blocked prompt whose reason Gemini does not tell. */
+/** The finish reason of a blocked prompt if Gemini gives none. */
 const BLOCKED = "blocked";
-/** Finish reasons, and the reasons for which a prompt is blocked: https://ai.google.dev/api/generate-content#BlockReason */
+/** Finish reasons, and the reasons for blocking a prompt: https://ai.google.dev/api/generate-content#BlockReason */
 const WITHHELD = ["safety", "recitation", "prohibited_content", "blocklist", "spii", "image_safety", BLOCKED];
 
 export const geminiProvider: Provider = {
@@ -34,7 +34,7 @@ export const geminiProvider: Provider = {
       baseURLField: "baseUrl",
       dialect: "gemini",
     }),
-    // The client finds its credentials and its host itself.
+    // The client finds its credentials and host itself.
     "google-vertexai": byLangChain("google-vertexai", {
       package: "@langchain/google-vertexai",
       dialect: "gemini",
@@ -105,7 +105,7 @@ export const geminiProvider: Provider = {
       isKept: (_, hasTools) => !hasTools,
     },
   },
-  // Such a tool is named in its only key.
+  // Such a tool's only key is its name.
   tools: { maker: "Google", dialects: ["gemini"], isOwn: ({ type }) => typeof type !== "string" },
   mendClient: (model, identity) => sendToGoogle(tellBlocked(passSignal(answerWhole(model))), identity),
   mendResponse: withoutUnnamedCalls,
@@ -116,10 +116,10 @@ export const geminiProvider: Provider = {
 };
 
 /**
- * A view of `ChatGoogle` that sends the calls of every message, with their signatures. Returns any other model unchanged.
+ * A view of `ChatGoogle` that sends every message's calls, with their signatures. Returns any other model unchanged.
  *
- * The client sends only the calls that are in the content, in Google's form. A call of another model is only in
- * `tool_calls`, so its result would be sent alone.
+ * The client sends only calls that are in the content, in Google's form. Another model's call is only in `tool_calls`,
+ * so its result would be sent alone.
  */
 function sendToGoogle(model: BaseChatModel, { modelId = "" }: ModelIdentity): BaseChatModel {
   if (model._llmType() !== "google") return model;
@@ -134,11 +134,11 @@ function withCallBlocks(message: AIMessage, isDemanded: boolean): AIMessage {
   const blocks = typeof content === "string" ? textBlocks(message, content) : content;
   const own = blocks.filter(isFunctionCall);
   const written = calls.map((call, index) => signatureOf(call) ?? signatureOf(own[index]));
-  // Of calls that are made at once, Gemini signs only the first one.
+  // Of calls made at once, Gemini signs only the first.
   const signatures = isDemanded && written.every((one) => one === undefined) ? [GEMINI_SENTINEL] : written;
   const callBlocks = calls.map(({ id = "", name, args }, index): Block => {
     const thoughtSignature = signatures[index];
-    // The client has made this id, and does not send it with the result either.
+    // The client made this id, and does not send it with the result either.
     const sentId = id.startsWith("lc-tool-call-") ? {} : { id };
     return {
       type: "functionCall",
@@ -151,7 +151,7 @@ function withCallBlocks(message: AIMessage, isDemanded: boolean): AIMessage {
   });
 }
 
-/** The client keeps the signature of a plain text beside it. */
+/** The client keeps a plain text's signature beside it. */
 function textBlocks({ additional_kwargs }: AIMessage, text: string): Block[] {
   const thoughtSignature = signatureOf(additional_kwargs?.[ORIGINAL_TEXT]);
   if (text.trim() === "") return [];
@@ -163,8 +163,9 @@ function isFunctionCall(block: unknown): boolean {
 }
 
 /*
- * A prompt that Gemini blocks has a response without a candidate, and a candidate can have a finish reason and no content. The
- * clients drop such a response in a stream, and throw for it elsewhere. Both are responses that say why there is no text.
+ * If Gemini blocks a prompt, its response has no candidate. A candidate can also have a finish reason and no content.
+ * The clients drop such a response in a stream, and otherwise throw. Here both become responses that say why there is
+ * no text.
  */
 
 /** Undefined if the prompt was not blocked. */
@@ -190,8 +191,8 @@ function withCandidate(response: unknown): unknown {
 /**
  * A view of `ChatGoogleGenerativeAI` whose responses have a candidate with content. Returns any other model unchanged.
  *
- * Google's package gives a stream together with a promise of the whole response, which the client does not read. When the
- * stream breaks, nobody handles the promise's rejection.
+ * Google's package returns a stream together with a promise of the whole response, which the client does not read. When
+ * the stream breaks, nobody handles the promise's rejection.
  */
 function answerWhole(model: BaseChatModel): BaseChatModel {
   if (model._llmType() !== "googlegenerativeai") return model;
@@ -218,7 +219,7 @@ async function* withCandidates(stream: AsyncIterable<unknown>): AsyncGenerator<u
   for await (const response of stream) yield withCandidate(response);
 }
 
-/** A view of `ChatGoogle` that gives a response for a blocked prompt. Returns any other model unchanged. */
+/** A view of `ChatGoogle` that returns a response for a blocked prompt. Returns any other model unchanged. */
 function tellBlocked(model: BaseChatModel): BaseChatModel {
   if (model._llmType() !== "google") return model;
   return viewOf(model, {
@@ -267,7 +268,9 @@ function tellBlocked(model: BaseChatModel): BaseChatModel {
   });
 }
 
-/** A view of Gemini's client that ends a request without streaming when its signal aborts. The client itself drops it. */
+/**
+ * A view of Gemini's client that ends a non-streaming request when its signal aborts. The client itself only drops it.
+ */
 function passSignal(model: BaseChatModel): BaseChatModel {
   const complete: unknown = Reflect.get(model, "completionWithRetry");
   if (model._llmType() !== "googlegenerativeai" || typeof complete !== "function") return model;
@@ -280,8 +283,8 @@ function passSignal(model: BaseChatModel): BaseChatModel {
 }
 
 /**
- * In LangChain's `v1` form, `ChatGoogle` writes each call also as a block without an id. When such a message is read from a
- * checkpoint, LangChain takes each of these blocks for one more call.
+ * In LangChain's `v1` form, `ChatGoogle` also writes each call as a block without an id. When such a message is read
+ * from a checkpoint, LangChain takes each of these blocks for another call.
  */
 function withoutUnnamedCalls(message: AIMessageChunk): AIMessageChunk {
   const { content, tool_calls } = message;

@@ -18,8 +18,8 @@ import {
 } from "../rule.js";
 
 /*
- * Thought signatures, as `ChatGoogle` stores them: on the entries of `tool_calls`, on blocks of the content, and for a
- * plain text in a field of its own. Only Gemini can read them.
+ * Thought signatures, as `ChatGoogle` stores them: on entries of `tool_calls`, on content blocks, and for a plain text
+ * in its own field. Only Gemini can read them.
  */
 
 /** Google documents it for calls that Gemini did not make: https://ai.google.dev/gemini-api/docs/thought-signatures */
@@ -30,7 +30,7 @@ export function needsSignature(modelId: string): boolean {
   return /gemini-(?:[3-9]|\d\d)/.test(modelId);
 }
 
-/** The field of `additional_kwargs` with the block of a plain text. */
+/** The field of `additional_kwargs` with a plain text's block. */
 export const ORIGINAL_TEXT = "originalTextContentBlock";
 
 const SIGNATURE = "thoughtSignature";
@@ -73,7 +73,7 @@ const media: MediaForm = {
       /^(image|audio|video)(?:\/|$)/.exec(typeof mimeType === "string" ? mimeType : "") ?? [];
     return { type: kind, mimeType, data, url: fileUri };
   },
-  // Files of Google's storage too.
+  // Also files in Google's storage.
   opens: /^(https?|gs):/i,
   takes: (block) =>
     isOf("media")(block) || (isOf("image_url")(block) && /^data:/.test(asText(urlOf(block["image_url"])))),
@@ -84,8 +84,8 @@ const media: MediaForm = {
 };
 
 /**
- * A picture that the model has made. It edits the picture when it gets it back, and Gemini 3 wants the signature with it:
- * https://github.com/langchain-ai/langchain-google/issues/1431. Both clients store it in Google's form. One of them throws for
+ * A picture that the model made. It edits the picture when it gets it back, and Gemini 3 then requires its signature:
+ * https://github.com/langchain-ai/langchain-google/issues/1431. Both clients store it in Google's form. One throws for
  * this form, and the other sends its type, which Google does not know.
  */
 const MADE = "media";
@@ -112,8 +112,8 @@ export const gemini = {
       "langchain-ai/langchain/issues/27799",
     ),
     "duplicate-result": confirmed(UNEQUAL, "microsoft/vscode/issues/299295"),
-    // Up to Gemini 2.5 results are matched by position, because the client sends no ids. That this position is the
-    // call order is inferred.
+    // Up to Gemini 2.5, results are matched by position, because the client sends no ids. That this is the call order
+    // is inferred.
     "tool-name": confirmed(
       "Invalid function name. Must start with a letter or an underscore. Must be alphameric (a-z, A-Z, 0-9), underscores (_), dots (.) or dashes (-)",
       "google-gemini/gemini-cli/issues/7869",
@@ -167,10 +167,10 @@ const {
   ...rules
 } = gemini.rules;
 
-/** The endpoint takes ids of any form. It puts messages of one role together, and system messages in front. */
+/** The endpoint takes ids of any form. It joins messages of one role, and puts system messages in front. */
 export const geminiOpenAI = overOpenAI({ ...gemini, rules, callId: /./s });
 
-/** Who gets the dialects of this room. */
+/** Who gets this room's dialects. */
 export const geminiModels = {
   clients: { googlegenerativeai: "gemini", google: "gemini" },
   hosts: [[/^generativelanguage\.googleapis\.com$/, "gemini-openai"]],

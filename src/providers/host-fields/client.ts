@@ -1,4 +1,4 @@
-/** The view of a client with OpenAI's protocol that carries the fields of its host in and out. */
+/** The view of a client with OpenAI's protocol that carries its host's fields in and out. */
 
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import { type AIMessage, AIMessageChunk, type BaseMessage } from "@langchain/core/messages";
@@ -37,17 +37,17 @@ const CLIENTS: ReadonlySet<string> = new Set([
   "novita",
 ]);
 
-/** The streaming methods of the views. A view of such a view inherits it. */
+/** The views' streaming methods. A view of such a view inherits them. */
 const CARRYING = new WeakSet<object>();
 
 /**
  * A view of the client that carries the fields of {@link HOST_FIELDS} in and out. Returns any other model unchanged.
  *
- * What the client loses of a response is added to the stored message, after the stream if it is streamed. What the model
- * input has is added to the request.
+ * What the client loses of a response is added to the stored message, after the stream if there is one. The model
+ * input's fields are added to the request.
  */
 export function carryHostFields(model: BaseChatModel, identity: ModelIdentity): BaseChatModel {
-  // `ChatOpenAI` delegates to one of two models. The other one is for the Responses API.
+  // `ChatOpenAI` delegates to one of two models. The other is for the Responses API.
   const completions: unknown = Reflect.get(model, "completions");
   if (isChatModel(completions)) return viewOf(model, { completions: carryHostFields(completions, identity) });
   if (!isClient(model) || CARRYING.has(model._streamResponseChunks)) return model;
@@ -81,17 +81,17 @@ export function carryHostFields(model: BaseChatModel, identity: ModelIdentity): 
   return viewOf(model, members);
 }
 
-/** A model of another program can have the name of a client. How it sends its requests is not known. */
+/** Another program's model can have a client's name. It is unknown how it sends its requests. */
 function isClient(model: BaseChatModel): boolean {
   const sends = typeof Reflect.get(model, "completionWithRetry") === "function";
   return CLIENTS.has(model._llmType()) && (sends || model._llmType() === "openrouter");
 }
 
 type Messages = readonly Fields[];
-/** Contract: returns the messages of a request with their fields. It can be called for each attempt. */
+/** Contract: returns a request's messages with their fields. It can be called for each attempt. */
 type Send = (messages: Messages) => Messages;
 
-/** A view of the client for one request, and what its response has. */
+/** A view of the client for one request, and what its response contains. */
 function watch(model: BaseChatModel, send: Send): { readonly client: BaseChatModel; readonly given: Given } {
   const given = new Given();
   const complete: unknown = Reflect.get(model, "completionWithRetry");
@@ -102,7 +102,7 @@ function watch(model: BaseChatModel, send: Send): { readonly client: BaseChatMod
     };
     return { client: viewOf(model, { completionWithRetry }), given };
   }
-  // `ChatOpenRouter` makes the body of its request of these parameters and the messages, and sends it itself.
+  // `ChatOpenRouter` makes its request's body from these parameters and the messages, and sends it itself.
   const parametersOf: unknown = Reflect.get(model, "invocationParams");
   if (typeof parametersOf !== "function") return { client: model, given };
   const invocationParams = (...options: readonly unknown[]) => ({
@@ -119,7 +119,7 @@ interface Body extends Fields {
   readonly messages: Messages;
 }
 
-/** The same response. What its host gives is noted as it arrives. */
+/** The same response. Its host's fields are noted as they arrive. */
 function noted(response: unknown, given: Given): unknown {
   if (isIterable(response)) return notedStream(response, given);
   given.add(Object(firstChoice(response))["message"]);
@@ -141,12 +141,11 @@ function firstChoice(response: unknown): unknown {
   return recordsIn(Object(response)["choices"]).find(({ index = 0 }) => index === 0);
 }
 
-/** The fields of a response, and which of them its client has kept. */
+/** A response's fields, and which of them its client kept. */
 class Given {
   readonly #fields: Record<string, unknown> = {};
   readonly #kept = new Set<string>();
 
-  /** Adds a message, or a piece of one. */
   add(message: unknown): void {
     if (!isRecord(message)) return;
     for (const name of GIVEN_FIELDS) {
@@ -155,7 +154,7 @@ class Given {
     }
   }
 
-  /** LangChain joins all texts of the items of a list, and so it repeats their format. They are joined here. */
+  /** LangChain joins all texts in a list's items, and so repeats their format. They are joined here. */
   withoutLists(chunk: ChatGenerationChunk): ChatGenerationChunk {
     const { message, text, generationInfo } = chunk;
     const kept = Object.entries(message.additional_kwargs).filter(
@@ -175,7 +174,7 @@ class Given {
     });
   }
 
-  /** What the client has lost. */
+  /** What the client lost. */
   lost(): Fields {
     return without(this.#fields, [...this.#kept]);
   }
@@ -208,10 +207,10 @@ function joined(before: unknown, value: unknown): unknown {
   return Array.isArray(value) ? value.reduce(withItem, []) : value;
 }
 
-/** The texts of an item that can arrive in pieces. */
+/** An item's texts that can arrive in pieces. */
 const TEXTS = ["text", "summary", "thinking"];
 
-/** A piece of an item goes to the last item of its index and type. Encrypted items are whole. */
+/** An item's piece goes to the last item with its index and type. Encrypted items are whole. */
 function withItem(items: readonly unknown[], piece: unknown): readonly unknown[] {
   const last = items.at(-1);
   if (!isRecord(last) || !isRecord(piece) || !isContinued(last, piece)) return [...items, piece];
@@ -227,7 +226,7 @@ function withItem(items: readonly unknown[], piece: unknown): readonly unknown[]
 function isContinued(last: Fields, piece: Fields): boolean {
   if (last["type"] !== piece["type"] || last["index"] !== piece["index"]) return false;
   if ("data" in piece || ("id" in last && "id" in piece && last["id"] !== piece["id"])) return false;
-  // After its signature, a thought has ended. A signature alone ends the one before it.
+  // A thought ends with its signature. A signature alone ends the thought before it.
   return !isGiven(last["signature"]) || TEXTS.every((name) => !isGiven(piece[name]));
 }
 
@@ -235,9 +234,9 @@ function isContinued(last: Fields, piece: Fields): boolean {
  * The way out.
  */
 
-/** Hosts that are known to refuse fields, and the fields that they take. Others take what they gave. */
+/** Hosts that are known to refuse fields, with the fields that they take. Others take what they gave. */
 const TAKEN: readonly (readonly [host: RegExp, fields: readonly string[]])[] = [
-  // They give none: a message with fields comes from another host that serves the same model.
+  // They give none: a message with fields comes from another host with the same model.
   [/(^|\.)openai\.com$|\.openai\.azure\.(com|us|cn)$|\.cognitiveservices\.azure\.com$/, []],
   // "Extra inputs are not permitted" (charmbracelet/crush/issues/1590)
   [/\.mistral\.ai$/, []],
@@ -249,18 +248,18 @@ const TAKEN: readonly (readonly [host: RegExp, fields: readonly string[]])[] = [
 /** What one client sends to its host. */
 interface WireRules {
   readonly takes: (field: string) => boolean;
-  /** Whether each response of this input gets {@link REASONING_FIELD}, which can be empty. */
+  /** Whether each response in this input gets {@link REASONING_FIELD}, which can be empty. */
   readonly isDemanded: (messages: readonly AIMessage[]) => boolean;
-  /** The name that the host has for {@link REASONING_FIELD}. */
+  /** The host's name for {@link REASONING_FIELD}. */
   readonly reasoningName: string;
-  /** Signs the calls of a response that nobody has signed. */
+  /** Signs a response's calls if nobody has. */
   readonly signed: (message: Fields) => Fields;
 }
 
 /**
- * DeepSeek always gets the reasoning. An unknown host only tells us that it has OpenAI's protocol. Some such hosts
- * serve DeepSeek's thinking mode and demand the field (https://github.com/NousResearch/hermes-agent/issues/15213). An
- * unknown host gets it for each response if its model is Kimi's by name, or wrote such reasoning in this thread.
+ * DeepSeek always gets the reasoning. An unknown host only says that it has OpenAI's protocol. Some such hosts serve
+ * DeepSeek's thinking mode and demand the field (https://github.com/NousResearch/hermes-agent/issues/15213). So an
+ * unknown host gets it for each response if its model has Kimi's name, or wrote such reasoning in this thread.
  */
 function rulesFor(client: BaseChatModel, { dialect, modelId = "" }: ModelIdentity): WireRules {
   const kind = client._llmType();
@@ -286,7 +285,7 @@ function rulesFor(client: BaseChatModel, { dialect, modelId = "" }: ModelIdentit
   };
 }
 
-/** Hosts with OpenAI's protocol that belong to somebody else. */
+/** Foreign hosts with OpenAI's protocol. */
 const COMPATIBLE: ReadonlySet<DialectName> = new Set<DialectName>([
   "openai-compatible",
   "kimi",
@@ -296,13 +295,13 @@ const COMPATIBLE: ReadonlySet<DialectName> = new Set<DialectName>([
 
 const DEMANDING_MODELS = /\bkimi/i;
 
-/** The messages of a request with the fields of the messages that they are made of. */
+/** A request's messages with the fields of the messages that they are made from. */
 function withFields(sent: Messages, messages: readonly BaseMessage[], rules: WireRules): Messages {
   const own = messages.filter(isAIMessage);
   const isDemanded = rules.isDemanded(own);
   const isResponse = ({ role, content, audio }: Fields) =>
     role === "assistant" && (content !== undefined || audio === undefined);
-  // A message of a role that the user named.
+  // A message has a role that the user named.
   if (sent.filter(isResponse).length !== own.length) return sent;
   const left = own.values();
   return sent.map((message) => {
@@ -344,21 +343,21 @@ function withOwnFields(
 /*
  * Gemini 3 and later refuse a turn whose first call has no signature. For calls that Gemini did not make, Google
  * documents a sentinel (https://ai.google.dev/gemini-api/docs/thought-signatures). Each host has its own place for it.
- * Other hosts may keep signatures themselves, so nothing is added for them.
+ * Other hosts may keep signatures themselves, so they get nothing.
  */
 
 const asItIs = (message: Fields): Fields => message;
 
 function signedForGoogle(message: Fields): Fields {
   const [first, ...others] = recordsIn(message["tool_calls"]);
-  // Of calls that are made at once, Gemini signs only the first one.
+  // Of calls made at once, Gemini signs only the first.
   if (first === undefined || [first, ...others].some((call) => isRecord(call["extra_content"])))
     return message;
   const extra_content = { google: { thought_signature: GEMINI_SENTINEL } };
   return { ...message, tool_calls: [{ ...first, extra_content }, ...others] };
 }
 
-/** One entry for a message, with the id of its first call: RooCodeInc/Roo-Code/pull/10640 */
+/** One entry per message, with its first call's id: RooCodeInc/Roo-Code/pull/10640 */
 function signedForOpenRouter(message: Fields): Fields {
   const [first] = recordsIn(message["tool_calls"]);
   if (first === undefined || isGiven(message[DETAILS])) return message;

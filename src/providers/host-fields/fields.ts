@@ -1,10 +1,10 @@
 /**
- * What a host with OpenAI's protocol puts into its responses besides text and calls, and mostly wants back as it was:
- * reasoning, signatures, encrypted state. LangChain's clients read some of these fields, and send none of them.
+ * What a host with OpenAI's protocol adds to its responses besides text and calls, and mostly wants back unchanged:
+ * reasoning, signatures, encrypted state. LangChain's clients read some of these fields, and send none.
  *
- * There is one list. A field is stored in `additional_kwargs` under its own name, and a field of a call on the entry of
- * `tool_calls`. `passFields` of the model input decides which messages keep theirs, and `client.ts` carries them between
- * the messages and the host.
+ * This is the only list. A field is stored in `additional_kwargs` under its own name, and a call's field on its entry
+ * of `tool_calls`. The model input's `passFields` decides which messages keep theirs, and `client.ts` carries them
+ * between messages and host.
  */
 
 import type { AIMessage, BaseMessage } from "@langchain/core/messages";
@@ -15,7 +15,7 @@ import { textIn } from "../../shared/values.js";
 
 interface HostField {
   readonly name: string;
-  /** Where it stands in a request. Nobody wants back a field of a `response`. */
+  /** Where it goes in a request. Nobody wants a `response` field back. */
   readonly of: "message" | "call" | "response";
   /** Who gives it. */
   readonly hosts: string;
@@ -23,7 +23,7 @@ interface HostField {
   readonly source: string;
 }
 
-/** The field for reasoning that DeepSeek's models want back as plain text. Every client of LangChain reads this one. */
+/** The field for reasoning that DeepSeek's models want back as plain text. Every LangChain client reads it. */
 export const REASONING_FIELD = "reasoning_content";
 /** The name that OpenAI recommends for the same (vllm-project/vllm/issues/27755). */
 export const RENAMED_REASONING = "reasoning";
@@ -90,7 +90,7 @@ export const HOST_FIELDS: readonly HostField[] = [
     hosts: "Google's endpoints for Gemini",
     source: "crmne/ruby_llm/issues/591",
   },
-  // The stream guard makes it the text of the response.
+  // The stream guard makes it the response's text.
   {
     name: "refusal",
     of: "response",
@@ -114,26 +114,24 @@ export const HOST_FIELDS: readonly HostField[] = [
 const fieldsOf = (...places: readonly HostField["of"][]) =>
   HOST_FIELDS.flatMap(({ name, of }) => (places.includes(of) ? [name] : []));
 
-/** The fields of a message that go back. */
+/** The message fields that go back. */
 export const MESSAGE_FIELDS = fieldsOf("message");
-/** The fields of a message that are read from a response. */
+/** The message fields that are read from a response. */
 export const GIVEN_FIELDS = fieldsOf("message", "response");
 
-/*
- * The fields of a stored message.
- */
+/** A stored message's fields. */
 
-/** The reasoning that a message carries as plain text, possibly empty. Undefined if the message has none. */
+/** A message's reasoning as plain text, possibly empty. Undefined if it has none. */
 export function reasoningOf(message: BaseMessage): string | undefined {
   if (!isAIMessage(message)) return undefined;
   const { additional_kwargs: fields } = message;
-  // The Responses API has an item under this name.
+  // The Responses API has an item with this name.
   return (
     textIn(fields, REASONING_FIELD) || textIn(fields, RENAMED_REASONING) || textIn(fields, REASONING_FIELD)
   );
 }
 
-/** The message with this text as its reasoning, under the names that have some. */
+/** The message with this text as its reasoning, under each name that has some. */
 export function withReasoning<T extends BaseMessage>(message: T, reasoning: string): T {
   const { additional_kwargs: fields } = message;
   const names = [REASONING_FIELD, RENAMED_REASONING].filter((name) => textIn(fields, name));
@@ -147,7 +145,7 @@ export function hasReasoningField({ additional_kwargs }: BaseMessage): boolean {
 }
 
 /**
- * The message without the fields of its host, and without those of its calls. The same message if it has none.
+ * The message without its host's fields, and without those of its calls. The same message if it has none.
  *
  * @param kept Fields that stay.
  */
@@ -164,7 +162,7 @@ export function withoutHostFields(message: AIMessage, kept: readonly string[]): 
   });
 }
 
-/** Not an item of the Responses API, which has the name of one of these fields. */
+/** Not an item of the Responses API, which has the same name as one of these fields. */
 export function isHostField(name: string, value: unknown): boolean {
   if (value === undefined || value === null || !MESSAGE_FIELDS.includes(name)) return false;
   return name !== RENAMED_REASONING || typeof value === "string";
@@ -176,9 +174,7 @@ export function without<Value extends object>(value: Value, names: readonly stri
   return copy;
 }
 
-/*
- * The host of a client.
- */
+/** A client's host. */
 
 const OPENAI = "api.openai.com";
 

@@ -12,30 +12,29 @@ import { settleServerCallsOnce } from "./server-calls.js";
 import { shortenResult, shortenText, shortenWork, sizeOf } from "./shorten.js";
 import { isResultMedia } from "./steps/result-media.js";
 
-/** The indexes of one message and its results. */
 type Places = readonly number[];
 
 /** The parts of an input that the steps treat differently. Each group is a message with its results. */
 interface Parts {
-  /** The groups of earlier turns, the oldest first. */
+  /** The groups of earlier turns, oldest first. */
   readonly earlier: readonly Places[];
   /** The groups of the current turn before the last one. */
   readonly rounds: readonly Places[];
-  /** The last group of the current turn. The model is to respond to it. */
+  /** The last group of the current turn. The model must respond to it. */
   readonly open: Places;
   /** The user's latest message. */
   readonly request: Places;
   /** Summaries, and other notes that no user wrote. */
   readonly notes: Places;
-  /** For each message the words of the request of its turn. A later request does not change them. */
+  /** For each message, the words of its turn's request. A later request does not change them. */
   readonly keywords: readonly (readonly string[])[];
 }
 
 /** What happened to a message of the input. */
 interface InputChange {
-  /** The id of the message in the history. */
+  /** Its id in the history. */
   readonly id: string | undefined;
-  /** The message before that. */
+  /** The message before the change. */
   readonly message: BaseMessage;
   readonly kind: "shortened" | "left-out";
 }
@@ -43,13 +42,13 @@ interface InputChange {
 /** An input on its way to a bound. */
 class InputDraft {
   readonly input: readonly BaseMessage[];
-  /** For each message what is left of it; undefined if it is left out. */
+  /** What is left of each message; undefined if it is left out. */
   readonly kept: (BaseMessage | undefined)[];
   readonly parts: Parts;
-  /** The place of the message in which the provider has compacted what was before. It is kept. -1: there is none. */
+  /** The place of the message in which the provider compacted what was before. It stays. -1: there is none. */
   readonly compacted: number;
   readonly #isCompacted: (message: BaseMessage | undefined) => boolean;
-  /** The number of tokens in which the input is cut, so that its beginning is the same for several turns. */
+  /** The step in tokens by which the input is cut, so that its beginning stays the same for several turns. */
   readonly block: number;
   /** The bound, in tokens. */
   readonly bound: number;
@@ -76,11 +75,11 @@ class InputDraft {
   cut(place: number, shorten: Shorten, tokens: number): void {
     const message = this.kept[place];
     if (message === undefined) return;
-    // What is shortened again is shortened from the original. Only calls and texts of a response add up.
+    // What is shortened again is shortened from the original. Only a response's calls and texts add up.
     const base = isAIMessage(message) ? message : (this.input[place] ?? message);
     const shorter = (most: number) => shorten(base, most, this.parts.keywords[place] ?? []);
     let after = shorter(tokens);
-    // A text that is joined of parts can be estimated a little longer than the parts. It must not cost another message.
+    // A joined text's estimate can be a little longer than its parts'. That must not cost another message.
     for (let room = tokens, times = 0; times < MOST_TIMES; times += 1) {
       const over = sizeOf(after) - tokens;
       if (over <= 0 || over > tokens * CLOSE) break;
@@ -93,14 +92,14 @@ class InputDraft {
   /** @param after Undefined leaves the message out. */
   replace(place: number, after: BaseMessage | undefined): void {
     if (after === this.kept[place]) return;
-    // A message with a shorter text can have lost the compaction: OpenAI's client sends it with the stored output only.
+    // A message with a shorter text can lose the compaction: OpenAI's client sends it only with the stored output.
     if (place === this.compacted && !this.#isCompacted(after)) return;
     this.excess -= this.sizeAt(place);
     this.kept[place] = after;
     this.excess += this.sizeAt(place);
   }
 
-  /** What is sent in the place of the messages that are left out: a note for each gap, by its first message. */
+  /** What replaces left-out messages: a note for each gap, by its first message. */
   notes(): ReadonlyMap<number, BaseMessage> {
     const notes = new Map<number, BaseMessage>();
     for (const groups of [this.parts.earlier, this.parts.rounds]) {
@@ -113,11 +112,11 @@ class InputDraft {
 }
 
 const SHARE_OF_BLOCK = 0.25;
-/** What is too long by at most this share is cut again. Other messages cannot be cut to the length. */
+/** A message that is too long by at most this share is cut again. Others cannot be cut to the length. */
 const CLOSE = 0.05;
 const MOST_TIMES = 3;
 
-/** Its text changes only with the gap, so a prompt cache holds as long as the gap does. */
+/** Its text changes only with the gap, so a prompt cache holds as long as the gap stays. */
 export function gapNote(count: number): string {
   return `[${count} earlier ${count === 1 ? "message is" : "messages are"} left out here, because the conversation is too long. The user did not write this note.]`;
 }
@@ -133,7 +132,7 @@ function partsOf(input: readonly BaseMessage[]): Parts {
   for (const [place, message] of input.entries()) {
     if (isUserMessage(message)) asked = keywordsOf(contentText(message));
     keywords.push(asked);
-    // Pictures of the results go with them.
+    // The results' pictures go with them.
     if (isResult(message) || isResultMedia(message)) {
       group.push(place);
       continue;
@@ -147,27 +146,24 @@ function partsOf(input: readonly BaseMessage[]): Parts {
   return { earlier, rounds, open, request: request < 0 ? [] : [request], notes, keywords };
 }
 
-/*
- * The steps that bring an input under its bound. Each one leaves calls with their results.
- */
+/** The steps that bring an input under its bound. Each keeps calls with their results. */
 
-/** Contract: called while the draft is too long. Shortens it, by no more than it has to and its block. */
+/** Contract: called while the draft is too long. Shortens it by no more than needed, rounded up to a block. */
 type BoundStep = (draft: InputDraft) => void;
 
-/** At least this many tokens of each message stay readable. */
 const LEAST_TOKENS = 40;
 /** A request this short stays whole, even in a window that cannot be real. */
 const LEAST_OF_REQUEST = 200;
-/** What a shortened message of an earlier round has at most, as shares of the bound, one after the other. */
+/** The most that a shortened message of an earlier round keeps, as shares of the bound, in order. */
 const LARGEST_SHARE = 1 / 8;
 const SHARES = [LARGEST_SHARE, 1 / 32, 0];
-/** The tokens of a note in place of messages, with the separators of a message. */
+/** The tokens of a note that replaces messages, with a message's separators. */
 const NOTE_TOKENS = countTextTokens(gapNote(1_000_000)) + 4;
 
-/** They bring an input under any bound that holds the system prompt, the request and the open group in short. */
+/** They bring an input under any bound that holds the system prompt, the request and the shortened open group. */
 const STEPS: readonly BoundStep[] = [
   (draft) => cutOldest(draft, draft.parts.earlier, shortenWork, SHARES, goalOf(draft)),
-  // One long message would otherwise take all older ones with it.
+  // Otherwise one long message would take all older ones with it.
   (draft) => cutOldest(draft, draft.parts.earlier, shortenText, [LARGEST_SHARE], 0),
   (draft) => leaveOutOldest(draft, draft.parts.earlier),
   (draft) => cutOldest(draft, draft.parts.rounds, shortenWork, SHARES, goalOf(draft)),
@@ -175,7 +171,7 @@ const STEPS: readonly BoundStep[] = [
   (draft) => leaveOutOldest(draft, draft.parts.rounds),
   (draft) => cutTogether(draft, draft.parts.open, shortenResult, LEAST_TOKENS),
   (draft) => cutTogether(draft, [...draft.parts.notes, ...draft.parts.open], shortenText, LEAST_TOKENS),
-  // The model has yet to see what its latest calls did, so only the request stays longer than their arguments.
+  // The model has not yet seen what its latest calls did. So only the request stays longer than their arguments.
   (draft) => cutTogether(draft, draft.parts.open, shortenWork, LEAST_TOKENS),
   (draft) => cutTogether(draft, draft.parts.request, shortenText, LEAST_OF_REQUEST),
 ];
@@ -188,7 +184,7 @@ function goalOf({ excess, block }: InputDraft): number {
   return excess - Math.ceil(excess / block) * block;
 }
 
-/** Cuts the oldest first, and no more than needed, so that newer ones and a prompt cache stay as they are. */
+/** Cuts the oldest first, and no more than needed, so that newer ones and a prompt cache stay. */
 function cutOldest(
   draft: InputDraft,
   groups: readonly Places[],
@@ -205,7 +201,7 @@ function cutOldest(
   }
 }
 
-/** Leaves out whole groups, and whole turns where that takes little more. */
+/** Leaves out whole groups, and whole turns if that takes little more. */
 function leaveOutOldest(draft: InputDraft, groups: readonly Places[]): void {
   if (groups.length === 0) return;
   draft.excess += NOTE_TOKENS;
@@ -220,10 +216,10 @@ function leaveOutOldest(draft: InputDraft, groups: readonly Places[]): void {
   }
 }
 
-/** Leaves out at least this many messages, the oldest first and in blocks, so that a prompt cache stays valid longer. */
+/** Leaves out at least this many messages, oldest first and in blocks, so that a prompt cache stays valid longer. */
 function leaveOutNumber(draft: InputDraft, extra: number, most: number): void {
   const block = Math.max(Math.floor(most * SHARE_OF_BLOCK), 1);
-  // The note in their place is a message too.
+  // The note in their place is also a message.
   let left = Math.ceil((extra + 1) / block) * block;
   for (const group of [...draft.parts.earlier, ...draft.parts.rounds]) {
     if (left <= 0) return;
@@ -248,37 +244,40 @@ function cutTogether(draft: InputDraft, places: Places, shorten: Shorten, least:
   }
 }
 
-/** An input in the form in which it is sent. */
+/** An input as it is sent. */
 export interface FittedInput {
   readonly messages: readonly BaseMessage[];
   /** The tokens of the messages, by our estimate. */
   readonly size: number;
   /** The length of the whole request. */
   readonly length: InputLength;
-  /** What is not sent as the history has it, to keep the bound. A message is named once. */
+  /** What the bound changes from the history. Each message is named once. */
   readonly changes: readonly InputChange[];
-  /** The ids of the messages since the last response of which the model gets pictures or files as a text only. */
+  /** The ids of messages since the last response whose pictures or files the model gets only as text. */
   readonly describedIn: readonly string[];
 }
 
 export interface Bound {
   /** How many tokens the request may have, as the provider counts them. Undefined: any number. */
   readonly maxTokens: number | undefined;
-  /** How many messages the request may have. Undefined: any number. */
+  /** The most messages that the request may have. Undefined: any number. */
   readonly maxMessages?: number | undefined;
   /** The tokens of the tools' schemas, by our estimate. */
   readonly toolTokens: number;
-  /** The length of the request that is not shortened. */
+  /** The length of the unshortened request. */
   readonly length: InputLength;
 }
 
-/** The same bound computed from another length can differ by this. It must not move, or a prompt cache is lost. */
+/**
+ * The same bound can differ by this much if it is computed from another length. It must not move, or a prompt cache is
+ * lost.
+ */
 const ROUNDING = 1e-6;
 
-/** Projecting can add short messages, so a shortened input may need a little more. */
+/** Projecting can add short messages, so a shortened input may still be slightly too long. */
 const ATTEMPTS = 5;
 
-/** Projects an input, and brings it under the bound. The input is not changed. */
+/** Projects an input and brings it under the bound. The input does not change. */
 export function fitInput(
   input: Conversation,
   target: Target,
@@ -288,7 +287,7 @@ export function fitInput(
   let size = projected.size();
   const describedIn = projected.describedIn().flatMap(({ id }) => id ?? []);
   const whole = size;
-  // What is reported is the length of the form that was sent. An estimate is that of the form that will be.
+  // A report is the length of the form that was sent. An estimate is that of the form that will be sent.
   const tokens = length.isReported ? length.tokens : (size + toolTokens) * length.ratio;
   const fitted = (changes: readonly InputChange[]): FittedInput => ({
     messages: projected.sent(),
@@ -300,7 +299,7 @@ export function fitInput(
   const surplus = () => (maxMessages === undefined ? 0 : projected.count() - maxMessages);
   if (tokens <= maxTokens && surplus() <= 0) return fitted([]);
   const bound = Math.max(Math.floor(size - (tokens - maxTokens) / length.ratio + ROUNDING), 1);
-  // What is cut has the form in which it is sent. Neighbours are not merged yet, so each has its id.
+  // What is cut is in the form in which it is sent. Neighbours are not merged yet, so each has its id.
   const formed = projected.formed();
   let kept: readonly (BaseMessage | undefined)[] = formed;
   const isTooLong = () => size > bound || surplus() > 0;
@@ -321,7 +320,7 @@ export function fitInput(
   return fitted(changes);
 }
 
-/** Steps do not change the places of system messages. */
+/** Steps do not change the system messages' places. */
 function projectDraft(draft: InputDraft, target: Target, mostMarks: number | undefined) {
   const { kept } = draft;
   const notes = draft.notes();

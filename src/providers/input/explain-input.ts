@@ -28,9 +28,9 @@ import {
 
 /**
  * Says what became of each message of the history in the model input: sent as it is, changed and how, or left out and
- * why. It also says which messages of the input are not stored. It compares the history with what {@link toModelInput}
- * makes of it, so it takes the same options, and the input is the same. It takes longer, because it reads the complete
- * history each time. The history is not changed.
+ * why. It also says which messages of the input are not stored. It compares the history with the result of {@link
+ * toModelInput}, so it takes the same options. It is slower, because it reads the whole history each time. The history
+ * does not change.
  *
  * @throws InvalidSettingError for an unknown option, or a value that the option does not take.
  * @throws InvalidMessageError if `history` is not a list.
@@ -56,7 +56,7 @@ export function explainInput(
   return explainPrepared(history, options);
 }
 
-/** The same for an input that is made with more than users choose. */
+/** The same for an input that is made with more options than users have. */
 export function explainPrepared(
   history: readonly BaseMessage[],
   options: PreparedInputOptions,
@@ -65,7 +65,7 @@ export function explainPrepared(
   const { maxTokens, systemPrompt = "" } = options;
   const { dialect } = identityFor(options);
   const read = isMessageList(history) ? history : readEach(history, () => {});
-  // The input is made again of copies, which know their places.
+  // Copies know their places, so the input is made again from copies.
   const copies = Array.from(read, (message, place) => message && copyWithPlace(message, place));
   const marked = copies.filter((message) => message !== undefined);
   const lists = selectMessages(marked, options);
@@ -100,7 +100,7 @@ export function explainPrepared(
     const causes = [...causesOf(index, value, sent)];
     const told = { index, id: idOf(value), fate };
     if (at === undefined || sent === undefined) {
-      // Of a message that is not sent, only the cause of that matters.
+      // If a message is not sent, only the cause of that matters.
       const [cause = BLANK] = [...causes, ...ofContent.map(tellRule)];
       return { ...told, inputIndexes: [], reasons: [cause] };
     }
@@ -118,9 +118,7 @@ export function explainPrepared(
   return { input, stored, added };
 }
 
-/*
- * Finds out which messages are sent in another place, and which are not sent.
- */
+/** Finds out which messages are sent in another place, and which are not sent. */
 
 /** Results, system messages and summaries are sent in other places. All other messages keep their order. */
 function movedIn(
@@ -144,7 +142,7 @@ function movedIn(
   return moved;
 }
 
-/** Makes the function that finds the first list on the way to the input that does not have a message any more. */
+/** Makes the function that finds the first list on the way to the input in which a message is missing. */
 function causeFinder(
   stored: readonly (BaseMessage | undefined)[],
   lists: ReturnType<typeof selectMessages>,
@@ -199,7 +197,7 @@ function causeFinder(
   };
 }
 
-/** Why the message has sentences in the place of pictures and files. */
+/** Why sentences replace the message's pictures and files. */
 function describedMediaOf(message: BaseMessage, target: Target): readonly InputReason[] {
   const whys = mediaOf([message]).flatMap(({ shown }) => whyDescribed(shown, target) ?? []);
   return [...new Set(whys)].map((why) => ({
@@ -212,7 +210,7 @@ function byPlace(messages: readonly BaseMessage[]): ReadonlyMap<number, BaseMess
   return new Map(messages.flatMap((message) => placesOf(message).map((place) => [place, message] as const)));
 }
 
-/** The summary that is sent in place of each message. A later summary can cover the one that was made first. */
+/** The summary that is sent in place of each message. A later summary can cover the first one. */
 function shownSummaries(history: readonly BaseMessage[]): ReadonlyMap<BaseMessage, BaseMessage> {
   const covering = coveringSummaries(history);
   const shown = new Map<BaseMessage, BaseMessage>();
@@ -247,7 +245,7 @@ const RETOLD: InputReason = {
 };
 const BLANK: InputReason = { code: "blank", text: "It says nothing." };
 
-/** Names where the demand of the provider was reported or documented. */
+/** Names where the provider's demand was reported or documented. */
 function withSource(reason: InputReason, rule: RuleName, { rules }: Dialect): InputReason {
   const source = rules[rule]?.source;
   return source === undefined ? reason : { ...reason, source: `https://github.com/${source}` };
@@ -296,7 +294,7 @@ function isSystem(message: BaseMessage | undefined): boolean {
   return message?.type === "system";
 }
 
-/** A history can hold values that are not messages, and that throw when they are read. */
+/** A history can hold values that are not messages and that throw when they are read. */
 function idOf(message: unknown): string | undefined {
   const id: unknown = safely(() => Object(message).id);
   return typeof id === "string" ? id : undefined;
@@ -330,9 +328,9 @@ export interface StoredMessageExplanation {
   /** The indexes in `input` at which it is sent. Empty if it is left out. */
   readonly inputIndexes: readonly number[];
   /**
-   * If it is left out, why. If it is sent, the rules of the dialect that it breaks in the history, as `validateHistory`
-   * finds them, and then what else has changed it. A message that is sent as it is can break rules too: then the messages
-   * around it are changed.
+   * If it is left out, why. If it is sent, first the dialect's rules that it breaks in the history, as
+   * `validateHistory` finds them, and then what else changed it. A message that is sent as it is can also break rules:
+   * then the messages around it are changed.
    */
   readonly reasons: readonly InputReason[];
 }
@@ -365,7 +363,7 @@ export type InputReasonCode =
   | "removed"
   /** Left out, or told as a text: a summary represents it, or its call. */
   | "covered"
-  /** Left out: the provider has compacted it by itself. */
+  /** Left out: the provider has compacted it itself. */
   | "compacted"
   /** Left out, or sent with fewer calls: `maxToolCallsFromHistory`. */
   | "filtered"
@@ -373,23 +371,25 @@ export type InputReasonCode =
   | "blank"
   /** Left out: the input would be longer than `maxTokens`. */
   | "over-window"
-  /** Changed: a part of it is sent, because the input would be longer than `maxTokens`. */
+  /** Changed: only a part is sent, because the input would be longer than `maxTokens`. */
   | "shortened"
-  /** Changed: a picture or file of it is described, because the provider does not accept it or has refused it. */
+  /** Changed: its picture or file is described, because the provider does not accept it or has refused it. */
   | "described"
-  /** Changed: one text tells what lies before the current turn, because the provider has refused the conversation. */
+  /**
+   * Changed: one text replaces everything before the current turn, because the provider has refused the conversation.
+   */
   | "retold"
   /** Changed: a malformed field was brought into a sound form. */
   | "mended"
-  /** Changed: the dialect has another form for it, although no rule is known that refuses the stored one. */
+  /** Changed: the dialect has another form for it, although no known rule refuses the stored one. */
   | "form"
   /** Added: the system prompt. */
   | "system-prompt"
-  /** Added: a placeholder for a result that is missing. */
+  /** Added: a placeholder for a missing result. */
   | "placeholder"
   /** Added: a short message between others, where the provider demands one. */
   | "bridge"
   /** Added: the pictures and files of the results before it, which hold only texts at this provider. */
   | "result-media"
-  /** Added: a note in place of messages that are left out. */
+  /** Added: a note in place of left-out messages. */
   | "gap-note";

@@ -1,6 +1,4 @@
-/**
- * The projection: one step after another makes messages that the provider accepts, and only new messages pass again.
- */
+/** The projection: step by step, it makes messages that the provider accepts. Only new messages pass again. */
 
 import type { AIMessage, BaseMessage, ToolMessage } from "@langchain/core/messages";
 import { isAIMessage } from "../../history/call.js";
@@ -26,7 +24,7 @@ import { fitStoredItems, keepOwnState } from "./steps/own-state.js";
 import { BatchMedia, describesMedia, partResult } from "./steps/result-media.js";
 import { bridgeBetween, isMerged, mayMerge, mergeRun, systemInFront } from "./steps/turns.js";
 
-/** Each of them changes messages one by one. The order matters. Each step reads from the dialect what to do. */
+/** Each of them changes messages one by one, in this order. Each step reads from the dialect what to do. */
 const FORM_STEPS: readonly Step[] = [
   listCalls,
   mendTexts,
@@ -41,14 +39,13 @@ const FORM_STEPS: readonly Step[] = [
 ];
 
 /**
- * Messages on their way to the form in which a provider accepts them. Each one is formed alone. Then adjacent messages
- * are merged and bridged, as the dialect demands. The last of them wait, because the next message may be merged into
- * them.
+ * Messages on their way to the form that a provider accepts. Each is formed alone. Then adjacent messages are merged
+ * and bridged, as the dialect demands. The last ones wait, because the next message may be merged into them.
  */
 class Projection implements Follower {
   /** What is sent before these messages: the system messages in front, in their form. */
   first: readonly BaseMessage[];
-  /** How many blocks of all these messages may have a mark for the prompt cache. */
+  /** How many blocks of all these messages may have a prompt cache mark. */
   mostMarks: number | undefined;
   readonly #target: Target;
   readonly #steps: readonly Change[];
@@ -58,18 +55,17 @@ class Projection implements Follower {
   readonly #sent: BaseMessage[] = [];
   /** How many formed messages are not system messages, which a later message can move to the front. */
   #talk = 0;
-  /** The tokens of the messages that are sent. */
   #size = 0;
-  /** The formed messages from here on wait. They have one role, and may become one message. */
+  /** From here on, the formed messages wait. They have one role, and may become one message. */
   #runStart = 0;
   /** The last message before them that is not a system message. */
   #before: BaseMessage | undefined;
   /** The last response, as it is sent. */
   #response: AIMessage | undefined;
-  /** The pictures and files of the results after it. */
+  /** The pictures and files of the results after that response. */
   #media = new BatchMedia();
   #describedIn: BaseMessage[] = [];
-  /** How many blocks of the messages that are sent have a mark for the prompt cache. */
+  /** How many blocks of the sent messages have a prompt cache mark. */
   #marks = 0;
 
   constructor(target: Target, first: readonly BaseMessage[]) {
@@ -83,7 +79,7 @@ class Projection implements Follower {
   take(given: BaseMessage): void {
     const { dialect } = this.#target;
     const mayShow = !isAIMessage(given) && Array.isArray(given.content);
-    // Before the pictures of results are moved.
+    // Before the results' pictures are moved.
     const message = (mayShow && this.#limitMedia(given, this.#talk)) || given;
     if (!isResult(message)) this.#endBatch();
     if (isAIMessage(message)) this.#describedIn = [];
@@ -97,7 +93,7 @@ class Projection implements Follower {
     this.#add(formed);
   }
 
-  /** The messages since the last response of which the model gets pictures or files as a text only. */
+  /** The messages since the last response whose pictures or files the model gets only as text. */
   describedIn(): readonly BaseMessage[] {
     return this.#describedIn;
   }
@@ -128,14 +124,14 @@ class Projection implements Follower {
     if (formed.type !== "system") this.#talk += 1;
   }
 
-  /** Each message alone. Messages can still stand in a sequence that a provider refuses. */
+  /** Each message alone. Together they may still be in a sequence that a provider refuses. */
   formed(): BaseMessage[] {
     return this.first.concat(this.#formed, this.#media.message() ?? []);
   }
 
   /**
-   * Whether the provider does not take a system message in its place. It is asked again for the formed messages, because
-   * those around it may have been left out.
+   * Whether the provider does not take a system message in its place. The formed messages decide again, because those
+   * around it may have been left out.
    */
   misplacesSystem(): boolean {
     if (this.#formed.length === this.#talk) return false;
@@ -153,7 +149,6 @@ class Projection implements Follower {
     return count > mostMarks ? withLastMarks(sent, mostMarks) : sent;
   }
 
-  /** How many messages these are. */
   count(): number {
     return this.first.length + this.#sent.length + this.#end().length;
   }
@@ -173,7 +168,7 @@ class Projection implements Follower {
     return isEmptied(message, formed) ? undefined : formed;
   }
 
-  /** The messages that wait, and what must stand after them. */
+  /** The waiting messages, and what must follow them. */
   #end(): BaseMessage[] {
     const run = this.#formed[this.#runStart];
     const last = run === undefined || run.type === "system" ? this.#before : run;
@@ -181,7 +176,7 @@ class Projection implements Follower {
     return this.#waiting().concat(this.#bridge(last, media), media ?? []);
   }
 
-  /** The messages that wait, as they are sent. */
+  /** The waiting messages, as they are sent. */
   #waiting(): BaseMessage[] {
     const [first, ...others] = this.#formed.slice(this.#runStart);
     if (first === undefined) return [];
@@ -206,7 +201,7 @@ export interface Conversation {
   readonly system: readonly BaseMessage[];
   /** Paired messages. System messages among them stay in their places. */
   readonly messages: readonly BaseMessage[];
-  /** How many blocks of the messages may have a mark for the prompt cache. @default any number */
+  /** How many blocks of the messages may have a prompt cache mark. @default any number */
   readonly mostMarks?: number | undefined;
 }
 
@@ -217,8 +212,8 @@ function countMarks(messages: readonly BaseMessage[]): number {
 const follow = createFollowing<Projection>();
 
 /**
- * Rewrites paired messages into a form that a provider of this dialect accepts. Only the messages are projected that the
- * thread's request before did not have. The projection is valid until the next one, so read from it at once.
+ * Rewrites paired messages into a form that a provider of this dialect accepts. Only messages that are new since the
+ * thread's last request are projected. The projection is valid until the next one, so read from it at once.
  */
 export function projectMessages(conversation: Conversation, target: Target): Projection {
   const { system, messages, mostMarks } = conversation;
@@ -231,7 +226,7 @@ export function projectMessages(conversation: Conversation, target: Target): Pro
   return projectMessages(systemInFront(conversation, target.dialect), target);
 }
 
-/** The same for messages of one request only, such as shortened copies. */
+/** The same for messages of only one request, such as shortened copies. */
 export function projectOnce(conversation: Conversation, target: Target): Projection {
   const { system, messages, mostMarks } = conversation;
   const projection = new Projection(target, formSystem(system, target));

@@ -12,15 +12,15 @@ import { faultOf, mediaOf, type ShownMedia, surplusPictures } from "../media-lim
 import type { Counted, Target } from "../rule.js";
 import type { Conversation } from "./projection.js";
 
-/** What is changed besides the rules of the dialect. The history is not changed. */
+/** What is changed besides the dialect's rules. The history does not change. */
 export interface Reduction {
   /** The fingerprints of the pictures and files that are described. */
   readonly described?: readonly string[];
-  /** How many of each a request may have. `calls` are those of one message. */
+  /** The most of each that a request may have. `calls` counts one message's calls. */
   readonly most?: Readonly<Partial<Record<Counted, number>>>;
-  /** Whether one text tells what lies before the current turn. */
+  /** Whether one text replaces everything before the current turn. */
   readonly isRetold?: boolean;
-  /** The id of the user message whose turn shows no pictures and files at all, also none that come later in it. */
+  /** The id of the user message whose turn shows no pictures or files at all, even later ones. */
   readonly describesTurn?: string;
 }
 
@@ -32,11 +32,11 @@ interface Reduced {
   readonly input: Conversation;
   /** With the pictures that are described. */
   readonly target: Target;
-  /** What tells the conversation before the current turn. */
+  /** The text that replaces everything before the current turn. */
   readonly note: BaseMessage | undefined;
 }
 
-/** @param markedTools How many tools of the request have a mark for the prompt cache. */
+/** @param markedTools How many of the request's tools have a prompt cache mark. */
 export function reduceConversation(
   conversation: Conversation,
   target: Target,
@@ -68,10 +68,10 @@ export function reduceConversation(
   return { input, target: targetFor(), note };
 }
 
-/** What is counted of a list. Only the messages that the list before did not have are read. */
+/** What is counted in a list. Only messages that are new since the last list are read. */
 class Counts implements Follower {
   readonly pictures: ShownMedia[] = [];
-  /** The calls of the message with most of them. */
+  /** The most calls that any message has. */
   mostCalls = 0;
 
   take(message: BaseMessage): void {
@@ -84,7 +84,7 @@ class Counts implements Follower {
 const follow = createFollowing<Counts>();
 const countsOf = (messages: readonly BaseMessage[]): Counts => follow(messages, "", () => new Counts());
 
-/** How many messages a request of this target may have. Undefined: any number. */
+/** The most messages that a request of this target may have. Undefined: any number. */
 export function mostMessagesOf({ dialect }: Target, { most }: Reduction = {}): number | undefined {
   return least(dialect.most?.messages, most?.messages);
 }
@@ -94,9 +94,7 @@ function least(...numbers: readonly (number | undefined)[]): number | undefined 
   return known.length === 0 ? undefined : Math.min(...known);
 }
 
-/*
- * Splits a message with more calls than its provider takes. Each part has the results of its calls.
- */
+/** Splits a message with more calls than its provider takes. Each part has its calls' results. */
 
 function withSplitCalls(conversation: Conversation, most: number): Conversation {
   const { messages } = conversation;
@@ -136,8 +134,8 @@ function partsOf(message: AIMessage, most: number): readonly AIMessage[] {
 }
 
 /*
- * Tells what lies before the current turn as one text. Only roles and texts are left of it, so no rule about calls, results,
- * ids, blocks or the order of messages can be broken by it.
+ * Tells what comes before the current turn as one text. Only its roles and texts are left, so it can break no rule
+ * about calls, results, ids, blocks or order.
  */
 
 function retellEarlier(conversation: Conversation): Conversation {

@@ -1,9 +1,9 @@
 /**
- * Settles the calls of tools that the provider runs and whose results are not in the same message.
+ * Settles calls of provider-run tools whose results are not in the same message.
  *
- * If a response calls such a tool and one of the caller's, it ends before the provider has run its own. The provider runs
- * it after the results of the caller, and its next response begins with the result. Until then the call is open, and is
- * sent. A call that nothing has answered when the next response or a user message comes is lost, and providers refuse it.
+ * If a response calls such a tool and one of the caller's, it ends before the provider has run its own. The provider
+ * runs it after the caller's results, and its next response begins with the result. Until then the call is open, and is
+ * sent. If the next response or a user message comes without a result, the call is lost, and providers refuse it.
  */
 
 import type { AIMessage, BaseMessage, MessageContent } from "@langchain/core/messages";
@@ -17,7 +17,8 @@ import { blockType } from "../validate-history.js";
 import { isOwnMessage } from "./steps/own-state.js";
 
 /**
- * The messages without lost calls, and with a text for each result that cannot be sent. The same array if there are none.
+ * The messages without lost calls, and with a text for each result that cannot be sent. The same array if there are
+ * none.
  */
 export function settleServerCalls(messages: readonly BaseMessage[], target: Target): readonly BaseMessage[] {
   const variant = `${target.dialect.makers.join()} ${target.modelId ?? ""}`;
@@ -27,7 +28,7 @@ export function settleServerCalls(messages: readonly BaseMessage[], target: Targ
   );
 }
 
-/** The same for messages of one request only, such as shortened copies. */
+/** The same for messages of only one request, such as shortened copies. */
 export function settleServerCallsOnce(
   messages: readonly BaseMessage[],
   target: Target,
@@ -43,18 +44,17 @@ function withChanges(messages: readonly BaseMessage[], { changed }: Settling): r
 }
 
 interface OpenCall {
-  /** The index of its message. */
   readonly index: number;
   readonly block: Block;
 }
 
 class Settling implements Follower {
-  /** The messages that are sent in another form, by index. A follower of a projection expects the same copies. */
+  /** The messages that are sent in another form, by index. A projection's follower expects the same copies. */
   readonly changed = new Map<number, BaseMessage>();
   readonly #target: Target;
   readonly #messages = new Map<number, AIMessage>();
   readonly #open = new Map<string, OpenCall>();
-  /** By index, the calls that are left out. */
+  /** The calls that are left out, by index. */
   readonly #lost = new Map<number, Set<string>>();
 
   constructor(target: Target) {
@@ -83,7 +83,7 @@ class Settling implements Follower {
       }
     }
     if (told.size > 0) this.changed.set(index, withTexts(message, content, told));
-    // What another model called is no call for this one.
+    // Another model's calls are not calls for this one.
     for (const block of isOwn ? callsWithoutResult(content) : []) {
       this.#open.set(asText(serverCallId(block)), { index, block });
       this.#messages.set(index, message);
@@ -109,7 +109,7 @@ class Settling implements Follower {
   }
 }
 
-/** The message with a text for each of these results, which tells its call too. */
+/** The message with a text for each of these results, which also tells its call. */
 function withTexts(
   message: AIMessage,
   content: Exclude<MessageContent, string>,

@@ -1,4 +1,4 @@
-/** Shorter copies of messages. Each has about as many tokens as it is given, or is the message itself. */
+/** Shorter copies of messages. Each has about as many tokens as given, or is the message itself. */
 
 import type { AIMessage, BaseMessage, MessageContent, ToolMessage } from "@langchain/core/messages";
 import { isAIMessage } from "../../history/call.js";
@@ -15,7 +15,7 @@ import { reasoningOf, withReasoning } from "../host-fields/fields.js";
 import type { Block, Fields } from "../rule.js";
 import { isResultMedia } from "./steps/result-media.js";
 
-/** The tokens of a message, with the reasoning that is sent back in its own field. */
+/** A message's tokens, with the reasoning that is sent back in its own field. */
 export function sizeOf(message: BaseMessage): number {
   const reasoning = reasoningOf(message);
   return countTokens(message) + (reasoning === undefined ? 0 : countTextTokens(reasoning));
@@ -25,7 +25,7 @@ export function sizeOfInput(messages: readonly BaseMessage[]): number {
   return messages.reduce((total, message) => total + sizeOf(message), 0);
 }
 
-/** Shortens a result, or the arguments of the calls of a message. Texts of the user and the model stay whole. */
+/** Shortens a result, or the arguments of a message's calls. The user's and the model's texts stay whole. */
 export function shortenWork(message: BaseMessage, tokens: number, keywords: readonly string[]): BaseMessage {
   if (isResultMedia(message))
     return sizeOf(message) <= tokens ? message : shorterOf(message, shortenText(message, tokens));
@@ -77,7 +77,7 @@ export function shortenText(message: BaseMessage, tokens: number): BaseMessage {
   const level = Math.max(levelFor(sizes, sum(sizes) - excess), 1);
   const shorter = copyMessage(withReasoning(message, cut(reasoning, level)), {
     content: shortenContent(message, level, sum(sizes) - excess),
-    // The client of OpenAI's Responses API sends the stored output in place of the content.
+    // The client of OpenAI's Responses API sends the stored output instead of the content.
     ...(message.response_metadata?.["output"] !== undefined && {
       response_metadata: { ...message.response_metadata, output: undefined },
     }),
@@ -85,7 +85,7 @@ export function shortenText(message: BaseMessage, tokens: number): BaseMessage {
   return sizeOf(shorter) < sizeOf(message) ? shorter : message;
 }
 
-/** Texts are cut to the level. A user's pictures and files go, the last first, if they have no room. */
+/** Texts are cut to the level. A user's pictures and files go, last first, if they have no room. */
 function shortenContent(message: BaseMessage, level: number, room: number): MessageContent {
   const { content, type } = message;
   if (typeof content === "string") return cut(content, level);
@@ -121,8 +121,8 @@ const SHORTEST_TEXT = 16;
 const FEWEST_ENTRIES = 3;
 
 /**
- * Shortens the texts and the lists in a JSON object until it has at most `tokens` estimated tokens, or cannot get shorter.
- * It stays an object with the same fields, as far as there is room, and has some of them in any case.
+ * Shortens the texts and lists in a JSON object until it has at most `tokens` estimated tokens, or cannot get shorter.
+ * It stays an object with the same fields, as far as there is room, and always keeps some of them.
  */
 function shortenObject(value: Fields, tokens: number): Fields {
   let shorter = value;

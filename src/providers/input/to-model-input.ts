@@ -30,18 +30,18 @@ export interface ModelInputOptions {
   /** How many tool calls of earlier turns are sent. @default all */
   readonly maxToolCallsFromHistory?: ToolCallsToKeep | undefined;
   /**
-   * How many tokens the messages may have, by the counts that the provider reported, and otherwise by an estimate. Beyond
-   * that, long results and arguments of earlier turns are shortened first. Then the oldest messages are left out, with a
-   * note. Then the current turn is shortened, and the user's latest message last. The system prompt is never shortened.
+   * How many tokens the messages may have, by the provider's reported counts or else by an estimate. Beyond that, long
+   * results and arguments of earlier turns are shortened first. Then the oldest messages are left out, with a note.
+   * Then the current turn is shortened, and the user's latest message last. The system prompt is never shortened.
    * @default no limit
    */
   readonly maxTokens?: number | undefined;
-  /** The chat model that gets the request, or one with bound tools. It tells the `dialect` and the `modelId`. */
+  /** The chat model that gets the request. It may have bound tools. It tells the `dialect` and the `modelId`. */
   readonly model?: object | undefined;
   /** The rules of the provider that gets the request. @default those of `model`; without one, `"as-stored"` */
   readonly dialect?: DialectName | undefined;
   /**
-   * The name of the model that gets the request. State that only another model can read is not sent to it.
+   * The name of the model that gets the request. It does not get state that only another model can read.
    *
    * @default that of `model`
    */
@@ -49,12 +49,11 @@ export interface ModelInputOptions {
 }
 
 /**
- * Makes the messages of one model request from the history. Summaries replace the messages that they cover.
- * Every tool call has its result. What the model's provider would refuse is changed, so {@link validateHistory} finds
- * nothing in it; the rest is sent as it is stored. An input longer than `maxTokens` is shortened. The history is not
- * changed.
+ * Makes a model request's messages from the history. Summaries replace the messages that they cover. Every tool call
+ * has its result. Only what the model's provider would refuse is changed, so {@link validateHistory} finds no fault. An
+ * input longer than `maxTokens` is shortened. The history does not change.
  *
- * In a graph of your own, a node gives this to its model, in place of `state.messages` and `trimMessages`.
+ * In your own graph, a node gives this to its model instead of `state.messages` and `trimMessages`.
  *
  * @throws InvalidSettingError for an unknown option, or a value that the option does not take.
  * @throws InvalidMessageError if `history` is not a list.
@@ -83,9 +82,9 @@ export function toModelInput(
 export interface PreparedInputOptions extends ModelInputOptions {
   /** The tokens of the tools' schemas, by our estimate. They are part of the request. */
   readonly toolTokens?: number | undefined;
-  /** The length of the request with these messages, where it is known. Undefined: as the messages tell it. */
+  /** The request's length with these messages, if known. Undefined: as the messages tell it. */
   readonly length?: InputLength | undefined;
-  /** How many tools of the request have a mark for the prompt cache. @default 0 */
+  /** How many of the request's tools have a prompt cache mark. @default 0 */
   readonly markedTools?: number | undefined;
   /** What else is changed, because the provider has refused more. */
   readonly reduction?: Reduction | undefined;
@@ -103,7 +102,7 @@ export function prepareModelInput(
   return isSame ? { ...fitted, messages: history } : fitted;
 }
 
-/** What the input of this history must fit, measured on the messages as they are stored. */
+/** What this history's input must fit, measured on the stored messages. */
 export function boundOf(
   history: readonly BaseMessage[],
   target: Target,
@@ -130,7 +129,7 @@ export function identityFor({ model, dialect, modelId }: ModelInputOptions): Mod
   return { dialect: dialect ?? own.dialect ?? "as-stored", modelId: modelId ?? own.modelId };
 }
 
-/** The messages that are projected, and the lists on the way to them, each made of the one before. */
+/** The messages that are projected, and the lists on the way to them, each made from the one before. */
 export function selectMessages(
   history: readonly BaseMessage[],
   { systemPrompt, maxToolCallsFromHistory, markedTools = 0, reduction, ...options }: PreparedInputOptions,
@@ -147,10 +146,10 @@ export function selectMessages(
   return { paired, read, filtered, ...reduceConversation(whole, given, markedTools, reduction) };
 }
 
-/** What is read of the survey. It is copied, because the survey of another list of the thread would change it. */
+/** What is read from the survey. It is copied, because surveying another list of the thread would change it. */
 type Surveyed = Pick<Survey, "odd" | "summaries" | "paired" | "systems">;
 
-/** The messages that the model sees, with a result after each call. The same array if these are all, and paired. */
+/** The messages that the model sees, with a result after each call. The same array if all are visible and paired. */
 function pairedHistory(
   history: readonly BaseMessage[],
   { odd, summaries, paired }: Surveyed,
@@ -169,7 +168,7 @@ function visibleMessages(messages: readonly BaseMessage[]): readonly BaseMessage
   return flattenVisible(visibleHistory(messages));
 }
 
-/** Without the messages that the provider does not read any more. System messages stay. */
+/** Without the messages that the provider no longer reads. System messages stay. */
 function sinceCompaction(messages: readonly BaseMessage[], target: Target): readonly BaseMessage[] {
   const cut = compactedAt(messages, target);
   return cut === 0 ? messages : messages.filter(({ type }, index) => index >= cut || type === "system");
@@ -199,7 +198,7 @@ function withSystem(
   const talk = messages.findIndex((message) => !isSystem(message));
   const front = talk < 0 ? messages.length : talk;
   const whole = { system: [...prompt, ...messages.slice(0, front)], messages: messages.slice(front) };
-  // The survey says it of most histories, whose messages are not read again.
+  // The survey tells this for most histories, whose messages are not read again.
   if (odd === 0 && systems === front && prompt.length + front < 2) return whole;
   const isTaken = misplacedSystem([...prompt, ...messages], dialect, modelId ?? "") < 0;
   return isTaken ? whole : systemInFront(whole, dialect);

@@ -59,12 +59,12 @@ async function createMistralModel({ baseURL, ...fields }: ModelFields): Promise<
 }
 
 /**
- * A view of Mistral's client whose requests end when their signal aborts, and whose `_generate` does not stream. Returns any
- * other model unchanged.
+ * A view of Mistral's client whose requests end when their signal aborts, and whose `_generate` does not stream.
+ * Returns any other model unchanged.
  *
- * The client does not pass a signal on. Its `_generate` streams whenever it gets a signal or a timeout, and does nothing
- * else with them. Mistral's package has another fault. If a body is not valid JSON because a part is missing, the package rejects a promise
- * that nobody handles, and this ends the process. So the body is read before the package gets it.
+ * The client does not pass a signal on. Its `_generate` streams whenever it gets a signal or a timeout, and does
+ * nothing else with them. Mistral's package has another fault: if a body is cut and not valid JSON, it rejects a
+ * promise that nobody handles, which ends the process. So the body is read before the package gets it.
  */
 function endWithSignal(model: BaseChatModel): BaseChatModel {
   if (model._llmType() !== "mistral_ai") return model;

@@ -16,7 +16,7 @@ import {
 /** The texts in `fromSource` were read there. */
 const VALIDATOR = "mistralai/mistral-common/blob/main/src/mistral_common/protocol/instruct/validator.py";
 
-/** https://docs.mistral.ai/capabilities/vision: the types, 10 MB for each picture, 8 pictures for each request. */
+/** https://docs.mistral.ai/capabilities/vision: the types, 10 MB per picture, 8 pictures per request. */
 const mediaLimits: MediaLimits = {
   types: ["image/png", "image/jpeg", "image/gif", "image/webp"],
   mostCharacters: (10 * 1_024 * 1_024 * 4) / 3,
@@ -68,14 +68,14 @@ export const mistral = {
   callId: /^[a-zA-Z0-9]{9}$/,
   systemPlaces: { several: true, after: ["system", "human"], last: false },
   blocksIn: ["human", "ai", "tool"],
-  // The address can be a text too.
+  // The address can also be a text.
   media: { ...IMAGE_URL, takes: isOf("image_url") },
   makers: ["mistralai", "mistral"],
 } as const satisfies Dialect;
 
 export const mistralOpenAI = overOpenAI(mistral);
 
-/** Who gets the dialects of this room. */
+/** Who gets this room's dialects. */
 export const mistralModels = {
   clients: { mistral_ai: "mistral" },
   hosts: [[/^(api|codestral)\.mistral\.ai$/, "mistral-openai"]],

@@ -54,14 +54,14 @@ function readerOf(environment: CreateModelOptions["environment"]): Read {
 }
 
 /**
- * Makes a chat model by name: `openai:gpt-4o-mini`, or `offline:` for the embedded model that needs no key
- * and no network. Keys and base URLs come from the environment, under the usual names. The client repeats a
- * failed request up to four times, with growing pauses, if that can help: after a lost connection, a 5xx, or
- * a 429 that is not an exhausted quota.
+ * Makes a chat model by name: `openai:gpt-4o-mini`, or `offline:` for the embedded model that needs no key and no
+ * network. Keys and base URLs come from the environment, under their usual names. If it can help, the client repeats a
+ * failed request up to four times, with growing pauses: after a lost connection, a 5xx, or a 429 that is not an
+ * exhausted quota.
  *
  * @param name `provider:model`.
  * @throws InvalidModelError for a malformed name, an unknown provider, a missing package or a missing key.
- * @throws InvalidSettingError for another option than `environment`: the options of a client are those of its own class.
+ * @throws InvalidSettingError for any option but `environment`: a client's options are those of its own class.
  * @example
  * ```ts
  * import { createModel } from "langgraph-tether";
@@ -101,7 +101,7 @@ function readKey(name: string, { keys = [], install }: ModelSource, read: Read):
   }
   const [usual] = keys;
   if (usual === undefined) return "";
-  // Whether the package is there is not known before the model is made, and then the graph is in use.
+  // Only making the model tells whether the package is there, and then the graph is in use.
   throw new InvalidModelError(
     name,
     `The model \`${name}\` needs a key: set \`${usual}\` in the environment. It also needs its package: ${install}`,
@@ -115,7 +115,7 @@ function adviceFor(error: Error, source: ModelSource): string {
   return isMissing ? `install the package: ${source.install}` : error.message;
 }
 
-/** How the models of each name are made, by its first part. */
+/** How each name's models are made, by its first part. */
 export const MODEL_SOURCES: Readonly<Record<string, ModelSource>> = Object.assign(
   {
     offline: {
@@ -129,12 +129,12 @@ export const MODEL_SOURCES: Readonly<Record<string, ModelSource>> = Object.assig
   ...PROVIDERS.map(({ models }) => models),
 );
 
-/** Contract: resolves to the model of a name, or rejects with a clear error. */
+/** Contract: resolves to the named model, or rejects with a clear error. */
 export type CreateModel = (name: string) => Promise<BaseChatModel>;
 
 /**
- * Returns a `createModel` that makes each model once, when it is first needed. Graphs that get the same
- * function share their models, with their connections and with what is known about their providers.
+ * Returns a `createModel` that makes each model once, when it is first needed. Graphs with the same function share
+ * their models, with their connections and what is known about their providers.
  *
  * @param make Makes a model. After a failure it is called again the next time. @default createModel
  * @example
@@ -166,13 +166,13 @@ export function cachedCreateModel(make: CreateModel = createModel): CreateModel 
 
 const ENVIRONMENT_READERS = new WeakSet<CreateModel>();
 
-/** Says of a function that it makes models as `createModel` does, so that a missing key is found before a run. */
+/** Marks a function that makes models as `createModel` does, so that a missing key is found before a run. */
 export function readingEnvironment(make: CreateModel): CreateModel {
   ENVIRONMENT_READERS.add(make);
   return make;
 }
 
-/** Whether models are made by `createModel`, with the keys of the process's environment. */
+/** Whether `createModel` makes the models, with keys from the process's environment. */
 function readsEnvironment(make: CreateModel): boolean {
   return make === createModel || ENVIRONMENT_READERS.has(make);
 }
@@ -195,16 +195,14 @@ function makerOf(name: string): string | undefined {
   return PROVIDERS.map(({ modelNames }) => modelNames).find((names) => names?.[0].test(name))?.[1];
 }
 
-/*
- * A model as an option gives it: a chat model, or the name of one. Its tools and its other models are set on the graph.
- */
+/** A model as an option gives it: a chat model or its name. Its tools and fallbacks are set on the graph. */
 
 export type GivenModel = BaseChatModel | string;
 
 /**
- * @param setting The name of the option in errors.
- * @param make Makes the model of a name. If it reads the environment, a missing key is reported at once.
- * @throws InvalidModelError for a name that cannot be resolved, or if its key is missing.
+ * @param setting The option's name in errors.
+ * @param make Makes the named model. If it reads the environment, a missing key is reported at once.
+ * @throws InvalidModelError for a name that cannot be resolved, or a missing key.
  * @throws InvalidSettingError for a value that is not a chat model, or a model with bound tools, structured output or
  * fallbacks.
  */
@@ -224,7 +222,7 @@ export function assertGivenModel(
 const EXPECTATION = "a chat model or the name of one";
 
 /**
- * @param setting The name of the setting in errors.
+ * @param setting The setting's name in errors.
  * @throws InvalidSettingError for a value that is not a chat model, or a model with bound tools, structured output or
  * fallbacks.
  */
@@ -241,7 +239,7 @@ const BOUND_TOOLS = "a model with bound tools. Pass the model itself, and its to
 const STRUCTURED = "a sequence, as `withStructuredOutput` makes it. Pass the model itself.";
 const FALLBACKS = "a model with fallbacks. Pass the model itself, and the other models as `fallbackModels`.";
 
-/** How a model was changed so that a graph cannot use the result, and what to do instead. Its fields tell. */
+/** How a model was changed so that a graph cannot use it, and what to do instead. Its fields tell. */
 function changeOf(model: Record<string, unknown>): string | undefined {
   // LangChain clients keep bound options in one of these fields.
   if (["kwargs", "config", "defaultOptions"].some((name) => hasTools(model[name]))) return BOUND_TOOLS;

@@ -34,10 +34,9 @@ export function isChatModel(value: unknown): value is BaseChatModel {
 type Parameters = Readonly<Record<string, unknown>>;
 
 /**
- * A view of the model with other values in its own settings. Clients accept some parameters of a request as call
- * options, and read others, such as `temperature`, from a field that was set when they were made. A client can
- * contain other clients with the same field. A parameter without such a setting is left out, because it can only be a
- * call option.
+ * A view of the model with other values in its own settings. Clients accept some request parameters as call options,
+ * and read others, such as `temperature`, from a field that was set when they were made. A client can contain other
+ * clients with the same field. A parameter without such a setting is left out, because it can only be a call option.
  *
  * A client that passes a setting on when it is made, as Google's does, keeps the old value.
  */

@@ -1,4 +1,4 @@
-/** The JSON schema of a wanted response, and what providers demand of it. */
+/** A wanted response's JSON schema, and what providers demand of it. */
 
 import { isRecord } from "../../shared/values.js";
 
@@ -21,7 +21,7 @@ export function isStrict(schema: Json): boolean {
   });
 }
 
-/** The schema without other fields in its objects, which OpenAI's strict mode and Anthropic demand. */
+/** The schema with closed objects, which OpenAI's strict mode and Anthropic demand. */
 export function closed(schema: Json): Json {
   return mapSchemas(schema, (part) =>
     isRecord(part["properties"]) && part["additionalProperties"] === undefined

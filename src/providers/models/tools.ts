@@ -1,6 +1,6 @@
 /**
- * What a request has besides its messages: tools, how they are bound, those that a provider runs itself, the format of the
- * response, and the marks of the prompt cache.
+ * What a request has besides its messages: tools, how they are bound, provider-run tools, the response format, and
+ * prompt cache marks.
  */
 
 import type { BaseChatModel, BindToolsInput } from "@langchain/core/language_models/chat_models";
@@ -15,7 +15,7 @@ import { PROVIDERS } from "../providers.js";
 import { parseModelName } from "./create-model.js";
 import type { WantedFormat } from "./response-format.js";
 
-/** Types of tools whose calls somebody else than the provider answers. */
+/** Types of tools whose calls someone other than the provider answers. */
 const CALLER_TYPES: ReadonlySet<unknown> = new Set(["function", "custom"]);
 
 export function isProviderTool(value: unknown): value is ProviderTool {
@@ -27,12 +27,12 @@ export function isProviderTool(value: unknown): value is ProviderTool {
   return type === undefined && name === undefined && fields.length === 1 && fields.every(isPlainObject);
 }
 
-/** Later rooms are asked first: some of their tools look like those of OpenAI. */
+/** Later rooms are asked first: some of their tools look like OpenAI's. */
 const MAKERS = PROVIDERS.toReversed().flatMap(({ tools = [] }) => tools);
 
-/** @throws InvalidToolError for a tool of another provider. A provider that is not known takes every tool. */
+/** @throws InvalidToolError for another provider's tool. An unknown provider takes every tool. */
 function assertTaken(tools: readonly ProviderTool[], dialect: DialectName, model: string): void {
-  // A host that may pass a tool on to any provider.
+  // This host may pass a tool on to any provider.
   if (dialectNamed(dialect).makers.length === 0) return;
   for (const tool of tools) {
     const own = MAKERS.find(({ isOwn }) => isOwn(tool));
@@ -65,7 +65,7 @@ export function checkProviderTools(
   }
 }
 
-/** The offline model ignores tools of providers. */
+/** The offline model ignores provider tools. */
 function isOffline(model: object): boolean {
   const type: unknown = Reflect.get(innermost(model), "_llmType");
   return typeof type === "function" && type.call(innermost(model)) === "offline";
@@ -74,8 +74,8 @@ function isOffline(model: object): boolean {
 const responsesViews = new WeakMap<BaseChatModel, BaseChatModel>();
 
 /**
- * The model for requests with these tools. LangChain's client for OpenAI sends them with the Responses API, so the model
- * also counts as one of that API: its history then keeps the items of the tools.
+ * The model for requests with these tools. LangChain's OpenAI client sends them with the Responses API, so the model
+ * also counts as one of that API: its history then keeps the tools' items.
  *
  * @throws InvalidToolError for a tool that the model's provider would refuse.
  */
@@ -92,7 +92,7 @@ export function withProviderTools(model: BaseChatModel, tools: readonly Provider
 type Bound = ReturnType<NonNullable<BaseChatModel["bindTools"]>>;
 type Options = Parameters<NonNullable<BaseChatModel["bindTools"]>>[1];
 
-/** By model, by the list of tools, and by the choice. A client converts the schemas of its tools each time. */
+/** By model, tool list and choice. A client converts its tools' schemas each time. */
 const known = new WeakMap<
   BaseChatModel,
   WeakMap<readonly BindToolsInput[], Map<unknown, Bound | undefined>>

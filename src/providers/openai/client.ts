@@ -9,7 +9,7 @@ import type { ModelFields, Provider } from "../provider.js";
 import type { Block, Fields } from "../rule.js";
 import { storedOutput } from "./stored-items.js";
 
-/** Those of Anthropic end with a date. OpenAI has dates with hyphens. */
+/** Anthropic's end with a date. OpenAI's dates have hyphens. */
 const OWN_TOOL =
   /^(web_search|file_search|code_interpreter|computer|image_generation|mcp|local_shell|shell|apply_patch)(?!_?\w*_\d{8}$)/;
 
@@ -121,8 +121,8 @@ export const openaiProvider: Provider = {
 };
 
 /**
- * The message of a streamed response with what its items have at their end. A client that stores nothing at OpenAI sends
- * the encrypted reasoning and the phase from these places, and its stream has the items as they begin.
+ * A streamed response's message with what its items have at their end. A client that stores nothing at OpenAI sends the
+ * encrypted reasoning and the phase from these places, but its stream has the items as they begin.
  */
 function wholeItems(message: AIMessageChunk): AIMessageChunk {
   const output = recordsIn(storedOutput(message));
@@ -138,7 +138,7 @@ function wholeItems(message: AIMessageChunk): AIMessageChunk {
   });
 }
 
-/** LangChain joins the texts of several items into one block. They are told apart where they have phases. */
+/** LangChain joins several items' texts into one block. Phases tell them apart. */
 function withPhases(content: MessageContent, output: readonly Fields[]): MessageContent {
   const texts = output.flatMap(({ type, phase, content: parts }) =>
     type === "message"

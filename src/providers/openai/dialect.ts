@@ -17,7 +17,7 @@ import {
 } from "../rule.js";
 import { storedOutput } from "./stored-items.js";
 
-/** What the dialects have in common that LangChain's client of OpenAI's Chat Completions sends. */
+/** What the dialects share that LangChain's client sends to OpenAI's Chat Completions. */
 export const CHAT_CLIENT = {
   ...COMMON,
   hasHostFields: true,
@@ -49,12 +49,12 @@ const chatRules = {
     "Invalid parameter: Duplicate value for 'tool_call_id' of '{id}', in messages[{index}] and messages[{next}].",
     "agno-agi/agno/issues/5116",
   ),
-  // Seen with a result for each of the calls.
+  // Seen with a result for each call.
   "duplicate-call-id": confirmed(
     "Invalid parameter: Duplicate value for 'tool_call_id' of '{id}'",
     "agno-agi/agno/issues/5116",
   ),
-  // The length is confirmed. That other characters are rejected is not.
+  // The length is confirmed, but not that other characters are rejected.
   "call-id": confirmed(
     "Invalid 'messages[{index}].tool_calls[0].id': string too long. Expected a string with maximum length 40.",
     "BerriAI/litellm/issues/17343",
@@ -162,7 +162,7 @@ export const openai = {
   // instead." (obot-platform/obot#1009)
   most: { calls: 128, messages: 2_048 },
   rules: chatRules,
-  // A list in a result can hold only texts.
+  // A result's list can hold only texts.
   blocksIn: ["human", "ai", "tool"],
   media: chatMedia,
   makers: ["openai"],
@@ -218,7 +218,7 @@ export const openaiResponses = {
   makers: ["openai"],
 } as const satisfies Dialect;
 
-/** Who gets the dialects of this room. */
+/** Who gets this room's dialects. */
 export const openaiModels = {
   clientsOfAnyHost: ["openai", "azure_openai"],
   // The regions have names such as `eu.api.openai.com`.

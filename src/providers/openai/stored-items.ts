@@ -24,7 +24,7 @@ export function storedItemIds(message: BaseMessage): string[] {
   return [own.startsWith("msg_") ? own : [], reasoning, calls].flat();
 }
 
-/** The items of the stored response, which are sent in place of the message. Undefined if there are none. */
+/** The stored response's items, which are sent instead of the message. Undefined if there are none. */
 export function storedOutput(message: BaseMessage): readonly unknown[] | undefined {
   const output: unknown = message.response_metadata?.["output"];
   return Array.isArray(output) && output.length > 0 ? output : undefined;
@@ -36,7 +36,7 @@ export function trailingReasoning(output: readonly unknown[] = []): string | und
   return textIn(last, "type") === "reasoning" ? (textIn(last, "id") ?? "") : undefined;
 }
 
-/** The item id of each call, by the id of the call. */
+/** Each call's item id, by the call's id. */
 export function functionItemIds(message: BaseMessage): ReadonlyMap<unknown, string> | undefined {
   const ids: unknown = message.additional_kwargs?.[FUNCTION_ITEM_IDS];
   if (!isRecord(ids)) return undefined;
@@ -51,7 +51,7 @@ interface StoredCall {
   readonly args: unknown;
 }
 
-/** The calls of a stored response, each with its item. */
+/** A stored response's calls, each with its item. */
 const CALL_ITEMS: Readonly<Record<string, CallItem>> = {
   function_call: {
     read: ({ name, arguments: written }) => ({ name, args: parseJson(asText(written)) }),
@@ -78,7 +78,7 @@ function callItemOf(item: unknown): CallItem | undefined {
   return type !== undefined && Object.hasOwn(CALL_ITEMS, type) ? CALL_ITEMS[type] : undefined;
 }
 
-/** The call of an item. Undefined for an item that is none. */
+/** An item's call. Undefined for an item that is not a call. */
 export function callOfItem(item: unknown): StoredCall | undefined {
   const form = callItemOf(item);
   if (form === undefined || !isRecord(item)) return undefined;
@@ -91,8 +91,8 @@ export function isCustomItem(item: unknown): boolean {
 }
 
 /**
- * The items with the names and arguments of these calls, which are theirs by id and in order. The same items if they have
- * them. Undefined if other calls are stored.
+ * The items with these calls' names and arguments, which are theirs by id and in order. The same items if they already
+ * have them. Undefined if other calls are stored.
  */
 export function itemsWithCalls(
   output: readonly unknown[],
@@ -111,14 +111,14 @@ export function itemsWithCalls(
   return items.every((item, index) => item === output[index]) ? output : items;
 }
 
-/** Whether a text that the stored response has is not in the message any more, because somebody has changed it. */
+/** Whether somebody changed the message so that a text of the stored response is no longer in it. */
 export function hasOtherText(output: readonly unknown[], message: AIMessage): boolean {
   const text = contentText(message);
   const parts = recordsIn(output).flatMap((item) => recordsIn(item["content"]));
   return parts.some((part) => part["type"] === "output_text" && !text.includes(asText(part["text"]).trim()));
 }
 
-/** The ids of a message's calls of custom tools, as the client finds them. */
+/** The ids of a message's custom tool calls, as the client finds them. */
 export function customCallIds(message: AIMessage): ReadonlySet<string> {
   const output = storedOutput(message);
   if (output !== undefined)

@@ -1,7 +1,4 @@
-/**
- * The part of a response that the client of a run sees while it streams, and how it is corrected if the response
- * breaks.
- */
+/** What a run's client sees of a response while it streams, and how it is corrected if the response breaks. */
 
 import { type BaseCallbackHandler, callbackHandlerPrefersStreaming } from "@langchain/core/callbacks/base";
 import type { CallbackManagerForLLMRun } from "@langchain/core/callbacks/manager";
@@ -21,12 +18,12 @@ import { defined, hasMethods, pickFields } from "../../shared/values.js";
 import { partsOf } from "../models/model-view.js";
 
 export interface StreamIds {
-  /** Whether a message of the thread has this id, or a message that clients were shown. */
+  /** Whether a message in the thread, or one that clients saw, has this id. */
   readonly isTaken: (id: string) => boolean;
   /**
-   * Contract: called with each piece of a message that clients are shown, and with the removal of one. Must not throw.
+   * Contract: called with each piece of a message that clients see, and with its removal. Must not throw.
    *
-   * @param isHeard Whether a client listens. Otherwise only the callbacks of the program have it.
+   * @param isHeard Whether a client listens. Otherwise only the program's callbacks have it.
    */
   readonly onShown?: ((message: BaseMessage, isHeard: boolean) => void) | undefined;
 }
@@ -36,7 +33,7 @@ const UNHEARD = /^(?:langsmith:)?nostream$/;
 
 /**
  * Chunks go to the handlers of the model's run, and from there LangGraph sends them on its `messages` stream. Clients
- * join chunks by id and never overwrite. So all chunks of a response have one id that no message of the thread has. A
+ * join chunks by id and never overwrite. So all chunks of a response share an id that no message in the thread has. A
  * response that continues the sent text sends the rest under the same id. Any other response removes the sent message
  * and comes under a new id.
  */
@@ -59,7 +56,7 @@ export class ClientStream {
     return this.#sent;
   }
 
-  /** No `async` function, because each one takes turns of the event loop for each token. */
+  /** No `async` function, because it would take turns of the event loop for each token. */
   forward({ message: given, text, generationInfo }: ChatGenerationChunk): Promise<void> {
     const message = isAIChunk(given) ? given : asResponse(given);
     if (this.#sent === undefined) this.#id = this.#freshId(message.id);
@@ -120,7 +117,7 @@ function asResponse({ content, id, additional_kwargs, response_metadata }: BaseM
   return new AIMessageChunk({ content, additional_kwargs, response_metadata, ...defined({ id }) });
 }
 
-/** Whether the response only adds text to what was sent. Pieces of tool calls and of reasoning cannot be continued. */
+/** Whether the response only adds text to what was sent. Pieces of tool calls and reasoning cannot be continued. */
 function isContinuedBy(sent: AIMessageChunk, response: AIMessage): boolean {
   if (typeof sent.content !== "string" || typeof response.content !== "string") return false;
   const hasCalls = sent.tool_call_chunks?.length !== 0 || sent.tool_calls?.length !== 0;
@@ -133,7 +130,7 @@ function withoutFields(fields: object, known: object): Record<string, unknown> {
   return pickFields(fields, (name) => !Object.hasOwn(known, name));
 }
 
-/** Without `tool_call_chunks`, because they would be parsed again by a lenient parser. */
+/** Without `tool_call_chunks`, which a lenient parser would parse again. */
 function toChunk(response: AIMessage, id: string | undefined): AIMessageChunk {
   const { content, name, tool_calls, invalid_tool_calls, additional_kwargs, response_metadata } = response;
   const chunk = new AIMessageChunk({
@@ -148,7 +145,6 @@ function toChunk(response: AIMessage, id: string | undefined): AIMessageChunk {
   return chunk;
 }
 
-/** A failed request that will be sent again. */
 export interface FailedAttempt {
   /** The number of the request, starting at 1. */
   readonly attempt: number;
@@ -164,12 +160,12 @@ interface Caller {
   onFailedAttempt: (error: unknown) => unknown;
 }
 
-/** Contract: called for each failure that the client will retry by its own rules, with its limit of retries. */
+/** Contract: called for each failure that the client will retry by its own rules, with its retry limit. */
 type Listener = (error: unknown, maxRetries: number) => void;
 
 /**
- * Clients are shared between runs, so a failure is reported to the request in the current async context. It is a field
- * of LangChain's context, because Node does work for each context of a process whenever a promise is made.
+ * Runs share clients, so a failure is reported to the request in the current async context. It is a field of
+ * LangChain's context, because Node does work for each of a process's contexts whenever a promise is made.
  */
 const LISTENER = Symbol("langgraph-tether:listener");
 const watched = new WeakSet<object>();
@@ -207,7 +203,7 @@ function currentListener(): Listener | undefined {
 
 function watch(caller: unknown): void {
   if (!isCaller(caller) || watched.has(caller)) return;
-  // A queue that is full starts a request in the async context of another request.
+  // A full queue starts a request in another request's async context.
   if (caller.maxConcurrency !== Number.POSITIVE_INFINITY || !Object.isExtensible(caller)) return;
   watched.add(caller);
   const { onFailedAttempt } = caller;
@@ -226,7 +222,7 @@ function isCaller(value: unknown): value is Caller {
   );
 }
 
-/** Like `AIMessageChunk.isInstance`, but also true for a chunk of another copy of LangChain. */
+/** Like `AIMessageChunk.isInstance`, but also true for a chunk from another copy of LangChain. */
 function isAIChunk(message: BaseMessage): message is AIMessageChunk {
   return isChunk(message) && isAIMessage(message);
 }

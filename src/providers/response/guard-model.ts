@@ -42,9 +42,10 @@ export type Askable = Runnable<BaseLanguageModelInput, AIMessageChunk>;
  * A model, alone or with bound tools, whose `stream` gives only complete responses; see `guardedResponse`. The
  * parameters apply to this request; see `withParameters`.
  *
- * The result is a view of the model whose stream is replaced, not a model around it. So it keeps its default options, its
- * call options, its name in traces and its serialized form. (`ChatOpenAI` keeps bound tools in its defaults and adds them
- * only in `stream`. With a model around it, its request would have no tools.) What is no chat model is returned as it is.
+ * The result is a view of the model with a replaced stream, not a model around it. So it keeps its default options,
+ * call options, trace name and serialized form. (`ChatOpenAI` keeps bound tools in its defaults and adds them only in
+ * `stream`. With a model around it, its request would have no tools.) A value that is not a chat model is returned as
+ * it is.
  */
 export async function guardModel(
   model: Askable,
@@ -61,13 +62,13 @@ export async function guardModel(
   return isChatModel(model) ? withGuardedChunks(withParameters(model, parameters), guard, model) : model;
 }
 
-/** `initChatModel`, and an agent whose model is a name, have an object that makes the model when it is asked. */
+/** `initChatModel`, and an agent whose model is a name, have an object that makes the model on demand. */
 export async function madeModel(model: object, config: RunnableConfig): Promise<object> {
   const make: unknown = Reflect.get(model, "_getModelInstance");
   return typeof make === "function" ? make.call(model, config) : model;
 }
 
-/** @param original The model without parameters. The provider of a view cannot be recognised. */
+/** @param original The model without parameters. A view's provider cannot be recognised. */
 function withGuardedChunks(
   model: BaseChatModel,
   guard: StreamGuardOptions,
@@ -90,10 +91,12 @@ function withGuardedChunks(
   return boundView(model, members, STREAMING_METHODS);
 }
 
-/** Classes of users whose methods have failed on a view, because it lacks their `#private` fields. */
+/** User classes whose methods failed on a view, because it lacks their `#private` fields. */
 const withoutViews = new WeakSet<object>();
 
-/** Asks a view of the model, and the model itself if its class cannot run on a view: it is sent what it sends alone. */
+/**
+ * Asks a view of the model. If its class cannot run on a view, asks the model itself, which then gets only the request.
+ */
 async function askOnView<Result>(
   view: BaseChatModel,
   model: BaseChatModel,
@@ -116,8 +119,8 @@ function isPrivateAccess(error: unknown): boolean {
 }
 
 /**
- * Each stored response knows its model, so that state which only this model can read goes to no other. Anthropic's client
- * has the name elsewhere in a stream, and Google's clients have none.
+ * Each stored response knows its model, so that state that only this model can read goes to no other. Anthropic's
+ * client has the name elsewhere in a stream, and Google's clients have none.
  */
 function noteModel(message: AIMessageChunk, modelId: string | undefined): void {
   const name = textIn(message.additional_kwargs, "model") ?? modelId;
@@ -125,12 +128,10 @@ function noteModel(message: AIMessageChunk, modelId: string | undefined): void {
   message.response_metadata = { ...message.response_metadata, model_name: name };
 }
 
-/*
- * Accepts only complete responses from a model. A broken response is requested again, without streaming.
- */
+/** Accepts only complete responses from a model. A broken response is requested again, without streaming. */
 
 export interface StreamGuardOptions extends StreamIds {
-  /** How often a broken response is requested again. 0: never. */
+  /** How many times a broken response is requested again. 0: never. */
   readonly maxFallbackAttempts: number;
   /** How long the model may be silent, in milliseconds. Undefined: for any time. */
   readonly idleTimeoutMs?: number | undefined;
@@ -160,7 +161,7 @@ interface BrokenResponse {
 }
 
 export interface WithheldResponse extends Withheld, Pick<BrokenResponse, "usage"> {
-  /** Whether what there is of its text is the response. If not, it is an error. */
+  /** Whether its text so far is the response. If not, it is an error. */
   readonly isKept: boolean;
 }
 
@@ -181,11 +182,11 @@ interface GuardedRequest {
 }
 
 /**
- * The complete response of a model. Its stream is passed on to the client as it arrives. No tool has run before the
- * response is complete, so a second request repeats no tool call.
+ * A model's complete response. Its stream goes to the client as it arrives. No tool has run before the response is
+ * complete, so a second request repeats no tool call.
  *
- * The guard does not handle refusals of the provider and hosts that cannot be reached, which the model's client has
- * retried, and the abort of the run.
+ * The guard does not handle the provider's refusals, unreachable hosts (both of which the model's client has retried),
+ * and the run's abort.
  *
  * @throws ModelError if all attempts give broken responses.
  */
@@ -208,8 +209,7 @@ async function guardedResponse(
 async function askForWhole(request: GuardedRequest, client: ClientStream): Promise<WholeResponse> {
   const { model, guard, options } = request;
   const { maxFallbackAttempts, onBroken, onRetry } = guard;
-  // Without the run manager. With it, the chunks would go to the client without the guard, and `_generate` might
-  // stream.
+  // Without the run manager: with it, the chunks would bypass the guard, and `_generate` might stream.
   const ask = () => tellRetries(model, onRetry, () => askWhole(request));
   let response =
     mayStream(model) && guard.wants !== "whole-text"
@@ -224,7 +224,7 @@ async function askForWhole(request: GuardedRequest, client: ClientStream): Promi
   return response;
 }
 
-/** Goes on with a turn that its provider has paused. Its pieces become one response, as the provider reads them later. */
+/** Continues a turn that its provider has paused. Its pieces become one response, as the provider reads them later. */
 async function askUntilEnd(request: GuardedRequest, client: ClientStream): Promise<WholeResponse> {
   let response = await askForWhole(request, client);
   let joined = response.message;
@@ -237,7 +237,7 @@ async function askUntilEnd(request: GuardedRequest, client: ClientStream): Promi
   return { ...response, message: joined };
 }
 
-/** How often a paused turn is sent again. */
+/** How many times a paused turn is sent again. */
 const MOST_PAUSES = 6;
 
 function joinPieces(first: AIMessage | AIMessageChunk, next: AIMessage | AIMessageChunk): AIMessage {
@@ -263,7 +263,7 @@ function blocksOf({ content }: BaseMessage) {
 /**
  * A refusal is a response: the same request would be refused again. Its words are its text, and its calls are not run.
  *
- * @throws ModelError if nothing is left of it, or if another model is asked instead.
+ * @throws ModelError if nothing of it is left, or if another model is asked instead.
  */
 function acceptWithheld(
   response: WholeResponse,
@@ -272,7 +272,7 @@ function acceptWithheld(
   const { message, finish } = response;
   const withheld = withheldIn(message, finish);
   if (withheld === undefined) return response;
-  // A call that was cut off is in the content in a form of its own.
+  // A cut-off call has its own form in the content.
   const said =
     callsOf(message).length === 0
       ? message
@@ -317,14 +317,14 @@ async function askStreaming(
     stream = model._streamResponseChunks(messages, { ...options, signal: patience.signal });
     for (;;) {
       const { done, value } = await patience.waitFor(stream.next());
-      // When a client is aborted, it ends its stream without an error.
+      // An aborted client ends its stream without an error.
       patience.signal.throwIfAborted();
       if (done) break;
       chunks.push(value);
       await client.forward(value);
     }
   } catch (error) {
-    // A stream that still waits for its client ends when that one does, so nobody waits for this.
+    // A stream that still waits for its client ends with it, so nobody waits for this.
     stream?.return?.().catch(() => {});
     const usage = client.sent?.usage_metadata;
     if (patience.isOver) return { reason: "silent", usage, cause: error };
@@ -399,20 +399,19 @@ function noWholeResponse({ reason, cause }: BrokenResponse, attempts: number): M
 function mayStream(model: BaseChatModel): boolean {
   if (model._streamResponseChunks === baseOf(model)?._streamResponseChunks) return false;
   if (model.disableStreaming) return false;
-  // In many clients the field `streaming` is false by default although they stream. `lc_kwargs` has the user's
-  // choice.
+  // In many clients the field `streaming` is false by default although they stream. `lc_kwargs` has the user's choice.
   return model.lc_kwargs?.["streaming"] !== false;
 }
 
 /**
- * The prototype of LangChain's `BaseChatModel` in the model's own chain, because the model can be one of another copy
+ * The prototype of LangChain's `BaseChatModel` in the model's own chain, because the model can come from another copy
  * of LangChain. Its `_streamResponseChunks` only throws. It is the one class that declares `_generateUncached`.
  */
 const baseOf = (model: BaseChatModel): BaseChatModel | undefined => prototypeWith(model, "_generateUncached");
 
 /**
- * A view of the model that does not stream. With `streaming: true`, `_generate` of the common clients streams too,
- * and OpenAI's client downloads a tokenizer to count tokens. A client can contain other clients with the same field.
+ * A view of the model that does not stream. With `streaming: true`, the common clients' `_generate` also streams, and
+ * OpenAI's client downloads a tokenizer to count tokens. A client can contain other clients with the same field.
  */
 function unstreamed(model: BaseChatModel): BaseChatModel {
   if (Reflect.get(model, "streaming") !== true) return model;
@@ -420,7 +419,7 @@ function unstreamed(model: BaseChatModel): BaseChatModel {
   return viewOf(model, { streaming: false, ...Object.fromEntries(parts) });
 }
 
-/** The complete message of a stream. Undefined if the stream was empty. */
+/** A stream's complete message. Undefined if the stream was empty. */
 export async function joinChunks(stream: AsyncIterable<AIMessageChunk>): Promise<AIMessageChunk | undefined> {
   let whole: AIMessageChunk | undefined;
   for await (const chunk of stream) whole = whole === undefined ? chunk : concat(whole, chunk);
@@ -428,7 +427,7 @@ export async function joinChunks(stream: AsyncIterable<AIMessageChunk>): Promise
 }
 
 /**
- * The methods that a chat model calls on `this` while it streams. They are not bound to the model, so that they find the
- * guarded `_streamResponseChunks` of the view. The second one is internal to LangChain.
+ * The methods that a chat model calls on `this` while it streams. They are not bound to the model, so that they find
+ * the view's guarded `_streamResponseChunks`. The second one is internal to LangChain.
  */
 export const STREAMING_METHODS: ReadonlySet<unknown> = new Set(["stream", "_streamIterator"]);

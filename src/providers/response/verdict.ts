@@ -1,6 +1,4 @@
-/**
- * Decides whether a response is complete. It reads the finished message, because a text can be followed by a call.
- */
+/** Decides whether a response is complete. It reads the finished message, because a call can follow a text. */
 
 import type { AIMessage, AIMessageChunk } from "@langchain/core/messages";
 import type { ChatGenerationChunk } from "@langchain/core/outputs";
@@ -35,11 +33,11 @@ export interface StreamedResponse {
 }
 
 /**
- * Why a response cannot be used. Undefined for one that is complete.
+ * Why a response cannot be used. Undefined for a complete one.
  *
  * @param message The whole message.
- * @param streamed The stream, if the response was streamed. A response in one JSON body was parsed to its end. It
- *   needs no finish reason, and the client parsed its arguments strictly.
+ * @param streamed The stream, if the response was streamed. A response in one JSON body was parsed to its end. It needs
+ * no finish reason, and the client parsed its arguments strictly.
  */
 export function faultOf(
   message: AIMessage | AIMessageChunk,
@@ -49,7 +47,7 @@ export function faultOf(
   const finish = finishKindOf(reason);
   const hasCalls = callsOf(message).length > 0;
   if (finish === "interrupted") return "interrupted";
-  // The same request would be refused again, and a paused turn goes on.
+  // The same request would be refused again, and a paused turn continues.
   if (finish === "paused" || withheldIn(message, reason) !== undefined) return undefined;
   if (hasCalls) {
     // Even if all arguments are valid: the rest of the response is unknown.
@@ -65,7 +63,7 @@ export function faultOf(
   return undefined;
 }
 
-/** The same for a text that is kept only if it is complete, such as a summary. It comes in one piece. */
+/** The same for a text that must be complete, such as a summary. It comes in one piece. */
 export function faultOfText(message: AIMessage | AIMessageChunk): BrokenReason | undefined {
   return finishKindOf(finishReasonOf(message)) === "limit" ? "cut-off-text" : faultOf(message);
 }
@@ -74,13 +72,13 @@ export function faultOfText(message: AIMessage | AIMessageChunk): BrokenReason |
 export interface Withheld {
   /** The finish reason, or `refusal`. */
   readonly reason: string;
-  /** What the refusal is about, if the provider says so, such as `cyber`. */
+  /** What the refusal is about, such as `cyber`, if the provider says so. */
   readonly category: string | undefined;
-  /** The words of the refusal, if they are not in the text of the response. */
+  /** The refusal's words, if they are not in the response's text. */
   readonly text: string;
 }
 
-/** Undefined for a response that was not withheld. It says so by its finish reason, or in a field of its own. */
+/** Undefined for a response that was not withheld. Its finish reason or its own field says so. */
 export function withheldIn(
   { additional_kwargs: more, response_metadata: metadata }: AIMessage | AIMessageChunk,
   finish: string | undefined,
@@ -111,10 +109,10 @@ export function finishReasonOf(
 }
 
 /**
- * Whether a complete response would have a finish reason. Not every model gives one: LangChain's fakes, scripted
- * models and some compatible servers do not. Clients of real providers name the provider or the model on every chunk.
- * Without such a name, a missing finish reason means nothing. With it, a missing reason means that the stream was
- * cut, unless the same model has given a complete response without a reason.
+ * Whether a complete response would have a finish reason. Not every model gives one: LangChain's fakes, scripted models
+ * and some compatible servers do not. Real providers' clients name the provider or the model on every chunk. Without
+ * such a name, a missing finish reason means nothing. With it, the stream was cut, unless the same model has given a
+ * complete response without a reason.
  */
 function isFinishReasonDue({ chunks, omitsFinishReason }: StreamedResponse): boolean {
   if (omitsFinishReason) return false;
@@ -124,24 +122,24 @@ function isFinishReasonDue({ chunks, omitsFinishReason }: StreamedResponse): boo
 }
 
 /**
- * Whether the arguments of every call are complete JSON. Clients parse the arguments of a stream leniently, so
- * `{"amount": 10` would become a valid call. Arguments that even this parser rejects are the model's own mistake.
- * They make an invalid call, which never runs and about which the model is told. Empty arguments are valid for a call
- * without arguments, if the message is known to be finished.
+ * Whether every call's arguments are complete JSON. Clients parse a stream's arguments leniently, so `{"amount": 10`
+ * would become a valid call. Arguments that even this parser rejects are the model's own mistake. They make an invalid
+ * call, which never runs and which the model hears about. Empty arguments are valid for a call without arguments, if
+ * the message is known to be finished.
  */
 function hasWholeArguments(message: AIMessage | AIMessageChunk, isFinished: boolean): boolean {
   const raw = "tool_call_chunks" in message ? (message.tool_call_chunks ?? []) : [];
   const refused = new Set(message.invalid_tool_calls?.map(({ args }) => args));
   return raw.every(({ args = "", ...call }) => {
-    // The input of a custom tool is a text. Only the end of the response shows that it is whole.
+    // A custom tool's input is a text. Only the response's end shows that it is whole.
     if (Reflect.get(call, "isCustomTool") === true) return isFinished;
     return args.trim() === "" ? isFinished : parseJson(args) !== undefined || refused.has(args);
   });
 }
 
 /*
- * Tool calls that a provider failed to parse, and that appear in the text as the model's own markup. They never
- * become tool calls, so the turn would end as if the work had been done.
+ * Tool calls that a provider failed to parse, and that appear in the text as the model's own markup. They never become
+ * tool calls, so the turn would end as if the work were done.
  */
 
 /** Bars and spaces are written in several ways, even by the same model. */
@@ -157,9 +155,7 @@ const OPENINGS: readonly RegExp[] = [
   /<tool_call>\s*(?:\{\s*"|<function=)/gu,
 ];
 
-/**
- * Whether a text contains the beginning of a tool call. Markup that is quoted as code is intended and does not count.
- */
+/** Whether a text contains the beginning of a tool call. Markup quoted as code is intended and does not count. */
 export function hasLeakedMarkup(text: string): boolean {
   // All openings have it, and most texts do not.
   if (!text.includes("<")) return false;
@@ -176,9 +172,9 @@ function isQuoted(before: string): boolean {
 }
 
 /**
- * Whether a model gives finish reasons. Some compatible servers never do. A complete response without a finish reason
- * shows that the model omits them. Only a response in one piece is known to be complete; a stream without a reason
- * may have been cut. A single finish reason at any time shows the opposite.
+ * Whether a model gives finish reasons. Some compatible servers never do. A complete response without one shows that
+ * the model omits them. Only a response in one piece is known to be complete; a stream without a reason may have been
+ * cut. A single finish reason at any time shows the opposite.
  */
 export class FinishHabit {
   #habit: "unknown" | "gives" | "omits" = "unknown";
@@ -196,14 +192,12 @@ export class FinishHabit {
 
 const HABITS = new WeakMap<object, FinishHabit>();
 
-/** The habit of a model, kept as long as the model exists. Graphs that share a model share its habit. */
+/** A model's habit, kept as long as the model exists. Graphs that share a model share its habit. */
 export function finishHabitOf(model: object): FinishHabit {
   return madeOnce(HABITS, model, () => new FinishHabit());
 }
 
-/*
- * Sorts the finish reasons of all providers into the few kinds that matter here.
- */
+/** Sorts all providers' finish reasons into the few kinds that matter here. */
 
 /** An unknown reason counts as `done`, so that a new word does not turn good responses into broken ones. */
 const KINDS: ReadonlyMap<string, FinishKind> = new Map(
@@ -230,7 +224,7 @@ export function finishKindOf(reason: string | undefined): FinishKind | undefined
 
 /**
  * The first finish reason in these records: a generation's info, and a message's `response_metadata` and
- * `additional_kwargs` (Anthropic's client puts it there in a stream).
+ * `additional_kwargs` (where Anthropic's client puts it in a stream).
  */
 function readFinishReason(...records: readonly unknown[]): string | undefined {
   for (const record of records) {

@@ -1,10 +1,10 @@
 /**
- * The common denominator. Every provider of the table accepts a history that breaks none of these rules, and so do
- * the hosts without an entry (Bedrock, Kimi, GLM, MiniMax, vLLM). It is used for a
- * model that has refused its own dialect. Each rule names a provider that demands it.
+ * The common denominator. Every provider in the table accepts a history that breaks none of these rules, and so do
+ * hosts without an entry (Bedrock, Kimi, GLM, MiniMax, vLLM). It is for a model that has refused its own dialect. Each
+ * rule names a provider that demands it.
  *
- * Images are the exception. They are sent in the form that most hosts accept, though some accept no images. Those
- * hosts are known by their clients.
+ * Images are the exception. They are sent in the form that most hosts accept, although some accept none. Those hosts
+ * are known by their clients.
  */
 
 import { anthropic } from "../anthropic/dialect.js";

@@ -1,4 +1,4 @@
-/** Asks a model in a graph of one's own, with the care that `createAgentGraph` takes of a request. */
+/** Asks a model inside a user's own graph, as carefully as `createAgentGraph` does. */
 
 import type { AIMessage, BaseMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
@@ -17,19 +17,19 @@ import { askByRungs, furtherRequestsOf, type InputForm, markReduced, responseGua
 
 /** The options of `askModel`. */
 export interface AskModelOptions extends Omit<ModelInputOptions, "modelId"> {
-  /** The config of the node. Events are written to its stream, and its signal ends the request. @default none */
+  /** The node's config. Its stream gets the events, and its signal ends the request. @default none */
   readonly config?: LangGraphRunnableConfig | undefined;
 }
 
 /**
- * Sends a history to a chat model, and returns its complete response. Every call gets a result, and the rules of the
- * model's provider are kept. If the provider refuses what the request contains, such as a picture, reduced requests follow,
- * at most three in a turn. A broken response is requested again.
+ * Sends a history to a chat model, and returns its complete response. Every call gets a result, and the request keeps
+ * the provider's rules. If the provider refuses its content, such as a picture, up to three reduced requests follow in
+ * a turn. A broken response is requested again.
  *
- * Store the response unchanged: a mark says what had to change, so the next request begins with it.
+ * Store the response unchanged: its mark says what had to change, so the next request begins there.
  *
- * @param model A chat model, also one with bound tools.
- * @throws InvalidSettingError for an unknown option, or a model that is none.
+ * @param model A chat model. It may have bound tools.
+ * @throws InvalidSettingError for an unknown option, or a value that is not a chat model.
  * @throws ModelError with the first refusal if no request is accepted, or if there is no complete response.
  * @example
  * ```ts
@@ -88,7 +88,6 @@ function isAskable(model: unknown): model is Askable {
   return isRecord(model) && typeof model["invoke"] === "function" && typeof model["stream"] === "function";
 }
 
-/** The tokens of the bound tools. */
 function toolTokensOf(model: object): number {
   const kwargs: unknown = Reflect.get(model, "kwargs");
   const tools: unknown = isRecord(kwargs) ? kwargs["tools"] : undefined;

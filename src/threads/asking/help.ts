@@ -1,6 +1,6 @@
 /**
- * Remembers what had to be changed in the input of a response before its model accepted it. It is a mark of the response, so
- * it is stored with the thread, in each of its branches. A response that is made with the same help carries it on.
+ * Remembers what had to change in a response's input before its model accepted it. A mark on the response says so, and
+ * is stored with each branch of the thread. Later responses made with the same help carry the mark on.
  */
 
 import type { BaseMessage } from "@langchain/core/messages";
@@ -13,26 +13,27 @@ import type { ModelIdentity } from "../../providers/provider.js";
 import { isRecord } from "../../shared/values.js";
 import type { Rung } from "../events.js";
 
-/** What has helped. */
 export interface Help {
-  /** Whether the strict dialect was taken in place of that of the model. */
+  /** Whether the strict dialect replaced the model's own. */
   readonly isStrict: boolean;
   /** Undefined: nothing else was changed. */
   readonly reduction: Reduction | undefined;
-  /** What the input was shortened to, and the tokens of the tools' schemas beside it. Undefined: it was not. */
+  /**
+   * What the input was shortened to, and the tokens of the tools' schemas beside it. Undefined: it was not shortened.
+   */
   readonly bound: { readonly maxTokens?: number | undefined; readonly toolTokens: number } | undefined;
   /** How many further requests the turn has had. */
   readonly made: number;
 }
 
-/** The response with marks of this. What its provider has counted is then not the length of the history. */
+/** The response with marks of this help. The provider's count is then not the history's length. */
 export function withHelp<Message extends BaseMessage>(
   response: Message,
   model: ModelIdentity,
   help: Help,
 ): Message {
   const { isStrict, reduction, bound, made } = help;
-  // The strict dialect alone says everything that the history says.
+  // The strict dialect alone still says everything in the history.
   const isShort = bound !== undefined || reduction !== undefined;
   if (!isShort && !isStrict && made === 0) return response;
   return withMarks(response, {
@@ -41,7 +42,7 @@ export function withHelp<Message extends BaseMessage>(
   });
 }
 
-/** Undefined for a message whose input was sent as any other. Anyone can write to a state. */
+/** Undefined for a message whose input was sent unchanged. Anyone can write to a state. */
 export function helpOf(message: BaseMessage | undefined): (Help & { readonly model: string }) | undefined {
   const mark: unknown = message?.additional_kwargs?.[MARKS.reduced];
   if (message === undefined || !isRecord(mark) || !isAIMessage(message)) return undefined;
@@ -55,7 +56,7 @@ export function helpOf(message: BaseMessage | undefined): (Help & { readonly mod
   };
 }
 
-/** What has helped the latest response of this model. */
+/** What helped this model's latest response. */
 export function helpFor(history: readonly BaseMessage[], model: ModelIdentity): Help | undefined {
   const name = nameOf(model);
   for (let index = history.length - 1; index >= 0; index -= 1) {
@@ -69,7 +70,7 @@ function nameOf({ dialect, modelId = "" }: ModelIdentity): string {
   return `${dialect} ${modelId}`;
 }
 
-/** In a turn whose pictures and files are all described, also those that have come since. */
+/** In a turn whose pictures and files are all described, new ones are described too. */
 export function forThisTurn(
   reduction: Reduction | undefined,
   history: readonly BaseMessage[],
@@ -81,7 +82,7 @@ export function forThisTurn(
   return { ...others, describesTurn, described: [...new Set([...described, ...all])] };
 }
 
-/** The rungs that have led to it, the least change first. */
+/** The rungs that led to it, the least change first. */
 export function rungsIn(help: Help | undefined): readonly Rung[] {
   if (help === undefined) return [];
   const { isStrict, reduction, bound } = help;

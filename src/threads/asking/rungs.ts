@@ -1,6 +1,6 @@
 /**
- * Asks a model with an input that it accepts. If the model refuses what the input contains, it is asked again with the least
- * that has to change, one rung after the other.
+ * Asks a model with an input that it accepts. If the model refuses the input's content, it is asked again with the
+ * smallest change, rung by rung.
  */
 
 import type { BaseMessage } from "@langchain/core/messages";
@@ -23,13 +23,12 @@ import { noteShown } from "../ended-runs/shown-text.js";
 import { emitEvent, type Rung } from "../events.js";
 import { forThisTurn, helpFor, helpOf, withHelp } from "./help.js";
 
-/** What an input must fit. */
 export interface InputForm extends ModelIdentity {
   /** The tokens of the tools' schemas, by our estimate. */
   readonly toolTokens: number;
   /** How many tokens the request may have, as the provider counts them. Undefined: any number. */
   readonly maxTokens: number | undefined;
-  /** What else is changed, because the provider has refused more in this thread. Undefined: nothing. */
+  /** What else is changed, because the provider refused more in this thread. Undefined: nothing. */
   readonly reduction: Reduction | undefined;
 }
 
@@ -39,9 +38,9 @@ interface FormRequest {
   readonly history: readonly BaseMessage[];
   /** The tokens of the tools' schemas, which are part of the request. */
   readonly toolTokens: number;
-  /** How many tokens the request may have, whatever the window of the model is. */
+  /** How many tokens the request may have, whatever the model's window is. */
   readonly maxTokens?: number | undefined;
-  /** The dialect that the user names. Undefined: that of the model. */
+  /** The dialect that the user names. Undefined: the model's own. */
   readonly dialect?: DialectName | undefined;
 }
 
@@ -71,32 +70,28 @@ export function formFor({ model, history, toolTokens, maxTokens, dialect: given 
   };
 }
 
-/** How many requests a turn may have because its model has refused others. */
+/** The most requests that a turn may have because its model refused others. */
 const MOST_FURTHER_REQUESTS = MOST_OVERFLOWS;
 
-/**
- * How many of them a turn has had. All that is asked in one step of a turn shares one: each model, and each request for
- * another response.
- */
+/** How many of them a turn has had. All models and repeated requests within one step share this count. */
 export interface FurtherRequests {
   made: number;
 }
 
-/** Those of the steps before. A turn begins with a message of the user, as in its limits. */
+/** The count of the earlier steps. A turn begins with a user message, as in its limits. */
 export function furtherRequestsOf(history: readonly BaseMessage[]): FurtherRequests {
   const turn = history.slice(history.findLastIndex(isUserMessage) + 1);
   return { made: Math.max(0, ...turn.map((message) => helpOf(message)?.made ?? 0)) };
 }
 
-/** For what is asked in the forms that are known to help, or not at all. */
+/** For requests that are sent in the forms known to help, or not at all. */
 export const NO_FURTHER_REQUESTS: Readonly<FurtherRequests> = { made: MOST_FURTHER_REQUESTS };
 
 /**
- * Sends an input that the model accepts. If the model refuses it for what it contains, another form is sent, at most three
- * times in a turn: without what the refusal names, then in the strict dialect with pictures and files described, then with
- * one text in the place of what lies before the current turn. The last request that a turn may have takes the form that
- * helps in most cases. The history is not changed. The response carries a mark of what has helped, so later requests begin
- * with it.
+ * Sends an input that the model accepts. If the model refuses its content, another form follows, at most three times in
+ * a turn: without what the refusal names, then in the strict dialect with pictures and files described, then with one
+ * text in place of everything before the current turn. A turn's last request takes the form that helps in most cases.
+ * The history does not change. The response carries a mark of what helped, so later requests begin with it.
  *
  * @throws The error of the first request if no form helps.
  */
@@ -119,7 +114,7 @@ export async function askByRungs<Answer>(
       if (form.dialect === "strict" && form.reduction === undefined) strictModels.add(innermost(model));
       return response;
     } catch (error) {
-      // Only errors of models count. A chat middleware can throw anything.
+      // Only model errors count. A chat middleware can throw anything.
       if (config.signal?.aborted === true || !isModelError(error)) throw error;
       first ??= { error };
       if (further.made >= MOST_FURTHER_REQUESTS) throw first.error;
@@ -137,15 +132,14 @@ export async function askByRungs<Answer>(
   }
 }
 
-/** What is known of the requests that were too long. */
+/** What is known about the requests that were too long. */
 interface Overflows {
-  /** What was learned of the window. */
+  /** The learned window. */
   window: number | undefined;
-  /** The tokens of the last one that was too long. */
+  /** The tokens of the last request that was too long. */
   size: number;
 }
 
-/** A form to try, and the messages that it concerns. */
 interface Attempt {
   readonly rung: Rung;
   readonly form: InputForm;
@@ -169,7 +163,7 @@ function nextAttempt(
   return undefined;
 }
 
-/** A summary must not be made of less than all messages: then its `prepare` throws. */
+/** A summary must see all messages: otherwise its `prepare` throws. */
 function prepareOr(form: InputForm, prepare: RungRequest<unknown>["prepare"]): FittedInput | undefined {
   try {
     return prepare(form);
@@ -200,7 +194,7 @@ function* rungsFor(
     return { rung, form: reduced(changed, { described }), messageIds: [...new Set(ids)] };
   };
   const all = media.map(({ shown }) => shown);
-  /** With what tools return later in this turn, if no further request is left for it. */
+  /** Also describes what tools return later in this turn, if no further request is left for it. */
   const describingAll = (rung: Rung, changed?: InputForm): Attempt => {
     const attempt = describing(all, rung, changed);
     const describesTurn = isLast ? history[start]?.id : undefined;
@@ -210,7 +204,7 @@ function* rungsFor(
     const isAgain = overflows.window !== undefined;
     const shorter = shorterForm(refused, form, input, overflows, request);
     const hasNumbers = (refused.overflow.limit ?? refused.overflow.sent) !== undefined;
-    // What is too long can be the data of pictures, which no count of tokens tells.
+    // The data of pictures can be too long, and no count of tokens shows it.
     if (isAgain && !hasNumbers && all.length > 0) yield describingAll("described", shorter);
     if (shorter !== undefined) yield { rung: "shortened", form: shorter, messageIds: [] };
     if (all.length > 0) yield describingAll("described");
@@ -249,7 +243,7 @@ function reduced(form: InputForm, reduction: Reduction): InputForm {
   return { ...form, reduction: Object.keys(all).length === 0 ? undefined : all };
 }
 
-/** Undefined if an input was too long, and the one after it was not shorter. */
+/** Undefined if an input was too long and the next one was not shorter. */
 function shorterForm(
   { overflow }: Extract<RefusedContent, { kind: "too-long" }>,
   form: InputForm,
@@ -263,7 +257,7 @@ function shorterForm(
   return { ...form, maxTokens: Math.min(Math.max(overflows.window, 1), maxTokens) };
 }
 
-/** What a request says. Ids of messages are not sent. */
+/** Whether two requests say the same. Message ids are not sent. */
 function isSameInput(one: readonly BaseMessage[], other: readonly BaseMessage[]): boolean {
   const isSame = (message: BaseMessage, index: number): boolean => {
     const against = other[index];
@@ -295,7 +289,7 @@ export function markReduced<Message extends BaseMessage>(
  * Tells clients what a request lacks.
  */
 
-/** Tells what the model does not get: its provider takes none, or the request would be too long. */
+/** Tells what the model does not get, because its provider takes none or the request would be too long. */
 export function reportChanges(
   { changes, describedIn }: FittedInput,
   { maxTokens }: InputForm,
@@ -345,17 +339,17 @@ interface ResponseToGuard {
   readonly model: object;
   readonly maxFallbackAttempts: number;
   readonly idleTimeoutMs: number;
-  /** The messages of the thread. A response does not get the id of one of them. */
+  /** The thread's messages. A response must not get the id of one of them. */
   readonly thread: readonly BaseMessage[];
-  /** The ids of the messages that clients were shown in this model call. */
+  /** The ids of the messages that clients saw in this model call. */
   readonly shown: Set<string>;
-  /** Whether the text that they were shown stays in the thread if the run is aborted. */
+  /** Whether the text that they saw stays in the thread if the run is aborted. */
   readonly keepsShown: boolean;
 }
 
 type ResponseGuard = StreamGuardOptions & Required<Pick<StreamGuardOptions, "onWithheld">>;
 
-/** The guard of a response that becomes part of the thread. Events tell of broken responses and failed requests. */
+/** Guards a response that becomes part of the thread. Events report broken responses and failed requests. */
 export function responseGuard(
   { model, maxFallbackAttempts, idleTimeoutMs, thread, shown, keepsShown }: ResponseToGuard,
   config: LangGraphRunnableConfig,

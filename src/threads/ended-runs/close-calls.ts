@@ -1,4 +1,6 @@
-/** Closes the calls that ended runs have left without a result: with the result of the tool, or with why there is none. */
+/**
+ * Closes the calls that ended runs left without a result: with the tool's result, or with the reason why there is none.
+ */
 
 import type { BaseMessage, ToolMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
@@ -21,14 +23,14 @@ import { emitEvent } from "../events.js";
 import { type ToolTask, toolTasksOf } from "../langgraph/read-checkpoints.js";
 import type { Leftovers } from "./leftovers.js";
 
-/** The finding for a call: the result of its tool, or the pending question to a human. */
+/** What was found for a call: its tool's result, or the pending question to a human. */
 type Remains =
   | { readonly kind: "result"; readonly result: ToolMessage }
   | { readonly kind: "question"; readonly asked: AskedCall };
 
 /**
- * The findings for the given calls, in the same order. Undefined where nothing was found. The writes of a checkpoint
- * belong to the last group of its history. So among equal ids, the latest call gets the result. A diary names the calls.
+ * What was found for the given calls, in the same order. Undefined where nothing was found. A checkpoint's writes
+ * belong to the last group of its history, so among equal ids the latest call gets the result. A diary names its calls.
  */
 export function recoverCalls(
   calls: readonly UnansweredCall[],
@@ -44,7 +46,7 @@ export function recoverCalls(
   for (const [index, { group }] of calls.entries()) addToList(places, group, index);
   for (const { history, written, interrupts } of leftovers.toReversed()) {
     const known = new Set([...history, ...written].map(({ id }) => id));
-    /** For each id, what was written for it, the first one last. */
+    /** For each id, what was written for it, the first write last. */
     const waiting = new Map<string, Remains[]>();
     for (const asked of askedCalls(interrupts).toReversed())
       addToList(waiting, asked.id, { kind: "question", asked });
@@ -58,15 +60,14 @@ export function recoverCalls(
   return found;
 }
 
-/** A call without a result, and what is known of it. */
+/** A call without a result, and what is known about it. */
 export interface ExaminedCall extends UnansweredCall {
   readonly remains: Remains | undefined;
   /**
-   * Why there is no result: a human did not decide about the call, its run ended before its tool was started, or what the
-   * history tells.
+   * Why there is no result: a human did not decide, the run ended before the tool started, or what the history says.
    */
   readonly cause: PlaceholderCause;
-  /** The checkpoint that sent the call; undefined if it is not known. */
+  /** The checkpoint that sent the call; undefined if unknown. */
   readonly sentAt: string | undefined;
 }
 
@@ -95,24 +96,24 @@ export function examineCalls(
   });
 }
 
-/** LangChain's nodes between the response of the model and its tools. */
+/** LangChain's nodes between the model's response and its tools. */
 const AFTER_MODEL = /\.after_model$/;
 
 /**
  * Whether a run that was about to enter these nodes ended between a response and its tools. LangChain's
- * `humanInTheLoopMiddleware` waits there, also with the calls that need no decision. That no checkpoint has the response
- * proves nothing: LangGraph saves it while the tools begin.
+ * `humanInTheLoopMiddleware` waits there, even with calls that need no decision. A checkpoint without the response
+ * proves nothing, because LangGraph saves it while the tools begin.
  */
 export const endsAfterModel = (nodes: readonly string[]): boolean =>
   nodes.some((name) => AFTER_MODEL.test(name));
 
-/** What closes a call: the result that was found for it, or a placeholder. */
+/** What closes a call: the result found for it, or a placeholder. */
 export function closingResult({ call, group, place, remains, cause, sentAt }: ExaminedCall): ToolMessage {
   if (remains?.kind === "result") return markRecoveredResult(remains.result);
   return createPlaceholder(call, cause, placeOfCall(group, place), sentAt);
 }
 
-/** The results that close these calls. Events tell of them. */
+/** The results that close these calls. Events report them. */
 export function closeCalls(calls: readonly ExaminedCall[], config: LangGraphRunnableConfig) {
   return calls.map((examined) => {
     const { call, remains, cause } = examined;
@@ -123,9 +124,7 @@ export function closeCalls(calls: readonly ExaminedCall[], config: LangGraphRunn
   });
 }
 
-/*
- * What a thread asks a human: our question names the call by its id, LangChain's by its name and arguments.
- */
+/** What a thread asks a human: our question names the call by its id, LangChain's by its name and arguments. */
 
 const argumentsSchema = z.record(z.string(), z.unknown());
 
@@ -142,16 +141,15 @@ const askedByLangChainSchema = z.object({
   value: z.object({ actionRequests: z.array(z.object({ name: z.string(), args: argumentsSchema })) }),
 });
 
-/** A call that a human was asked about. Its description does not end with the problem of a decision. */
+/** A call that a human was asked about. Its description does not include a decision's problem. */
 export interface AskedCall {
-  /** The id of the tool call. */
   readonly id: string;
   readonly name: string;
   readonly args: Readonly<Record<string, unknown>>;
   readonly description: string;
 }
 
-/** The calls that pending interrupts ask about. Empty if they ask for something else. */
+/** The calls that pending interrupts ask about. Empty if they ask about something else. */
 export function askedCalls(interrupts: unknown): AskedCall[] {
   return [interrupts].flat().flatMap((entry) => {
     const { action_requests = [], problem } = askedSchema.safeParse(entry).data?.value ?? {};
@@ -170,7 +168,7 @@ export function problemText(problem: string | undefined): string {
   return problem === undefined ? "" : `\n\nThe last decision was not used: ${problem}`;
 }
 
-/** The calls that a human was asked about by LangChain's `humanInTheLoopMiddleware`, without a decision. */
+/** The calls that LangChain's `humanInTheLoopMiddleware` asked about without getting a decision. */
 function declinedCalls(
   calls: readonly UnansweredCall[],
   leftovers: readonly Pick<Leftovers, "history" | "interrupts">[],
@@ -186,7 +184,7 @@ function declinedCalls(
     const waiting = new Map<string, UnansweredCall[]>();
     for (const unanswered of calls) {
       const { call, group } = unanswered;
-      // Two runs can have asked about equal calls, one after the other.
+      // Two runs can have asked about equal calls, one after another.
       if (!known.has(group.head.id) || declined.has(unanswered)) continue;
       addToList(waiting, describe(call.name, argumentsOf(unanswered)), unanswered);
     }

@@ -1,7 +1,7 @@
 /**
- * Results of tools that ended after their run was aborted. Each is written into the diary beside the checkpoint that sent
- * its call, where the next run finds it. If that one comes before it, the call gets a placeholder that names the
- * checkpoint, so the runs after it look there.
+ * Results of tools that finished after their run was aborted. Each goes into the diary beside the checkpoint that sent
+ * its call, where the next run finds it. If that run is faster, the call gets a placeholder that names the checkpoint,
+ * so later runs look there.
  */
 
 import type { BaseMessage, ToolMessage } from "@langchain/core/messages";
@@ -27,18 +27,18 @@ interface Outcome {
 }
 
 /**
- * Writes a result into the diary when it comes. An event tells it, in case that no run of the thread follows. Never
- * rejects.
+ * Writes a result into the diary when it comes. An event also reports it, in case no other run of the thread follows.
+ * Never rejects.
  *
- * @param place The place of the call: the id of its message, and the index of the call in it.
- * @param config That of the task.
+ * @param place The call's place: its message's id, and the call's index in it.
+ * @param config The task's config.
  */
 export async function awaitLate(
   place: string,
   coming: Promise<Outcome>,
   config: RunnableConfig,
 ): Promise<void> {
-  // What ends with the abort has nothing to tell.
+  // A tool that ends with the abort has nothing to tell.
   const { result, values } = await coming.catch(() => NOTHING);
   if (result === undefined || isPlaceholder(result)) return;
   const { thread_id } = { ...config.configurable };
@@ -53,10 +53,11 @@ export async function awaitLate(
 }
 
 /**
- * Writes a result into the diary if its superstep ends before LangGraph has got it: what wraps the tool can throw, or
- * still be at work. What LangGraph has saved is then in the diary too, where nothing looks for it.
+ * Writes a result into the diary if its superstep ends before LangGraph gets it: a wrapper around the tool can throw,
+ * or still be at work. What LangGraph has saved is then also in the diary, where nothing looks for it.
  *
- * @param config That of the task. Its signal aborts if any task of the superstep fails, and is gone after the superstep.
+ * @param config The task's config. Its signal aborts if any task of the superstep fails, and is gone after the
+ * superstep.
  */
 export function keepUntilSaved(place: string, coming: Promise<Outcome>, config: RunnableConfig): void {
   let come: Outcome | undefined;
@@ -79,15 +80,15 @@ function note(place: string, result: ToolMessage, values: Outcome["values"], con
   return writeLate([place, "result", { message: { ...toPlain(result) }, values }], pageOf(config));
 }
 
-/** Placeholders of earlier turns are not looked up any more: the event has told their results. */
+/** Placeholders older than this many turns are not looked up: the event has reported their results. */
 const TURNS = 8;
 
 /** A late result as the history takes it, and what its tool wrote to own keys. */
 type PlacedResult = Pick<LateResult, "result" | "values">;
 
 /**
- * The late results that the history has placeholders for, in the order of their calls. Each checkpoint that a placeholder
- * names is read once, and none if there is no such placeholder.
+ * The late results for the history's placeholders, in call order. Each checkpoint that a placeholder names is read
+ * once. Without such a placeholder, none is read.
  */
 export async function findLateResults(
   messages: readonly BaseMessage[],
@@ -109,7 +110,7 @@ export function awaitedCheckpoints(messages: readonly BaseMessage[]): ReadonlySe
   return new Set(awaitedCalls(messages).map(({ checkpoint }) => checkpoint));
 }
 
-/** @param found The late results of checkpoints, by their ids. */
+/** @param found Late results, by checkpoint id. */
 export function placeLateResults(
   messages: readonly BaseMessage[],
   found: ReadonlyMap<string, readonly LateResult[]>,
@@ -120,8 +121,8 @@ export function placeLateResults(
     // A client may have replaced the message with the call since.
     if (late === undefined || callIdOf(late.result) !== callId) return [];
     const result = markRecoveredResult(late.result);
-    // With its id, the result replaces the placeholder, also if another call has the same id. The model is not shown what
-    // has the id of a covered message. A summary does not say which results have come, so those have an id of their own.
+    // With its id, the result replaces the placeholder, even if another call has the same id. The model does not see
+    // messages with a covered message's id. A summary does not say which results came, so these get their own id.
     const replaces = placeholder !== undefined && !covered.has(placeholder);
     const id = replaces ? placeholder : deriveId(result, place);
     if (!replaces && messages.some((message) => message.id === id)) return [];
@@ -129,7 +130,9 @@ export function placeLateResults(
   });
 }
 
-/** The calls whose tools may still return, with the ids of their placeholders. A summary has archived those without one. */
+/**
+ * The calls whose tools may still return, with their placeholders' ids. A call without one is in a summary's archive.
+ */
 function awaitedCalls(messages: readonly BaseMessage[]) {
   const awaited: (AwaitedCall & { readonly placeholder?: string | undefined })[] = [];
   for (const message of messages.slice(Math.max(startOfTurns(messages), 0))) {
@@ -140,7 +143,7 @@ function awaitedCalls(messages: readonly BaseMessage[]) {
   return awaited;
 }
 
-/** Where the last turns begin. -1: there is no message. */
+/** Where the last turns begin; -1 if there is no message. */
 function startOfTurns(messages: readonly BaseMessage[]): number {
   let turns = 0;
   return messages.findLastIndex((message, index) => {
@@ -149,7 +152,6 @@ function startOfTurns(messages: readonly BaseMessage[]): number {
   });
 }
 
-/** Tells which results have come. */
 export function tellLate(found: readonly Pick<LateResult, "result">[], config: RunnableConfig): void {
   for (const { result } of found)
     emitEvent(config, { type: "result-recovered", tool: result.name ?? "", callId: callIdOf(result) });

@@ -1,6 +1,6 @@
 /**
- * Finds what ended runs left behind. LangGraph saves the writes of each finished task, and each interrupt, with the
- * checkpoint of its superstep. New input discards them, so they are read from that checkpoint itself.
+ * Finds what ended runs left behind. LangGraph saves each finished task's writes, and each interrupt, with the
+ * checkpoint of their superstep. New input discards them, so they are read from that checkpoint.
  */
 
 import { AIMessage, type BaseMessage, RemoveMessage } from "@langchain/core/messages";
@@ -34,52 +34,52 @@ import type { WatchedCheckpoints } from "../saver/run-saver.js";
 import { addUsage, isUsed, NO_USAGE, readTokens, type ThreadUsage, threadUsageSchema } from "../usage.js";
 import { unstartedCalls } from "./started-calls.js";
 
-/** How many checkpoints are read at most. Each run that ended before `patch` has left two. */
+/** The most checkpoints that are read. Each run that ended before `patch` left two. */
 const MOST_READ = 40;
 
-/** What one checkpoint of an ended run has, and the state of the thread does not. */
+/** What an ended run's checkpoint has and the thread's state lacks. */
 export interface Leftovers {
   readonly checkpointId: string;
-  /** The message whose calls the run was about to run, or has run. Undefined: the checkpoint is an input or an update. */
+  /** The message whose calls the run was about to run, or ran. Undefined: the checkpoint is an input or an update. */
   readonly headId: string | undefined;
-  /** The history that the tasks of the run saw. */
+  /** The history that the run's tasks saw. */
   readonly history: readonly BaseMessage[];
-  /** The messages that the finished tasks wrote, in the order of their calls. */
+  /** The messages that the finished tasks wrote, in call order. */
   readonly written: readonly BaseMessage[];
-  /** What the finished tasks used up of the thread's budgets. */
+  /** What the finished tasks used of the thread's budgets. */
   readonly usage: ThreadUsage;
   /** The nodes that the run was about to enter, without the tasks of tool calls. */
   readonly nodes: readonly string[];
   /** The interrupts that nobody has resumed. */
   readonly interrupts: readonly unknown[];
-  /** The places of the calls that were surely not started. */
+  /** The places of calls that were certainly not started. */
   readonly unstarted: readonly string[];
-  /** What the finished tasks wrote to own keys of the state, in the order of their calls. */
+  /** What the finished tasks wrote to own keys, in call order. */
   readonly values: Writes;
-  /** What tools returned after the end of the run. */
+  /** What tools returned after the run had ended. */
   readonly late: readonly LateResult[];
-  /** The texts of responses that the abort of the run cut off, and that clients have. */
+  /** The texts of cut-off responses that clients have. */
   readonly shown: readonly BaseMessage[];
-  /** The ids of the messages that later input removes. The client that removed them had seen them. */
+  /** The ids of messages that later input removes. The client that removed them had seen them. */
   readonly removed: ReadonlySet<string>;
   /** The own keys that later input writes. */
   readonly rewritten: ReadonlySet<string>;
 }
 
 /**
- * What became of a checkpoint's writes: new input discarded them, an update of the state applied them, which drops the
- * questions, or the next superstep of the run did.
+ * What became of a checkpoint's writes. `discarded`: new input dropped them. `applied`: a state update took them over
+ * and dropped the questions. `continued`: the run's next superstep took them over.
  */
 type Fate = "discarded" | "applied" | "continued";
 
-/** A checkpoint of a thread, and the one that continues it. */
+/** A checkpoint, and the one that continues it. */
 interface CheckpointStep {
   readonly checkpoint: CheckpointTuple;
   readonly child: CheckpointTuple | undefined;
   readonly fate: Fate;
 }
 
-/** Whether the route from START has to send the run to `patch`, to look for leftovers. */
+/** Whether the route from START must send the run to `patch`, to look for leftovers. */
 export function mayHaveLeftovers({ abandoned, isFork }: WatchedCheckpoints): boolean {
   if (abandoned === undefined) return false;
   const { results, shown } = diaryOf(abandoned);
@@ -93,7 +93,7 @@ export function mayHaveLeftovers({ abandoned, isFork }: WatchedCheckpoints): boo
   );
 }
 
-/** What the runs before a new one left, and the input that it brings. */
+/** What the runs before a new one left, and the new run's input. */
 interface EndedRuns {
   readonly input: unknown;
   readonly checkpoints: WatchedCheckpoints;
@@ -101,16 +101,16 @@ interface EndedRuns {
 }
 
 /**
- * The leftovers of all runs that ended since a run passed `patch`, the oldest first.
+ * The leftovers of all runs that ended since a run passed `patch`, oldest first.
  *
- * @param isBeforePatch Whether the run of a checkpoint had still to look for leftovers.
+ * @param isBeforePatch Whether a checkpoint's run had not yet looked for leftovers.
  */
 export async function findLeftovers(
   ended: EndedRuns,
   isBeforePatch: (checkpoint: CheckpointTuple) => boolean = (checkpoint) => waitsForNode(checkpoint, "patch"),
 ): Promise<readonly Leftovers[]> {
   const found: Leftovers[] = [];
-  // A checkpoint of a run that is past `patch` ends the search: that run has looked itself.
+  // A run that is past `patch` ends the search, because it has looked itself.
   const goesOn = (checkpoint: CheckpointTuple) => isAddedBetweenRuns(checkpoint) || isBeforePatch(checkpoint);
   for await (const { step, left, lost } of walkLeftovers(ended, MOST_READ, goesOn)) {
     const own = step.fate === "applied" ? { ...left, written: [], values: [], usage: NO_USAGE } : left;
@@ -125,12 +125,12 @@ export async function findLeftovers(
 }
 
 /**
- * Walks back over the checkpoints whose writes the next superstep did not apply, the latest first. `left` is what the
- * finished tasks of one wrote, also if an update of the state took it over. `lost` is what a run wrote that was killed
- * before it could save a checkpoint of its own.
+ * Walks back over the checkpoints whose writes the next superstep did not apply, latest first. `left` is what a
+ * checkpoint's finished tasks wrote, even if a state update took it over. `lost` is what a run wrote that was killed
+ * before it saved a checkpoint.
  *
- * @param most How many checkpoints are read at most.
- * @param goesOn Contract: called for each checkpoint after it was read. Returns whether the one before it is read too.
+ * @param most The most checkpoints that are read.
+ * @param goesOn Contract: called after each checkpoint is read. Returns whether the one before it is read too.
  */
 export async function* walkLeftovers(
   { input, checkpoints, ownState: { keys } }: EndedRuns,
@@ -156,12 +156,12 @@ export async function* walkLeftovers(
   }
 }
 
-/** Whether the checkpoint is an input or an update. The run before it can have left something. */
+/** Whether the checkpoint is an input or an update. The run before it may have left something. */
 export function isAddedBetweenRuns(checkpoint: CheckpointTuple): boolean {
   return hasNewInput(checkpoint) || checkpoint.metadata?.source === "update";
 }
 
-/** The checkpoints of a branch from the latest one back, at most so many. */
+/** The checkpoints of a branch, from the latest back, at most this many. */
 export async function* walkBack(
   latest: CheckpointTuple | undefined,
   read: ((config: RunnableConfig) => Promise<CheckpointTuple | undefined>) | undefined,
@@ -196,7 +196,7 @@ export function givenKeys(input: unknown, keys: readonly string[]): string[] {
 
 /**
  * Whether the thread had gone on from this checkpoint before its child was made. Then another branch has the messages.
- * Results are used anyway: they tell what their calls did.
+ * Results are used anyway, because they tell what their calls did.
  */
 export async function isForked(
   { checkpoint, child }: Pick<CheckpointStep, "checkpoint" | "child">,
@@ -213,13 +213,16 @@ function withResultsOnly(left: Leftovers): Leftovers {
   return { ...left, written: results, values: [], usage: NO_USAGE };
 }
 
-/** The stored history of a checkpoint. One of a delta channel holds a snapshot, or nothing: then it is rebuilt. */
+/**
+ * A checkpoint's stored history. With a delta channel, the checkpoint holds a snapshot or nothing; then the history is
+ * rebuilt.
+ */
 export async function historyIn({ checkpoint, config }: CheckpointTuple, { readDelta }: WatchedCheckpoints) {
   const { messages } = checkpoint.channel_values;
   return messages === undefined ? readDelta?.(config) : unwrapped(messages);
 }
 
-/** What the run that ended at this checkpoint has left there. */
+/** What the run that ended at this checkpoint left there. */
 async function readLeftovers(
   checkpoint: CheckpointTuple,
   checkpoints: WatchedCheckpoints,
@@ -251,14 +254,14 @@ async function readLeftovers(
   };
 }
 
-/** What clients have of a response that was cut off: its text, without calls and without what only its model can read. */
+/** What clients have of a cut-off response: its text, without calls and without what only its model can read. */
 function interruptedResponse({ id, text }: { readonly id: string; readonly text: string }): AIMessage {
   return new AIMessage({ id, content: text, additional_kwargs: { [MARKS.interrupted]: true } });
 }
 
 /**
- * Before `patch` has run, the usage in its writes is that of earlier checkpoints, which are read here too. Counting both
- * would double it.
+ * Before `patch` has run, the usage in its writes comes from earlier checkpoints, which are also read here. Counting
+ * both would double it.
  */
 function readUsage(checkpoint: CheckpointTuple): ThreadUsage {
   if (waitsForNode(checkpoint, "patch")) return NO_USAGE;
@@ -268,7 +271,7 @@ function readUsage(checkpoint: CheckpointTuple): ThreadUsage {
     .reduce(addUsage, NO_USAGE);
 }
 
-/** What the messages of a run tell of its usage, where LangGraph has saved nothing else of it. */
+/** A run's usage as its messages tell it, where LangGraph has saved nothing else. */
 function usageOf(messages: readonly BaseMessage[]): ThreadUsage {
   const tokensOf = (message: BaseMessage): number =>
     (isAIMessage(message) ? readTokens(message.usage_metadata)?.total_tokens : undefined) ?? 0;
@@ -297,7 +300,7 @@ function writesOfInput({ checkpoint }: CheckpointTuple, channels: readonly strin
   return isRecord(input) ? givenKeys(input, channels).map((name) => [name, input[name]]) : [];
 }
 
-/** Tasks of one batch finish in any order. */
+/** Tasks of a batch finish in any order. */
 function inCallOrder(tasks: readonly FinishedTask[], history: readonly BaseMessage[]): FinishedTask[] {
   const head = history.findLast((message) => !isResult(message));
   const indexes = indexesById(head === undefined ? [] : callsOf(head));
@@ -309,7 +312,7 @@ function inCallOrder(tasks: readonly FinishedTask[], history: readonly BaseMessa
 }
 
 /**
- * LangGraph streams each message instance that a node writes. Clients have the pieces of a response already, and would
+ * LangGraph streams each message instance that a node writes. Clients already have the pieces of a response, and would
  * join them with it.
  */
 export function asQuietUpdate(message: BaseMessage) {
@@ -317,15 +320,15 @@ export function asQuietUpdate(message: BaseMessage) {
 }
 
 /**
- * The update that puts back what ended runs wrote besides results. `getState` has shown these messages already. An event
- * tells of each response.
+ * The update that puts back what ended runs wrote besides results. `getState` has already shown these messages. An
+ * event reports each response.
  *
  * - A new message is placed where the reader saw it: after the message that it followed.
- * - A message that replaced another one does so again, unless the other one has changed since.
+ * - A message that replaced another does so again, unless the other has changed since.
  * - A removal is repeated. `REMOVE_ALL_MESSAGES` removes what the history had then, and not the new input.
  *
- * With the durability `exit`, a killed run can have saved a result and not its call. Such a result has no place in any
- * thread, so it is dropped, and an event and a repair have it, unless a summary stands for the call.
+ * With the durability `exit`, a killed run can have saved a result without its call. Such a result has no place in a
+ * thread, so it is dropped. An event and a repair keep it, unless a summary stands for the call.
  */
 export function recoverMessages(
   messages: readonly BaseMessage[],
@@ -339,7 +342,7 @@ export function recoverMessages(
   return update;
 }
 
-/** What {@link recoverMessages} does, told to nobody. */
+/** Does the same as {@link recoverMessages}, without events. */
 export function placeMessages(
   messages: readonly BaseMessage[],
   leftovers: readonly Pick<Leftovers, "history" | "written" | "removed">[],
@@ -367,7 +370,7 @@ export function placeMessages(
 
 type OrphanRefused = Extract<Repair, { kind: "orphan-refused" }>;
 
-/** Tells of the results of calls that no summary of the history has archived. */
+/** Reports dropped results, unless a summary has archived their calls. */
 function tellDropped(
   refused: readonly OrphanRefused[],
   history: readonly BaseMessage[],
@@ -414,10 +417,10 @@ function byId(messages: readonly BaseMessage[]): ReadonlyMap<string, BaseMessage
 }
 
 /**
- * What the finished tools of ended runs wrote to own keys of the state, in order: one update for each write. A key
- * without a reducer keeps the value of later input.
+ * What ended runs' finished tools wrote to own keys, in order: one update per write. A key without a reducer keeps the
+ * value of later input.
  *
- * @param used The results that are recovered. Of the late ones, only what came with these counts.
+ * @param used The recovered results. Of the late results, only what came with these counts.
  */
 export function recoverValues(
   leftovers: readonly Pick<Leftovers, "values" | "late" | "rewritten">[],
@@ -431,27 +434,25 @@ export function recoverValues(
   );
 }
 
-/*
- * What a LangChain agent takes of the runs that ended: its middleware sees less than the graph of `createAgentGraph`.
- */
+/** What a LangChain agent recovers from ended runs. Its middleware sees less than the graph of `createAgentGraph`. */
 
 /**
- * Whether the run before this one may have ended without storing what it had written: the message before the new input
- * is no final response.
+ * Whether the previous run may have ended without storing what it wrote: the message before the new input is not a
+ * final response.
  */
 export function mayLackResponse(history: readonly BaseMessage[]): boolean {
   const before = history.at(-1)?.type === "human" ? history.at(-2) : history.at(-1);
   return before !== undefined && !(isAIMessage(before) && callsOf(before).length === 0);
 }
 
-/** The leftovers whose last message is still in the history, with those of their messages that are put back. */
+/** The leftovers whose last message is still in the history, with the messages that are put back. */
 export function leftoversInPlace<Left extends Pick<Leftovers, "history" | "written" | "headId">>(
   history: readonly BaseMessage[],
   leftovers: readonly Left[],
 ): Left[] {
   const present = new Set(history.map(({ id }) => id));
-  // The input of the run cannot be read here, so what it removed is not known. Where the last message is gone, or is
-  // one of another branch, nothing is put back.
+  // The run's input cannot be read here, so it is unknown what it removed. If the last message is gone, or belongs to
+  // another branch, nothing is put back.
   return leftovers
     .filter((leftover) => present.has(leftover.history.at(-1)?.id))
     .map((leftover) => ({ ...leftover, written: withoutRewrites(leftover.written) }))
@@ -459,8 +460,8 @@ export function leftoversInPlace<Left extends Pick<Leftovers, "history" | "writt
 }
 
 /**
- * Whether the latest checkpoint is the input of this very run, which LangGraph may save before the run reads its thread. It
- * has the input as the caller gave it, without ids.
+ * Whether the latest checkpoint is this run's own input, which LangGraph may save before the run reads its thread. It
+ * holds the input as the caller gave it, without ids.
  */
 function isOwnInput(
   { headId, written }: Pick<Leftovers, "headId" | "written">,

@@ -1,6 +1,6 @@
 /**
- * What clients are shown of a response before it is stored. If its run is aborted then, the text goes into the diary beside
- * the checkpoint of the model step, and the next message brings it into the thread.
+ * What clients see of a response before it is stored. If its run is then aborted, the text goes into the diary beside
+ * the model step's checkpoint, and the next message brings it into the thread.
  */
 
 import type { CallbackManagerForLLMRun } from "@langchain/core/callbacks/manager";
@@ -12,12 +12,12 @@ import { madeOnce } from "../../shared/values.js";
 import { onAbort } from "../../shared/waiting.js";
 import { pageOf, writeLate } from "../diary.js";
 
-/** The texts that clients have, by the ids of their messages. Each superstep has a signal of its own. */
+/** The texts that clients have, by message id. Each superstep has its own signal. */
 const shownIn = new WeakMap<AbortSignal, Map<string, string>>();
 
 /**
- * Call it with each piece of a response that clients are shown, and with each removal of one. What they have when the
- * superstep is aborted is written down.
+ * Call it with each piece of a response that clients see, and with each removal. What they have when the superstep is
+ * aborted goes into the diary.
  */
 export function noteShown(message: BaseMessage, config: RunnableConfig): void {
   const { signal } = config;
@@ -36,8 +36,8 @@ export function noteShown(message: BaseMessage, config: RunnableConfig): void {
 }
 
 /**
- * Tells clients of the `messages` stream that messages are removed. LangGraph keeps a `RemoveMessage` of a node's
- * update out of that stream, because the state already has its id. It does pass on messages of a model.
+ * Tells clients of the `messages` stream that messages are removed. LangGraph keeps a node's `RemoveMessage` out of
+ * that stream, because the state already has its id. It does pass on a model's messages.
  */
 export async function retractMessages(
   removed: readonly BaseMessage[],
@@ -48,7 +48,9 @@ export async function retractMessages(
   for await (const _ of await new Retraction(removed).stream([], config));
 }
 
-/** Retracts a response that will not be stored. On abort it stays visible, because the user may want to read it. */
+/**
+ * Retracts a response that will not be stored. After an abort it stays visible, because the user may want to read it.
+ */
 export async function takeBack({ id }: BaseMessage, config: RunnableConfig): Promise<void> {
   if (id !== undefined && config.signal?.aborted !== true)
     await retractMessages([new RemoveMessage({ id })], config);

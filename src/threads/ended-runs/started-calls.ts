@@ -1,13 +1,13 @@
 /**
- * Which calls of a thread had been started when their run ended. A note of it is saved before the tool of a call is run, in
- * the diary beside the checkpoint that sent the call. So a run that continues the thread, and one that closes its calls,
- * knows what may have taken effect.
+ * Which of a thread's calls had started when their run ended. Before a call's tool runs, a note is saved in the diary
+ * beside the checkpoint that sent the call. So a later run that continues the thread or closes its calls knows what may
+ * have taken effect.
  *
- * - A call is started only when the checkpoint that sent it is saved. A killed run has started no other call.
- * - A tool that asks a human is run again from its beginning with the answer, so it is noted that it asked.
- * - The start of a tool that may be replayed is not noted, and nothing is said of it.
- * - A run that is saved only when it ends can note nothing, and neither does a graph inside another one.
- * - That a call was not started is said only if the checkpointer has given back other writes of the thread.
+ * - A call starts only once the checkpoint that sent it is saved. A killed run has started no other call.
+ * - A tool that asks a human runs again from its beginning with the answer, so a note says that it asked.
+ * - A tool that may be replayed gets no note, and nothing is said about it.
+ * - A run that is saved only at its end, or in a subgraph, can note nothing.
+ * - A call counts as not started only if the checkpointer has returned other writes of the thread.
  */
 
 import type { CheckpointTuple, LangGraphRunnableConfig } from "@langchain/langgraph";
@@ -19,18 +19,18 @@ import { stepOf } from "../langgraph/wrappable-graph.js";
 import type { WatchedCheckpoints } from "../saver/run-saver.js";
 
 /**
- * The key of a call: the same in every run that starts the call, and that of no other call. A tool passes it to a service
- * that does nothing twice for one key.
+ * A call's key: the same in every run that starts the call, and different for every other call. A tool passes it to a
+ * service that does nothing twice for one key.
  *
- * @param place Distinguishes the call from every other in its thread.
+ * @param place Tells the call from every other in its thread.
  */
 export function callKeyOf({ configurable }: LangGraphRunnableConfig, place: string): string {
   return digest([configurable?.["thread_id"], place]).slice(0, 32);
 }
 
 /**
- * Whether a tool says that a call of it may be run again after it was started: `replay` in its metadata, or else the
- * annotations of a tool of an MCP server.
+ * Whether a tool says that its calls may run again after they started: `replay` in its metadata, or else an MCP tool's
+ * annotations.
  */
 export function isReplaySafe(tool: object | undefined): boolean {
   const metadata: unknown = tool && Reflect.get(tool, "metadata");
@@ -48,17 +48,17 @@ export function notesStarts(config: LangGraphRunnableConfig, { savesAtOnce }: Wa
 }
 
 interface StartingCall {
-  /** Whether the tool must not be run, because an earlier run had started it and left no result. */
+  /** Whether the tool must not run, because an earlier run started it and left no result. */
   readonly isLost: boolean;
   /** The result that came after that run. */
   readonly late?: LateResult | undefined;
-  /** Contract: call it before the tool is run. It resolves when the call and its start are saved. */
+  /** Contract: call it before the tool runs. It resolves once the call and its start are saved. */
   readonly begin: () => Promise<void>;
-  /** Contract: call it when the tool asks a human, and will be run again with the answer. */
+  /** Contract: call it when the tool asks a human, and will run again with the answer. */
   readonly wait: () => Promise<void>;
 }
 
-/** What is known of a call of the superstep of this task. */
+/** What is known about a call of this task's superstep. */
 export async function startingCall(
   task: ToolTask,
   isSafe: boolean,
@@ -103,9 +103,9 @@ function noteFor({ place }: ToolTask, tuple: CheckpointTuple) {
 }
 
 /**
- * The places of the calls that a checkpoint sent, or its unsaved successor would have, and that were surely not started.
- * That there is no note proves nothing if the checkpointer has lost it. So the checkpoint is read again like those before
- * it, until one of them has a write: each superstep has left some there.
+ * The places of calls that a checkpoint sent, or its unsaved successor would have sent, and that certainly did not
+ * start. A missing note proves nothing if the checkpointer has lost it. So the checkpoint and those before it are read
+ * again until one has a write: each superstep has left some there.
  */
 export function unstartedCalls(
   tuple: CheckpointTuple,
@@ -135,5 +135,5 @@ async function findUnstarted(
   return [];
 }
 
-/** How many checkpoints are read at most. The first one of a run has no write before it. */
+/** The most checkpoints that are read. A run's first one has no write before it. */
 const MOST_READ = 4;

@@ -1,20 +1,19 @@
-/** The abort of a run, which its caller hears of when the run has ended. */
+/** A run's abort, which its caller hears of once the run has ended. */
 
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { deferred, onAbort } from "../../shared/waiting.js";
 
-/** A run that hangs, or its database, holds an abort back no longer than this, in milliseconds. */
+/** The longest time in milliseconds that a hanging run or its database holds an abort back. */
 const LONGEST_HOLD = 5_000;
 
 /**
- * The abort of one run. The run knows of it at once. LangChain's stream, which tells the caller, knows of it when the
- * run has ended, or after `LONGEST_HOLD`.
+ * The abort of one run. The run sees it at once. LangChain's stream, which tells the caller, sees it when the run has
+ * ended, or after `LONGEST_HOLD`.
  *
- * LangChain rejects as soon as the signal of its options aborts. The last writes of the run are then still on their way
- * to the database, and another process does not find them. So the stream gets another signal than the run.
+ * LangChain rejects as soon as its options' signal aborts. The run's last writes are then still on their way to the
+ * database, where another process does not find them. So the stream and the run have different signals.
  */
 export interface HeldAbort<Options> {
-  /** Start the stream with these options. */
   readonly options: Options;
   /** Aborts for the run, at once. */
   readonly signal: AbortSignal;
@@ -32,7 +31,7 @@ export function holdAbort<Options extends RunnableConfig>(options: Options): Hel
   const cancelled = new AbortController();
   const signals = [cancelled.signal];
   if (given !== undefined) signals.push(given);
-  // LangChain makes a signal of the timeout too, and refuses other values.
+  // LangChain also makes a signal from the timeout, and refuses other values.
   const isTimed = timeout !== undefined && timeout > 0;
   if (isTimed) signals.push(AbortSignal.timeout(timeout));
   const signal = signals.length === 1 ? cancelled.signal : AbortSignal.any(signals);
@@ -81,8 +80,8 @@ export function holdAbort<Options extends RunnableConfig>(options: Options): Hel
 }
 
 /**
- * Gives a run a signal of its own. LangGraph's `streamEvents` adds a listener to the signal of its options and never removes
- * it, and a caller can have one signal for all of his runs.
+ * Gives a run its own signal. LangGraph's `streamEvents` adds a listener to its options' signal and never removes it,
+ * and a caller can use one signal for all runs.
  *
  * @returns The options, whose signal follows the caller's, and a function to call when the run has ended.
  */

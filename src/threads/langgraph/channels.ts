@@ -1,4 +1,4 @@
-/** The channels of the graph, and what LangGraph does with them. */
+/** The graph's channels, and what LangGraph does with them. */
 
 import type { BaseMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
@@ -12,8 +12,8 @@ import { isRecord } from "../../shared/values.js";
 import { readChannels } from "./run-host.js";
 
 /**
- * LangGraph's channel with a reducer, as a left fold over single updates. LangGraph's own one throws if two updates of
- * a step replace its value, and such an error loses the results of the whole step. Here the later one replaces it.
+ * LangGraph's channel with a reducer, as a left fold over single updates. LangGraph's own channel throws if two updates
+ * of a step replace its value, which loses the whole step's results. Here the later one replaces it.
  */
 export class FoldChannel extends BinaryOperatorAggregate<unknown> {
   override fromCheckpoint(checkpoint?: unknown): this {
@@ -28,9 +28,7 @@ export class FoldChannel extends BinaryOperatorAggregate<unknown> {
   }
 }
 
-/*
- * The delta channel of the history.
- */
+/** The history's delta channel. */
 
 /** After this many updates a checkpoint holds the whole history again, so a reader never replays more of them. */
 export const UPDATES_BETWEEN_SNAPSHOTS = 100;
@@ -39,8 +37,8 @@ export const UPDATES_BETWEEN_SNAPSHOTS = 100;
  * LangGraph's delta channel with `pairedMessagesReducer`. A checkpoint stores only what its step added.
  *
  * The savers for SQLite and PostgreSQL do not keep the order in which parallel tasks are applied, and a reader replays
- * their writes in the order of the saver. The reducer places results by their calls, so their order makes no
- * difference. If other messages come from several tasks at once, the run's checkpoints hold the whole history instead.
+ * writes in the saver's order. The reducer places results by their calls, so their order does not matter. If several
+ * tasks write other messages at once, the run's checkpoints hold the whole history instead.
  */
 export class HistoryChannel extends DeltaChannel<BaseMessage[], unknown> {
   constructor() {
@@ -59,7 +57,7 @@ export class HistoryChannel extends DeltaChannel<BaseMessage[], unknown> {
   }
 }
 
-/** Whether more than one of the writes of a step has a message that is not a result. */
+/** Whether more than one write of a step has a message that is not a result. */
 function dependsOnOrder(values: readonly unknown[]): boolean {
   if (values.length < 2) return false;
   return values.filter((value) => [value].flat().some(isPlacedByOrder)).length > 1;
@@ -71,7 +69,7 @@ function isPlacedByOrder(value: unknown): boolean {
 }
 
 /**
- * Makes the messages of a graph a delta channel. A zod schema cannot describe such a channel, so it is replaced in the
+ * Makes a graph's messages a delta channel. A zod schema cannot describe such a channel, so it is replaced in the
  * graph. Contract: call it after the last node was added, because LangGraph compares the channels of their inputs.
  */
 export function withHistoryChannel<Graph extends object>(graph: Graph): Graph {
@@ -80,16 +78,14 @@ export function withHistoryChannel<Graph extends object>(graph: Graph): Graph {
   return graph;
 }
 
-/*
- * The reducer of the history as a `DeltaChannel` uses it.
- */
+/** The history's reducer as a `DeltaChannel` uses it. */
 
 /** LangGraph gives ids to plain message objects before it saves them, but only for a reducer with this mark. Not exported. */
 const DELTA_MARK = Symbol.for("langgraph.messages_delta_reducer");
 
 /**
- * `pairedMessagesReducer` as the batch reducer of a `DeltaChannel`. `writes` are updates, in order. The split into
- * batches makes no difference, because the reducer is a left fold and derives every missing id.
+ * `pairedMessagesReducer` as a `DeltaChannel`'s batch reducer. `writes` are updates, in order. How they are split into
+ * batches does not matter, because the reducer is a left fold and derives every missing id.
  */
 export function pairedMessagesDeltaReducer(history: unknown, writes: readonly unknown[]): BaseMessage[] {
   return pairedMessagesReducer(history, writes.flat(1));
@@ -106,16 +102,14 @@ export const PairedMessagesDeltaValue: DeltaValue<BaseMessage[], MessagesUpdate>
   { ...pairedField, reducer: pairedMessagesDeltaReducer },
 );
 
-/*
- * Asks the channel of a running graph what its reducer makes of a write.
- */
+/** Asks a running graph's channel what its reducer makes of a write. */
 
 /** LangGraph's writer of channels. Only tasks have it. Not exported. */
 const SEND = "__pregel_send";
 
 /**
- * The value that a channel has after this write. The write is one of the task, so it must change nothing. Undefined for
- * a function that runs outside a graph.
+ * The value that a channel has after this write. It comes from the task itself, so it must change nothing. Undefined
+ * outside a graph.
  */
 export function probeChannel(
   config: Pick<RunnableConfig, "configurable">,
@@ -129,7 +123,7 @@ export function probeChannel(
   return isRecord(values) ? values[name] : undefined;
 }
 
-/** LangGraph marks a write that replaces the value of its channel with this key. In JSON it can be its type. */
+/** The key that marks a write that replaces its channel's value. In JSON it can be the write's type. */
 export const OVERWRITE = "__overwrite__";
 
 /** The value of such a write. */
@@ -140,9 +134,9 @@ export function overwriteIn(write: unknown): { readonly value: unknown } | undef
 }
 
 /**
- * Makes one channel of a graph hold its value only until the next superstep. The superstep in which new input enters
- * the state is one, so the value that a run left is gone from the state in which its thread has a new message. No node
- * has to clear it, and no cancelled run leaves it.
+ * Makes a channel hold its value only until the next superstep. That includes the superstep in which new input enters
+ * the state, so a run's value is gone once its thread has a new message. No node must clear it, and no cancelled run
+ * leaves it behind.
  *
  * A zod schema cannot describe such a channel, so it is replaced in the graph before it is compiled.
  */

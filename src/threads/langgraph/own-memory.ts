@@ -7,11 +7,11 @@ import { isSaver, replaceMethods } from "./replace-methods.js";
 import { inheritedCheckpointer, memoryNamespace, taskOf, withInheritedCheckpointer } from "./run-host.js";
 
 /**
- * A config with which graphs that a tool runs keep a memory under this name.
+ * A config with which graphs inside a tool keep a memory under this name.
  *
- * LangGraph stores the memory of a graph with `checkpointer: true` in the namespace of its task without the task's id.
- * This is the same namespace for all tools of an agent, and for two calls of one response. Each of two graphs then goes
- * on with what the other one has saved, and makes its payment: https://github.com/langchain-ai/docs/pull/2730
+ * LangGraph stores the memory of a graph with `checkpointer: true` in its task's namespace without the task's id. All
+ * tools of an agent, and two calls in one response, share that namespace. Each graph would then continue what another
+ * has saved, and make its payment: https://github.com/langchain-ai/docs/pull/2730
  *
  * @param name Without `|` and `:`, which divide namespaces.
  */
@@ -34,7 +34,7 @@ const memoryUsers = forAllCopies(
 
 /**
  * Whether another task of the same superstep runs a graph on the same memory, as two `Send`s to one node do. LangGraph
- * gives both the namespace without the ids of their tasks, so each would go on with what the other one has saved.
+ * gives both a namespace without task ids, so each would continue what the other has saved.
  *
  * @param config The config of a graph with `checkpointer: true` inside another one.
  */
@@ -51,7 +51,7 @@ export function sharesMemory(config: RunnableConfig): boolean {
   return user !== task;
 }
 
-/** A view of a checkpointer that stores under another namespace what is read and written under this one, and below it. */
+/** A view of a checkpointer that stores one namespace, and those below it, under another. */
 function withNamespace(saver: BaseCheckpointSaver, seen: string, stored: string): BaseCheckpointSaver {
   const toStored = (config: RunnableConfig) => moved(config, seen, stored);
   const toSeen = <Found extends CheckpointTuple | undefined>(tuple: Found): Found =>

@@ -3,15 +3,15 @@ import { tool } from "@langchain/core/tools";
 import { z } from "zod/v4";
 import { viewOf } from "../../shared/views.js";
 
-/** What LangChain's `tool` puts around a function. It is the same text around each of them. */
+/** What LangChain's `tool` wraps around a function. Its text is the same for each function. */
 const WRAPPER = String(tool(() => "", { name: "sample", schema: z.object({}) }).func);
 
 /**
- * A view of a tool that ends when its function ends, also after an abort.
+ * A view of a tool that ends when its function ends, even after an abort.
  *
- * LangChain's `tool` gives a function up as soon as the signal of its config aborts, and drops what the function returns
- * then. It looks for the signal in the config that it is given, and completes the config of the function from that of the
- * asynchronous context. So the signal is only there. A tool that was made in another way is returned as it is.
+ * LangChain's `tool` abandons a function as soon as its config's signal aborts, and drops what the function then
+ * returns. It looks for the signal in the config that it gets, but completes the function's config from the
+ * asynchronous context. So the signal is only in that context. A tool that was made another way is returned as it is.
  */
 export function patientTool<Tool extends object>(given: Tool): Tool {
   const call: unknown = Reflect.get(given, "_call");

@@ -1,4 +1,4 @@
-/** What the checkpoints of a thread and their writes tell. */
+/** What a thread's checkpoints and their writes tell. */
 
 import type { AIMessage, BaseMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
@@ -14,10 +14,10 @@ import { addToList, isRecord, recordsIn, textIn } from "../../shared/values.js";
 import { pairedMessagesDeltaReducer } from "./channels.js";
 import { readChannels } from "./run-host.js";
 
-/** The channel of the error of a task. Not exported. */
+/** The channel of a task's error. Not exported. */
 const ERROR = "__error__";
 
-/** What the finished tasks of a checkpoint wrote to these channels: one list for each task, in the order of its writes. */
+/** What a checkpoint's finished tasks wrote to these channels: one list per task, in the order of its writes. */
 export function writesByTask(
   tuple: CheckpointTuple,
   channels: readonly string[],
@@ -26,7 +26,7 @@ export function writesByTask(
   const isOfNextRun = belongsToNextRun(tuple);
   return byTask(
     pendingWrites.flatMap(([task, name, value]) => {
-      // LangGraph applies the others to the state of the next run, whatever its input is.
+      // LangGraph applies the others to the next run's state, whatever its input is.
       const isOwn = channels.includes(name) && task !== NULL_TASK && !isOfNextRun(task);
       return isOwn ? [[task, [name, value]]] : [];
     }),
@@ -40,8 +40,8 @@ function byTask<Write>(writes: readonly (readonly [task: string, write: Write])[
 }
 
 /**
- * What a run wrote to a channel that began on this checkpoint and ended before it could save its own, in the order of its
- * supersteps. LangGraph discards it. Empty if the next checkpoint has it.
+ * What a run wrote to a channel if it began on this checkpoint and ended before it saved its own, in superstep order.
+ * LangGraph discards it. Empty if the next checkpoint has it.
  *
  * @param child The checkpoint that continues this one; undefined if none does.
  */
@@ -50,7 +50,7 @@ export function writesOfLostRun(
   child: CheckpointTuple | undefined,
   channel: string,
 ): unknown[] {
-  // A child without a value of its own is rebuilt from these writes, so nothing of them is lost.
+  // A child without its own value is rebuilt from these writes, so none of them is lost.
   if (child !== undefined && child.checkpoint.channel_values[channel] === undefined) return [];
   const isOfNextRun = belongsToNextRun(tuple);
   return (tuple.pendingWrites ?? [])
@@ -60,8 +60,8 @@ export function writesOfLostRun(
 }
 
 /**
- * What the same run wrote to a channel in one of its first two supersteps: one list for each task. A run that continues
- * the checkpoint has the same tasks there.
+ * What the same run wrote to a channel in one of its first two supersteps: one list per task. A run that continues the
+ * checkpoint has the same tasks there.
  */
 export function tasksOfLostRun(tuple: CheckpointTuple, step: number, channel: string): unknown[][] {
   const { pendingWrites = [], metadata } = tuple;
@@ -74,21 +74,21 @@ export function tasksOfLostRun(tuple: CheckpointTuple, step: number, channel: st
   );
 }
 
-/** The values that the `Command` of the checkpoint's next run wrote to a channel. */
+/** What the `Command` of the checkpoint's next run wrote to a channel. */
 export function writesOfCommand({ pendingWrites = [] }: CheckpointTuple, channel: string): unknown[] {
   return pendingWrites.flatMap(([task, name, value]) =>
     name === channel && task === NULL_TASK ? [value] : [],
   );
 }
 
-/** What was written to a channel beside a checkpoint by others than clients: their `Command` writes in the null task. */
+/** What was written to a channel beside a checkpoint, except by clients: their `Command` writes in the null task. */
 export function writesBeside({ pendingWrites = [] }: CheckpointTuple, channel: string): unknown[] {
   return pendingWrites.flatMap(([task, name, value]) =>
     name === channel && task !== NULL_TASK ? [value] : [],
   );
 }
 
-/** The channels that lead to a node have this prefix before its name. Not exported. */
+/** The prefix of the channels that lead to nodes. Not exported. */
 const TO_NODE = "branch:to:";
 
 /** Whether the run was about to enter this node. */
@@ -107,7 +107,7 @@ export function hasNewInput({ metadata }: CheckpointTuple): boolean {
   return metadata?.source === "input";
 }
 
-/** What the tasks of the checkpoint wrote to a channel, as LangGraph shows it, or what they failed with. */
+/** What the checkpoint's tasks wrote to a channel, as LangGraph shows it, or the error they failed with. */
 export function tasksOf(tuple: CheckpointTuple, channel: string) {
   return writesByTask(tuple, [channel, ERROR]).map((writes) => {
     const values = writes.flatMap(([name, value]) => (name === channel ? [value].flat() : []));
@@ -116,19 +116,18 @@ export function tasksOf(tuple: CheckpointTuple, channel: string) {
   });
 }
 
-/** What the tasks of the checkpoint failed with. */
 export function failuresOf({ pendingWrites = [] }: CheckpointTuple): unknown[] {
   return pendingWrites.flatMap(([, channel, error]) => (channel === ERROR ? [error] : []));
 }
 
 /*
- * The writes of a checkpoint that belong to the run after it. With the durability `exit`, LangGraph stores all updates of
- * a delta channel with the checkpoint that the run began on.
+ * A checkpoint's writes that belong to the run after it. With the durability `exit`, LangGraph stores all updates of a
+ * delta channel with the checkpoint that the run began on.
  */
 
-/** Such an update has the number of its superstep at the beginning of its task id. Not exported. */
+/** Such an update's task id begins with its superstep's number. Not exported. */
 const STEP = /^(\d{8}|000000-\d)-/;
-/** The updates of all supersteps after the first one. No task id of LangGraph begins so. Not exported. */
+/** The updates of all supersteps after the first. No LangGraph task id begins like this. Not exported. */
 const LATER = /^ffffffff-([0-9a-f]{4})-([0-9a-f]{4})-/;
 /** The input in superstep 0, because the null task has zeros there. Not exported. */
 const NULL_TASK_AT_EXIT = "00000000-0000-0000-0000-000000000001";
@@ -156,18 +155,16 @@ function firstStepOf(task: string): number | undefined {
   return digits === undefined ? undefined : Number(digits.replace("-", "")) * (digits.includes("-") ? -1 : 1);
 }
 
-/** The task of writes that no task made: the update and the resume value of a `Command`. Not exported. */
+/** The task of writes that no task made: a `Command`'s update and resume value. Not exported. */
 const NULL_TASK = "00000000-0000-0000-0000-000000000000";
 
-/*
- * Reads the history of a checkpoint whose `messages` channel is a `DeltaChannel`.
- */
+/** Reads a checkpoint's history if its `messages` channel is a `DeltaChannel`. */
 
 /**
- * The history, from the latest ancestor that holds it and the writes since. LangGraph does the same when it loads a
- * thread. Undefined for a saver that is older than the delta channel.
+ * The history, from the latest ancestor that holds it and the writes since, as LangGraph loads a thread. Undefined for
+ * a saver that is older than the delta channel.
  *
- * @param like Its reducer makes the history of the writes.
+ * @param like Its reducer makes the history from the writes.
  */
 export async function readDelta(
   saver: BaseCheckpointSaver,
@@ -183,8 +180,8 @@ export async function readDelta(
 }
 
 /**
- * The history at the beginning of a task's superstep, for a task whose input is not the state, with the values of these
- * keys. A key without a value is left out. Undefined for a node that runs outside a graph.
+ * The history at the beginning of a task's superstep, with the values of these keys, for a task whose input is not the
+ * state. A key without a value is left out. Undefined outside a graph.
  */
 export function readState(
   config: RunnableConfig,
@@ -196,16 +193,14 @@ export function readState(
     : undefined;
 }
 
-/*
- * The resume values among the writes of a checkpoint: the decisions of humans.
- */
+/** The resume values among a checkpoint's writes: human decisions. */
 
-/** The channel of a checkpoint's writes that has the resume values of a task's interrupts. Not exported. */
+/** The channel with the resume values of a task's interrupts. Not exported. */
 const RESUME = "__resume__";
 
 /**
- * The interrupts that nobody has resumed. A resume value is saved for its task once the task has read it. Before that,
- * it is saved under the id of its interrupt, or for all interrupts.
+ * The interrupts that nobody has resumed. Once a task has read its resume value, it is saved for the task. Before that,
+ * it is saved under its interrupt's id, or for all interrupts.
  */
 export function waitingInterrupts({ pendingWrites = [] }: CheckpointTuple): unknown[] {
   const resumed = new Set(pendingWrites.flatMap(([task, channel]) => (channel === RESUME ? task : [])));
@@ -216,7 +211,6 @@ export function waitingInterrupts({ pendingWrites = [] }: CheckpointTuple): unkn
     .filter((interrupt) => !resumed.has(idOf(interrupt)));
 }
 
-/** Whether this task has asked a human. */
 export function hasInterrupt({ pendingWrites = [] }: CheckpointTuple, id: string): boolean {
   return pendingWrites.some(([task, channel]) => task === id && channel === INTERRUPT);
 }
@@ -238,7 +232,7 @@ export function isResumedWith({ pendingWrites = [] }: CheckpointTuple, value: un
 
 /**
  * Saves a resume value with the checkpoint whose interrupts it answers, as LangGraph does. With the durability `exit`,
- * LangGraph saves nothing before the run ends. If the process died before, it would seem that nobody had decided.
+ * LangGraph saves nothing before the run ends. If the process died earlier, nobody would seem to have decided.
  */
 export async function saveResumeValue(
   saver: BaseCheckpointSaver,
@@ -255,29 +249,27 @@ export async function saveResumeValue(
   for (const [task, own] of writes) await saver.putWrites(tuple.config, [[RESUME, own]], task);
 }
 
-/*
- * What the model node sends to the tools node for one tool call. It is JSON, because checkpoints store it.
- */
+/** What the model node sends to the tools node for a tool call. It is JSON, because checkpoints store it. */
 
 export interface ToolTask {
   readonly call: Call;
-  /** The position of the call among the calls of its message, from 0. */
+  /** The position of the call among its message's calls, from 0. */
   readonly index: number;
-  /** Distinguishes the call from every other in its thread: the id of its message, and `index`. */
+  /** Tells the call from every other in its thread: its message's id, and `index`. */
   readonly place: string;
-  /** How many calls before it in its message are of the same tool. Undefined: none. */
+  /** How many earlier calls in its message are of the same tool. Undefined: none. */
   readonly repeats?: number | undefined;
   /** Whether the run that sent the call notes its start. Undefined: no. */
   readonly isNoted?: boolean | undefined;
   /** The parsed arguments; undefined for a call whose arguments are not valid JSON. */
   readonly args: Record<string, unknown> | undefined;
-  /** The tools that the model was offered, for a call of another one. Such a call is not run. */
+  /** The tools that the model was offered, if this call is of another one. Such a call is not run. */
   readonly offered?: readonly string[] | undefined;
-  /** The error of the parser, for invalid arguments. */
+  /** The parser's error for invalid arguments. */
   readonly parseError: string | undefined;
 }
 
-/** One task for each call of the message, in call order. */
+/** One task per call of the message, in call order. */
 export function toolTasksOf(message: AIMessage): ToolTask[] {
   const written = argumentsOf(message);
   const valid = message.tool_calls ?? [];
@@ -297,7 +289,7 @@ export function toolTasksOf(message: AIMessage): ToolTask[] {
   });
 }
 
-/** Calls that are not in `tool_calls` can have the JSON of their arguments. */
+/** Calls outside `tool_calls` can have their arguments as JSON text. */
 function readArguments(written: unknown): ToolTask["args"] {
   const args = typeof written === "string" ? parseJson(written) : written;
   return isRecord(args) ? args : undefined;
@@ -309,35 +301,33 @@ export function isToolTask(value: unknown): value is ToolTask {
   return isRecord(call) && typeof index === "number" && typeof place === "string";
 }
 
-/** The channel of the tasks that a checkpoint has sent. Not exported. */
+/** The channel of the tasks that a checkpoint sent. Not exported. */
 const TASKS = "__pregel_tasks";
 
-/** The calls that a checkpoint has sent, and those that its finished tasks have sent to the next one. */
+/** The calls that a checkpoint sent, and those that its finished tasks sent to the next one. */
 export function sentTasks({ checkpoint, pendingWrites = [] }: CheckpointTuple): ToolTask[] {
   const written = pendingWrites.flatMap(([, channel, value]) => (channel === TASKS ? [value] : []));
   const sends = [checkpoint.channel_values[TASKS] ?? [], written].flat(3);
   return sends.flatMap((send: unknown) => (isRecord(send) && isToolTask(send["args"]) ? [send["args"]] : []));
 }
 
-/** Whether tasks that were sent to other nodes run in the superstep of this one, beside it. */
+/** Whether tasks that were sent to other nodes run beside this one in its superstep. */
 export function runsBesideTasks(config: RunnableConfig, own: string): boolean {
   return recordsIn(Object(readChannels(config, [TASKS]))[TASKS]).some(({ node }) => node !== own);
 }
 
-/** The nodes of the tasks that a checkpoint has sent. */
 export function sentNodes({ checkpoint }: CheckpointTuple): string[] {
   return recordsIn(checkpoint.channel_values[TASKS]).map(({ node }) => String(node));
 }
 
-/** Whether a run that continues the checkpoint has something to do. */
 export function hasTasks(tuple: CheckpointTuple): boolean {
   return hasNewInput(tuple) || nodesToEnter(tuple).length + sentNodes(tuple).length > 0;
 }
 
-/** Between the beginning of the Gregorian calendar, where the time of a UUID begins, and 1970. */
+/** The time between 1970 and the beginning of the Gregorian calendar, where a UUID's time begins. */
 const GREGORIAN_OFFSET_MS = 12_219_292_800_000;
 
-/** When a checkpoint was made, by its id, which is a UUID of version 6; undefined for another id. */
+/** When a checkpoint was made, from its id, a version 6 UUID; undefined for another id. */
 export function timeOfCheckpoint(id: string): number | undefined {
   const [, high, middle, low] = /^([0-9a-f]{8})-([0-9a-f]{4})-6([0-9a-f]{3})-/i.exec(id) ?? [];
   if (high === undefined) return undefined;

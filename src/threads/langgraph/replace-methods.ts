@@ -6,12 +6,12 @@ import { boundView } from "../../shared/views.js";
 
 const originals = forAllCopies("originals", () => new WeakMap<object, object>());
 
-/** The object of which this is a view, or a view of a view. */
+/** The object behind a view, or behind a view of a view. */
 export function originalOf(view: object): object {
   return originals.get(view) ?? view;
 }
 
-/** A view of a checkpointer or a store with other methods. The object itself stays the same. */
+/** A view of a checkpointer or store with other methods. The object itself does not change. */
 export function replaceMethods<Target extends object>(
   target: Target,
   methods: Partial<NoInfer<Target>>,

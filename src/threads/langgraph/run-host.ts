@@ -1,4 +1,4 @@
-/** What `configurable` and the process tell of who runs a graph: a client, a parent graph or a server. */
+/** What `configurable` and the process tell about who runs a graph: a client, a parent graph or a server. */
 
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { BaseCheckpointSaver } from "@langchain/langgraph";
@@ -6,20 +6,20 @@ import type { Client } from "@langchain/langgraph-sdk";
 import { importOptional } from "../../shared/import-optional.js";
 import { isRecord, textIn } from "../../shared/values.js";
 
-/** LangGraph's own keys begin with this. A client can send any of them with a JSON value. Not exported. */
+/** The prefix of LangGraph's own keys. A client can send any of them with a JSON value. Not exported. */
 const INTERNAL = "__pregel_";
 
 /** LangGraph's reader of channels, a function. Only tasks have it, so a run that has it is a subgraph. Not exported. */
 const READ = "__pregel_read";
-/** The checkpointer that a task gets from its run or from a parent graph. Not exported. */
+/** The checkpointer that a task gets from its run or a parent graph. Not exported. */
 const CHECKPOINTER = "__pregel_checkpointer";
-/** The id of the assistant, which LangGraph's server sets in every run. Documented for clients only. */
+/** The assistant's id, which LangGraph's server sets in every run. Documented for clients only. */
 const ASSISTANT = "assistant_id";
 
 /** The id of the task that runs a graph. Not exported. */
 const TASK = "__pregel_task_id";
 
-/** The id of the task of a parent graph that runs this one. */
+/** The id of the parent graph's task that runs this graph. */
 export function taskOf({ configurable }: RunnableConfig): unknown {
   return configurable?.[TASK];
 }
@@ -30,8 +30,8 @@ export function isSubgraphRun({ configurable }: RunnableConfig): boolean {
 }
 
 /**
- * The options of a run without LangGraph's own keys, unless the run is a subgraph. LangGraph would take what a client
- * sends for its own: it would write to another namespace, or call what is no function.
+ * A run's options without LangGraph's own keys, unless the run is a subgraph. LangGraph would trust what a client
+ * sends: it would write to another namespace, or call what is not a function.
  */
 export function withoutForgedKeys<Options extends Pick<RunnableConfig, "configurable">>(
   options: Options,
@@ -44,9 +44,9 @@ export function withoutForgedKeys<Options extends Pick<RunnableConfig, "configur
 }
 
 /**
- * The options of a run that name its checkpoint by `checkpoint_id` alone. In a run that is no subgraph, LangGraph ignores
- * `checkpoint_ns` and can take the checkpoint from `checkpoint_map`. `getState` does neither, so what is read for the run
- * could be another state than the one that it changes.
+ * A run's options that name its checkpoint by `checkpoint_id` alone. For a run that is not a subgraph, LangGraph
+ * ignores `checkpoint_ns` and can take the checkpoint from `checkpoint_map`. `getState` does neither, so it could read
+ * another state for the run than the run changes.
  */
 export function withPlainCheckpoint<Options extends RunnableConfig>(options: Options): Options {
   const { checkpoint_ns: namespace, checkpoint_map: map, checkpoint_id: given } = { ...options.configurable };
@@ -57,14 +57,12 @@ export function withPlainCheckpoint<Options extends RunnableConfig>(options: Opt
   return { ...options, configurable: { ...options.configurable, checkpoint_ns: "", checkpoint_id } };
 }
 
-/** Whether a waiting run is saved, by its own checkpointer or that of a parent graph. */
+/** Whether a waiting run is saved, by its own checkpointer or a parent graph's. */
 export function isSavedRun(config: RunnableConfig): boolean {
   return inheritedCheckpointer(config) !== undefined;
 }
 
-/*
- * The namespace of a task: those of its parents and its own, each with the id of a task. Neither separator is exported.
- */
+/** A task's namespace: its parents' and its own, each with a task id. Neither separator is exported. */
 
 const SUBGRAPH = "|";
 const TASK_ID = /:[^|]*/g;
@@ -80,25 +78,23 @@ export function namespaceOfGraph({ configurable }: RunnableConfig): string {
   return namespace.slice(0, Math.max(namespace.lastIndexOf(SUBGRAPH), 0));
 }
 
-/** The namespace of a graph in a task that has a memory of its own: it has no id of a task. */
+/** The namespace of a graph with its own memory inside a task: it has no task id. */
 export function memoryNamespace({ configurable }: RunnableConfig): string {
   return String(configurable?.["checkpoint_ns"] ?? "").replaceAll(TASK_ID, "");
 }
 
-/** The ids of the checkpoints that the graphs of a task are at, by their namespaces. Not exported. */
+/** The checkpoint ids that a task's graphs are at, by namespace. Not exported. */
 const MAP = "checkpoint_map";
 
 /**
- * The id of the checkpoint that the superstep of a task began on. With the durability `async` it may not be saved yet, and
- * with `exit` it is saved when the run ends, also after an abort.
+ * The id of the checkpoint that a task's superstep began on. With the durability `async` it may not be saved yet. With
+ * `exit` it is saved when the run ends, even after an abort.
  */
 export function checkpointOfStep(config: Pick<RunnableConfig, "configurable">): string | undefined {
   return textIn(config.configurable?.[MAP], namespaceOfGraph(config));
 }
 
-/*
- * The checkpointer of a run.
- */
+/** A run's checkpointer. */
 
 /** The checkpointer that a parent graph passes to its subgraph; undefined if there is none. */
 export function inheritedCheckpointer({ configurable }: RunnableConfig): unknown {
@@ -113,16 +109,16 @@ export function withInheritedCheckpointer<Options extends RunnableConfig>(
   return { ...options, configurable: { ...options.configurable, [CHECKPOINTER]: checkpointer } };
 }
 
-/** Whether LangGraph's server started the run. A client of a program can send an assistant too. */
+/** Whether LangGraph's server started the run. A program's client can also send an assistant id. */
 export function isServedRun({ configurable }: RunnableConfig): boolean {
   const isServer = SERVER_FETCH in globalThis || SERVER_URL in globalThis;
   return configurable?.[ASSISTANT] !== undefined && isServer;
 }
 
 /**
- * The values of these channels; undefined for a node that runs outside a graph.
+ * The values of these channels; undefined outside a graph.
  *
- * @param isFresh Whether the values have what the task itself has written.
+ * @param isFresh Whether the values include the task's own writes.
  */
 export function readChannels(
   { configurable }: Pick<RunnableConfig, "configurable">,
@@ -133,13 +129,11 @@ export function readChannels(
   return typeof read === "function" ? read(names, isFresh) : undefined;
 }
 
-/*
- * Options that this library adds when it runs the compiled graph.
- */
+/** Options that this library adds when it runs the compiled graph. */
 
 /**
- * LangGraph's switch that refuses a resume value without an interrupt id if several interrupts wait. Without it, one
- * value goes to all of them: a decision about a call would also answer the question of another tool. Not exported.
+ * LangGraph's switch that refuses a resume value without an interrupt id if several interrupts wait. Otherwise one
+ * value goes to all of them: a decision about a call would also answer another tool's question. Not exported.
  */
 const STRICT_RESUME = "__pregel_strict_resume";
 
@@ -156,22 +150,21 @@ export function innerOptions<Options extends RunnableConfig>(
   const run_id: unknown = options.configurable?.["run_id"];
   return {
     ...options,
-    // A client can send metadata with the id of an earlier run. If the saver stores it, LangGraph continues that run and
+    // A client can send metadata with an earlier run's id. If the saver stores it, LangGraph continues that run and
     // ignores the input.
     ...(run_id !== undefined && { metadata: { ...options.metadata, run_id } }),
-    // With a limit of 1, LangGraph runs only the first task of a superstep. So the tools node applies the limit
-    // instead.
+    // With a limit of 1, LangGraph runs only a superstep's first task. So the tools node applies the limit.
     maxConcurrency: Number.POSITIVE_INFINITY,
-    // If a run has the name of its node, LangGraph takes it for the node and streams its result at once.
+    // If a run has its node's name, LangGraph takes it for the node and streams its result at once.
     ...(holdsResult && isSubgraphRun(options) && { runName: "agent-run" }),
     configurable: { ...options.configurable, [STRICT_RESUME]: hasStrictResume },
   };
 }
 
 /**
- * The options of a second run that writes after the first one. The first run may have started from an older checkpoint,
- * but the second one must start from the latest. It must not have the same `run_id`: LangGraph would resume the run
- * that wrote the latest checkpoint, and ignore the input.
+ * The options of a second run that writes after the first. The first may have started from an older checkpoint, but the
+ * second must start from the latest. Its `run_id` must differ, because LangGraph would otherwise resume the run that
+ * wrote the latest checkpoint, and ignore the input.
  */
 export function followingOptions<Options extends RunnableConfig>(options: Options): Options {
   const {
@@ -181,11 +174,11 @@ export function followingOptions<Options extends RunnableConfig>(options: Option
     ...configurable
   } = { ...options.configurable };
   const { run_id: _inMetadata, ...metadata } = { ...options.metadata };
-  // The `runId` stays, because readers of events take the last end of that run as its output.
+  // The `runId` stays, because event readers take that run's last end as its output.
   return { ...options, configurable, metadata };
 }
 
-/** Whether LangGraph saves the run only at its end. `checkpointDuring: false` is the old name of that. */
+/** Whether LangGraph saves the run only at its end. `checkpointDuring: false` is the old name for that. */
 export function savesAtExit({ durability, checkpointDuring }: SavingOptions): boolean {
   return durability === "exit" || checkpointDuring === false;
 }
@@ -203,7 +196,7 @@ export interface ChunkOptions extends RunnableConfig {
 }
 
 /**
- * A value on the `custom` stream, as a chunk of a run with these options. Undefined if the caller did not ask for that
+ * A value on the `custom` stream, as a chunk of a run with these options. Undefined if the caller did not request that
  * stream. LangGraph makes such chunks only for values that nodes write.
  */
 export function customChunk(value: unknown, options: ChunkOptions): { readonly chunk: unknown } | undefined {
@@ -217,13 +210,13 @@ export function customChunk(value: unknown, options: ChunkOptions): { readonly c
   return { chunk: subgraphs ? [[], "custom", value] : ["custom", value] };
 }
 
-/** Where LangGraph puts the questions that a run waits for among the values that it streams. Not exported. */
+/** The key of pending questions among a run's streamed values. Not exported. */
 const QUESTIONS = "__interrupt__";
 
 /**
- * Follows the values in the chunks of a run with a list of stream modes, as LangGraph's server asks for them. LangGraph
- * streams a question when it is asked, and then the values that the other tasks of its superstep have written, without
- * the question. The server's answer to `runs.wait` is what came last.
+ * Follows the values in a run's chunks with a list of stream modes, as LangGraph's server requests them. LangGraph
+ * streams a question when it is asked. Then it streams values that other tasks of the superstep wrote, without the
+ * question. The server answers `runs.wait` with the last values.
  */
 export function followQuestions() {
   const questions: unknown[] = [];
@@ -236,7 +229,7 @@ export function followQuestions() {
       later = Array.isArray(asked) ? undefined : (chunk as readonly unknown[]);
       if (Array.isArray(asked)) questions.push(...asked);
     },
-    /** The last values with the questions that came before them; undefined if no values came after a question. */
+    /** The last values, with the questions before them; undefined if no values came after a question. */
     repeated(): unknown {
       if (questions.length === 0 || later === undefined) return undefined;
       return [...later.slice(0, -1), { ...valuesIn(later), [QUESTIONS]: questions }];
@@ -252,14 +245,12 @@ function valuesIn(chunk: unknown): Record<string, unknown> | undefined {
   return isOuter && isRecord(values) ? values : undefined;
 }
 
-/*
- * The LangGraph server that runs in this process, and what it says of a run.
- */
+/** The LangGraph server in this process, and what it says about a run. */
 
-/** Where the server keeps the function that sends requests to it. The SDK's client uses it. Not exported. */
+/** Where the server keeps the function that sends it requests. The SDK's client uses it. Not exported. */
 const SERVER_FETCH = Symbol.for("langgraph_api:fetch");
 
-/** Where a server that is no part of the process keeps its address. Not exported. */
+/** Where a server in another process keeps its address. Not exported. */
 const SERVER_URL = Symbol.for("langgraph_api:url");
 
 export interface ServedRun {
@@ -269,10 +260,10 @@ export interface ServedRun {
 }
 
 /**
- * The run for which the server asks for a graph; undefined if it only reads or changes a state. The config has what a client
- * has sent then.
+ * The run for which the server requests a graph; undefined if it only reads or changes a state. The config then has
+ * what a client sent.
  *
- * @param runtime What the server passes to the function that makes the graph, as its second argument.
+ * @param runtime The second argument that the server passes to the function that makes the graph.
  */
 export function servedRunOf(
   config: RunnableConfig | undefined,
@@ -285,15 +276,16 @@ export function servedRunOf(
     : undefined;
 }
 
-/** What a client may send to say who it is. */
+/** What a client may send to identify itself. */
 const RIGHTS = ["authorization", "x-api-key", "x-auth-scheme", "cookie"];
 
-/** Asks the LangGraph server of this process with the rights of a request. The server checks who asks. */
+/** Asks this process's LangGraph server with a request's rights. The server checks who asks. */
 export async function clientOfThisServer({ headers }: Pick<Request, "headers">): Promise<Client> {
   const { Client } =
     await importOptional<typeof import("@langchain/langgraph-sdk")>("@langchain/langgraph-sdk");
   const rights = [...headers].filter(([name]) => RIGHTS.includes(name));
-  // Without an address, the client asks the server of this process. Without `null`, it would send a key of the environment.
+  // Without an address, the client uses this process's server. Without `null`, it would send a key from the
+  // environment.
   return new Client({
     apiKey: null,
     defaultHeaders: Object.fromEntries(rights),

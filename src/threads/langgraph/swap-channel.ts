@@ -1,7 +1,7 @@
 /**
- * Reads and writes the state of somebody else's compiled graph, with another channel in place of its `messages`. The
- * graph itself stays the same. Everything else is the graph's own, so all other channels keep their values: a graph
- * that does not know a channel would drop it.
+ * Reads and writes the state of a foreign compiled graph, with another channel in place of its `messages`. The graph
+ * itself does not change. All other channels are the graph's own and keep their values: a graph that does not know a
+ * channel would drop it.
  */
 
 import type { RunnableConfig } from "@langchain/core/runnables";
@@ -10,10 +10,9 @@ import { isRecord } from "../../shared/values.js";
 import { viewOf } from "../../shared/views.js";
 import { overwriteIn } from "./channels.js";
 
-/** The name of the channel of messages. */
 export const MESSAGES = "messages";
 
-/** What is read of a compiled graph. Its class can be one of another copy of LangGraph. */
+/** What is read of a compiled graph. Its class can come from another copy of LangGraph. */
 export interface ForeignGraph {
   readonly channels: Readonly<Record<string, object>>;
   readonly nodes: Readonly<Record<string, object>>;
@@ -24,7 +23,7 @@ export interface ForeignGraph {
   getState(config: RunnableConfig): Promise<StateSnapshot>;
 }
 
-/** The compiled graph of an agent. `createAgent` and `createDeepAgent` give an object that has it as `graph`. */
+/** An agent's compiled graph. The objects from `createAgent` and `createDeepAgent` have it as `graph`. */
 export function compiledGraphOf(agent: unknown): ForeignGraph | undefined {
   if (isCompiled(agent)) return agent;
   const graph: unknown = isRecord(agent) ? Reflect.get(agent, "graph") : undefined;
@@ -40,20 +39,20 @@ function isCompiled(value: unknown): value is ForeignGraph {
   );
 }
 
-/** Whether the channel stores only what was added. Its class can be one of another copy of LangGraph. */
+/** Whether the channel stores only what was added. Its class can come from another copy of LangGraph. */
 export function isDeltaChannel(channel: object | undefined): boolean {
   return channel !== undefined && Reflect.get(channel, "lc_graph_name") === "DeltaChannel";
 }
 
-/** A copy of the graph with another checkpointer, and another channel of messages if one is given. */
+/** A copy of the graph with another checkpointer and, if given, another channel of messages. */
 function copyWith(graph: ForeignGraph, saver: BaseCheckpointSaver, channel?: object): ForeignGraph {
   const channels = channel === undefined ? graph.channels : { ...graph.channels, [MESSAGES]: channel };
   return viewOf(graph, { channels, checkpointer: saver });
 }
 
 /**
- * LangGraph's own method. The class of a graph can override it, to check or to complete what clients do: the last one
- * in the chain of classes is LangGraph's.
+ * LangGraph's own method. A graph's class can override it, to check or complete what clients do. The last method in the
+ * chain of classes is LangGraph's.
  */
 function baseMethod(graph: object, name: string): (...given: unknown[]) => unknown {
   let found: unknown;
@@ -68,7 +67,7 @@ function baseMethod(graph: object, name: string): (...given: unknown[]) => unkno
 /**
  * The state at a checkpoint, as LangGraph reads it.
  *
- * @param channel Takes the place of the channel of messages.
+ * @param channel Replaces the channel of messages.
  */
 export async function readSnapshot(
   graph: ForeignGraph,
@@ -81,11 +80,11 @@ export async function readSnapshot(
 }
 
 /**
- * Writes a state whose messages are exactly these. The writes of finished tasks at the latest checkpoint are applied to
- * the other channels, as in each `updateState`.
+ * Writes a state with exactly these messages. What finished tasks wrote at the latest checkpoint goes to the other
+ * channels, as in each `updateState`.
  *
  * @param asNode Undefined: the node that ran last. LangGraph throws if there is no such node.
- * @returns The config of the new checkpoint.
+ * @returns The new checkpoint's config.
  */
 export async function writeMessages(
   graph: ForeignGraph,
@@ -101,8 +100,8 @@ export async function writeMessages(
 }
 
 /**
- * A channel like the given one that always has this value, whatever is read or written. A delta channel stores it
- * completely, as it does from time to time anyway.
+ * A channel like the given one that always has this value. A delta channel stores it whole, as it sometimes does
+ * anyway.
  */
 function fixedChannel(channel: object, value: readonly unknown[]): object {
   const fixed: object = viewOf(channel, {
@@ -149,14 +148,14 @@ export function tolerantChannel(
   return withValue(undefined);
 }
 
-/** The list in a snapshot of a delta channel, or the stored list itself. */
+/** The list in a delta channel's snapshot, or the stored list itself. */
 export function unwrapped(stored: unknown): unknown {
   return isRecord(stored) && !Array.isArray(stored) && Array.isArray(stored["value"])
     ? stored["value"]
     : stored;
 }
 
-/** The nodes before or after which the graph always stops, for a human. `"*"` stands for all. */
+/** Whether the graph always stops for a human before or after one of these nodes. `"*"` stands for all. */
 export function stopsBefore(graph: ForeignGraph, next: readonly string[]): boolean {
   const before = namesIn(graph.interruptBefore);
   if (next.some((node) => before.includes(node) || before.includes("*"))) return true;

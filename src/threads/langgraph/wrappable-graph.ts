@@ -7,21 +7,19 @@ import { isRecord } from "../../shared/values.js";
 import { liveView, viewOf } from "../../shared/views.js";
 import { isSubgraphRun, withoutForgedKeys } from "./run-host.js";
 
-/** The options that LangGraph passes to a run. */
 export type RunConfigOf<Graph extends { _streamIterator: (...given: never[]) => unknown }> = NonNullable<
   Parameters<Graph["_streamIterator"]>[1]
 >;
-/** The chunks of a run. */
 export type RunChunksOf<Graph extends { _streamIterator: (...given: never[]) => unknown }> = ReturnType<
   Graph["_streamIterator"]
 >;
 
-/** The parameters of a graph's type make no difference to the options and the chunks of its runs. */
+/** A graph's type parameters make no difference to its runs' options and chunks. */
 type AnyGraph = CompiledStateGraph<unknown, unknown, string>;
 
 /**
  * A compiled graph whose runs a subclass can wrap. `_streamIterator` is marked as internal, but it is the only method
- * that every run calls: `invoke`, `stream`, `streamEvents`, runs on a server, and runs as a subgraph.
+ * that every run calls: `invoke`, `stream`, `streamEvents`, and runs on a server or as a subgraph.
  */
 export abstract class WrappableGraph<
   Values,
@@ -40,14 +38,14 @@ export abstract class WrappableGraph<
   unknown,
   Writer
 > {
-  /** Contract: streams one run. It calls `runUnwrapped`, once or several times, to run the graph itself. */
+  /** Contract: streams one run. It calls `runUnwrapped`, once or more, to run the graph itself. */
   protected abstract wrapRun(received: unknown, options: RunConfigOf<AnyGraph>): RunChunksOf<AnyGraph>;
 
   override _streamIterator(input: unknown, options: RunConfigOf<AnyGraph> = {}) {
     return this.wrapRun(input, options);
   }
 
-  /** Whether the input and the context of this run were checked. */
+  /** Whether this run's input and context were checked. */
   #isChecked = false;
 
   protected override async _validateInput(input: never) {
@@ -61,8 +59,8 @@ export abstract class WrappableGraph<
   /**
    * Streams a run of the graph without the wrapper.
    *
-   * @param isChecked Whether the input and the context were checked. LangGraph then does not check them again with the
-   * schemas of the graph. Call it on a copy that serves this run only.
+   * @param isChecked Whether the input and context were checked. LangGraph then does not check them again with the
+   * graph's schemas. Call it on a copy that serves this run only.
    */
   protected runUnwrapped(input: unknown, options: RunConfigOf<AnyGraph>, isChecked = false) {
     this.#isChecked = isChecked;
@@ -70,35 +68,35 @@ export abstract class WrappableGraph<
     return isSubgraphRun(options) ? chunks : withoutForgedContext(chunks);
   }
 
-  /**
-   * LangGraph makes copies with `new this.constructor({ ...this })`, so a subclass must accept the same fields alone.
-   */
+  /** LangGraph makes copies with `new this.constructor({ ...this })`, so a subclass must accept these fields alone. */
   protected copy(): this {
     return this.withConfig({});
   }
 }
 
 /**
- * The fields of a compiled graph that shows only these channels in streamed values and in `getState`. `compile` shows
- * all channels, and has no option to change that.
+ * A compiled graph's fields that show only these channels in streamed values and `getState`. `compile` shows all
+ * channels, and has no option to change that.
  */
 export function showOnly<Fields extends object>(fields: Fields, channels: readonly string[]): Fields {
   return { ...fields, streamChannels: [...channels] };
 }
 
 /**
- * The fields of a compiled graph whose nodes write without a check by the schema of the state, for which LangGraph makes
- * two copies of the schema for each write: a fifth of a short run. Use it for nodes that write what they have checked.
- * The compiled graph itself must not be run.
+ * A compiled graph's fields whose nodes write without a check by the state's schema. For that check LangGraph copies
+ * the schema twice per write, which takes a fifth of a short run. Use it for nodes that write what they have checked.
+ * Do not run the compiled graph itself.
  */
 export function withoutWriteCheck<Fields extends { builder: object }>(compiled: Fields): Fields {
   const fields = { ...compiled };
-  // The writers look up the schema in the graph that was compiled. If the name changes, they check again.
+  // The writers look up the schema in the graph that was compiled. If its name changes, they check again.
   compiled.builder = viewOf(compiled.builder, { _schemaRuntimeDefinition: undefined });
   return fields;
 }
 
-/** LangGraph adds the config of the async context to the options when a run begins, and a client's keys can be in it. */
+/**
+ * LangGraph adds the asynchronous context's config to the options when a run begins. It can contain a client's keys.
+ */
 function withoutForgedContext<Chunks extends AsyncGenerator>(chunks: Chunks): Chunks {
   const context = AsyncLocalStorageProviderSingleton.getRunnableConfig();
   const own = context && withoutForgedKeys(context);
@@ -109,10 +107,10 @@ function withoutForgedContext<Chunks extends AsyncGenerator>(chunks: Chunks): Ch
 }
 
 /**
- * A route of a graph that is called as it is. LangGraph puts a function into a runnable, which makes a config, a scope of
- * async context and a trace for each call.
+ * A graph's route that is called as it is. LangGraph wraps a function in a runnable, which makes a config, an
+ * asynchronous context and a trace for each call.
  *
- * @param choose Contract: reads the state, and resolves to the name of the next node.
+ * @param choose Contract: reads the state, and resolves to the next node's name.
  */
 export function route<State, Target>(
   choose: (state: State, config: RunnableConfig) => Target | Promise<Target>,
@@ -135,11 +133,11 @@ class Route<State, Target> extends Runnable<State, Target> {
   }
 }
 
-/** The fields of a task's metadata with the number of its superstep in the thread, and with its node. Not exported. */
+/** The fields of a task's metadata with its superstep's number in the thread, and its node. Not exported. */
 const STEP = "langgraph_step";
 const NODE = "langgraph_node";
 
-/** The number of a task's superstep; undefined for a node that runs outside a graph. */
+/** The number of a task's superstep; undefined outside a graph. */
 export function stepOf(config: RunnableConfig): number | undefined {
   const step: unknown = config.metadata?.[STEP];
   return typeof step === "number" ? step : undefined;
@@ -151,22 +149,19 @@ export function isSentTask({ metadata }: RunnableConfig): boolean {
   return Array.isArray(path) && path[0] === "__pregel_push";
 }
 
-/** The name of a task's node; undefined outside a graph. */
 export function nodeOf({ metadata }: RunnableConfig): unknown {
   return metadata?.[NODE];
 }
 
-/*
- * What `getCurrentTaskInput()` of LangGraph returns in a task.
- */
+/** What LangGraph's `getCurrentTaskInput()` returns in a task. */
 
-/** The notes of a task, which hold its input. Not exported. */
+/** A task's notes, which hold its input. Not exported. */
 const SCRATCHPAD = "__pregel_scratchpad";
 
 /**
- * A config in which `getCurrentTaskInput()` returns the given value. The input of a task that runs one tool call is that
- * call. Tools expect the state, as under other agents. All other notes of the task stay shared, because LangGraph counts
- * the interrupts of a task in them.
+ * A config in which `getCurrentTaskInput()` returns the given value. A task that runs a tool call has that call as its
+ * input, but tools expect the state, as in other agents. All other notes stay shared, because LangGraph counts a task's
+ * interrupts in them.
  */
 export function withTaskInput<Config extends RunnableConfig>(config: Config, input: unknown): Config {
   const scratchpad: unknown = config.configurable?.[SCRATCHPAD];

@@ -1,9 +1,9 @@
 /**
- * Guards a thread for one run: a checkpoint is saved only if the latest one is still the one that the run has read or
- * written last. Otherwise another process has written to the thread, and the two would continue as two branches, of which
- * the thread shows only one.
+ * Guards a thread for one run: a checkpoint is saved only if the latest one is still the one that the run last read or
+ * wrote. Otherwise another process has written to the thread. The two would continue as separate branches, and the
+ * thread shows only one.
  *
- * A run from an older checkpoint makes a new branch on purpose. The check then begins with the latest checkpoint too.
+ * A run from an older checkpoint makes a new branch on purpose. Its check also begins with the latest checkpoint.
  */
 
 import { setTimeout as delay } from "node:timers/promises";
@@ -16,14 +16,14 @@ import { type ThreadId, threadHead, type Write } from "./thread-head.js";
 
 export interface GuardedThread {
   readonly threadId: ThreadId;
-  /** The ids of the messages that the run brings, as far as they are known by now. */
+  /** The known ids of the messages that the run brings. */
   readonly messageIds: () => readonly string[];
 }
 
 type Put = BaseCheckpointSaver["put"];
 type PutWrites = BaseCheckpointSaver["putWrites"];
 
-/** A clock can be behind that of another machine by this time, in milliseconds. A run waits for it. */
+/** How far one machine's clock can lag behind another's, in milliseconds. A run waits this long. */
 const LONGEST_CLOCK_WAIT = 10_000;
 
 export type GuardedHead = ReturnType<typeof guardHead>;
@@ -34,17 +34,17 @@ export function guardHead(
   signal: AbortSignal | undefined,
 ) {
   const latest = threadHead(saver, thread.threadId, signal);
-  /** The latest checkpoint as this run knows it; undefined before the run has read it. */
+  /** The latest checkpoint that this run knows; undefined before the run has read it. */
   let head: { readonly id: string | undefined; readonly isOwn: boolean } | undefined;
   let conflict: ThreadConflictError | undefined;
-  /** Whether a task's writes at the checkpoint that the run began on are those of this run. */
+  /** Whether a task's writes at the run's first checkpoint are this run's own. */
   let isFromThisRun: (task: string) => boolean = () => false;
-  /** Such writes. They are saved together with the checkpoint that follows, or not at all. */
+  /** Such writes. They are saved together with the next checkpoint, or not at all. */
   let held: Parameters<PutWrites>[] = [];
 
   const isInThread = (id: string | undefined) => hasInBranch(saver, thread, id);
   const fail = async (): Promise<never> => {
-    // A run without messages, such as one with the input `null`, has all of its input where it began.
+    // A run without messages, such as one with the input `null`, has all its input where it began.
     const hasInput = head?.isOwn || thread.messageIds().length === 0;
     const own = hasInput ? head?.id : undefined;
     conflict ??= movedOn(thread, own, own !== undefined && (await isInThread(own)));
@@ -84,14 +84,14 @@ export function guardHead(
         isRoot(config) && head?.isOwn === false && head.id === config.configurable?.["checkpoint_id"];
       if (!isAtStart || !isFromThisRun(task)) return saver.putWrites(...given);
       if (conflict !== undefined) return fail();
-      // A reader of a delta channel would apply them to whatever continues the checkpoint.
+      // A delta channel's reader would apply them to whatever continues the checkpoint.
       held.push(given);
     },
-    /** @throws ThreadConflictError if a write of this run has been refused. */
+    /** @throws ThreadConflictError if a write of this run was refused. */
     assertUnmoved(): void {
       if (conflict !== undefined) throw conflict;
     },
-    /** @throws ThreadConflictError if another writer has replaced the last checkpoint of the run. */
+    /** @throws ThreadConflictError if another writer has replaced the run's last checkpoint. */
     async assertKept(): Promise<void> {
       if (!head?.isOwn) return;
       const { id } = head;
@@ -101,14 +101,14 @@ export function guardHead(
   };
 }
 
-/** Subgraphs save their own checkpoints in namespaces of the thread. */
+/** Subgraphs save their checkpoints in other namespaces of the thread. */
 export function isRoot({ configurable }: RunnableConfig): boolean {
   return !configurable?.["checkpoint_ns"];
 }
 
 /**
- * Waits until this machine's clock is after that of a checkpoint. LangGraph takes the checkpoint with the latest time for
- * the latest one, so a run that is ahead of its clock would be saved and never be seen.
+ * Waits until this machine's clock has passed a checkpoint's time. LangGraph takes the checkpoint with the latest time
+ * as the latest, so a run on a slow clock would be saved but never seen.
  */
 async function clockAfter(id: string, signal: AbortSignal | undefined): Promise<void> {
   const ahead = (timeOfCheckpoint(id) ?? Number.NEGATIVE_INFINITY) - Date.now();
@@ -121,7 +121,7 @@ async function clockAfter(id: string, signal: AbortSignal | undefined): Promise<
   await delay(ahead + 1, undefined, signal && { signal });
 }
 
-/** Whether the latest checkpoint is this one, or continues it: the next run may have started already. */
+/** Whether the latest checkpoint is this one, or continues it: the next run may already have started. */
 async function hasInBranch(
   saver: BaseCheckpointSaver,
   { threadId }: GuardedThread,
@@ -136,8 +136,8 @@ async function hasInBranch(
 /**
  * The error of a run that cannot go on.
  *
- * @param own The latest checkpoint that has all of its input.
- * @param isPart Whether the thread continues that one.
+ * @param own The latest checkpoint that has all the run's input.
+ * @param isPart Whether the thread continues from it.
  */
 function movedOn(
   { threadId, messageIds }: GuardedThread,

@@ -1,6 +1,6 @@
 /**
- * The view of a checkpointer through which runs read and write: the same bytes, and what is read is the same, in less
- * time. The checkpointer itself is not changed.
+ * A view of a checkpointer for runs: it reads and writes the same, in less time. The checkpointer itself does not
+ * change.
  */
 
 import type { RunnableConfig } from "@langchain/core/runnables";
@@ -12,8 +12,8 @@ import { replaceMethods } from "../langgraph/replace-methods.js";
 import { type MessageSerializer, messageSerializer } from "../serializer/message-serializer.js";
 
 /**
- * Makes the view, for one run or one read of a thread. One that has a serializer of its own keeps it. A checkpointer
- * with private fields is returned as it is, because only the object itself can read those.
+ * Makes the view, for one run or one read of a thread. A custom serializer stays. A checkpointer with private fields is
+ * returned as it is, because only the object itself can read them.
  */
 export function quickSaver(saver: BaseCheckpointSaver): BaseCheckpointSaver {
   if (hasPrivateFields(saver.constructor)) return saver;
@@ -21,7 +21,7 @@ export function quickSaver(saver: BaseCheckpointSaver): BaseCheckpointSaver {
   const view = liveView(saver, replaced);
   if (hasStockSerializer(saver))
     replaced.serde = madeOnce(serializers, saver.serde, () => messageSerializer(saver.serde));
-  // `MemorySaver` walks to the beginning of the thread. The walk that others inherit ends at the stored value.
+  // `MemorySaver` walks to the thread's beginning. The inherited walk ends at the stored value.
   if (hasWalkOfMemory(saver))
     replaced.getDeltaChannelHistory = BaseCheckpointSaver.prototype.getDeltaChannelHistory;
   const pool: unknown = Reflect.get(saver, "pool");
@@ -31,7 +31,9 @@ export function quickSaver(saver: BaseCheckpointSaver): BaseCheckpointSaver {
 
 const classesWithPrivateFields = new WeakMap<object, boolean>();
 
-/** Read from the sources of its classes: a `#name`, or the helpers that TypeScript, esbuild, Babel and SWC make of it. */
+/**
+ * Found in the sources of its classes: a `#name`, or the helpers that TypeScript, esbuild, Babel and SWC turn it into.
+ */
 function hasPrivateFields(made: unknown): boolean {
   if (typeof made !== "function") return false;
   const isKnown = classesWithPrivateFields.get(made);
@@ -43,13 +45,13 @@ function hasPrivateFields(made: unknown): boolean {
   return has;
 }
 
-/** By the name of its class, which is not exported, and of which a server has a copy of its own. */
+/** By class name, because the class is not exported and a server has its own copy. */
 function hasStockSerializer({ serde }: BaseCheckpointSaver): boolean {
   const isStock = Object(serde).constructor?.name === "JsonPlusSerializer";
   return isStock && !Object.hasOwn(serde, "dumpsTyped") && !Object.hasOwn(serde, "loadsTyped");
 }
 
-/** By the name of its class too. A checkpointer can also have a walk of its own. */
+/** Also by class name. A checkpointer can have its own walk. */
 function hasWalkOfMemory(saver: BaseCheckpointSaver): boolean {
   const owner = prototypeWith(saver, "getDeltaChannelHistory");
   if (owner?.constructor.name !== "MemorySaver") return false;
@@ -58,17 +60,15 @@ function hasWalkOfMemory(saver: BaseCheckpointSaver): boolean {
 
 const serializers = new WeakMap<object, MessageSerializer>();
 
-/*
- * Reads the ancestors of a checkpoint in pages.
- */
+/** Reads a checkpoint's ancestors in pages. */
 
-/** How many checkpoints are read at once. A turn with one tool call has five. */
+/** How many checkpoints one query reads. A turn with one tool call has five. */
 const PAGE_SIZE = 25;
 
 /**
- * LangGraph rebuilds the history of a delta channel from up to some hundred checkpoints, and gets each of them with
- * `getTuple`: a query of the database. Here `list` gets those before a checkpoint with one query, and `getTuple` is
- * answered from them. The checkpoint from which the walk starts was read just before, so it is not read again.
+ * LangGraph rebuilds a delta channel's history from up to a few hundred checkpoints, and gets each with `getTuple`: one
+ * database query. Here `list` gets a page of them with one query, and `getTuple` answers from it. The walk's first
+ * checkpoint was just read, so it is not read again.
  */
 function readPages(saver: BaseCheckpointSaver): Partial<BaseCheckpointSaver> {
   const { getTuple, list, getDeltaChannelHistory } = saver;
@@ -93,7 +93,7 @@ function readPages(saver: BaseCheckpointSaver): Partial<BaseCheckpointSaver> {
         page = readPage(before);
         found = await findIn(page, id);
       }
-      // One of another branch can be far away. Not every checkpointer lists the writes.
+      // A checkpoint in another branch can be far away. Not every checkpointer lists the writes.
       return found?.pendingWrites === undefined ? Reflect.apply(getTuple, saver, [config]) : found;
     };
   };
@@ -105,7 +105,7 @@ function readPages(saver: BaseCheckpointSaver): Partial<BaseCheckpointSaver> {
         yield tuple;
       }
     },
-    // Savers that are older than the delta channel do not have it.
+    // Savers older than the delta channel do not have it.
     ...(typeof getDeltaChannelHistory === "function" && {
       getDeltaChannelHistory: (options) => {
         const walker = viewOf(saver, { getTuple: readAncestors() });
@@ -130,9 +130,7 @@ function idOf({ configurable }: RunnableConfig): unknown {
   return configurable?.["checkpoint_id"];
 }
 
-/*
- * Reads what PostgreSQL sends.
- */
+/** Reads what PostgreSQL sends. */
 
 interface PostgresClient {
   query(query: object): Promise<unknown>;
@@ -142,7 +140,7 @@ interface PostgresClient {
   release(error?: unknown): void;
 }
 
-/** What is used of a pool of node-postgres. */
+/** The parts of a node-postgres pool that are used. */
 interface PostgresPool {
   connect(): Promise<PostgresClient>;
   query(text: string, values: readonly unknown[]): Promise<unknown>;
@@ -157,13 +155,13 @@ const BYTES_ARRAY = 1001;
 
 /**
  * A view of a pool that reads lists of bytes quickly. node-postgres makes an object for each of their characters, which
- * takes most of the time in which a long thread is read.
+ * takes most of a long thread's reading time.
  */
 function quickPool(pool: PostgresPool): PostgresPool {
   const query: PostgresPool["query"] = async (text, values) => {
     const client = await pool.connect();
     let failure: unknown;
-    // The pool listens only to clients that are not in use, and an error without a listener ends the process.
+    // The pool listens only to idle clients, and an error without a listener ends the process.
     const note = (error: unknown): void => {
       failure = error;
     };
@@ -186,8 +184,8 @@ function quickPool(pool: PostgresPool): PostgresPool {
 }
 
 /**
- * The bytes in a list such as `{{"\\x00ff",NULL}}`. It has no character of JSON's syntax inside its texts, as long as all
- * of them are hexadecimal. Undefined for one that is not.
+ * The bytes in a list such as `{{"\\x00ff",NULL}}`. If all its texts are hexadecimal, they contain no JSON syntax.
+ * Undefined for any other list.
  */
 function bytesIn(list: string): unknown {
   const json = list.replaceAll("{", "[").replaceAll("}", "]").replaceAll("NULL", "null");

@@ -1,11 +1,11 @@
 /**
- * How one run, or one update of the state, reads and writes its thread through its checkpointer:
+ * How a run or state update reads and writes its thread through its checkpointer:
  *
- * 1. What does not answer is given up: `boundedSaver`.
- * 2. No two runs use the same version of a channel: `versionsOfOneRun`.
+ * 1. A saver that does not answer is abandoned: `boundedSaver`.
+ * 2. No two runs use the same channel version: `versionsOfOneRun`.
  * 3. A checkpoint is saved only after the latest one that the run knows: `guardHead`.
- * 4. What the run began on, and what it has saved, is remembered: `WatchedCheckpoints`.
- * 5. Nothing is saved after a write that failed, and only entries of a diary after the end of the run: `RunSaver`.
+ * 4. What the run began on and what it saved are remembered: `WatchedCheckpoints`.
+ * 5. After a failed write nothing is saved, and after the run's end only diary entries: `RunSaver`.
  */
 
 import { randomInt } from "node:crypto";
@@ -22,23 +22,23 @@ import { boundedSaver } from "./thread-head.js";
 
 /** What a run can know about its thread besides the state. */
 export interface WatchedCheckpoints {
-  /** The checkpoint that the run began on, with the writes of tasks of an unfinished run. */
+  /** The checkpoint that the run began on, with the task writes of an unfinished run. */
   abandoned: CheckpointTuple | undefined;
-  /** Whether the thread had gone on after `abandoned`, so that the run began another branch of it. */
+  /** Whether the thread had gone on after `abandoned`, so that the run began another branch. */
   isFork: boolean;
-  /** The values in the latest checkpoint that this run has saved. */
+  /** The values in the latest checkpoint that this run saved. */
   saved: Readonly<Record<string, unknown>> | undefined;
   /** Reads a checkpoint of the run's thread. Undefined for a run without a checkpointer. */
   readonly read: ((config: RunnableConfig) => Promise<CheckpointTuple | undefined>) | undefined;
-  /** The checkpoint that was saved last before this one, in any branch of the thread. */
+  /** The checkpoint that was saved just before this one, in any branch of the thread. */
   readonly readBefore: ((config: RunnableConfig) => Promise<CheckpointTuple | undefined>) | undefined;
-  /** The superstep of the latest checkpoint of this run that is saved, or that it began on. */
+  /** The superstep of the run's latest saved checkpoint, or of the one that it began on. */
   savedStep: number | undefined;
-  /** Whether the run saves each checkpoint when it is made, and not only the last one when it ends. */
+  /** Whether the run saves each checkpoint at once, instead of only the last one at its end. */
   savesAtOnce: boolean;
   /**
-   * Resolves when the checkpoint before this superstep is saved, to a function that adds a write to it. Undefined if the
-   * run has no such checkpoint before it ends.
+   * Resolves once the checkpoint before this superstep is saved, to a function that adds a write to it. Undefined if
+   * the run has no such checkpoint before it ends.
    *
    * @throws Why the checkpoint is not saved.
    */
@@ -47,7 +47,7 @@ export interface WatchedCheckpoints {
   readonly readDelta?: (config: RunnableConfig) => Promise<unknown>;
 }
 
-/** Contract: resolves when the write is saved under the id of a task, which need not exist. */
+/** Contract: resolves once the write is saved under a task's id. That task need not exist. */
 type WriteBeside = (task: string, channel: string, value: unknown) => Promise<void>;
 
 type DeltaOptions = Parameters<BaseCheckpointSaver["getDeltaChannelHistory"]>[0];
@@ -56,17 +56,16 @@ type Config = RunnableConfig;
 type Tuple = CheckpointTuple | undefined;
 
 interface RunAccess {
-  /** The abort of the run. */
   readonly signal: AbortSignal | undefined;
-  /** The thread that no other process may write to. Undefined: others see to that. */
+  /** The thread that no other process may write to. Undefined: others ensure that. */
   readonly guarded?: GuardedThread | undefined;
 }
 
-/** The view of a checkpointer for one run. What happens to it stands in this order: it begins, goes on, and ends. */
+/** The view of a checkpointer for one run, in the run's order: it begins, goes on, and ends. */
 export class RunSaver<Saver extends BaseCheckpointSaver | undefined = BaseCheckpointSaver | undefined> {
-  /** What the run can know of its thread. */
+  /** What the run can know about its thread. */
   readonly checkpoints: WatchedCheckpoints;
-  /** Use it in place of the original checkpointer. Undefined: the run is not saved. */
+  /** Replaces the original checkpointer. Undefined: the run is not saved. */
   readonly checkpointer: Saver;
   readonly #signal: AbortSignal | undefined;
   readonly #saver: BaseCheckpointSaver | undefined;
@@ -77,7 +76,7 @@ export class RunSaver<Saver extends BaseCheckpointSaver | undefined = BaseCheckp
     const saver = given && boundedSaver(given, signal);
     this.#saver = saver;
     this.#guard = saver && guarded && guardHead(saver, guarded, signal);
-    // Savers that are older than the delta channel do not have it.
+    // Savers older than the delta channel do not have it.
     const rebuilds = typeof saver?.getDeltaChannelHistory === "function" && {
       getDeltaChannelHistory: (options: DeltaOptions) => this.#rebuild(saver, options),
     };
@@ -114,13 +113,13 @@ export class RunSaver<Saver extends BaseCheckpointSaver | undefined = BaseCheckp
   #isFirst = true;
   #peeked: Promise<Tuple> | undefined;
   #toSave: unknown;
-  /** The history of a delta channel that was rebuilt before the run, which the run needs too. */
+  /** A delta channel's history that was rebuilt before the run, which also needs it. */
   #rebuilt: { readonly of: string | undefined; readonly history: DeltaHistory } | undefined;
 
   /**
    * Call it before each run. The next checkpoint that is read becomes `abandoned`.
    *
-   * @param isSavedAtExit Whether the run is saved only when it ends.
+   * @param isSavedAtExit Whether the run is saved only at its end.
    * @param resumeValue A value that the run is resumed with. It is saved with that checkpoint if the run is not.
    */
   restart(isSavedAtExit: boolean, resumeValue?: unknown): void {
@@ -131,7 +130,7 @@ export class RunSaver<Saver extends BaseCheckpointSaver | undefined = BaseCheckp
     this.#toSave = isSavedAtExit ? resumeValue : undefined;
   }
 
-  /** Reads a checkpoint before the run does. The run that is begun next gets the same one. */
+  /** Reads a checkpoint before the run does. The next run gets the same one. */
   peek(config: Config): Promise<Tuple> {
     this.#peeked ??= this.#readWithDiary(config);
     return this.#peeked;
@@ -168,7 +167,7 @@ export class RunSaver<Saver extends BaseCheckpointSaver | undefined = BaseCheckp
    * The run goes on, and saves its checkpoints.
    */
 
-  /** The last checkpoint of the run's own graph that is saved, and who waits for a later one. */
+  /** The last saved checkpoint of the run's own graph, and who waits for a later one. */
   #latest: { readonly step: number; readonly config: Config } | undefined;
   readonly #waiting: (() => void)[] = [];
 
@@ -203,7 +202,7 @@ export class RunSaver<Saver extends BaseCheckpointSaver | undefined = BaseCheckp
     };
   }
 
-  /** LangGraph saves one checkpoint after the other. If one is not saved, what follows would continue nothing. */
+  /** LangGraph saves one checkpoint after another. If one is not saved, the next would continue nothing. */
   async #save<Result>(write: () => Promise<Result>): Promise<Result> {
     if (this.#closed !== undefined) throw this.#closed.reason;
     const writing = write();
@@ -232,9 +231,9 @@ export class RunSaver<Saver extends BaseCheckpointSaver | undefined = BaseCheckp
   }
 
   /**
-   * Contract: call it when the run has ended. It resolves when all writes have ended that were begun, and no other one
-   * begins. LangGraph waits for those of a run, but not for those of its subgraphs when it is aborted, and not for the
-   * others when one has failed.
+   * Contract: call it when the run has ended. It resolves once all started writes have ended, and lets no other begin.
+   * LangGraph waits for a run's own writes. It does not wait for its subgraphs' writes after an abort, nor for the
+   * others once one has failed.
    */
   async saved(): Promise<void> {
     this.#close(new Error("The run has ended, so nothing more of it is saved, besides its diary."));
@@ -244,7 +243,7 @@ export class RunSaver<Saver extends BaseCheckpointSaver | undefined = BaseCheckp
   /**
    * Contract: call it when the run has ended without an error.
    *
-   * @throws ThreadConflictError if another writer has replaced the last checkpoint of the run.
+   * @throws ThreadConflictError if another writer has replaced the run's last checkpoint.
    */
   async assertKept(): Promise<void> {
     await this.#guard?.assertKept();
@@ -268,7 +267,7 @@ export function checkpointsOf(
   };
 }
 
-/** A client can name the thread's latest checkpoint too. */
+/** A client can also name the thread's latest checkpoint. */
 async function isSuperseded(
   read: (config: RunnableConfig) => Promise<CheckpointTuple | undefined>,
   config: RunnableConfig,
@@ -280,7 +279,7 @@ async function isSuperseded(
   return latest?.checkpoint.id !== tuple.checkpoint.id;
 }
 
-/** The checkpoint that was saved last before this one, in any branch of the thread. */
+/** The checkpoint that was saved just before this one, in any branch of the thread. */
 async function readBefore(
   saver: Pick<BaseCheckpointSaver, "list">,
   before: RunnableConfig,
@@ -290,22 +289,21 @@ async function readBefore(
   return undefined;
 }
 
-/** A fraction has this many values. A double can hold one beside the number of two million supersteps. */
+/** A fraction has this many values. A double holds one beside a count of two million supersteps. */
 const FRACTIONS = 2 ** 32;
 
 /**
  * Numbers the versions of channels so that two runs never use the same number: 3.42 instead of 3.
  *
- * A saver can store the value of a channel under its version, and keep the first value of each version, as
- * `PostgresSaver` does. If two runs start from the same checkpoint, and both number their versions 4, 5, 6, each of
- * them reads what the other one wrote. That happens after a fork, after an edit of the past, with two processes, and
- * if the last write of a killed process arrives late.
+ * A saver can store a channel's value under its version and keep each version's first value, as `PostgresSaver` does.
+ * If two runs start from the same checkpoint and both count 4, 5, 6, each reads what the other wrote. That happens
+ * after a fork, after an edit of the past, with two processes, and when a killed process's last write arrives late.
  *
- * The numbers of a thread still grow, so threads with plain numbers continue. Versions that are not numbers stay as
- * the checkpointer makes them.
+ * A thread's numbers still grow, so threads with plain numbers can continue. Versions that are not numbers stay as they
+ * are.
  *
- * @param assertGoesOn Contract: throws if the run must stop. LangGraph can save in the background, and asks for a version
- * in each superstep, so the run stops here, before it runs more tools.
+ * @param assertGoesOn Contract: throws if the run must stop. LangGraph can save in the background, and requests a
+ * version in each superstep. So the run stops here, before it runs more tools.
  */
 function versionsOfOneRun(
   saver: BaseCheckpointSaver,
@@ -319,17 +317,15 @@ function versionsOfOneRun(
   };
 }
 
-/*
- * What a task can read of its thread's checkpoints, through the saver of its run.
- */
+/** What a task can read of its thread's checkpoints, through its run's saver. */
 
-/** The nodes of LangChain's agents before the model is asked. A run that waits for one has run no tool. */
+/** The nodes before the model in LangChain's agents. A run that waits for one of them has run no tool. */
 const BEFORE_MODEL = /^(?:.*\.before_(?:agent|model)|model_request)$/;
 
 /**
- * A checkpoint of the task's graph that has been saved, as the one that the run began on: the latest one, if none is named.
- * It can also be one of the run itself: LangGraph saves in the background. Undefined without a saver, and for a subgraph
- * without a memory of its own: the id of a task in its namespace says that its checkpoints are those of one call.
+ * A saved checkpoint of the task's graph as the one that the run began on: the latest, if none is named. LangGraph
+ * saves in the background, so it can also be the run's own. Undefined without a saver, and for a subgraph without its
+ * own memory: a task id in its namespace says that its checkpoints belong to one call.
  */
 export async function savedCheckpoints(
   config: RunnableConfig,
@@ -345,8 +341,8 @@ export async function savedCheckpoints(
 }
 
 /**
- * The same of the checkpoint that the run began on: the one that its caller has named, or else the latest one. LangGraph
- * copies the name to the metadata of all tasks.
+ * The same for the checkpoint that the run began on: the one that its caller named, or else the latest. LangGraph
+ * copies the name to all tasks' metadata.
  */
 export async function startingCheckpoints(config: RunnableConfig): Promise<WatchedCheckpoints | undefined> {
   const named = textIn(getConfig()?.metadata, "checkpoint_id");
@@ -354,7 +350,7 @@ export async function startingCheckpoints(config: RunnableConfig): Promise<Watch
   return own?.abandoned === undefined ? savedCheckpoints(config) : own;
 }
 
-/** Whether the run of a checkpoint had not asked the model yet. */
+/** Whether a checkpoint's run had not yet asked the model. */
 export function isBeforeModel(tuple: CheckpointTuple): boolean {
   return nodesToEnter(tuple).some((name) => BEFORE_MODEL.test(name));
 }

@@ -1,9 +1,9 @@
 /**
- * The latest checkpoint of a thread: tells its id without reading messages, and writes only while it is the latest.
+ * A thread's latest checkpoint: tells its id without reading messages, and writes only while it is the latest.
  *
- * No method of a checkpointer does either. `PostgresSaver` and `SqliteSaver` have their connection as a field, so what
- * they would write is recorded, and written in one transaction that looks at the latest checkpoint first. All other
- * checkpointers are asked with `getTuple`, and another process can then write between the look and the write.
+ * No checkpointer method does either. `PostgresSaver` and `SqliteSaver` have their connection as a field. So what they
+ * would write is recorded, and written in one transaction that first checks the latest checkpoint. Other checkpointers
+ * are asked with `getTuple`, and another process can write between the check and the write.
  */
 
 import type { RunnableConfig } from "@langchain/core/runnables";
@@ -15,22 +15,22 @@ import { answered } from "../../shared/waiting.js";
 import { originalOf, replaceMethods } from "../langgraph/replace-methods.js";
 import { lockKey } from "./thread-lock.js";
 
-/** LangGraph's types say text, but some checkpointers take a number too. */
+/** LangGraph's types say text, but some checkpointers also take a number. */
 export type ThreadId = string | number;
 
-/** Contract: calls only `put` and `putWrites` of the checkpointer that it gets. Resolves to the id of the new checkpoint. */
+/** Contract: calls only `put` and `putWrites` of the given checkpointer. Resolves to the new checkpoint's id. */
 export type Write = (saver: BaseCheckpointSaver) => Promise<string>;
 
 interface ThreadHead {
-  /** Whether this is the latest checkpoint of the thread. Undefined: whether the thread has none. */
+  /** Whether this is the thread's latest checkpoint. Undefined: whether the thread has none. */
   readonly is: (id: string | undefined) => Promise<boolean>;
   /** Writes if this is the latest checkpoint, and returns whether it was. */
   readonly writeAfter: (id: string | undefined, write: Write) => Promise<boolean>;
 }
 
 /**
- * @param saver The checkpointer, or a view of it with other methods. Contract: gives up what does not answer.
- * @param signal The abort of the run.
+ * @param saver The checkpointer, or a view of it with other methods. Contract: abandons what does not answer.
+ * @param signal The run's abort.
  */
 export function threadHead(
   saver: BaseCheckpointSaver,
@@ -50,12 +50,12 @@ const LATEST = (table: string, parameter: string): string =>
   `SELECT checkpoint_id FROM ${table} WHERE thread_id = ${parameter} AND checkpoint_ns = ''
     ORDER BY checkpoint_id DESC LIMIT 1`;
 
-/** A statement of a checkpointer, with its values. */
+/** A checkpointer's statement, with its values. */
 type Statement = readonly [text: string, values: readonly unknown[]];
 
 /**
- * A lock of the thread is held from the look to the commit. The server gives it back if this process is silent, so a
- * thread is never locked for longer than these limits.
+ * The thread is locked from the check to the commit. The server releases the lock if this process is silent, so no
+ * thread stays locked for longer than these limits.
  */
 const LIMITS = "SET LOCAL lock_timeout = '15s'; SET LOCAL idle_in_transaction_session_timeout = '10s'";
 
@@ -108,8 +108,8 @@ function inPostgres(
 }
 
 /**
- * Clients of a pool that nobody waits for any more are closed: they cannot commit later, and leave their places in the
- * pool to others. The same for a client that could not roll back, as its connection does not answer.
+ * Closes pool clients that nobody waits for any more. They cannot commit later, and free their places in the pool. A
+ * client that could not roll back is also closed, because its connection does not answer.
  */
 function closing(pool: PostgresPool) {
   let isGivenUp = false;
@@ -143,8 +143,8 @@ function closing(pool: PostgresPool) {
 }
 
 /**
- * A view of a checkpointer that gives up what does not answer, so that no thread waits for ever. If a write of
- * `PostgresSaver` is given up, its connection is closed.
+ * A view of a checkpointer that abandons what does not answer, so that no thread waits for ever. If a write of
+ * `PostgresSaver` is abandoned, its connection is closed.
  */
 export function boundedSaver(
   saver: BaseCheckpointSaver,
@@ -159,7 +159,7 @@ export function boundedSaver(
   };
   return replaceMethods(saver, {
     getTuple: (config) => answered(readTuple(saver, config), wait),
-    // Savers that are older than the delta channel do not have it.
+    // Savers older than the delta channel do not have it.
     ...(typeof saver.getDeltaChannelHistory === "function" && {
       getDeltaChannelHistory: (...given) => answered(saver.getDeltaChannelHistory(...given), wait),
     }),
@@ -187,13 +187,13 @@ function inSqlite(target: BaseCheckpointSaver, database: SqliteDatabase, threadI
       for (const [text, values] of statements) database.prepare(text).run(...values);
       return true;
     });
-    // Locks the database before it looks.
+    // Locks the database before it checks.
     return transaction.immediate();
   };
   return { is: async (id) => is(id), writeAfter };
 }
 
-/** Keeps what a checkpointer would write. */
+/** Records what a checkpointer would write. */
 function recordStatements() {
   const statements: Statement[] = [];
   const add = ([text, values = []]: Statement): void => {
@@ -205,8 +205,8 @@ function recordStatements() {
 }
 
 /**
- * Whether the checkpointer writes with the methods of LangGraph's class, which has a method of this name. A subclass or
- * a wrapper with methods of its own can do more than to write, so it is called as it is.
+ * Whether the checkpointer writes with the methods of LangGraph's class, which has a method with this name. A subclass
+ * or wrapper with its own methods may do more than write, so it is called as it is.
  */
 function writesItself(saver: BaseCheckpointSaver, name: string): boolean {
   const owner = prototypeWith(saver, "put");
@@ -217,11 +217,12 @@ function writesItself(saver: BaseCheckpointSaver, name: string): boolean {
 /** For each object that holds threads, and each thread, the end of its last write. */
 const lastWrites = forAllCopies("last-writes", () => new WeakMap<object, Map<ThreadId, Promise<unknown>>>());
 
-/** One write after the other in this process, also from several views of one `MemorySaver`. */
+/** One write after another in this process, even through several views of one `MemorySaver`. */
 function inAnySaver(saver: BaseCheckpointSaver, target: object, threadId: ThreadId): ThreadHead {
   const storage: unknown = Reflect.get(target, "storage");
   const is = async (id: string | undefined): Promise<boolean> => {
-    // Another class can have a field of this name, so the field never decides that a checkpoint is not the latest.
+    // Another class can have a field with this name, so the field alone never decides that a checkpoint is not the
+    // latest.
     const checkpoints = checkpointsIn(storage, threadId);
     if (checkpoints !== undefined && id !== undefined && isLastAdded(checkpoints, id)) return true;
     const tuple = await saver.getTuple({ configurable: { thread_id: threadId, checkpoint_ns: "" } });
@@ -245,7 +246,7 @@ function inAnySaver(saver: BaseCheckpointSaver, target: object, threadId: Thread
   return { is, writeAfter };
 }
 
-/** The checkpoints of a thread in a `MemorySaver`, by id. */
+/** A thread's checkpoints in a `MemorySaver`, by id. */
 function checkpointsIn(storage: unknown, threadId: ThreadId): object | undefined {
   const thread = isRecord(storage) ? storage[threadId] : undefined;
   const checkpoints = isRecord(thread) ? thread[""] : undefined;
@@ -253,19 +254,19 @@ function checkpointsIn(storage: unknown, threadId: ThreadId): object | undefined
 }
 
 /**
- * What a listing of checkpoints found, and what this process has written since. A `MemorySaver` can only list all
- * checkpoints of a thread, and a run looks before each write. So a listing of a long thread is used again for ten times
- * what it took.
+ * What a listing of checkpoints found, and what this process has written since. A `MemorySaver` can only list all of a
+ * thread's checkpoints, and a run checks before each write. So a long thread's listing is reused for ten times as long
+ * as it took.
  */
 interface Listing {
   latest: string | undefined;
-  /** When it was made, as `performance.now()` tells it. */
+  /** When it was made, from `performance.now()`. */
   since: number;
-  /** For how many milliseconds it is used again. */
+  /** For how many milliseconds it is reused. */
   readonly lasts: number;
 }
 
-/** By the object that has the checkpoints of a thread. */
+/** By the object that holds a thread's checkpoints. */
 const listings = forAllCopies("listings", () => new WeakMap<object, Listing>());
 
 function listingOf(storage: unknown, threadId: ThreadId): Listing | undefined {
@@ -273,12 +274,12 @@ function listingOf(storage: unknown, threadId: ThreadId): Listing | undefined {
   return checkpoints && listings.get(checkpoints);
 }
 
-/** At least so many checkpoints are listed in a millisecond. */
+/** At least this many checkpoints are listed in a millisecond. */
 const LISTED_IN_A_MILLISECOND = 5_000;
 
 /**
- * Whether this is the id that was added last to a thread in `MemorySaver`, whose `getTuple` would read all messages. An
- * earlier one is not later than it: a run begins after the latest one, and looks before each write.
+ * Whether this is the last id added to a thread in `MemorySaver`, whose `getTuple` would read all messages. The last
+ * added checkpoint is the latest, because a run begins after the latest one and checks before each write.
  */
 function isLastAdded(checkpoints: object, id: string): boolean {
   const known = listings.get(checkpoints);
@@ -290,7 +291,7 @@ function isLastAdded(checkpoints: object, id: string): boolean {
   return latest === id;
 }
 
-/** Reads a checkpoint. If it is the latest, a `MemorySaver` lists all of the thread to find it. */
+/** Reads a checkpoint. To find the latest, a `MemorySaver` lists the whole thread. */
 async function readTuple(
   saver: BaseCheckpointSaver,
   config: RunnableConfig,
@@ -306,7 +307,6 @@ async function readTuple(
   return tuple;
 }
 
-/** The pool of a `PostgresSaver`. */
 function poolOf(saver: BaseCheckpointSaver): PostgresPool | undefined {
   const pool: unknown = Reflect.get(saver, "pool");
   const isPool = hasMethods(pool, "connect", "query") && writesItself(saver, "_dumpBlobs");

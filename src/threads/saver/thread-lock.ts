@@ -3,17 +3,16 @@ import { InvalidSettingError } from "../../errors.js";
 import { hasMethods } from "../../shared/values.js";
 import { untilAborted, withDeadline } from "../../shared/waiting.js";
 
-/** A lock of threads that several processes share. */
+/** A lock on threads that several processes share. */
 export interface ThreadLock {
   /**
-   * Contract: resolves when no other process holds the lock of the thread. The lock is held until the function that it
-   * resolves to is called. That is when the last write of the run is saved. If it rejects, the run writes nothing and
-   * rejects with the same error. So does a run whose lock cannot be given back within 30 seconds, although all of its
-   * writes are saved.
+   * Contract: resolves once no other process holds the thread's lock, to the function that releases it. It is called
+   * when the run's last write is saved. If `acquire` rejects, the run writes nothing and rejects with the same error.
+   * If the lock cannot be released within 30 seconds, the run rejects too, although all its writes are saved.
    *
-   * @param signal - The signal of the run. The wait ends with its reason when it aborts.
-   * @param onLost - Call it with the cause if the lock is lost before it is given back, so that another process can have
-   *   it. The run then ends with a `ThreadConflictError`.
+   * @param signal - The run's signal. If it aborts, the wait ends with its reason.
+   * @param onLost - Call it with the cause if the lock is lost before its release, so that another process can have it.
+   * The run then ends with a `ThreadConflictError`.
    */
   acquire(
     threadId: string,
@@ -22,7 +21,7 @@ export interface ThreadLock {
   ): Promise<() => void | Promise<void>>;
 }
 
-/** What is used of a `Pool` of the package `pg`. */
+/** The parts of a `Pool` from the package `pg` that are used. */
 export interface LockPool {
   connect(): Promise<LockClient>;
 }
@@ -36,13 +35,13 @@ interface LockClient {
 
 /** How long a run waits for a free connection, in milliseconds. */
 const LONGEST_WAIT_FOR_CONNECTION = 10_000;
-/** How long the end of a run waits for the server to give the lock back, before it closes the connection. */
+/** How long a run's end waits for the server to release the lock, before it closes the connection. */
 const LONGEST_RELEASE = 5_000;
 
 /**
- * What the session of a lock needs. Without keepalives the server would hold the lock of a machine that lost its power for
- * two hours: it would not notice that the connection is dead. And a database can limit how long a statement waits and a
- * session is idle; a run waits for the one before it, and its lock is idle until it ends. Older servers lack some of these.
+ * What a lock's session needs. Without keepalives the server would not notice a dead connection: it would hold the lock
+ * of a machine that lost power for two hours. A database can also limit how long a statement waits and a session is
+ * idle. But a run waits for the one before it, and its lock is idle until it ends. Older servers lack some of these.
  */
 const SESSION_SETTINGS = {
   tcp_keepalives_idle: "20",
@@ -59,14 +58,14 @@ const SET_UP =
   "JOIN pg_settings ON pg_settings.name = wanted.key";
 
 /**
- * Makes a lock of threads from a PostgreSQL database: an advisory lock of a session. Runs of one thread that wait for it
- * get it in the order of their requests. It is free again when its run has saved its last write, and when its process or
- * the database dies. Pass it as the option `concurrentRuns`: `postgresThreadLock(new Pool({ connectionString, max: 50 }))`.
+ * Makes a thread lock from a PostgreSQL database: a session's advisory lock. Runs of a thread get it in the order of
+ * their requests. It is free again once its run has saved its last write, or when its process or the database dies.
+ * Pass it as the option `concurrentRuns`: `postgresThreadLock(new Pool({ connectionString, max: 50 }))`.
  *
- * @param pool - A `Pool` of the package `pg`, used for nothing else: each run that holds or awaits the lock has a
- *   connection of its own, so give it as many as this process has runs at once. A connection that PgBouncer shares by
- *   transaction cannot hold such a lock.
- * @throws InvalidSettingError for a value that is no pool.
+ * @param pool - A `Pool` of the package `pg`, used for nothing else: each run that holds or awaits the lock has its own
+ *   connection, so give it as many as this process has runs at once. A connection that PgBouncer shares by transaction
+ *   cannot hold such a lock.
+ * @throws InvalidSettingError for a value that is not a pool.
  * @example
  * ```ts
  * import { MemorySaver } from "@langchain/langgraph";
@@ -93,11 +92,11 @@ export function postgresThreadLock(pool: LockPool): ThreadLock {
     async acquire(threadId, signal, onLost) {
       const client = await connect(pool, threadId, signal);
       let isHeld = false;
-      // The server gives back the lock of a connection that breaks.
+      // The server releases the lock of a connection that breaks.
       const lose = (error: Error): void => void (isHeld && onLost?.(error));
       client.on("error", lose);
       const leave = (isBroken: boolean): void => {
-        // The socket of a client that is closed can still report an error.
+        // A closed client's socket can still report an error.
         if (!isBroken) client.removeListener("error", lose);
         client.release(isBroken);
       };
@@ -127,7 +126,7 @@ export function postgresThreadLock(pool: LockPool): ThreadLock {
   };
 }
 
-/** @throws The reason of the abort, the error of the connection, or an error that says that the pool is exhausted. */
+/** @throws The abort's reason, the connection's error, or an error that says that the pool is exhausted. */
 async function connect(pool: LockPool, threadId: string, signal: AbortSignal): Promise<LockClient> {
   const connecting = pool.connect();
   try {
@@ -150,7 +149,7 @@ async function connect(pool: LockPool, threadId: string, signal: AbortSignal): P
   }
 }
 
-/** The first 64 bits of a hash. PostgreSQL's locks have such numbers as keys, and other programs use them too. */
+/** The first 64 bits of a hash. PostgreSQL's lock keys are such numbers, and other programs use them too. */
 export function lockKey(...names: readonly string[]): bigint {
   const key = JSON.stringify(["langgraph-tether", ...names]);
   return createHash("sha256").update(key).digest().readBigInt64BE();

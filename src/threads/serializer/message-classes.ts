@@ -1,8 +1,8 @@
-/** The classes of messages that `messageSerializer` reads and writes by itself, and the fields that they have. */
+/** The message classes that `messageSerializer` reads and writes by itself, and their fields. */
 
 import { isPlainObject } from "../../shared/values.js";
 
-/** What LangGraph stores of an object of LangChain: the name of its class, and the arguments of its constructor. */
+/** What LangGraph stores of a LangChain object: its class name, and its constructor's arguments. */
 interface MessageRecord {
   readonly lc: 1;
   readonly type: "constructor";
@@ -12,17 +12,17 @@ interface MessageRecord {
 
 export interface MessageClass {
   readonly create: new (fields: Record<string, unknown>) => object;
-  /** The method that LangGraph's serializer would call. A message with another one is written by LangGraph. */
+  /** The method that LangGraph's serializer would call. LangGraph writes a message with another one. */
   readonly toJSON: unknown;
-  /** The stored JSON of a message up to its first field. */
+  /** A message's stored JSON up to its first field. */
   readonly head: string;
-  /** The fields of the constructor by their stored names. */
+  /** The constructor's fields by their stored names. */
   readonly fieldOf: ReadonlyMap<string, string>;
-  /** The stored names by the fields. Two spellings of a field have one stored name. */
+  /** The stored names by field. Two spellings of a field share a stored name. */
   readonly keyOf: ReadonlyMap<string, string>;
 }
 
-/** The classes of one copy of LangChain and LangGraph. */
+/** The classes from one copy of LangChain and LangGraph. */
 export interface MessageClasses {
   readonly byName: ReadonlyMap<string, MessageClass>;
   readonly byPrototype: ReadonlyMap<object, MessageClass>;
@@ -33,7 +33,7 @@ export const NAMESPACE = ["langchain_core", "messages"] as const;
 /** What stands for `undefined`. */
 export const UNDEFINED = { lc: 2, type: "undefined" } as const;
 
-/** Fields that LangChain reads with another spelling than the one that it stores. */
+/** Fields that LangChain stores under one spelling and reads under another. */
 const RENAMED: Readonly<Record<string, string>> = {
   content_blocks: "contentBlocks",
   lc_serializable: "lcSerializable",
@@ -47,7 +47,7 @@ const RENAMED_IN: Readonly<Record<string, typeof RENAMED>> = {
 
 type Samples = Readonly<Record<string, unknown>>;
 
-/** The stored names of fields, each with a value. LangChain spells other names differently when it reads them. */
+/** The fields' stored names, each with a value. LangChain spells other names differently when it reads them. */
 const COMMON: Samples = {
   content: "text",
   additional_kwargs: { kept: [1, null, UNDEFINED], dropped: UNDEFINED },
@@ -84,7 +84,7 @@ const FIELDS: Readonly<Record<string, Samples>> = {
 };
 const BLOCKS = { content_blocks: [{ type: "text", text: "text" }] };
 
-/** One message of each class with all of its fields, and one of each with content blocks. */
+/** One message of each class with all its fields, and one of each with content blocks. */
 export const SAMPLE_MESSAGES: readonly MessageRecord[] = Object.entries(FIELDS).flatMap(
   ([name, { content, ...others }]) => [
     recordOf(name, { content, ...others }),
@@ -97,8 +97,8 @@ function recordOf(name: string, kwargs: Samples): MessageRecord {
 }
 
 /**
- * Learns the classes from what another serializer makes of `SAMPLE_MESSAGES` and of a snapshot. So a message gets the
- * class that this serializer gives it, whichever copy of LangChain that is from.
+ * Learns the classes from what another serializer makes of `SAMPLE_MESSAGES` and a snapshot. So a message gets the
+ * class that this serializer gives it, from whichever copy of LangChain.
  *
  * @throws TypeError if it makes something else.
  */

@@ -5,27 +5,26 @@ import { hasMethods } from "../../shared/values.js";
 import { learnClasses, type MessageClasses, SAMPLE_MESSAGES, UNDEFINED } from "./message-classes.js";
 import { createMessageBytes, type Piece, readValue, type Unread, type Writer, writeValue } from "./values.js";
 
-/** Turns values into bytes and back: what the savers and caches of LangGraph take as their serializer. */
+/** Turns values into bytes and back: what LangGraph's savers and caches take as their serializer. */
 export interface MessageSerializer {
   /** The type of the bytes, `"json"` or `"bytes"`, and the bytes. */
   dumpsTyped(data: unknown): Promise<[string, Uint8Array]>;
-  /** The value. `type` is what `dumpsTyped` gave with the bytes. */
+  /** The value. `type` is what `dumpsTyped` returned with the bytes. */
   loadsTyped(type: string, data: Uint8Array | string): Promise<unknown>;
 }
 
 /**
- * A serializer for savers and caches that reads and writes messages several times faster than LangGraph's own. It
- * works with every graph. The bytes are the same, so each of the two reads what the other one has written, and you can
- * begin and stop to use it at any time.
+ * A serializer for savers and caches that reads and writes messages several times faster than LangGraph's own. It works
+ * with every graph. The bytes are the same and each reads what the other wrote, so you can switch at any time.
  *
- * Messages are revived directly, as objects of the same classes, and the JSON of a message is made once as long as the
- * message stays the same. All that is not a message of LangChain, a plain value, `undefined`, a `Send` or a snapshot of
- * a delta channel is handed to LangGraph's serializer, value by value. Errors are LangGraph's.
+ * Messages become objects of the same classes directly, and an unchanged message's JSON is made only once. LangChain
+ * messages, plain values, `undefined`, `Send`s and delta snapshots are handled here. LangGraph's serializer gets every
+ * other value. Errors are LangGraph's.
  *
- * @param base - The serializer that reads and writes everything else. It also decides which copy of LangChain messages
- *   are from, so pass the one of your copy of LangGraph if a program has two. Default: LangGraph's `JsonPlusSerializer`.
- *   With a serializer that stores messages in another form, everything is handed to it.
- * @throws InvalidSettingError for a value that is no serializer.
+ * @param base - The serializer for everything else. It also decides which copy of LangChain the messages come from, so
+ *   pass your copy's serializer if a program has two. Default: LangGraph's `JsonPlusSerializer`. A serializer that
+ *   stores messages in another form gets everything.
+ * @throws InvalidSettingError for a value that is not a serializer.
  * @example
  * ```ts
  * import { MemorySaver } from "@langchain/langgraph";
@@ -53,7 +52,7 @@ export function messageSerializer(base: MessageSerializer = new MemorySaver().se
       const pieces =
         own === undefined || isForBase(data) ? undefined : safely(() => writeValue(data, own), undefined);
       const bytes = pieces && (await joinPieces(pieces));
-      // LangGraph writes one text instead of a value that it cannot write, also if only a part is the reason.
+      // If LangGraph cannot write a part of a value, it writes one text for the whole value.
       return bytes === undefined ? base.dumpsTyped(data) : ["json", bytes];
     },
     async loadsTyped(type, data) {
@@ -69,12 +68,12 @@ export function messageSerializer(base: MessageSerializer = new MemorySaver().se
   };
 }
 
-/** Bytes are stored as they are, and JSON has no word for functions and symbols. */
+/** Bytes are stored as they are, and JSON has no functions or symbols. */
 function isForBase(data: unknown): boolean {
   return typeof data === "function" || typeof data === "symbol" || ArrayBuffer.isView(data);
 }
 
-/** It is undefined if one of them is. */
+/** Undefined if any piece is. */
 async function joinPieces(pieces: readonly Piece[]): Promise<Uint8Array | undefined> {
   const parts: Uint8Array[] = [];
   for (const piece of pieces) {
@@ -103,15 +102,15 @@ async function readWith(base: MessageSerializer, { holder, key }: Unread): Promi
   holder[key] = await base.loadsTyped("json", JSON.stringify(value));
 }
 
-/** `JSON.parse` makes -0 and Infinity of a text that `JSON.stringify` never writes. */
+/** `JSON.parse` makes -0 and Infinity from texts that `JSON.stringify` never writes. */
 function hasOddNumber(value: unknown): boolean {
   if (typeof value === "number") return !Number.isFinite(value) || Object.is(value, -0);
   return typeof value === "object" && value !== null && Object.values(value).some(hasOddNumber);
 }
 
 /**
- * It is undefined if the base stores messages in another form than this library knows: a later version of LangGraph, or
- * a serializer of another kind. Both then write and read samples, and what they make of them is compared.
+ * Undefined if the base stores messages in another form than this library knows: a later LangGraph, or another kind of
+ * serializer. Both then write and read samples, and the results are compared.
  */
 async function prepareWriter(base: MessageSerializer): Promise<Writer | undefined> {
   try {

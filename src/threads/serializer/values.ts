@@ -4,13 +4,11 @@ import { Send } from "@langchain/langgraph";
 import { isPlainObject, pickFields } from "../../shared/values.js";
 import { type MessageClass, type MessageClasses, NAMESPACE, UNDEFINED } from "./message-classes.js";
 
-/*
- * The stored JSON of one message, made once as long as the message stays the same.
- */
+/** A message's stored JSON, made only once while the message stays the same. */
 
 /**
- * A comma and the JSON of a message, because most messages follow another one in a list. It is undefined if only LangGraph's
- * serializer knows how to write the message.
+ * A comma and a message's JSON, because most messages follow another in a list. Undefined if only LangGraph's
+ * serializer can write the message.
  */
 type MessageBytes = (message: object, messageClass: MessageClass) => Uint8Array | undefined;
 
@@ -21,15 +19,15 @@ interface Known {
 }
 
 const UNDEFINED_TEXT = JSON.stringify(UNDEFINED);
-/** LangChain refuses to read a message that is nested deeper than 50. LangGraph writes it. */
+/** LangChain refuses to read a message nested deeper than 50. LangGraph writes it. */
 const DEEPEST_FIELD = 40;
 const LIST = Symbol("list");
 const OBJECT = Symbol("object");
 
 /**
- * Messages can be changed in place: LangGraph and LangChain write ids, names and metadata into them, and so can a node.
- * So the values of a message are compared with those that its bytes were made from. The comparison costs one step for
- * each value, however long its texts are.
+ * Messages can change in place: LangGraph, LangChain and nodes write ids, names and metadata into them. So a message's
+ * values are compared with those that its bytes were made from. The comparison takes one step per value, however long
+ * its texts are.
  */
 export function createMessageBytes(): MessageBytes {
   const known = new WeakMap<object, Known>();
@@ -42,7 +40,7 @@ export function createMessageBytes(): MessageBytes {
       const given = lc_kwargs[field];
       const value = heldValue(message, field, given);
       facts.push(field);
-      // LangGraph also visits what is not stored, and fails if it is too deep.
+      // LangGraph also visits what is not stored, and fails if that is too deep.
       if (!gather(value, facts, 0) || (value !== given && !gather(given, facts, 0))) return undefined;
     }
     const before = known.get(message);
@@ -60,13 +58,13 @@ function isUsual(message: object, { toJSON }: MessageClass): boolean {
   return lc_serializable === true && own === toJSON && isNamespace(lc_namespace, 2);
 }
 
-/** What the message holds now of a field that its constructor was given. */
+/** What the message now holds in a field that its constructor was given. */
 function heldValue(message: object, field: string, given: unknown): unknown {
   const value: unknown = message[field as never];
   return value === undefined && !(field in message) ? given : value;
 }
 
-/** @param length How many names there are: those of the namespace, and perhaps the one of a class. */
+/** @param length How many names there are: the namespace's, and perhaps a class's. */
 function isNamespace(value: unknown, length: number): boolean {
   return (
     Array.isArray(value) && value.length === length && value[0] === NAMESPACE[0] && value[1] === NAMESPACE[1]
@@ -74,9 +72,9 @@ function isNamespace(value: unknown, length: number): boolean {
 }
 
 /**
- * Adds all that a value holds to the facts, so that two values with the same facts have the same JSON.
+ * Adds all that a value holds to the facts. Two values with the same facts have the same JSON.
  *
- * @returns False for a value that is not plain JSON or `undefined`, or that LangChain or LangGraph writes in another way.
+ * @returns False for a value that is not plain JSON or `undefined`, or that LangChain or LangGraph writes differently.
  */
 function gather(value: unknown, facts: unknown[], depth: number): boolean {
   if (typeof value !== "object" || value === null) {
@@ -111,7 +109,7 @@ function isSame(before: readonly unknown[], now: readonly unknown[]): boolean {
   return true;
 }
 
-/** It is undefined if two fields have the same stored name, or one has none. */
+/** Undefined if two fields share a stored name, or one has none. */
 function compose(
   message: object,
   given: Readonly<Record<string, unknown>>,
@@ -144,17 +142,17 @@ export interface Unread {
 }
 
 type Holder = Record<string | number, unknown>;
-/** LangGraph fails where the stack ends. What is deeper than this is left to it. */
+/** LangGraph fails where the stack ends. Anything deeper than this is left to it. */
 const DEEPEST = 200;
 
 /** Stands for a field that LangGraph has to read. */
 const ODD = Symbol("odd");
 
 /**
- * Reads the value at a key of an object in place. The value comes from `JSON.parse`, and nobody else has it.
+ * Reads the value at an object's key in place. The value comes from `JSON.parse`, and nobody else has it.
  *
- * @returns The places below it that hold JSON still, because LangGraph has to read it.
- * @throws RangeError if the value is nested deeper than 200. Whatever the constructor of a message throws.
+ * @returns The places below it that still hold JSON, because LangGraph must read it.
+ * @throws RangeError if the value is nested deeper than 200. Whatever a message's constructor throws.
  */
 export function readValue(holder: object, key: string, classes: MessageClasses): readonly Unread[] {
   const unread: Unread[] = [];
@@ -215,14 +213,14 @@ function readMessage(record: Record<string, unknown>, classes: MessageClasses): 
   }
   const fields = readField(kwargs, -1);
   if (fields === ODD) return undefined;
-  // Most messages have all fields under their stored names, and then no other object is made.
+  // Most messages have all fields under their stored names, and need no other object.
   if (!isRenamed) return new Message(fields as Holder);
   const renamed = Object.entries(fields as Holder).map(([key, value]) => [fieldOf.get(key), value]);
   return new Message(Object.fromEntries(renamed));
 }
 
 /**
- * A value inside a message. LangGraph reads it, writes it again as plain JSON, and hands this to LangChain: keys with
+ * A value inside a message. LangGraph reads it, writes it again as plain JSON, and hands that to LangChain: keys with
  * `undefined` disappear, and in a list it becomes null.
  */
 function readField(value: unknown, depth: number): unknown {
@@ -251,20 +249,20 @@ function readField(value: unknown, depth: number): unknown {
  * Writes what LangGraph's serializer writes: plain values, messages, snapshots and sends directly.
  */
 
-/** A part of the JSON. What LangGraph has to write comes as a promise; it is undefined if LangGraph cannot write it. */
+/** A part of the JSON. What LangGraph must write comes as a promise; it is undefined if LangGraph cannot write it. */
 export type Piece = string | Uint8Array | Promise<string | undefined>;
 
 export interface Writer {
   readonly classes: MessageClasses;
   readonly messageBytes: MessageBytes;
-  /** Writes a member of an object with LangGraph's serializer. Contract: does not reject. */
+  /** Writes an object's member with LangGraph's serializer. Contract: does not reject. */
   readonly writeMember: (key: string, value: unknown) => Promise<string | undefined>;
 }
 
 const SEND_PROTOTYPE: unknown = Object.getPrototypeOf(new Send("node", undefined));
 
 /**
- * The pieces are what the value is at the time of the call, also if it is changed before a promise settles.
+ * The pieces say what the value is at the time of the call, even if it changes before a promise settles.
  *
  * @throws RangeError if the value is nested deeper than 200, or has a cycle. Whatever a getter of the value throws.
  */
@@ -291,7 +289,7 @@ export function writeValue(data: unknown, { classes, messageBytes, writeMember }
     }
   }
 
-  /** @returns False, and writes nothing, if LangGraph has to write the value. */
+  /** @returns False, and writes nothing, if LangGraph must write the value. */
   function writeDirectly(value: object | bigint, depth: number): boolean {
     if (typeof value !== "object") return false;
     const prototype: object | null = Object.getPrototypeOf(value);
@@ -343,13 +341,13 @@ export function writeValue(data: unknown, { classes, messageBytes, writeMember }
   }
 }
 
-/** What JSON has no word for: it leaves it out of objects, and puts null into lists. */
+/** What JSON cannot say: it is left out of objects, and becomes null in lists. */
 function isLeftOut(value: unknown): boolean {
   if (typeof value === "function") return !("toJSON" in value || "lg_name" in value);
   return typeof value === "symbol";
 }
 
-/** LangGraph cuts the cycles of a value from its root. A part that is written by itself must have none. */
+/** LangGraph cuts a value's cycles from its root. A part that is written alone must have none. */
 function assertShallow(value: unknown, depth: number): void {
   if (typeof value !== "object" || value === null) return;
   if (depth > DEEPEST) throw tooDeep();

@@ -1,4 +1,4 @@
-/** Reads the whole conversation of a thread: each summary leads to the checkpoint that has what it covers. */
+/** Reads a thread's whole conversation: each summary leads to the checkpoint that has what it covers. */
 
 import type { BaseMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
@@ -19,16 +19,16 @@ import { isSaver } from "../langgraph/replace-methods.js";
 import { checkpointsOf } from "../saver/run-saver.js";
 
 /**
- * What reads the states of a thread: a compiled graph, a `RemoteGraph`, or an agent of `createAgent`. A checkpointer does
- * too, and reads what is stored, without the writes of tasks that wait for their superstep to end.
+ * What reads a thread's states: a compiled graph, a `RemoteGraph`, or an agent from `createAgent`. A checkpointer also
+ * works. It reads what is stored, without the writes of tasks whose superstep has not ended.
  */
 export type HistorySource =
   | { getState(config: RunnableConfig): Promise<{ readonly values: unknown }> }
   | Pick<BaseCheckpointSaver, "getTuple">;
 
-/** Messages that a summary names and that cannot be read. */
+/** Messages that a summary names but that cannot be read. */
 export interface MissingMessages {
-  /** The id of the summary. It stays in the result, in the place of the messages. */
+  /** The summary's id. It stays in the result, in place of the messages. */
   readonly summary: string;
   /** The checkpoint that had them. */
   readonly checkpoint: string;
@@ -39,15 +39,13 @@ export interface MissingMessages {
 
 /** Options of `readFullHistory` and `restoreCovered`. */
 export interface ReadHistoryOptions {
-  /**
-   * Called for each summary whose messages cannot all be read. Contract: must not throw. @default nobody is told
-   */
+  /** Called for each summary whose messages cannot all be read. Contract: must not throw. @default no report */
   readonly onMissing?: (missing: MissingMessages) => void;
 }
 
 /** Options of `readFullHistory`. */
 export interface ReadPageOptions extends ReadHistoryOptions {
-  /** How many messages to read, the latest ones. At least 1. @default all */
+  /** How many of the latest messages to read. At least 1. @default all */
   readonly limit?: number | undefined;
   /** The id of a message. Only messages before it are read. @default the end of the conversation */
   readonly before?: string | undefined;
@@ -60,14 +58,14 @@ const PAGE_RULES = {
 };
 
 /**
- * The complete conversation of a thread, in order. Each summary is replaced by the messages that it covers, from the
- * state or from the checkpoint that has them. A late result follows its call.
+ * A thread's complete conversation, in order. The messages that a summary covers replace it, from the state or the
+ * checkpoint that has them. A late result follows its call.
  *
- * @param source The graph of the thread, a `RemoteGraph`, or the checkpointer.
- * @param config The config of the thread, with `configurable.thread_id`. With `checkpoint_id` it names an earlier state or
- * another branch, and with `checkpoint_ns` a subgraph.
- * @param options With `limit` and `before` the result is a page of the conversation, and only the checkpoints back to that
- * page are read. `onMissing` is told of what cannot be read.
+ * @param source The thread's graph, a `RemoteGraph`, or the checkpointer.
+ * @param config The thread's config, with `configurable.thread_id`. `checkpoint_id` names an earlier state or another
+ * branch, and `checkpoint_ns` a subgraph.
+ * @param options `limit` and `before` return a page of the conversation, and read only the checkpoints back to that
+ * page. `onMissing` hears what cannot be read.
  * @throws InvalidSettingError for a wrong argument or option, or if the conversation has no message `before`.
  *
  * @example
@@ -103,12 +101,12 @@ export async function readFullHistory(
   const latest = normalizeHistory(listOf(await read()), () => {});
 
   const reversed: BaseMessage[] = [];
-  /** Where the page ends in `reversed`, and when it is worth a look whether the page is whole. */
+  /** Where the page ends in `reversed`, and when to check whether it is complete. */
   let end = before === undefined ? 0 : undefined;
   let enough = limit;
   for await (const message of walkBack(latest, read, onMissing)) {
     reversed.push(message);
-    // What follows may belong to the group of a result.
+    // What follows may belong to a result's group.
     if (end !== undefined && !isResult(message) && reversed.length >= end + enough) {
       const page = pageOf(reversed, limit, before, false);
       if (page !== undefined) return page;
@@ -122,13 +120,13 @@ export async function readFullHistory(
 }
 
 /**
- * Makes the update that undoes every summary of a thread. Write it to `messages` with `updateState` of the graph or the
- * SDK: it brings all covered messages back and removes the summaries. It consists of plain objects, which can be sent
- * over HTTP.
+ * Makes the update that undoes all of a thread's summaries. Write it to `messages` with `updateState` of the graph or
+ * the SDK: it brings back all covered messages and removes the summaries. It consists of plain objects, which can be
+ * sent over HTTP.
  *
- * @param source The graph of the thread, a `RemoteGraph`, or the checkpointer.
- * @param config The config of the thread, as for `readFullHistory`.
- * @param options `onMissing` is told of what cannot be read. Its summary stays.
+ * @param source The thread's graph, a `RemoteGraph`, or the checkpointer.
+ * @param config The thread's config, as for `readFullHistory`.
+ * @param options `onMissing` hears what cannot be read. Its summary stays.
  * @throws InvalidSettingError for a wrong argument or option.
  *
  * @example
@@ -164,12 +162,12 @@ export async function restoreCovered(
   return history.length === 0 ? [] : rewriteHistory(history).map((message) => trust(toPlain(message)));
 }
 
-/** Contract: gives the `messages` of the state that the config names, or of another checkpoint. */
+/** Contract: returns the `messages` of the state that the config names, or of another checkpoint. */
 type ReadList = (checkpoint?: string) => Promise<unknown>;
 
 /** @throws InvalidSettingError for a wrong source or config. */
 function listReader(given: HistorySource, config: RunnableConfig): ReadList {
-  // An agent of LangChain has its graph in a field.
+  // LangChain's agent has its graph in a field.
   const source: unknown =
     hasMethods(given, "getState") || isSaver(given) ? given : Reflect.get(Object(given), "graph");
   const { configurable } = isRecord(config) ? config : {};
@@ -194,23 +192,21 @@ function listReader(given: HistorySource, config: RunnableConfig): ReadList {
   };
 }
 
-/*
- * Walks back from the latest message of a conversation to its first, and opens each summary on the way.
- */
+/** Walks from a conversation's latest message back to its first, and opens each summary on the way. */
 
-/** A list of messages, of which those before `next` have still to be told. */
+/** A list of messages. Those before `next` are still to be yielded. */
 interface Part {
   readonly list: readonly BaseMessage[];
   next: number;
   readonly positions: ReadonlyMap<string | undefined, number>;
-  /** The messages that stay where they were in an opened list: those that its summary has not covered. */
+  /** The messages that stayed where they were in an opened list: those that its summary did not cover. */
   readonly moved: Set<string>;
   /** The summary of what is missing. */
   readonly rest: BaseMessage | undefined;
 }
 
 /**
- * The messages of a conversation, the latest first.
+ * A conversation's messages, latest first.
  *
  * @param latest The messages of its state.
  */
@@ -255,7 +251,10 @@ function partOf(list: readonly BaseMessage[], rest?: BaseMessage): Part {
   return { list, next: list.length, positions, moved: new Set(), rest };
 }
 
-/** What a summary stands for, in order. If some of it is missing, the summary stands before the rest, and names only that. */
+/**
+ * What a summary stands for, in order. If some of it is missing, the summary precedes the rest, and names only what is
+ * missing.
+ */
 async function openSummary(summary: BaseMessage, coverage: Archived, part: Part, read: ReadList) {
   const { checkpoint, messages } = coverage;
   const stored = await read(checkpoint).catch(() => "unreadable" as const);
@@ -280,7 +279,7 @@ async function openSummary(summary: BaseMessage, coverage: Archived, part: Part,
   return { list: [rest, ...found], rest, missing };
 }
 
-/** The summary of the messages that are missing. */
+/** The summary of the missing messages. */
 function namingOnly(
   messages: readonly string[],
   summary: BaseMessage,
@@ -295,8 +294,8 @@ function namingOnly(
 }
 
 /**
- * The message with an id that no later message has: ids of responses can repeat. Undefined for a result that a later one
- * with its id replaced.
+ * The message with an id that no later message has, because response ids can repeat. Undefined for a result that a
+ * later one with its id replaced.
  */
 function withOwnId(message: BaseMessage, told: ReadonlyMap<string, BaseMessage>): BaseMessage | undefined {
   let { id = "" } = message;
@@ -309,8 +308,8 @@ function withOwnId(message: BaseMessage, told: ReadonlyMap<string, BaseMessage>)
 }
 
 /**
- * The last messages before a place. Undefined if there is no such place, or if there are fewer: a late result has its
- * place after its call.
+ * The last messages before a place. Undefined if there is no such place, or if there are fewer: a late result's place
+ * is after its call.
  *
  * @param isWhole Whether there are no earlier messages.
  */

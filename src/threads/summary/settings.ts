@@ -1,4 +1,7 @@
-/** The settings that `createAgentGraph` and `tetherMiddleware` share, and the limit above which a model input is summarised. */
+/**
+ * The settings that `createAgentGraph` and `tetherMiddleware` share, and the limit above which a model input is
+ * summarised.
+ */
 
 import type { BaseChatModel, BindToolsInput } from "@langchain/core/language_models/chat_models";
 import { convertToOpenAITool } from "@langchain/core/utils/function_calling";
@@ -33,10 +36,10 @@ export const dialectRule = {
   read: readText,
 } satisfies Rule;
 
-/** How often a broken response is requested again, if the options do not say. */
+/** How many times a broken response is requested again, unless the options say. */
 export const FALLBACK_ATTEMPTS = 3;
 
-/** How long a model may be silent, in milliseconds, if the options do not say. Models that think are silent for long. */
+/** How long a model may be silent, in milliseconds, unless the options say. Models that think are silent for long. */
 export const MODEL_IDLE_TIMEOUT = 600_000;
 
 /** See `ToolCallsToKeep`. */
@@ -62,13 +65,12 @@ export const SUMMARY_SETTINGS = {
   maxMessagesBeforeSummary: { ...countFrom(0), default: 0, env: true, perRun: true },
   /**
    * How many of the latest messages a summary leaves as they are, if the token limit has room for them. Fewer make a
-   * thread cheaper, because each request begins with them. With
-   * `maxMessagesBeforeSummary`, at most half of that number stays. Default: 6.
+   * thread cheaper, because each request begins with them. With `maxMessagesBeforeSummary`, at most half of that number
+   * stays. Default: 6.
    */
   messagesToKeep: { ...countFrom(1), default: 6, env: true, perRun: true },
   /**
-   * How many tokens of the latest messages a summary leaves as they are. It replaces `messagesToKeep`. Default:
-   * none.
+   * How many tokens of the latest messages a summary leaves as they are. It replaces `messagesToKeep`. Default: none.
    */
   tokensToKeep: { ...countFrom(1), default: undefined, env: true, perRun: true },
   /** The chat model that writes summaries, or its name as `provider:model`. Default: the model of the run. */
@@ -95,12 +97,12 @@ export const SUMMARY_SETTINGS = {
 
 type Table = typeof SUMMARY_SETTINGS;
 
-/** The options of summaries. They have the names, values and defaults of those of `createAgentGraph`. */
+/** The options of summaries. Names, values and defaults are those of `createAgentGraph`. */
 export type SummaryOptions = { readonly [Name in keyof Table]?: ValueOf<Table[Name]> | undefined };
 /** The same with their defaults. */
 export type SummarySettings = { readonly [Name in keyof Table]: ValueIn<Table[Name]> };
 
-/** What decides when a history is summarised, besides the model that is asked. */
+/** What decides when a history is summarised, besides the model. */
 type PolicySettings = Pick<
   SummarySettings,
   "maxTokensBeforeSummary" | "maxMessagesBeforeSummary" | "messagesToKeep" | "tokensToKeep"
@@ -109,7 +111,7 @@ type PolicySettings = Pick<
   readonly systemPrompt: string | undefined;
 };
 
-/** When a history is summarised. The limit gets smaller if the model refuses a request as too long. */
+/** When a history is summarised. The limit falls if the model refuses a request as too long. */
 export function summaryPolicy(
   settings: PolicySettings,
   model: BaseChatModel | undefined,
@@ -129,10 +131,10 @@ export function summaryPolicy(
 }
 
 /**
- * Warns of options of summaries that cannot act, because nothing says when a summary is due. A limit of 0 says that none
+ * Warns about summary options that cannot act, because nothing says when a summary is due. A limit of 0 means that none
  * is wanted.
  *
- * @param isAsked Whether an option of the caller asks for summaries as such.
+ * @param isAsked Whether one of the caller's options requests summaries as such.
  */
 export function warnOfNoLimit(
   settings: SummarySettings,
@@ -149,21 +151,19 @@ export function warnOfNoLimit(
     );
 }
 
-/** Warns of an archive that no run can have. */
+/** Warns about an archive that no run can have. */
 export function warnOfNoArchive(): void {
   warnOnce(
     '`coveredMessages: "archive"` has no effect in a run without a checkpointer and a thread: the messages stay in the state.',
   );
 }
 
-/*
- * How many tokens a model input can have, and how many of them its tools take.
- */
+/** How many tokens a model input can have, and how many of them its tools take. */
 
 /**
  * How many tokens a model input can have before a summary is due. 0 means no limit.
  *
- * @param given The limit that the run or the graph names.
+ * @param given The limit that the run or graph names.
  */
 function budgetFor(model: BaseChatModel | undefined, given: number | undefined): number {
   if (model === undefined) return given ?? 0;
@@ -175,23 +175,21 @@ function targetOf(model: BaseChatModel, given: DialectName | undefined): Target 
   return { dialect: dialectNamed(given ?? dialect), modelId };
 }
 
-/** How many tokens the tool schemas of a request have, by our estimate. */
+/** How many tokens a request's tool schemas have, by our estimate. */
 export function countToolTokens(tools: readonly BindToolsInput[]): number {
   return tools.reduce((sum, tool) => sum + tokensOfTool(tool), 0);
 }
 
-/** A program can make a graph for each run from the same tools, and the JSON schema of a tool takes long to make. */
+/** A program can make a graph for each run from the same tools, and a tool's JSON schema takes long to make. */
 const known = new WeakMap<BindToolsInput, number>();
 
 function tokensOfTool(tool: BindToolsInput): number {
   return madeOnce(known, tool, () => countTextTokens(toJson(convertToOpenAITool(tool)) ?? ""));
 }
 
-/*
- * The limit of a model input, above which it is summarised.
- */
+/** A model input's limit, above which it is summarised. */
 
-/** The next messages and the response need a part of the window, whatever limit is set. */
+/** The next messages and the response need a part of the window, whatever the limit. */
 const SHARE_OF_WINDOW = 0.8;
 
 /** The limit in tokens. Undefined for a model that states no input window, and has refused no request as too long. */
@@ -200,7 +198,7 @@ export function budgetOf(model: object): number | undefined {
   return window === undefined ? undefined : shareOf(window);
 }
 
-/** A limit that is set, or a smaller one if the model has refused a request as too long. 0, which means no limit, stays. */
+/** A given limit, or a smaller one if the model has refused a request as too long. 0, which means no limit, stays. */
 function withinLearned(budget: number, model: object): number {
   const learned = learnedWindowOf(model);
   return learned === undefined || budget === 0 ? budget : Math.min(budget, shareOf(learned));

@@ -1,4 +1,4 @@
-/** Replaces the earlier part of a history by a summary that a model writes. */
+/** Replaces the earlier part of a history with a summary that a model writes. */
 
 import { isDeepStrictEqual } from "node:util";
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
@@ -41,9 +41,9 @@ import { createUsageCounter, NO_USAGE, type RunTally } from "../usage.js";
 import { budgetOf, type SummaryLanguage } from "./settings.js";
 
 /**
- * Contract: sends the request that the run's own model last had, up to the messages that are shown, with the question at
- * its end. Resolves to undefined if the model was not asked. Rejects with the error of the model, or if it cannot have
- * all of these messages in full.
+ * Contract: sends the last request of the run's own model, up to the messages that are shown, with the question at its
+ * end. Resolves to undefined if the model was not asked. Rejects with the model's error, or if it cannot get all these
+ * messages in full.
  */
 export type AskInConversation = (
   isShown: (message: BaseMessage) => boolean,
@@ -56,24 +56,24 @@ interface SummaryRequest {
   readonly policy: SummaryPolicy;
   readonly wording: SummaryWording;
   readonly timeoutMs: number;
-  /** How often a response of the summariser that is not complete is requested again. */
+  /** How many times an incomplete response of the summariser is requested again. */
   readonly maxStreamFallbackAttempts: number;
   readonly coveredMessages: Coverage["kind"];
-  /** What the run knows of its thread. Undefined: what its checkpointer tells. */
+  /** What the run knows about its thread. Undefined: what its checkpointer tells. */
   readonly checkpoints?: WatchedCheckpoints | undefined;
   /** Contract: makes the model that writes the summary. */
   readonly resolveModel: () => Promise<BaseChatModel>;
   /** Undefined: the model gets a transcript. */
   readonly askInConversation?: AskInConversation | undefined;
-  /** The tally of the run, which counts what the summary costs. */
+  /** The run's tally, which counts the summary's cost. */
   readonly tally?: RunTally | undefined;
 }
 
 /**
- * Replaces the earlier part of the history by one summary. If that fails for any reason, the history stays unchanged,
+ * Replaces the earlier part of the history with one summary. If that fails for any reason, the history stays unchanged,
  * and an event says so.
  *
- * @throws The reason of the abort, if the run is aborted.
+ * @throws The abort's reason, if the run is aborted.
  */
 export async function summarizeHistory(
   state: AgentState,
@@ -93,7 +93,7 @@ export async function summarizeHistory(
     const writer: SummaryWriter = {
       ...request,
       model,
-      // A summariser that failed before is asked once.
+      // A summariser that has failed before is asked once.
       maxStreamFallbackAttempts: failures > 0 ? 0 : request.maxStreamFallbackAttempts,
       ratio,
       tokensPerStep: tokensPerStep(policy, model) / ratio,
@@ -122,7 +122,7 @@ export async function summarizeHistory(
   }
 }
 
-/** A summary that failed was paid for too. */
+/** A failed summary also costs tokens. */
 function costUpdate(state: AgentState, tokens: number): AgentUpdate {
   if (tokens === 0) return {};
   const turn = turnOf(state);
@@ -132,12 +132,12 @@ function costUpdate(state: AgentState, tokens: number): AgentUpdate {
   };
 }
 
-/** What a summariser reads at a time, even if the thread has a small budget. */
+/** How many tokens a summariser reads at once, even if the thread has a small budget. */
 const USUAL_TOKENS_PER_STEP = 4_000;
-/** What any model can read at a time. */
+/** How many tokens any model can read at once. */
 const LEAST_TOKENS_PER_STEP = 400;
 
-/** The summariser may have a smaller window than the model of the run. */
+/** The summariser may have a smaller window than the run's model. */
 function tokensPerStep({ maxTokens }: SummaryPolicy, model: BaseChatModel): number {
   const wanted = Math.max(maxTokens, USUAL_TOKENS_PER_STEP);
   return Math.max(Math.min(wanted, budgetOf(model) ?? wanted), LEAST_TOKENS_PER_STEP);
@@ -151,9 +151,9 @@ function firstPart(plan: SummaryPlan, most: number): SummaryPlan {
 }
 
 /**
- * The id of a saved checkpoint that has all of these messages as they are: the one that the superstep began on, or else
- * the one that the run began on. Undefined if there is none, such as in a run that is not saved, or for messages of a run
- * that is saved only at its end. Then the messages stay in the state, and a later summary takes them along.
+ * The id of a saved checkpoint that has all these messages as they are: the one that the superstep began on, or else
+ * the one that the run began on. Undefined if there is none: the run is not saved, or the messages are from a run that
+ * is saved only at its end. The messages then stay in the state, and a later summary takes them along.
  */
 async function checkpointWith(
   messages: readonly BaseMessage[],
@@ -182,28 +182,28 @@ function hasAll(list: readonly BaseMessage[], wanted: readonly BaseMessage[]): b
   return wanted.every((message) => isDeepStrictEqual(asStored(stored.get(message.id)), asStored(message)));
 }
 
-/** A message that was read back can lack fields that are undefined, and have them in another order. */
+/** A message that was read back can lack undefined fields, and have the others in another order. */
 function asStored(message: BaseMessage | undefined): unknown {
   return message && parseJson(toJson(toPlain(message)) ?? "");
 }
 
 interface SummaryWriter extends SummaryRequest {
   readonly model: BaseChatModel;
-  /** How many tokens the provider counts for each that is estimated. */
+  /** How many tokens the provider counts for each estimated one. */
   readonly ratio: number;
-  /** How many tokens of the conversation the summariser reads at a time, by our estimate. */
+  /** How many tokens of the conversation the summariser reads at once, by our estimate. */
   readonly tokensPerStep: number;
 }
 
-/** LangGraph does not show the tokens of a model with this tag in the chat stream. */
+/** LangGraph keeps the tokens of a model with this tag out of the chat stream. */
 const HIDDEN = ["nostream", "langsmith:nostream"];
 /** LangSmith's name for a request that only shortens the context. */
 const COMPACTION = "compaction";
 const REQUEST_TIMEOUT = 408;
 
-/** How many requests a summary takes at most, unless the summariser refuses one as too long. */
+/** The most requests that a summary takes, unless the summariser refuses one as too long. */
 const MOST_STEPS = 8;
-/** How often smaller steps are tried if the summariser refuses one as too long. */
+/** How many times smaller steps are tried if the summariser refuses one as too long. */
 const MOST_HALVINGS = 3;
 /** At least this many tokens of each message are shown. */
 const LEAST_TOKENS = 40;
@@ -214,12 +214,11 @@ function mostMessages({ tokensPerStep }: SummaryWriter): number {
 }
 
 /**
- * Asks for the summary at the end of the conversation, which the provider has in its cache. If it does not come like
- * that, the summariser gets a transcript.
+ * Requests the summary at the end of the conversation, which the provider has in its cache. If that fails, the
+ * summariser gets a transcript.
  *
  * @returns The summary with its heading, and what it covers.
- * @throws Error if the summariser throws, takes too long, is cut off, returns nothing, or writes a summary that is
- *   too long.
+ * @throws Error if the summariser throws, takes too long, is cut off, returns nothing, or writes too long a summary.
  */
 async function writeSummary(due: SummaryPlan, writer: SummaryWriter, config: LangGraphRunnableConfig) {
   const withHeading = (summary: string) => `${writer.wording.heading}\n\n${summary}`;
@@ -268,7 +267,10 @@ async function askAtTheEnd(
   }
 }
 
-/** Lets the summariser read the plan's messages, in several steps if they are long. Each has the summary so far. */
+/**
+ * Lets the summariser read the plan's messages, in several steps if they are long. Each step includes the summary so
+ * far.
+ */
 function readTranscript(
   { summaries, lateResults, covered }: SummaryPlan,
   writer: SummaryWriter,
@@ -279,7 +281,7 @@ function readTranscript(
   return readInSteps([...lateResults, ...covered], previous, writer, config);
 }
 
-/** Begins again with half of the step if the summariser refuses a request as too long. */
+/** Starts over with half the step if the summariser refuses a request as too long. */
 async function readInSteps(
   messages: readonly BaseMessage[],
   previous: string,
@@ -340,7 +342,7 @@ async function askSummariser(
   return text;
 }
 
-/** Asks with a time limit, and so that clients see nothing of the response. */
+/** Asks with a time limit. Clients see nothing of the response. */
 function withinTime<Answer>(
   { timeoutMs }: Pick<SummaryWriter, "timeoutMs">,
   config: LangGraphRunnableConfig,
@@ -369,9 +371,7 @@ function withoutHeading(text: string, heading: string): string {
   return trimmed.startsWith(heading) ? trimmed.slice(heading.length).trim() : trimmed;
 }
 
-/*
- * The instructions of a summariser, and the heading of its summary.
- */
+/** A summariser's instructions, and its summary's heading. */
 
 const PROMPTS = {
   en: {
@@ -417,14 +417,14 @@ export function summaryWording(language: SummaryLanguage): SummaryWording {
   };
 }
 
-/** How much the input must grow before another summary is tried in the same turn, as a fraction. */
+/** The fraction by which the input must grow before another summary is tried in the same turn. */
 const GROWTH = 0.25;
 const LONGEST_WAIT = 8;
 
 /**
- * Whether the run makes a summary now. After an attempt that worked, or that had nothing to cover, the next one waits
- * for another turn, for a larger input, or until much of it can be covered. After attempts that failed it waits for more and more turns. It is never
- * made at every step.
+ * Whether the run makes a summary now. After an attempt that worked or had nothing to cover, the next one waits for
+ * another turn, a larger input, or much that can be covered. After failures it waits for more and more turns. It is
+ * never made at every step.
  */
 export function shouldSummarize(state: AgentState, policy: SummaryPolicy): boolean {
   if (!isSummaryDue(state.messages, policy)) return false;
@@ -438,7 +438,7 @@ export function shouldSummarize(state: AgentState, policy: SummaryPolicy): boole
   return (planSummary(state.messages, policy)?.gain ?? 0) >= policy.maxTokens * TARGET;
 }
 
-/** 1, 2, 4, then 8: a summariser that fails costs a request only now and then. */
+/** 1, 2, 4, then 8: a failing summariser costs a request only now and then. */
 function turnsToWait(failures: number): number {
   return Math.min(2 ** (failures - 1), LONGEST_WAIT);
 }

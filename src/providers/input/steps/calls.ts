@@ -14,9 +14,9 @@ import type { Step } from "../step.js";
 import { isOwnMessage } from "./own-state.js";
 
 /*
- * Sends every call in `tool_calls`, and nowhere else. The result of a call with bad arguments says what was wrong.
+ * Sends every call in `tool_calls` and nowhere else. The result of a call with bad arguments says what was wrong.
  *
- * A call that code of the provider has made stays a block too, because only the block names the code that waits for it.
+ * A call that the provider's code made also stays a block, because only the block names the code that waits for it.
  */
 
 export const listCalls: Step = (target) => (message) => {
@@ -26,7 +26,7 @@ export const listCalls: Step = (target) => (message) => {
     : withListedCalls(message);
 };
 
-/** Whether code that the message has called has made its calls, which are listed with the same arguments. */
+/** Whether code that the message called made its calls, which are listed with the same arguments. */
 function isCalledByCode(message: AIMessage, target: Target): boolean {
   const blocks = recordsIn(message.content);
   const running = new Set(blocks.map(serverCallId).filter((id) => id !== undefined));
@@ -47,12 +47,12 @@ function isCalledByCode(message: AIMessage, target: Target): boolean {
 }
 
 /*
- * Gives calls names and ids that the provider accepts, and each result the name and the id of its call.
+ * Gives calls names and ids that the provider accepts, and each result its call's name and id.
  *
- * A model may call a tool that does not exist, with spaces or dots in the name, and the history keeps this call. Some
- * providers match results to calls by name. Two calls of one message never have the same id. Providers repeat ids within
- * a thread, some by design, and a few other providers reject a repeated id. A valid id is kept if it was not used before,
- * where that matters. Any other id is derived from the call and its place, so it is the same in each request.
+ * A model may call a nonexistent tool, with spaces or dots in its name, and the history keeps this call. Some providers
+ * match results to calls by name. Two calls in one message never share an id. Providers repeat ids within a thread,
+ * some by design, and a few other providers reject a repeated id. Where that matters, a valid id is kept only if it is
+ * new. Any other id is derived from the call and its place, so it is the same in each request.
  */
 
 export const nameCalls: Step = ({ dialect }) => {
@@ -102,7 +102,7 @@ function hasName({ name }: BaseMessage): boolean {
   return name !== undefined && name !== null;
 }
 
-/** The name of an agent or a user. Some providers check it too. */
+/** An agent's or a user's name, which some providers also check. */
 function withLegalName(message: BaseMessage): BaseMessage {
   if (!hasName(message) || PLAIN_NAME.test(String(message.name))) return message;
   return copyMessage(message, { name: toLegalName(String(message.name), PLAIN_NAME) });
@@ -113,7 +113,7 @@ const ID_LENGTH = 9;
 
 function uniqueIds(legal: RegExp): (id: string, place: string) => string {
   const used = new Set<string>();
-  /** The first salt that was not tried. Messages of a list can have the same id. */
+  /** The first salt that was not tried. A list's messages can share an id. */
   const salts = new Map<string, number>();
   return (given, place) => {
     const key = `${given}\n${place}`;
@@ -127,7 +127,7 @@ function uniqueIds(legal: RegExp): (id: string, place: string) => string {
   };
 }
 
-/** A message's own id stays the same when messages before it change. Its index does not. */
+/** A message's own id stays the same when earlier messages change. Its index does not. */
 function placeOf({ id }: AIMessage, index: number): string {
   return id === undefined || id === "" ? `#${index}` : id;
 }

@@ -19,26 +19,23 @@ import { blockType, textOf } from "../../validate-history.js";
 import type { Step } from "../step.js";
 
 /*
- * Replaces each half of a surrogate pair. A program leaves one when it cuts a text in the middle of an emoji. JSON has no
- * place for it, so providers refuse the complete request, and each one after it.
+ * Replaces lone surrogates, which appear when a program cuts a text in the middle of an emoji. JSON has no place for
+ * them, so providers refuse the whole request, and each one after it.
  */
 
 export const mendTexts: Step = () => withWellFormedTexts;
 
-/*
- * Leaves out fields of text blocks that belong to another provider.
- */
+/** Leaves out another provider's fields of text blocks. */
 
 export const dropForeignFields: Step = (target) => (message) => withTakenFields(message, target);
 
 /*
  * Turns content into a text, or into a list of blocks that the provider accepts.
  *
- * Some providers reject blank text as a block, others as a message. A block that the provider does not know becomes a
- * text description if it says something, and is dropped otherwise. So does the result of a tool that the provider ran if
- * LangChain's client does not send it; the text then tells the call too. A list is joined into one text where the client
- * accepts nothing else. An empty list becomes an empty text, because some clients lose the calls
- * beside an empty list.
+ * Some providers reject blank text as a block, others as a message. An unknown block becomes a text description if it
+ * says something, and is otherwise dropped. The same holds for a provider-run tool's result that LangChain's client
+ * does not send; its text then also tells the call. If the client accepts nothing else, a list is joined into one text.
+ * An empty list becomes an empty text, because some clients lose the calls beside an empty list.
  */
 
 export const cleanContent: Step = (target) => (message) => {
@@ -64,7 +61,7 @@ function cleanedContent(message: BaseMessage, target: Target): MessageContent {
 }
 
 /**
- * A dialect that accepts lists from users is only sent them for images and files: some of its clients accept no
+ * A dialect that accepts lists from users gets them only for images and files, because some of its clients accept no
  * lists.
  */
 function wantsText(blocks: readonly Block[], { blocksIn }: Dialect): boolean {
@@ -91,12 +88,12 @@ function isTakenFrom(message: BaseMessage, block: unknown, target: Target): bloc
 }
 
 /*
- * Rewrites images, sounds and files of users, results and the model's own responses into the form that the client accepts.
+ * Rewrites images, sounds and files from users, results and the model's own responses into the client's form.
  *
- * The history keeps them as the user's program wrote them: in LangChain's standard form, in its older form, or in a
+ * The history keeps them as the user's program wrote them: in LangChain's standard form, its older form, or a
  * provider's form. Clients read some forms of other providers, throw for some, and send some unchanged, which the
- * provider then rejects. A file of plain text becomes that text, unless it is in the provider's own form. Media that
- * the provider does not accept stay unchanged. The next step replaces them by a text description.
+ * provider then rejects. A plain text file becomes that text, unless it is in the provider's own form. Media that the
+ * provider does not accept stay unchanged. The next step replaces them with a text description.
  */
 
 export const carryMedia: Step = (target) => {
@@ -125,9 +122,9 @@ function isText(block: Block): boolean {
 /*
  * Drops or fills messages that say nothing.
  *
- * Some providers reject an assistant message with neither text nor calls, so it is dropped there. A blank system message
- * is dropped too. A user message or a tool result has its place in the turn and must stay. It gets a short text where
- * the provider demands one.
+ * Some providers reject an assistant message with neither text nor calls, so it is dropped there. A blank system
+ * message is also dropped. A user message or a tool result has its place in the turn and must stay. It gets a short
+ * text if the provider demands one.
  */
 
 const EMPTY_MESSAGE = "(empty message)";
@@ -148,18 +145,18 @@ function isSilent(message: AIMessage): boolean {
   return !message.tool_calls?.length && isBlankMessage(message);
 }
 
-/** Whether a response says nothing any more, because all of it was for another model. */
+/** Whether a response now says nothing, because all of it was for another model. */
 export function isEmptied(before: BaseMessage, after: BaseMessage): boolean {
   if (before === after || !isAIMessage(after) || !isAIMessage(before) || !isSilent(after)) return false;
   return !isSilent(before) || (Array.isArray(before.content) && before.content.length > 0);
 }
 
 /*
- * Keeps what the host of the target put into its own model's messages, and removes it elsewhere. Its client decides what is
+ * Keeps what the target's host put into its own model's messages, and removes it elsewhere. Its client decides what is
  * sent: see `host-fields`.
  *
- * DeepSeek's thinking mode demands the reasoning of earlier responses. It accepts empty reasoning where it is lost,
- * or where another model wrote the message. Without thinking it ignores the field.
+ * DeepSeek's thinking mode demands earlier responses' reasoning. It accepts empty reasoning if it is lost, or if
+ * another model wrote the message. Without thinking it ignores the field.
  */
 
 export const passFields: Step = (target) => {

@@ -1,4 +1,4 @@
-/** The step that leaves out pictures and files which the provider does not accept. */
+/** The step that leaves out pictures and files that the provider does not accept. */
 
 import type { BaseMessage, MessageContent } from "@langchain/core/messages";
 import { copyMessage } from "../../../history/message.js";
@@ -7,8 +7,8 @@ import type { Block, MediaLimits, Target } from "../../rule.js";
 import type { Step } from "../step.js";
 
 /*
- * A picture or file that the provider does not accept becomes a sentence that says what it was and why it is not shown. A
- * picture whose bytes say another type than its message gets that type, because providers compare both.
+ * A picture or file that the provider does not accept becomes a sentence that says what it was and why it is not shown.
+ * A picture whose bytes contradict its stated type gets its real type, because providers compare both.
  */
 
 const NOT_KNOWN: MediaLimits = {};
@@ -22,7 +22,7 @@ export const limitMedia: Step = (target) => (message) => {
     : copyMessage<BaseMessage>(message, { content: blocks });
 };
 
-/** Why a sentence stands in its place, as the end of a sentence. Undefined: it is shown. */
+/** Why a sentence replaces it, as the end of a sentence. Undefined: it is shown. */
 export function whyDescribed(shown: ShownMedia, { dialect, described }: Target): string | undefined {
   return described?.get(shown.fingerprint) ?? faultOf(shown, dialect.mediaLimits ?? NOT_KNOWN);
 }
@@ -35,7 +35,7 @@ function limited(block: Block, target: Target): Block {
   return withRealType(block, shown);
 }
 
-/** Only if the bytes contradict what is said. A type that is not said has a default. */
+/** Only if the bytes contradict the stated type. A missing type has a default. */
 function withRealType(block: Block, shown: ShownMedia): Block {
   const { data, mimeType, kind, name } = shown.media;
   const real = typeOf(shown);

@@ -1,4 +1,4 @@
-/** The steps that leave out state which only the model that wrote it can read. */
+/** The steps that leave out state that only its author model can read. */
 
 import type { AIMessage, BaseMessage, ToolMessage } from "@langchain/core/messages";
 import type { ToolCall } from "@langchain/core/messages/tool";
@@ -24,12 +24,12 @@ import { type Dialect, mayHaveWritten, readMaker, type StateField, type Target }
 import type { Step } from "../step.js";
 
 /*
- * Drops signatures, encrypted reasoning and ids of stored items, unless the target model wrote them.
+ * Drops signatures, encrypted reasoning and stored items' ids, unless the target model wrote them.
  *
- * Another provider cannot use them, and most reject state that they cannot verify. The author of a message is not
- * always known. If it is unknown, state in the provider's own fields counts as the provider's. A message in
- * LangChain's `v1` form has its state in blocks that each client converts differently, so it is sent without state.
- * What tools of a provider returned is sent as text.
+ * Another provider cannot use them, and most reject state that they cannot verify. If a message's author is unknown,
+ * state in the provider's own fields counts as the provider's. A message in LangChain's `v1` form has its state in
+ * blocks that each client converts differently, so it is sent without state. What a provider's tools returned is sent
+ * as text.
  */
 
 export const keepOwnState: Step = (target) => (message) => {
@@ -37,7 +37,7 @@ export const keepOwnState: Step = (target) => (message) => {
   return withOwnState(withOwnSignatures(message, target), isOwnMessage(message, target), target);
 };
 
-/** Whether the state of a message is the target's. */
+/** Whether a message's state is the target's. */
 export function isOwnMessage(message: AIMessage, target: Target): boolean {
   const isVersion1 = message.response_metadata?.[VERSION.name] === "v1";
   return target.dialect.makers.length > 0 && mayHaveWritten(message, target) && !isVersion1;
@@ -77,7 +77,7 @@ function withOwnState(message: AIMessage, isOwn: boolean, { dialect }: Target): 
     : rest;
 }
 
-/** The message without these fields. What tools of the provider returned in them is added to its content. */
+/** The message without these fields. What the provider's tools returned in them is added to its content. */
 function withoutFields<Message extends BaseMessage>(
   message: Message,
   fields: readonly StateField[],
@@ -90,7 +90,7 @@ function withoutFields<Message extends BaseMessage>(
   if (lost.length === 0) return message;
   const { additional_kwargs, response_metadata, content } = message;
   const copies = { additional_kwargs: { ...additional_kwargs }, response_metadata: { ...response_metadata } };
-  // The items of a response stand in two fields.
+  // A response's items are in two fields.
   const text = lost.map(({ place, name }) => serverItemsText(copies[place][name])).find(Boolean);
   for (const { place, name } of lost) delete copies[place][name];
   if (text === undefined) return copyMessage<BaseMessage>(message, copies) as Message;
@@ -105,11 +105,10 @@ function withoutFields<Message extends BaseMessage>(
 /*
  * Refers to items stored by OpenAI's Responses API only where they still match the message.
  *
- * The client sends a stored response in place of the message, so it must have the same calls, with the same names and
- * arguments, and the same texts. The item of a call that somebody has edited is written anew. A reference to reasoning
- * needs a reference to the item after it, and the reverse. An item is referred to once, and only by its own id: the id of
- * an Anthropic message looks like an id of an OpenAI item. The result of a custom call is marked, because the API takes
- * only an output of the same kind.
+ * The client sends a stored response instead of the message, so both must have the same texts, and the same calls with
+ * the same names and arguments. An edited call's item is written anew. A reference to reasoning needs a reference to
+ * the item after it, and the reverse. An item is referred to once, and only by its own id: an Anthropic message's id
+ * looks like an OpenAI item's. A custom call's result is marked, because the API takes only an output of the same kind.
  */
 
 const ITEM_ID = /^(msg|fc)_/;
@@ -136,7 +135,7 @@ export const fitStoredItems: Step = ({ dialect }) => {
   };
 };
 
-/** The message with stored items that say the same as it does. Undefined if they cannot. */
+/** The message with stored items that say the same. Undefined if they cannot. */
 function withFittingItems(message: AIMessage): AIMessage | undefined {
   const calls = (message.tool_calls ?? []).map(({ id = "", name, args }) => ({ id, name, args }));
   const output = storedOutput(message);
@@ -151,7 +150,7 @@ function withFittingItems(message: AIMessage): AIMessage | undefined {
   return copyMessage(message, { response_metadata: { ...message.response_metadata, output: items } });
 }
 
-/** The same message, which the client sends by itself. A custom call becomes a function call, because it needs its item. */
+/** The same message without items. A custom call becomes a function call, because it needs its item. */
 function withoutItems(message: AIMessage): AIMessage {
   const rest = withoutFields(message, openaiResponses.stateFields);
   const { tool_calls = [] } = rest;
@@ -163,7 +162,7 @@ function withoutItems(message: AIMessage): AIMessage {
 }
 
 function withKind(result: ToolMessage, isCustom: boolean): ToolMessage {
-  // The client writes a list of texts as JSON in the output of a function call only.
+  // The client writes a list of texts as JSON only in a function call's output.
   const isTexts = Array.isArray(result.content) && result.content.every(({ type }) => type === "text");
   const content = isCustom && isTexts ? contentText(result) : result.content;
   if (isCustomResult(result) === isCustom && content === result.content) return result;

@@ -1,9 +1,9 @@
 /**
- * Pictures and files of results, for a provider whose results hold only texts. They stand in a user message after all
- * results of the batch, because nothing may stand between these. It is marked, so that it is not taken for the user's own.
- * Its place and its content never change, so a prompt cache stays valid.
+ * Results' pictures and files, for a provider whose results hold only texts. They go into a user message after all of
+ * the batch's results, because nothing may stand between these. A mark tells it from the user's own messages. Its place
+ * and content never change, so a prompt cache stays valid.
  *
- * Other programs do it too: https://github.com/Shishir435/ollama-client/pull/149,
+ * Other programs do the same: https://github.com/Shishir435/ollama-client/pull/149,
  * https://github.com/LibreChat-AI/agents/issues/344.
  */
 
@@ -26,7 +26,7 @@ interface Moved {
   readonly note: string;
 }
 
-/** The result without its pictures and files, and these, if the provider takes them from a user only. */
+/** The result without its pictures and files, and these, if the provider takes them only from a user. */
 export function partResult(
   result: ToolMessage,
   { media, blocksIn }: Dialect,
@@ -58,7 +58,7 @@ const INTRODUCTION =
 export class BatchMedia {
   #blocks: Block[] = [];
 
-  /** @param result As it is sent. */
+  /** @param result The result as it is sent. */
   add(result: ToolMessage, toolName: string, moved: readonly Moved[]): void {
     for (const { block } of moved) {
       const tool = toolName === "" ? "" : ` of the tool ${toolName}`;

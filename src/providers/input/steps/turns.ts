@@ -19,18 +19,18 @@ import type { Dialect, RuleName, Rules } from "../../rule.js";
 /*
  * Merges adjacent messages of the same role.
  *
- * Bedrock and many chat templates demand that user and assistant alternate. Some providers reject a tool call after
- * an assistant text.
+ * Bedrock and many chat templates demand that user and assistant alternate. Some providers reject a tool call after an
+ * assistant text.
  */
 
-/** Whether a message and the one before it may become one. What comes after them can decide it. */
+/** Whether a message and the one before it may become one. What follows them can decide it. */
 export function mayMerge({ type }: BaseMessage, before: BaseMessage, rules: Rules): boolean {
   if (before.type !== type) return false;
   if (rules.alternation !== undefined) return type === "human" || type === "ai";
   return type === "ai" && rules["call-position"] !== undefined;
 }
 
-/** Whether messages that may become one do so: for some providers, only before calls. */
+/** Whether mergeable messages are merged: for some providers, only before calls. */
 export function isMerged(run: readonly BaseMessage[], rules: Rules): boolean {
   const last = run.at(-1);
   const hasCalls = last !== undefined && isAIMessage(last) && (last.tool_calls ?? []).length > 0;
@@ -38,8 +38,8 @@ export function isMerged(run: readonly BaseMessage[], rules: Rules): boolean {
 }
 
 /**
- * One message for adjacent ones. A message with calls is followed by its results, so only the last of
- * several assistant messages has calls.
+ * One message for adjacent ones. Results follow a message with calls, so only the last of several assistant messages
+ * has calls.
  */
 export function mergeRun(
   run: readonly [BaseMessage, ...BaseMessage[]],
@@ -52,8 +52,7 @@ export function mergeRun(
   if (run.length === 1) return first;
   if (!isAIMessage(last))
     return madeOf(copyMessage(first, { content: join(run.map(({ content }) => content)) }), run);
-  // The state of earlier messages is dropped: they have no calls that need it, and another model may have
-  // written it.
+  // Earlier messages' state is dropped: they have no calls that need it, and another model may have written it.
   const contents = run.slice(0, -1).map(({ content }) => withoutState(content));
   return madeOf(copyMessage<BaseMessage>(last, { content: join([...contents, last.content]) }), run);
 }
@@ -82,9 +81,7 @@ function toBlocks(content: MessageContent): Exclude<MessageContent, string> {
   return typeof content === "string" ? [{ type: "text", text: content }] : content;
 }
 
-/*
- * Moves system messages to the front, for a provider that does not take all of them in their places.
- */
+/** Moves system messages to the front, for a provider that does not take all of them in their places. */
 
 interface Placed {
   /** The system messages in front. */
@@ -110,7 +107,7 @@ function joinSystem(messages: readonly BaseMessage[]): readonly BaseMessage[] {
   const told = messages.filter(({ content, text }) => Array.isArray(content) || text.trim() !== "");
   const [first, ...others] = told;
   if (first === undefined || others.length === 0) return told;
-  // Blocks can have marks for a prompt cache.
+  // Blocks can have prompt cache marks.
   const content = told.some((message) => Array.isArray(message.content))
     ? told.flatMap(({ content: own }) => toBlocks(own))
     : told.map(({ text }) => text).join("\n\n");
@@ -120,9 +117,9 @@ function joinSystem(messages: readonly BaseMessage[]): readonly BaseMessage[] {
 /*
  * Adds a short message where a provider demands one that is missing.
  *
- * Mistral does not accept a user message after a tool result. Claude 4.6 and Mistral do not accept an assistant
- * message at the end. Bedrock and GLM demand a user message first, and every provider demands at least one message.
- * Added user messages are marked, so that they are not taken for the user's own.
+ * Mistral does not accept a user message after a tool result. Claude 4.6 and Mistral do not accept an assistant message
+ * at the end. Bedrock and GLM demand a user message first, and every provider demands at least one message. A mark
+ * tells added user messages from the user's own.
  */
 
 const OPENING = "(The beginning of this conversation is not shown.)";
@@ -135,19 +132,19 @@ const BRIDGES = {
   "assistant-last": () => createSummaryNote("Please continue."),
 } as const satisfies Partial<Record<RuleName, () => BaseMessage>>;
 
-/** A message that is missing, and the rule that demands it. */
+/** A missing message, and the rule that demands it. */
 interface Bridge {
   readonly message: BaseMessage;
   readonly rule: RuleName;
 }
 
-/** The message that must stand between two others. Undefined: before the first one, or after the last one. */
+/** The message that two others need between them. Undefined: before the first one, or after the last one. */
 export function bridgeBetween(
   before: BaseMessage | undefined,
   after: BaseMessage | undefined,
   rules: Rules,
 ): Bridge | undefined {
-  // A response that the provider has paused is sent back as the last message, and goes on.
+  // A response that the provider paused is sent back as the last message, and goes on.
   if (after === undefined && before !== undefined && hasOpenServerCall(before)) return undefined;
   const rule = ruleBetween(before?.type, after?.type);
   return rule && rules[rule] && { message: BRIDGES[rule](), rule };
@@ -164,9 +161,9 @@ function ruleBetween(
 }
 
 /*
- * Turns messages of custom or outdated roles into messages of the four common roles.
+ * Turns messages with custom or outdated roles into messages with the four common roles.
  *
- * Clients throw for `FunctionMessage`. Providers reject roles that they do not know, such as OpenAI's `developer`.
+ * Clients throw for `FunctionMessage`. Providers reject unknown roles, such as OpenAI's `developer`.
  */
 
 /** The same array if all messages have a common role. */
