@@ -16,7 +16,6 @@ export const STATE_GRAPH = "StateGraph";
 export const STATE_REDUCER = "messagesStateReducer";
 export const DELTA_REDUCER = "messagesDeltaReducer";
 export const PATCH = "deepagents' patch";
-export const CREATE_REACT_AGENT = "createReactAgent";
 
 export const FIRST_INPUT = "the first call";
 export const NEXT_INPUT = "the next call";

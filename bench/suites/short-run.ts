@@ -5,20 +5,12 @@
 
 import { type BaseMessage, HumanMessage } from "@langchain/core/messages";
 import { type BaseCheckpointSaver, MemorySaver } from "@langchain/langgraph";
-import { createReactAgent } from "@langchain/langgraph/prebuilt";
 import { createPatchToolCallsMiddleware } from "deepagents";
 import { createAgent } from "langchain";
 import { createAgentGraph } from "../../src/index.js";
 import { tetherMiddleware } from "../../src/langchain.js";
 import type { AnyAgent } from "../agents.js";
-import {
-  CREATE_AGENT,
-  CREATE_REACT_AGENT,
-  OURS,
-  STATE_GRAPH,
-  WITH_PATCH,
-  WITH_TETHER,
-} from "../contenders.js";
+import { CREATE_AGENT, OURS, STATE_GRAPH, WITH_PATCH, WITH_TETHER } from "../contenders.js";
 import { DATABASES } from "../databases.js";
 import { createHistory } from "../histories.js";
 import { InstantModel, look } from "../instant-model.js";
@@ -26,7 +18,7 @@ import { createPlainGraph } from "../plain-graph.js";
 import { type CaseSpec, measureRounds, type Suite } from "../suite.js";
 
 /** How many runs a round has. */
-const RUNS = 20;
+const RUNS = 40;
 
 /** How many messages the thread has in the end, if the response is a text. */
 const LENGTHS = [2, 10, 50];
@@ -49,7 +41,6 @@ function agentsWith(checkpointer: BaseCheckpointSaver | undefined): Readonly<Rec
     [WITH_TETHER]: langChains(tetherMiddleware()),
     [CREATE_AGENT]: langChains(),
     [WITH_PATCH]: langChains(createPatchToolCallsMiddleware()),
-    [CREATE_REACT_AGENT]: createReactAgent({ llm: new ShortModel(), ...parts }) as unknown as AnyAgent,
     [STATE_GRAPH]: createPlainGraph(new ShortModel(), look, checkpointer) as unknown as AnyAgent,
   };
 }
