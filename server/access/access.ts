@@ -25,7 +25,9 @@ export function readAccess(settings: ServerSettings): Access {
     : { kind: "open" };
 }
 
-/** This process's access control. The graph, and `auth` and `http.app` of `langgraph.json`, share it. */
+/*
+ * This process's access control. The graph, and `auth` and `http.app` of `langgraph.json`, share it.
+ */
 
 export const serverSettings = readServerSettings(process.env);
 export const access = readAccess(serverSettings);

@@ -184,7 +184,9 @@ export function userOfKey(entries: readonly ApiKeyEntry[], key: string): string 
   return found;
 }
 
-/** Another service's JSON Web Tokens, which say who its users are. */
+/*
+ * Another service's JSON Web Tokens, which say who its users are.
+ */
 
 /** Contract: returns the user of a token. Rejects for every token that is not valid now. */
 type VerifyToken = (token: string) => Promise<string>;

@@ -114,7 +114,9 @@ function routePatched(state: AgentState, config: LangGraphRunnableConfig): Exclu
   return isEnd ? END : "model";
 }
 
-/** Keeps the run's record, so that nodes need not do it themselves. */
+/*
+ * Keeps the run's record, so that nodes need not do it themselves.
+ */
 
 /** Wraps a node: records its superstep, the messages that it writes, and its interrupts. */
 function step<Input, NodeConfig extends LangGraphRunnableConfig, Output>(

@@ -190,7 +190,9 @@ async function writeList(
   return failed(problem ?? reason, thread);
 }
 
-/** Takes repairs back, by their receipt. */
+/*
+ * Takes repairs back, by their receipt.
+ */
 
 /** The options of `undo`. */
 export interface UndoOptions {

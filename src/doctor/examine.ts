@@ -270,7 +270,9 @@ export function storedValueOf(message: BaseMessage, { byMessage }: ReadList): un
   return read === undefined || read.issue !== undefined ? message : read.value;
 }
 
-/** Finds calls with a result that LangChain's clients do not send, or send as they are. */
+/*
+ * Finds calls with a result that LangChain's clients do not send, or send as they are.
+ */
 
 /** A call with a result whose arguments could not be parsed. */
 interface UnsentCall {

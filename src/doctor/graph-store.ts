@@ -208,7 +208,9 @@ export function isGraphThread(value: object): value is GraphThread {
   return "graph" in value && "config" in value;
 }
 
-/** Reads a graph's thread: the stored list, what its own graph makes of it, and what ended runs left. */
+/*
+ * Reads a graph's thread: the stored list, what its own graph makes of it, and what ended runs left.
+ */
 
 /** Contract: does not throw for a thread whose head cannot be read, but reports it as unreadable. */
 async function readThread(
@@ -326,7 +328,9 @@ async function stepOf(opened: Opened, tuple: CheckpointTuple): Promise<ThreadSte
   };
 }
 
-/** Writes only a thread's messages, through its graph. */
+/*
+ * Writes only a thread's messages, through its graph.
+ */
 
 /** See `ThreadStore.write`. */
 async function writeThread(
@@ -394,7 +398,9 @@ function asInstance(value: unknown): unknown {
   return message === undefined ? value : pinJson(message, value);
 }
 
-/** Finds what runs that ended early saved with their checkpoints, for calls that still have no result. */
+/*
+ * Finds what runs that ended early saved with their checkpoints, for calls that still have no result.
+ */
 
 /** The most checkpoints that are read for one thread. */
 const CHECKPOINTS_TO_READ = 1000;

@@ -100,7 +100,9 @@ function withPendingWrites(
   return writes.length === 0 ? messages : reduceMessages(messages, writes).messages;
 }
 
-/** What a repair would do with a thread. Planning it writes nothing. */
+/*
+ * What a repair would do with a thread. Planning it writes nothing.
+ */
 
 /** One change of a plan. It contains no text of messages. */
 export interface RepairStep {

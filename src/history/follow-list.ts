@@ -100,7 +100,9 @@ export function createMemo<Made>(): Memo<Made> {
   };
 }
 
-/** Finds out whether a message was changed in place. */
+/*
+ * Finds out whether a message was changed in place.
+ */
 
 const LIST = Symbol("list");
 const OBJECT = Symbol("object");

@@ -105,7 +105,9 @@ function lastSummarised(history: readonly BaseMessage[]): number {
   return position < 0 ? history.length : position;
 }
 
-/** The ratio of reported to estimated tokens. */
+/*
+ * The ratio of reported to estimated tokens.
+ */
 
 /** The latest reports say most about what comes next, and about how the model counts now. */
 const MOST_REPORTS = 12;

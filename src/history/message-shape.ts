@@ -173,7 +173,9 @@ function demandOnField(name: string, value: unknown): string | undefined {
   return storageDemand(value, name === "tool_calls" ? MOST_LEVELS + 2 : MOST_LEVELS);
 }
 
-/** What is wrong with a message's shape, for an error that names it. */
+/*
+ * What is wrong with a message's shape, for an error that names it.
+ */
 
 /** A part of a message that is not what it must be. */
 export interface ShapeIssue {

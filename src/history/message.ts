@@ -91,7 +91,9 @@ export function madeOf<T extends BaseMessage>(message: T, sources: readonly Base
   return places.length === 0 ? message : Object.assign(message, { [PLACES]: places });
 }
 
-/** Derives ids for messages without one, so that replaying the same writes gives the same thread. */
+/*
+ * Derives ids for messages without one, so that replaying the same writes gives the same thread.
+ */
 
 /**
  * A hash of the previous message's id, and the message's type and content. `salt` tells apart messages for which all

@@ -44,7 +44,9 @@ export function unansweredCalls(messages: readonly BaseMessage[]): UnansweredCal
   };
 }
 
-/** What is known about a history after each message was read once. */
+/*
+ * What is known about a history after each message was read once.
+ */
 
 /** What a provider reported with a response. */
 export interface Report {

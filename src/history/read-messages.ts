@@ -96,7 +96,9 @@ export function assertList(messages: unknown): void {
   if (!Array.isArray(messages)) throw new InvalidMessageError("messages", messages, "a list of messages");
 }
 
-/** Turns incoming values into stored messages, and recognises values that are not messages. */
+/*
+ * Turns incoming values into stored messages, and recognises values that are not messages.
+ */
 
 type MessageClass = new (fields: never) => BaseMessage;
 

@@ -160,7 +160,9 @@ export function awaitedCallOf(message: BaseMessage): AwaitedCall | undefined {
     : { checkpoint, place, callId: callIdOf(message) };
 }
 
-/** The mark of a message recovered from a run that ended before it could store it. */
+/*
+ * The mark of a message recovered from a run that ended before it could store it.
+ */
 
 /**
  * A copy of the message with the mark.

@@ -92,7 +92,9 @@ export function isSerializedForm(value: unknown): boolean {
   return (value["lc"] === 1 || value["lc"] === 2) && typeof value["type"] === "string";
 }
 
-/** What a checkpoint can store of a value that it cannot store as it is. */
+/*
+ * What a checkpoint can store of a value that it cannot store as it is.
+ */
 
 /**
  * The value with text for each part that cannot be stored: a bigint becomes its digits, a LangChain part its JSON. If

@@ -68,7 +68,9 @@ function splitText(text: string, tokens: number): string[] {
   return parts;
 }
 
-/** Shorter forms of a text that is too long, measured in estimated tokens. */
+/*
+ * Shorter forms of a text that is too long, measured in estimated tokens.
+ */
 
 const BREAK = "\n…\n";
 /** The most of a text that is searched for keywords. */

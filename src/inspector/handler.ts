@@ -162,7 +162,9 @@ function answerRefusal(error: unknown, request: Request): Response {
   throw error;
 }
 
-/** What a request asks for, in its address's parameters. */
+/*
+ * What a request asks for, in its address's parameters.
+ */
 
 const LONGEST_QUERY = 200;
 

@@ -236,7 +236,9 @@ async function readArchives(store: ThreadStore, ref: ThreadRef, history: readonl
   return archives;
 }
 
-/** A thread's steps, latest first. */
+/*
+ * A thread's steps, latest first.
+ */
 
 /** The latest steps. A store without steps has one. */
 async function readSteps(

@@ -172,7 +172,9 @@ function answeredIds(...lists: readonly (readonly BaseMessage[])[]): ReadonlySet
   return new Set(lists.flatMap((messages) => messages.filter(isResult).map(callIdOf)));
 }
 
-/** A model that a LangChain agent asks as usual, and that gives only complete responses. */
+/*
+ * A model that a LangChain agent asks as usual, and that gives only complete responses.
+ */
 
 /** Methods of a model that return the same model with more options. */
 const BINDING_METHODS: ReadonlySet<unknown> = new Set(["bindTools", "bind", "withConfig"]);

@@ -142,7 +142,9 @@ function isPaired(history: unknown): boolean {
   return Array.isArray(history) && isKnownHistory(history);
 }
 
-/** What LangChain gives every middleware hook, as far as this library reads it. */
+/*
+ * What LangChain gives every middleware hook, as far as this library reads it.
+ */
 
 interface HookRuntime {
   readonly configurable?: LangGraphRunnableConfig["configurable"];

@@ -164,7 +164,9 @@ function sizeText(bytes: number): string {
   return kilobytes < 1_024 ? `${Math.round(kilobytes)} KB` : `${(kilobytes / 1_024).toFixed(1)} MB`;
 }
 
-/** Reads a picture's or file's header: its type, and the sides of a PNG, JPEG, GIF or WebP. */
+/*
+ * Reads a picture's or file's header: its type, and the sides of a PNG, JPEG, GIF or WebP.
+ */
 
 /** A JPEG can have a preview and camera data before its sides. */
 const LONGEST_HEADER = 256 * 1_024;

@@ -220,7 +220,9 @@ export function answered<Result>(work: Promise<Result>, { what, signal, giveUp }
   });
 }
 
-/** What work yields while it goes on, even if nobody takes it. */
+/*
+ * What work yields while it goes on, even if nobody takes it.
+ */
 
 type End = { readonly kind: "done" } | { readonly kind: "failed"; readonly error: unknown };
 

@@ -55,7 +55,9 @@ export function messagesAmong(values: unknown): BaseMessage[] {
   return [values].flat().flatMap((value) => coerceMessage(value) ?? []);
 }
 
-/** `Command` and `Send` from another copy of LangGraph. A program that mixes `import` and `require` has two copies. */
+/*
+ * `Command` and `Send` from another copy of LangGraph. A program that mixes `import` and `require` has two copies.
+ */
 
 /** LangGraph has such a check only for a `Command`. */
 export function isSend(value: unknown): value is Send {

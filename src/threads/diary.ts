@@ -90,7 +90,9 @@ export function areEntries(writes: readonly (readonly [channel: string, value: u
   return writes.every(([channel]) => channel === DIARY);
 }
 
-/** Writes what comes after a run's abort. Only the thread's next run in this process waits for it. */
+/*
+ * Writes what comes after a run's abort. Only the thread's next run in this process waits for it.
+ */
 
 /** Where a superstep's diary is. */
 interface Page {

@@ -191,7 +191,9 @@ async function readValue(key: string, { input, whole }: OwnField, given: unknown
   return overwrite !== undefined && whole !== undefined ? { [OVERWRITE]: outcome.value } : outcome.value;
 }
 
-/** The schemas that a user can give for own keys, and the types of their values. */
+/*
+ * The schemas that a user can give for own keys, and the types of their values.
+ */
 
 /** A zod object, or LangGraph's `StateSchema`. */
 export type OwnStateSchema = InteropZodObject | AnyStateSchema;

@@ -109,7 +109,9 @@ function sum(one: TokenUsage, other: TokenUsage): TokenUsage {
   return mergeUsageMetadata(one, other) as TokenUsage;
 }
 
-/** The event at the end of a run, with its counts. */
+/*
+ * The event at the end of a run, with its counts.
+ */
 
 /** Tokens, with the names of LangChain's `UsageMetadata`. A number that the provider does not report is 0. */
 interface TokenUsage {

@@ -294,7 +294,9 @@ function isParsingException(error: unknown): error is Error {
 
 const PARSING_MESSAGE = /^Received tool input did not match expected schema\b/;
 
-/** Finds a call's result if its run was killed before it could save its checkpoint, and is now continued. */
+/*
+ * Finds a call's result if its run was killed before it could save its checkpoint, and is now continued.
+ */
 
 /**
  * The messages that this call's tool wrote in the same superstep, with its result. Undefined if there are none, or if a

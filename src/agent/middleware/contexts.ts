@@ -211,7 +211,9 @@ export interface FunctionContext<State extends object = StateView, Context exten
   update(changes: Readonly<Record<string, unknown>>): void;
 }
 
-/** One class makes the contexts of all three kinds. */
+/*
+ * One class makes the contexts of all three kinds.
+ */
 
 type Kind = "agent" | "chat" | "function";
 type Writable<Context> = { -readonly [Field in keyof Context]: Context[Field] };
@@ -354,7 +356,9 @@ export function functionHook(scope: RunScope, { call, tool }: Pick<FunctionConte
   });
 }
 
-/** What the fields can be set to. */
+/*
+ * What the fields can be set to.
+ */
 
 /** Checks only that the value is a list. Its entries become messages when they are read. */
 function asMessages(value: unknown): unknown {

@@ -125,7 +125,9 @@ function correct(last: BaseMessage | undefined, result: BaseMessage): BaseMessag
     : [new RemoveMessage({ id: last.id }), result];
 }
 
-/** Makes a model call inside its run's chat middleware. */
+/*
+ * Makes a model call inside its run's chat middleware.
+ */
 
 /** Contract: gets the complete response before the client gets any of it. Resolves to the client's response. */
 export type Settle = (response: AIMessage) => Promise<AIMessage>;

@@ -150,7 +150,9 @@ function choiceFor({ name }: Format, model: BaseChatModel, { tools, toolChoice }
   return force === "any" ? "required" : "auto";
 }
 
-/** Decides what follows a model response in a graph with a response format. */
+/*
+ * Decides what follows a model response in a graph with a response format.
+ */
 
 interface ResponseState {
   readonly turn: Turn;
@@ -301,7 +303,9 @@ export function tellIfMissing(
   emitEvent(config, { type: "structured-response-missing", reason: "ended" });
 }
 
-/** What a model response says in the format: a structured response, or what is wrong with it. */
+/*
+ * What a model response says in the format: a structured response, or what is wrong with it.
+ */
 
 type CheckedCalls =
   | { readonly kind: "right"; readonly value: unknown }

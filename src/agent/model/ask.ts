@@ -282,7 +282,9 @@ function isFor(form: InputForm, { dialect, modelId }: InputForm): boolean {
   return form.dialect === dialect && form.modelId === modelId;
 }
 
-/** One request to a model, and its complete response. */
+/*
+ * One request to a model, and its complete response.
+ */
 
 interface StreamRequest extends Omit<ModelRequest, "input" | "formatTools"> {
   /** Contract: makes the input in this form, each time from the same messages. */

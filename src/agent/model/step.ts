@@ -328,7 +328,9 @@ function countRound(turn: Turn, groups: readonly Group[]): Turn {
   return { ...turn, consecutiveErrors: hasFailed ? turn.consecutiveErrors + 1 : 0 };
 }
 
-/** Why the model must not call tools. If it calls one anyway, the call is removed and not run. */
+/*
+ * Why the model must not call tools. If it calls one anyway, the call is removed and not run.
+ */
 
 type ToolsOffReason =
   | ClosingReason
@@ -366,7 +368,9 @@ async function withoutStrayCalls(
   return copyMessage(response, { id: deriveId(response, id) });
 }
 
-/** Writes the response that an agent middleware set as the run's result. */
+/*
+ * Writes the response that an agent middleware set as the run's result.
+ */
 
 /**
  * A message that replaces another gets a new id, because clients join streamed messages by id. Its tool calls are not

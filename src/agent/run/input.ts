@@ -386,7 +386,9 @@ export function speaksAsSystem(message: BaseMessage): boolean {
   return "role" in message && (message.role === "system" || message.role === "developer");
 }
 
-/** A run's input: its check, and its messages, which agent middleware can read and change. */
+/*
+ * A run's input: its check, and its messages, which agent middleware can read and change.
+ */
 
 /**
  * Refuses an object without `messages`, because LangGraph would end the run without asking the model. Missing input

@@ -76,7 +76,9 @@ export function watchThread<Options extends RunnableConfig>(
   };
 }
 
-/** The runs and updates of each thread in this process, one after another. */
+/*
+ * The runs and updates of each thread in this process, one after another.
+ */
 
 /** A thread of a checkpointer. Two checkpointers can have threads with the same id. */
 interface Thread {

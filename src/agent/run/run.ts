@@ -29,7 +29,9 @@ async function* execute<Chunk>(run: AgentRun<Chunk>): AsyncGenerator<Chunk> {
   if (record.failure !== undefined) throw record.failure.error;
 }
 
-/** Tells the process's listeners how a run ended. */
+/*
+ * Tells the process's listeners how a run ended.
+ */
 
 /** The `node:diagnostics_channel` on which each {@link EndedRun} is published. */
 export const RUN_CHANNEL = "langgraph-tether:run";

@@ -170,7 +170,9 @@ function readJsonSchema(place: string, schema: object): JSONSchema {
   }
 }
 
-/** Decides who runs a tool call: its tool at once, its tool after approval, or the run's caller. */
+/*
+ * Decides who runs a tool call: its tool at once, its tool after approval, or the run's caller.
+ */
 
 /** The moment at which a call is decided. It is made only for rules with functions. */
 export interface ApprovalScene {

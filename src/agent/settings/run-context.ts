@@ -134,7 +134,9 @@ export function checkAllowedSettings(
     }
 }
 
-/** The own keys that a user adds to a run's `context`. */
+/*
+ * The own keys that a user adds to a run's `context`.
+ */
 
 type OwnContextValues = Readonly<Record<string, unknown>>;
 

@@ -110,7 +110,9 @@ export const MODEL_SETTINGS = {
   modelIdleTimeoutMs: { ...milliseconds, default: MODEL_IDLE_TIMEOUT, env: true },
 } as const satisfies SettingsTable;
 
-/** Settings of the tools: which exist, who runs their calls, and what happens when they fail. */
+/*
+ * Settings of the tools: which exist, who runs their calls, and what happens when they fail.
+ */
 
 export const TOOL_SETTINGS = {
   /**
@@ -164,7 +166,9 @@ export const TOOL_SETTINGS = {
   toolTimeoutMs: { ...milliseconds, default: undefined, env: true },
 } as const satisfies SettingsTable;
 
-/** Settings of a turn: its limits, its thread's limits, and how much of earlier turns the model sees. */
+/*
+ * Settings of a turn: its limits, its thread's limits, and how much of earlier turns the model sees.
+ */
 
 /** A limit that a run may lower. */
 const limitFrom = (least: 0 | 1, preset: number) =>
@@ -218,7 +222,9 @@ export const TURN_SETTINGS = {
   },
 } as const satisfies SettingsTable;
 
-/** Settings of a graph's services: middleware, a checkpointer and a store. */
+/*
+ * Settings of a graph's services: middleware, a checkpointer and a store.
+ */
 
 export const SERVICE_SETTINGS = {
   /** Middleware around runs, model calls and tool calls. The first one of a kind is the outermost. Default: none. */
@@ -269,7 +275,9 @@ export const SERVICE_SETTINGS = {
   store: { ...objectWith<BaseStore>("search", "a store"), default: undefined },
 } as const satisfies SettingsTable;
 
-/** Settings of the agent itself: its name, and the own keys of its state and context. */
+/*
+ * Settings of the agent itself: its name, and the own keys of its state and context.
+ */
 
 const isStateSchema = (value: unknown) => isInteropZodObject(value) || StateSchema.isInstance(value);
 

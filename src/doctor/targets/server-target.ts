@@ -195,7 +195,9 @@ export function threadsOfClient(
   };
 }
 
-/** Finds the threads without their states, which contain all messages. */
+/*
+ * Finds the threads without their states, which contain all messages.
+ */
 
 const PAGE = 100;
 const LISTED_FIELDS: ThreadSelectField[] = ["thread_id", "updated_at", "metadata", "status"];

@@ -111,7 +111,9 @@ function whys(marks: readonly Mark[]): Markup | false {
   );
 }
 
-/** A message's body. If the message is sent in another form, each part shows what differs. */
+/*
+ * A message's body. If the message is sent in another form, each part shows what differs.
+ */
 
 /** The rest of a longer text is behind one line. */
 const SHOWN_AT_ONCE = 600;

@@ -71,7 +71,9 @@ ${difference && goneList(difference)}
   });
 }
 
-/** What is true of the thread, what happened in it, and what is sent. */
+/*
+ * What is true of the thread, what happened in it, and what is sent.
+ */
 
 function story(shown: Shown, repair: string | undefined): Markup {
   const { view, linkTo } = shown;

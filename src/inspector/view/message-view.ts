@@ -166,7 +166,9 @@ export function messagesIn(list: readonly unknown[] = []): readonly BaseMessage[
   return readList(list).messages.map(({ message }) => message);
 }
 
-/** What a human is asked, in this library's form and that of LangChain's `humanInTheLoopMiddleware`. */
+/*
+ * What a human is asked, in this library's form and that of LangChain's `humanInTheLoopMiddleware`.
+ */
 
 /** What a human is asked about one call. */
 export interface Question {

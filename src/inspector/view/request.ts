@@ -121,7 +121,9 @@ function dialectFor(
   return known === undefined ? ["as-stored", "unknown"] : [known, "thread"];
 }
 
-/** How a model input differs from the one before it. */
+/*
+ * How a model input differs from the one before it.
+ */
 
 /** - `new`: it was not sent before. - `changed`: a message with its id was sent in another form. */
 export type Novelty = "same" | "new" | "changed";

@@ -147,7 +147,9 @@ export function distinctBy<Value>(list: readonly Value[], keyOf: (value: Value) 
 /** Whether a reader who looks for repairs and changes wants to see the row. */
 export const isOfNote = ({ kind, own }: Row): boolean => kind !== "as-stored" || own.length > 0;
 
-/** Folds rows that a reader seldom wants to see into one line. */
+/*
+ * Folds rows that a reader seldom wants to see into one line.
+ */
 
 /** A row, or consecutive messages about which a word says everything. */
 export type ShownRow = Row | { readonly word: string; readonly rows: readonly Row[] };

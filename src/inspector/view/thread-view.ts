@@ -104,7 +104,9 @@ function pagesOfPlaces(rows: readonly Row[]): (anchor: string) => number {
   return (anchor) => pages.get(anchor) ?? 1;
 }
 
-/** What became of calls and their results, in message order. */
+/*
+ * What became of calls and their results, in message order.
+ */
 
 /** A place on the page, with the words for its link. */
 export interface Place {

@@ -74,7 +74,9 @@ function isForeignPicture(block: Fields): boolean {
   );
 }
 
-/** Hosts of one maker that refuse what others accept. */
+/*
+ * Hosts of one maker that refuse what others accept.
+ */
 
 /** Grok at xAI. Beside calls, it accepts an empty text. */
 export const xai = {

@@ -17,7 +17,9 @@ import { readOverflow } from "./overflow.js";
 import { createRedact, type Redact } from "./redact.js";
 import { concernsMessages, explainRefusal, publishRefusal } from "./refusal.js";
 
-/** Turns a model's error into a `ModelError` without keys. */
+/*
+ * Turns a model's error into a `ModelError` without keys.
+ */
 
 interface FailedRequest {
   readonly model: object;
@@ -77,7 +79,9 @@ function explain(broken: BrokenRule | undefined, text: string): string {
   return ` (\`messages[${index}]\` breaks the rule \`${rule}\`, required by the dialect \`${dialect}\`${words})`;
 }
 
-/** Tells a model's failures, after which another model can be asked, from everything else. */
+/*
+ * Tells a model's failures, after which another model can be asked, from everything else.
+ */
 
 /** A program's faults. `fetch` also throws a `TypeError` when it cannot connect. */
 const FAULTS: ReadonlySet<string> = new Set(["TypeError", "ReferenceError", "RangeError", "AssertionError"]);
@@ -154,7 +158,9 @@ function namedWait(error: unknown): number | "never" | undefined {
   return waitMs <= LONGEST_WAIT_MS ? waitMs : "never";
 }
 
-/** Tells lost connections from a provider's errors and from an abort. */
+/*
+ * Tells lost connections from a provider's errors and from an abort.
+ */
 
 const TRANSPORT_CODES: ReadonlySet<unknown> = new Set([
   "ECONNRESET",
@@ -244,7 +250,9 @@ function nameOf(error: Readonly<Record<string, unknown>>): unknown {
   return error["name"] === "Error" ? error.constructor?.name : error["name"];
 }
 
-/** The parts of a client's error that can be kept and shown. */
+/*
+ * The parts of a client's error that can be kept and shown.
+ */
 
 /** Fields with the error's kind. All other fields may hold the request, its headers or the client. */
 const PLAIN_CODES = ["status", "code", "type", "param", "lc_error_code", "requestID"] as const;

@@ -66,7 +66,9 @@ function numbersOf(groups: Readonly<Record<string, string | undefined>>): Overfl
   return { limit, sent: read("input") ?? (total === undefined ? undefined : total - output) };
 }
 
-/** A model's input window: what its client states, and what a refusal taught this process. */
+/*
+ * A model's input window: what its client states, and what a refusal taught this process.
+ */
 
 const learned = new WeakMap<object, number>();
 

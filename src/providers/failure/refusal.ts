@@ -91,7 +91,9 @@ function comparable(text: string): string {
   return text.replace(/\d+/g, "#").replace(/\s+/g, " ").replace(/\.$/, "").toLowerCase();
 }
 
-/** Tells the process's listeners that a provider refused a request for its content. */
+/*
+ * Tells the process's listeners that a provider refused a request for its content.
+ */
 
 /** The `node:diagnostics_channel` on which each {@link ModelRefusal} is published. */
 export const REFUSAL_CHANNEL = "langgraph-tether:refusal";

@@ -111,7 +111,9 @@ function isOfParameter(cause: Error): boolean {
   );
 }
 
-/** Finds the pictures and files that an error names: by their address or id, or by their message's place. */
+/*
+ * Finds the pictures and files that an error names: by their address or id, or by their message's place.
+ */
 
 const PLACE =
   /\b(?:messages|input|contents)(?<sign>\.|\[)(?<message>\d+)\]?(?<member>\.member)?(?:\.(?:content|parts|image)(?:\.|\[)(?<block>\d+)\]?)?/;

@@ -119,7 +119,9 @@ export const MESSAGE_FIELDS = fieldsOf("message");
 /** The message fields that are read from a response. */
 export const GIVEN_FIELDS = fieldsOf("message", "response");
 
-/** A stored message's fields. */
+/*
+ * A stored message's fields.
+ */
 
 /** A message's reasoning as plain text, possibly empty. Undefined if it has none. */
 export function reasoningOf(message: BaseMessage): string | undefined {
@@ -174,7 +176,9 @@ export function without<Value extends object>(value: Value, names: readonly stri
   return copy;
 }
 
-/** A client's host. */
+/*
+ * A client's host.
+ */
 
 const OPENAI = "api.openai.com";
 

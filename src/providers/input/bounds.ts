@@ -146,7 +146,9 @@ function partsOf(input: readonly BaseMessage[]): Parts {
   return { earlier, rounds, open, request: request < 0 ? [] : [request], notes, keywords };
 }
 
-/** The steps that bring an input under its bound. Each keeps calls with their results. */
+/*
+ * The steps that bring an input under its bound. Each keeps calls with their results.
+ */
 
 /** Contract: called while the draft is too long. Shortens it by no more than needed, rounded up to a block. */
 type BoundStep = (draft: InputDraft) => void;

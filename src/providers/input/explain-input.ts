@@ -118,7 +118,9 @@ export function explainPrepared(
   return { input, stored, added };
 }
 
-/** Finds out which messages are sent in another place, and which are not sent. */
+/*
+ * Finds out which messages are sent in another place, and which are not sent.
+ */
 
 /** Results, system messages and summaries are sent in other places. All other messages keep their order. */
 function movedIn(

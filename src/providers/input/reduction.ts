@@ -94,7 +94,9 @@ function least(...numbers: readonly (number | undefined)[]): number | undefined 
   return known.length === 0 ? undefined : Math.min(...known);
 }
 
-/** Splits a message with more calls than its provider takes. Each part has its calls' results. */
+/*
+ * Splits a message with more calls than its provider takes. Each part has its calls' results.
+ */
 
 function withSplitCalls(conversation: Conversation, most: number): Conversation {
   const { messages } = conversation;

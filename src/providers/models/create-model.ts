@@ -195,7 +195,9 @@ function makerOf(name: string): string | undefined {
   return PROVIDERS.map(({ modelNames }) => modelNames).find((names) => names?.[0].test(name))?.[1];
 }
 
-/** A model as an option gives it: a chat model or its name. Its tools and fallbacks are set on the graph. */
+/*
+ * A model as an option gives it: a chat model or its name. Its tools and fallbacks are set on the graph.
+ */
 
 export type GivenModel = BaseChatModel | string;
 

@@ -128,7 +128,9 @@ function noteModel(message: AIMessageChunk, modelId: string | undefined): void {
   message.response_metadata = { ...message.response_metadata, model_name: name };
 }
 
-/** Accepts only complete responses from a model. A broken response is requested again, without streaming. */
+/*
+ * Accepts only complete responses from a model. A broken response is requested again, without streaming.
+ */
 
 export interface StreamGuardOptions extends StreamIds {
   /** How many times a broken response is requested again. 0: never. */

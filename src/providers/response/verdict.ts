@@ -197,7 +197,9 @@ export function finishHabitOf(model: object): FinishHabit {
   return madeOnce(HABITS, model, () => new FinishHabit());
 }
 
-/** Sorts all providers' finish reasons into the few kinds that matter here. */
+/*
+ * Sorts all providers' finish reasons into the few kinds that matter here.
+ */
 
 /** An unknown reason counts as `done`, so that a new word does not turn good responses into broken ones. */
 const KINDS: ReadonlyMap<string, FinishKind> = new Map(

@@ -124,7 +124,9 @@ export function closeCalls(calls: readonly ExaminedCall[], config: LangGraphRunn
   });
 }
 
-/** What a thread asks a human: our question names the call by its id, LangChain's by its name and arguments. */
+/*
+ * What a thread asks a human: our question names the call by its id, LangChain's by its name and arguments.
+ */
 
 const argumentsSchema = z.record(z.string(), z.unknown());
 

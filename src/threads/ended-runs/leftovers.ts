@@ -434,7 +434,9 @@ export function recoverValues(
   );
 }
 
-/** What a LangChain agent recovers from ended runs. Its middleware sees less than the graph of `createAgentGraph`. */
+/*
+ * What a LangChain agent recovers from ended runs. Its middleware sees less than the graph of `createAgentGraph`.
+ */
 
 /**
  * Whether the previous run may have ended without storing what it wrote: the message before the new input is not a

@@ -28,7 +28,9 @@ export class FoldChannel extends BinaryOperatorAggregate<unknown> {
   }
 }
 
-/** The history's delta channel. */
+/*
+ * The history's delta channel.
+ */
 
 /** After this many updates a checkpoint holds the whole history again, so a reader never replays more of them. */
 export const UPDATES_BETWEEN_SNAPSHOTS = 100;
@@ -78,7 +80,9 @@ export function withHistoryChannel<Graph extends object>(graph: Graph): Graph {
   return graph;
 }
 
-/** The history's reducer as a `DeltaChannel` uses it. */
+/*
+ * The history's reducer as a `DeltaChannel` uses it.
+ */
 
 /** LangGraph gives ids to plain message objects before it saves them, but only for a reducer with this mark. Not exported. */
 const DELTA_MARK = Symbol.for("langgraph.messages_delta_reducer");
@@ -102,7 +106,9 @@ export const PairedMessagesDeltaValue: DeltaValue<BaseMessage[], MessagesUpdate>
   { ...pairedField, reducer: pairedMessagesDeltaReducer },
 );
 
-/** Asks a running graph's channel what its reducer makes of a write. */
+/*
+ * Asks a running graph's channel what its reducer makes of a write.
+ */
 
 /** LangGraph's writer of channels. Only tasks have it. Not exported. */
 const SEND = "__pregel_send";

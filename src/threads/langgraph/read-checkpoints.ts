@@ -158,7 +158,9 @@ function firstStepOf(task: string): number | undefined {
 /** The task of writes that no task made: a `Command`'s update and resume value. Not exported. */
 const NULL_TASK = "00000000-0000-0000-0000-000000000000";
 
-/** Reads a checkpoint's history if its `messages` channel is a `DeltaChannel`. */
+/*
+ * Reads a checkpoint's history if its `messages` channel is a `DeltaChannel`.
+ */
 
 /**
  * The history, from the latest ancestor that holds it and the writes since, as LangGraph loads a thread. Undefined for
@@ -193,7 +195,9 @@ export function readState(
     : undefined;
 }
 
-/** The resume values among a checkpoint's writes: human decisions. */
+/*
+ * The resume values among a checkpoint's writes: human decisions.
+ */
 
 /** The channel with the resume values of a task's interrupts. Not exported. */
 const RESUME = "__resume__";
@@ -249,7 +253,9 @@ export async function saveResumeValue(
   for (const [task, own] of writes) await saver.putWrites(tuple.config, [[RESUME, own]], task);
 }
 
-/** What the model node sends to the tools node for a tool call. It is JSON, because checkpoints store it. */
+/*
+ * What the model node sends to the tools node for a tool call. It is JSON, because checkpoints store it.
+ */
 
 export interface ToolTask {
   readonly call: Call;

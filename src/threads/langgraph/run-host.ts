@@ -62,7 +62,9 @@ export function isSavedRun(config: RunnableConfig): boolean {
   return inheritedCheckpointer(config) !== undefined;
 }
 
-/** A task's namespace: its parents' and its own, each with a task id. Neither separator is exported. */
+/*
+ * A task's namespace: its parents' and its own, each with a task id. Neither separator is exported.
+ */
 
 const SUBGRAPH = "|";
 const TASK_ID = /:[^|]*/g;
@@ -94,7 +96,9 @@ export function checkpointOfStep(config: Pick<RunnableConfig, "configurable">): 
   return textIn(config.configurable?.[MAP], namespaceOfGraph(config));
 }
 
-/** A run's checkpointer. */
+/*
+ * A run's checkpointer.
+ */
 
 /** The checkpointer that a parent graph passes to its subgraph; undefined if there is none. */
 export function inheritedCheckpointer({ configurable }: RunnableConfig): unknown {
@@ -129,7 +133,9 @@ export function readChannels(
   return typeof read === "function" ? read(names, isFresh) : undefined;
 }
 
-/** Options that this library adds when it runs the compiled graph. */
+/*
+ * Options that this library adds when it runs the compiled graph.
+ */
 
 /**
  * LangGraph's switch that refuses a resume value without an interrupt id if several interrupts wait. Otherwise one
@@ -245,7 +251,9 @@ function valuesIn(chunk: unknown): Record<string, unknown> | undefined {
   return isOuter && isRecord(values) ? values : undefined;
 }
 
-/** The LangGraph server in this process, and what it says about a run. */
+/*
+ * The LangGraph server in this process, and what it says about a run.
+ */
 
 /** Where the server keeps the function that sends it requests. The SDK's client uses it. Not exported. */
 const SERVER_FETCH = Symbol.for("langgraph_api:fetch");

@@ -153,7 +153,9 @@ export function nodeOf({ metadata }: RunnableConfig): unknown {
   return metadata?.[NODE];
 }
 
-/** What LangGraph's `getCurrentTaskInput()` returns in a task. */
+/*
+ * What LangGraph's `getCurrentTaskInput()` returns in a task.
+ */
 
 /** A task's notes, which hold its input. Not exported. */
 const SCRATCHPAD = "__pregel_scratchpad";

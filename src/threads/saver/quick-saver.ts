@@ -60,7 +60,9 @@ function hasWalkOfMemory(saver: BaseCheckpointSaver): boolean {
 
 const serializers = new WeakMap<object, MessageSerializer>();
 
-/** Reads a checkpoint's ancestors in pages. */
+/*
+ * Reads a checkpoint's ancestors in pages.
+ */
 
 /** How many checkpoints one query reads. A turn with one tool call has five. */
 const PAGE_SIZE = 25;
@@ -130,7 +132,9 @@ function idOf({ configurable }: RunnableConfig): unknown {
   return configurable?.["checkpoint_id"];
 }
 
-/** Reads what PostgreSQL sends. */
+/*
+ * Reads what PostgreSQL sends.
+ */
 
 interface PostgresClient {
   query(query: object): Promise<unknown>;

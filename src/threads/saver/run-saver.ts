@@ -317,7 +317,9 @@ function versionsOfOneRun(
   };
 }
 
-/** What a task can read of its thread's checkpoints, through its run's saver. */
+/*
+ * What a task can read of its thread's checkpoints, through its run's saver.
+ */
 
 /** The nodes before the model in LangChain's agents. A run that waits for one of them has run no tool. */
 const BEFORE_MODEL = /^(?:.*\.before_(?:agent|model)|model_request)$/;

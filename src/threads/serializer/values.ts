@@ -4,7 +4,9 @@ import { Send } from "@langchain/langgraph";
 import { isPlainObject, pickFields } from "../../shared/values.js";
 import { type MessageClass, type MessageClasses, NAMESPACE, UNDEFINED } from "./message-classes.js";
 
-/** A message's stored JSON, made only once while the message stays the same. */
+/*
+ * A message's stored JSON, made only once while the message stays the same.
+ */
 
 /**
  * A comma and a message's JSON, because most messages follow another in a list. Undefined if only LangGraph's

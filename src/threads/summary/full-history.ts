@@ -192,7 +192,9 @@ function listReader(given: HistorySource, config: RunnableConfig): ReadList {
   };
 }
 
-/** Walks from a conversation's latest message back to its first, and opens each summary on the way. */
+/*
+ * Walks from a conversation's latest message back to its first, and opens each summary on the way.
+ */
 
 /** A list of messages. Those before `next` are still to be yielded. */
 interface Part {

@@ -158,7 +158,9 @@ export function warnOfNoArchive(): void {
   );
 }
 
-/** How many tokens a model input can have, and how many of them its tools take. */
+/*
+ * How many tokens a model input can have, and how many of them its tools take.
+ */
 
 /**
  * How many tokens a model input can have before a summary is due. 0 means no limit.
@@ -187,7 +189,9 @@ function tokensOfTool(tool: BindToolsInput): number {
   return madeOnce(known, tool, () => countTextTokens(toJson(convertToOpenAITool(tool)) ?? ""));
 }
 
-/** A model input's limit, above which it is summarised. */
+/*
+ * A model input's limit, above which it is summarised.
+ */
 
 /** The next messages and the response need a part of the window, whatever the limit. */
 const SHARE_OF_WINDOW = 0.8;

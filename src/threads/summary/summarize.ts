@@ -371,7 +371,9 @@ function withoutHeading(text: string, heading: string): string {
   return trimmed.startsWith(heading) ? trimmed.slice(heading.length).trim() : trimmed;
 }
 
-/** A summariser's instructions, and its summary's heading. */
+/*
+ * A summariser's instructions, and its summary's heading.
+ */
 
 const PROMPTS = {
   en: {

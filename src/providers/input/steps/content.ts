@@ -25,7 +25,9 @@ import type { Step } from "../step.js";
 
 export const mendTexts: Step = () => withWellFormedTexts;
 
-/** Leaves out another provider's fields of text blocks. */
+/*
+ * Leaves out another provider's fields of text blocks.
+ */
 
 export const dropForeignFields: Step = (target) => (message) => withTakenFields(message, target);
 

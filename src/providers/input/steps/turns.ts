@@ -81,7 +81,9 @@ function toBlocks(content: MessageContent): Exclude<MessageContent, string> {
   return typeof content === "string" ? [{ type: "text", text: content }] : content;
 }
 
-/** Moves system messages to the front, for a provider that does not take all of them in their places. */
+/*
+ * Moves system messages to the front, for a provider that does not take all of them in their places.
+ */
 
 interface Placed {
   /** The system messages in front. */
