@@ -79,19 +79,20 @@ export function planAgent(options: SettingsOptions): AgentPlan {
       settings.stateSchema,
     );
   checkAllowedSettings(settings.allowedSettings);
-  assertSaved(settings);
+  const callPolicy = createCallPolicy({
+    autoInvoke: settings.autoInvoke,
+    toolNames: tools.map(toolName),
+    additionalNames: additionalTools.map(toolName),
+    requireApproval: settings.requireApproval,
+  });
+  assertSaved(settings, callPolicy);
   return {
     settings,
     tools: new Map(tools.map((tool) => [tool.name, tool])),
     offered,
     requirableNames,
     toolTokens: countToolTokens(known),
-    callPolicy: createCallPolicy({
-      autoInvoke: settings.autoInvoke,
-      toolNames: tools.map(toolName),
-      additionalNames: additionalTools.map(toolName),
-      requireApproval: settings.requireApproval,
-    }),
+    callPolicy,
     formatPlan,
     makeModel: async (given) => withProviderTools(await makeModel(given, createModel), providerTools),
     middleware,
@@ -101,10 +102,10 @@ export function planAgent(options: SettingsOptions): AgentPlan {
 }
 
 /** @throws InvalidSettingError for options that need checkpoints in a graph that never has any. */
-function assertSaved({ checkpointer, coveredMessages, requireApproval }: Settings): void {
-  const asksHumans = typeof requireApproval === "function" || Object.keys(requireApproval).length > 0;
-  if (checkpointer === false && asksHumans) throw missingCheckpointer(checkpointer);
-  if (checkpointer === false && coveredMessages === "archive")
+function assertSaved({ checkpointer, coveredMessages }: Settings, { asksHumans }: CallPolicy): void {
+  if (checkpointer !== false) return;
+  if (asksHumans) throw missingCheckpointer(checkpointer);
+  if (coveredMessages === "archive")
     throw InvalidSettingError.expected(
       "coveredMessages",
       "`keep` with `checkpointer: false`, because checkpoints are the archive",

@@ -18,9 +18,9 @@ import { isPlaceholder, isResult } from "../history/result.js";
 import { safely } from "../shared/json.js";
 import { isRecord } from "../shared/values.js";
 import { messagesAmong } from "../threads/commands.js";
+import { diaryOf } from "../threads/diary.js";
 import {
   awaitedCheckpoints,
-  diaryOf,
   endsAfterModel,
   historyIn,
   isAddedBetweenRuns,

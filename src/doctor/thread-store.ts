@@ -6,7 +6,7 @@ import { InvalidMessageError } from "../errors.js";
 import { convertMessage } from "../history/read-messages.js";
 import { safely, toJson } from "../shared/json.js";
 import { isRecord } from "../shared/values.js";
-import type { LateResult } from "../threads/ended-runs.js";
+import type { LateResult } from "../threads/diary.js";
 
 /** One thread, or the state of a subgraph inside a thread. */
 export interface ThreadRef {

@@ -1,6 +1,5 @@
 /** What ended runs left with their checkpoints, and how the next run recovers it. */
 
-export { diaryOf, diaryWritten, type LateResult } from "./diary.js";
 export {
   type AskedCall,
   askedCalls,

@@ -7,7 +7,7 @@ import { nextHistoryOf } from "../../src/doctor/next-history.js";
 import { createGraphStore } from "../../src/doctor.js";
 import { createAgentGraph } from "../../src/index.js";
 import { deferred } from "../../src/shared/waiting.js";
-import { diaryWritten } from "../../src/threads/ended-runs.js";
+import { diaryWritten } from "../../src/threads/diary.js";
 import { EVENT_CHANNEL } from "../../src/threads/events.js";
 import { abortRun } from "../support/test-tools.js";
 import { inThread, pairedMessagesOf, script, user } from "../support/thread.js";

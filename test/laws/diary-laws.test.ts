@@ -13,7 +13,7 @@ import { z } from "zod";
 import { callsOf } from "../../src/history/call.js";
 import { callIdOf, isResult } from "../../src/history/result.js";
 import { createAgentGraph } from "../../src/index.js";
-import { diaryWritten } from "../../src/threads/ended-runs.js";
+import { diaryWritten } from "../../src/threads/diary.js";
 import { turns } from "../support/async.js";
 import { FunctionModel, type PlayedModel } from "../support/models.js";
 import { law } from "../support/test-tools.js";

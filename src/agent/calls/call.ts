@@ -20,14 +20,8 @@ import { safely } from "../../shared/json.js";
 import { isRecord } from "../../shared/values.js";
 import { untilAborted, withDeadline } from "../../shared/waiting.js";
 import { withOwnSends } from "../../threads/commands.js";
-import {
-  asQuietUpdate,
-  awaitLate,
-  callKeyOf,
-  isReplaySafe,
-  type LateResult,
-  startingCall,
-} from "../../threads/ended-runs.js";
+import type { LateResult } from "../../threads/diary.js";
+import { asQuietUpdate, awaitLate, callKeyOf, isReplaySafe, startingCall } from "../../threads/ended-runs.js";
 import { emitEvent } from "../../threads/events.js";
 import { withOwnMemory } from "../../threads/langgraph/own-memory.js";
 import { patientTool } from "../../threads/langgraph/patient-tool.js";

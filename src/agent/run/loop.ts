@@ -5,10 +5,11 @@ import { InvalidMessageError, isTetherError, type ThreadConflictError } from "..
 import { publishRepairs } from "../../history/reducer/paired-messages.js";
 import { createRepair } from "../../history/reducer/repair.js";
 import { isPlaceholder } from "../../history/result.js";
-import { awaitLate, diaryWritten } from "../../threads/ended-runs.js";
+import { diaryWritten } from "../../threads/diary.js";
+import { awaitLate } from "../../threads/ended-runs.js";
 import { withGraphType } from "../../threads/events.js";
 import { clearInbox } from "../../threads/inbox.js";
-import { followQuestions, innerOptions, savesAtExit } from "../../threads/langgraph/run-host.js";
+import { innerOptions, repeatQuestions, savesAtExit } from "../../threads/langgraph/run-host.js";
 import { threadIdOf } from "../../threads/stores.js";
 import type { RunContext } from "../settings/run-context.js";
 import type { AdmittedRun, RunConfig } from "./admit.js";
@@ -51,15 +52,9 @@ async function* untilSaved<Chunk>(
 ): AsyncGenerator<Chunk> {
   const { watched, options, store } = run;
   const { record } = handle;
-  const questions = followQuestions();
   try {
     try {
-      for await (const chunk of chunks) {
-        questions.see(chunk);
-        yield chunk;
-      }
-      const repeated = run.isSubgraph ? undefined : questions.repeated();
-      if (repeated !== undefined) yield repeated as Chunk;
+      yield* run.isSubgraph ? chunks : repeatQuestions(chunks);
     } finally {
       await watched.saved();
       await diaryWritten(options.configurable?.["thread_id"], options.signal);

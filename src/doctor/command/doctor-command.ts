@@ -128,7 +128,10 @@ const isWorthALine = ({ severity, code }: Finding): boolean => severity !== "inf
  */
 function threadPrinter() {
   const told = new Set<string>();
-  const isNew = (key: string): boolean => !told.has(key) && told.add(key) !== undefined;
+  const isNew = (key: string): boolean => {
+    const before = told.size;
+    return told.add(key).size > before;
+  };
   return ({ threadId, namespace }: ThreadReport, findings: readonly PrintedFinding[]): string => {
     if (!findings.some(isWorthALine)) return "";
     const worst = ORDER.find((severity) => findings.some((found) => found.severity === severity)) ?? "info";

@@ -220,27 +220,23 @@ export function customChunk(value: unknown, options: ChunkOptions): { readonly c
 const QUESTIONS = "__interrupt__";
 
 /**
- * Follows the values in a run's chunks with a list of stream modes, as LangGraph's server requests them. LangGraph
- * streams a question when it is asked. Then it streams values that other tasks of the superstep wrote, without the
- * question. The server answers `runs.wait` with the last values.
+ * Yields a run's chunks, and at the end repeats the last values with the pending questions. With a list of stream modes,
+ * as LangGraph's server requests them, LangGraph streams a question when it is asked. Then it streams values that other
+ * tasks of the superstep wrote, without the question, and the server answers `runs.wait` with the last values.
  */
-export function followQuestions() {
+export async function* repeatQuestions<Chunk>(chunks: AsyncGenerator<Chunk>): AsyncGenerator<Chunk> {
   const questions: unknown[] = [];
-  let later: readonly unknown[] | undefined;
-  return {
-    see(chunk: unknown): void {
-      const values = valuesIn(chunk);
-      if (values === undefined) return;
-      const asked = values[QUESTIONS];
-      later = Array.isArray(asked) ? undefined : (chunk as readonly unknown[]);
-      if (Array.isArray(asked)) questions.push(...asked);
-    },
-    /** The last values, with the questions before them; undefined if no values came after a question. */
-    repeated(): unknown {
-      if (questions.length === 0 || later === undefined) return undefined;
-      return [...later.slice(0, -1), { ...valuesIn(later), [QUESTIONS]: questions }];
-    },
-  };
+  /** The last values that came after all questions. */
+  let later: unknown;
+  for await (const chunk of chunks) {
+    const values = valuesIn(chunk);
+    const asked = values?.[QUESTIONS];
+    if (values !== undefined) later = Array.isArray(asked) ? undefined : chunk;
+    if (Array.isArray(asked)) questions.push(...asked);
+    yield chunk;
+  }
+  if (questions.length === 0 || !Array.isArray(later)) return;
+  yield [...later.slice(0, -1), { ...valuesIn(later), [QUESTIONS]: questions }] as Chunk;
 }
 
 /** The values in a chunk of the outermost graph: `["values", …]`, after its namespace if there is one. */
