@@ -128,6 +128,11 @@ it.each<[string, () => unknown, readonly RegExp[]]>([
   expect(await warningsOf(run)).toEqual(texts.map((text) => expect.stringMatching(text)));
 });
 
+it("An agent without checkpoints is built if no tool needs an approval.", () => {
+  const pay = makeTool("pay", async () => "paid");
+  expect(() => offline({ tools: [pay], requireApproval: { pay: false }, checkpointer: false })).not.toThrow();
+});
+
 it("A decision on an empty thread is refused.", async () => {
   const graph = offline({ checkpointer: new MemorySaver(), requireApproval: () => true });
   const decide = () =>
