@@ -7,6 +7,7 @@ import type { StreamMode } from "@langchain/langgraph";
 import { InvalidSettingError } from "../errors.js";
 import { trustMarked } from "../history/marks.js";
 import { abortSignal, checkSettings } from "../shared/check-settings.js";
+import { onAbort, type Reader, whileWorking } from "../shared/waiting.js";
 import type { AgentEvent } from "../threads/events.js";
 import { type HeldAbort, holdAbort, relayAbort } from "../threads/langgraph/abort.js";
 import { sharesMemory } from "../threads/langgraph/own-memory.js";
@@ -34,7 +35,7 @@ import type { RunStart } from "./run/admit.js";
 import { recursionLimitFor } from "./run/budgets.js";
 import { steerThread } from "./run/inbox.js";
 import { admitUpdates, idsInInput } from "./run/input.js";
-import { accessThread, lockLost, streamInQueue, updateInQueue, watchThread } from "./run/queue.js";
+import { accessThread, inQueue, lockLost, watchThread } from "./run/queue.js";
 import { runAgent } from "./run/run.js";
 import {
   type AgentChunk,
@@ -165,14 +166,20 @@ export class AgentGraph<Own = NoKeys, Update = NoKeys, Context = NoKeys> extends
     const { watched, queued } = accessThread(this.checkpointer, withBound(config, this.config));
     const graph = this.copy();
     if (watched.checkpointer !== undefined) graph.checkpointer = watched.checkpointer;
-    return updateInQueue(queued, this.#shared.plan.settings, async () => {
+    return inQueue(queued, this.#shared.plan.settings, async () => {
       await admitted.assertOwnResults(() => graph.getState(config));
       return super.bulkUpdateState.call(graph, config, admitted.supersteps);
     });
   }
 
-  protected override async *wrapRun(received: unknown, options: AnyOptions): Chunks {
+  protected override wrapRun(received: unknown, options: AnyOptions): Chunks {
+    return whileWorking<Chunk>((reader) => this.#serve(received, options, reader));
+  }
+
+  /** One run, from its place in the thread's queue to its end. */
+  async #serve(received: unknown, options: AnyOptions, reader: Reader<Chunk>): Promise<void> {
     const { graph, run } = this.#begin({});
+    const { plan } = this.#shared;
     let latestInput = received;
     const given = withPlainCheckpoint(withoutForgedKeys(withBound(options, this.config, run.abort?.signal)));
     this.#assertOwnMemory(given);
@@ -182,32 +189,35 @@ export class AgentGraph<Own = NoKeys, Update = NoKeys, Context = NoKeys> extends
     const { streamMode, signal, store } = bound;
     if (graph.store !== undefined) graph.store = boundedStore(graph.store, signal);
     const ownStore = store && boundedStore(store, signal);
-    const { concurrentRuns } = this.#shared.plan.settings;
+    const { concurrentRuns } = plan.settings;
     const hasInput = () => latestInput == null || watched.checkpoints.saved !== undefined;
     const onLost = (cause: unknown) => run.abort?.abort(lockLost(bound, cause, hasInput()));
-    const chunks = streamInQueue(thread.queued, { concurrentRuns, signal, onLost }, () =>
-      runAgent<Chunk>({
-        plan: this.#shared.plan,
-        isStreamed: run.isStreamed,
-        middleware: run.middleware,
-        received,
-        options: { ...bound, ...(ownStore && { store: ownStore }) },
-        watched,
-        readThread: watched.checkpointer && (() => graph.getState(bound)),
-        startEvents: graph.#startEvents(bound),
-        store: ownStore ?? graph.store,
-        // A parent graph is not a client: LangGraph alone checks what it passes.
-        stream: (input, own) => {
-          latestInput = input;
-          return graph.runUnwrapped(input, own as AnyOptions, !isSubgraphRun(own));
-        },
-      }),
-    );
+    const give = (chunk: Chunk): void => {
+      if (streamMode === "values") trustMarked(Reflect.get(Object(chunk), "messages"));
+      reader.give(chunk);
+    };
+    // What waits during the run then adds no listener of its own to the signal.
+    if (signal !== undefined) run.ends.push(onAbort(signal, () => {}));
     try {
-      for await (const chunk of chunks) {
-        if (streamMode === "values") trustMarked(Reflect.get(Object(chunk), "messages"));
-        yield chunk;
-      }
+      await inQueue(thread.queued, { concurrentRuns, signal, onLost }, () =>
+        runAgent<Chunk>({
+          plan,
+          isStreamed: run.isStreamed,
+          middleware: run.middleware,
+          received,
+          options: { ...bound, ...(ownStore && { store: ownStore }) },
+          watched,
+          readThread: watched.checkpointer && (() => graph.getState(bound)),
+          startEvents: graph.#startEvents(bound),
+          store: ownStore ?? graph.store,
+          reader: { ...reader, give },
+          // A parent graph is not a client: LangGraph alone checks what it passes.
+          stream: (input, own) => {
+            latestInput = input;
+            return graph.runUnwrapped(input, own as AnyOptions, !isSubgraphRun(own));
+          },
+        }),
+      );
     } finally {
       for (const end of run.ends) end();
     }

@@ -216,7 +216,16 @@ export function answered<Result>(work: Promise<Result>, { what, signal, giveUp }
       clearTimeout(timer);
       stopListening?.();
     };
-    work.then(resolve, reject).finally(end);
+    work.then(
+      (result) => {
+        end();
+        resolve(result);
+      },
+      (error: unknown) => {
+        end();
+        reject(error);
+      },
+    );
   });
 }
 
@@ -224,22 +233,29 @@ export function answered<Result>(work: Promise<Result>, { what, signal, giveUp }
  * What work yields while it goes on, even if nobody takes it.
  */
 
+/** Who reads what work gives. */
+export interface Reader<Item> {
+  /** Gives an item. What nobody has taken yet is kept. */
+  give(item: Item): void;
+  /** Whether nobody takes any more. The work should then end soon. */
+  hasLeft(): boolean;
+}
+
 type End = { readonly kind: "done" } | { readonly kind: "failed"; readonly error: unknown };
 
 /**
- * Starts work, and yields what it gives. What nobody has taken yet is kept, so the work ends even if a caller stops
- * reading.
+ * Work as a generator of what it gives. It begins with the first `next`, and then goes on even if nobody reads. A
+ * caller that stops reading waits for its end.
  *
- * @param leave Contract: called when nobody reads any more, before the work is waited for. It ends what goes on.
  * @throws The work's error, after everything that it has given.
  */
-export function whileWorking<Item>(
-  work: (give: (item: Item) => void) => Promise<void>,
-  leave: () => Promise<unknown>,
-): AsyncGenerator<Item> {
-  const items: Item[] = [];
+export async function* whileWorking<Item>(
+  work: (reader: Reader<Item>) => Promise<void>,
+): AsyncGenerator<Item, undefined> {
+  let items: Item[] = [];
   let end: End | undefined;
-  let wake = () => {};
+  let hasLeft = false;
+  let wake = (): void => {};
   const give = (item: Item): void => {
     items.push(item);
     wake();
@@ -248,38 +264,24 @@ export function whileWorking<Item>(
     end = reached;
     wake();
   };
-  const working = work(give).then(
+  const working = work({ give, hasLeft: () => hasLeft }).then(
     () => finish({ kind: "done" }),
     (error: unknown) => finish({ kind: "failed", error }),
   );
-
-  const take = async function* (): AsyncGenerator<Item> {
-    try {
-      for (;;) {
-        yield* items.splice(0);
-        if (items.length > 0) continue;
-        if (end?.kind === "failed") throw end.error;
-        if (end !== undefined) return;
-        await new Promise<void>((resolve) => {
-          wake = resolve;
-        });
-      }
-    } finally {
-      await leave();
-      await working;
+  try {
+    for (;;) {
+      const taken = items;
+      items = [];
+      for (const item of taken) yield item;
+      if (items.length > 0) continue;
+      if (end?.kind === "failed") throw end.error;
+      if (end !== undefined) return undefined;
+      await new Promise<void>((resolve) => {
+        wake = resolve;
+      });
     }
-  };
-  return take();
-}
-
-/**
- * Starts to read a generator, and yields what it yields. A caller that returns early closes it.
- *
- * @throws The error of the source, after everything that it has yielded.
- */
-export function readAhead<Item>(source: AsyncGenerator<Item>): AsyncGenerator<Item> {
-  const read = async (give: (item: Item) => void): Promise<void> => {
-    for await (const item of source) give(item);
-  };
-  return whileWorking(read, () => source.return(undefined));
+  } finally {
+    hasLeft = true;
+    await working;
+  }
 }

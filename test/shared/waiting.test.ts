@@ -2,7 +2,7 @@
 
 import { getEventListeners } from "node:events";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { answered, readAhead, untilAborted } from "../../src/shared/waiting.js";
+import { answered, type Reader, untilAborted, whileWorking } from "../../src/shared/waiting.js";
 import { turns } from "../support/async.js";
 
 const never = () => new Promise<never>(() => {});
@@ -61,31 +61,35 @@ describe("A wait for a database", () => {
   });
 });
 
-function createSource(failure?: Error) {
+/** Work that gives three numbers, and what it has done so far. */
+function createWork(failure?: Error) {
   const log: string[] = [];
-  const source = async function* () {
-    try {
-      for (const item of [1, 2, 3]) {
-        await Promise.resolve();
-        log.push(`made ${item}`);
-        yield item;
-      }
-      if (failure !== undefined) throw failure;
-    } finally {
-      log.push("ended");
+  const work = async ({ give }: Reader<number>): Promise<void> => {
+    for (const item of [1, 2, 3]) {
+      await Promise.resolve();
+      log.push(`made ${item}`);
+      give(item);
     }
+    if (failure !== undefined) throw failure;
+    log.push("ended");
   };
-  return { log, items: source() };
+  return { log, items: whileWorking(work) };
 }
 
-describe("A generator that is read ahead", () => {
-  it("ends although nobody reads, and gives all items to a reader that comes late, or is slow", async () => {
-    const { log, items } = createSource();
-    const ahead = readAhead(items);
+describe("Work as a generator", () => {
+  it("begins with the first item that is asked for", async () => {
+    const { log } = createWork();
+    await turns();
+    expect(log).toEqual([]);
+  });
+
+  it("ends although nobody reads on, and gives all items to a reader that is slow", async () => {
+    const { log, items } = createWork();
+    const first = await items.next();
     await turns();
     expect(log).toEqual(["made 1", "made 2", "made 3", "ended"]);
-    const read: number[] = [];
-    for await (const item of ahead) {
+    const read: unknown[] = [first.value];
+    for await (const item of items) {
       await turns();
       read.push(item);
     }
@@ -93,37 +97,35 @@ describe("A generator that is read ahead", () => {
   });
 
   it("throws its error after its items", async () => {
-    const { items } = createSource(new Error("no"));
-    const ahead = readAhead(items);
-    await turns();
+    const { items } = createWork(new Error("no"));
     const read: number[] = [];
     const reading = async () => {
-      for await (const item of ahead) read.push(item);
+      for await (const item of items) {
+        await turns();
+        read.push(item);
+      }
     };
     await expect(reading()).rejects.toThrow("no");
     expect(read).toEqual([1, 2, 3]);
   });
 
-  it("is closed by a reader that returns early", async () => {
+  it("knows that its reader has left, which waits for its end and not for its error", async () => {
     const log: string[] = [];
     let release = () => {};
-    const source = async function* () {
-      try {
-        yield 1;
-        await new Promise<void>((resolve) => {
-          release = resolve;
-        });
-        yield 2;
-        log.push("went on");
-      } finally {
-        log.push("closed");
-      }
-    };
-    const ahead = readAhead(source());
-    await ahead.next();
-    const returned = ahead.return(undefined);
+    const items = whileWorking<number>(async ({ give, hasLeft }) => {
+      give(1);
+      await new Promise<void>((resolve) => {
+        release = resolve;
+      });
+      log.push(`left: ${hasLeft()}`);
+      throw new Error("nobody reads this");
+    });
+    await items.next();
+    const returned = items.return(undefined).then(() => log.push("returned"));
+    await turns();
+    expect(log).toEqual([]);
     release();
     await returned;
-    expect(log).toEqual(["closed"]);
+    expect(log).toEqual(["left: true", "returned"]);
   });
 });

@@ -7,7 +7,7 @@ import { callsOf, isAIMessage } from "../../history/call.js";
 import { withoutStaleCalls } from "../../history/change-calls.js";
 import { cloneMessage, isSameMessage } from "../../history/message.js";
 import { isResult } from "../../history/result.js";
-import { deferred, untilAborted, whileWorking } from "../../shared/waiting.js";
+import { deferred, untilAborted } from "../../shared/waiting.js";
 import type { AgentContext, ChatContext, Hook } from "./contexts.js";
 import type { AgentMiddleware, ChatMiddleware } from "./middleware.js";
 import { MiddlewareTermination, runOnion, type Span } from "./run-onion.js";
@@ -31,79 +31,78 @@ interface RunOutcome {
   readonly failure: { readonly error: unknown } | undefined;
 }
 
-/** Contract: each function starts a run of the graph without its agent middleware. */
-export interface GraphRuns<Chunk> {
+/** Contract: each function that starts a run of the graph starts it without its agent middleware. */
+export interface GraphRuns {
   /** Runs the graph with the messages and options that the context has now. */
-  readonly start: () => { readonly chunks: AsyncGenerator<Chunk>; readonly record: RunOutcome };
+  readonly start: () => { readonly ended: Promise<void>; readonly record: RunOutcome };
   /** Stores the input, with the given messages as the response. The model is not asked. */
-  readonly respond: (given: GivenMessages) => AsyncGenerator<Chunk>;
+  readonly respond: (given: GivenMessages) => Promise<void>;
   /** Changes the result of a finished run. `history` is the one that the run left. */
-  readonly correct: (given: GivenMessages, history: readonly BaseMessage[]) => AsyncGenerator<Chunk>;
-  /** Contract: calls `give` with each chunk that a middleware writes. */
-  readonly onWrite: (give: (chunk: Chunk) => void) => void;
+  readonly correct: (given: GivenMessages, history: readonly BaseMessage[]) => Promise<void>;
+  /** Contract: throws if nobody reads the run any more. */
+  readonly assertRead: () => void;
 }
 
-/** Yields a run's chunks. A middleware continues after `next()` once the graph's run has ended. */
-export function runAgentMiddleware<Chunk>(
+/** Runs the graph inside middleware. A middleware continues after `next()` once the graph's run has ended. */
+export async function runAgentMiddleware(
   layers: readonly AgentMiddleware[],
   hook: Hook<AgentContext>,
-  runs: GraphRuns<Chunk>,
-): AsyncGenerator<Chunk> {
+  runs: GraphRuns,
+): Promise<void> {
   const { signal } = hook.fields;
-  let reading: AsyncGenerator<Chunk> | undefined;
-  let hasLeft = false;
+  let running: Promise<void> | undefined;
   const assertGoesOn = (): void => {
     signal?.throwIfAborted();
-    if (hasLeft) throw new Error("The consumer of the run has left.");
+    runs.assertRead();
   };
-  const work = async (give: (chunk: Chunk) => void): Promise<void> => {
+  const pass = async (start: () => Promise<void>): Promise<void> => {
     assertGoesOn();
-    runs.onWrite(give);
-    const pass = async (chunks: AsyncGenerator<Chunk>): Promise<void> => {
-      reading = chunks;
-      try {
-        for await (const chunk of chunks) give(chunk);
-      } finally {
-        // A middleware gets the abort's reason, not what the graph makes of it.
-        assertGoesOn();
-      }
-    };
+    try {
+      running = start();
+      await running;
+    } finally {
+      // A middleware gets the abort's reason, not what the graph makes of it.
+      assertGoesOn();
+    }
+  };
+  const work = async (): Promise<void> => {
+    assertGoesOn();
     let record: RunOutcome | undefined;
     /** The result that is stored in the thread. */
     let last: BaseMessage | undefined;
     const core = async (): Promise<void> => {
-      assertGoesOn();
-      const run = runs.start();
-      record = run.record;
-      await pass(run.chunks);
-      last = resultOfRun(record.history?.at(-1));
+      await pass(() => {
+        const run = runs.start();
+        record = run.record;
+        return run.ended;
+      });
+      last = resultOfRun(record?.history?.at(-1));
       // A copy, so that a middleware's changes are noticed.
-      hook.settle({ result: last && cloneMessage(last), interrupts: record.interrupts });
-      if (record.failure !== undefined) throw record.failure.error;
+      hook.settle({ result: last && cloneMessage(last), interrupts: record?.interrupts ?? [] });
+      if (record?.failure !== undefined) throw record.failure.error;
     };
     const exit = await runOnion({ layers, core }, hook.view);
     if (exit.kind === "threw") throw exit.error;
-    assertGoesOn();
     const { result: left, messages: given } = hook.fields;
     const result = left && cloneMessage(left);
     if (record === undefined) {
-      await pass(runs.respond({ kind: "response", messages: result === undefined ? [] : [result] }));
+      const messages = result === undefined ? [] : [result];
+      await pass(() => runs.respond({ kind: "response", messages }));
     } else if (result !== undefined && !isSameMessage(result, last)) {
       const { interrupts, history = given } = record;
       const isAnswer = isAIMessage(result) && callsOf(result).length === 0;
       if (interrupts.length > 0 && !isAnswer) throw new MiddlewareError(WAITING);
-      await pass(runs.correct({ kind: "correction", messages: correct(last, result) }, history));
-    }
+      const messages = correct(last, result);
+      await pass(() => runs.correct({ kind: "correction", messages }, history));
+    } else assertGoesOn();
   };
-  return whileWorking(
+  try {
     // After an abort, a middleware that ignores the signal is abandoned.
-    (give) => untilAborted(work(give), signal),
+    await untilAborted(work(), signal);
+  } finally {
     // The run still saves its last writes.
-    async () => {
-      hasLeft = true;
-      await reading?.return(undefined).catch(() => {});
-    },
-  );
+    await running?.catch(() => {});
+  }
 }
 
 const WAITING =

@@ -9,6 +9,7 @@ import { isSameMessage } from "../../history/message.js";
 import { checkSettings, countFrom } from "../../shared/check-settings.js";
 import { toJson } from "../../shared/json.js";
 import { defined, isRecord } from "../../shared/values.js";
+import type { Reader } from "../../shared/waiting.js";
 import { givenKeys, historyIn, walkBack } from "../../threads/ended-runs.js";
 import type { AgentEvent } from "../../threads/events.js";
 import { hasTasks } from "../../threads/langgraph/read-checkpoints.js";
@@ -42,6 +43,7 @@ export interface AgentRun<Chunk> extends RunStart {
   readonly startEvents: readonly AgentEvent[];
   /** The store of the options, or else the graph's. */
   readonly store: BaseStore | undefined;
+  readonly reader: Reader<Chunk>;
   /** Contract: streams a run of the compiled graph, without middleware around it. */
   readonly stream: (input: unknown, options: RunConfig) => AsyncGenerator<Chunk>;
 }

@@ -11,26 +11,25 @@ import { planRun } from "../plan.js";
 import type { AdmittedRun } from "./admit.js";
 import type { RunRecord } from "./handle.js";
 import { messagesOfInput, withMessages } from "./input.js";
-import { loop } from "./loop.js";
+import { assertRead, loop } from "./loop.js";
 
-/** The latest pass through the graph, and who gets what a middleware writes. */
-interface Inside<Chunk> {
+/** The latest pass through the graph. */
+interface Inside {
   record: RunRecord | undefined;
-  send: (chunk: Chunk) => void;
 }
 
-export async function* runInMiddleware<Chunk>(run: AdmittedRun<Chunk>): AsyncGenerator<Chunk> {
-  const inside: Inside<Chunk> = { record: undefined, send: () => {} };
+export async function runInMiddleware<Chunk>(run: AdmittedRun<Chunk>): Promise<void> {
+  const inside: Inside = { record: undefined };
   const hook = agentHook(await scopeOf(run, inside), {
     stream: run.isStreamed,
     messages: messagesOfInput(run.input),
     options: { ...run.settings },
   });
-  yield* runAgentMiddleware<Chunk>(run.middleware.agent, hook, passesOf(run, hook, inside));
+  return runAgentMiddleware(run.middleware.agent, hook, passesOf(run, hook, inside));
 }
 
 /** What the middleware reads of the run, and where it writes. */
-async function scopeOf<Chunk>(run: AdmittedRun<Chunk>, inside: Inside<Chunk>): Promise<RunScope> {
+async function scopeOf<Chunk>(run: AdmittedRun<Chunk>, inside: Inside): Promise<RunScope> {
   const { plan, options, settings, isSubgraph, bag } = run;
   const thread = await run.readThread?.();
   const parentWriter: unknown = Reflect.get(options, "writer");
@@ -51,17 +50,13 @@ async function scopeOf<Chunk>(run: AdmittedRun<Chunk>, inside: Inside<Chunk>): P
     write: (value) => {
       if (isSubgraph && typeof parentWriter === "function") parentWriter(value);
       const made = customChunk(value, options);
-      if (made !== undefined) inside.send(made.chunk as Chunk);
+      if (made !== undefined) run.reader.give(made.chunk as Chunk);
     },
   };
 }
 
 /** The passes through the graph that the middleware can ask for. */
-function passesOf<Chunk>(
-  run: AdmittedRun<Chunk>,
-  { fields }: Hook<AgentContext>,
-  inside: Inside<Chunk>,
-): GraphRuns<Chunk> {
+function passesOf<Chunk>(run: AdmittedRun<Chunk>, { fields }: Hook<AgentContext>, inside: Inside): GraphRuns {
   const { plan, options, input, settings, isSubgraph, watched } = run;
   const chosen = () => planRun(plan, fields.options, isSubgraph);
   const keepsHistory = watched.checkpointer !== undefined && !isSubgraph;
@@ -75,7 +70,7 @@ function passesOf<Chunk>(
       const messages = isCommand(input)
         ? { ...readUpdate(input.update), messages: fields.messages }
         : withMessages(input ?? {}, fields.messages);
-      return loop(run, { input: messages, settings: chosen(), given }).chunks;
+      return loop(run, { input: messages, settings: chosen(), given }).ended;
     },
     correct: (given, history) =>
       loop(run, {
@@ -84,9 +79,7 @@ function passesOf<Chunk>(
         options: followingOptions(options),
         given,
         structuredResponse: plan.formatPlan && inside.record?.structuredResponse,
-      }).chunks,
-    onWrite: (give) => {
-      inside.send = give;
-    },
+      }).ended,
+    assertRead: () => assertRead(run.reader),
   };
 }

@@ -5,11 +5,12 @@ import { InvalidMessageError, isTetherError, type ThreadConflictError } from "..
 import { publishRepairs } from "../../history/reducer/paired-messages.js";
 import { createRepair } from "../../history/reducer/repair.js";
 import { isPlaceholder } from "../../history/result.js";
+import type { Reader } from "../../shared/waiting.js";
 import { diaryWritten } from "../../threads/diary.js";
 import { awaitLate } from "../../threads/ended-runs.js";
 import { withGraphType } from "../../threads/events.js";
 import { clearInbox } from "../../threads/inbox.js";
-import { innerOptions, repeatQuestions, savesAtExit } from "../../threads/langgraph/run-host.js";
+import { innerOptions, StreamedQuestions, savesAtExit } from "../../threads/langgraph/run-host.js";
 import { threadIdOf } from "../../threads/stores.js";
 import type { RunContext } from "../settings/run-context.js";
 import type { AdmittedRun, RunConfig } from "./admit.js";
@@ -21,7 +22,11 @@ interface Loop extends Pick<RunInputs, "input" | "given" | "structuredResponse">
   readonly options?: RunConfig;
 }
 
-/** Starts the graph. A run with agent middleware starts it again if the middleware changes its result. */
+/**
+ * Starts the graph. A run with agent middleware starts it again if the middleware changes its result.
+ *
+ * @returns What its nodes record, and its end: all its chunks are given, and everything is saved.
+ */
 export function loop<Chunk>(
   run: AdmittedRun<Chunk>,
   { input, settings, options = run.options, given, structuredResponse }: Loop,
@@ -41,20 +46,19 @@ export function loop<Chunk>(
     context: { ...run.ownContext, ...settings },
     configurable: { ...inner.configurable, ...handle.toConfigurable() },
   });
-  return { record, chunks: untilSaved(run, chunks, handle) };
+  return { record, ended: untilSaved(run, chunks, handle) };
 }
 
 /** Ends when everything is saved. The inbox can be cleared only then. */
-async function* untilSaved<Chunk>(
+async function untilSaved<Chunk>(
   run: AdmittedRun<Chunk>,
   chunks: AsyncGenerator<Chunk>,
   handle: RunHandle,
-): AsyncGenerator<Chunk> {
+): Promise<void> {
   const { watched, options, store } = run;
-  const { record } = handle;
   try {
     try {
-      yield* run.isSubgraph ? chunks : repeatQuestions(chunks);
+      await passOn(run, chunks);
     } finally {
       await watched.saved();
       await diaryWritten(options.configurable?.["thread_id"], options.signal);
@@ -73,7 +77,27 @@ async function* untilSaved<Chunk>(
     if (conflict !== undefined) await reportReturned(run, handle, conflict.isInThread);
     throw error;
   }
-  if (store !== undefined) await clearInbox(store, threadIdOf(options), record.steered);
+  if (store !== undefined) await clearInbox(store, threadIdOf(options), handle.record.steered);
+}
+
+/** Gives the graph's chunks to the reader. The graph stops when the reader has left. */
+async function passOn<Chunk>(
+  { reader, isSubgraph }: AdmittedRun<Chunk>,
+  chunks: AsyncGenerator<Chunk>,
+): Promise<void> {
+  const questions = new StreamedQuestions<Chunk>();
+  for await (const chunk of chunks) {
+    assertRead(reader);
+    questions.note(chunk);
+    reader.give(chunk);
+  }
+  const repeated = isSubgraph ? undefined : questions.repeated();
+  if (repeated !== undefined) reader.give(repeated);
+}
+
+/** @throws Error if nobody reads the run any more. */
+export function assertRead(reader: Reader<never>): void {
+  if (reader.hasLeft()) throw new Error("The consumer of the run has left.");
 }
 
 /**

@@ -4,7 +4,7 @@ import { InvalidSettingError, ThreadConflictError } from "../../errors.js";
 import { forAllCopies } from "../../shared/for-all-copies.js";
 import { errorMessage } from "../../shared/is-error.js";
 import { madeOnce } from "../../shared/values.js";
-import { answered, deferred, readAhead, untilAborted } from "../../shared/waiting.js";
+import { answered, deferred, untilAborted } from "../../shared/waiting.js";
 import { isSaver } from "../../threads/langgraph/replace-methods.js";
 import {
   inheritedCheckpointer,
@@ -109,47 +109,24 @@ const queues = forAllCopies("queues", () => new WeakMap<object, Map<string, Prom
 const currentSlot = forAllCopies("current-slot", () => new AsyncLocalStorage<Slot>());
 
 /**
- * Makes an update once all earlier runs and updates of the thread have ended.
+ * Works on a thread once all earlier runs and updates of the thread have ended.
  *
- * @throws ThreadConflictError if the thread is busy and the update cannot wait.
+ * @param thread Undefined: the work need not wait.
+ * @throws ThreadConflictError if the thread is busy and the work cannot wait.
  * @throws the reason of an abort.
  */
-export async function updateInQueue<Result>(
+export async function inQueue<Result>(
   thread: Thread | undefined,
   options: QueueOptions,
-  update: () => Promise<Result>,
+  work: () => Promise<Result>,
 ): Promise<Result> {
-  if (thread === undefined) return update();
+  if (thread === undefined) return work();
   const { slot, end } = await takeSlot(thread, options);
   try {
-    return await currentSlot.run(slot, update);
+    return await currentSlot.run(slot, work);
   } finally {
     await end();
   }
-}
-
-/**
- * Streams a run once all earlier runs and updates of the thread have ended. The slot ends with the run, even if the
- * caller stops reading earlier.
- *
- * @throws ThreadConflictError if the thread is busy and the run cannot wait.
- * @throws the reason of an abort.
- */
-export async function* streamInQueue<Chunk>(
-  thread: Thread | undefined,
-  options: QueueOptions,
-  start: () => AsyncGenerator<Chunk>,
-): AsyncGenerator<Chunk> {
-  if (thread === undefined) return yield* start();
-  const { slot, end } = await takeSlot(thread, options);
-  const run = async function* (): AsyncGenerator<Chunk> {
-    try {
-      yield* start();
-    } finally {
-      await end();
-    }
-  };
-  yield* currentSlot.run(slot, () => readAhead(run()));
 }
 
 async function takeSlot(thread: Thread, { concurrentRuns, signal, onLost }: QueueOptions) {

@@ -7,25 +7,31 @@ import { runInMiddleware } from "./in-middleware.js";
 import { isConflict, loop } from "./loop.js";
 
 /**
- * Yields a run's chunks.
+ * Gives a run's chunks to its reader.
  *
  * @throws InvalidCommandError, InvalidSettingError or InvalidMessageError for an invalid input or option.
  */
-export function runAgent<Chunk>(run: AgentRun<Chunk>): AsyncGenerator<Chunk> {
-  const chunks = execute(run);
-  const isHeard = runs.hasSubscribers && !isSubgraphRun(run.options);
-  return isHeard ? publishingEnd(chunks, run.options.signal) : chunks;
+export async function runAgent<Chunk>(run: AgentRun<Chunk>): Promise<void> {
+  let outcome: EndedRun["outcome"] = "cancelled";
+  try {
+    await execute(run);
+    outcome = "completed";
+  } catch (error) {
+    const { signal } = run.options;
+    const isCancelled = signal?.aborted === true ? !isConflict(signal.reason) : run.reader.hasLeft();
+    if (!isCancelled) outcome = "failed";
+    throw error;
+  } finally {
+    if (runs.hasSubscribers && !isSubgraphRun(run.options)) runs.publish({ outcome } satisfies EndedRun);
+  }
 }
 
-async function* execute<Chunk>(run: AgentRun<Chunk>): AsyncGenerator<Chunk> {
+async function execute<Chunk>(run: AgentRun<Chunk>): Promise<void> {
   const admitted = await admit(run);
-  if (run.middleware.agent.length > 0) {
-    yield* runInMiddleware(admitted);
-    return;
-  }
+  if (run.middleware.agent.length > 0) return runInMiddleware(admitted);
   const { input, settings } = admitted;
-  const { chunks, record } = loop(admitted, { input, settings });
-  yield* chunks;
+  const { record, ended } = loop(admitted, { input, settings });
+  await ended;
   if (record.failure !== undefined) throw record.failure.error;
 }
 
@@ -46,19 +52,3 @@ export interface EndedRun {
 }
 
 const runs = channel(RUN_CHANNEL);
-
-async function* publishingEnd<Chunk>(
-  chunks: AsyncGenerator<Chunk>,
-  signal: AbortSignal | undefined,
-): AsyncGenerator<Chunk> {
-  let outcome: EndedRun["outcome"] = "cancelled";
-  try {
-    yield* chunks;
-    outcome = "completed";
-  } catch (error) {
-    if (signal?.aborted !== true || isConflict(signal.reason)) outcome = "failed";
-    throw error;
-  } finally {
-    runs.publish({ outcome } satisfies EndedRun);
-  }
-}

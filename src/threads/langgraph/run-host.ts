@@ -220,23 +220,30 @@ export function customChunk(value: unknown, options: ChunkOptions): { readonly c
 const QUESTIONS = "__interrupt__";
 
 /**
- * Yields a run's chunks, and at the end repeats the last values with the pending questions. With a list of stream modes,
- * as LangGraph's server requests them, LangGraph streams a question when it is asked. Then it streams values that other
- * tasks of the superstep wrote, without the question, and the server answers `runs.wait` with the last values.
+ * The questions in a run's chunks, which are repeated with the last values. With a list of stream modes, as LangGraph's
+ * server requests them, LangGraph streams a question when it is asked. Then it streams values that other tasks of the
+ * superstep wrote, without the question, and the server answers `runs.wait` with the last values.
  */
-export async function* repeatQuestions<Chunk>(chunks: AsyncGenerator<Chunk>): AsyncGenerator<Chunk> {
-  const questions: unknown[] = [];
+export class StreamedQuestions<Chunk> {
+  readonly #questions: unknown[] = [];
   /** The last values that came after all questions. */
-  let later: unknown;
-  for await (const chunk of chunks) {
+  #later: Chunk | undefined;
+
+  /** Call it with each chunk. */
+  note(chunk: Chunk): void {
     const values = valuesIn(chunk);
-    const asked = values?.[QUESTIONS];
-    if (values !== undefined) later = Array.isArray(asked) ? undefined : chunk;
-    if (Array.isArray(asked)) questions.push(...asked);
-    yield chunk;
+    if (values === undefined) return;
+    const asked = values[QUESTIONS];
+    this.#later = Array.isArray(asked) ? undefined : chunk;
+    if (Array.isArray(asked)) this.#questions.push(...asked);
   }
-  if (questions.length === 0 || !Array.isArray(later)) return;
-  yield [...later.slice(0, -1), { ...valuesIn(later), [QUESTIONS]: questions }] as Chunk;
+
+  /** The last values with all questions. Undefined if the client has them already. */
+  repeated(): Chunk | undefined {
+    const later = this.#later;
+    if (this.#questions.length === 0 || !Array.isArray(later)) return undefined;
+    return [...later.slice(0, -1), { ...valuesIn(later), [QUESTIONS]: this.#questions }] as Chunk;
+  }
 }
 
 /** The values in a chunk of the outermost graph: `["values", …]`, after its namespace if there is one. */

@@ -51,7 +51,7 @@ export function messageSerializer(base: MessageSerializer = new MemorySaver().se
       const own = writer;
       const pieces =
         own === undefined || isForBase(data) ? undefined : safely(() => writeValue(data, own), undefined);
-      const bytes = pieces && (await joinPieces(pieces));
+      const bytes = pieces && join(areReady(pieces) ? pieces : await Promise.all(pieces));
       // If LangGraph cannot write a part of a value, it writes one text for the whole value.
       return bytes === undefined ? base.dumpsTyped(data) : ["json", bytes];
     },
@@ -73,16 +73,29 @@ function isForBase(data: unknown): boolean {
   return typeof data === "function" || typeof data === "symbol" || ArrayBuffer.isView(data);
 }
 
+/** Most values need nothing of LangGraph's serializer. */
+function areReady(pieces: readonly Piece[]): pieces is readonly Exclude<Piece, Promise<unknown>>[] {
+  return pieces.every((piece) => typeof piece === "string" || ArrayBuffer.isView(piece));
+}
+
 /** Undefined if any piece is. */
-async function joinPieces(pieces: readonly Piece[]): Promise<Uint8Array | undefined> {
+function join(pieces: readonly Awaited<Piece>[]): Uint8Array | undefined {
   const parts: Uint8Array[] = [];
+  let length = 0;
   for (const piece of pieces) {
-    const part = typeof piece === "string" || ArrayBuffer.isView(piece) ? piece : await piece;
-    if (part === undefined) return undefined;
-    parts.push(typeof part === "string" ? Buffer.from(part) : part);
+    if (piece === undefined) return undefined;
+    const part = typeof piece === "string" ? Buffer.from(piece) : piece;
+    parts.push(part);
+    length += part.length;
   }
   // `Buffer.concat` makes a part of a larger buffer.
-  return new Uint8Array(Buffer.concat(parts));
+  const whole = new Uint8Array(length);
+  let end = 0;
+  for (const part of parts) {
+    whole.set(part, end);
+    end += part.length;
+  }
+  return whole;
 }
 
 async function readDirectly(
@@ -128,7 +141,7 @@ async function prepareWriter(base: MessageSerializer): Promise<Writer | undefine
     const read = await readDirectly(stored, classes, base);
     const sends = [new Send("node", { missing: undefined }), new Send("node", [], { timeout: 5 })];
     const expected = decode(await base.dumpsTyped([[messages, snapshot], sends, fieldsGiven(messages)]));
-    const written = await joinPieces(writeValue([read, sends, fieldsGiven(Object(read)[0])], writer));
+    const written = join(await Promise.all(writeValue([read, sends, fieldsGiven(Object(read)[0])], writer)));
     return written && decode(["json", written]) === expected ? writer : undefined;
   } catch {
     return undefined;
