@@ -96,6 +96,10 @@ export class AgentGraph<Own = NoKeys, Update = NoKeys, Context = NoKeys> extends
     return new AgentGraph(fields as unknown as GraphFields);
   }
 
+  /*
+   * A run: `invoke` or `stream` begins it, LangGraph asks for its chunks by `wrapRun`, and `#serve` runs it.
+   */
+
   override async invoke(
     input: AgentInput<Update>,
     options: InvokeOptions<Context> = {},
@@ -141,35 +145,6 @@ export class AgentGraph<Own = NoKeys, Update = NoKeys, Context = NoKeys> extends
     const run: OwnRun = { isStreamed, middleware: joined, ends: [], abort: undefined };
     graph.#run = run;
     return { graph, run, rest };
-  }
-
-  /**
-   * Sends a message to a thread while it runs. The run adds it before its next model request. If the thread is idle,
-   * its next run adds it.
-   *
-   * @param threadId The `thread_id` of the thread.
-   * @param message A user or system message, in any form that a run's input takes.
-   * @returns The key of the message in the thread's inbox. The event `message-steered` has the same key.
-   * @throws InvalidSettingError if the graph has no store.
-   * @throws InvalidMessageError for any other message.
-   */
-  steer(threadId: string, message: BaseMessageLike): Promise<string> {
-    return steerThread(this.store, threadId, message, this.#shared.plan.settings);
-  }
-
-  /**
-   * Every state update passes through here: `updateState` calls it, and so does the server when it creates a thread
-   * with a history. An update waits for its thread's runs, which would otherwise overwrite it unseen.
-   */
-  override async bulkUpdateState(...[config, supersteps]: Parameters<BaseGraph["bulkUpdateState"]>) {
-    const admitted = await admitUpdates(supersteps, this.#shared.plan);
-    const { watched, queued } = accessThread(this.checkpointer, withBound(config, this.config));
-    const graph = this.copy();
-    if (watched.checkpointer !== undefined) graph.checkpointer = watched.checkpointer;
-    return inQueue(queued, this.#shared.plan.settings, async () => {
-      await admitted.assertOwnResults(() => graph.getState(config));
-      return super.bulkUpdateState.call(graph, config, admitted.supersteps);
-    });
   }
 
   protected override wrapRun(received: unknown, options: AnyOptions): Chunks {
@@ -239,6 +214,39 @@ export class AgentGraph<Own = NoKeys, Update = NoKeys, Context = NoKeys> extends
       return [];
     this.#shared.isToldOfMemory = true;
     return [{ type: "memory-missing", remedy: "checkpointer: true" }];
+  }
+
+  /*
+   * What else is done with a thread.
+   */
+
+  /**
+   * Sends a message to a thread while it runs. The run adds it before its next model request. If the thread is idle,
+   * its next run adds it.
+   *
+   * @param threadId The `thread_id` of the thread.
+   * @param message A user or system message, in any form that a run's input takes.
+   * @returns The key of the message in the thread's inbox. The event `message-steered` has the same key.
+   * @throws InvalidSettingError if the graph has no store.
+   * @throws InvalidMessageError for any other message.
+   */
+  steer(threadId: string, message: BaseMessageLike): Promise<string> {
+    return steerThread(this.store, threadId, message, this.#shared.plan.settings);
+  }
+
+  /**
+   * Every state update passes through here: `updateState` calls it, and so does the server when it creates a thread
+   * with a history. An update waits for its thread's runs, which would otherwise overwrite it unseen.
+   */
+  override async bulkUpdateState(...[config, supersteps]: Parameters<BaseGraph["bulkUpdateState"]>) {
+    const admitted = await admitUpdates(supersteps, this.#shared.plan);
+    const { watched, queued } = accessThread(this.checkpointer, withBound(config, this.config));
+    const graph = this.copy();
+    if (watched.checkpointer !== undefined) graph.checkpointer = watched.checkpointer;
+    return inQueue(queued, this.#shared.plan.settings, async () => {
+      await admitted.assertOwnResults(() => graph.getState(config));
+      return super.bulkUpdateState.call(graph, config, admitted.supersteps);
+    });
   }
 
   #reader(): this {
