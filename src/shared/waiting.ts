@@ -111,6 +111,7 @@ export class Patience {
   readonly #timeoutMs: number | undefined;
   readonly #stopListening: (() => void) | undefined;
   #isOver = false;
+  #isWaiting = false;
   #giveUp: (reason: unknown) => void = () => {};
   #timer: ReturnType<typeof setTimeout> | undefined;
 
@@ -130,8 +131,8 @@ export class Patience {
   }
 
   /**
-   * Resolves like the step. A step that ignores its signal goes on, and nobody waits for it. No `async` function,
-   * because it is called for each token.
+   * Resolves like the step. A step that ignores its signal goes on, and nobody waits for it. No `async` function and
+   * one timer for all steps, because it is called for each token.
    *
    * @throws The step's error, an Error if it takes too long, or the reason of the run's abort.
    */
@@ -139,18 +140,25 @@ export class Patience {
     return new Promise((resolve, reject) => {
       this.#giveUp = reject;
       if (this.signal.aborted) reject(this.signal.reason);
-      else if (this.#timeoutMs !== undefined) this.#timer = setTimeout(() => this.#runOut(), this.#timeoutMs);
+      else this.#startTimer();
       step.then(
         (result) => {
-          clearTimeout(this.#timer);
+          this.#isWaiting = false;
           resolve(result);
         },
         (error: unknown) => {
-          clearTimeout(this.#timer);
+          this.#isWaiting = false;
           reject(error);
         },
       );
     });
+  }
+
+  #startTimer(): void {
+    if (this.#timeoutMs === undefined) return;
+    this.#isWaiting = true;
+    if (this.#timer === undefined) this.#timer = setTimeout(() => this.#runOut(), this.#timeoutMs);
+    else this.#timer.refresh();
   }
 
   end(): void {
@@ -159,6 +167,8 @@ export class Patience {
   }
 
   #runOut(): void {
+    // Between two steps nobody waits.
+    if (!this.#isWaiting) return;
     this.#isOver = true;
     this.#end(new Error(`Nothing came for ${this.#timeoutMs} ms.`));
   }
