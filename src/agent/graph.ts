@@ -16,11 +16,10 @@ import { type AgentState, agentStateSchema, publicStateWith } from "../threads/s
 import { createApproveNode } from "./calls/approve.js";
 import { createToolsNode } from "./calls/call.js";
 import { createPatchNode } from "./calls/patch.js";
-import type { GivenMessages } from "./middleware/run.js";
 import { createModelNode } from "./model/step.js";
 import { createSummarizeNode } from "./model/summarize.js";
 import type { AgentPlan } from "./plan.js";
-import { runOf } from "./run/handle.js";
+import { type GivenMessages, runOf } from "./run/handle.js";
 import type { FormatPlan } from "./settings/response-format.js";
 
 /**

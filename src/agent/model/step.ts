@@ -35,10 +35,9 @@ import {
   refuseEnded,
   withName,
 } from "../calls/dispatch.js";
-import type { GivenMessages } from "../middleware/run.js";
 import { type AgentPlan, type ModelStep, planStep } from "../plan.js";
 import { closingReason, STEPS_OF_A_SUMMARY, stepsLeft } from "../run/budgets.js";
-import { noteFailure, runOf } from "../run/handle.js";
+import { type GivenMessages, noteFailure, runOf } from "../run/handle.js";
 import { type TakenMessages, takeMessages } from "../run/inbox.js";
 import { idsInInput } from "../run/input.js";
 import { withPosition } from "../settings/models.js";

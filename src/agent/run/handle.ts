@@ -22,7 +22,6 @@ import { threadIdOf } from "../../threads/stores.js";
 import { RunTally } from "../../threads/usage.js";
 import type { RunBag, RunScope } from "../middleware/contexts.js";
 import type { MiddlewareByKind } from "../middleware/middleware.js";
-import type { GivenMessages } from "../middleware/run.js";
 
 const HANDLE_KEY = "__tether_run";
 /** No client can send a symbol. */
@@ -227,6 +226,15 @@ export class RunRecord {
     this.#reduced ??= reduceMessages(state.messages, writes).messages;
     return this.#reduced;
   }
+}
+
+/** Messages that an agent middleware set. The graph stores them instead of asking the model. */
+export interface GivenMessages {
+  /**
+   * `"response"`: the response of a run without a model call. `"correction"`: a message that replaces a run's response.
+   */
+  readonly kind: "response" | "correction";
+  readonly messages: readonly BaseMessage[];
 }
 
 /** What a run was started with. It never changes; the run's progress is in its `RunRecord`. */

@@ -1,35 +1,123 @@
 /** A run inside agent middleware, which can change its input and its result. */
 
+import { type BaseMessage, RemoveMessage } from "@langchain/core/messages";
 import { isCommand } from "@langchain/langgraph";
+import { MiddlewareError } from "../../errors.js";
+import { callsOf, isAIMessage } from "../../history/call.js";
+import { cloneMessage, isSameMessage } from "../../history/message.js";
+import { isResult } from "../../history/result.js";
+import { untilAborted } from "../../shared/waiting.js";
 import { readUpdate } from "../../threads/commands.js";
 import { customChunk, followingOptions } from "../../threads/langgraph/run-host.js";
 import { defaultsOf } from "../../threads/own-state.js";
 import { threadIdOf } from "../../threads/stores.js";
-import { type AgentContext, agentHook, type Hook, type RunScope } from "../middleware/contexts.js";
-import { type GraphRuns, runAgentMiddleware } from "../middleware/run.js";
+import { agentHook, type RunScope } from "../middleware/contexts.js";
+import { runOnion } from "../middleware/run-onion.js";
 import { planRun } from "../plan.js";
 import type { AdmittedRun } from "./admit.js";
 import type { RunRecord } from "./handle.js";
 import { messagesOfInput, withMessages } from "./input.js";
-import { assertRead, loop } from "./loop.js";
+import { assertRead, loop, type Pass } from "./loop.js";
 
-/** The latest pass through the graph. */
-interface Inside {
-  record: RunRecord | undefined;
+/** Runs the graph inside middleware. A middleware continues after `next()` once the graph's run has ended. */
+export async function runInMiddleware<Chunk>(run: AdmittedRun<Chunk>): Promise<void> {
+  const passes = new Passes(run);
+  try {
+    // After an abort, a middleware that ignores the signal is abandoned.
+    await untilAborted(runLayers(run, passes), run.options.signal);
+  } finally {
+    // The run still saves its last writes.
+    await passes.ended?.catch(() => {});
+  }
 }
 
-export async function runInMiddleware<Chunk>(run: AdmittedRun<Chunk>): Promise<void> {
-  const inside: Inside = { record: undefined };
-  const hook = agentHook(await scopeOf(run, inside), {
+async function runLayers<Chunk>(run: AdmittedRun<Chunk>, passes: Passes<Chunk>): Promise<void> {
+  const { plan, options, input, isSubgraph, watched } = run;
+  passes.assertGoesOn();
+  const hook = agentHook(await scopeOf(run, passes), {
     stream: run.isStreamed,
-    messages: messagesOfInput(run.input),
+    messages: messagesOfInput(input),
     options: { ...run.settings },
   });
-  return runAgentMiddleware(run.middleware.agent, hook, passesOf(run, hook, inside));
+  const chosen = () => planRun(plan, hook.fields.options, isSubgraph);
+  /** The result that is stored in the thread. */
+  let last: BaseMessage | undefined;
+  const core = async (): Promise<void> => {
+    const { history, interrupts, failure } = await passes.start({
+      input: withMessages(input, hook.fields.messages),
+      settings: chosen(),
+    });
+    last = resultOfRun(history?.at(-1));
+    // A copy, so that a middleware's changes are noticed.
+    hook.settle({ result: last && cloneMessage(last), interrupts });
+    if (failure !== undefined) throw failure.error;
+  };
+  const exit = await runOnion({ layers: run.middleware.agent, core }, hook.view);
+  if (exit.kind === "threw") throw exit.error;
+  passes.assertGoesOn();
+
+  const { record } = passes;
+  const { result: left, messages } = hook.fields;
+  const result = left && cloneMessage(left);
+  if (record === undefined) {
+    // The input is stored with the given response. The model is not asked.
+    await passes.start({
+      input: isCommand(input)
+        ? { ...readUpdate(input.update), messages }
+        : withMessages(input ?? {}, messages),
+      settings: chosen(),
+      given: { kind: "response", messages: result === undefined ? [] : [result] },
+    });
+  } else if (result !== undefined && !isSameMessage(result, last)) {
+    const isAnswer = isAIMessage(result) && callsOf(result).length === 0;
+    if (record.interrupts.length > 0 && !isAnswer) throw new MiddlewareError(WAITING);
+    const keepsHistory = watched.checkpointer !== undefined && !isSubgraph;
+    await passes.start({
+      input: { messages: keepsHistory ? [] : (record.history ?? messages) },
+      settings: run.settings,
+      options: followingOptions(options),
+      given: { kind: "correction", messages: correctionOf(last, result) },
+      structuredResponse: plan.formatPlan && record.structuredResponse,
+    });
+  }
+}
+
+/** The passes through the graph that middleware leads to. */
+class Passes<Chunk> {
+  readonly #run: AdmittedRun<Chunk>;
+  /** What the last pass has recorded. */
+  record: RunRecord | undefined;
+  /** The end of the last pass. */
+  ended: Promise<void> | undefined;
+
+  constructor(run: AdmittedRun<Chunk>) {
+    this.#run = run;
+  }
+
+  /** Starts a pass, and waits for its end. */
+  async start(pass: Pass): Promise<RunRecord> {
+    this.assertGoesOn();
+    const { record, ended } = loop(this.#run, pass);
+    this.record = record;
+    this.ended = ended;
+    try {
+      await ended;
+    } finally {
+      // A middleware gets the abort's reason, not what the graph makes of it.
+      this.assertGoesOn();
+    }
+    return record;
+  }
+
+  /** @throws The reason of the run's abort, or an Error if nobody reads the run any more. */
+  assertGoesOn(): void {
+    this.#run.options.signal?.throwIfAborted();
+    assertRead(this.#run.reader);
+  }
 }
 
 /** What the middleware reads of the run, and where it writes. */
-async function scopeOf<Chunk>(run: AdmittedRun<Chunk>, inside: Inside): Promise<RunScope> {
+async function scopeOf<Chunk>(run: AdmittedRun<Chunk>, passes: Passes<Chunk>): Promise<RunScope> {
   const { plan, options, settings, isSubgraph, bag } = run;
   const thread = await run.readThread?.();
   const parentWriter: unknown = Reflect.get(options, "writer");
@@ -44,8 +132,8 @@ async function scopeOf<Chunk>(run: AdmittedRun<Chunk>, inside: Inside): Promise<
       messages: [],
       ...defaultsOf(plan.ownState),
       ...thread?.values,
-      ...inside.record?.ownValues(plan.ownState),
-      ...(inside.record?.history !== undefined && { messages: inside.record.history }),
+      ...passes.record?.ownValues(plan.ownState),
+      ...(passes.record?.history !== undefined && { messages: passes.record.history }),
     }),
     write: (value) => {
       if (isSubgraph && typeof parentWriter === "function") parentWriter(value);
@@ -55,31 +143,21 @@ async function scopeOf<Chunk>(run: AdmittedRun<Chunk>, inside: Inside): Promise<
   };
 }
 
-/** The passes through the graph that the middleware can ask for. */
-function passesOf<Chunk>(run: AdmittedRun<Chunk>, { fields }: Hook<AgentContext>, inside: Inside): GraphRuns {
-  const { plan, options, input, settings, isSubgraph, watched } = run;
-  const chosen = () => planRun(plan, fields.options, isSubgraph);
-  const keepsHistory = watched.checkpointer !== undefined && !isSubgraph;
-  return {
-    start: () => {
-      const begun = loop(run, { input: withMessages(input, fields.messages), settings: chosen() });
-      inside.record = begun.record;
-      return begun;
-    },
-    respond: (given) => {
-      const messages = isCommand(input)
-        ? { ...readUpdate(input.update), messages: fields.messages }
-        : withMessages(input ?? {}, fields.messages);
-      return loop(run, { input: messages, settings: chosen(), given }).ended;
-    },
-    correct: (given, history) =>
-      loop(run, {
-        input: { messages: keepsHistory ? [] : history },
-        settings,
-        options: followingOptions(options),
-        given,
-        structuredResponse: plan.formatPlan && inside.record?.structuredResponse,
-      }).ended,
-    assertRead: () => assertRead(run.reader),
-  };
+const WAITING =
+  "An agent middleware changed `context.result` of a run that waits for a human. Leave it as it is while `context.interrupts` is not empty, or set a text, which ends the wait.";
+
+/** The result of a run: its last message, if that is a response or a tool result. */
+function resultOfRun(last: BaseMessage | undefined): BaseMessage | undefined {
+  return last !== undefined && (isAIMessage(last) || isResult(last)) ? last : undefined;
+}
+
+/**
+ * A text after a tool result is a new message. So is a text that ends a wait: replacing the message with the calls
+ * would remove their results, though some tools may have run.
+ */
+function correctionOf(last: BaseMessage | undefined, result: BaseMessage): BaseMessage[] {
+  const endsWait = last !== undefined && callsOf(last).length > 0 && callsOf(result).length === 0;
+  return last?.id === undefined || last.type !== result.type || endsWait
+    ? [result]
+    : [new RemoveMessage({ id: last.id }), result];
 }

@@ -16,7 +16,7 @@ import type { RunContext } from "../settings/run-context.js";
 import type { AdmittedRun, RunConfig } from "./admit.js";
 import { lateResultIn, RunHandle, type RunInputs } from "./handle.js";
 
-interface Loop extends Pick<RunInputs, "input" | "given" | "structuredResponse"> {
+export interface Pass extends Pick<RunInputs, "input" | "given" | "structuredResponse"> {
   readonly settings: RunContext;
   /** @default the options of the run */
   readonly options?: RunConfig;
@@ -29,7 +29,7 @@ interface Loop extends Pick<RunInputs, "input" | "given" | "structuredResponse">
  */
 export function loop<Chunk>(
   run: AdmittedRun<Chunk>,
-  { input, settings, options = run.options, given, structuredResponse }: Loop,
+  { input, settings, options = run.options, given, structuredResponse }: Pass,
 ) {
   const { plan, watched } = run;
   watched.restart(savesAtExit(options), isCommand(input) ? input.resume : undefined);
