@@ -40,7 +40,7 @@ import { countToolTokens } from "../../threads/summary/settings.js";
 import { createUsageCounter } from "../../threads/usage.js";
 import { asObject, type ChatContext, chatHook, type Hook, type StateUpdate } from "../middleware/contexts.js";
 import type { MiddlewareByKind } from "../middleware/middleware.js";
-import { type ChatOutcome, type ModelCall, runModelMiddleware, type Settle } from "../middleware/run.js";
+import { type ChatOutcome, type ModelCall, runModelMiddleware, type Settle } from "../middleware/around-model-call.js";
 import type { ModelStep } from "../plan.js";
 import { runOf, scopeOf } from "../run/handle.js";
 import { dialectAt, type ModelChain, nameOf } from "../settings/models.js";
