@@ -56,6 +56,8 @@ export function tetherMiddleware(
   return createMiddleware({
     name: "tether",
     stateSchema: stateFor(options),
+    // LangGraph makes this a step of its own, which takes time. In return, other middleware, clients, and a run whose
+    // model fails have the results before the model is asked.
     beforeAgent: async ({ messages }, runtime) => {
       const config = configOf(runtime);
       assertPaired(messages, config);

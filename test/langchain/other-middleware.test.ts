@@ -10,6 +10,7 @@ import {
   modelFallbackMiddleware,
   modelRetryMiddleware,
   piiMiddleware,
+  summarizationMiddleware,
   todoListMiddleware,
   toolErrorMiddleware,
   toolRetryMiddleware,
@@ -92,6 +93,26 @@ it.each(ORDERS)(
     expect(script(await thread.read()).slice(1)).toEqual(
       lines("ai> fast | tool! Tool call fast… | human: So? | ai: Here."),
     );
+  },
+);
+
+it.each(ORDERS)(
+  "`summarizationMiddleware` %s this one sees the results of closed calls",
+  async (_order, list) => {
+    const { fast } = createProbe();
+    const summaryModel = new FunctionModel(() => "They talked.");
+    const summarizing = summarizationMiddleware({
+      model: summaryModel,
+      trigger: { messages: 3 },
+      keep: { messages: 1 },
+    } as never);
+    const middleware = list(tetherMiddleware(), summarizing);
+    const thread = openAgent({ model: new FunctionModel(() => "Here."), tools: [fast], middleware });
+    await thread.update(BROKEN);
+    expect((await thread.run(user("Hello?"))).error).toBeUndefined();
+    expect(summaryModel.requests.map(({ text }) => text)).toEqual([
+      expect.stringContaining("Tool call fast"),
+    ]);
   },
 );
 

@@ -139,6 +139,16 @@ describe("after a run that was cancelled in the middle of a batch", () => {
     expect(shown).toHaveLength(8);
   });
 
+  it("the results are stored before the model is asked, so a run whose model fails has them too", async () => {
+    const opened = open([batch(), new Error("The provider is away.")]);
+    const { thread } = opened;
+    await cancelRun(opened, "Go.", "sync");
+    expect((await thread.run(user("Hello?"))).error).toBeDefined();
+    expect(script(await thread.read())).toEqual(
+      lines("human: Go. | ai> fast heedful | tool: fast done -", closed("heedful", "h"), "human: Hello?"),
+    );
+  });
+
   it("going on without input runs only the calls that had not finished", async () => {
     const opened = open([calls(["fast", {}, "f"], ["deaf", {}, "d"]), "Done."]);
     const { thread, probe } = opened;
