@@ -235,10 +235,10 @@ export async function callTool(
   const config = state === undefined ? taskConfig : withTaskInput(taskConfig, state);
   const { place, ...named } = wanted;
   const call = { ...named, type: "tool_call" as const };
-  const invoke = (signal: AbortSignal): Promise<unknown> =>
+  const invoke = (signal = config.signal): Promise<unknown> =>
     patientTool(tool).invoke(call, {
       ...config,
-      signal,
+      ...(signal && { signal }),
       config,
       state,
       toolCall: call,
@@ -247,18 +247,20 @@ export async function callTool(
       writer: config.writer ?? null,
       store: config.store ?? null,
     });
-  let timeout: ToolTimeoutError | undefined;
-  const timeoutError = (milliseconds: number) => {
-    timeout = new ToolTimeoutError(milliseconds);
-    return timeout;
+  const timeout = toolTimeoutMs === undefined ? undefined : new ToolTimeoutError(toolTimeoutMs);
+  const deadline = timeout && {
+    signal: config.signal,
+    timeoutMs: timeout.milliseconds,
+    timeoutError: () => timeout,
+    outlivesAbort: true,
   };
   try {
-    const deadline = { signal: config.signal, timeoutMs: toolTimeoutMs, timeoutError, outlivesAbort: true };
-    return { kind: "returned", value: withOwnSends(await withDeadline(invoke, deadline)) };
+    const value = await (deadline === undefined ? invoke() : withDeadline(invoke, deadline));
+    return { kind: "returned", value: withOwnSends(value) };
   } catch (error) {
     if (safely(() => isLangGraphSignal(error), false) || isOfAbort(error, config.signal)) throw error;
-    if (timeout !== undefined)
-      return { kind: "timed-out", milliseconds: timeout.milliseconds, error: timeout };
+    if (timeout !== undefined && error === timeout)
+      return { kind: "timed-out", milliseconds: timeout.milliseconds, error };
     const threw: CallOutcome = { kind: "threw", error };
     // The message names the field that does not match the tool's schema.
     return safely<CallOutcome>(

@@ -21,7 +21,7 @@ import type { MiddlewareByKind } from "../middleware/middleware.js";
 import { type AgentPlan, planRun } from "../plan.js";
 import { type RunContext, warnOfMisplaced, withoutSettings } from "../settings/run-context.js";
 import { type RunInputs, runHandleOf } from "./handle.js";
-import { admitInput, idsInInput, messagesOfInput, type ReadThread } from "./input.js";
+import { admitInput, idsInInput, type ReadThread, type SentMessages } from "./input.js";
 
 /** What is known about a run before it begins. */
 export interface RunStart {
@@ -66,10 +66,9 @@ export async function admit<Chunk>(run: AgentRun<Chunk>): Promise<AdmittedRun<Ch
   const usesArchive = plan.settings.coveredMessages === "archive";
   if (!isSubgraph) warnOfMisplaced(options, plan.settings);
   const readHistory = usesArchive ? () => readStart(run) : undefined;
-  const admitted = await admitInput(received, plan, { isSubgraph, readThread, readHistory });
+  const { sent, ...admitted } = await admitInput(received, plan, { isSubgraph, readThread, readHistory });
   if (!isSubgraph) await assertQuestion(run, admitted.input);
-  // A subgraph's parent is not a client.
-  const isRetry = !isSubgraph && (await isSentAgain(run, admitted.input));
+  const isRetry = await isSentAgain(run, admitted.input, sent);
   const maxConcurrency = readMaxConcurrency(options);
   const settings = planRun(plan, options.context, isSubgraph);
   const inherited = isSubgraph ? withoutSettings(options.context ?? {}) : {};
@@ -120,12 +119,13 @@ async function readStart(run: AgentRun<unknown>): Promise<readonly BaseMessage[]
  * Whether the thread already has the whole input, and its last turn is over or can continue. Such a run is a retry: it
  * adds nothing, and continues the turn like the input `null`.
  */
-async function isSentAgain(run: AgentRun<unknown>, input: unknown): Promise<boolean> {
-  const { plan, received, options, watched } = run;
+async function isSentAgain(
+  run: AgentRun<unknown>,
+  input: unknown,
+  { messages, asked }: SentMessages,
+): Promise<boolean> {
+  const { plan, options, watched } = run;
   if (options.configurable?.["checkpoint_id"] !== undefined) return false;
-  const messages = messagesOfInput(input);
-  // Unlike what was received, the input lacks what a summary has archived.
-  const asked = messagesOfInput(received).findLast(({ type }) => type === "human");
   if (!isRecord(input) || asked === undefined || messages.some(({ id }) => id === undefined)) return false;
   const tuple = await peekStart(run);
   if (tuple === undefined) return false;

@@ -7,10 +7,7 @@ import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { InvalidMessageError, InvalidSettingError } from "../../errors.js";
 import { MARKS } from "../../history/marks.js";
 import { copyMessage, toPlain } from "../../history/message.js";
-import { unansweredCalls } from "../../history/open-calls.js";
-import { endsRun, lastResults } from "../../history/result.js";
 import { errorMessage } from "../../shared/is-error.js";
-import { findLateResults, givenKeys, recoverValues, tellLate } from "../../threads/ended-runs.js";
 import { emitEvent } from "../../threads/events.js";
 import {
   deleteItems,
@@ -19,26 +16,29 @@ import {
   putIntoInbox,
   readInbox,
 } from "../../threads/inbox.js";
-import { stepOf } from "../../threads/langgraph/wrappable-graph.js";
 import type { AgentState, AgentUpdate } from "../../threads/state.js";
 import { missingStore, threadIdOf } from "../../threads/stores.js";
 import type { Settings } from "../settings/settings.js";
-import { stepsLeft } from "./budgets.js";
 import { runOf } from "./handle.js";
 import { type ClientRead, type MessageRules, readClientMessage, speaksAsSystem } from "./input.js";
 
-type InboxOptions = MessageRules & Pick<Settings, "steering">;
+export type InboxOptions = MessageRules & Pick<Settings, "steering">;
 
-/** The state update that takes messages. */
-export interface TakenMessages {
-  readonly messages: BaseMessage[];
-  readonly steered?: string[];
-  /** Further updates of own keys, in order. */
-  readonly values?: readonly Readonly<Record<string, unknown>>[];
+interface Inbox {
+  readonly store: InboxStore;
+  readonly threadId: string;
+}
+
+/** The inbox of a task's thread. Undefined if the run takes no messages. */
+export function inboxOf({ steering }: InboxOptions, config: LangGraphRunnableConfig): Inbox | undefined {
+  const { store } = config;
+  const threadId = threadIdOf(config);
+  const isClosed = !steering || runOf(config).inputs.isInTool;
+  return isClosed || store === undefined || threadId === undefined ? undefined : { store, threadId };
 }
 
 /**
- * Takes all messages from the inbox. Undefined if there are none, or if the history cannot take a message now.
+ * Takes all messages from an inbox. Undefined if there are none.
  *
  * Each message enters the history once, although a process can die at any time:
  * - Its id is derived from the item, so the history recognises an item that is read again.
@@ -46,37 +46,14 @@ export interface TakenMessages {
  *   message does not come back.
  * - An item is deleted once a checkpoint of this run or an earlier one has its message. The end of a run deletes the
  *   rest.
- *
- * @param answered The history without what tools and middleware wrote after the run's results.
  */
-export async function takeMessages(
-  options: InboxOptions,
-  state: AgentState,
-  config: LangGraphRunnableConfig,
-  answered: readonly BaseMessage[] = state.messages,
-): Promise<TakenMessages | undefined> {
-  if (stepsLeft(config) < 1 || !isOpenToMessages(answered, config)) return undefined;
-  return (await takeLate(state, config)) ?? (await takeSteered(options, state, config));
-}
-
-/**
- * Whether an inbox message can follow the history: no call waits for its result, and no middleware has just ended the
- * run. What ended an earlier run does not count.
- */
-function isOpenToMessages(messages: readonly BaseMessage[], config: LangGraphRunnableConfig): boolean {
-  if (unansweredCalls(messages).pending.length > 0) return false;
-  return !lastResults(messages).some(endsRun) || stepOf(config) === runOf(config).record.firstStep;
-}
-
-async function takeSteered(
-  options: InboxOptions,
+export async function takeSteered(
+  { store, threadId }: Inbox,
+  rules: MessageRules,
   { messages: history, steered: known = [] }: AgentState,
   config: LangGraphRunnableConfig,
-): Promise<TakenMessages | undefined> {
+): Promise<{ messages: BaseMessage[]; steered: string[] } | undefined> {
   const { inputs, record } = runOf(config);
-  const store: InboxStore | undefined = config.store;
-  const threadId = threadIdOf(config);
-  if (!options.steering || inputs.isInTool || store === undefined || threadId === undefined) return undefined;
   const items = await readSafely(() => readInbox(store, threadId), [], config);
   if (items.length === 0) return undefined;
 
@@ -89,7 +66,7 @@ async function takeSteered(
   const isSaved = ({ messageId }: InboxItem) => saved.has(messageId);
 
   const [taken, fresh] = [items.filter(isTaken), items.filter((item) => !isTaken(item))];
-  const admitted = fresh.map((item) => admit(item, options, config));
+  const admitted = fresh.map((item) => admit(item, rules, config));
   const messages = admitted.filter((message) => message !== undefined);
   const refused = fresh.filter((_, index) => admitted[index] === undefined);
   const left = new Set(await deleteItems(store, [...taken.filter(isSaved), ...refused]));
@@ -97,24 +74,6 @@ async function takeSteered(
   const steered = [...kept.map(({ messageId }) => messageId), ...messages.map(({ id = "" }) => id)];
   for (const id of steered) record.steered.add(id);
   return messages.length === 0 ? undefined : { messages, steered };
-}
-
-/** The thread's late results, once per run. */
-async function takeLate(
-  { messages }: AgentState,
-  config: LangGraphRunnableConfig,
-): Promise<TakenMessages | undefined> {
-  const { inputs, record } = runOf(config);
-  if (record.hasLookedForLate) return undefined;
-  record.hasLookedForLate = true;
-  const { ownState, input } = inputs;
-  const late = await findLateResults(messages, config).catch(() => []);
-  if (late.length === 0) return undefined;
-  tellLate(late, config);
-  const results = late.map(({ result }) => result);
-  const rewritten = new Set(givenKeys(input, ownState.keys));
-  const values = late.flatMap((one) => one.values);
-  return { messages: results, values: recoverValues([{ values, late: [], rewritten }], new Set(), ownState) };
 }
 
 /** If the inbox cannot be read, the run goes on without it. */

@@ -52,8 +52,17 @@ interface ClientThread {
   readonly readHistory: (() => Promise<readonly BaseMessage[]>) | undefined;
 }
 
+/** What the client sent. Nothing counts as sent by a subgraph's parent, which is not a client. */
+export interface SentMessages {
+  /** The messages in the admitted input. */
+  readonly messages: readonly BaseMessage[];
+  /** The latest user message, even if a summary has archived it and the input lacks it. */
+  readonly asked: BaseMessage | undefined;
+}
+
 interface AdmittedInput {
   readonly input: unknown;
+  readonly sent: SentMessages;
   /** Whether the run only stores its input, without asking the model. */
   readonly endsAfterInput: boolean;
   /** The empty value that the caller resumed with, if any. Then the question is repeated. */
@@ -101,6 +110,7 @@ export async function admitInput(
     ...PLAIN,
     ...read,
     input: left.length < given.length ? withMessages(read.input, left) : read.input,
+    sent: { messages: left, asked: given.findLast(({ type }) => type === "human") },
     events,
   };
 }
@@ -207,7 +217,7 @@ function claimsOf(messages: readonly BaseMessage[], own: readonly UnansweredCall
 /** LangGraph treats `null` like no decision, and an empty object like an empty list of decisions by id. */
 type EmptyResponse = "null" | "{}";
 type ReadFields = (fields: Record<string, unknown>) => Promise<Record<string, unknown>>;
-type RunInput = Partial<Omit<AdmittedInput, "events">>;
+type RunInput = Partial<Omit<AdmittedInput, "sent" | "events">>;
 
 const PLAIN = { endsAfterInput: false, emptyResponse: undefined } as const;
 

@@ -18,9 +18,11 @@ export function patientTool<Tool extends object>(given: Tool): Tool {
   if (typeof call !== "function" || String(Reflect.get(given, "func")) !== WRAPPER) return given;
   const callPatiently = (input: unknown, runManager: unknown, config: Record<string, unknown> = {}) => {
     const { signal, ...rest } = config;
-    return AsyncLocalStorageProviderSingleton.runWithConfig({ ...rest, signal }, () =>
-      Reflect.apply(call, given, [input, runManager, rest]),
-    );
+    const start = (): unknown => Reflect.apply(call, given, [input, runManager, rest]);
+    // The context of a graph's task has the task's signal.
+    return AsyncLocalStorageProviderSingleton.getRunnableConfig()?.signal === signal
+      ? start()
+      : AsyncLocalStorageProviderSingleton.runWithConfig({ ...rest, signal }, start);
   };
   return viewOf(given, { _call: callPatiently });
 }
