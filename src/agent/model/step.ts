@@ -40,8 +40,6 @@ import { closingReason, STEPS_OF_A_SUMMARY, stepsLeft } from "../run/budgets.js"
 import { type GivenMessages, noteFailure, runOf } from "../run/handle.js";
 import { idsInInput } from "../run/input.js";
 import { type TakenMessages, takeMessages } from "../run/take-messages.js";
-import { idsInInput } from "../run/input.js";
-import { type TakenMessages, takeMessages } from "../run/take-messages.js";
 import { withPosition } from "../settings/models.js";
 import type { RunContext } from "../settings/run-context.js";
 import { type ModelResponse, requestOf } from "./ask.js";
