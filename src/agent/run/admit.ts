@@ -120,13 +120,13 @@ async function readStart(run: AgentRun<unknown>): Promise<readonly BaseMessage[]
  */
 async function isSentAgain(run: AgentRun<unknown>, input: unknown): Promise<boolean> {
   const { plan, received, options, watched } = run;
-  if (options.configurable?.["checkpoint_id"] !== undefined) return false;
+  if (options.configurable?.["checkpoint_id"] !== undefined || !isRecord(input)) return false;
+  const tuple = await peekStart(run);
+  if (tuple === undefined) return false;
   const messages = messagesOfInput(input);
   // Unlike what was received, the input lacks what a summary has archived.
   const asked = messagesOfInput(received).findLast(({ type }) => type === "human");
-  if (!isRecord(input) || asked === undefined || messages.some(({ id }) => id === undefined)) return false;
-  const tuple = await peekStart(run);
-  if (tuple === undefined) return false;
+  if (asked === undefined || messages.some(({ id }) => id === undefined)) return false;
   const isUnfinished = hasTasks(tuple);
   const { channel_values: values } = tuple.checkpoint;
   const keys = givenKeys(input, plan.ownState.keys);
