@@ -130,7 +130,7 @@ interface OpenGroup extends Group {
 }
 
 /** A message as a group, without results. */
-export function openGroup(head: BaseMessage, calls: readonly Call[], start: number): OpenGroup {
+export function openGroup(head: BaseMessage, calls = callsAnsweredAfter(head), start = 0): OpenGroup {
   const results = new Array<ToolMessage | undefined>(calls.length).fill(undefined);
   const answeredAt = new Array<number | undefined>(calls.length).fill(undefined);
   return { head, calls, results, answeredAt, start, end: start + 1, nextCall: 0, callsById: undefined };

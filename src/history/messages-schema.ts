@@ -49,8 +49,7 @@ function assertMessages(update: unknown, context: z.RefinementCtx): void {
 
 function eachMessage(given: unknown, read: (value: unknown) => BaseMessage | undefined): BaseMessage[] {
   const isList = Array.isArray(given);
-  const values: readonly unknown[] = isList ? given : [given];
-  return Array.from(values, (value, index) => {
+  return Array.from(isList ? given : [given], (value: unknown, index) => {
     const message = read(value);
     if (message !== undefined) return message;
     const { expectation, hint } = messageExpectation(value) ?? {};

@@ -9,7 +9,6 @@ import type { BaseMessage, ToolMessage } from "@langchain/core/messages";
 import type { Call } from "../call.js";
 import {
   type Accept,
-  callsAnsweredAfter,
   flattenGroups,
   type Group,
   groupMessages,
@@ -119,7 +118,7 @@ export class Draft {
 
   /** Inserts a message after a group; before all groups read so far if that is undefined. */
   insertAfter(previous: DraftGroup | undefined, head: BaseMessage): void {
-    const group = this.#link(previous, [openGroup(head, callsAnsweredAfter(head), 0)]);
+    const group = this.#link(previous, [openGroup(head)]);
     if (group === undefined || group.calls.length === 0) return;
     if (group.next === undefined) this.#slots?.offer(group);
     else this.#slots = undefined;
