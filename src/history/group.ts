@@ -129,7 +129,8 @@ interface OpenGroup extends Group {
   callsById: Map<string, number[]> | undefined;
 }
 
-function openGroup(head: BaseMessage, calls: readonly Call[], start: number): OpenGroup {
+/** A message as a group, without results. */
+export function openGroup(head: BaseMessage, calls = callsAnsweredAfter(head), start = 0): OpenGroup {
   const results = new Array<ToolMessage | undefined>(calls.length).fill(undefined);
   const answeredAt = new Array<number | undefined>(calls.length).fill(undefined);
   return { head, calls, results, answeredAt, start, end: start + 1, nextCall: 0, callsById: undefined };

@@ -8,7 +8,7 @@
 
 import type { BaseMessage } from "@langchain/core/messages";
 import { filterToolCalls, type ToolCallsToKeep } from "./cut.js";
-import { type Report, surveyOf } from "./open-calls.js";
+import { type Report, type Survey, surveyOf } from "./open-calls.js";
 import { countTokens } from "./size.js";
 import { coverageOf } from "./summary.js";
 import { flattenVisible, visibleHistory } from "./visible-history.js";
@@ -46,13 +46,14 @@ const LEAST_PLAUSIBLE = 0.2;
 /** The length of this history's model input, with the system prompt and the tools. */
 export function measureInput(history: readonly BaseMessage[], overhead: InputOverhead): InputLength {
   const { toolTokens, promptTokens, maxToolCalls, compactedAt } = overhead;
-  const all = isWholeInput(history) ? history : flattenVisible(visibleHistory(history));
+  const survey = surveyOf(history);
+  const all = isWholeInput(history, survey) ? history : flattenVisible(visibleHistory(history));
   const cut = compactedAt?.(all) ?? 0;
   const visible = cut === 0 ? all : all.filter(({ type }, index) => index >= cut || type === "system");
   const input = maxToolCalls === undefined ? visible : filterToolCalls(visible, maxToolCalls);
-  const ratio = ratioOf(history, overhead);
+  const ratio = ratioOf(survey, overhead);
   const { tokens, reports } =
-    input === history ? surveyOf(history) : lengthOf(input, history, cut === 0 ? undefined : all[cut]);
+    input === history ? survey : lengthOf(input, history, survey, cut === 0 ? undefined : all[cut]);
   const estimate = toolTokens + promptTokens + tokens;
   const report = reports.findLast((one) => isComparable(one, overhead));
   const since = tokens - (report?.until ?? 0);
@@ -69,8 +70,10 @@ function isComparable({ response, isShortened }: Report, { mayHaveWritten }: Inp
 }
 
 /** Whether the model sees each message of the history, in the same order. */
-export function isWholeInput(history: readonly BaseMessage[]): boolean {
-  const { odd, summaries, paired, systems, leadingSystems } = surveyOf(history);
+export function isWholeInput(
+  history: readonly BaseMessage[],
+  { odd, summaries, paired, systems, leadingSystems }: Survey,
+): boolean {
   return odd === 0 && summaries === 0 && systems === leadingSystems && paired === history.length;
 }
 
@@ -78,12 +81,13 @@ export function isWholeInput(history: readonly BaseMessage[]): boolean {
 function lengthOf(
   input: readonly BaseMessage[],
   history: readonly BaseMessage[],
+  survey: Survey,
   compacted: BaseMessage | undefined,
 ): { readonly tokens: number; readonly reports: readonly Report[] } {
   // A message with fewer calls than the history's is a copy, and its report is another input's. So is the report of the
   // response in which the provider compacted what was before.
   const trusted = new Set(history.slice(lastSummarised(history) + 1));
-  const own = new Map(surveyOf(history).reports.map((report) => [report.response, report]));
+  const own = new Map(survey.reports.map((report) => [report.response, report]));
   const reports: Report[] = [];
   let tokens = 0;
   for (const message of input) {
@@ -123,8 +127,7 @@ const LEAST_FIRST = 1_000;
  * From one report to the next, the input grows by the messages between them. What all requests share, such as the tools
  * and what middleware adds, plays no part.
  */
-function ratioOf(history: readonly BaseMessage[], overhead: InputOverhead): number {
-  const { reports, summaries } = surveyOf(history);
+function ratioOf({ reports, summaries }: Survey, overhead: InputOverhead): number {
   let reported = ASSUMED;
   let estimated = ASSUMED;
   let later: Report | undefined;

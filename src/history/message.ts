@@ -64,7 +64,7 @@ export function copyMessage<T extends BaseMessage>(message: T, fields: Partial<T
  * it is false for chunks from another copy of LangChain.
  */
 export function isChunk(message: BaseMessage): message is BaseMessageChunk {
-  return /Chunk$/.test(message[Symbol.toStringTag]);
+  return String(message[Symbol.toStringTag]).endsWith("Chunk");
 }
 
 /*

@@ -33,8 +33,7 @@ export const messagesSchema = z.any().superRefine(assertMessages) as z.ZodType<B
  * @throws InvalidMessageError that names the first value that is not a message.
  */
 export function parseMessages(given: unknown): BaseMessage[] {
-  messagesUpdateSchema.parse(given);
-  return [given].flat().flatMap((value) => coerceMessage(value) ?? []);
+  return eachMessage(given, coerceMessage);
 }
 
 /** @throws InvalidMessageError that names the first value that is not a message. */
@@ -44,14 +43,16 @@ function assertMessages(update: unknown, context: z.RefinementCtx): void {
     context.addIssue("Expected `messages` to be given.");
     return;
   }
-  const isList = Array.isArray(update);
   // LangChain's agents validate the whole state at every model call.
-  if (isList && isKnownHistory(update)) return;
-  const values: readonly unknown[] = isList ? update : [update];
-  for (const [index, value] of values.entries()) {
-    if (convertMessage(value) === undefined) {
-      const { expectation, hint } = messageExpectation(value) ?? {};
-      throw new InvalidMessageError(isList ? `messages[${index}]` : "messages", value, expectation, hint);
-    }
-  }
+  if (!Array.isArray(update) || !isKnownHistory(update)) eachMessage(update, convertMessage);
+}
+
+function eachMessage(given: unknown, read: (value: unknown) => BaseMessage | undefined): BaseMessage[] {
+  const isList = Array.isArray(given);
+  return Array.from(isList ? given : [given], (value: unknown, index) => {
+    const message = read(value);
+    if (message !== undefined) return message;
+    const { expectation, hint } = messageExpectation(value) ?? {};
+    throw new InvalidMessageError(isList ? `messages[${index}]` : "messages", value, expectation, hint);
+  });
 }

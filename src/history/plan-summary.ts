@@ -51,7 +51,8 @@ export function isSummaryDue(history: readonly BaseMessage[], policy: SummaryPol
 
 /** How many messages the model sees, without system messages and summaries. */
 function countVisible(history: readonly BaseMessage[], { compactedAt }: InputOverhead): number {
-  if (compactedAt === undefined && isWholeInput(history)) return history.length - surveyOf(history).systems;
+  const survey = surveyOf(history);
+  if (compactedAt === undefined && isWholeInput(history, survey)) return history.length - survey.systems;
   const { rest } = visibleHistory(history);
   return rest.length - (compactedAt?.(rest) ?? 0);
 }

@@ -2,15 +2,12 @@
 
 import type { BaseMessage } from "@langchain/core/messages";
 import { copyMessage, deriveUnusedId } from "./message.js";
-import { surveyOf } from "./open-calls.js";
 import { hasMessage } from "./reducer/normalize-history.js";
 import { archivedIds } from "./summary.js";
 
 /** Whether a message in the history has this id, or one that its summaries have archived. */
 export function isIdTaken(history: readonly BaseMessage[], id: string): boolean {
-  if (hasMessage(history, id)) return true;
-  if (surveyOf(history).summaries === 0) return false;
-  return archivedIds(history).has(id);
+  return hasMessage(history, id) || archivedIds(history).has(id);
 }
 
 /** The message with an unused id; the same one if its id is unused. */

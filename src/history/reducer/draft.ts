@@ -7,7 +7,15 @@
 
 import type { BaseMessage, ToolMessage } from "@langchain/core/messages";
 import type { Call } from "../call.js";
-import { type Accept, flattenGroups, groupMessages, type Slot, Slots } from "../group.js";
+import {
+  type Accept,
+  flattenGroups,
+  type Group,
+  groupMessages,
+  openGroup,
+  type Slot,
+  Slots,
+} from "../group.js";
 import { isPlaceholder } from "../result.js";
 import { positionIn, rememberHistory } from "./normalize-history.js";
 
@@ -110,7 +118,7 @@ export class Draft {
 
   /** Inserts a message after a group; before all groups read so far if that is undefined. */
   insertAfter(previous: DraftGroup | undefined, head: BaseMessage): void {
-    const group = this.#link(previous, [head]);
+    const group = this.#link(previous, [openGroup(head)]);
     if (group === undefined || group.calls.length === 0) return;
     if (group.next === undefined) this.#slots?.offer(group);
     else this.#slots = undefined;
@@ -195,14 +203,14 @@ export class Draft {
     while (start > 0 && this.#original[start]?.type === "tool") start -= 1;
     this.#unread = start;
     this.#slots = undefined;
-    this.#link(undefined, this.#original.slice(start, end));
+    this.#link(undefined, groupMessages(this.#original.slice(start, end)).groups);
   }
 
-  /** Adds the groups of messages after a group; before all groups if that is undefined. Returns the last of them. */
-  #link(after: DraftGroup | undefined, messages: readonly BaseMessage[]): DraftGroup | undefined {
+  /** Adds groups after a group; before all groups if that is undefined. Returns the last of them. */
+  #link(after: DraftGroup | undefined, groups: readonly Group[]): DraftGroup | undefined {
     const next = after === undefined ? this.#first : after.next;
     let previous = after;
-    for (const { head, calls, results } of groupMessages(messages).groups) {
+    for (const { head, calls, results } of groups) {
       const group = { head, calls, results: [...results], previous, next, ...UNCHANGED };
       this.#place(group);
       if (previous === undefined) this.#first = group;

@@ -68,8 +68,9 @@ export function explainPrepared(
   // Copies know their places, so the input is made again from copies.
   const copies = Array.from(read, (message, place) => message && copyWithPlace(message, place));
   const marked = copies.filter((message) => message !== undefined);
+  const kept = read.filter((message) => message !== undefined);
   const lists = selectMessages(marked, options);
-  const fitted = fitInput(lists.input, lists.target, boundOf(history, lists.target, options));
+  const fitted = fitInput(lists.input, lists.target, boundOf(kept, lists.target, options));
   const parts = fitted.messages.map(placesOf);
 
   const isPromptJoined =

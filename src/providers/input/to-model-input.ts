@@ -95,16 +95,16 @@ export function prepareModelInput(
   history: readonly BaseMessage[],
   options: PreparedInputOptions,
 ): FittedInput {
-  const { input, target } = selectMessages(history, options);
-  const fitted = fitInput(input, target, boundOf(history, target, options));
+  const { stored, input, target } = selectMessages(history, options);
+  const fitted = fitInput(input, target, boundOf(stored, target, options));
   const { messages } = fitted;
   const isSame = messages.length === history.length && messages.every((one, index) => one === history[index]);
   return isSame ? { ...fitted, messages: history } : fitted;
 }
 
-/** What this history's input must fit, measured on the stored messages. */
+/** What the input of these stored messages must fit. */
 export function boundOf(
-  history: readonly BaseMessage[],
+  stored: readonly BaseMessage[],
   target: Target,
   options: PreparedInputOptions,
 ): Bound {
@@ -119,7 +119,7 @@ export function boundOf(
     maxTokens,
     maxMessages: mostMessagesOf(target, options.reduction),
     toolTokens,
-    length: length ?? measureInput(readable(history), overhead),
+    length: length ?? measureInput(stored, overhead),
   };
 }
 
@@ -138,12 +138,15 @@ export function selectMessages(
   const survey: Surveyed = { ...surveyOf(history) };
   const { dialect, modelId } = identityFor(options);
   const given: Target = { dialect: dialectNamed(dialect), modelId };
-  const paired = pairedHistory(history, survey);
+  // Values that are not messages are left out, and removals are carried out.
+  const isRead = survey.odd === 0 || isMessageList(history);
+  const stored = isRead ? history : readMessages(history, () => {});
+  const paired = pairedHistory(stored, survey);
   const read = sinceCompaction(paired, given);
   const filtered = filteredCalls(read, survey, maxToolCallsFromHistory);
   const settled = settleServerCalls(filtered, given);
   const whole = withSystem(settled, survey, systemPrompt, given);
-  return { paired, read, filtered, ...reduceConversation(whole, given, markedTools, reduction) };
+  return { stored, paired, read, filtered, ...reduceConversation(whole, given, markedTools, reduction) };
 }
 
 /** What is read from the survey. It is copied, because surveying another list of the thread would change it. */
@@ -155,12 +158,7 @@ function pairedHistory(
   { odd, summaries, paired }: Surveyed,
 ): readonly BaseMessage[] {
   if (odd === 0 && summaries === 0 && paired === history.length) return history;
-  return repairHistory(visibleMessages(plainRoles(readable(history)))).messages;
-}
-
-/** Values that are not messages are left out, and removals are carried out. */
-function readable(history: readonly BaseMessage[]): readonly BaseMessage[] {
-  return surveyOf(history).odd === 0 || isMessageList(history) ? history : readMessages(history, () => {});
+  return repairHistory(visibleMessages(plainRoles(history))).messages;
 }
 
 function visibleMessages(messages: readonly BaseMessage[]): readonly BaseMessage[] {
