@@ -47,15 +47,15 @@ export interface TakenMessages {
  * - An item is deleted once a checkpoint of this run or an earlier one has its message. The end of a run deletes the
  *   rest.
  *
- * @param answered The history without what tools and middleware wrote after the run's results.
+ * @param beforeNotes The history without what tools and middleware wrote after the run's results.
  */
 export async function takeMessages(
   options: InboxOptions,
   state: AgentState,
   config: LangGraphRunnableConfig,
-  answered: readonly BaseMessage[] = state.messages,
+  beforeNotes: readonly BaseMessage[] = state.messages,
 ): Promise<TakenMessages | undefined> {
-  if (stepsLeft(config) < 1 || !isOpenToMessages(answered, config)) return undefined;
+  if (stepsLeft(config) < 1 || !isOpenToMessages(beforeNotes, config)) return undefined;
   return (await takeLate(state, config)) ?? (await takeSteered(options, state, config));
 }
 
