@@ -128,8 +128,8 @@ export async function askModel(request: ModelRequest, config: Config): Promise<M
   const { middleware } = runOf(config).inputs;
   if (middleware.chat.length > 0) return askWithMiddleware(request, middleware, config);
   const prepare = (form: InputForm) => prepareInput(history, { ...input, ...form }, request);
-  const once = { prepare, parameters: {}, shown: new Set<string>(), settle: undefined };
-  const { response, model, position } = await streamResponse({ ...request, ...once }, config);
+  const call = { request, prepare, parameters: {}, shown: new Set<string>(), settle: undefined };
+  const { response, model, position } = await streamResponse(call, config);
   return { message: response, isTerminated: false, toolChoice, model, position, updates: [] };
 }
 
@@ -165,11 +165,10 @@ async function askWithMiddleware(
     toolChoice = choice;
     const left = parseMessages(changed.fields.messages);
     const added = addedTo(input.messages, left);
+    const chain = changed.hasOwn("model") ? beginningWith(changed.fields.model, models) : models;
     const answered = await streamResponse(
       {
-        ...request,
-        ...offered,
-        models: changed.hasOwn("model") ? beginningWith(changed.fields.model, models) : models,
+        request: { ...request, ...offered, toolChoice, models: chain },
         // Projected again, because a middleware's messages must also keep the provider's rules and the bound. Another
         // model's input is projected from the history, which has what only that model can read.
         prepare: (form) =>
@@ -184,7 +183,6 @@ async function askWithMiddleware(
                 request,
               )
             : prepareInput([...history, ...added], { ...request.input, ...form }, request),
-        toolChoice,
         parameters: parametersOf(changed.fields),
         shown,
         settle,
@@ -286,7 +284,8 @@ function isFor(form: InputForm, { dialect, modelId }: InputForm): boolean {
  * One request to a model, and its complete response.
  */
 
-interface StreamRequest extends Omit<ModelRequest, "input" | "formatTools"> {
+interface StreamCall {
+  readonly request: Omit<ModelRequest, "input" | "formatTools">;
   /** Contract: makes the input in this form, each time from the same messages. */
   readonly prepare: (form: InputForm) => FittedInput;
   readonly parameters: Readonly<Record<string, unknown>>;
@@ -309,14 +308,14 @@ interface AskedModel {
  *
  * @throws The error of the last model, or the first error after which no other model can help.
  */
-async function streamResponse(request: StreamRequest, config: LangGraphRunnableConfig) {
-  const { models } = request;
+async function streamResponse(call: StreamCall, config: LangGraphRunnableConfig) {
+  const { models } = call.request;
   let model = await models.make(models.at(models.position));
   for (let { position } = models; ; position += 1) {
     const hasNext = position < models.last;
     const asked: AskedModel = { model, dialect: dialectAt(position, models), hasNext, isAsked: false };
     try {
-      return { response: await streamFrom(asked, request, config), model, position };
+      return { response: await streamFrom(asked, call, config), model, position };
     } catch (error) {
       if (!hasNext || !asked.isAsked || config.signal?.aborted === true || !failsForGood(error)) throw error;
       const next = await models.make(models.at(position + 1));
@@ -338,25 +337,24 @@ async function streamResponse(request: StreamRequest, config: LangGraphRunnableC
  */
 async function streamFrom(
   asked: AskedModel,
-  request: StreamRequest,
+  { request, prepare, parameters: given, shown, settle }: StreamCall,
   config: LangGraphRunnableConfig,
 ): Promise<AIMessage> {
-  const { prepare, toolTokens, history, further, settle } = request;
+  const { toolTokens, history, further, isSummary = false } = request;
   const { model, dialect } = asked;
   const { tally } = runOf(config).record;
   const plain: Offer = { tools: request.tools, toolChoice: request.toolChoice };
   const offer: FormatRequest = request.addFormat?.(plain, model) ?? plain;
   const marks = promptCacheMarks(model, request.promptCache, [history, request.tools]);
-  const parameters = { ...marks.parameters, ...request.parameters };
+  const parameters = { ...marks.parameters, ...given };
   const offered = offerTools(model, marks.tools(offer.tools), offer.toolChoice);
   asked.isAsked = true;
   const usage = createUsageCounter(model, tally);
-  const keepsShown = request.isSummary !== true;
-  const usual = responseGuard({ ...request, model, thread: history, keepsShown }, config);
+  const usual = responseGuard({ ...request, model, thread: history, shown, keepsShown: !isSummary }, config);
   let mark = (response: AIMessage): AIMessage => response;
   const guard: StreamGuardOptions = {
     ...usual,
-    ...(request.isSummary && { wants: "whole-text" }),
+    wants: isSummary ? "whole-text" : "response",
     onBroken: (broken) => {
       tally.addBroken();
       usage.addBroken(broken.usage);
@@ -369,13 +367,13 @@ async function streamFrom(
       usual.onWithheld?.(withheld);
     },
     // What a middleware makes of the response costs nothing.
-    ...(settle && {
-      settle: (whole) => {
+    settle:
+      settle &&
+      ((whole) => {
         usage.addResponse(whole);
         asked.isAsked = false;
         return settle(mark(whole));
-      },
-    }),
+      }),
   };
   const send = async (messages: BaseMessage[], input: FittedInput, form: InputForm) => {
     usage.begin(Math.ceil(input.length.tokens));

@@ -56,7 +56,7 @@ export function createModelNode(plan: AgentPlan) {
       // it.
       if (Object.isExtensible(error)) throw error;
       noteFailure(error, config);
-      return WAIT;
+      return DO_NOTHING;
     });
     const { update, goto, refused = 0, isEnd = false, combined = [] } = dispatched;
     record.tally.addResults(refused);
@@ -67,34 +67,35 @@ export function createModelNode(plan: AgentPlan) {
   };
 }
 
-/** The run ends for now, and another node or run goes on. */
-const WAIT: Dispatched = { goto: END };
+/** The node writes nothing and starts nothing: other tasks, the caller or a later run go on. */
+const DO_NOTHING: Dispatched = { goto: END };
 
 /** One step: what came meanwhile, the gate, the request, and what follows the response. */
 async function takeStep(plan: AgentPlan, state: AgentState, config: Config): Promise<Dispatched> {
   const { inputs, record } = runOf(config);
   const { messages } = state;
+  // An agent middleware gave the response, so the model is not asked.
   if (inputs.given !== undefined) {
     const written = await writeGiven(inputs.given, messages, config, plan.settings.name);
     return endWith(written, undefined, inputs.structuredResponse);
   }
-  if (record.failure !== undefined) return WAIT;
+  if (record.failure !== undefined) return DO_NOTHING;
   // A message after the results so far does not mean that the other calls have ended.
-  if (runsBesideTasks(config, "model")) return WAIT;
-  const answered = withoutNotes(messages, config);
-  const taken = await takeMessages(plan.settings, state, config, answered);
+  if (runsBesideTasks(config, "model")) return DO_NOTHING;
+  const beforeNotes = withoutNotes(messages, config);
+  const taken = await takeMessages(plan.settings, state, config, beforeNotes);
   if (taken !== undefined) return goOn(taken);
 
-  const turn = turnWithNotes(state, answered);
+  const turn = turnWithNotes(state, beforeNotes);
   const step = await planStep(plan, { ...state, turn }, config);
-  const gate = decideAtGate(step, answered);
+  const gate = decideAtGate(step, beforeNotes);
   switch (gate.kind) {
     case "wait":
-      return WAIT;
+      return DO_NOTHING;
     case "summarize":
       return { goto: "summarize", ...(turn !== undefined && turn !== state.turn && { update: { turn } }) };
     case "end":
-      tellIfMissing(plan.formatPlan, answered, config);
+      tellIfMissing(plan.formatPlan, beforeNotes, config);
       return endWith([]);
     case "used-up":
       return endUnasked(gate.turn, step);
@@ -281,9 +282,9 @@ function decideAtGate(
 }
 
 /**
- * The history without what tools and middleware wrote after this run's results. Such notes do not hide the round that
- * has ended. A message from the inbox or the run's input, which can be a `Command` with decisions, is not a note: the
- * model responds to it.
+ * The history without the notes at its end. A note is a message that a tool or a middleware wrote after this run's
+ * results. It does not hide the round that has ended. A message from the inbox or the run's input, which can be a
+ * `Command` with decisions, is not a note: the model responds to it.
  */
 function withoutNotes(messages: readonly BaseMessage[], config: Config): readonly BaseMessage[] {
   const { inputs, record } = runOf(config);

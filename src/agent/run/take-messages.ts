@@ -31,18 +31,18 @@ export interface TakenMessages {
 /**
  * Takes what came. Undefined if nothing did, or if the history cannot take a message now.
  *
- * @param answered The history without what tools and middleware wrote after the run's results.
+ * @param beforeNotes The history without what tools and middleware wrote after the run's results.
  */
 export async function takeMessages(
   options: InboxOptions,
   state: AgentState,
   config: LangGraphRunnableConfig,
-  answered: readonly BaseMessage[] = state.messages,
+  beforeNotes: readonly BaseMessage[] = state.messages,
 ): Promise<TakenMessages | undefined> {
   const inbox = inboxOf(options, config);
   const mayBeLate = isSavedRun(config) && !runOf(config).record.hasLookedForLate;
   if (!mayBeLate && inbox === undefined) return undefined;
-  if (stepsLeft(config) < 1 || !isOpenToMessages(answered, config)) return undefined;
+  if (stepsLeft(config) < 1 || !isOpenToMessages(beforeNotes, config)) return undefined;
   const late = mayBeLate ? await takeLate(state, config) : undefined;
   return late ?? (inbox && takeSteered(inbox, options, state, config));
 }

@@ -198,12 +198,14 @@ async function guardedResponse(
 ): Promise<AIMessageChunk> {
   const { guard, options } = request;
   const client = new ClientStream(guard.settle === undefined ? run : undefined, guard);
-  const whole = askUntilEnd(request, client).then((response) => acceptWithheld(response, guard));
-  const response = await whole.catch(async (error: unknown) => {
+  let response: AIMessage | AIMessageChunk;
+  try {
+    response = acceptWithheld(await askUntilEnd(request, client), guard);
+  } catch (error) {
     // After an abort, the user may want to read the partial response.
     if (options.signal?.aborted !== true) await client.takeBack();
     throw error;
-  });
+  }
   return shownForm(response, guard, client, run);
 }
 
@@ -213,10 +215,8 @@ async function askForWhole(request: GuardedRequest, client: ClientStream): Promi
   const { maxFallbackAttempts, onBroken, onRetry } = guard;
   // Without the run manager: with it, the chunks would bypass the guard, and `_generate` might stream.
   const ask = () => tellRetries(model, onRetry, () => askWhole(request));
-  let response =
-    mayStream(model) && guard.wants !== "whole-text"
-      ? await tellRetries(model, onRetry, () => askStreaming(request, client))
-      : await ask();
+  const streams = mayStream(model) && guard.wants !== "whole-text";
+  let response = await (streams ? tellRetries(model, onRetry, () => askStreaming(request, client)) : ask());
   for (let attempts = 0; "reason" in response; attempts += 1) {
     onBroken(response);
     if (attempts >= maxFallbackAttempts) throw noWholeResponse(response, attempts);
@@ -268,12 +268,11 @@ function blocksOf({ content }: BaseMessage) {
  * @throws ModelError if nothing of it is left, or if another model is asked instead.
  */
 function acceptWithheld(
-  response: WholeResponse,
+  { message, finish }: WholeResponse,
   { onWithheld, refusesWithheld = false, wants }: StreamGuardOptions,
-): WholeResponse {
-  const { message, finish } = response;
+): AIMessage | AIMessageChunk {
   const withheld = withheldIn(message, finish);
-  if (withheld === undefined) return response;
+  if (withheld === undefined) return message;
   // A cut-off call has its own form in the content.
   const said =
     callsOf(message).length === 0
@@ -287,7 +286,7 @@ function acceptWithheld(
   const spoken = isTextless ? copyMessage(said, { content: withheld.text, additional_kwargs }) : said;
   const isKept = !refusesWithheld && wants !== "whole-text" && !isBlankMessage(spoken);
   onWithheld?.({ ...withheld, usage: message.usage_metadata, isKept });
-  if (isKept) return { ...response, message: spoken };
+  if (isKept) return spoken;
   const { reason, category, text } = withheld;
   const why = [reason, category].flatMap((word) => (word === undefined ? [] : `\`${word}\``)).join(", ");
   throw new ModelError(`The model's response was withheld (${why})${text === "" ? "." : `: ${text}`}`);
@@ -295,7 +294,7 @@ function acceptWithheld(
 
 /** The response as the client has it in the end. */
 async function shownForm(
-  { message }: WholeResponse,
+  message: AIMessage | AIMessageChunk,
   guard: StreamGuardOptions,
   client: ClientStream,
   run: CallbackManagerForLLMRun | undefined,
