@@ -38,9 +38,14 @@ import { takeBack } from "../../threads/ended-runs.js";
 import { emitEvent } from "../../threads/events.js";
 import { countToolTokens } from "../../threads/summary/settings.js";
 import { createUsageCounter } from "../../threads/usage.js";
+import {
+  type ChatOutcome,
+  type ModelCall,
+  runModelMiddleware,
+  type Settle,
+} from "../middleware/around-model-call.js";
 import { asObject, type ChatContext, chatHook, type Hook, type StateUpdate } from "../middleware/contexts.js";
 import type { MiddlewareByKind } from "../middleware/middleware.js";
-import { type ChatOutcome, type ModelCall, runModelMiddleware, type Settle } from "../middleware/around-model-call.js";
 import type { ModelStep } from "../plan.js";
 import { runOf, scopeOf } from "../run/handle.js";
 import { dialectAt, type ModelChain, nameOf } from "../settings/models.js";
