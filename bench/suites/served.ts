@@ -6,6 +6,7 @@
 
 import { fileURLToPath } from "node:url";
 import type { Client } from "@langchain/langgraph-sdk";
+import { build } from "esbuild";
 import { startDevServer } from "../../scripts/dev-server.js";
 import { CREATE_AGENT, OURS, STATE_GRAPH } from "../contenders.js";
 import { type CaseSpec, measureRounds, median, type Suite } from "../suite.js";
@@ -13,9 +14,23 @@ import { type CaseSpec, measureRounds, median, type Suite } from "../suite.js";
 /** How many threads there are, and how many runs each has in a round. */
 const THREADS = { 1: 20, 20: 3, 100: 1 } as const;
 const GRAPHS = { [OURS]: "tether", [CREATE_AGENT]: "agent", [STATE_GRAPH]: "plain" };
-const CONFIG = fileURLToPath(new URL("../served/langgraph.json", import.meta.url));
-/** The server is a process of its own, and loads the library as users have it, too. */
-const AS_BUILT = { NODE_OPTIONS: `--import ${new URL("../built-package.mjs", import.meta.url).href}` };
+const FOLDER = new URL("../served/", import.meta.url);
+const CONFIG = fileURLToPath(new URL("langgraph.json", FOLDER));
+
+/**
+ * Compiles the graphs and the library, as users have it. The server would compile TypeScript itself, and then each
+ * function gets a name whenever it is made.
+ */
+async function compileGraphs(): Promise<void> {
+  await build({
+    entryPoints: [fileURLToPath(new URL("graphs.ts", FOLDER))],
+    outdir: fileURLToPath(new URL("dist", FOLDER)),
+    bundle: true,
+    packages: "external",
+    format: "esm",
+    target: "es2023",
+  });
+}
 
 /** One run. Returns the time to the first token, in milliseconds. */
 async function send(client: Client, threadId: string, graph: string): Promise<number> {
@@ -87,7 +102,8 @@ function casesOf(client: Client, threads: number, runs: number): CaseSpec[] {
 export const served: Suite = {
   name: "served",
   measure: async (conditions) => {
-    const server = await startDevServer({ config: CONFIG, env: AS_BUILT });
+    await compileGraphs();
+    const server = await startDevServer({ config: CONFIG });
     try {
       const cases = Object.entries(THREADS).flatMap(([threads, runs]) =>
         casesOf(server.client, Number(threads), conditions.isQuick ? 1 : runs),
