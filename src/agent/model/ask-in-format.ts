@@ -29,7 +29,8 @@ import {
 } from "../settings/response-format.js";
 import type { RunContext } from "../settings/run-context.js";
 import type { ToolChoice } from "../settings/tools.js";
-import { askModel, type FormatRequest, type ModelRequest, type ModelResponse, type Offer } from "./ask.js";
+import type { FormatRequest, ModelRequest, Offer } from "./ask.js";
+import { askModel, type ModelResponse } from "./ask-in-middleware.js";
 
 export interface ResponseInFormat {
   readonly response: ModelResponse;

@@ -1,4 +1,4 @@
-/** One model call: its chat middleware, its request, and the fallback models if it fails. */
+/** One request to a model and its complete response, and the fallback models if it fails. */
 
 import type { BaseChatModel, BindToolsInput } from "@langchain/core/language_models/chat_models";
 import type { AIMessage, BaseMessage } from "@langchain/core/messages";
@@ -6,16 +6,11 @@ import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { ModelError } from "../../errors.js";
 import { callsOf, isAIMessage } from "../../history/call.js";
 import { isBlankMessage } from "../../history/change-calls.js";
-import type { InputLength } from "../../history/measure.js";
-import { cloneMessage, copyMessage, deriveId, isSameMessage } from "../../history/message.js";
-import { parseMessages } from "../../history/messages-schema.js";
 import { coerceMessage } from "../../history/read-messages.js";
 import type { DialectName } from "../../providers/dialects.js";
 import { failsForGood } from "../../providers/failure/model-failure.js";
 import type { FittedInput } from "../../providers/input/bounds.js";
-import { sizeOfInput } from "../../providers/input/shorten.js";
 import { type PreparedInputOptions, prepareModelInput } from "../../providers/input/to-model-input.js";
-import type { GivenModel } from "../../providers/models/create-model.js";
 import { bindToolsOnce, type PromptCache, promptCacheMarks } from "../../providers/models/tools.js";
 import {
   type Askable,
@@ -27,37 +22,17 @@ import { countMarkedTools } from "../../providers/text-fields.js";
 import {
   askByRungs,
   type FurtherRequests,
-  formFor,
   furtherRequestsOf,
   type InputForm,
   markReduced,
-  reportChanges,
   responseGuard,
 } from "../../threads/asking/rungs.js";
-import { takeBack } from "../../threads/ended-runs.js";
 import { emitEvent } from "../../threads/events.js";
-import { countToolTokens } from "../../threads/summary/settings.js";
 import { createUsageCounter } from "../../threads/usage.js";
-import {
-  type ChatOutcome,
-  type ModelCall,
-  runModelMiddleware,
-  type Settle,
-} from "../middleware/around-model-call.js";
-import { asObject, type ChatContext, chatHook, type Hook, type StateUpdate } from "../middleware/contexts.js";
-import type { MiddlewareByKind } from "../middleware/middleware.js";
 import type { ModelStep } from "../plan.js";
-import { runOf, scopeOf } from "../run/handle.js";
+import { runOf } from "../run/handle.js";
 import { dialectAt, type ModelChain, nameOf } from "../settings/models.js";
-import type { RunContext } from "../settings/run-context.js";
-import {
-  afterRequired,
-  checkOffered,
-  readToolChoice,
-  requiredFunctionOf,
-  type ToolChoice,
-  toolName,
-} from "../settings/tools.js";
+import { afterRequired, requiredFunctionOf, type ToolChoice } from "../settings/tools.js";
 
 export interface ModelRequest {
   readonly models: ModelChain;
@@ -113,120 +88,8 @@ export function requestOf({ plan, state, settings, models, policy }: ModelStep):
   };
 }
 
-export interface ModelResponse extends ChatOutcome {
-  /** The choice that was sent. A chat middleware may have changed it. */
-  readonly toolChoice: ToolChoice;
-  /** The names of the tools that the model was offered. Undefined means all tools of the graph. */
-  readonly offered?: readonly string[] | undefined;
-  /** The model that was asked last. */
-  readonly model: BaseChatModel;
-  /** Its position. */
-  readonly position: number;
-  readonly updates: readonly StateUpdate[];
-}
-
-type Config = LangGraphRunnableConfig<RunContext>;
-
-/** @throws ModelError if there is no complete response, and any error of a chat middleware. */
-export async function askModel(request: ModelRequest, config: Config): Promise<ModelResponse> {
-  const { history, toolChoice, input } = request;
-  const { middleware } = runOf(config).inputs;
-  if (middleware.chat.length > 0) return askWithMiddleware(request, middleware, config);
-  const prepare = (form: InputForm) => prepareInput(history, { ...input, ...form }, request);
-  const call = { request, prepare, parameters: {}, shown: new Set<string>(), settle: undefined };
-  const { response, model, position } = await streamResponse(call, config);
-  return { message: response, isTerminated: false, toolChoice, model, position, updates: [] };
-}
-
-async function askWithMiddleware(
-  request: ModelRequest,
-  middleware: MiddlewareByKind,
-  config: Config,
-): Promise<ModelResponse> {
-  const { models, history } = request;
-  const prepare = (form: InputForm) => prepareInput(history, { ...request.input, ...form }, request);
-  let model = await models.make(models.at(models.position));
-  const { toolTokens } = request;
-  const first = formFor({ model, history, toolTokens, dialect: dialectAt(models.position, models) });
-  const input = prepare(first);
-  reportChanges(input, first, undefined, config);
-  const mayBeServed = middleware.function.length > 0;
-  const given = {
-    // Copies, so that a middleware's changes do not reach the history.
-    messages: input.messages.map(cloneMessage),
-    options: { toolChoice: request.toolChoice, parameters: {} },
-    model,
-    tools: request.tools,
-  };
-  const hook = chatHook(scopeOf(config), given, (tools) =>
-    checkOffered(tools, request.tools, request.formatTools ?? [], mayBeServed),
-  );
-  const shown = new Set<string>();
-  const discarded = new Set<string>();
-  let { position } = models;
-  let { toolChoice } = request;
-  const call: ModelCall = async (changed, settle) => {
-    const { offered, choice } = offerOf(changed, request);
-    toolChoice = choice;
-    const left = parseMessages(changed.fields.messages);
-    const added = addedTo(input.messages, left);
-    const chain = changed.hasOwn("model") ? beginningWith(changed.fields.model, models) : models;
-    const answered = await streamResponse(
-      {
-        request: { ...request, ...offered, toolChoice, models: chain },
-        // Projected again, because a middleware's messages must also keep the provider's rules and the bound. Another
-        // model's input is projected from the history, which has what only that model can read.
-        prepare: (form) =>
-          added === undefined || isFor(form, first)
-            ? prepareInput(
-                left,
-                {
-                  ...form,
-                  markedTools: request.input.markedTools,
-                  length: lengthAfter(input, left, offered.toolTokens - request.toolTokens),
-                },
-                request,
-              )
-            : prepareInput([...history, ...added], { ...request.input, ...form }, request),
-        parameters: parametersOf(changed.fields),
-        shown,
-        settle,
-      },
-      config,
-    );
-    // A middleware's model for one call says nothing about the run's own model.
-    position = changed.hasOwn("model") ? models.position : answered.position;
-    model = answered.model;
-    return answered.response;
-  };
-  const discard = async (response: AIMessage): Promise<void> => {
-    if (response.id !== undefined) discarded.add(response.id);
-    await takeBack(response, config);
-  };
-  const { message, isTerminated } = await runModelMiddleware(middleware.chat, hook, call, discard);
-  return {
-    message: message && withUnusedId(message, discarded),
-    isTerminated,
-    toolChoice,
-    ...(hook.hasOwn("tools") && { offered: hook.fields.tools.map(toolName) }),
-    model,
-    position,
-    updates: hook.updates,
-  };
-}
-
-/** A request's length after a middleware changed its messages, or its tools by this many tokens. */
-function lengthAfter(
-  { size, length }: FittedInput,
-  left: readonly BaseMessage[],
-  tools: number,
-): InputLength {
-  const tokens = length.tokens + (sizeOfInput(left) - size + tools) * length.ratio;
-  return { ...length, tokens: Math.max(tokens, 0), isReported: true };
-}
-
 /** @throws ModelError if a summary's messages do not fit. A summary must not cover what its model did not see. */
-function prepareInput(
+export function prepareInput(
   messages: readonly BaseMessage[],
   options: PreparedInputOptions,
   { isSummary }: ModelRequest,
@@ -237,57 +100,8 @@ function prepareInput(
   return input;
 }
 
-/** A middleware can return a response that clients had and that was taken back. They know its id as removed. */
-function withUnusedId(message: AIMessage, discarded: ReadonlySet<string>): AIMessage {
-  const { id } = message;
-  return id === undefined || !discarded.has(id)
-    ? message
-    : copyMessage(message, { id: deriveId(message, id) });
-}
-
-/** A call's tools, and whether the model may call them. A middleware cannot turn tools on that are off. */
-function offerOf(hook: Hook<ChatContext>, request: ModelRequest) {
-  const { tools, options } = hook.fields;
-  const wanted = options.toolChoice ?? request.toolChoice;
-  // The tools stay declared, because some providers reject a history with calls in a request without tools.
-  const isOff = request.toolChoice === "none" || tools.length === 0;
-  const declared = tools.length === 0 ? request.tools : tools;
-  const toolTokens = hook.hasOwn("tools") && tools.length > 0 ? countToolTokens(tools) : request.toolTokens;
-  const choice: ToolChoice = isOff ? "none" : readToolChoice(wanted, tools.map(toolName));
-  return { offered: { tools: [...declared], toolTokens }, choice };
-}
-
-/** A middleware that replaces all options may leave some out. */
-function parametersOf({ options }: Pick<ChatContext, "options">): Readonly<Record<string, unknown>> {
-  const { parameters = {} } = options;
-  return asObject("context.options.parameters", parameters);
-}
-
-/** The chain with another model in first place. */
-function beginningWith(given: GivenModel, models: ModelChain): ModelChain {
-  return {
-    ...models,
-    at: (position) => (position === models.position ? given : models.at(position)),
-    // A model that is not given by name is used as it is.
-    make: async (each) => (each === given && typeof given !== "string" ? given : models.make(each)),
-    ownDialect: undefined,
-  };
-}
-
-/** The system messages that a middleware added. Undefined if it changed anything else. */
-function addedTo(given: readonly BaseMessage[], left: readonly BaseMessage[]): BaseMessage[] | undefined {
-  const added = left.slice(given.length);
-  const isUntouched = given.every((message, index) => isSameMessage(message, left[index]));
-  return isUntouched && added.every(({ type }) => type === "system") ? added : undefined;
-}
-
-function isFor(form: InputForm, { dialect, modelId }: InputForm): boolean {
-  return form.dialect === dialect && form.modelId === modelId;
-}
-
-/*
- * One request to a model, and its complete response.
- */
+/** Contract: gets the complete response before the client gets any of it. Resolves to the client's response. */
+export type Settle = (response: AIMessage) => Promise<AIMessage>;
 
 interface StreamCall {
   readonly request: Omit<ModelRequest, "input" | "formatTools">;
@@ -313,7 +127,7 @@ interface AskedModel {
  *
  * @throws The error of the last model, or the first error after which no other model can help.
  */
-async function streamResponse(call: StreamCall, config: LangGraphRunnableConfig) {
+export async function streamResponse(call: StreamCall, config: LangGraphRunnableConfig) {
   const { models } = call.request;
   let model = await models.make(models.at(models.position));
   for (let { position } = models; ; position += 1) {

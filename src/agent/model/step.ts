@@ -42,8 +42,9 @@ import { idsInInput } from "../run/input.js";
 import { type TakenMessages, takeMessages } from "../run/take-messages.js";
 import { withPosition } from "../settings/models.js";
 import type { RunContext } from "../settings/run-context.js";
-import { type ModelResponse, requestOf } from "./ask.js";
+import { requestOf } from "./ask.js";
 import { askInFormat, type ResponseInFormat, settleResponse, tellIfMissing } from "./ask-in-format.js";
+import type { ModelResponse } from "./ask-in-middleware.js";
 
 type Config = LangGraphRunnableConfig<RunContext>;
 type ModelCommand = Command<unknown, AgentUpdate, "model" | "summarize" | "approve" | "tools" | typeof END>;
