@@ -33,10 +33,10 @@ import { checkMiddleware, sortMiddleware } from "./middleware/middleware.js";
 import type { AgentPlan } from "./plan.js";
 import type { RunStart } from "./run/admit.js";
 import { recursionLimitFor } from "./run/budgets.js";
-import { steerThread } from "./run/inbox.js";
 import { admitUpdates, idsInInput } from "./run/input.js";
 import { accessThread, inQueue, lockLost, watchThread } from "./run/queue.js";
 import { runAgent } from "./run/run.js";
+import { steerThread } from "./run/steer.js";
 import {
   type AgentChunk,
   type AgentInput,

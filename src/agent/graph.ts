@@ -17,7 +17,7 @@ import { createApproveNode } from "./calls/approve.js";
 import { createToolsNode } from "./calls/call.js";
 import { createPatchNode } from "./calls/patch.js";
 import { createModelNode } from "./model/step.js";
-import { createSummarizeNode } from "./model/summarize.js";
+import { createSummarizeNode } from "./model/summary-node.js";
 import type { AgentPlan } from "./plan.js";
 import { type GivenMessages, runOf } from "./run/handle.js";
 import type { FormatPlan } from "./settings/response-format.js";

@@ -12,7 +12,7 @@ import { checkProviderTools, withProviderTools } from "../providers/models/tools
 import { type OwnState, readStateSchema } from "../threads/own-state.js";
 import { type AgentState, turnOf } from "../threads/state.js";
 import { missingCheckpointer } from "../threads/stores.js";
-import { countToolTokens, summaryPolicy, warnOfNoLimit } from "../threads/summary/settings.js";
+import { countToolTokens, summaryPolicy, warnOfNoLimit } from "../threads/summary/shared-settings.js";
 import { checkMiddleware, type Middleware } from "./middleware/middleware.js";
 import { type CallPolicy, createCallPolicy } from "./settings/approval-rules.js";
 import {

@@ -8,7 +8,7 @@ import { toPlain } from "../history/message.js";
 import { countFrom, oneOf, type Rule, type Rules, readVariable, text } from "../shared/check-settings.js";
 import { decoded, listWithOr, printableLine } from "../shared/text.js";
 import { clientOfThisServer } from "../threads/langgraph/run-host.js";
-import { dialectRule } from "../threads/summary/settings.js";
+import { dialectRule } from "../threads/summary/shared-settings.js";
 import { HEADERS, threadLink } from "./html/layout.js";
 import { errorPage, listPage } from "./html/list-page.js";
 import { Markup } from "./html/markup.js";

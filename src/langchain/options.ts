@@ -18,7 +18,7 @@ import {
   SUMMARY_SETTINGS,
   type SummaryOptions,
   toolCallsToKeepRule,
-} from "../threads/summary/settings.js";
+} from "../threads/summary/shared-settings.js";
 
 /** The options of `tetherMiddleware`. */
 export interface TetherMiddlewareOptions {

@@ -30,7 +30,7 @@ import {
   removeReturned,
   type Send,
   type SummaryRequest,
-} from "./summarize.js";
+} from "./thread-summary.js";
 
 export interface ThreadUpdate {
   readonly messages?: Written[];

@@ -5,12 +5,12 @@ import { InvalidSettingError } from "../errors.js";
 import { refusedByLangChain } from "../shared/misplaced.js";
 import { isRecord } from "../shared/values.js";
 import { isSavedRun, isServedRun } from "../threads/langgraph/run-host.js";
-import { warnOfNoArchive } from "../threads/summary/settings.js";
-import { askModel } from "./ask-model.js";
+import { warnOfNoArchive } from "../threads/summary/shared-settings.js";
+import { askModel } from "./model-call.js";
 import { checkOptions, type TetherMiddlewareOptions } from "./options.js";
 import { after, createPreparation, recoverThread, type ThreadUpdate } from "./prepare-thread.js";
-import { stateFor } from "./summarize.js";
 import { assertPaired, configOf, detached, keepApart, type pairedState } from "./tether-state.js";
+import { stateFor } from "./thread-summary.js";
 import { runTool } from "./tools.js";
 
 /**

@@ -20,7 +20,7 @@ import type { AgentState, AgentUpdate } from "../../threads/state.js";
 import { addUsage, isUsed, NO_USAGE } from "../../threads/usage.js";
 import type { AgentPlan } from "../plan.js";
 import { runOf } from "../run/handle.js";
-import { noteRecovered } from "../run/inbox.js";
+import { noteRecovered } from "../run/steer.js";
 import type { ApprovalTask } from "./approval-request.js";
 
 type PatchCommand = Command<unknown, AgentUpdate, "approve">;

@@ -14,7 +14,7 @@ import type { GivenModel } from "../../providers/models/create-model.js";
 import { deferred } from "../../shared/waiting.js";
 import { formFor, type InputForm, reportChanges } from "../../threads/asking/rungs.js";
 import { takeBack } from "../../threads/ended-runs.js";
-import { countToolTokens } from "../../threads/summary/settings.js";
+import { countToolTokens } from "../../threads/summary/shared-settings.js";
 import { asObject, type ChatContext, chatHook, type Hook, type StateUpdate } from "../middleware/contexts.js";
 import type { ChatMiddleware, MiddlewareByKind } from "../middleware/middleware.js";
 import { MiddlewareTermination, runOnion, type Span } from "../middleware/run-onion.js";

@@ -208,14 +208,14 @@ async function checkUpdates(
   config: Config,
 ): Promise<ModelResponse["updates"]> {
   const { ownState } = runOf(config).inputs;
-  const read = updates.map(async (update) => ({
-    ...update,
-    fields: await readOwnValues(ownState, update.fields),
-  }));
-  return Promise.all(read).catch(async (error: unknown) => {
+  try {
+    return await Promise.all(
+      updates.map(async (update) => ({ ...update, fields: await readOwnValues(ownState, update.fields) })),
+    );
+  } catch (error) {
     if (message !== undefined) await takeBack(message, config);
     throw error;
-  });
+  }
 }
 
 /** Middleware can offer tools that the graph does not have, and answer their calls. */

@@ -16,7 +16,7 @@ import { hasTasks } from "../../threads/langgraph/read-checkpoints.js";
 import { isServedRun, isSubgraphRun } from "../../threads/langgraph/run-host.js";
 import type { RunSaver } from "../../threads/saver/run-saver.js";
 import { missingCheckpointer, threadIdOf } from "../../threads/stores.js";
-import { warnOfNoArchive } from "../../threads/summary/settings.js";
+import { warnOfNoArchive } from "../../threads/summary/shared-settings.js";
 import type { MiddlewareByKind } from "../middleware/middleware.js";
 import { type AgentPlan, planRun } from "../plan.js";
 import { type RunContext, warnOfMisplaced, withoutSettings } from "../settings/run-context.js";

@@ -18,7 +18,7 @@ import { stepOf } from "../../threads/langgraph/wrappable-graph.js";
 import type { AgentState } from "../../threads/state.js";
 import { stepsLeft } from "./budgets.js";
 import { runOf } from "./handle.js";
-import { type InboxOptions, inboxOf, takeSteered } from "./inbox.js";
+import { type InboxOptions, inboxOf, takeSteered } from "./steer.js";
 
 /** The state update that takes messages. */
 export interface TakenMessages {

@@ -9,7 +9,7 @@ import {
   type ValueOf,
   withDefaults,
 } from "../../shared/check-settings.js";
-import { SUMMARY_SETTINGS } from "../../threads/summary/settings.js";
+import { SUMMARY_SETTINGS } from "../../threads/summary/shared-settings.js";
 import { MODEL_SETTINGS, SCHEMA_SETTINGS, SERVICE_SETTINGS, TOOL_SETTINGS, TURN_SETTINGS } from "./table.js";
 
 // Named, because the package's declarations would otherwise contain the rows without their comments.

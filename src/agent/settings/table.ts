@@ -30,7 +30,7 @@ import {
   FALLBACK_ATTEMPTS,
   MODEL_IDLE_TIMEOUT,
   toolCallsToKeepRule,
-} from "../../threads/summary/settings.js";
+} from "../../threads/summary/shared-settings.js";
 import { requireApprovalRule } from "./approval-rules.js";
 import { responseFormatRule } from "./response-format.js";
 import { toolChoiceRule } from "./tools.js";

@@ -12,7 +12,7 @@ import {
 } from "../../providers/input/to-model-input.js";
 import { type Askable, guardModel, joinChunks } from "../../providers/response/guard-model.js";
 import { isRecord } from "../../shared/values.js";
-import { countToolTokens, FALLBACK_ATTEMPTS, MODEL_IDLE_TIMEOUT } from "../summary/settings.js";
+import { countToolTokens, FALLBACK_ATTEMPTS, MODEL_IDLE_TIMEOUT } from "../summary/shared-settings.js";
 import { askByRungs, furtherRequestsOf, type InputForm, markReduced, responseGuard } from "./rungs.js";
 
 /** The options of `askModel`. */

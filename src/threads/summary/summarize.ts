@@ -38,7 +38,7 @@ import { stepOf } from "../langgraph/wrappable-graph.js";
 import { savedCheckpoints, startingCheckpoints, type WatchedCheckpoints } from "../saver/run-saver.js";
 import { type AgentState, type AgentUpdate, turnOf } from "../state.js";
 import { createUsageCounter, NO_USAGE, type RunTally } from "../usage.js";
-import { budgetOf, type SummaryLanguage } from "./settings.js";
+import { budgetOf, type SummaryLanguage } from "./shared-settings.js";
 
 /**
  * Contract: sends the last request of the run's own model, up to the messages that are shown, with the question at its

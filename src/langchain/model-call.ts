@@ -30,7 +30,11 @@ import {
   markReduced,
   responseGuard,
 } from "../threads/asking/rungs.js";
-import { countToolTokens, FALLBACK_ATTEMPTS, MODEL_IDLE_TIMEOUT } from "../threads/summary/settings.js";
+import {
+  countToolTokens,
+  FALLBACK_ATTEMPTS,
+  MODEL_IDLE_TIMEOUT,
+} from "../threads/summary/shared-settings.js";
 import type { TetherMiddlewareOptions } from "./options.js";
 
 /** The fields of LangChain's request that this middleware reads and changes. */

@@ -19,9 +19,9 @@ import {
   type SummarySettings,
   summaryPolicy,
   warnOfNoLimit,
-} from "../threads/summary/settings.js";
+} from "../threads/summary/shared-settings.js";
 import { shouldSummarize, summarizeHistory, summaryWording } from "../threads/summary/summarize.js";
-import { type AgentRequest, askForSummary, toolTokensOf } from "./ask-model.js";
+import { type AgentRequest, askForSummary, toolTokensOf } from "./model-call.js";
 import { createModel, type TetherMiddlewareOptions, type TetherSummaryOptions } from "./options.js";
 import { pairedState } from "./tether-state.js";
 
