@@ -72,11 +72,8 @@ function casesOf(client: Client, threads: number, runs: number): CaseSpec[] {
   const where = threads === 1 ? "one thread" : `${threads} threads at once`;
   const contenders = (run: (name: string, graph: string) => number | Promise<number>) =>
     Object.fromEntries(Object.entries(GRAPHS).map(([name, graph]) => [name, () => run(name, graph)]));
-  // A round with many threads takes long.
-  const rounds = threads >= 100 ? { mostRounds: 3 } : {};
   return [
     {
-      ...rounds,
       id: `first-token/${threads}`,
       title: `A server's first token, ${where}`,
       unit: "ms",
@@ -88,7 +85,6 @@ function casesOf(client: Client, threads: number, runs: number): CaseSpec[] {
       }),
     },
     {
-      ...rounds,
       id: `rate/${threads}`,
       title: `A server's runs in a second, ${where}`,
       unit: "runs/s",
