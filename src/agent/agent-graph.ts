@@ -31,10 +31,11 @@ import { quickSaver } from "../threads/saver/quick-saver.js";
 import { boundedStore } from "../threads/stores.js";
 import { checkMiddleware, sortMiddleware } from "./middleware/middleware.js";
 import type { AgentPlan } from "./plan.js";
+import { accessThread, watchThread } from "./run/access.js";
 import type { RunStart } from "./run/admit.js";
 import { recursionLimitFor } from "./run/budgets.js";
 import { admitUpdates, idsInInput } from "./run/input.js";
-import { accessThread, inQueue, lockLost, watchThread } from "./run/queue.js";
+import { inQueue, lockLost } from "./run/queue.js";
 import { runAgent } from "./run/run.js";
 import { steerThread } from "./run/steer.js";
 import {
@@ -147,22 +148,29 @@ export class AgentGraph<Own = NoKeys, Update = NoKeys, Context = NoKeys> extends
     return { graph, run, rest };
   }
 
+  /** LangGraph's methods call it on the copy. A parent graph and a server call it on the shared graph. */
   protected override wrapRun(received: unknown, options: AnyOptions): Chunks {
-    return whileWorking<Chunk>((reader) => this.#serve(received, options, reader));
+    return whileWorking<Chunk>(async (reader) => {
+      const { graph, run } = this.#begin({});
+      try {
+        await graph.#serve(run, received, options, reader);
+      } finally {
+        for (const end of run.ends) end();
+      }
+    });
   }
 
-  /** One run, from its place in the thread's queue to its end. */
-  async #serve(received: unknown, options: AnyOptions, reader: Reader<Chunk>): Promise<void> {
-    const { graph, run } = this.#begin({});
+  /** One run of this copy, from its place in the thread's queue to its end. */
+  async #serve(run: OwnRun, received: unknown, options: AnyOptions, reader: Reader<Chunk>): Promise<void> {
     const { plan } = this.#shared;
-    let latestInput = received;
     const given = withPlainCheckpoint(withoutForgedKeys(withBound(options, this.config, run.abort?.signal)));
     this.#assertOwnMemory(given);
-    const thread = watchThread(graph.checkpointer, given, () => idsInInput(latestInput));
+    let latestInput = received;
+    const thread = watchThread(this.checkpointer, given, () => idsInInput(latestInput));
     const { bound, watched } = thread;
-    if (thread.checkpointer !== undefined) graph.checkpointer = thread.checkpointer;
+    if (thread.checkpointer !== undefined) this.checkpointer = thread.checkpointer;
     const { streamMode, signal, store } = bound;
-    if (graph.store !== undefined) graph.store = boundedStore(graph.store, signal);
+    if (this.store !== undefined) this.store = boundedStore(this.store, signal);
     const ownStore = store && boundedStore(store, signal);
     const { concurrentRuns } = plan.settings;
     const hasInput = () => latestInput == null || watched.checkpoints.saved !== undefined;
@@ -173,29 +181,25 @@ export class AgentGraph<Own = NoKeys, Update = NoKeys, Context = NoKeys> extends
     };
     // What waits during the run then adds no listener of its own to the signal.
     if (signal !== undefined) run.ends.push(onAbort(signal, () => {}));
-    try {
-      await inQueue(thread.queued, { concurrentRuns, signal, onLost }, () =>
-        runAgent<Chunk>({
-          plan,
-          isStreamed: run.isStreamed,
-          middleware: run.middleware,
-          received,
-          options: { ...bound, ...(ownStore && { store: ownStore }) },
-          watched,
-          readThread: watched.checkpointer && (() => graph.getState(bound)),
-          startEvents: graph.#startEvents(bound),
-          store: ownStore ?? graph.store,
-          reader: { ...reader, give },
-          // A parent graph is not a client: LangGraph alone checks what it passes.
-          stream: (input, own) => {
-            latestInput = input;
-            return graph.runUnwrapped(input, own as AnyOptions, !isSubgraphRun(own));
-          },
-        }),
-      );
-    } finally {
-      for (const end of run.ends) end();
-    }
+    await inQueue(thread.queued, { concurrentRuns, signal, onLost }, () =>
+      runAgent<Chunk>({
+        plan,
+        isStreamed: run.isStreamed,
+        middleware: run.middleware,
+        received,
+        options: { ...bound, ...(ownStore && { store: ownStore }) },
+        watched,
+        readThread: watched.checkpointer && (() => this.getState(bound)),
+        startEvents: this.#startEvents(bound),
+        store: ownStore ?? this.store,
+        reader: { ...reader, give },
+        // A parent graph is not a client: LangGraph alone checks what it passes.
+        stream: (input, own) => {
+          latestInput = input;
+          return this.runUnwrapped(input, own as AnyOptions, !isSubgraphRun(own));
+        },
+      }),
+    );
   }
 
   /** @throws InvalidSettingError if another task of the superstep has the memory of this graph. */

@@ -23,7 +23,11 @@ import { type GivenMessages, runOf } from "./run/handle.js";
 import type { FormatPlan } from "./settings/response-format.js";
 
 /**
- * START ─► patch? ─► model ──► tools ──► model … model ─► END ├─► approve ─► tools └─► summarize ─► model
+ * ```text
+ * START ─► patch? ─► model ──► tools ──► model …        model ─► END
+ *                      ├─► approve ─► tools
+ *                      └─► summarize ─► model
+ * ```
  *
  * A healthy turn goes straight from START to the model. The model node sends each tool call to a separate task of
  * `tools`. All calls that need a human go to one task of `approve`. The plain edge after `tools` joins the tasks, so

@@ -51,7 +51,9 @@ import {
   unwrapped,
   writeMessages,
 } from "../threads/langgraph/swap-channel.js";
-import { checkpointsOf, isBeforeModel, RunSaver } from "../threads/saver/run-saver.js";
+import { RunSaver } from "../threads/saver/run-saver.js";
+import { isBeforeModel } from "../threads/saver/saved-checkpoints.js";
+import { checkpointsOf } from "../threads/saver/watched-checkpoints.js";
 import type { AgentState } from "../threads/state.js";
 import { readList } from "./examine.js";
 import { mendedBy, openTasksOf, stepTasksOf } from "./shown-state.js";

@@ -226,6 +226,9 @@ export function placesInGroups(groups: readonly Group[]): number[] {
 }
 
 /** Identifies a call among all calls of its list. {@link createPlaceholder} derives an id from it. */
-export function placeOfCall({ head, start }: Pick<Group, "head" | "start">, index: number): string {
+export function placeOfCall(
+  { head, start = "" }: { readonly head: Pick<BaseMessage, "id">; readonly start?: number | "" },
+  index: number,
+): string {
   return `${head.id || start}:${index}`;
 }

@@ -20,7 +20,7 @@ import {
   recoverMessages,
   tellLate,
 } from "../threads/ended-runs.js";
-import { isBeforeModel, savedCheckpoints } from "../threads/saver/run-saver.js";
+import { isBeforeModel, savedCheckpoints } from "../threads/saver/saved-checkpoints.js";
 import type { SummaryAttempt } from "../threads/state.js";
 import { threadIdOf } from "../threads/stores.js";
 import type { TetherMiddlewareOptions } from "./options.js";

@@ -11,7 +11,7 @@ import { madeModel } from "../providers/response/guard-model.js";
 import { withDefaults } from "../shared/check-settings.js";
 import { historyIn, walkBack } from "../threads/ended-runs.js";
 import { hasNewInput, nodesToEnter } from "../threads/langgraph/read-checkpoints.js";
-import { startingCheckpoints } from "../threads/saver/run-saver.js";
+import { startingCheckpoints } from "../threads/saver/saved-checkpoints.js";
 import { type AgentUpdate, type SummaryAttempt, summaryAttemptSchema } from "../threads/state.js";
 import {
   FALLBACK_ATTEMPTS,

@@ -7,6 +7,7 @@ import { type BaseMessage, ToolMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { type Command, isCommand, type LangGraphRunnableConfig } from "@langchain/langgraph";
 import { callsOf, isAIMessage } from "../history/call.js";
+import { placeOfCall } from "../history/group.js";
 import { isLangGraphSignal } from "../providers/failure/langgraph-signal.js";
 import { isError, isOfAbort } from "../shared/is-error.js";
 import { safely } from "../shared/json.js";
@@ -49,7 +50,7 @@ export async function runTool<Tool>(
   if (signal !== undefined) setMaxListeners(0, signal);
   const head = messages.findLast(isAIMessage);
   const index = head === undefined ? -1 : callsOf(head).findIndex(({ id }) => id === toolCall.id);
-  const place = index < 0 ? undefined : `${head?.id}:${index}`;
+  const place = head === undefined || index < 0 ? undefined : placeOfCall({ head }, index);
   const run = async () => handle(place === undefined ? tool : prepared(tool, toolCall, place, index));
   const outcome = keepErrors ? keepResult(toolCall, signal, run) : run();
   if (place !== undefined) keepUntilSaved(place, lateOutcome(outcome, toolCall), config);

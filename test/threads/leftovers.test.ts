@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { unansweredCalls } from "../../src/history/open-calls.js";
 import { examineCalls, findLeftovers, recoverCalls } from "../../src/threads/ended-runs.js";
 import { NO_OWN_STATE } from "../../src/threads/own-state.js";
-import type { WatchedCheckpoints } from "../../src/threads/saver/run-saver.js";
+import type { WatchedCheckpoints } from "../../src/threads/saver/watched-checkpoints.js";
 import { ai, human, placeholder } from "../support/make-messages.js";
 
 const batch = ai("a", "1", "2", "3");

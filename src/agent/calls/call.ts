@@ -5,6 +5,7 @@ import type { BaseMessage } from "@langchain/core/messages";
 import type { StructuredToolInterface } from "@langchain/core/tools";
 import { type CheckpointTuple, Command, isCommand, type LangGraphRunnableConfig } from "@langchain/langgraph";
 import { callsOf } from "../../history/call.js";
+import { placeOfCall } from "../../history/group.js";
 import { coerceMessage } from "../../history/read-messages.js";
 import {
   callIdOf,
@@ -219,7 +220,7 @@ interface WantedCall extends FunctionCall, Pick<ToolTask, "place"> {}
 /**
  * Runs a tool once, with the config that LangChain's tools expect: state, store, context, writer and tool call id, and
  * also the call's key. The tool's signal aborts with the run or at the timeout. A tool that ignores the timeout is
- * abandoned. A tool that ignores the run's abort is waited for, as long as it takes.
+ * abandoned. One that ignores the run's abort is not: its result is kept, although the run itself does not wait for it.
  *
  * @throws LangGraph's own signals, and what the tool throws because of the abort. Any other error is returned as an
  * outcome.
@@ -314,7 +315,7 @@ function savedMessages(
     .filter((messages) => messages.some(isOfCall));
   const [messages] = found;
   // Two calls in one message can share an id. Nobody knows which of them the result belongs to.
-  const head = readState(config)?.messages.findLast((message) => `${message.id}:${index}` === place);
+  const head = readState(config)?.messages.findLast((head) => placeOfCall({ head }, index) === place);
   const isOnly = head !== undefined && callsOf(head).filter(({ id }) => id === call.id).length === 1;
   if (messages === undefined || !isOnly) return undefined;
   return messages.map((message) =>

@@ -116,7 +116,7 @@ async function askWithMiddleware(
   };
   const { message, isTerminated } = await runModelMiddleware(middleware.chat, hook, call, discard);
   return {
-    message: message && withUnusedId(message, discarded),
+    message: message && withUnremovedId(message, discarded),
     isTerminated,
     toolChoice,
     ...(hook.hasOwn("tools") && { offered: hook.fields.tools.map(toolName) }),
@@ -141,7 +141,7 @@ function lengthAfter(
 }
 
 /** A middleware can return a response that clients had and that was taken back. They know its id as removed. */
-function withUnusedId(message: AIMessage, discarded: ReadonlySet<string>): AIMessage {
+function withUnremovedId(message: AIMessage, discarded: ReadonlySet<string>): AIMessage {
   const { id } = message;
   return id === undefined || !discarded.has(id)
     ? message

@@ -54,7 +54,7 @@ export interface AdmittedRun<Chunk> extends AgentRun<Chunk>, Omit<RunInputs, "gi
   readonly settings: RunContext;
   /** The context's own keys, and what a parent graph passes. It reaches the tools whole. */
   readonly ownContext: Readonly<Record<string, unknown>>;
-  /** Events about the graph and the input, until the first loop takes them. */
+  /** Events about the graph and the input, until the first pass takes them. */
   readonly events: AgentEvent[];
 }
 

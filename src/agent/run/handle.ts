@@ -16,7 +16,7 @@ import type { AgentEvent } from "../../threads/events.js";
 import { readState, type ToolTask } from "../../threads/langgraph/read-checkpoints.js";
 import { stepOf } from "../../threads/langgraph/wrappable-graph.js";
 import { NO_OWN_STATE, type OwnState } from "../../threads/own-state.js";
-import { checkpointsOf, type WatchedCheckpoints } from "../../threads/saver/run-saver.js";
+import { checkpointsOf, type WatchedCheckpoints } from "../../threads/saver/watched-checkpoints.js";
 import type { ToolsUpdate } from "../../threads/state.js";
 import { threadIdOf } from "../../threads/stores.js";
 import { RunTally } from "../../threads/usage.js";
@@ -237,14 +237,14 @@ export interface GivenMessages {
   readonly messages: readonly BaseMessage[];
 }
 
-/** What a run was started with. It never changes; the run's progress is in its `RunRecord`. */
+/** What a run was started with. Its progress is in its `RunRecord`, and in the checkpoints that it saves. */
 export interface RunInputs {
   /** The input that LangGraph gets. */
   readonly input: unknown;
   /** Shared by all middleware of the run. */
   readonly bag: RunBag;
   readonly middleware: MiddlewareByKind;
-  /** The checkpoint that the run began on. */
+  /** The checkpoint that the run began on, and what it has saved since. */
   readonly checkpoints: WatchedCheckpoints;
   /** The state's own keys. */
   readonly ownState: OwnState;

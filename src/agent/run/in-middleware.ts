@@ -17,7 +17,7 @@ import { planRun } from "../plan.js";
 import type { AdmittedRun } from "./admit.js";
 import type { RunRecord } from "./handle.js";
 import { messagesOfInput, withMessages } from "./input.js";
-import { assertRead, loop, type Pass } from "./loop.js";
+import { assertRead, type Pass, startPass } from "./pass.js";
 
 /** Runs the graph inside middleware. A middleware continues after `next()` once the graph's run has ended. */
 export async function runInMiddleware<Chunk>(run: AdmittedRun<Chunk>): Promise<void> {
@@ -34,7 +34,7 @@ export async function runInMiddleware<Chunk>(run: AdmittedRun<Chunk>): Promise<v
 async function runLayers<Chunk>(run: AdmittedRun<Chunk>, passes: Passes<Chunk>): Promise<void> {
   const { plan, options, input, isSubgraph, watched } = run;
   passes.assertGoesOn();
-  const hook = agentHook(await scopeOf(run, passes), {
+  const hook = agentHook(await middlewareScope(run, passes), {
     stream: run.isStreamed,
     messages: messagesOfInput(input),
     options: { ...run.settings },
@@ -97,7 +97,7 @@ class Passes<Chunk> {
   /** Starts a pass, and waits for its end. */
   async start(pass: Pass): Promise<RunRecord> {
     this.assertGoesOn();
-    const { record, ended } = loop(this.#run, pass);
+    const { record, ended } = startPass(this.#run, pass);
     this.record = record;
     this.ended = ended;
     try {
@@ -117,7 +117,7 @@ class Passes<Chunk> {
 }
 
 /** What the middleware reads of the run, and where it writes. */
-async function scopeOf<Chunk>(run: AdmittedRun<Chunk>, passes: Passes<Chunk>): Promise<RunScope> {
+async function middlewareScope<Chunk>(run: AdmittedRun<Chunk>, passes: Passes<Chunk>): Promise<RunScope> {
   const { plan, options, settings, isSubgraph, bag } = run;
   const thread = await run.readThread?.();
   const parentWriter: unknown = Reflect.get(options, "writer");

@@ -1,3 +1,5 @@
+/** The runs and updates of each thread in this process, one after another. */
+
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { InvalidSettingError, ThreadConflictError } from "../../errors.js";
@@ -5,83 +7,10 @@ import { forAllCopies } from "../../shared/for-all-copies.js";
 import { errorMessage } from "../../shared/is-error.js";
 import { madeOnce } from "../../shared/values.js";
 import { answered, deferred, untilAborted } from "../../shared/waiting.js";
-import { isSaver } from "../../threads/langgraph/replace-methods.js";
-import {
-  inheritedCheckpointer,
-  isServedRun,
-  isSubgraphRun,
-  withInheritedCheckpointer,
-} from "../../threads/langgraph/run-host.js";
-import { quickSaver } from "../../threads/saver/quick-saver.js";
-import { RunSaver } from "../../threads/saver/run-saver.js";
 import type { ThreadLock } from "../../threads/saver/thread-lock.js";
 
-/** How a run or state update reads and writes its thread. */
-interface ThreadAccess {
-  /** The view through which the thread is read and written. */
-  readonly watched: RunSaver;
-  /** The thread whose earlier runs and updates it waits for. Undefined: it does not wait. */
-  readonly queued: Thread | undefined;
-}
-
-/**
- * Decides whether a run waits. A subgraph's run belongs to its parent's, LangGraph's server queues a thread's runs
- * itself, and a run that saves nothing disturbs nobody: these do not wait.
- *
- * @param messageIds The known ids of the messages that the run brings.
- */
-export function accessThread(
-  checkpointer: unknown,
-  options: RunnableConfig,
-  messageIds: () => readonly string[] = () => [],
-): ThreadAccess {
-  const saver = isSaver(checkpointer) ? quickSaver(checkpointer) : undefined;
-  const { signal } = options;
-  const threadId = threadIdIn(options);
-  if (!isSaver(checkpointer) || threadId === undefined || isSubgraphRun(options) || isServedRun(options))
-    return { watched: new RunSaver(saver, { signal }), queued: undefined };
-  return {
-    watched: new RunSaver(saver, { signal, guarded: { threadId, messageIds } }),
-    queued: { saver: checkpointer, threadId: String(threadId) },
-  };
-}
-
-function threadIdIn({ configurable }: RunnableConfig): string | number | undefined {
-  const threadId: unknown = configurable?.["thread_id"];
-  return typeof threadId === "string" || typeof threadId === "number" ? threadId : undefined;
-}
-
-/**
- * A run's access, and what it can know about its thread. With `checkpointer: true`, a subgraph saves its own memory
- * with its parent's checkpointer. So that one is watched.
- */
-export function watchThread<Options extends RunnableConfig>(
-  checkpointer: unknown,
-  options: Options,
-  messageIds: () => readonly string[],
-) {
-  const inherits = checkpointer === true && isSubgraphRun(options);
-  const own = inherits ? inheritedCheckpointer(options) : checkpointer;
-  const { watched, queued } = accessThread(own, options, messageIds);
-  return {
-    watched,
-    queued,
-    /** Replaces the graph's checkpointer. Undefined: the graph keeps its own. */
-    checkpointer: inherits ? undefined : watched.checkpointer,
-    /** The options to run with. */
-    bound:
-      inherits && watched.checkpointer !== undefined
-        ? withInheritedCheckpointer(options, watched.checkpointer)
-        : options,
-  };
-}
-
-/*
- * The runs and updates of each thread in this process, one after another.
- */
-
 /** A thread of a checkpointer. Two checkpointers can have threads with the same id. */
-interface Thread {
+export interface Thread {
   readonly saver: object;
   readonly threadId: string;
 }

@@ -1,10 +1,10 @@
-/** A run from start to end: it is admitted, and loops through the graph, alone or inside agent middleware. */
+/** A run from start to end: it is admitted, and passes through the graph, alone or inside agent middleware. */
 
 import { channel } from "node:diagnostics_channel";
 import { isSubgraphRun } from "../../threads/langgraph/run-host.js";
 import { type AgentRun, admit } from "./admit.js";
 import { runInMiddleware } from "./in-middleware.js";
-import { isConflict, loop } from "./loop.js";
+import { isConflict, startPass } from "./pass.js";
 
 /**
  * Gives a run's chunks to its reader.
@@ -30,7 +30,7 @@ async function execute<Chunk>(run: AgentRun<Chunk>): Promise<void> {
   const admitted = await admit(run);
   if (run.middleware.agent.length > 0) return runInMiddleware(admitted);
   const { input, settings } = admitted;
-  const { record, ended } = loop(admitted, { input, settings });
+  const { record, ended } = startPass(admitted, { input, settings });
   await ended;
   if (record.failure !== undefined) throw record.failure.error;
 }

@@ -66,7 +66,7 @@ export async function takeSteered(
   const isSaved = ({ messageId }: InboxItem) => saved.has(messageId);
 
   const [taken, fresh] = [items.filter(isTaken), items.filter((item) => !isTaken(item))];
-  const admitted = fresh.map((item) => admit(item, rules, config));
+  const admitted = fresh.map((item) => admitItem(item, rules, config));
   const messages = admitted.filter((message) => message !== undefined);
   const refused = fresh.filter((_, index) => admitted[index] === undefined);
   const left = new Set(await deleteItems(store, [...taken.filter(isSaved), ...refused]));
@@ -91,7 +91,7 @@ async function readSafely<Found>(
 }
 
 /** An item's message. Undefined if it is refused: nobody waits for an error, so an event tells the reason. */
-function admit(
+function admitItem(
   { key, value, messageId }: InboxItem,
   rules: MessageRules,
   config: LangGraphRunnableConfig,

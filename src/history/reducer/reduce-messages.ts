@@ -36,7 +36,7 @@
 
 import { type BaseMessage, RemoveMessage, type ToolMessage } from "@langchain/core/messages";
 import { indexesById } from "../call.js";
-import { callsAnsweredAfter, type Slot } from "../group.js";
+import { callsAnsweredAfter, placeOfCall, type Slot } from "../group.js";
 import { withStoredMarks } from "../marks.js";
 import { copyMessage, deriveUnusedId, REMOVE_ALL_MESSAGES } from "../message.js";
 import { isMessage, listOf, readMessage } from "../read-messages.js";
@@ -190,7 +190,7 @@ function fillSlot(
     report(createRepair({ kind: "placeholder-refused", message: result }));
     return undefined;
   }
-  const by = withId(draft, result, `${group.head.id ?? ""}:${call}`, former?.id);
+  const by = withId(draft, result, placeOfCall(group, call), former?.id);
   draft.setResult(slot, by);
   if (former !== undefined && isPlaceholder(former) && !isPlaceholder(by)) {
     report(createRepair({ kind: "placeholder-replaced", message: former, by }));

@@ -30,7 +30,7 @@ import {
 } from "../langgraph/read-checkpoints.js";
 import { unwrapped } from "../langgraph/swap-channel.js";
 import type { OwnState } from "../own-state.js";
-import type { WatchedCheckpoints } from "../saver/run-saver.js";
+import type { WatchedCheckpoints } from "../saver/watched-checkpoints.js";
 import { addUsage, isUsed, NO_USAGE, readTokens, type ThreadUsage, threadUsageSchema } from "../usage.js";
 import { unstartedCalls } from "./started-calls.js";
 

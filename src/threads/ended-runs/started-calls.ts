@@ -16,7 +16,7 @@ import { diaryOf, digest, type LateResult, writeOf } from "../diary.js";
 import { hasInterrupt, sentTasks, type ToolTask } from "../langgraph/read-checkpoints.js";
 import { isOutermost } from "../langgraph/run-host.js";
 import { stepOf } from "../langgraph/wrappable-graph.js";
-import type { WatchedCheckpoints } from "../saver/run-saver.js";
+import type { WatchedCheckpoints } from "../saver/watched-checkpoints.js";
 
 /**
  * A call's key: the same in every run that starts the call, and different for every other call. A tool passes it to a

@@ -9,6 +9,7 @@ import {
   INTERRUPT,
 } from "@langchain/langgraph";
 import { argumentsOf, type Call, callsOf } from "../../history/call.js";
+import { placeOfCall } from "../../history/group.js";
 import { parseJson, toJson } from "../../shared/json.js";
 import { addToList, isRecord, recordsIn, textIn } from "../../shared/values.js";
 import { pairedMessagesDeltaReducer } from "./channels.js";
@@ -287,7 +288,7 @@ export function toolTasksOf(message: AIMessage): ToolTask[] {
     return {
       call,
       index,
-      place: `${message.id ?? ""}:${index}`,
+      place: placeOfCall({ head: message }, index),
       ...(repeats > 0 && { repeats }),
       args: call.kind === "valid" ? readArguments(written[index]) : undefined,
       parseError: invalid[index - valid.length]?.error,

@@ -10,45 +10,14 @@
 
 import { randomInt } from "node:crypto";
 import type { RunnableConfig } from "@langchain/core/runnables";
-import { type BaseCheckpointSaver, type CheckpointTuple, getConfig } from "@langchain/langgraph";
+import type { BaseCheckpointSaver, CheckpointTuple } from "@langchain/langgraph";
 import { toJson } from "../../shared/json.js";
-import { defined, textIn } from "../../shared/values.js";
 import { areEntries, diaryWritten } from "../diary.js";
-import { nodesToEnter, readDelta, saveResumeValue } from "../langgraph/read-checkpoints.js";
-import { isSaver, replaceMethods } from "../langgraph/replace-methods.js";
-import { inheritedCheckpointer, namespaceOfGraph } from "../langgraph/run-host.js";
+import { saveResumeValue } from "../langgraph/read-checkpoints.js";
+import { replaceMethods } from "../langgraph/replace-methods.js";
+import { boundedSaver } from "./bounded-saver.js";
 import { type GuardedHead, type GuardedThread, guardHead, isRoot } from "./guard-head.js";
-import { boundedSaver } from "./thread-head.js";
-
-/** What a run can know about its thread besides the state. */
-export interface WatchedCheckpoints {
-  /** The checkpoint that the run began on, with the task writes of an unfinished run. */
-  abandoned: CheckpointTuple | undefined;
-  /** Whether the thread had gone on after `abandoned`, so that the run began another branch. */
-  isFork: boolean;
-  /** The values in the latest checkpoint that this run saved. */
-  saved: Readonly<Record<string, unknown>> | undefined;
-  /** Reads a checkpoint of the run's thread. Undefined for a run without a checkpointer. */
-  readonly read: ((config: RunnableConfig) => Promise<CheckpointTuple | undefined>) | undefined;
-  /** The checkpoint that was saved just before this one, in any branch of the thread. */
-  readonly readBefore: ((config: RunnableConfig) => Promise<CheckpointTuple | undefined>) | undefined;
-  /** The superstep of the run's latest saved checkpoint, or of the one that it began on. */
-  savedStep: number | undefined;
-  /** Whether the run saves each checkpoint at once, instead of only the last one at its end. */
-  savesAtOnce: boolean;
-  /**
-   * Resolves once the checkpoint before this superstep is saved, to a function that adds a write to it. Undefined if
-   * the run has no such checkpoint before it ends.
-   *
-   * @throws Why the checkpoint is not saved.
-   */
-  whenSent: (step: number) => Promise<WriteBeside | undefined>;
-  /** Reads the history of a checkpoint that does not hold it, because its `messages` were a delta channel. */
-  readonly readDelta?: (config: RunnableConfig) => Promise<unknown>;
-}
-
-/** Contract: resolves once the write is saved under a task's id. That task need not exist. */
-type WriteBeside = (task: string, channel: string, value: unknown) => Promise<void>;
+import { checkpointsOf, type WatchedCheckpoints, type WriteBeside } from "./watched-checkpoints.js";
 
 type DeltaOptions = Parameters<BaseCheckpointSaver["getDeltaChannelHistory"]>[0];
 type DeltaHistory = ReturnType<BaseCheckpointSaver["getDeltaChannelHistory"]>;
@@ -250,23 +219,6 @@ export class RunSaver<Saver extends BaseCheckpointSaver | undefined = BaseCheckp
   }
 }
 
-export function checkpointsOf(
-  saver: BaseCheckpointSaver | undefined,
-  abandoned?: CheckpointTuple,
-): WatchedCheckpoints {
-  return {
-    abandoned,
-    isFork: false,
-    saved: undefined,
-    savedStep: undefined,
-    savesAtOnce: false,
-    whenSent: async () => undefined,
-    read: saver && ((config) => saver.getTuple(config)),
-    readBefore: saver && ((config) => readBefore(saver, config)),
-    readDelta: async (config) => saver && readDelta(saver, config),
-  };
-}
-
 /** A client can also name the thread's latest checkpoint. */
 async function isSuperseded(
   read: (config: RunnableConfig) => Promise<CheckpointTuple | undefined>,
@@ -277,16 +229,6 @@ async function isSuperseded(
   if (checkpoint_id === undefined || !tuple?.pendingWrites?.length) return false;
   const latest = await read({ ...config, configurable });
   return latest?.checkpoint.id !== tuple.checkpoint.id;
-}
-
-/** The checkpoint that was saved just before this one, in any branch of the thread. */
-async function readBefore(
-  saver: Pick<BaseCheckpointSaver, "list">,
-  before: RunnableConfig,
-): Promise<CheckpointTuple | undefined> {
-  const { checkpoint_id: _, ...configurable } = { ...before.configurable };
-  for await (const tuple of saver.list({ configurable }, { before, limit: 1 })) return tuple;
-  return undefined;
 }
 
 /** A fraction has this many values. A double holds one beside a count of two million supersteps. */
@@ -315,44 +257,4 @@ function versionsOfOneRun(
     const next: unknown = saver.getNextVersion(typeof current === "number" ? Math.floor(current) : current);
     return (Number.isInteger(next) ? Number(next) + fraction : next) as number;
   };
-}
-
-/*
- * What a task can read of its thread's checkpoints, through its run's saver.
- */
-
-/** The nodes before the model in LangChain's agents. A run that waits for one of them has run no tool. */
-const BEFORE_MODEL = /^(?:.*\.before_(?:agent|model)|model_request)$/;
-
-/**
- * A saved checkpoint of the task's graph as the one that the run began on: the latest, if none is named. LangGraph
- * saves in the background, so it can also be the run's own. Undefined without a saver, and for a subgraph without its
- * own memory: a task id in its namespace says that its checkpoints belong to one call.
- */
-export async function savedCheckpoints(
-  config: RunnableConfig,
-  checkpoint_id?: string,
-): Promise<WatchedCheckpoints | undefined> {
-  const { thread_id } = { ...config.configurable };
-  const saver = inheritedCheckpointer(config);
-  const checkpoint_ns = namespaceOfGraph(config);
-  if (!isSaver(saver) || thread_id === undefined || checkpoint_ns.includes(":")) return undefined;
-  await diaryWritten(thread_id, config.signal);
-  const place = defined({ thread_id, checkpoint_ns, checkpoint_id });
-  return checkpointsOf(saver, await saver.getTuple({ configurable: place }));
-}
-
-/**
- * The same for the checkpoint that the run began on: the one that its caller named, or else the latest. LangGraph
- * copies the name to all tasks' metadata.
- */
-export async function startingCheckpoints(config: RunnableConfig): Promise<WatchedCheckpoints | undefined> {
-  const named = textIn(getConfig()?.metadata, "checkpoint_id");
-  const own = named === undefined ? undefined : await savedCheckpoints(config, named);
-  return own?.abandoned === undefined ? savedCheckpoints(config) : own;
-}
-
-/** Whether a checkpoint's run had not yet asked the model. */
-export function isBeforeModel(tuple: CheckpointTuple): boolean {
-  return nodesToEnter(tuple).some((name) => BEFORE_MODEL.test(name));
 }

@@ -6,13 +6,14 @@
  * are asked with `getTuple`, and another process can write between the check and the write.
  */
 
-import type { RunnableConfig } from "@langchain/core/runnables";
-import type { BaseCheckpointSaver, CheckpointTuple } from "@langchain/langgraph";
+import type { BaseCheckpointSaver } from "@langchain/langgraph";
 import { forAllCopies } from "../../shared/for-all-copies.js";
-import { hasMethods, isRecord, madeOnce, prototypeWith, textIn } from "../../shared/values.js";
+import { hasMethods, isRecord, madeOnce, textIn } from "../../shared/values.js";
 import { viewOf } from "../../shared/views.js";
 import { answered } from "../../shared/waiting.js";
-import { originalOf, replaceMethods } from "../langgraph/replace-methods.js";
+import { originalOf } from "../langgraph/replace-methods.js";
+import { checkpointsIn, isLastAdded, listingOf } from "./memory-listing.js";
+import { closing, type PostgresClient, type PostgresPool, poolOf, writesItself } from "./postgres-pool.js";
 import { lockKey } from "./thread-lock.js";
 
 /** LangGraph's types say text, but some checkpointers also take a number. */
@@ -59,15 +60,6 @@ type Statement = readonly [text: string, values: readonly unknown[]];
  */
 const LIMITS = "SET LOCAL lock_timeout = '15s'; SET LOCAL idle_in_transaction_session_timeout = '10s'";
 
-interface PostgresClient {
-  query(text: string, values?: readonly unknown[]): Promise<{ readonly rows: readonly unknown[] }>;
-  release(destroy?: boolean): void;
-}
-
-interface PostgresPool extends Pick<PostgresClient, "query"> {
-  connect(): Promise<PostgresClient>;
-}
-
 function inPostgres(
   target: BaseCheckpointSaver,
   pool: PostgresPool,
@@ -107,67 +99,6 @@ function inPostgres(
   return { is: async (id) => (await read(pool)) === id, writeAfter };
 }
 
-/**
- * Closes pool clients that nobody waits for any more. They cannot commit later, and free their places in the pool. A
- * client that could not roll back is also closed, because its connection does not answer.
- */
-function closing(pool: PostgresPool) {
-  let isGivenUp = false;
-  const lent = new Set<PostgresClient>();
-  const giveBack = (client: PostgresClient, isBroken: boolean): void => {
-    if (lent.delete(client)) client.release(isBroken);
-  };
-  const connect = async (): Promise<PostgresClient> => {
-    const client = await pool.connect();
-    lent.add(client);
-    if (isGivenUp) {
-      giveBack(client, false);
-      throw new Error("Nobody waits for this client any more.");
-    }
-    let isBroken = false;
-    const query: PostgresClient["query"] = async (text, values) => {
-      try {
-        return await client.query(text, values);
-      } catch (error) {
-        isBroken ||= text === "ROLLBACK";
-        throw error;
-      }
-    };
-    return { query, release: () => giveBack(client, isBroken) };
-  };
-  const giveUp = (): void => {
-    isGivenUp = true;
-    for (const client of lent) giveBack(client, true);
-  };
-  return { connect, giveUp };
-}
-
-/**
- * A view of a checkpointer that abandons what does not answer, so that no thread waits for ever. If a write of
- * `PostgresSaver` is abandoned, its connection is closed.
- */
-export function boundedSaver(
-  saver: BaseCheckpointSaver,
-  signal: AbortSignal | undefined,
-): BaseCheckpointSaver {
-  const wait = { what: "The checkpointer", signal };
-  const pool = poolOf(saver);
-  const bounded = <Result>(write: (own: BaseCheckpointSaver) => Promise<Result>): Promise<Result> => {
-    if (pool === undefined) return answered(write(saver), wait);
-    const { connect, giveUp } = closing(pool);
-    return answered(write(viewOf(saver, { pool: { connect } })), { ...wait, giveUp });
-  };
-  return replaceMethods(saver, {
-    getTuple: (config) => answered(readTuple(saver, config), wait),
-    // Savers older than the delta channel do not have it.
-    ...(typeof saver.getDeltaChannelHistory === "function" && {
-      getDeltaChannelHistory: (...given) => answered(saver.getDeltaChannelHistory(...given), wait),
-    }),
-    put: (...given) => bounded((own) => own.put(...given)),
-    putWrites: (...given) => bounded((own) => own.putWrites(...given)),
-  });
-}
-
 interface SqliteDatabase {
   prepare(text: string): { run(...values: unknown[]): unknown; get(...values: unknown[]): unknown };
   transaction<Result>(work: () => Result): { immediate(): Result };
@@ -204,16 +135,6 @@ function recordStatements() {
   return { add, statements };
 }
 
-/**
- * Whether the checkpointer writes with the methods of LangGraph's class, which has a method with this name. A subclass
- * or wrapper with its own methods may do more than write, so it is called as it is.
- */
-function writesItself(saver: BaseCheckpointSaver, name: string): boolean {
-  const owner = prototypeWith(saver, "put");
-  if (owner === undefined || !Object.hasOwn(owner, name)) return false;
-  return saver.put === owner.put && saver.putWrites === owner.putWrites;
-}
-
 /** For each object that holds threads, and each thread, the end of its last write. */
 const lastWrites = forAllCopies("last-writes", () => new WeakMap<object, Map<ThreadId, Promise<unknown>>>());
 
@@ -244,73 +165,6 @@ function inAnySaver(saver: BaseCheckpointSaver, target: object, threadId: Thread
     return written;
   };
   return { is, writeAfter };
-}
-
-/** A thread's checkpoints in a `MemorySaver`, by id. */
-function checkpointsIn(storage: unknown, threadId: ThreadId): object | undefined {
-  const thread = isRecord(storage) ? storage[threadId] : undefined;
-  const checkpoints = isRecord(thread) ? thread[""] : undefined;
-  return isRecord(checkpoints) ? checkpoints : undefined;
-}
-
-/**
- * What a listing of checkpoints found, and what this process has written since. A `MemorySaver` can only list all of a
- * thread's checkpoints, and a run checks before each write. So a long thread's listing is reused for ten times as long
- * as it took.
- */
-interface Listing {
-  latest: string | undefined;
-  /** When it was made, from `performance.now()`. */
-  since: number;
-  /** For how many milliseconds it is reused. */
-  readonly lasts: number;
-}
-
-/** By the object that holds a thread's checkpoints. */
-const listings = forAllCopies("listings", () => new WeakMap<object, Listing>());
-
-function listingOf(storage: unknown, threadId: ThreadId): Listing | undefined {
-  const checkpoints = checkpointsIn(storage, threadId);
-  return checkpoints && listings.get(checkpoints);
-}
-
-/** At least this many checkpoints are listed in a millisecond. */
-const LISTED_IN_A_MILLISECOND = 5_000;
-
-/**
- * Whether this is the last id added to a thread in `MemorySaver`, whose `getTuple` would read all messages. The last
- * added checkpoint is the latest, because a run begins after the latest one and checks before each write.
- */
-function isLastAdded(checkpoints: object, id: string): boolean {
-  const known = listings.get(checkpoints);
-  const since = performance.now();
-  if (known?.latest === id && since < known.since + known.lasts) return true;
-  const ids = Object.keys(checkpoints);
-  const latest = ids.at(-1);
-  listings.set(checkpoints, { latest, since, lasts: 10 * Math.floor(ids.length / LISTED_IN_A_MILLISECOND) });
-  return latest === id;
-}
-
-/** Reads a checkpoint. To find the latest, a `MemorySaver` lists the whole thread. */
-async function readTuple(
-  saver: BaseCheckpointSaver,
-  config: RunnableConfig,
-): Promise<CheckpointTuple | undefined> {
-  const { thread_id, checkpoint_ns = "", checkpoint_id } = { ...config.configurable };
-  const isOfLatest = checkpoint_ns === "" && checkpoint_id === undefined;
-  const listing = isOfLatest ? listingOf(Reflect.get(originalOf(saver), "storage"), thread_id) : undefined;
-  const [before, since] = [listing?.latest, performance.now()];
-  const tuple = await saver.getTuple(config);
-  // What was written meanwhile is later than what was read.
-  if (listing !== undefined && listing.latest === before)
-    Object.assign(listing, { latest: tuple?.checkpoint.id, since });
-  return tuple;
-}
-
-function poolOf(saver: BaseCheckpointSaver): PostgresPool | undefined {
-  const pool: unknown = Reflect.get(saver, "pool");
-  const isPool = hasMethods(pool, "connect", "query") && writesItself(saver, "_dumpBlobs");
-  return isPool ? (pool as PostgresPool) : undefined;
 }
 
 function isSqlite(value: unknown): value is SqliteDatabase {

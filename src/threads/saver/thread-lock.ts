@@ -1,3 +1,5 @@
+/** A lock on threads that several processes share, and one that PostgreSQL holds. */
+
 import { createHash } from "node:crypto";
 import { InvalidSettingError } from "../../errors.js";
 import { hasMethods } from "../../shared/values.js";

@@ -16,7 +16,7 @@ import { aFunction, checkSettings, countFrom, text } from "../../shared/check-se
 import { hasMethods, isRecord } from "../../shared/values.js";
 import { historyIn } from "../ended-runs.js";
 import { isSaver } from "../langgraph/replace-methods.js";
-import { checkpointsOf } from "../saver/run-saver.js";
+import { checkpointsOf } from "../saver/watched-checkpoints.js";
 
 /**
  * What reads a thread's states: a compiled graph, a `RemoteGraph`, or an agent from `createAgent`. A checkpointer also

@@ -1,7 +1,7 @@
 import { InMemoryStore, MemorySaver } from "@langchain/langgraph";
 import { PostgresSaver } from "@langchain/langgraph-checkpoint-postgres";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { boundedSaver } from "../../../src/threads/saver/thread-head.js";
+import { boundedSaver } from "../../../src/threads/saver/bounded-saver.js";
 import { boundedStore } from "../../../src/threads/stores.js";
 
 beforeEach(() => void vi.useFakeTimers());

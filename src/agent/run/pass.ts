@@ -16,6 +16,7 @@ import type { RunContext } from "../settings/run-context.js";
 import type { AdmittedRun, RunConfig } from "./admit.js";
 import { lateResultIn, RunHandle, type RunInputs } from "./handle.js";
 
+/** One pass through the graph. */
 export interface Pass extends Pick<RunInputs, "input" | "given" | "structuredResponse"> {
   readonly settings: RunContext;
   /** @default the options of the run */
@@ -27,7 +28,7 @@ export interface Pass extends Pick<RunInputs, "input" | "given" | "structuredRes
  *
  * @returns What its nodes record, and its end: all its chunks are given, and everything is saved.
  */
-export function loop<Chunk>(
+export function startPass<Chunk>(
   run: AdmittedRun<Chunk>,
   { input, settings, options = run.options, given, structuredResponse }: Pass,
 ) {

@@ -1,0 +1,65 @@
+/** The pool of a `PostgresSaver`, whose clients are closed if they do not answer. */
+
+import type { BaseCheckpointSaver } from "@langchain/langgraph";
+import { hasMethods, prototypeWith } from "../../shared/values.js";
+
+export interface PostgresClient {
+  query(text: string, values?: readonly unknown[]): Promise<{ readonly rows: readonly unknown[] }>;
+  release(destroy?: boolean): void;
+}
+
+export interface PostgresPool extends Pick<PostgresClient, "query"> {
+  connect(): Promise<PostgresClient>;
+}
+
+/** The pool of a checkpointer. Undefined if it is no `PostgresSaver`. */
+export function poolOf(saver: BaseCheckpointSaver): PostgresPool | undefined {
+  const pool: unknown = Reflect.get(saver, "pool");
+  const isPool = hasMethods(pool, "connect", "query") && writesItself(saver, "_dumpBlobs");
+  return isPool ? (pool as PostgresPool) : undefined;
+}
+
+/**
+ * Whether the checkpointer writes with the methods of LangGraph's class, which has a method with this name. A subclass
+ * or wrapper with its own methods may do more than write, so it is called as it is.
+ */
+export function writesItself(saver: BaseCheckpointSaver, name: string): boolean {
+  const owner = prototypeWith(saver, "put");
+  if (owner === undefined || !Object.hasOwn(owner, name)) return false;
+  return saver.put === owner.put && saver.putWrites === owner.putWrites;
+}
+
+/**
+ * Closes pool clients that nobody waits for any more. They cannot commit later, and free their places in the pool. A
+ * client that could not roll back is also closed, because its connection does not answer.
+ */
+export function closing(pool: PostgresPool) {
+  let isGivenUp = false;
+  const lent = new Set<PostgresClient>();
+  const giveBack = (client: PostgresClient, isBroken: boolean): void => {
+    if (lent.delete(client)) client.release(isBroken);
+  };
+  const connect = async (): Promise<PostgresClient> => {
+    const client = await pool.connect();
+    lent.add(client);
+    if (isGivenUp) {
+      giveBack(client, false);
+      throw new Error("Nobody waits for this client any more.");
+    }
+    let isBroken = false;
+    const query: PostgresClient["query"] = async (text, values) => {
+      try {
+        return await client.query(text, values);
+      } catch (error) {
+        isBroken ||= text === "ROLLBACK";
+        throw error;
+      }
+    };
+    return { query, release: () => giveBack(client, isBroken) };
+  };
+  const giveUp = (): void => {
+    isGivenUp = true;
+    for (const client of lent) giveBack(client, true);
+  };
+  return { connect, giveUp };
+}

@@ -1,0 +1,62 @@
+/** What a run knows of its thread's checkpoints. */
+
+import type { RunnableConfig } from "@langchain/core/runnables";
+import type { BaseCheckpointSaver, CheckpointTuple } from "@langchain/langgraph";
+import { readDelta } from "../langgraph/read-checkpoints.js";
+
+/** What a run can know about its thread besides the state. */
+export interface WatchedCheckpoints {
+  /** The checkpoint that the run began on, with the task writes of an unfinished run. */
+  abandoned: CheckpointTuple | undefined;
+  /** Whether the thread had gone on after `abandoned`, so that the run began another branch. */
+  isFork: boolean;
+  /** The values in the latest checkpoint that this run saved. */
+  saved: Readonly<Record<string, unknown>> | undefined;
+  /** Reads a checkpoint of the run's thread. Undefined for a run without a checkpointer. */
+  readonly read: ((config: RunnableConfig) => Promise<CheckpointTuple | undefined>) | undefined;
+  /** The checkpoint that was saved just before this one, in any branch of the thread. */
+  readonly readBefore: ((config: RunnableConfig) => Promise<CheckpointTuple | undefined>) | undefined;
+  /** The superstep of the run's latest saved checkpoint, or of the one that it began on. */
+  savedStep: number | undefined;
+  /** Whether the run saves each checkpoint at once, instead of only the last one at its end. */
+  savesAtOnce: boolean;
+  /**
+   * Resolves once the checkpoint before this superstep is saved, to a function that adds a write to it. Undefined if
+   * the run has no such checkpoint before it ends.
+   *
+   * @throws Why the checkpoint is not saved.
+   */
+  whenSent: (step: number) => Promise<WriteBeside | undefined>;
+  /** Reads the history of a checkpoint that does not hold it, because its `messages` were a delta channel. */
+  readonly readDelta?: (config: RunnableConfig) => Promise<unknown>;
+}
+
+/** Contract: resolves once the write is saved under a task's id. That task need not exist. */
+export type WriteBeside = (task: string, channel: string, value: unknown) => Promise<void>;
+
+export function checkpointsOf(
+  saver: BaseCheckpointSaver | undefined,
+  abandoned?: CheckpointTuple,
+): WatchedCheckpoints {
+  return {
+    abandoned,
+    isFork: false,
+    saved: undefined,
+    savedStep: undefined,
+    savesAtOnce: false,
+    whenSent: async () => undefined,
+    read: saver && ((config) => saver.getTuple(config)),
+    readBefore: saver && ((config) => readBefore(saver, config)),
+    readDelta: async (config) => saver && readDelta(saver, config),
+  };
+}
+
+/** The checkpoint that was saved just before this one, in any branch of the thread. */
+async function readBefore(
+  saver: Pick<BaseCheckpointSaver, "list">,
+  before: RunnableConfig,
+): Promise<CheckpointTuple | undefined> {
+  const { checkpoint_id: _, ...configurable } = { ...before.configurable };
+  for await (const tuple of saver.list({ configurable }, { before, limit: 1 })) return tuple;
+  return undefined;
+}
