@@ -6,9 +6,9 @@ import { MiddlewareError } from "../../errors.js";
 import { callsOf, isAIMessage } from "../../history/call.js";
 import { cloneMessage, isSameMessage } from "../../history/message.js";
 import { isResult } from "../../history/result.js";
-import { untilAborted } from "../../shared/waiting.js";
+import { type Reader, untilAborted } from "../../shared/waiting.js";
 import { readUpdate } from "../../threads/commands.js";
-import { customChunk, followingOptions } from "../../threads/langgraph/run-host.js";
+import { customChunk, followingOptions, isReadAsEvents } from "../../threads/langgraph/run-host.js";
 import { defaultsOf } from "../../threads/own-state.js";
 import { threadIdOf } from "../../threads/stores.js";
 import { agentHook, type RunScope } from "../middleware/contexts.js";
@@ -85,13 +85,30 @@ async function runLayers<Chunk>(run: AdmittedRun<Chunk>, passes: Passes<Chunk>):
 /** The passes through the graph that middleware leads to. */
 class Passes<Chunk> {
   readonly #run: AdmittedRun<Chunk>;
+  /** What middleware wrote before the first chunk of the graph, if that must be the first. */
+  #early: Chunk[] | undefined;
   /** What the last pass has recorded. */
   record: RunRecord | undefined;
   /** The end of the last pass. */
   ended: Promise<void> | undefined;
 
   constructor(run: AdmittedRun<Chunk>) {
-    this.#run = run;
+    this.#early = isReadAsEvents(run.options) ? [] : undefined;
+    const { reader } = run;
+    this.#run = { ...run, reader: { ...reader, give: (chunk) => this.#give(chunk, reader) } };
+  }
+
+  /** Gives a chunk of the graph. */
+  #give(chunk: Chunk, reader: Reader<Chunk>): void {
+    for (const early of this.#early ?? []) reader.give(early);
+    this.#early = undefined;
+    reader.give(chunk);
+  }
+
+  /** Gives a chunk that a middleware wrote. */
+  write(chunk: Chunk): void {
+    if (this.#early === undefined) this.#run.reader.give(chunk);
+    else this.#early.push(chunk);
   }
 
   /** Starts a pass, and waits for its end. */
@@ -138,7 +155,7 @@ async function middlewareScope<Chunk>(run: AdmittedRun<Chunk>, passes: Passes<Ch
     write: (value) => {
       if (isSubgraph && typeof parentWriter === "function") parentWriter(value);
       const made = customChunk(value, options);
-      if (made !== undefined) run.reader.give(made.chunk as Chunk);
+      if (made !== undefined) passes.write(made.chunk as Chunk);
     },
   };
 }

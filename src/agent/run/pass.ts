@@ -1,5 +1,6 @@
 /** One pass through the graph: what its nodes share, and what is left to do after the last chunk. */
 
+import { setImmediate as turn } from "node:timers/promises";
 import { isCommand } from "@langchain/langgraph";
 import { InvalidMessageError, isTetherError, type ThreadConflictError } from "../../errors.js";
 import { publishRepairs } from "../../history/reducer/paired-messages.js";
@@ -10,7 +11,12 @@ import { diaryWritten } from "../../threads/diary.js";
 import { awaitLate } from "../../threads/ended-runs.js";
 import { withGraphType } from "../../threads/events.js";
 import { clearInbox } from "../../threads/inbox.js";
-import { innerOptions, StreamedQuestions, savesAtExit } from "../../threads/langgraph/run-host.js";
+import {
+  innerOptions,
+  isReadAsEvents,
+  StreamedQuestions,
+  savesAtExit,
+} from "../../threads/langgraph/run-host.js";
 import { threadIdOf } from "../../threads/stores.js";
 import type { RunContext } from "../settings/run-context.js";
 import type { AdmittedRun, RunConfig } from "./admit.js";
@@ -83,14 +89,18 @@ async function untilSaved<Chunk>(
 
 /** Gives the graph's chunks to the reader. The graph stops when the reader has left. */
 async function passOn<Chunk>(
-  { reader, isSubgraph }: AdmittedRun<Chunk>,
+  { reader, isSubgraph, options }: AdmittedRun<Chunk>,
   chunks: AsyncGenerator<Chunk>,
 ): Promise<void> {
   const questions = new StreamedQuestions<Chunk>();
+  let mustBeRead = isReadAsEvents(options);
   for await (const chunk of chunks) {
     assertRead(reader);
     questions.note(chunk);
     reader.give(chunk);
+    // The graph can end before the first chunk is read.
+    if (mustBeRead) await turn();
+    mustBeRead = false;
   }
   const repeated = isSubgraph ? undefined : questions.repeated();
   if (repeated !== undefined) reader.give(repeated);

@@ -202,6 +202,14 @@ export interface ChunkOptions extends RunnableConfig {
 }
 
 /**
+ * Whether LangChain's `streamEvents` reads the run. It reads a run's first chunk only between the start and the end of
+ * the compiled graph. At any other time, it stops reading and aborts the run. LangGraph makes the events of version 3.
+ */
+export function isReadAsEvents(options: ChunkOptions): boolean {
+  return "version" in options && options.version !== "v3";
+}
+
+/**
  * A value on the `custom` stream, as a chunk of a run with these options. Undefined if the caller did not request that
  * stream. LangGraph makes such chunks only for values that nodes write.
  */
