@@ -22,8 +22,7 @@ import { toJson } from "../shared/json.js";
 import { madeOnce, recordsIn, textIn } from "../shared/values.js";
 import { answered } from "../shared/waiting.js";
 import { writesBeside } from "./langgraph/read-checkpoints.js";
-import { isSaver } from "./langgraph/replace-methods.js";
-import { checkpointOfStep, inheritedCheckpointer, namespaceOfGraph } from "./langgraph/run-host.js";
+import { checkpointOfStep, ownThreadOf } from "./langgraph/run-host.js";
 
 const DIARY = "tether:diary";
 
@@ -100,17 +99,11 @@ interface Page {
   readonly config: { readonly configurable: Readonly<Record<string, unknown>> };
 }
 
-/**
- * The page for a task's superstep. Undefined without a checkpointer, and for a subgraph without its own memory: a task
- * id in its namespace says that its checkpoints belong to one call.
- */
+/** The page for a task's superstep. Undefined if its graph saves no checkpoints of its own. */
 export function pageOf(config: RunnableConfig, checkpoint_id = checkpointOfStep(config)): Page | undefined {
-  const saver = inheritedCheckpointer(config);
-  const { thread_id } = { ...config.configurable };
-  const checkpoint_ns = namespaceOfGraph(config);
-  if (!isSaver(saver) || thread_id === undefined || checkpoint_ns.includes(":")) return undefined;
-  if (checkpoint_id === undefined) return undefined;
-  return { saver, config: { configurable: { thread_id, checkpoint_ns, checkpoint_id } } };
+  const own = ownThreadOf(config);
+  if (own === undefined || checkpoint_id === undefined) return undefined;
+  return { saver: own.saver, config: { configurable: { ...own.place, checkpoint_id } } };
 }
 
 /** Entries on their way to a page. */

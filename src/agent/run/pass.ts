@@ -22,7 +22,7 @@ import type { RunContext } from "../settings/run-context.js";
 import type { AdmittedRun, RunConfig } from "./admit.js";
 import { lateResultIn, RunHandle, type RunInputs } from "./handle.js";
 
-/** One pass through the graph. */
+/** What a pass starts with. */
 export interface Pass extends Pick<RunInputs, "input" | "given" | "structuredResponse"> {
   readonly settings: RunContext;
   /** @default the options of the run */

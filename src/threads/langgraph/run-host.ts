@@ -5,6 +5,7 @@ import type { BaseCheckpointSaver } from "@langchain/langgraph";
 import type { Client } from "@langchain/langgraph-sdk";
 import { importOptional } from "../../shared/import-optional.js";
 import { isRecord, textIn } from "../../shared/values.js";
+import { isSaver } from "./replace-methods.js";
 
 /** The prefix of LangGraph's own keys. A client can send any of them with a JSON value. Not exported. */
 const INTERNAL = "__pregel_";
@@ -103,6 +104,18 @@ export function checkpointOfStep(config: Pick<RunnableConfig, "configurable">): 
 /** The checkpointer that a parent graph passes to its subgraph; undefined if there is none. */
 export function inheritedCheckpointer({ configurable }: RunnableConfig): unknown {
   return configurable?.[CHECKPOINTER];
+}
+
+/**
+ * Where a task's graph saves its checkpoints. Undefined without a checkpointer, and for a subgraph without its own
+ * memory: a task id in its namespace says that its checkpoints belong to one call.
+ */
+export function ownThreadOf(config: RunnableConfig) {
+  const saver = inheritedCheckpointer(config);
+  const { thread_id } = { ...config.configurable };
+  const checkpoint_ns = namespaceOfGraph(config);
+  if (!isSaver(saver) || thread_id === undefined || checkpoint_ns.includes(":")) return undefined;
+  return { saver, place: { thread_id, checkpoint_ns } };
 }
 
 /** The options of a subgraph's run with another checkpointer in place of the inherited one. */

@@ -5,8 +5,7 @@ import { type CheckpointTuple, getConfig } from "@langchain/langgraph";
 import { defined, textIn } from "../../shared/values.js";
 import { diaryWritten } from "../diary.js";
 import { nodesToEnter } from "../langgraph/read-checkpoints.js";
-import { isSaver } from "../langgraph/replace-methods.js";
-import { inheritedCheckpointer, namespaceOfGraph } from "../langgraph/run-host.js";
+import { ownThreadOf } from "../langgraph/run-host.js";
 import { checkpointsOf, type WatchedCheckpoints } from "./watched-checkpoints.js";
 
 /** The nodes before the model in LangChain's agents. A run that waits for one of them has run no tool. */
@@ -14,20 +13,17 @@ const BEFORE_MODEL = /^(?:.*\.before_(?:agent|model)|model_request)$/;
 
 /**
  * A saved checkpoint of the task's graph as the one that the run began on: the latest, if none is named. LangGraph
- * saves in the background, so it can also be the run's own. Undefined without a saver, and for a subgraph without its
- * own memory: a task id in its namespace says that its checkpoints belong to one call.
+ * saves in the background, so it can also be the run's own. Undefined if the graph saves no checkpoints of its own.
  */
 export async function savedCheckpoints(
   config: RunnableConfig,
   checkpoint_id?: string,
 ): Promise<WatchedCheckpoints | undefined> {
-  const { thread_id } = { ...config.configurable };
-  const saver = inheritedCheckpointer(config);
-  const checkpoint_ns = namespaceOfGraph(config);
-  if (!isSaver(saver) || thread_id === undefined || checkpoint_ns.includes(":")) return undefined;
-  await diaryWritten(thread_id, config.signal);
-  const place = defined({ thread_id, checkpoint_ns, checkpoint_id });
-  return checkpointsOf(saver, await saver.getTuple({ configurable: place }));
+  const own = ownThreadOf(config);
+  if (own === undefined) return undefined;
+  await diaryWritten(own.place.thread_id, config.signal);
+  const configurable = defined({ ...own.place, checkpoint_id });
+  return checkpointsOf(own.saver, await own.saver.getTuple({ configurable }));
 }
 
 /**
