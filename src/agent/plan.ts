@@ -9,6 +9,7 @@ import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { InvalidSettingError } from "../errors.js";
 import type { SummaryPolicy } from "../history/plan-summary.js";
 import { checkProviderTools, withProviderTools } from "../providers/models/tools.js";
+import { windowInThread } from "../threads/asking/help.js";
 import { type OwnState, readStateSchema } from "../threads/own-state.js";
 import { type AgentState, turnOf } from "../threads/state.js";
 import { missingCheckpointer } from "../threads/stores.js";
@@ -150,7 +151,13 @@ export async function planStep(
   const models = modelChain(settings, plan.makeModel, turnOf(state), context.model);
   // If the model cannot be made, the request that follows says why.
   const model = await models.make(models.at(models.position)).catch(() => undefined);
-  const policy = summaryPolicy(settings, model, dialectAt(models.position, models), plan.toolTokens);
+  const policy = summaryPolicy(
+    settings,
+    model,
+    dialectAt(models.position, models),
+    plan.toolTokens,
+    model && windowInThread(state.messages, model),
+  );
   if (model !== undefined) warnOfNoLimit(settings, policy);
   return { plan, state, config, settings, models, policy };
 }

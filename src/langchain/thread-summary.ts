@@ -9,6 +9,7 @@ import { normalizeHistory } from "../history/reducer/normalize-history.js";
 import { archivedIds, findReturned } from "../history/summary.js";
 import { madeModel } from "../providers/response/guard-model.js";
 import { withDefaults } from "../shared/check-settings.js";
+import { windowInThread } from "../threads/asking/help.js";
 import { historyIn, walkBack } from "../threads/ended-runs.js";
 import { hasNewInput, nodesToEnter } from "../threads/langgraph/read-checkpoints.js";
 import { startingCheckpoints } from "../threads/saver/saved-checkpoints.js";
@@ -74,7 +75,8 @@ export function createSummarizer(
     const attempt = request.state[ATTEMPT_KEY] as SummaryAttempt | undefined;
     const asked = (await madeModel(request.model, config)) as BaseChatModel;
     const chosen = { ...settings, maxToolCallsFromHistory, systemPrompt: request.systemMessage.text };
-    const policy = summaryPolicy(chosen, asked, dialect, toolTokensOf(request));
+    const inThread = windowInThread(stored, asked);
+    const policy = summaryPolicy(chosen, asked, dialect, toolTokensOf(request), inThread);
     warnOfNoLimit(settings, policy, true);
     const state = { messages: request.messages, summaryAttempt: attempt };
     if (!shouldSummarize(state, policy) || !isWhole(request.messages, stored)) return {};

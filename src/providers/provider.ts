@@ -24,6 +24,8 @@ export interface Provider {
    * `<total>`: these and the reserved output. `<output>`: the reserved output, which takes its room from the input.
    */
   readonly overflow?: readonly string[];
+  /** Its words for a request with too many bytes, as patterns. */
+  readonly tooManyBytes?: readonly string[];
   /** Its words for a picture or file that it does not accept, as patterns. */
   readonly refusedMedia?: readonly string[];
   /** Its words for too many of something, as patterns. `<most>`: how many it accepts. */

@@ -68,7 +68,7 @@ describe("The policy of a run", () => {
 /** A model whose profile states a window, and of which a refusal has taught one. */
 function withWindows(stated: number | undefined, learned: number) {
   const model = withProfile({ maxInputTokens: stated });
-  learnWindow(model, learned);
+  learnWindow(model, { window: learned, limit: learned, sent: learned + 1, isOfBytes: false }, learned);
   return model;
 }
 

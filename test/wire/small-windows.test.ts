@@ -19,7 +19,7 @@ import {
   startStrictProvider,
 } from "../support/strict-provider/start-strict-provider.js";
 import { stopAtEnd } from "../support/test-tools.js";
-import { user } from "../support/thread.js";
+import { inThread, user } from "../support/thread.js";
 import { answerOf, createWindowScript, PLACES } from "../support/window-script.js";
 
 const IS_SLOW = process.env["SLOW_TESTS"] === "1";
@@ -108,22 +108,24 @@ describe("a model with a small window answers every turn", () => {
     TIMEOUT,
   );
 
-  it.each(HOSTS)("of %s, and learns the window from the first refusals", async (_host, model) => {
+  it.each(HOSTS)("of %s, and its thread pays for the window once", async (_host, model) => {
     const strict = await start(4);
     const graph = createAgentGraph({
       model: (await model(strict)) as BaseChatModel,
       tools: [look],
       maxTokensBeforeSummary: 0,
+      checkpointer: new MemorySaver(),
     });
-    const refusalsOf = async (turn: number) => {
+    const refusalsOf = async (turn: number, thread: string) => {
       const served = strict.requests.length;
-      await graph.invoke(user(requestOf(turn)));
+      await graph.invoke(user(requestOf(turn)), inThread(thread));
       return strict.requests.slice(served).filter(({ refusal }) => refusal !== undefined).length;
     };
-    const first = await refusalsOf(1);
+    const first = await refusalsOf(1, "1");
     expect(first).toBeGreaterThan(0);
     expect(first).toBeLessThanOrEqual(3);
-    expect(await refusalsOf(5)).toBe(0);
+    for (const turn of [2, 3, 4]) expect(await refusalsOf(turn, "1")).toBe(0);
+    expect(await refusalsOf(1, "2")).toBeLessThanOrEqual(first);
   });
 });
 

@@ -72,7 +72,7 @@ export const anthropicProvider: Provider = {
   tooMany: {
     pictures: [
       // "Too much media: 0 document pages + 103 images > 100" (anthropics/claude-code#3397)
-      "Too much media: .*?> <most>",
+      "Too much media: .{0,200}?> <most>",
     ],
     // "A maximum of 4 blocks with cache_control may be provided. Found 5." (tghamm/Anthropic.SDK#50)
     marks: ["maximum of <most> blocks with cache_control"],

@@ -56,7 +56,7 @@ export const compatibleProvider: Provider = {
       "At most <most> (?:image|video|audio)",
       // Copilot: "Too many images in request: 11 images provided, but the model supports a maximum of 10 images."
       // (microsoft/vscode#306919)
-      "too many images.*?maximum of <most>",
+      "too many images.{0,200}?maximum of <most>",
     ],
   },
   otherRefusals: [
@@ -77,7 +77,7 @@ export const compatibleProvider: Provider = {
     "maximum context length is <limit> tokens and your request has <input> input tokens \\(<output> >",
     // vLLM: "You passed 7681 input tokens and requested 512 output tokens. However, the model's context length is only
     // 8192 tokens, resulting in a maximum input length of 7680 tokens."
-    "passed <input> input tokens and requested <output> output tokens.*?context length is only <limit> tokens",
+    "passed <input> input tokens and requested <output> output tokens.{0,200}?context length is only <limit> tokens",
     "maximum context length is <limit> tokens",
     // The words of xAI, Groq, llama.cpp, LM Studio, Kimi and MiniMax stand in badlogic/pi-mono,
     // packages/ai/src/utils/overflow.ts.

@@ -63,11 +63,9 @@ export const dashscopeProvider: Provider = {
     // for non-streaming calls" (langchain4j/langchain4j#3974)
     "Range of max_tokens|enable_thinking",
   ],
-  overflow: [
-    "Range of input length should be \\[\\d+, ?<limit>\\]",
-    // "Exceeded limit on max bytes to request body : 6291456" (langgenius/dify#35311)
-    "Exceeded limit on max bytes to request body",
-  ],
+  overflow: ["Range of input length should be \\[\\d+, ?<limit>\\]"],
+  // "Exceeded limit on max bytes to request body : 6291456" (langgenius/dify#35311)
+  tooManyBytes: ["Exceeded limit on max bytes to request body"],
 };
 
 /** DashScope does not know "required". */

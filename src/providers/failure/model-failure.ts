@@ -7,13 +7,13 @@ import type { BaseMessage } from "@langchain/core/messages";
 import { type AsyncCallerParams, classifyRateLimitError } from "@langchain/core/utils/async_caller";
 import { type BrokenRule, isTetherError, ModelError } from "../../errors.js";
 import { causesOf, isError, LONGEST_CHAIN } from "../../shared/is-error.js";
-import { parseJson } from "../../shared/json.js";
 import { shortened } from "../../shared/text.js";
 import { isRecord } from "../../shared/values.js";
 import { dialectOf, innermost } from "../dialect-of.js";
 import { PROVIDERS } from "../providers.js";
 import { isLangGraphSignal } from "./langgraph-signal.js";
 import { readOverflow } from "./overflow.js";
+import { statementsIn, wordsOf } from "./own-words.js";
 import { createRedact, type Redact } from "./redact.js";
 import { concernsMessages, explainRefusal, publishRefusal } from "./refusal.js";
 
@@ -44,9 +44,10 @@ export function toModelError(error: unknown, { model, messages, signal }: Failed
   if (isTetherError(error)) return new ModelError(error.message, { cause: cause.cause });
   const text = textOf(cause, error, model, redact);
   const status = statusOf(error);
-  const isTooLong = readOverflow(error) !== undefined;
+  const isTooLong = readOverflow(error, messages) !== undefined;
   const dialect = dialectOf(model);
-  const brokenRule = isTooLong ? undefined : explainRefusal({ status, text, messages, dialect });
+  const words = wordsOf(error, messages);
+  const brokenRule = isTooLong ? undefined : explainRefusal({ status, text, words, messages, dialect });
   if (isTooLong) publishRefusal({ kind: "overflow", dialect, rule: undefined });
   else if (brokenRule !== undefined || concernsMessages(status))
     publishRefusal({ kind: "rule", dialect: brokenRule?.dialect ?? dialect, rule: brokenRule?.rule });
@@ -258,6 +259,8 @@ function nameOf(error: Readonly<Record<string, unknown>>): unknown {
 const PLAIN_CODES = ["status", "code", "type", "param", "lc_error_code", "requestID"] as const;
 const LONGEST_MESSAGE = 2000;
 const LONGEST_TEXT = 500;
+/** What LangChain adds to a client's message. */
+const LANGCHAIN_ADVICE = "\n\nTroubleshooting URL: ";
 /** What OpenAI's client says about a body that is not in OpenAI's form. */
 const NO_BODY = "status code (no body)";
 /** What {@link providerTextOf} says in its place. */
@@ -267,7 +270,9 @@ export const NO_REASON = "no reason given";
 export function toPlainError(error: unknown, redact: Redact, depth = 0): Error {
   const read = (field: string): unknown => Reflect.get(Object(error), field);
   const isObject = typeof error === "object" && error !== null;
-  const message = String(isObject ? read("message") || read("code") || "" : error);
+  const whole = String(isObject ? read("message") || read("code") || "" : error);
+  // The JSON of a long message quotes the request.
+  const message = whole.length > LONGEST_MESSAGE ? statementsIn(whole).toReversed().join("") : whole;
   const inner = read("cause");
   const hasCause = typeof inner === "object" && inner !== null && depth < LONGEST_CHAIN;
   const plain = new Error(
@@ -292,12 +297,10 @@ export function toPlainError(error: unknown, redact: Redact, depth = 0): Error {
 
 /** The provider's text, as one line. Some clients show its JSON, and some add their own words. */
 export function providerTextOf(error: Error): string {
-  const { message } = error;
-  const json = message.slice(message.indexOf("{"), message.lastIndexOf("}") + 1);
-  const text = (json === "" ? undefined : findMessage(parseJson(json))) ?? message;
+  const [text = ""] = statementsIn(error.message);
   // OpenAI's and Anthropic's clients begin with the status.
   const begin = "status" in error && text.startsWith(`${error.status} `) ? `${error.status} `.length : 0;
-  const words = text.slice(begin).replace(/\s*Troubleshooting URL: \S+\s*$/, "");
+  const [words = ""] = text.slice(begin).split(LANGCHAIN_ADVICE, 1);
   const own = words === NO_BODY ? NO_REASON : words;
   const root = rootOf(error);
   const whole = root === error || own.includes(root.message) ? own : `${own} (${root.message})`;
@@ -307,14 +310,6 @@ export function providerTextOf(error: Error): string {
 /** An error's first cause. It says most. */
 function rootOf(error: Error): Error {
   return isError(error.cause) ? rootOf(error.cause) : error;
-}
-
-/** The message in an error's JSON. It is in `message` or `detail`, possibly within `error`. */
-function findMessage(answer: unknown): string | undefined {
-  if (typeof answer !== "object" || answer === null) return undefined;
-  const read = (field: string): unknown => Reflect.get(answer, field);
-  const own = [read("message"), read("detail"), read("error")].find((value) => typeof value === "string");
-  return typeof own === "string" ? own : findMessage(read("error"));
 }
 
 /** Fields in which clients keep their address. `_defaultConfig` is a field of `initChatModel`. */

@@ -1,9 +1,11 @@
 /** Reads from a provider's error that the request was too long for the model. */
 
+import type { BaseMessage } from "@langchain/core/messages";
 import { causesOf } from "../../shared/is-error.js";
 import { isRecord } from "../../shared/values.js";
 import { innermost } from "../dialect-of.js";
 import { PROVIDERS } from "../providers.js";
+import { type OwnWords, wordsOf } from "./own-words.js";
 
 /** A request that a provider refused because it is too long. Numbers are the provider's tokens. */
 export interface Overflow {
@@ -11,51 +13,68 @@ export interface Overflow {
   readonly limit: number | undefined;
   /** How many tokens the input had, if the provider says so. */
   readonly sent: number | undefined;
+  /** The model's window, input and output together, if the provider states it. Undefined: the numbers may be quoted. */
+  readonly window: number | undefined;
+  /** Whether the request has too many bytes. That says nothing about tokens. */
+  readonly isOfBytes: boolean;
 }
 
 /** All providers' words, in which `<name>` is a number. */
 const WORDS: readonly RegExp[] = PROVIDERS.flatMap(({ overflow = [] }) => overflow).map(
-  (words) => new RegExp(words.replaceAll(/<(limit|input|total|output)>/g, "(?<$1>[\\d,]+)"), "is"),
+  (words) => new RegExp(words.replaceAll(/<(limit|input|total|output)>/g, "(?<$1>\\d[\\d,]{0,11})"), "gi"),
+);
+const WORDS_OF_BYTES: readonly RegExp[] = PROVIDERS.flatMap(({ tooManyBytes = [] }) => tooManyBytes).map(
+  (words) => new RegExp(words, "gi"),
 );
 
-/** Names and codes that say it without words. `ContextOverflowError` is LangChain's. */
-const NAMES: ReadonlySet<unknown> = new Set([
-  "ContextOverflowError",
-  "CONTEXT_OVERFLOW",
+/** Codes that say it without words. */
+const CODES: ReadonlySet<unknown> = new Set([
   "context_length_exceeded",
   "exceed_context_size_error",
   "model_context_window_exceeded",
 ]);
+/** LangChain's name and code for an error with such words or codes anywhere in its text. */
+const LANGCHAIN: ReadonlySet<unknown> = new Set(["ContextOverflowError", "CONTEXT_OVERFLOW"]);
+const CODE_WORDS = new RegExp([...CODES].join("|"), "gi");
 /** The request's body is too large. */
 const TOO_LARGE = 413;
 /** Statuses that mean something other than a request that is too long. */
 const OTHER_STATUSES: ReadonlySet<unknown> = new Set([401, 402, 403, 404, 408, 429]);
 /** A rate limit on tokens passes with time. Groq sends it with status 413. */
-const RATE_LIMIT = /tokens per (?:minute|min|day)|\bTP[MD]\b|rate limit/i;
+const RATE_LIMIT = /tokens per (?:minute|min|day)|\bTP[MD]\b|rate limit/gi;
 
 /**
  * Reads a model's error and its causes. Undefined if a shorter input would not help: for any other error, for a rate
  * limit, and if the reserved output alone fills the window.
+ *
+ * @param sent The messages of the request, which the error can quote. Without them, a quotation can count as the
+ * provider's words.
  */
-export function readOverflow(error: unknown): Overflow | undefined {
+export function readOverflow(error: unknown, sent: readonly BaseMessage[] = []): Overflow | undefined {
   const chain = causesOf(error);
   const statuses = chain.map(({ status, statusCode }) => status ?? statusCode);
   if (statuses.some((status) => OTHER_STATUSES.has(status))) return undefined;
-  const texts = chain.map(({ message }) => (typeof message === "string" ? message : ""));
-  if (texts.some((text) => RATE_LIMIT.test(text))) return undefined;
+  const words = wordsOf(error, sent);
+  if (words.say(RATE_LIMIT)) return undefined;
+  const isOfBytes = statuses.includes(TOO_LARGE) || WORDS_OF_BYTES.some((pattern) => words.say(pattern));
+  let isQuoted = false;
   for (const pattern of WORDS) {
-    for (const text of texts) {
-      const match = pattern.exec(text);
-      if (match !== null) return numbersOf(match.groups ?? {});
-    }
+    const found = words.find(pattern);
+    if (typeof found === "object") return numbersOf(found, isOfBytes);
+    isQuoted ||= found === "quoted";
   }
-  const isNamed = chain.some(({ name, code, type, lc_error_code }) =>
-    [name, code, type, lc_error_code].some((value) => NAMES.has(value)),
-  );
-  return isNamed || statuses.includes(TOO_LARGE) ? { limit: undefined, sent: undefined } : undefined;
+  const has = (names: ReadonlySet<unknown>): boolean =>
+    chain.some(({ name, code, type, lc_error_code }) =>
+      [name, code, type, lc_error_code].some((value) => names.has(value)),
+    );
+  // LangChain does not tell quotations from the provider's words.
+  const isNamed = has(CODES) || (has(LANGCHAIN) && !isQuoted && words.find(CODE_WORDS) !== "quoted");
+  return isNamed || isOfBytes
+    ? { limit: undefined, sent: undefined, window: undefined, isOfBytes }
+    : undefined;
 }
 
-function numbersOf(groups: Readonly<Record<string, string | undefined>>): Overflow | undefined {
+function numbersOf({ groups, isStatement }: OwnWords, isOfBytes: boolean): Overflow | undefined {
   const read = (name: string): number | undefined => {
     const digits = groups[name]?.replaceAll(",", "");
     return digits === undefined ? undefined : Number(digits);
@@ -63,11 +82,12 @@ function numbersOf(groups: Readonly<Record<string, string | undefined>>): Overfl
   const [window, output = 0, total] = [read("limit"), read("output"), read("total")];
   const limit = window === undefined ? undefined : window - output;
   if (limit !== undefined && limit <= 0) return undefined;
-  return { limit, sent: read("input") ?? (total === undefined ? undefined : total - output) };
+  const sent = read("input") ?? (total === undefined ? undefined : total - output);
+  return { limit, sent, window: isStatement && !isOfBytes ? window : undefined, isOfBytes };
 }
 
 /*
- * A model's input window: what its client states, and what a refusal taught this process.
+ * A model's input window: what its client states, and what its provider has stated to this process.
  */
 
 const learned = new WeakMap<object, number>();
@@ -79,17 +99,30 @@ function statedWindowOf(model: unknown): number | undefined {
   return typeof window === "number" && window > 0 ? window : undefined;
 }
 
-/** The most request tokens that the model may accept. Undefined if no request was refused. */
+/** The window that the model's provider has stated in a refusal. Undefined if it has not. */
 export function learnedWindowOf(model: object): number | undefined {
   return learned.get(innermost(model));
 }
 
-/** Remembers that the model refused a longer request. A larger value than before changes nothing. */
-export function learnWindow(model: object, tokens: number): void {
-  learned.set(innermost(model), Math.min(tokens, learnedWindowOf(model) ?? tokens));
+/** The provider's count of a request and our estimate differ by at most this factor. */
+const LARGEST_DIFFERENCE = 4;
+/** A deployment's window can be smaller than its model's, but not by more than this share. */
+const LEAST_SHARE_OF_STATED = 0.5;
+
+/**
+ * Remembers the window that a refusal states, for all threads of the model. A larger window than before changes
+ * nothing. A window far from the refused request, or far below what the client states, is not believed.
+ *
+ * @param estimate The refused request's tokens, as we counted them.
+ */
+export function learnWindow(model: object, { window, sent = window }: Overflow, estimate: number): void {
+  if (window === undefined || sent === undefined || sent * LARGEST_DIFFERENCE < estimate) return;
+  if (sent > estimate * LARGEST_DIFFERENCE || window < (statedWindowOf(model) ?? 0) * LEAST_SHARE_OF_STATED)
+    return;
+  learned.set(innermost(model), Math.min(window, learnedWindowOf(model) ?? window));
 }
 
-/** A request's bound: the smaller of both. Undefined if neither is known. */
+/** The smaller of both windows. Undefined if neither is known. */
 export function windowOf(model: object): number | undefined {
   const known = [statedWindowOf(model), learnedWindowOf(model)].filter((window) => window !== undefined);
   return known.length === 0 ? undefined : Math.min(...known);
@@ -103,11 +136,8 @@ const SHARE_OF_ROOM = 0.1;
  * How many tokens a request may have, so that the window has room for the response. Undefined if no window is known.
  */
 export function boundOf(model: object): number | undefined {
-  const stated = statedWindowOf(model);
-  const own = stated && Math.ceil(stated - Math.min(stated * SHARE_OF_ROOM, MOST_ROOM));
-  // A refusal names what it reserves for the response, and what is learned keeps a distance.
-  const known = [own, learnedWindowOf(model)].filter((bound) => bound !== undefined);
-  return known.length === 0 ? undefined : Math.max(Math.min(...known), 1);
+  const window = windowOf(model);
+  return window && Math.max(Math.ceil(window - Math.min(window * SHARE_OF_ROOM, MOST_ROOM)), 1);
 }
 
 /** The share that each attempt takes of the bound that the provider's numbers name. Our estimate may be far off. */
@@ -126,7 +156,11 @@ export const MOST_OVERFLOWS = MARGINS.length;
  * @param estimate The refused request's tokens, as we counted them.
  * @param attempt How many requests in a row were refused before it.
  */
-export function lowerBound({ limit, sent }: Overflow, estimate: number, attempt: number): number {
+export function lowerBound(
+  { limit, sent }: Pick<Overflow, "limit" | "sent">,
+  estimate: number,
+  attempt: number,
+): number {
   const margin = MARGINS[attempt] ?? 0;
   const share = estimate * (SHARES[attempt] ?? 0);
   if (limit !== undefined && sent !== undefined && sent > limit)

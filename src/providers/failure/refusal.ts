@@ -3,9 +3,11 @@
 import { channel } from "node:diagnostics_channel";
 import type { BaseMessage } from "@langchain/core/messages";
 import type { BrokenRule } from "../../errors.js";
+import { madeOnce } from "../../shared/values.js";
 import { DIALECT_NAMES, DIALECTS, type DialectName, dialectNamed } from "../dialects.js";
 import type { Dialect, Rule, RuleName } from "../rule.js";
 import { validateHistory } from "../validate-history.js";
+import type { ProviderWords } from "./own-words.js";
 
 /** Statuses with which providers refuse the content of a request. */
 const BAD_REQUEST: ReadonlySet<number | undefined> = new Set([400, 422]);
@@ -18,8 +20,9 @@ export function concernsMessages(status: number | undefined): boolean {
 interface Refusal {
   /** Undefined if the client does not expose it. Then only the provider's text can tell. */
   readonly status: number | undefined;
-  /** The text of the provider's error. */
+  /** The text of the provider's error. It can quote the request. */
   readonly text: string;
+  readonly words: ProviderWords;
   readonly messages: readonly BaseMessage[];
   /** The dialect for which the messages were prepared. */
   readonly dialect: DialectName;
@@ -30,19 +33,19 @@ interface Refusal {
  * may belong to another provider than its client. Most refusals have nothing to do with the rules, and a history can
  * break a rule that its provider does not apply.
  *
- * @returns Undefined for a status that does not concern messages, or if the text names no broken rule.
+ * @returns Undefined for a status that does not concern messages, or if the words name no broken rule.
  */
-export function explainRefusal({ status, text, messages, dialect }: Refusal): BrokenRule | undefined {
+export function explainRefusal({ status, text, words, messages, dialect }: Refusal): BrokenRule | undefined {
   if (status !== undefined && !concernsMessages(status)) return undefined;
-  const answered = comparable(text);
   // The rules of `strict` are those of the others, which come before it.
   const names = dialect === "strict" ? DIALECT_NAMES : new Set([dialect, ...DIALECT_NAMES]);
   const said = [...names].flatMap((name) =>
     validateHistory(messages, name)
-      .filter(({ rule }) => isSaidIn(name, rule, answered))
+      .filter(({ rule }) => isNamedIn(words, dialectNamed(name), rule))
       .map(({ rule, index, message }) => ({ dialect: name, rule, index, message })),
   );
   // Of two faults of one kind, the one whose ids and names are in the text.
+  const answered = comparable(text);
   return said.find(({ message }) => answered.includes(comparable(message))) ?? said[0];
 }
 
@@ -52,41 +55,44 @@ const OTHER_WORDS: Readonly<Partial<Record<RuleName, RegExp>>> = {
   // user/assistant/user/assistant/..." (vllm-project/vllm#6862, microsoft/autogen#1037); Perplexity
   // (perplexityai/api-discussion#265)
   alternation:
-    /conversation roles must alternate|roles should be alternating|should alternate with assistant message/,
+    /conversation roles must alternate|roles should be alternating|should alternate with assistant message/gi,
   // Half of a surrogate pair: Cerebras and others that parse JSON with Rust's serde (elizaOS/eliza#18079), and servers
   // in Python.
-  "unpaired-surrogate": /lone (?:leading|trailing) surrogate|surrogates not allowed/,
+  "unpaired-surrogate": /lone (?:leading|trailing) surrogate|surrogates not allowed/gi,
   // Mistral's template: "Tool call IDs should be alphanumeric strings with length 9!" (vllm-project/vllm#5649)
-  "call-id": /tool call ids should be alphanumeric strings with length/,
+  "call-id": /tool call ids should be alphanumeric strings with length/gi,
 };
 
-/** Whether the text has the words of any provider's rule. Inferred rules have no such words. */
-export function namesKnownRule(text: string): boolean {
-  const answered = comparable(text);
-  if (Object.values(OTHER_WORDS).some((words) => words.test(answered))) return true;
-  return Object.values<Dialect>(DIALECTS).some(({ rules }) =>
-    Object.values(rules).some((rule) => isSaid(rule, answered)),
+/** Whether the words are those of any provider's rule. Inferred rules have no such words. */
+export function namesKnownRule(words: ProviderWords): boolean {
+  return (
+    Object.values(OTHER_WORDS).some((pattern) => words.say(pattern)) ||
+    Object.values<Dialect>(DIALECTS).some(({ rules }) =>
+      Object.values(rules).some((rule) => isNamed(words, rule)),
+    )
   );
 }
 
-function isSaidIn(dialect: DialectName, name: RuleName, answered: string): boolean {
-  const rule = dialectNamed(dialect).rules[name];
-  return (rule !== undefined && isSaid(rule, answered)) || OTHER_WORDS[name]?.test(answered) === true;
+function isNamedIn(words: ProviderWords, { rules }: Dialect, name: RuleName): boolean {
+  const [rule, other] = [rules[name], OTHER_WORDS[name]];
+  return (rule !== undefined && isNamed(words, rule)) || (other !== undefined && words.say(other));
 }
 
-function isSaid({ text, grade }: Rule, answered: string): boolean {
-  return grade !== "inferred" && patternOf(text).test(answered);
+function isNamed(words: ProviderWords, rule: Rule): boolean {
+  return rule.grade !== "inferred" && words.say(madeOnce(patterns, rule, () => patternOf(rule.text)));
 }
 
-/** A text with its fields in braces as a pattern. */
+const patterns = new WeakMap<Rule, RegExp>();
+
+/** A rule's text as a pattern. Providers count positions differently, and can say more than our quotes. */
 function patternOf(text: string): RegExp {
   const parts = text
+    .replace(/\.$/, "")
     .split(/\{\w+\}/)
-    .map((part) => comparable(part).replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&"));
-  return new RegExp(parts.join(".*?"));
+    .map((part) => part.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&").replaceAll(/\d+/g, "\\d+"));
+  return new RegExp(parts.join(".{0,300}?"), "gi");
 }
 
-/** Providers count positions differently, so numbers are ignored. Their sentences can be longer than our quotes. */
 function comparable(text: string): string {
   return text.replace(/\d+/g, "#").replace(/\s+/g, " ").replace(/\.$/, "").toLowerCase();
 }

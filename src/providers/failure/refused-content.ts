@@ -10,6 +10,7 @@ import type { Counted, RuleName } from "../rule.js";
 import { validateHistory } from "../validate-history.js";
 import { isLost, isUnreachable, NO_REASON, providerTextOf } from "./model-failure.js";
 import { type Overflow, readOverflow } from "./overflow.js";
+import { type ProviderWords, wordsOf } from "./own-words.js";
 import { namesKnownRule } from "./refusal.js";
 
 export type RefusedContent = {
@@ -26,8 +27,7 @@ export type RefusedContent = {
   | { readonly kind: "unknown" }
 );
 
-const ANY_NUMBER = "(?<most>\\d+)";
-const pattern = (words: string): RegExp => new RegExp(words.replace("<most>", ANY_NUMBER), "is");
+const pattern = (words: string): RegExp => new RegExp(words.replace("<most>", "(?<most>\\d{1,9})"), "gi");
 
 const REFUSED_MEDIA = PROVIDERS.flatMap(({ refusedMedia = [] }) => refusedMedia).map(pattern);
 const TOO_MANY = (["pictures", "calls", "messages", "marks"] as const).flatMap((counted) =>
@@ -53,38 +53,44 @@ export function readRefusedContent(
   messages: readonly BaseMessage[],
   dialect: DialectName,
 ): RefusedContent | undefined {
-  const overflow = readOverflow(error);
+  const overflow = readOverflow(error, messages);
   const { cause, status } = error;
   if (overflow !== undefined)
     return { kind: "too-long", overflow, text: isError(cause) ? providerTextOf(cause) : error.message };
   if (!isError(cause)) return undefined;
-  const text = providerTextOf(cause);
-  const codes = causesOf(cause).flatMap(({ code }) => (typeof code === "string" ? [code] : []));
-  const said = [text, ...codes].join(" ");
-  if (status === undefined) return readThrown(cause, { text, said }, messages, dialect);
+  const said: Said = { text: providerTextOf(cause), words: wordsOf(cause, messages) };
+  const { text, words } = said;
+  if (status === undefined) return readThrown(cause, said, messages, dialect);
   if (!OF_CONTENT.has(status) && !OF_MEDIA.has(status)) return undefined;
-  const known = readWords(text, said, messages);
+  const known = readWords(said, messages);
   if (known !== undefined) return known;
   if (OF_MEDIA.has(status) || isOfParameter(cause)) return undefined;
   const isRule =
-    namesKnownRule(text) ||
+    namesKnownRule(words) ||
     // OpenAI's client drops the words of a host that writes errors in another form, as older vLLM versions do.
     (text === NO_REASON && dialect === "openai-compatible" && validateHistory(messages, "strict").length > 0);
   if (isRule) return { kind: "rule", text };
-  return OTHER_REFUSALS.some((words) => words.test(said)) ? undefined : { kind: "unknown", text };
+  return OTHER_REFUSALS.some((pattern) => words.say(pattern)) ? undefined : { kind: "unknown", text };
+}
+
+interface Said {
+  /** For people. It can quote the request. */
+  readonly text: string;
+  readonly words: ProviderWords;
 }
 
 /** Some clients hide the status, and some throw for content that they cannot send. */
 function readThrown(
   cause: Error,
-  { text, said }: { readonly text: string; readonly said: string },
+  said: Said,
   messages: readonly BaseMessage[],
   dialect: DialectName,
 ): RefusedContent | undefined {
   if (isLost(cause) || isUnreachable(cause)) return undefined;
-  const known = readWords(text, said, messages);
+  const known = readWords(said, messages);
   if (known !== undefined) return known;
-  if (namesKnownRule(text)) return { kind: "rule", text };
+  const { text, words } = said;
+  if (namesKnownRule(words)) return { kind: "rule", text };
   // What other clients cannot send is known.
   if (dialect !== "as-stored") return undefined;
   if (validateHistory(messages, "strict").some(({ rule }) => BLOCK_RULES.has(rule)))
@@ -94,13 +100,14 @@ function readThrown(
 
 const BLOCK_RULES: ReadonlySet<RuleName> = new Set<RuleName>(["content-form", "foreign-block"]);
 
-function readWords(text: string, said: string, messages: readonly BaseMessage[]): RefusedContent | undefined {
-  for (const [counted, words] of TOO_MANY) {
-    const most = words.exec(said)?.groups?.["most"];
+function readWords({ text, words }: Said, messages: readonly BaseMessage[]): RefusedContent | undefined {
+  for (const [counted, pattern] of TOO_MANY) {
+    const found = words.find(pattern);
+    const most = typeof found === "object" ? found.groups["most"] : undefined;
     if (most !== undefined) return { kind: "too-many", counted, most: Number(most), text };
   }
-  if (!REFUSED_MEDIA.some((words) => words.test(said))) return undefined;
-  return { kind: "media", named: namedMedia(said, messages), text };
+  if (!REFUSED_MEDIA.some((pattern) => words.say(pattern))) return undefined;
+  return { kind: "media", named: namedMedia(text, messages), text };
 }
 
 /** Whether a provider names the parameter that it refuses. Messages are also a parameter. */

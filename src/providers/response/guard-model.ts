@@ -107,15 +107,18 @@ async function askOnView<Result>(
     return await ask(view);
   } catch (error) {
     if (view === model || !isPrivateAccess(error)) throw error;
+    const result = await ask(model);
     withoutViews.add(model.constructor);
-    return ask(model);
+    return result;
   }
 }
 
-/** V8's words, also for private methods. */
+/** The words of V8 and of Babel. A client's other errors can quote the request, so they must begin like this. */
+const PRIVATE_ACCESS =
+  /^(?:Cannot (?:read|write) private member |Receiver must be an instance of |attempted to \w+ private )/;
+
 function isPrivateAccess(error: unknown): boolean {
-  if (!isError(error) || error.name !== "TypeError") return false;
-  return /private (?:member|method|field)|must be an instance of/i.test(error.message);
+  return isError(error) && error.name === "TypeError" && PRIVATE_ACCESS.test(error.message);
 }
 
 /**
@@ -330,7 +333,7 @@ async function askStreaming(
     const usage = client.sent?.usage_metadata;
     if (patience.isOver) return { reason: "silent", usage, cause: error };
     // OpenAI's Responses API refuses a request that is too long after its stream has begun with status 200.
-    const isRefused = isRefusal(error) || readOverflow(error) !== undefined;
+    const isRefused = isRefusal(error) || readOverflow(error, messages) !== undefined;
     const isBroken = chunks.length > 0 || isLost(error);
     if (options.signal?.aborted || isAbortError(error) || isRefused || !isBroken) throw error;
     return { reason: "transport-error", usage, cause: error };

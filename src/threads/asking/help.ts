@@ -7,6 +7,7 @@ import type { BaseMessage } from "@langchain/core/messages";
 import { isAIMessage } from "../../history/call.js";
 import { MARKS, withMarks } from "../../history/marks.js";
 import { isUserMessage } from "../../history/summary.js";
+import { identityOf } from "../../providers/dialect-of.js";
 import type { Reduction } from "../../providers/input/reduction.js";
 import { mediaOf } from "../../providers/media-limits.js";
 import type { ModelIdentity } from "../../providers/provider.js";
@@ -22,6 +23,8 @@ export interface Help {
    * What the input was shortened to, and the tokens of the tools' schemas beside it. Undefined: it was not shortened.
    */
   readonly bound: { readonly maxTokens?: number | undefined; readonly toolTokens: number } | undefined;
+  /** How many tokens a request of this thread may have, since a longer one was refused. Undefined: none was. */
+  readonly window: number | undefined;
   /** How many further requests the turn has had. */
   readonly made: number;
 }
@@ -32,10 +35,10 @@ export function withHelp<Message extends BaseMessage>(
   model: ModelIdentity,
   help: Help,
 ): Message {
-  const { isStrict, reduction, bound, made } = help;
+  const { isStrict, reduction, bound, window, made } = help;
   // The strict dialect alone still says everything in the history.
   const isShort = bound !== undefined || reduction !== undefined;
-  if (!isShort && !isStrict && made === 0) return response;
+  if (!isShort && !isStrict && window === undefined && made === 0) return response;
   return withMarks(response, {
     ...(isShort && { [MARKS.shortened]: true }),
     [MARKS.reduced]: { model: nameOf(model), ...help },
@@ -46,12 +49,13 @@ export function withHelp<Message extends BaseMessage>(
 export function helpOf(message: BaseMessage | undefined): (Help & { readonly model: string }) | undefined {
   const mark: unknown = message?.additional_kwargs?.[MARKS.reduced];
   if (message === undefined || !isRecord(mark) || !isAIMessage(message)) return undefined;
-  const { model, isStrict, reduction, bound, made } = mark;
+  const { model, isStrict, reduction, bound, window, made } = mark;
   return {
     model: typeof model === "string" ? model : "",
     isStrict: isStrict === true,
     reduction: isReduction(reduction) ? reduction : undefined,
     bound: isBound(bound) ? bound : undefined,
+    window: isCount(window) ? window : undefined,
     made: isCount(made) ? made : 0,
   };
 }
@@ -64,6 +68,11 @@ export function helpFor(history: readonly BaseMessage[], model: ModelIdentity): 
     if (help?.model === name) return help;
   }
   return undefined;
+}
+
+/** How many tokens this model has shown to take in this thread. Undefined: it has refused no request as too long. */
+export function windowInThread(history: readonly BaseMessage[], model: object): number | undefined {
+  return helpFor(history, identityOf(model))?.window;
 }
 
 function nameOf({ dialect, modelId = "" }: ModelIdentity): string {

@@ -7,10 +7,16 @@ import type { BaseMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { isUserMessage } from "../../history/summary.js";
 import { isIdTaken } from "../../history/taken-ids.js";
-import { identityOf, innermost } from "../../providers/dialect-of.js";
+import { identityOf } from "../../providers/dialect-of.js";
 import type { DialectName } from "../../providers/dialects.js";
 import { describeFailure, isModelError } from "../../providers/failure/model-failure.js";
-import { boundOf, learnWindow, lowerBound, MOST_OVERFLOWS } from "../../providers/failure/overflow.js";
+import {
+  boundOf,
+  learnWindow,
+  lowerBound,
+  MOST_OVERFLOWS,
+  type Overflow,
+} from "../../providers/failure/overflow.js";
 import { type RefusedContent, readRefusedContent } from "../../providers/failure/refused-content.js";
 import type { FittedInput } from "../../providers/input/bounds.js";
 import type { Reduction } from "../../providers/input/reduction.js";
@@ -28,6 +34,8 @@ export interface InputForm extends ModelIdentity {
   readonly toolTokens: number;
   /** How many tokens the request may have, as the provider counts them. Undefined: any number. */
   readonly maxTokens: number | undefined;
+  /** How many it may have because a longer one was refused in this thread. Undefined: none was. */
+  readonly window: number | undefined;
   /** What else is changed, because the provider refused more in this thread. Undefined: nothing. */
   readonly reduction: Reduction | undefined;
 }
@@ -51,21 +59,19 @@ interface RungRequest<Answer> extends FormRequest {
   readonly send: (messages: BaseMessage[], input: FittedInput, form: InputForm) => Promise<Answer>;
 }
 
-/** Models that have accepted the strict dialect in this process. */
-const strictModels = new WeakSet<object>();
-
 /** The form of a model's next input, with what has helped in this thread. */
 export function formFor({ model, history, toolTokens, maxTokens, dialect: given }: FormRequest): InputForm {
   const { dialect, modelId } = identityOf(model);
   const known = helpFor(history, { dialect, modelId });
   const reduction = known && forThisTurn(known.reduction, history);
-  const isStrict = known?.isStrict === true || strictModels.has(innermost(model));
-  const bounds = [boundOf(model), maxTokens].filter((bound) => bound !== undefined);
+  const window = known?.window;
+  const bounds = [boundOf(model), window, maxTokens].filter((bound) => bound !== undefined);
   return {
-    dialect: isStrict ? "strict" : (given ?? dialect),
+    dialect: known?.isStrict ? "strict" : (given ?? dialect),
     modelId,
     toolTokens,
     maxTokens: bounds.length === 0 ? undefined : Math.min(...bounds),
+    window,
     reduction,
   };
 }
@@ -105,13 +111,12 @@ export async function askByRungs<Answer>(
   reportChanges(input, form, undefined, config);
   const sent: (readonly BaseMessage[])[] = [];
   let first: { readonly error: unknown } | undefined;
-  const overflows: Overflows = { window: undefined, size: Number.POSITIVE_INFINITY };
+  const overflows: Overflows = { latest: undefined, size: Number.POSITIVE_INFINITY };
   for (;;) {
     sent.push(input.messages);
     try {
       const response = await send(input.messages as BaseMessage[], input, form);
-      if (overflows.window !== undefined) learnWindow(model, overflows.window);
-      if (form.dialect === "strict" && form.reduction === undefined) strictModels.add(innermost(model));
+      if (overflows.latest !== undefined) learnWindow(model, overflows.latest, overflows.size);
       return response;
     } catch (error) {
       // Only model errors count. A chat middleware can throw anything.
@@ -132,11 +137,10 @@ export async function askByRungs<Answer>(
   }
 }
 
-/** What is known about the requests that were too long. */
+/** The last request that was too long. */
 interface Overflows {
-  /** The learned window. */
-  window: number | undefined;
-  /** The tokens of the last request that was too long. */
+  latest: Overflow | undefined;
+  /** Its tokens, as we counted them. */
   size: number;
 }
 
@@ -201,11 +205,18 @@ function* rungsFor(
     return { ...attempt, form: reduced(attempt.form, { ...(describesTurn && { describesTurn }) }) };
   };
   if (refused.kind === "too-long") {
-    const isAgain = overflows.window !== undefined;
+    const { limit, sent, isOfBytes } = refused.overflow;
+    const earlier = media.filter(({ index }) => index < input.messages.findLastIndex(isUserMessage));
+    if (isOfBytes && earlier.length > 0 && earlier.length < all.length && !isLast)
+      yield describing(
+        earlier.map(({ shown }) => shown),
+        "described",
+      );
+    if (isOfBytes && all.length > 0) yield describingAll("described");
+    const isAgain = overflows.latest !== undefined;
     const shorter = shorterForm(refused, form, input, overflows, request);
-    const hasNumbers = (refused.overflow.limit ?? refused.overflow.sent) !== undefined;
     // The data of pictures can be too long, and no count of tokens shows it.
-    if (isAgain && !hasNumbers && all.length > 0) yield describingAll("described", shorter);
+    if (isAgain && (limit ?? sent) === undefined && all.length > 0) yield describingAll("described", shorter);
     if (shorter !== undefined) yield { rung: "shortened", form: shorter, messageIds: [] };
     if (all.length > 0) yield describingAll("described");
     return;
@@ -252,9 +263,9 @@ function shorterForm(
   { further, maxTokens = Number.POSITIVE_INFINITY }: RungRequest<unknown>,
 ): InputForm | undefined {
   if (length.tokens >= overflows.size) return undefined;
-  overflows.window = lowerBound(overflow, length.tokens, further.made);
-  overflows.size = length.tokens;
-  return { ...form, maxTokens: Math.min(Math.max(overflows.window, 1), maxTokens) };
+  Object.assign(overflows, { latest: overflow, size: length.tokens });
+  const window = Math.max(lowerBound(overflow, length.tokens, further.made), 1);
+  return { ...form, window, maxTokens: Math.min(window, maxTokens) };
 }
 
 /** Whether two requests say the same. Message ids are not sent. */
@@ -277,12 +288,12 @@ function saidBy(message: BaseMessage): string | undefined {
 export function markReduced<Message extends BaseMessage>(
   response: Message,
   { changes }: FittedInput,
-  { dialect, reduction, maxTokens, toolTokens }: InputForm,
+  { dialect, reduction, maxTokens, window, toolTokens }: InputForm,
   { model, dialect: given, further: { made } }: Pick<RungRequest<unknown>, "model" | "dialect" | "further">,
 ): Message {
   const isStrict = dialect === "strict" && given !== "strict";
   const bound = changes.length === 0 ? undefined : { maxTokens, toolTokens };
-  return withHelp(response, identityOf(model), { isStrict, reduction, bound, made });
+  return withHelp(response, identityOf(model), { isStrict, reduction, bound, window, made });
 }
 
 /*

@@ -111,15 +111,20 @@ type PolicySettings = Pick<
   readonly systemPrompt: string | undefined;
 };
 
-/** When a history is summarised. The limit falls if the model refuses a request as too long. */
+/**
+ * When a history is summarised. The limit falls if the model refuses a request as too long.
+ *
+ * @param windowInThread The tokens that the model has shown to take in this thread.
+ */
 export function summaryPolicy(
   settings: PolicySettings,
   model: BaseChatModel | undefined,
   dialect: DialectName | undefined,
   toolTokens: number,
+  windowInThread?: number,
 ): SummaryPolicy {
   return {
-    maxTokens: budgetFor(model, settings.maxTokensBeforeSummary),
+    maxTokens: budgetFor(model, settings.maxTokensBeforeSummary, windowInThread),
     maxMessages: settings.maxMessagesBeforeSummary,
     messagesToKeep: settings.messagesToKeep,
     tokensToKeep: settings.tokensToKeep,
@@ -167,9 +172,16 @@ export function warnOfNoArchive(): void {
  *
  * @param given The limit that the run or graph names.
  */
-function budgetFor(model: BaseChatModel | undefined, given: number | undefined): number {
-  if (model === undefined) return given ?? 0;
-  return given === undefined ? (budgetOf(model) ?? 0) : withinLearned(given, model);
+function budgetFor(
+  model: BaseChatModel | undefined,
+  given: number | undefined,
+  inThread: number | undefined,
+): number {
+  if (model === undefined || given === 0) return given ?? 0;
+  if (given === undefined) return budgetOf(model, inThread) ?? 0;
+  // It can be larger than the stated window, but not larger than what the provider has refused.
+  const refused = [learnedWindowOf(model), inThread].filter((window) => window !== undefined);
+  return Math.min(given, ...refused.map(shareOf));
 }
 
 function targetOf(model: BaseChatModel, given: DialectName | undefined): Target {
@@ -196,16 +208,14 @@ function tokensOfTool(tool: BindToolsInput): number {
 /** The next messages and the response need a part of the window, whatever the limit. */
 const SHARE_OF_WINDOW = 0.8;
 
-/** The limit in tokens. Undefined for a model that states no input window, and has refused no request as too long. */
-export function budgetOf(model: object): number | undefined {
-  const window = windowOf(model);
-  return window === undefined ? undefined : shareOf(window);
-}
-
-/** A given limit, or a smaller one if the model has refused a request as too long. 0, which means no limit, stays. */
-function withinLearned(budget: number, model: object): number {
-  const learned = learnedWindowOf(model);
-  return learned === undefined || budget === 0 ? budget : Math.min(budget, shareOf(learned));
+/**
+ * The limit in tokens. Undefined if the model's window is not known.
+ *
+ * @param inThread The tokens that the model has shown to take in the thread.
+ */
+export function budgetOf(model: object, inThread?: number): number | undefined {
+  const known = [windowOf(model), inThread].filter((window) => window !== undefined);
+  return known.length === 0 ? undefined : shareOf(Math.min(...known));
 }
 
 function shareOf(window: number): number {

@@ -31,6 +31,7 @@ import { FinishHabit } from "../../providers/response/verdict.js";
 import { errorMessage } from "../../shared/is-error.js";
 import { parseJson, toJson } from "../../shared/json.js";
 import { withDeadline } from "../../shared/waiting.js";
+import { windowInThread } from "../asking/help.js";
 import { historyIn } from "../ended-runs.js";
 import { emitEvent, withAgentType } from "../events.js";
 import { checkpointOfStep, isOutermost } from "../langgraph/run-host.js";
@@ -97,7 +98,7 @@ export async function summarizeHistory(
       // A summariser that has failed before is asked once.
       maxStreamFallbackAttempts: failures > 0 ? 0 : request.maxStreamFallbackAttempts,
       ratio,
-      tokensPerStep: tokensPerStep(policy, model) / ratio,
+      tokensPerStep: tokensPerStep(policy, model, state.messages) / ratio,
     };
     const { plan, text } = await writeSummary(due, writer, config);
     const checkpoint =
@@ -139,9 +140,14 @@ const USUAL_TOKENS_PER_STEP = 4_000;
 const LEAST_TOKENS_PER_STEP = 400;
 
 /** The summariser may have a smaller window than the run's model. */
-function tokensPerStep({ maxTokens }: SummaryPolicy, model: BaseChatModel): number {
+function tokensPerStep(
+  { maxTokens }: SummaryPolicy,
+  model: BaseChatModel,
+  history: readonly BaseMessage[],
+): number {
   const wanted = Math.max(maxTokens, USUAL_TOKENS_PER_STEP);
-  return Math.max(Math.min(wanted, budgetOf(model) ?? wanted), LEAST_TOKENS_PER_STEP);
+  const most = budgetOf(model, windowInThread(history, model)) ?? wanted;
+  return Math.max(Math.min(wanted, most), LEAST_TOKENS_PER_STEP);
 }
 
 /** The plan for the oldest messages. The next summary covers the others. */

@@ -28,7 +28,7 @@ describe("A refusal of a request that is too long is recognised", () => {
   it.each(Object.entries(NUMBERS))(
     "in the words of %s, with its numbers for the input, without the reserved output",
     (family, numbers) => {
-      expect(readOverflow(overflowError(family as OverflowFamily, 9_000, 8_000))).toEqual(numbers);
+      expect(readOverflow(overflowError(family as OverflowFamily, 9_000, 8_000))).toMatchObject(numbers);
     },
   );
 
@@ -87,18 +87,18 @@ describe("A refusal of a request that is too long is recognised", () => {
       ],
     }),
   )("from %s", (_title, message, numbers) => {
-    expect(readOverflow(refusal(400, message))).toEqual(numbers);
+    expect(readOverflow(refusal(400, message))).toMatchObject(numbers);
   });
 
   it("by LangChain's error class, and by the code", () => {
-    expect(readOverflow(new ContextOverflowError())).toEqual(UNKNOWN);
-    expect(readOverflow({ name: "ContextOverflowError", message: "" })).toEqual(UNKNOWN);
-    expect(readOverflow(refusal(400, "no", { code: "context_length_exceeded" }))).toEqual(UNKNOWN);
+    expect(readOverflow(new ContextOverflowError())).toMatchObject(UNKNOWN);
+    expect(readOverflow({ name: "ContextOverflowError", message: "" })).toMatchObject(UNKNOWN);
+    expect(readOverflow(refusal(400, "no", { code: "context_length_exceeded" }))).toMatchObject(UNKNOWN);
   });
 
   it("in the cause of our own error", () => {
     const cause = overflowError("anthropic", 9_000, 8_000);
-    expect(readOverflow(new ModelError("The provider refused", { cause }))).toEqual(KNOWN);
+    expect(readOverflow(new ModelError("The provider refused", { cause }))).toMatchObject(KNOWN);
   });
 });
 

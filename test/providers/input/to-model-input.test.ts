@@ -6,6 +6,7 @@ import { sumTokens } from "../../../src/history/size.js";
 import { countTextTokens } from "../../../src/history/text-tokens.js";
 import { explainInput, toModelInput } from "../../../src/index.js";
 import { DIALECTS, type DialectName } from "../../../src/providers/dialects.js";
+import { wordsOf } from "../../../src/providers/failure/own-words.js";
 import { namesKnownRule } from "../../../src/providers/failure/refusal.js";
 import { reasoningOf } from "../../../src/providers/host-fields/fields.js";
 import { validateHistory } from "../../../src/providers/validate-history.js";
@@ -163,5 +164,5 @@ it.each([
   "Failed to parse the request body as JSON: messages[319].content: lone leading surrogate in hex escape at line 1",
   "'utf-8' codec can't encode character '\\ud83d' in position 15: surrogates not allowed",
 ])("a provider that says %j names a known rule", (text) => {
-  expect(namesKnownRule(text)).toBe(true);
+  expect(namesKnownRule(wordsOf(new Error(text), []))).toBe(true);
 });
