@@ -9,7 +9,7 @@ import { isUserMessage } from "../../history/summary.js";
 import { isIdTaken } from "../../history/taken-ids.js";
 import { identityOf, innermost } from "../../providers/dialect-of.js";
 import type { DialectName } from "../../providers/dialects.js";
-import { describeFailure, isModelError } from "../../providers/failure/model-failure.js";
+import { describeFailure, isModelError, modelErrorIn } from "../../providers/failure/model-failure.js";
 import { boundOf, learnWindow, lowerBound, MOST_OVERFLOWS } from "../../providers/failure/overflow.js";
 import { type RefusedContent, readRefusedContent } from "../../providers/failure/refused-content.js";
 import type { FittedInput } from "../../providers/input/bounds.js";
@@ -114,11 +114,12 @@ export async function askByRungs<Answer>(
       if (form.dialect === "strict" && form.reduction === undefined) strictModels.add(innermost(model));
       return response;
     } catch (error) {
-      // Only model errors count. A chat middleware can throw anything.
-      if (config.signal?.aborted === true || !isModelError(error)) throw error;
+      // Only model errors count. A middleware can throw anything.
+      const failure = modelErrorIn(error);
+      if (config.signal?.aborted === true || failure === undefined) throw error;
       first ??= { error };
       if (further.made >= MOST_FURTHER_REQUESTS) throw first.error;
-      const refused = readRefusedContent(error, input.messages, form.dialect);
+      const refused = readRefusedContent(failure, input.messages, form.dialect);
       const next =
         refused &&
         nextAttempt(rungsFor(refused, form, input, overflows, request), prepare, (messages) =>
