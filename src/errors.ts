@@ -1,5 +1,6 @@
 /** The errors of this library: one base class with stable codes. */
 
+import { causesOf } from "./shared/is-error.js";
 import { refusalText } from "./shared/text.js";
 import { isRecord } from "./shared/values.js";
 
@@ -90,16 +91,8 @@ export class TetherError extends Error {
   }
 }
 
-/** A bound for causes that form a circle. Each middleware of an agent adds one cause. */
-const DEEPEST_CAUSE = 100;
-
 function findError<E extends TetherError>(thrown: unknown, kind: ErrorClass<E>): E | undefined {
-  let error = thrown;
-  for (let depth = 0; isRecord(error) && depth < DEEPEST_CAUSE; depth += 1) {
-    if (isOfClass(error, kind)) return error;
-    error = error["cause"];
-  }
-  return undefined;
+  return causesOf(thrown).find((error) => isOfClass(error, kind)) as E | undefined;
 }
 
 /**

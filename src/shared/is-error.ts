@@ -20,17 +20,36 @@ export function errorMessage(error: unknown): string {
 export function isOfAbort(error: unknown, signal: AbortSignal | undefined): boolean {
   if (signal?.aborted !== true) return false;
   return safely(() => {
-    const { name, message, cause } = Object(error);
-    const isReason = [error, message, cause].includes(signal.reason);
+    const { name, message } = Object(error);
+    const said = causesOf(error).flatMap((each) => [each["message"], each["cause"]]);
+    const isReason = [error, ...said].includes(signal.reason);
     return isReason || /abort|cancel/i.test(`${name} ${message ?? error}`);
   }, false);
 }
 
-/** How many errors of a chain of causes are read. */
-export const LONGEST_CHAIN = 5;
+/** The most causes that are read. Each middleware of an agent adds one. */
+export const LONGEST_CHAIN = 100;
 
-/** The error and its causes. What has no fields ends the chain. */
-export function causesOf(error: unknown, depth = 0): Readonly<Record<string, unknown>>[] {
-  if (!isRecord(error) || depth === LONGEST_CHAIN) return [];
-  return [error, ...causesOf(error["cause"], depth + 1)];
+/** The error and its causes. What has no fields ends the chain, and so does a circle. */
+export function causesOf(error: unknown): readonly Readonly<Record<string, unknown>>[] {
+  const chain = new Set<Readonly<Record<string, unknown>>>();
+  for (let each = error; isRecord(each) && !chain.has(each); each = each["cause"]) {
+    if (chain.size === LONGEST_CHAIN) break;
+    chain.add(each);
+  }
+  return [...chain];
+}
+
+/**
+ * The error that was thrown. LangChain's agents wrap it once for each middleware that it passes, in an error without
+ * its fields. A wrapper has the name and the message of its cause; an error that says anything else is thrown for a
+ * reason of its own.
+ */
+export function unwrapped(error: unknown): unknown {
+  const chain = causesOf(error);
+  return chain.find((each, place) => !saysTheSame(each, chain[place + 1])) ?? error;
+}
+
+function saysTheSame(error: unknown, cause: unknown): boolean {
+  return isError(error) && isError(cause) && error.name === cause.name && error.message === cause.message;
 }

@@ -1,5 +1,6 @@
 /** What a caller of an agent catches: LangChain wraps each error that passes through a middleware. */
 
+import { HumanMessage } from "@langchain/core/messages";
 import { MessagesZodState } from "@langchain/langgraph";
 import { type AgentMiddleware, createAgent, createMiddleware } from "langchain";
 import { describe, expect, it } from "vitest";
@@ -7,8 +8,11 @@ import { z } from "zod/v4";
 import { InvalidStateError, ModelError, TetherError, ThreadConflictError } from "../../src/index.js";
 import { tetherMiddleware } from "../../src/langchain.js";
 import { anthropicAt, openAIAt } from "../support/clients.js";
+import { OpenAILike } from "../support/models.js";
+import { openAgent } from "../support/open-thread.js";
 import { startStrictProvider } from "../support/strict-provider/start-strict-provider.js";
 import { stopAtEnd } from "../support/test-tools.js";
+import { user } from "../support/thread.js";
 
 const strict = stopAtEnd(await startStrictProvider());
 
@@ -61,6 +65,55 @@ describe("An error of an agent with the middleware", () => {
   });
 });
 
+/** Refuses a picture, and accepts its description. */
+const seeing = () =>
+  new OpenAILike(({ messages }) =>
+    JSON.stringify(messages).includes(PICTURE.data)
+      ? Object.assign(new Error("400 You uploaded an unsupported image."), { status: 400 })
+      : "Here.",
+  );
+const PICTURE = { type: "image", mimeType: "image/png", data: "cGljdHVyZQ==" };
+
+describe("The error of a model that passed other middleware", () => {
+  it.each([1, 2, 12])(
+    "is read through %i of them, so the request is sent without the picture",
+    async (count) => {
+      const others = Array.from({ length: count }, (_, index) => passing(`other-${index}`));
+      const model = seeing();
+      const thread = openAgent({ model, middleware: [tetherMiddleware(), ...others] });
+      const { error, events } = await thread.run({ messages: [new HumanMessage({ content: [PICTURE] })] });
+      expect(error).toBeUndefined();
+      expect(events.map(({ type }) => type)).toEqual(["input-reduced"]);
+      expect(model.requests).toHaveLength(2);
+      expect((await thread.read()).map(({ content }) => content)).toEqual([[PICTURE], "Here."]);
+    },
+  );
+
+  it("ends the turn if a middleware throws an error of its own instead", async () => {
+    const ending = createMiddleware({
+      name: "ending",
+      wrapModelCall: (request, handler) =>
+        Promise.resolve(handler(request)).catch((cause: unknown) => {
+          throw new Error("Not today.", { cause });
+        }),
+    });
+    const model = seeing();
+    const thread = openAgent({ model, middleware: [tetherMiddleware(), passing("a"), ending, passing("b")] });
+    const { error } = await thread.run({ messages: [new HumanMessage({ content: [PICTURE] })] });
+    expect(error).toMatchObject({ message: "Not today." });
+    expect(ModelError.from(error)).toMatchObject({ status: 400 });
+    expect(model.requests).toHaveLength(1);
+  });
+
+  it("is thrown as it was, in LangChain's wrappers, if no other form helps", async () => {
+    const model = new OpenAILike(() => Object.assign(new Error("400 Bad image."), { status: 400 }));
+    const thread = openAgent({ model, middleware: [tetherMiddleware(), passing("a"), passing("b")] });
+    const { error } = await thread.run(user("Hello?"));
+    expect(error).toMatchObject({ "~brand": "MiddlewareError", name: "ModelError" });
+    expect(ModelError.from(error)?.message).toContain("Bad image.");
+  });
+});
+
 it("An error of another copy of this package is found by its class.", async () => {
   const copy: typeof import("../../src/errors.js") = await import(`../../src/errors.js?${"copy"}`);
   const error = new copy.ModelError("It failed.", { status: 500 });
@@ -84,6 +137,6 @@ it.each([
 
 it("Causes that form a circle are no error of this library.", () => {
   const error = new Error("round");
-  error.cause = error;
+  error.cause = new Error("round", { cause: error });
   expect(TetherError.isInstance(error)).toBe(false);
 });

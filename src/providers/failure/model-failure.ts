@@ -6,7 +6,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { type AsyncCallerParams, classifyRateLimitError } from "@langchain/core/utils/async_caller";
 import { type BrokenRule, isTetherError, ModelError } from "../../errors.js";
-import { causesOf, isError, LONGEST_CHAIN } from "../../shared/is-error.js";
+import { causesOf, isError, LONGEST_CHAIN, unwrapped } from "../../shared/is-error.js";
 import { shortened } from "../../shared/text.js";
 import { isRecord } from "../../shared/values.js";
 import { dialectOf, innermost } from "../dialect-of.js";
@@ -91,6 +91,12 @@ export function isModelError(error: unknown): error is ModelError {
   return isTetherError(error) && error.code === "MODEL_FAILED";
 }
 
+/** The model's error that was thrown, also through LangChain's wrappers. Undefined for any other error. */
+export function modelErrorIn(thrown: unknown): ModelError | undefined {
+  const error = unwrapped(thrown);
+  return isModelError(error) ? error : undefined;
+}
+
 /**
  * Whether a model has failed for this request: its provider cannot be reached, failed or refused the request, or no
  * response was complete. The client has already retried what may pass, and the guard has requested broken responses
@@ -106,8 +112,9 @@ export function failsForGood(error: unknown): error is ModelError {
 }
 
 /** Whether a model has failed for a reason unrelated to the request, which may pass. */
-export function mayPass(error: unknown): boolean {
-  if (!isModelError(error) || readOverflow(error) !== undefined) return false;
+export function mayPass(thrown: unknown): boolean {
+  const error = modelErrorIn(thrown);
+  if (error === undefined || readOverflow(error) !== undefined) return false;
   const { status, cause } = error;
   return status === undefined ? cause !== undefined : status >= 500 || PASSING.has(status);
 }

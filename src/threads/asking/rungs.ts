@@ -9,7 +9,7 @@ import { isUserMessage } from "../../history/summary.js";
 import { isIdTaken } from "../../history/taken-ids.js";
 import { identityOf } from "../../providers/dialect-of.js";
 import type { DialectName } from "../../providers/dialects.js";
-import { describeFailure, isModelError } from "../../providers/failure/model-failure.js";
+import { describeFailure, isModelError, modelErrorIn } from "../../providers/failure/model-failure.js";
 import {
   boundOf,
   learnWindow,
@@ -119,11 +119,12 @@ export async function askByRungs<Answer>(
       if (overflows.latest !== undefined) learnWindow(model, overflows.latest, overflows.size);
       return response;
     } catch (error) {
-      // Only model errors count. A chat middleware can throw anything.
-      if (config.signal?.aborted === true || !isModelError(error)) throw error;
+      // Only model errors count. A middleware can throw anything.
+      const failure = modelErrorIn(error);
+      if (config.signal?.aborted === true || failure === undefined) throw error;
       first ??= { error };
       if (further.made >= MOST_FURTHER_REQUESTS) throw first.error;
-      const refused = readRefusedContent(error, input.messages, form.dialect);
+      const refused = readRefusedContent(failure, input.messages, form.dialect);
       const next =
         refused &&
         nextAttempt(rungsFor(refused, form, input, overflows, request), prepare, (messages) =>
