@@ -33,7 +33,8 @@ export const REPORTED_WORDS: readonly string[] = [...new Set([...wordsInComments
 
 /** What a user can write so that it looks like a provider's words. */
 export const FORGED_WORDS: readonly string[] = [
-  ...Object.values(OVERFLOW_REFUSALS).flatMap(({ message }) => [message(300_000, 60), message(70, 60)]),
+  ...Object.values(OVERFLOW_REFUSALS).map(({ message }) => message(300_000, 60)),
+  OVERFLOW_REFUSALS.anthropic.message(70, 60),
   "At most 0 image(s) may be provided in one request.",
   "Too much media: 0 document pages + 103 images > 0",
   "Invalid 'messages': array too long. Expected an array with maximum length 1",

@@ -68,7 +68,8 @@ export function readOverflow(error: unknown, sent: readonly BaseMessage[] = []):
       [name, code, type, lc_error_code].some((value) => names.has(value)),
     );
   // LangChain does not tell quotations from the provider's words.
-  const isNamed = has(CODES) || (has(LANGCHAIN) && !isQuoted && words.find(CODE_WORDS) !== "quoted");
+  const mayBeQuoted = isQuoted || !words.isWhole || words.find(CODE_WORDS) === "quoted";
+  const isNamed = has(CODES) || (has(LANGCHAIN) && !mayBeQuoted);
   return isNamed || isOfBytes
     ? { limit: undefined, sent: undefined, window: undefined, isOfBytes }
     : undefined;

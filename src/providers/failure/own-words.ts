@@ -19,11 +19,14 @@ export interface ProviderWords {
   /** What the pattern, with the flag `g`, finds. `quoted`: only in a quotation of the request. */
   readonly find: (pattern: RegExp) => OwnWords | "quoted" | undefined;
   readonly say: (pattern: RegExp) => boolean;
+  /** Whether the error is short enough to be read to its end. */
+  readonly isWhole: boolean;
 }
 
 /** @param sent The messages of the request. */
 export function wordsOf(error: unknown, sent: readonly BaseMessage[]): ProviderWords {
-  const texts = causesOf(error)
+  const chain = causesOf(error);
+  const texts = chain
     .flatMap(({ message, code }) => [...statementsIn(message), ...(typeof code === "string" ? [code] : [])])
     .map((statement) => withoutQuotations(oneLine(statement)))
     .map((text) => ({ text, start: endOfLead(text) }));
@@ -33,19 +36,20 @@ export function wordsOf(error: unknown, sent: readonly BaseMessage[]): ProviderW
     return request.includes(comparable(words));
   };
   const find: ProviderWords["find"] = (pattern) => {
-    let isQuoted = false;
     for (const { text, start } of texts) {
       for (const { 0: words, index, groups = {} } of text.matchAll(pattern)) {
         const isRepeated = isInRequest(words);
-        // A user can have repeated an earlier error, so the first words count anyway.
-        if (!isRepeated || index <= start)
-          return { groups, isStatement: !isRepeated && SUBJECT.test(text.slice(start, index)) };
-        isQuoted = true;
+        const beginning = text.slice(start, index);
+        // A provider says something before it quotes. Who has read its error elsewhere repeats all of it.
+        if (!isRepeated || isInRequest(beginning + words))
+          return { groups, isStatement: !isRepeated && SUBJECT.test(beginning) };
       }
     }
+    const isQuoted = chain.some(({ message }) => typeof message === "string" && message.search(pattern) >= 0);
     return isQuoted ? "quoted" : undefined;
   };
-  return { find, say: (pattern) => typeof find(pattern) === "object" };
+  const isWhole = chain.every(({ message }) => String(message).length <= LONGEST_STATEMENT);
+  return { find, say: (pattern) => typeof find(pattern) === "object", isWhole };
 }
 
 /** The longest part of a statement that is read. Longer ones quote the request, or are a proxy's page. */
