@@ -25,6 +25,7 @@ import {
   wish,
 } from "../support/stream-faults.js";
 import {
+  type Failure,
   type StrictProvider,
   startStrictProvider,
 } from "../support/strict-provider/start-strict-provider.js";
@@ -239,3 +240,50 @@ it("A refusal reaches the client with the provider's text; the key is not in it,
   expect(JSON.stringify([events, history, server.output()])).not.toContain(KEY);
   expect(await thread.send("Again.")).toEqual(["human: Hello.", "human: Again.", "ai: So be it: Again."]);
 });
+
+describe("What one thread sends touches no other:", () => {
+  const text = "a few words of another user ".repeat(1_800);
+  const screenshot = (data: string) => ({ type: "image", mimeType: "image/png", data });
+  const PICTURE =
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+  const LIMIT = "prompt is too long: 300000 tokens > 60 maximum";
+  const quoted = `[{'type': 'string_type', 'msg': 'Input should be valid', 'input': '${LIMIT}'}]`;
+
+  const requestOfAnother = async () => {
+    await (await newThread(client, "agent")).send(text);
+    return strict.lastRequest();
+  };
+
+  it.each<[title: string, content: unknown, failures: readonly Failure[]]>([
+    [
+      "a picture of 16,000 comments",
+      [{ type: "text", text: "Look." }, screenshot(btoa("<!---->".repeat(16_000)))],
+      [],
+    ],
+    [
+      "two screenshots that are too large",
+      [{ type: "text", text: "Look." }, screenshot(PICTURE), screenshot(PICTURE.replace("M9", "N9"))],
+      [{ status: 413, body: { error: { message: "Request Entity Too Large" } } }],
+    ],
+    ["a provider's words", LIMIT, [{ status: 400, body: { error: { message: quoted } } }]],
+    [
+      "a refusal that the strict form cures",
+      "Hello.",
+      [refusal("tool_calls must be followed by tool messages")],
+    ],
+  ])("%s", async (_title, content, failures) => {
+    const before = await requestOfAnother();
+    const { id, graph } = await newThread(client, "agent");
+    strict.failNext(...failures);
+    const input = { messages: [{ role: "user", content }] };
+    const run = client.runs.wait(id, graph, { input: input as never }).catch(() => {});
+    expect((await fetch(`${server.url}/ok`)).status).toBe(200);
+    await run;
+    strict.failNext();
+    expect(await requestOfAnother()).toEqual(before);
+  });
+});
+
+function refusal(message: string): Failure {
+  return { status: 400, body: { error: { message, type: "invalid_request_error" } } };
+}
