@@ -53,22 +53,25 @@ describe("askModel", () => {
     expect(model.requests.at(-1)?.text).toMatch(/as a text[\s\S]*User: Look[\s\S]*a cat[\s\S]*And\?/);
   });
 
-  it("describes pictures if a shorter request is too large too, and nobody says by how much", async () => {
+  it.each([
+    // The request with too many bytes is not shortened.
+    [413, "Request Entity Too Large", 2],
+    // A shorter request is too long too, and nobody says by how much.
+    [400, "Input is too long for requested model.", 3],
+  ])("describes pictures after %i %s", async (status, words, requests) => {
     const turns = Array.from({ length: 40 }, (_, turn) => [
       new HumanMessage(`Question ${turn}. ${"More of it. ".repeat(40)}`),
       new AIMessage(`Answer ${turn}.`),
     ]);
     const model = new OpenAILike(({ messages }) =>
-      hasPicture(messages)
-        ? Object.assign(new Error("413 Request Entity Too Large"), { status: 413 })
-        : "Fine.",
+      hasPicture(messages) ? Object.assign(new Error(`${status} ${words}`), { status }) : "Fine.",
     );
     const asked = [
       ...turns.flat(),
       new HumanMessage({ content: [{ type: "text", text: "Look." }, picture] }),
     ];
     expect((await askModel(model, asked)).text).toBe("Fine.");
-    expect(model.requests).toHaveLength(3);
+    expect(model.requests).toHaveLength(requests);
     expect(model.requests.at(-1)?.text).toMatch(/Look\.[\s\S]*is not shown/);
   });
 

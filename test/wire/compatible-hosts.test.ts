@@ -37,30 +37,33 @@ interface Options {
   readonly dialect?: DialectName;
 }
 
-type Agent = (messages: BaseMessage[]) => AsyncGenerator<unknown>;
+type Agent = (messages: BaseMessage[], thread?: string) => AsyncGenerator<unknown>;
 
-/** Both ways to an agent. Each run is a thread of its own, and yields its events. */
+/** A run is in a thread of its own unless one is named. */
+function eventsIn(agent: {
+  stream: (input: never, config: never) => Promise<AsyncIterable<unknown>>;
+}): Agent {
+  let threads = 0;
+  return async function* (messages, thread) {
+    threads += 1;
+    const thread_id = thread ?? `own-${threads}`;
+    const config = { configurable: { thread_id }, streamMode: "custom" };
+    yield* await agent.stream({ messages } as never, config as never);
+  };
+}
+
+/** Both ways to an agent, whose runs yield their events. */
 const AGENTS: readonly (readonly [name: string, open: (model: ChatOpenAI, options?: Options) => Agent])[] = [
   [
     "createAgentGraph",
-    (model, options) => {
-      const graph = createAgentGraph({ model, tools, ...options });
-      return async function* (messages) {
-        yield* await graph.stream({ messages }, { streamMode: "custom" });
-      };
-    },
+    (model, options) =>
+      eventsIn(createAgentGraph({ model, tools, checkpointer: new MemorySaver(), ...options })),
   ],
   [
     "tetherMiddleware",
     (model, options) => {
       const middleware = [tetherMiddleware(options)];
-      const agent = createAgent({ model, tools, middleware, checkpointer: new MemorySaver() });
-      let thread = 0;
-      return async function* (messages) {
-        thread += 1;
-        const config = { configurable: { thread_id: String(thread) }, streamMode: "custom" } as const;
-        yield* await agent.stream({ messages }, config);
-      };
+      return eventsIn(createAgent({ model, tools, middleware, checkpointer: new MemorySaver() }));
     },
   ],
 ];
@@ -109,13 +112,16 @@ describe.each(AGENTS)("with %s", (_name, open) => {
     ["in OpenAI's form", "vllm", undefined],
     ["in a form that OpenAI's client drops", "mistral", undefined],
     ["in a sentence that goes on", "openai", `call_${"x".repeat(60)}`],
-  ])("a host that refuses it by a rule, %s, gets the strict form from then on", async (_, host, id) => {
+  ])("a host that refuses it by a rule, %s, gets the strict form in this thread", async (_, host, id) => {
     const ask = open(modelAt(host, "my-model"));
-    expect(await eventsOf(ask(history(id)))).toEqual(["input-reduced"]);
+    expect(await eventsOf(ask(history(id), "1"))).toEqual(["input-reduced"]);
     expect(refused()).toEqual([true, false]);
     expect(sentRoles()).toEqual(["user", "assistant", "tool", "assistant", "user"]);
-    expect(await eventsOf(ask(history(id)))).toEqual([]);
+    expect(await eventsOf(ask([new HumanMessage("And then?")], "1"))).toEqual([]);
     expect(refused()).toEqual([true, false, false]);
+    // Another thread is asked as it is stored.
+    expect(await eventsOf(ask(history(id), "2"))).toEqual(["input-reduced"]);
+    expect(refused()).toEqual([true, false, false, true, false]);
   });
 
   it.each([
