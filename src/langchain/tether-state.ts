@@ -6,6 +6,7 @@ import { type MessagesUpdate, messagesSchema, messagesUpdateSchema } from "../hi
 import { isKnownHistory } from "../history/reducer/normalize-history.js";
 import { pairedField } from "../history/reducer/paired-messages.js";
 import { checkSettings, flag } from "../shared/check-settings.js";
+import { forAllCopies } from "../shared/for-all-copies.js";
 import { isError } from "../shared/is-error.js";
 import { defined } from "../shared/values.js";
 import { PairedMessagesDeltaValue, probeChannel } from "../threads/langgraph/channels.js";
@@ -92,7 +93,7 @@ export const pairedState = new StateSchema({ messages });
  */
 
 /** What each state's list held when it was made. */
-const kept = new WeakMap<readonly BaseMessage[], readonly BaseMessage[]>();
+const kept = forAllCopies("kept-lists", () => new WeakMap<readonly BaseMessage[], readonly BaseMessage[]>());
 
 /** Remembers what the list has now. */
 export function keepApart<List extends readonly BaseMessage[]>(list: List): List {
