@@ -9,7 +9,7 @@ import { checkSettings, flag } from "../shared/check-settings.js";
 import { forAllCopies } from "../shared/for-all-copies.js";
 import { isError } from "../shared/is-error.js";
 import { defined } from "../shared/values.js";
-import { PairedMessagesDeltaValue, probeChannel } from "../threads/langgraph/channels.js";
+import { deltaField, pairedMessagesDeltaReducer, probeChannel } from "../threads/langgraph/channels.js";
 
 /** The options of `tetherState`. */
 export interface TetherStateOptions {
@@ -50,9 +50,7 @@ export interface TetherStateOptions {
  */
 export function tetherState(options: TetherStateOptions = {}): typeof pairedState {
   checkSettings(options, { delta: flag }, "options");
-  if (options.delta !== true) return pairedState;
-  // LangChain's types have no delta field. The state's and the updates' types are the same.
-  return new StateSchema({ messages: PairedMessagesDeltaValue }) as unknown as typeof pairedState;
+  return options.delta === true ? pairedDeltaState : pairedState;
 }
 
 /*
@@ -86,6 +84,11 @@ function checkUpdate(update: unknown): void {
 }
 
 export const pairedState = new StateSchema({ messages });
+
+/** LangChain's types have no delta field. The state's and the updates' types are the same. */
+const pairedDeltaState = new StateSchema({
+  messages: deltaField((history, writes) => keepApart(pairedMessagesDeltaReducer(history, writes))),
+}) as unknown as typeof pairedState;
 
 /*
  * Keeps the thread's list unchanged, whatever another middleware does to its own. LangChain gives every middleware the
