@@ -6,9 +6,10 @@ import { type MessagesUpdate, messagesSchema, messagesUpdateSchema } from "../hi
 import { isKnownHistory } from "../history/reducer/normalize-history.js";
 import { pairedField } from "../history/reducer/paired-messages.js";
 import { checkSettings, flag } from "../shared/check-settings.js";
+import { forAllCopies } from "../shared/for-all-copies.js";
 import { isError } from "../shared/is-error.js";
 import { defined } from "../shared/values.js";
-import { PairedMessagesDeltaValue, probeChannel } from "../threads/langgraph/channels.js";
+import { deltaField, pairedMessagesDeltaReducer, probeChannel } from "../threads/langgraph/channels.js";
 
 /** The options of `tetherState`. */
 export interface TetherStateOptions {
@@ -49,9 +50,7 @@ export interface TetherStateOptions {
  */
 export function tetherState(options: TetherStateOptions = {}): typeof pairedState {
   checkSettings(options, { delta: flag }, "options");
-  if (options.delta !== true) return pairedState;
-  // LangChain's types have no delta field. The state's and the updates' types are the same.
-  return new StateSchema({ messages: PairedMessagesDeltaValue }) as unknown as typeof pairedState;
+  return options.delta === true ? pairedDeltaState : pairedState;
 }
 
 /*
@@ -86,13 +85,18 @@ function checkUpdate(update: unknown): void {
 
 export const pairedState = new StateSchema({ messages });
 
+/** LangChain's types have no delta field. The state's and the updates' types are the same. */
+const pairedDeltaState = new StateSchema({
+  messages: deltaField((history, writes) => keepApart(pairedMessagesDeltaReducer(history, writes))),
+}) as unknown as typeof pairedState;
+
 /*
  * Keeps the thread's list unchanged, whatever another middleware does to its own. LangChain gives every middleware the
  * state's own list, and its `contextEditingMiddleware` edits that in place.
  */
 
 /** What each state's list held when it was made. */
-const kept = new WeakMap<readonly BaseMessage[], readonly BaseMessage[]>();
+const kept = forAllCopies("kept-lists", () => new WeakMap<readonly BaseMessage[], readonly BaseMessage[]>());
 
 /** Remembers what the list has now. */
 export function keepApart<List extends readonly BaseMessage[]>(list: List): List {

@@ -1,21 +1,22 @@
 /** This library, imported in one part of a program and required in another one: what both copies must know. */
 
+import { ToolMessage } from "@langchain/core/messages";
 import { tool } from "@langchain/core/tools";
-import { Annotation, MemorySaver, START, StateGraph } from "@langchain/langgraph";
-import { createAgent } from "langchain";
+import { Annotation, MemorySaver, START, StateGraph, StateSchema } from "@langchain/langgraph";
+import { ClearToolUsesEdit, contextEditingMiddleware, createAgent } from "langchain";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { reduceMessages } from "../../src/history/reducer/reduce-messages.js";
 import * as index from "../../src/index.js";
-import { tetherMiddleware } from "../../src/langchain.js";
+import { tetherMiddleware, tetherState } from "../../src/langchain.js";
 import { dialectOf } from "../../src/providers/dialect-of.js";
 import { deferred } from "../support/deferred.js";
-
+import { calls } from "../support/models.js";
 import { second } from "../support/second-copy.js";
 import { strictViolations } from "../support/strict-check.js";
 import { inThread, messagesOf, pairedScript, user } from "../support/thread.js";
 
-const imported = { ...index, tetherMiddleware, dialectOf };
+const imported = { ...index, tetherMiddleware, tetherState, dialectOf };
 const required = second.tether;
 
 const config = inThread("1");
@@ -118,5 +119,59 @@ describe.each([
     const result = await agent.invoke({ messages } as never);
     expect(strictViolations(messagesOf(result))).toEqual([]);
     expect(pairedScript(result)).toContain("tool: sunny");
+  });
+
+  const STATES = {
+    "`tetherState()`": () => other.tetherState(),
+    "`tetherState({ delta: true })`": () => other.tetherState({ delta: true }),
+    "`PairedMessagesValue`": () => new StateSchema({ messages: other.PairedMessagesValue }),
+    "`PairedMessagesDeltaValue`": () => new StateSchema({ messages: other.PairedMessagesDeltaValue }),
+  };
+
+  it.each(Object.entries(STATES))(
+    "protect an agent with the middleware of one and the other's %s",
+    async (_, state) => {
+      const agent = createAgent({
+        model: await one.createModel("offline:"),
+        tools: [toolThat(() => "sunny")],
+        stateSchema: state() as never,
+        middleware: [one.tetherMiddleware() as never],
+        checkpointer: new MemorySaver(),
+      });
+      const messages = [user("Look.").messages[0], calls(["look", {}, "c1"])];
+      await agent.graph.updateState(config, { messages });
+      // The second run reads its thread from a checkpoint.
+      for (const text of ["call look", "Thanks."]) await agent.invoke(user(text) as never, config as never);
+      const result = (await agent.graph.getState(config as never)).values;
+      expect(strictViolations(messagesOf(result))).toEqual([]);
+      expect(pairedScript(result)).toContain("tool: sunny");
+    },
+  );
+
+  it("keep the thread's results if a middleware edits the list of the other one's state", async () => {
+    const edits = [new ClearToolUsesEdit({ trigger: { messages: 1 }, keep: { messages: 0 } })];
+    const agent = createAgent({
+      model: await one.createModel("offline:"),
+      tools: [toolThat(() => "sunny")],
+      stateSchema: other.tetherState() as never,
+      middleware: [contextEditingMiddleware({ edits }), one.tetherMiddleware() as never],
+      checkpointer: new MemorySaver(),
+    });
+    for (const text of ["call look", "call look"]) await agent.invoke(user(text) as never, config as never);
+    const script = pairedScript((await agent.graph.getState(config as never)).values);
+    expect(script.filter((line) => line.startsWith("tool"))).toEqual(["tool: sunny", "tool: sunny"]);
+  });
+
+  it("pair the messages of a graph with the field of the other one", async () => {
+    const model = await one.createModel("offline:");
+    const graph = new StateGraph(new StateSchema({ messages: other.PairedMessagesValue }))
+      .addNode("agent", async ({ messages }) => ({ messages: [await one.askModel(model, messages)] }))
+      .addNode("late", () => ({ messages: [new ToolMessage({ tool_call_id: "c1", content: "sunny" })] }))
+      .addEdge(START, "agent")
+      .addEdge("agent", "late")
+      .compile();
+    const messages = [...user("Look.").messages, calls(["look", {}, "c1"]), ...user("Hello?").messages];
+    const lines = pairedScript(await graph.invoke({ messages } as never));
+    expect(lines.slice(0, 4)).toEqual(["human: Look.", "ai> look", "tool: sunny", "human: Hello?"]);
   });
 });

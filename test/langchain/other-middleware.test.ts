@@ -16,13 +16,13 @@ import {
   toolRetryMiddleware,
 } from "langchain";
 import { describe, expect, it } from "vitest";
-import { tetherMiddleware } from "../../src/langchain.js";
+import { tetherMiddleware, tetherState } from "../../src/langchain.js";
 import { clientOf } from "../support/clients.js";
 import { lines } from "../support/lines.js";
 import { alternating, callingOnce, calls, FunctionModel, OpenAILike } from "../support/models.js";
 import { openAgent } from "../support/open-thread.js";
 import { startStrictProvider } from "../support/strict-provider/start-strict-provider.js";
-import { script, user } from "../support/thread.js";
+import { messagesOf, script, user } from "../support/thread.js";
 import { createProbe, makeTool } from "../support/tools.js";
 
 const ORDERS = [
@@ -116,17 +116,22 @@ it.each(ORDERS)(
   },
 );
 
-describe("`contextEditingMiddleware`", () => {
+describe.each([false, true])("`contextEditingMiddleware`, with delta %s", (delta) => {
   it.each(ORDERS)("%s this one edits the request, and no result of the thread", async (_order, list) => {
     const { fast } = createProbe();
     const model = callingOnce("fast");
     const editing = contextEditingMiddleware({
       edits: [new ClearToolUsesEdit({ trigger: { messages: 1 }, keep: { messages: 0 } })],
     });
-    const thread = openAgent({ model, tools: [fast], middleware: list(tetherMiddleware(), editing) });
-    for (const text of ["One.", "Two.", "Three."]) await thread.send(text);
-    const results = (await thread.read()).filter(({ type }) => type === "tool");
-    expect(results.map(({ content }) => content)).toEqual(["fast done -", "fast done -", "fast done -"]);
+    const middleware = list(tetherMiddleware(), editing);
+    const thread = openAgent({ model, tools: [fast], middleware, stateSchema: tetherState({ delta }) });
+    for (const text of ["One.", "Two."]) await thread.send(text);
+    // With a delta channel, an edit of the list is seen in the run's own state, and stored with a later snapshot.
+    const ended = await thread.agent.invoke(user("Three.") as never, thread.config);
+    for (const messages of [messagesOf(ended), await thread.read()]) {
+      const results = messages.filter(({ type }) => type === "tool");
+      expect(results.map(({ content }) => content)).toEqual(["fast done -", "fast done -", "fast done -"]);
+    }
     expect(JSON.stringify(model.requests.at(-1)?.messages)).toContain("[cleared]");
   });
 });

@@ -19,8 +19,13 @@ export interface WantedReply {
   readonly finish?: string | null;
 }
 
-/** A response, or the HTTP status of an error. */
-export type Respond = (request: ChatRequest) => WantedReply | number;
+export interface Refused {
+  readonly status: number;
+  readonly message: string;
+}
+
+/** A response, or an error: its HTTP status, or that with the words. */
+export type Respond = (request: ChatRequest) => WantedReply | Refused | number;
 
 interface Delta {
   readonly content?: string;
@@ -92,7 +97,7 @@ export async function startModelServer(
   const requests: ChatRequest[] = [];
   const bodies: Record<string, unknown>[] = [];
   /** A request that is never answered looks as if its client hung. */
-  const replyTo = (chat: ChatRequest): WantedReply | number => {
+  const replyTo = (chat: ChatRequest): ReturnType<Respond> => {
     try {
       return respond(chat);
     } catch (error) {
@@ -112,6 +117,7 @@ export async function startModelServer(
     const reply = replyTo(chat);
     const head = { id: idOf(requests.length), created: 1, model: "test" };
     if (typeof reply === "number") sendJson(response, { error: { message: `refused with ${reply}` } }, reply);
+    else if ("status" in reply) sendJson(response, { error: { message: reply.message } }, reply.status);
     else if (chat.stream) await sendStream(response, head, reply);
     else sendJson(response, { ...head, object: "chat.completion", choices: [toChoice(reply)], usage: USAGE });
   });

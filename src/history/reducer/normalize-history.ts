@@ -4,6 +4,7 @@
  */
 
 import type { BaseMessage } from "@langchain/core/messages";
+import { forAllCopies } from "../../shared/for-all-copies.js";
 import { safely } from "../../shared/json.js";
 import {
   type CallsOfHead,
@@ -32,7 +33,11 @@ interface Known {
   readonly length: number;
 }
 
-const knownHistories = new WeakMap<readonly unknown[], Known>();
+/** A program that both imports and requires the library can have the reducer of one copy beside the middleware of the other. */
+const knownHistories = /* @__PURE__ */ forAllCopies(
+  "known-histories",
+  () => new WeakMap<readonly unknown[], Known>(),
+);
 
 /** Returns the same array if it is already in this form. The finding is cached by array. */
 export function normalizeHistory(history: readonly unknown[], report: Report): readonly BaseMessage[] {

@@ -87,6 +87,10 @@ export function withHistoryChannel<Graph extends object>(graph: Graph): Graph {
 /** LangGraph gives ids to plain message objects before it saves them, but only for a reducer with this mark. Not exported. */
 const DELTA_MARK = Symbol.for("langgraph.messages_delta_reducer");
 
+function withMark<Reducer extends object>(reducer: Reducer): Reducer {
+  return Object.defineProperty(reducer, DELTA_MARK, { value: true });
+}
+
 /**
  * `pairedMessagesReducer` as a `DeltaChannel`'s batch reducer. `writes` are updates, in order. How they are split into
  * batches does not matter, because the reducer is a left fold and derives every missing id.
@@ -95,16 +99,22 @@ export function pairedMessagesDeltaReducer(history: unknown, writes: readonly un
   return pairedMessagesReducer(history, writes.flat(1));
 }
 
-Object.defineProperty(pairedMessagesDeltaReducer, DELTA_MARK, { value: true });
+/** A field of the history over a `DeltaChannel`, with this reducer, which is `pairedMessagesDeltaReducer` or calls it. */
+export function deltaField(
+  reducer: typeof pairedMessagesDeltaReducer,
+): DeltaValue<BaseMessage[], MessagesUpdate> {
+  return new DeltaValue(
+    messagesSchema.default(() => []),
+    { ...pairedField, reducer: withMark(reducer) },
+  );
+}
 
 /**
  * `PairedMessagesValue` over a `DeltaChannel`, in place of LangGraph's `MessagesDeltaValue`: a checkpoint stores only
  * the messages that a step added.
  */
-export const PairedMessagesDeltaValue: DeltaValue<BaseMessage[], MessagesUpdate> = new DeltaValue(
-  messagesSchema.default(() => []),
-  { ...pairedField, reducer: pairedMessagesDeltaReducer },
-);
+export const PairedMessagesDeltaValue: DeltaValue<BaseMessage[], MessagesUpdate> =
+  deltaField(pairedMessagesDeltaReducer);
 
 /*
  * Asks a running graph's channel what its reducer makes of a write.

@@ -86,6 +86,14 @@ const refused: readonly (readonly [method: string, path: string, body?: object])
   ["POST", "/%69nternal/truncate", { threads: true }],
 ];
 
+/** What the checklist of docs/production.md names, with the status that it promises. */
+const CHECKLIST = {
+  "GET /threads/T/state": 404,
+  "POST /threads/T/stream/events": 404,
+  "POST /threads/T/commands": 404,
+  "POST /threads/T/copy": 409,
+};
+
 describe("a second user", () => {
   it("is refused every request about a thread, a run, an assistant or an item of the first one", async () => {
     const ann = served.client(ANN);
@@ -110,14 +118,17 @@ describe("a second user", () => {
       text.replaceAll(/(?<=[/"])[TRCAB](?=[/"]|$)/g, (name) => ids[name] ?? name);
 
     const answers: string[] = [];
+    const statuses: Record<string, number> = {};
     for (const [method, path, body] of refused) {
       const sent = body === undefined ? undefined : JSON.parse(filled(JSON.stringify(body)));
       const { status, text } = await served.send("bob", method, filled(path), sent);
       expect(text).not.toMatch(/hunter2/);
+      statuses[`${method} ${path}`] = status;
       if (status < 400 && !(method === "GET" && path.endsWith("/runs/R") && text === "null"))
         answers.push(`${method} ${path}: ${status} ${text.slice(0, 80)}`);
     }
     expect(answers).toEqual([]);
+    expect(statuses).toMatchObject(CHECKLIST);
     // Nothing was changed, and the run goes on.
     expect((await ann.runs.get(thread.id, runId)).status).toBe("running");
     expect((await ann.threads.get(thread.id)).metadata).toMatchObject({ owner: ANN });
