@@ -78,7 +78,7 @@ const remoteServer = z.object({ ...remote, reconnect: again.optional(), ...commo
 const fileSchema = z.object({ mcpServers: z.record(z.string(), z.looseObject({})) });
 
 /** `${NAME}` and `${NAME:-default}` are environment variables, so that a file needs no keys. */
-const VARIABLE = /\$\{(\w+)(?::-([^}]*))?\}/g;
+const VARIABLE = /\$\{(\w+)(?::-((?:(?!\$\{)[^}])*))?\}/g;
 
 /** The servers that are not disabled. */
 function readServers(environment: Environment) {

@@ -1,6 +1,6 @@
 /** The phrases that the served graph's offline model understands, and what it says about their results. */
 
-import { findLiteralCalls, type PlannedCall } from "../../src/offline/literal-calls.js";
+import { findInside, findLiteralCalls, type PlannedCall } from "../../src/offline/literal-calls.js";
 import type { OfflineLanguage } from "../../src/offline/offline-chat-model.js";
 
 export const QUESTIONS: OfflineLanguage = {
@@ -14,7 +14,8 @@ export const QUESTIONS: OfflineLanguage = {
     'in steps ("calculate 6*7 then save a note: the answer is 42"), or',
 };
 
-const SUM = String.raw`(?<words>[\d(-][\d.+*/^%()×÷ -]*[-+*/^%×÷][\d.+*/^%()×÷ -]*[\d)])`;
+/** The first sign after the beginning is the only one that has a part of its own. */
+const SUM = String.raw`(?<words>[\d(-][\d.() ]*[-+*/^%×÷][\d.+*/^%()×÷ -]*[\d)])`;
 const BEGIN = String.raw`(?:^|[.,;!?，。；！？\n]|\band\b|\balso\b) {0,3}(?:please )?`;
 const CITY = String.raw`(?<words>(?!and\b)\p{L}[\p{L}'’-]*(?: (?!and\b|now\b|today\b|right\b|please\b)\p{L}[\p{L}'’-]*){0,3})`;
 
@@ -58,9 +59,8 @@ export function findCalls(text: string, toolNames: ReadonlySet<string>): Planned
   ).sort((one, other) => one.start - other.start);
   const wishes: typeof found = [];
   for (const wish of found) if (wish.start >= (wishes.at(-1)?.end ?? 0)) wishes.push(wish);
-  const literal = findLiteralCalls(text, toolNames).filter(
-    ({ start }) => !wishes.some((wish) => wish.start < start && start < wish.end),
-  );
+  const isInside = findInside(wishes);
+  const literal = findLiteralCalls(text, toolNames).filter(({ start }) => !isInside(start));
   if (literal.length > 0) return literal.map(({ name, args = {} }) => ({ name, args }));
   return wishes.filter(({ name }) => toolNames.has(name)).map(({ name, args }) => ({ name, args }));
 }

@@ -14,6 +14,8 @@ type NoteStore = Pick<BaseStore, "put" | "search">;
 
 const NAMESPACE = ["notes"];
 const MAX_FOUND = 10;
+/** Each word costs a search of each note. */
+const MOST_WORDS = 40;
 
 const noteSchema = z.object({ text: z.string() });
 
@@ -55,14 +57,15 @@ export function createSearchNotesTool() {
 
 /** Every word of the query occurs in the note. */
 async function findByWords(store: NoteStore, query: string): Promise<string[]> {
-  const words = query.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
+  const words = (query.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []).slice(0, MOST_WORDS);
   const found: string[] = [];
   for await (const { namespace, value } of searchItems(store, NAMESPACE)) {
     if (found.length === MAX_FOUND) break;
     const text = noteSchema.safeParse(unescapeValue(value)).data?.text;
     // A search for notes without a user also finds every user's, which are below them.
     if (text === undefined || namespace.length !== NAMESPACE.length) continue;
-    if (words.every((word) => text.toLowerCase().includes(word))) found.push(text);
+    const searched = text.toLowerCase();
+    if (words.every((word) => searched.includes(word))) found.push(text);
   }
   return found;
 }

@@ -364,7 +364,7 @@ async function writeThread(
       if (TetherError.from(error)?.code === "THREAD_MOVED")
         return { kind: "moved", checkpointId: (await saver.getTuple(config))?.checkpoint.id };
       // Several nodes ran last and LangGraph cannot choose, or none ran, or the graph no longer has that node.
-      const isAboutNode = /Ambiguous update|Node ".*" does not exist|No writers found for node/;
+      const isAboutNode = /Ambiguous update|^Node ".*" does not exist|No writers found for node/;
       if (!isAboutNode.test(errorText(error))) throw error;
       reason ??= error;
     }

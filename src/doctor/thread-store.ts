@@ -284,19 +284,32 @@ export function threadOfList(messages: readonly unknown[], threadId = "list"): S
   };
 }
 
-/** Node quotes text that it cannot parse, which can be a message. */
-const QUOTED_JSON = /, \.{0,3}"[\s\S]*"\.{0,3} is not valid JSON/;
+/** Node quotes text that it cannot parse, which can be a message, between these. */
+const JSON_QUOTE = /, \.{0,3}"/;
+const AFTER_JSON_QUOTE = " is not valid JSON";
 
-/** LangChain quotes the whole value that it cannot read as a message. */
-const QUOTED_VALUE = /\s*Received: [\s\S]*/;
+/** Precedes the whole value that LangChain cannot read as a message. */
+const BEFORE_VALUE = "Received: ";
 
 /** A foreign error's text, without the message texts that `JSON.parse` and LangChain quote. */
 export function errorText(error: unknown): string {
   return safely(() => {
     const message: unknown = isRecord(error) ? Reflect.get(error, "message") : undefined;
     const text = typeof message === "string" && message !== "" ? message : String(error);
-    return text.replace(QUOTED_JSON, ": what is stored is not valid JSON").replace(QUOTED_VALUE, "");
+    return withoutValue(withoutJson(text));
   }, "an error that cannot be read");
+}
+
+function withoutJson(text: string): string {
+  const begin = text.search(JSON_QUOTE);
+  const end = text.lastIndexOf(AFTER_JSON_QUOTE);
+  if (begin === -1 || end < begin) return text;
+  return `${text.slice(0, begin)}: what is stored${text.slice(end)}`;
+}
+
+function withoutValue(text: string): string {
+  const begin = text.indexOf(BEFORE_VALUE);
+  return begin === -1 ? text : text.slice(0, begin).trimEnd();
 }
 
 /**

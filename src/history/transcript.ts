@@ -60,7 +60,7 @@ export function renderTranscript(messages: readonly BaseMessage[], tokensPerPiec
 function splitText(text: string, tokens: number): string[] {
   const parts: string[] = [];
   for (let start = 0; start < text.length; ) {
-    const left = text.slice(start);
+    const left = text.slice(start, start + longestWith(tokens));
     const part = takeStart(left, tokens) || left.slice(0, 1);
     parts.push(part);
     start += part.length;

@@ -23,16 +23,21 @@ interface LiteralCall {
 const LITERAL = /(?:\b(?:call|use)\s+|(?:调用|使用)\s*)[`"']?([\w-]+)[`"']?/giu;
 const OBJECT_FOLLOWS = /[\s:：]*(?=\{)/uy;
 
+/** Each object that is not JSON is read to its end, which may be the text's. After this many, no call has arguments. */
+const MOST_BROKEN = 20;
+
 /** The literal calls of bound tools, in order of appearance. */
 export function findLiteralCalls(text: string, toolNames: ReadonlySet<string>): LiteralCall[] {
   const calls: LiteralCall[] = [];
+  let broken = 0;
   for (const { index: start, 0: words, 1: name = "" } of text.matchAll(LITERAL)) {
     const isInsideArguments = start < (calls.at(-1)?.end ?? 0);
     if (!toolNames.has(name) || isInsideArguments) continue;
     OBJECT_FOLLOWS.lastIndex = start + words.length;
-    const isFollowed = OBJECT_FOLLOWS.test(text);
+    const isFollowed = broken < MOST_BROKEN && OBJECT_FOLLOWS.test(text);
     const json = isFollowed ? objectAt(text, OBJECT_FOLLOWS.lastIndex) : "";
     const args = parseJson(json);
+    if (isFollowed && args === undefined) broken += 1;
     calls.push(
       isRecord(args)
         ? { name, args, start, end: OBJECT_FOLLOWS.lastIndex + json.length }
@@ -57,6 +62,20 @@ function objectAt(text: string, start: number): string {
   return text.slice(start);
 }
 
+/**
+ * Whether places are inside one of these parts of a text.
+ *
+ * @param parts Contract: in text order, and apart.
+ * @returns Contract: it is asked for places in text order.
+ */
+export function findInside(parts: readonly Pick<LiteralCall, "start" | "end">[]): (place: number) => boolean {
+  let next = 0;
+  return (place) => {
+    for (let part = parts[next]; part !== undefined && part.end <= place; part = parts[next]) next += 1;
+    return (parts[next]?.start ?? place + 1) <= place;
+  };
+}
+
 /** One step's calls, made in parallel in one message. */
 export type Step = readonly PlannedCall[];
 
@@ -68,9 +87,8 @@ const THEN = /(?:[,;，；。]|(?<!\s))\s*(?:\b(?:and\s+)?then\b|然后)[,，:]?
  */
 export function findSteps(text: string, toolNames: ReadonlySet<string>, findCalls: FindCalls): Step[] {
   const literal = findLiteralCalls(text, toolNames);
-  const thens = [...text.matchAll(THEN)].filter(
-    ({ index }) => !literal.some((call) => call.start <= index && index < call.end),
-  );
+  const isInside = findInside(literal);
+  const thens = [...text.matchAll(THEN)].filter(({ index }) => !isInside(index));
   const parts: { start: number; end: number }[] = [];
   const callsIn = (part: { start: number; end: number }) =>
     findCalls(text.slice(part.start, part.end), toolNames);

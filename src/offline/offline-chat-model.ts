@@ -300,7 +300,7 @@ function introduce(toolNames: readonly string[], { examples }: OfflineLanguage):
 }
 
 const SUMMARY_REQUEST =
-  /\bsummari[sz]e\b|\b(?:write|create|produce|extract|give|make|update|extend)\b[^.\n]{0,60}\bsummary\b|总结|摘要/iu;
+  /\bsummari[sz]e\b|\bsummary\b(?<=\b(?:write|create|produce|extract|give|make|update|extend)\b[^.\n]{0,60}\bsummary)|总结|摘要/iu;
 const HEADING = "Summary of the conversation so far:";
 /** Empty lines, tags around a conversation, and what an earlier summary has besides its lines. */
 const FRAME = new RegExp(`^(?:</?\\w+>|…|${HEADING})?$`);
@@ -344,8 +344,12 @@ function* toChunks({ text, calls, end }: ReturnType<typeof respondTo>): Generato
 }
 
 function piecesOf(text: string, short: RegExp): readonly string[] {
+  if (text.length <= LONG) return text.match(short) ?? [];
+  const characters = [...text];
   const length = Math.ceil(text.length / MOST_PIECES_OF_LONG);
-  return text.match(text.length <= LONG ? short : new RegExp(`[^]{1,${length}}`, "gu")) ?? [];
+  return Array.from({ length: Math.ceil(characters.length / length) }, (_, index) =>
+    characters.slice(index * length, (index + 1) * length).join(""),
+  );
 }
 
 function callChunk(chunk: { index: number; args: string; id?: string; name?: string }): AIMessageChunk {

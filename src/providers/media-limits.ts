@@ -149,7 +149,7 @@ export function describeMedia(shown: ShownMedia, why: string): string {
   const { width, height } = shown.found ?? {};
   const facts = [
     typeOf(shown),
-    data === undefined ? undefined : sizeText(data.replace(/=+$/, "").length * BYTES_PER_CHARACTER),
+    data === undefined ? undefined : sizeText(digitsIn(data) * BYTES_PER_CHARACTER),
     width !== undefined && height !== undefined ? `${width} × ${height} pixels` : undefined,
   ].filter((fact) => fact !== undefined);
   const about = facts.length === 0 ? "" : ` (${facts.join(", ")})`;
@@ -157,6 +157,12 @@ export function describeMedia(shown: ShownMedia, why: string): string {
 }
 
 const BYTES_PER_CHARACTER = 0.75;
+
+/** Base64 ends with at most two signs that say nothing. */
+function digitsIn(data: string): number {
+  const fillers = data.endsWith("==") ? 2 : Number(data.endsWith("="));
+  return data.length - fillers;
+}
 
 function sizeText(bytes: number): string {
   if (bytes < 1_024) return `${Math.floor(bytes)} bytes`;
@@ -244,14 +250,22 @@ const readBox: ReadHeader = (bytes) => {
   return mimeType === undefined ? undefined : { mimeType };
 };
 
-/** How other files begin, as text of one byte each. */
-const BEGINNINGS: readonly (readonly [beginning: RegExp, mimeType: string])[] = [
-  [/^%PDF-/, "application/pdf"],
-  [
-    /^(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*>\s*)?(?:<!--[\s\S]*?-->\s*|<!DOCTYPE svg[^>]*>\s*)*<svg[\s>/]/i,
-    "image/svg+xml",
-  ],
-];
+/** What can precede the tag of an SVG. It is read piece by piece: in one pattern, comments can be split in 2^n ways. */
+const BEFORE_SVG = /\s+|<\?xml[^>]*>|<!--[\s\S]*?-->|<!DOCTYPE svg[^>]*>/iy;
+const SVG = /<svg[\s>/]/iy;
+
+function isSvg(beginning: string): boolean {
+  const end = endOfPieces(BEFORE_SVG, beginning, beginning.startsWith("\xef\xbb\xbf") ? 3 : 0);
+  SVG.lastIndex = end;
+  return SVG.test(beginning);
+}
+
+function endOfPieces(sticky: RegExp, text: string, start: number): number {
+  let end = start;
+  sticky.lastIndex = start;
+  while (sticky.test(text)) end = sticky.lastIndex;
+  return end;
+}
 
 const readOther: ReadHeader = (bytes) => {
   const beginning = textAt(bytes, 0, 1_024);
@@ -262,8 +276,8 @@ const readOther: ReadHeader = (bytes) => {
   if (isBitmap && small(bytes, 16) === 0) return { mimeType: "image/bmp" };
   if (big(bytes, 0) === 0 && small(bytes, 2) === 1 && byteAt(bytes, 5) === 0 && byteAt(bytes, 4) > 0)
     return { mimeType: "image/x-icon" };
-  const mimeType = BEGINNINGS.find(([pattern]) => pattern.test(beginning))?.[1];
-  return mimeType === undefined ? undefined : { mimeType };
+  if (beginning.startsWith("%PDF-")) return { mimeType: "application/pdf" };
+  return isSvg(beginning) ? { mimeType: "image/svg+xml" } : undefined;
 };
 
 const HEADERS: readonly ReadHeader[] = [readPng, readJpeg, readGif, readWebp, readBox, readOther];

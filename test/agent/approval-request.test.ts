@@ -178,6 +178,23 @@ describe.each(schemas)("with %s", (_what, schema) => {
     expect(await readTextArguments(given, former, schema)).toEqual(taken);
   });
 
+  it("reads all texts of a list in few looks at the list", async () => {
+    const read = z.number();
+    let looks = 0;
+    const watched = z.object({
+      list: z.array(
+        z.preprocess((item) => {
+          looks += 1;
+          return item;
+        }, read),
+      ),
+    });
+    const list = Array.from({ length: 1_000 }, (_, index) => `${index}`);
+    const taken = await readTextArguments({ list }, {}, watched);
+    expect(taken).toEqual({ list: list.map(Number) });
+    expect(looks).toBeLessThan(10_000);
+  });
+
   it.each<[what: string, given: Record<string, unknown>]>([
     ["text where the tool expects text", { amount: 1, text: "7", note: "7" }],
     ["text that is not JSON", { amount: "seven" }],

@@ -7,7 +7,7 @@ import type { JSONSchema } from "@langchain/core/utils/json_schema";
 import { z } from "zod/v4";
 import { parseJson, toJson } from "../../shared/json.js";
 import { listWithOr } from "../../shared/text.js";
-import { isRecord } from "../../shared/values.js";
+import { addToList, isRecord } from "../../shared/values.js";
 import { problemText } from "../../threads/ended-runs.js";
 import type { ToolTask } from "../../threads/langgraph/read-checkpoints.js";
 import { readWith, type SchemaIssue } from "../../threads/schema.js";
@@ -173,7 +173,7 @@ export async function readDecisions(
     let args = given;
     for (const schema of schemas) args = await readTextArguments(args, task.args ?? {}, schema);
     for (const schema of schemas) {
-      const issue = await findIssue(schema, args);
+      const [issue] = await findIssues(schema, args);
       if (issue === undefined) continue;
       const path = [place, "edited_action", "args", ...issue.path].join(".");
       return { kind: "refused", problem: `\`${path}\`: ${issue.message}` };
@@ -216,17 +216,23 @@ export async function readTextArguments(
     isTextOf(value, former[name]) ? former[name] : value,
   ]);
   let args: Arguments = Object.fromEntries(read);
-  let issue = await findIssue(schema, args);
-  while (issue !== undefined) {
-    const { path } = issue;
-    const mended = withJsonAt(args, path);
-    if (!isRecord(mended)) return args;
-    issue = await findIssue(schema, mended);
-    if (issue?.path.join() === path.join()) return args;
-    args = mended;
+  const tried = new Set<string>();
+  for (let rounds = 0; rounds < MOST_ROUNDS; rounds += 1) {
+    const wrong = (await pathsOfIssues(schema, args)).filter((path) => !tried.has(path.join()));
+    const mended = withJsonAt(args, wrong);
+    if (mended === args) break;
+    for (const path of wrong) tried.add(path.join());
+    const still = new Set((await pathsOfIssues(schema, mended)).map((path) => path.join()));
+    args = withJsonAt(
+      args,
+      wrong.filter((path) => !still.has(path.join())),
+    );
   }
   return args;
 }
+
+/** The JSON of a text can have texts inside that the schema refuses too. */
+const MOST_ROUNDS = 8;
 
 /** Whether a form that shows this value as text would return exactly this text. */
 function isTextOf(text: unknown, value: unknown): boolean {
@@ -234,21 +240,36 @@ function isTextOf(text: unknown, value: unknown): boolean {
   return text === toJson(value) || text === JSON.stringify(value, undefined, 2);
 }
 
-/** The value with the text at a path parsed as JSON. Undefined if there is no text, or if it is not JSON. */
-function withJsonAt(value: unknown, [key, ...rest]: readonly PropertyKey[]): unknown {
-  if (key === undefined) {
+type Path = readonly PropertyKey[];
+
+/** The value with the texts at these paths parsed as JSON, as far as they are JSON. The same value if none is. */
+function withJsonAt<Value>(value: Value, paths: readonly Path[]): Value {
+  if (paths.some((path) => path.length === 0)) {
     const parsed = typeof value === "string" ? parseJson(value) : undefined;
     // The schema would refuse a JSON string again.
-    return typeof parsed === "string" ? undefined : parsed;
+    return parsed === undefined || typeof parsed === "string" ? value : (parsed as Value);
   }
-  if (!(isRecord(value) || Array.isArray(value)) || !Object.hasOwn(value, key)) return undefined;
-  const part = withJsonAt(Reflect.get(value, key), rest);
-  if (part === undefined) return undefined;
-  return Array.isArray(value) ? value.with(Number(key), part) : { ...value, [key]: part };
+  if (!(isRecord(value) || Array.isArray(value))) return value;
+  const inside = new Map<PropertyKey, Path[]>();
+  for (const [key, ...rest] of paths)
+    if (key !== undefined && Object.hasOwn(value, key)) addToList(inside, key, rest);
+  const changes = [...inside].flatMap(([key, rests]) => {
+    const part: unknown = Reflect.get(value, key);
+    const read = withJsonAt(part, rests);
+    return read === part ? [] : [[key, read] as const];
+  });
+  if (changes.length === 0) return value;
+  const copy = (Array.isArray(value) ? [...value] : { ...value }) as Value & object;
+  for (const [key, read] of changes) Reflect.set(copy, key, read);
+  return copy;
 }
 
-/** The first fault that a tool's schema finds. It can be a zod schema or, as in MCP tools, a JSON schema. */
-async function findIssue(schema: unknown, args: object): Promise<SchemaIssue | undefined> {
+/** The faults that a tool's schema finds. It can be a zod schema or, as in MCP tools, a JSON schema. */
+async function findIssues(schema: unknown, args: object): Promise<readonly SchemaIssue[]> {
   const outcome = await readWith(schema, args);
-  return outcome.kind === "issues" ? outcome.issues[0] : undefined;
+  return outcome.kind === "issues" ? outcome.issues : [];
+}
+
+async function pathsOfIssues(schema: unknown, args: object): Promise<readonly Path[]> {
+  return (await findIssues(schema, args)).map(({ path }) => path);
 }

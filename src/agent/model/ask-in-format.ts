@@ -330,13 +330,18 @@ async function checkCalls(structured: readonly ToolTask[], format: Format): Prom
   return checked.kind === "right" ? checked : wrong(checked.errors);
 }
 
-/** Checks JSON text. Some models wrap it in a Markdown block. */
 async function checkText(message: AIMessage, format: Format): Promise<CheckedResponse> {
-  const text = message.text.trim();
-  const [, block] = /^```(?:json)?\s*\n([\s\S]*?)\n\s*```$/.exec(text) ?? [];
   try {
-    return format.check(JSON.parse(block ?? text));
+    return format.check(JSON.parse(withoutFence(message.text.trim())));
   } catch (error) {
     return { kind: "wrong", errors: [`the text is not valid JSON: ${errorMessage(error)}`] };
   }
+}
+
+/** Some models wrap JSON in a Markdown block. */
+function withoutFence(text: string): string {
+  const [opening] = /^```(?:json)?\s*\n/.exec(text) ?? [];
+  return opening !== undefined && text.endsWith("```")
+    ? text.slice(opening.length, -"```".length).trim()
+    : text;
 }

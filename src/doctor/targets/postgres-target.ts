@@ -34,7 +34,7 @@ export const postgresTarget: Target = {
   open: async (place, context) =>
     storeOfDatabase(await openPostgres(place as PostgresPlace, context), place["graph"], context),
   fromReceipt: (target) => {
-    const [, address, schema] = /^(postgres.*?)(?: \(schema (.*)\))?$/.exec(target) ?? [];
+    const [, address, schema] = /^(postgres[^ ]*)(?: \(schema (.*)\))?$/.exec(target) ?? [];
     return address === undefined ? undefined : { postgres: address, ...(schema !== undefined && { schema }) };
   },
 };

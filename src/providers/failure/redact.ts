@@ -8,7 +8,8 @@ const REDACTED = "[redacted]";
 
 /** Patterns of keys. They apply wherever a key comes from. */
 const LOOKS_SECRET: readonly RegExp[] = [
-  /(?<=\b(?:Bearer|Basic)\s+)[\w.~+/=*-]{16,}/gi,
+  // Blanks are read back from where a word begins, and not from each of them.
+  /(?<=\s)(?=\S)(?<=\b(?:Bearer|Basic)\s+)[\w.~+/=*-]{16,}/gi,
   new RegExp(`\\b(?:${PROVIDERS.flatMap(({ secrets = [] }) => secrets).join("|")})`, "g"),
   /(?<=[?&](?:api[-_]?key|key|token|access_token|sig|signature)=)[^&\s"']+/gi,
   /(?<=:\/\/)[^/\s:@]+:[^/\s@]+(?=@)/g,
@@ -29,13 +30,22 @@ export function createRedact(model: object): Redact {
 
 function withoutSecret(text: string, secret: string): string {
   if (secret.length >= LEAST_LENGTH) return text.replaceAll(secret, REDACTED);
-  // A short secret can also be part of an ordinary word.
-  const escaped = secret.replaceAll(
-    /[^A-Za-z0-9]/g,
-    (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`,
-  );
-  return text.replaceAll(new RegExp(`(?<![A-Za-z0-9])${escaped}(?![A-Za-z0-9])`, "gu"), REDACTED);
+  const parts: string[] = [];
+  let end = 0;
+  for (let start = text.indexOf(secret); start !== -1; ) {
+    const after = start + secret.length;
+    // A short secret can also be part of an ordinary word.
+    const isAlone = ![text.charAt(start - 1), text.charAt(after)].some((next) => IN_WORD.test(next));
+    if (isAlone) {
+      parts.push(text.slice(end, start));
+      end = after;
+    }
+    start = text.indexOf(secret, isAlone ? after : start + 1);
+  }
+  return [...parts, text.slice(end)].join(REDACTED);
 }
+
+const IN_WORD = /[A-Za-z0-9]/;
 
 /*
  * The secrets of a client: its keys, and the values that it sends in headers and queries.

@@ -65,13 +65,15 @@ class Settling implements Follower {
     if (message.type === "tool" || message.type === "system") return;
     const before = [...this.#open.keys()];
     if (isAIMessage(message) && Array.isArray(message.content)) this.#read(message, index, message.content);
-    for (const id of before) this.#lose(id);
+    const lost = new Set(before.map((id) => this.#lose(id)));
+    for (const lostIn of lost) if (lostIn !== undefined) this.#tellLost(lostIn);
   }
 
   #read(message: AIMessage, index: number, content: Exclude<MessageContent, string>): void {
     const isOwn = isOwnMessage(message, this.#target);
     const own = new Set(content.map(serverCallId));
     const told = new Map<Block, Block | undefined>();
+    const lostElsewhere = new Set<number>();
     for (const block of content) {
       const id = serverResultId(block);
       if (id === undefined || own.has(id)) continue;
@@ -79,9 +81,11 @@ class Settling implements Follower {
       if (call !== undefined && isOwn && this.#isSent(block)) this.#open.delete(id);
       else {
         told.set(block, call?.block);
-        this.#lose(id);
+        const lostIn = this.#lose(id);
+        if (lostIn !== undefined) lostElsewhere.add(lostIn);
       }
     }
+    for (const lostIn of lostElsewhere) this.#tellLost(lostIn);
     if (told.size > 0) this.changed.set(index, withTexts(message, content, told));
     // Another model's calls are not calls for this one.
     for (const block of isOwn ? callsWithoutResult(content) : []) {
@@ -95,16 +99,21 @@ class Settling implements Follower {
     return assistantBlocks === "all" || assistantBlocks.includes(blockType(block));
   }
 
-  #lose(id: string): void {
-    const call = this.#open.get(id);
-    if (call === undefined) return;
+  /** Returns the index of the call's message. */
+  #lose(id: string): number | undefined {
+    const index = this.#open.get(id)?.index;
+    if (index === undefined) return undefined;
     this.#open.delete(id);
-    const { index } = call;
-    const lost = this.#lost.get(index) ?? new Set();
-    this.#lost.set(index, lost.add(id));
+    this.#lost.set(index, (this.#lost.get(index) ?? new Set()).add(id));
+    return index;
+  }
+
+  /** A message can have many lost calls, and is copied once. */
+  #tellLost(index: number): void {
+    const lost = this.#lost.get(index);
     const message = this.changed.get(index) ?? this.#messages.get(index);
     if (message === undefined || !Array.isArray(message.content)) return;
-    const content = withTextFor(message.content, (block) => !lost.has(serverCallId(block) ?? ""));
+    const content = withTextFor(message.content, (block) => !lost?.has(serverCallId(block) ?? ""));
     this.changed.set(index, copyMessage<BaseMessage>(message, { content }));
   }
 }
@@ -115,8 +124,8 @@ function withTexts(
   content: Exclude<MessageContent, string>,
   told: ReadonlyMap<Block, Block | undefined>,
 ): AIMessage {
-  const calls = [...told.values()].filter((call) => call !== undefined);
-  const blocks = withTextFor([...calls, ...content], (block) => !told.has(block) && !calls.includes(block));
+  const calls = new Set([...told.values()].filter((call) => call !== undefined));
+  const blocks = withTextFor([...calls, ...content], (block) => !told.has(block) && !calls.has(block));
   return copyMessage(message, { content: blocks });
 }
 

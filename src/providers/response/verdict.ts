@@ -159,16 +159,21 @@ const OPENINGS: readonly RegExp[] = [
 export function hasLeakedMarkup(text: string): boolean {
   // All openings have it, and most texts do not.
   if (!text.includes("<")) return false;
-  return OPENINGS.some((opening) =>
-    [...text.matchAll(opening)].some(({ index }) => !isQuoted(text.slice(0, index))),
-  );
-}
-
-function isQuoted(before: string): boolean {
-  const fences = before.split("```").length - 1;
-  if (fences % 2 === 1) return true;
-  const line = before.slice(before.lastIndexOf("\n") + 1);
-  return (line.split("`").length - 1) % 2 === 1;
+  const places = OPENINGS.flatMap((opening) => [...text.matchAll(opening)].map(({ index }) => index));
+  let isFenced = false;
+  let ticksOfLine = 0;
+  let at = 0;
+  for (const place of places.sort((one, other) => one - other)) {
+    while (at < place) {
+      const isFence = text.startsWith("```", at);
+      if (isFence) isFenced = !isFenced;
+      if (text[at] === "\n") ticksOfLine = 0;
+      if (text[at] === "`") ticksOfLine += isFence ? 3 : 1;
+      at += isFence ? 3 : 1;
+    }
+    if (!isFenced && ticksOfLine % 2 === 0) return true;
+  }
+  return false;
 }
 
 /**

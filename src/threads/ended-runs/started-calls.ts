@@ -73,7 +73,8 @@ export async function startingCall(
   const late = earlier && diaryOf(earlier).results.find(({ place }) => place === task.place);
   if (step === undefined || !isOutermost(config))
     return { isLost: false, late, begin: async () => {}, wait: async () => {} };
-  const [taskId = ""] = /[^:]*$/.exec(config.configurable?.["checkpoint_ns"] ?? "") ?? [];
+  const namespace = String(config.configurable?.["checkpoint_ns"] ?? "");
+  const taskId = namespace.slice(namespace.lastIndexOf(":") + 1);
   const { start, wait } = earlier ? noteFor(task, earlier) : NONE;
   const note = async (kind: "start" | "wait"): Promise<void> => {
     const write = await checkpoints.whenSent(step);

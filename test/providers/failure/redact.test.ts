@@ -14,6 +14,7 @@ describe("a text is redacted of", () => {
       'authorization: "Bearer abc.def~ghi-0123456789"',
       'authorization: "Bearer [redacted]"',
     ],
+    ["tokens after blanks", "Basic \n 0123456789abcdef= Bearer x", "Basic \n [redacted] Bearer x"],
     ["keys in a URL", "GET /v1?key=abc123&alt=sse", "GET /v1?key=[redacted]&alt=sse"],
     ["signatures in a URL", "GET /v1?sig=abc123&alt=sse", "GET /v1?sig=[redacted]&alt=sse"],
     ["passwords in a URL", "https://me:secret@proxy/v1", "https://[redacted]@proxy/v1"],

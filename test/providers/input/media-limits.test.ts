@@ -73,6 +73,20 @@ describe("a type that the provider does not read is described", () => {
     expect(said(dialect, image("image/png", data))).toContain(`(${type}, `);
   });
 
+  it.each([
+    `\xef\xbb\xbf <?xml version="1.0"?>\n<!-- by a --> <!DOCTYPE svg PUBLIC "-//W3C//DTD SVG 1.1//EN">\n<svg>`,
+    `${"<!---->".repeat(100)}<SVG/>`,
+    '<?xml version="1.0"?><?xml-stylesheet href="a.css"?><svg>',
+  ])("as what it is, whatever precedes the tag of an SVG: %s", (text) => {
+    expect(said("openai", image("image/png", base64(text)))).toContain(
+      `(image/svg+xml, ${text.length} bytes)`,
+    );
+  });
+
+  it.each(["<!-- <svg>", "<p><svg>", "<!---->".repeat(140)])("but not %s, which is no SVG", (text) => {
+    expect(said("openai-compatible", image("image/png", base64(text)))).not.toContain("svg");
+  });
+
   it("with its name, type, size and the reason", () => {
     expect(said("openai", image("image/svg+xml", SVG, "logo.svg"))).toContain(
       `[The picture logo.svg (image/svg+xml, 41 bytes) ${NOT_READ}`,

@@ -148,6 +148,8 @@ describe("leaked markup is found in", () => {
     "< | DSML | tool_calls>",
     '<tool_call>\n{"name": "pay"}',
     "```js\ncode\n```\n<｜tool▁calls▁begin｜>",
+    "`<｜tool▁calls▁begin｜>` and <｜tool▁calls▁begin｜>",
+    "An unpaired ` tick\n<｜tool▁calls▁begin｜>",
   ])("%j", (text) => {
     expect(hasLeakedMarkup(text)).toBe(true);
   });
@@ -159,6 +161,7 @@ describe("no leaked markup is found in", () => {
     "I will call the tool.",
     "DeepSeek writes `<｜tool▁calls▁begin｜>` before a call.",
     "```\n<｜tool▁calls▁begin｜>\n```",
+    '```\n<｜tool▁calls▁begin｜>\n``` or ```<tool_call>{"',
     "The tag <tool_call> wraps a call.",
     "a < b | c | DSML",
   ])("%j", (text) => {
