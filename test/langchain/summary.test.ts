@@ -123,6 +123,26 @@ describe("a summary", () => {
     expect(opened.model.refused).toEqual([]);
   });
 
+  it.each([0, 3])(
+    "that an overloaded model fails, behind %i other middleware, is not asked for twice",
+    async (count) => {
+      const others = Array.from({ length: count }, (_, index) =>
+        createMiddleware({ name: `own-${index}`, wrapModelCall: (request, handler) => handler(request) }),
+      );
+      const wants = { conversation: "Write this summary now", transcript: "The conversation since:" };
+      const model = new FunctionModel(({ text }) =>
+        Object.values(wants).some((words) => text.includes(words))
+          ? Object.assign(new Error("overloaded"), { status: 529 })
+          : "Yes.",
+      );
+      const events = await talk(open(LIMITS, { model, list: (own) => [own, ...others] }), 6);
+      const askedFor = (words: string) => model.requests.filter(({ text }) => text.includes(words)).length;
+      expect(events.map(({ type }) => type)).toContain("summary-failed");
+      expect(askedFor(wants.conversation)).toBeGreaterThan(0);
+      expect(askedFor(wants.transcript)).toBe(0);
+    },
+  );
+
   it("is paid for once, however often a middleware asks the model in one step", async () => {
     const summaryModel = shortSummariser();
     const twice = createMiddleware({

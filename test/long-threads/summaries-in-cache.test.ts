@@ -64,6 +64,13 @@ async function playWithAgent(summarise: Answer, turns: number, client = "played"
   return { ...played, shown };
 }
 
+/** Throws what says the same, as LangChain does. */
+const wrapping = chatMiddleware(async (_, next) => {
+  await next().catch((cause: Error) => {
+    throw Object.assign(new Error(cause.message, { cause }), { name: cause.name });
+  });
+});
+
 async function play(
   summarise: Answer,
   options: Partial<AgentGraphOptions> = {},
@@ -198,9 +205,13 @@ describe("asks with a transcript", () => {
     expect(summariesIn(messages).at(-1)?.text).toContain("The gist");
   });
 
-  it("not if the model has failed: it is tried again in a later turn", async () => {
-    const { questions, transcripts } = await play((asked) =>
-      isQuestion(asked) ? Object.assign(new Error("overloaded"), { status: 529 }) : gist(asked),
+  it.each([
+    ["", []],
+    [", also if a middleware wraps its error", [wrapping]],
+  ])("not if the model has failed: it is tried again in a later turn%s", async (_, middleware) => {
+    const { questions, transcripts } = await play(
+      (asked) => (isQuestion(asked) ? Object.assign(new Error("overloaded"), { status: 529 }) : gist(asked)),
+      { middleware },
     );
     expect(questions.length).toBeGreaterThan(0);
     expect(transcripts).toEqual([]);
