@@ -3,12 +3,15 @@
  * arrays, texts and maps do inside the engine, by element.
  */
 
-import { searchFrom } from "./patterns/count-matching.js";
+import { MOST_STEPS, searchFrom } from "./patterns/count-matching.js";
 
 /** Methods that call a function for each element. */
 const CALLBACK_METHODS =
   "every filter find findIndex findLast findLastIndex flatMap forEach map reduce some".split(" ");
 type StepsOf = (list: readonly unknown[], result: unknown, wanted: unknown) => number;
+
+/** The patterns whose search was given up. */
+const endless: string[] = [];
 
 /** The engine's own, which is not counted. */
 const indexIn = Array.prototype.indexOf;
@@ -48,7 +51,11 @@ const ARRAY_METHODS: Readonly<Record<string, StepsOf>> = {
   unshift: (list) => list.length,
 };
 
-/** The number of steps that `run` takes, in whatever it works on. Nothing else may run in the meantime. */
+/**
+ * The number of steps that `run` takes, in whatever it works on. Nothing else may run in the meantime.
+ *
+ * @throws if one search for a pattern has no end in sight, whatever `run` makes of it.
+ */
 export async function countStepsOf(run: () => unknown): Promise<number> {
   let steps = 0;
   const restore = countInEngine((count) => {
@@ -59,6 +66,7 @@ export async function countStepsOf(run: () => unknown): Promise<number> {
   } finally {
     restore();
   }
+  if (endless.length > 0) throw new Error(`Endless: ${endless.splice(0).join(", ")}`);
   return steps;
 }
 
@@ -225,7 +233,13 @@ function countInEngine(note: (steps: number) => void): () => void {
         isCounting = true;
         try {
           const from = this.global || this.sticky ? this.lastIndex : 0;
-          note(searchFrom(this, `${text}`, from).steps);
+          const { steps } = searchFrom(this, `${text}`, from);
+          note(steps);
+          // The engine would go on for as long as the pattern says, perhaps for ever.
+          if (steps > MOST_STEPS) {
+            endless.push(String(this));
+            throw new Error(`${this} takes too many steps.`);
+          }
           return Reflect.apply(method, this, [text]);
         } finally {
           isCounting = false;
