@@ -3,14 +3,38 @@
  * arrays, texts and maps do inside the engine, by element.
  */
 
+import { MOST_STEPS, searchFrom } from "./patterns/count-matching.js";
+
 /** Methods that call a function for each element. */
 const CALLBACK_METHODS =
   "every filter find findIndex findLast findLastIndex flatMap forEach map reduce some".split(" ");
 type StepsOf = (list: readonly unknown[], result: unknown, wanted: unknown) => number;
 
+/** The patterns whose search was given up. */
+const endless: string[] = [];
+
 /** The engine's own, which is not counted. */
 const indexIn = Array.prototype.indexOf;
 const indexInText = String.prototype.indexOf;
+
+/** How many characters a method of texts reads or copies. */
+const TEXT_METHODS: Readonly<Record<string, (text: string, result: unknown, wanted: unknown) => number>> = {
+  indexOf: (text, index) => (Number(index) < 0 ? text.length : Number(index) + 1),
+  lastIndexOf: (text, index) => text.length - Math.max(Number(index), 0),
+  split: (text) => text.length,
+  replace: (text) => text.length,
+  replaceAll: (text) => text.length,
+  startsWith: (_, __, wanted) => String(wanted).length,
+  endsWith: (_, __, wanted) => String(wanted).length,
+  codePointAt: () => 1,
+  at: () => 1,
+  charAt: () => 1,
+  ...Object.fromEntries(
+    "slice substring trim trimStart trimEnd toLowerCase toUpperCase normalize repeat padStart padEnd"
+      .split(" ")
+      .map((name) => [name, (_: string, result: unknown) => String(result).length]),
+  ),
+};
 
 /** How many elements a method reads or moves, by what it returned. */
 const ARRAY_METHODS: Readonly<Record<string, StepsOf>> = {
@@ -26,6 +50,25 @@ const ARRAY_METHODS: Readonly<Record<string, StepsOf>> = {
   splice: (list) => list.length,
   unshift: (list) => list.length,
 };
+
+/**
+ * The number of steps that `run` takes, in whatever it works on. Nothing else may run in the meantime.
+ *
+ * @throws if one search for a pattern has no end in sight, whatever `run` makes of it.
+ */
+export async function countStepsOf(run: () => unknown): Promise<number> {
+  let steps = 0;
+  const restore = countInEngine((count) => {
+    steps += count;
+  });
+  try {
+    await run();
+  } finally {
+    restore();
+  }
+  if (endless.length > 0) throw new Error(`Endless: ${endless.splice(0).join(", ")}`);
+  return steps;
+}
 
 /**
  * The number of steps that `run` takes.
@@ -75,7 +118,11 @@ function resultLength(_: readonly unknown[], result: unknown): number {
 }
 
 /** Replaces methods of the engine by ones that count, and returns a function that takes this back. */
-function countInEngine(count: (steps: number) => void): () => void {
+function countInEngine(note: (steps: number) => void): () => void {
+  let isCounting = false;
+  const count = (steps: number): void => {
+    if (!isCounting) note(steps);
+  };
   const undo: (() => void)[] = [];
   const replace = (prototype: object, name: PropertyKey, make: (method: Method) => Method): void => {
     const descriptor = Object.getOwnPropertyDescriptor(prototype, name);
@@ -143,6 +190,60 @@ function countInEngine(count: (steps: number) => void): () => void {
         const index = Number(Reflect.apply(indexInText, this, args));
         count(index < 0 ? this.length : index + 1);
         return index >= 0;
+      },
+  );
+  for (const [name, stepsOf] of Object.entries(TEXT_METHODS)) {
+    replace(
+      String.prototype,
+      name,
+      (method) =>
+        function (this: string, ...args: unknown[]) {
+          const result = Reflect.apply(method, this, args);
+          count(stepsOf(this, result, args[0]));
+          return result;
+        },
+    );
+  }
+  replace(
+    String.prototype,
+    Symbol.iterator,
+    (method) =>
+      function (this: string) {
+        count(this.length);
+        return Reflect.apply(method, this, []);
+      },
+  );
+  replace(JSON, "parse", (method) => (text: unknown, ...rest: unknown[]) => {
+    count(String(text).length);
+    return Reflect.apply(method, JSON, [text, ...rest]);
+  });
+  replace(JSON, "stringify", (method) => (...args: unknown[]) => {
+    const text: unknown = Reflect.apply(method, JSON, args);
+    count(typeof text === "string" ? text.length : 1);
+    return text;
+  });
+  // All that the engine does with patterns comes here, once somebody has replaced this method.
+  replace(
+    RegExp.prototype,
+    "exec",
+    (method) =>
+      function (this: RegExp, text: unknown) {
+        // The counter is made of the same methods.
+        if (isCounting) return Reflect.apply(method, this, [text]);
+        isCounting = true;
+        try {
+          const from = this.global || this.sticky ? this.lastIndex : 0;
+          const { steps } = searchFrom(this, `${text}`, from);
+          note(steps);
+          // The engine would go on for as long as the pattern says, perhaps for ever.
+          if (steps > MOST_STEPS) {
+            endless.push(String(this));
+            throw new Error(`${this} takes too many steps.`);
+          }
+          return Reflect.apply(method, this, [text]);
+        } finally {
+          isCounting = false;
+        }
       },
   );
   function counted1(method: Method): Method {
