@@ -28,7 +28,7 @@ export function isOfAbort(error: unknown, signal: AbortSignal | undefined): bool
 }
 
 /** The most causes that are read. Each middleware of an agent adds one. */
-export const LONGEST_CHAIN = 100;
+const LONGEST_CHAIN = 100;
 
 /** The error and its causes. What has no fields ends the chain, and so does a circle. */
 export function causesOf(error: unknown): readonly Readonly<Record<string, unknown>>[] {

@@ -64,7 +64,7 @@ export const anthropicProvider: Provider = {
     "Input should be 'image/",
     // "messages.118.content.4.image.source.base64: image cannot be empty" (anthropics/claude-code#12750); "...: invalid
     // base64 data" (anthropics/anthropic-sdk-typescript#603)
-    "source\\.base64[\\w.]*: (?:invalid base64|image cannot be empty)",
+    "source\\.base64[\\w.]{0,40}: (?:invalid base64|image cannot be empty)",
     // "messages.2.content.0.pdf.source.base64.data: The PDF specified was not valid." (anthropics/claude-code#5174); "A maximum
     // of 100 PDF pages may be provided." (anthropics/claude-code#6231)
     "PDF specified was not valid|maximum of \\d+ PDF pages",
@@ -72,7 +72,7 @@ export const anthropicProvider: Provider = {
   tooMany: {
     pictures: [
       // "Too much media: 0 document pages + 103 images > 100" (anthropics/claude-code#3397)
-      "Too much media: .{0,200}?> <most>",
+      "Too much media: [^>]{0,80}> <most>",
     ],
     // "A maximum of 4 blocks with cache_control may be provided. Found 5." (tghamm/Anthropic.SDK#50)
     marks: ["maximum of <most> blocks with cache_control"],

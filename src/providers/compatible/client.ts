@@ -56,7 +56,7 @@ export const compatibleProvider: Provider = {
       "At most <most> (?:image|video|audio)",
       // Copilot: "Too many images in request: 11 images provided, but the model supports a maximum of 10 images."
       // (microsoft/vscode#306919)
-      "too many images.{0,200}?maximum of <most>",
+      "too many images[^.]{0,80}?maximum of <most>",
     ],
   },
   otherRefusals: [

@@ -6,7 +6,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { type AsyncCallerParams, classifyRateLimitError } from "@langchain/core/utils/async_caller";
 import { type BrokenRule, isTetherError, ModelError } from "../../errors.js";
-import { causesOf, isError, LONGEST_CHAIN, unwrapped } from "../../shared/is-error.js";
+import { causesOf, isError, unwrapped } from "../../shared/is-error.js";
 import { shortened } from "../../shared/text.js";
 import { isRecord } from "../../shared/values.js";
 import { dialectOf, innermost } from "../dialect-of.js";
@@ -266,6 +266,8 @@ function nameOf(error: Readonly<Record<string, unknown>>): unknown {
 const PLAIN_CODES = ["status", "code", "type", "param", "lc_error_code", "requestID"] as const;
 const LONGEST_MESSAGE = 2000;
 const LONGEST_TEXT = 500;
+/** The most causes that a copy has. */
+const MOST_CAUSES = 5;
 /** What LangChain adds to a client's message. */
 const LANGCHAIN_ADVICE = "\n\nTroubleshooting URL: ";
 /** What OpenAI's client says about a body that is not in OpenAI's form. */
@@ -281,7 +283,7 @@ export function toPlainError(error: unknown, redact: Redact, depth = 0): Error {
   // The JSON of a long message quotes the request.
   const message = whole.length > LONGEST_MESSAGE ? statementsIn(whole).toReversed().join("") : whole;
   const inner = read("cause");
-  const hasCause = typeof inner === "object" && inner !== null && depth < LONGEST_CHAIN;
+  const hasCause = typeof inner === "object" && inner !== null && depth < MOST_CAUSES;
   const plain = new Error(
     shortened(redact(message), LONGEST_MESSAGE),
     hasCause ? { cause: toPlainError(inner, redact, depth + 1) } : {},

@@ -68,13 +68,12 @@ const SUBJECT = /^[^:={}[\]"`]{0,100}$/;
 
 /** Clients and gateways begin with the status, the address or a class: "400 litellm.BadRequestError: ". */
 const LEAD =
-  /(?:(?:Error code: )?<?\d{3}>?(?: -)?|\[[\w ]{1,40}\]:?|Error fetching from \S+|[\w.]*(?:Error|Exception|Invalid)[\w.]*(?::| -)|The model returned the following errors:)(?: |$)/iy;
+  /(?:(?:Error code: )?<?\d{3}>?(?: -)?|\[[\w ]{1,40}\]:?|Error fetching from \S+|[\w.]{1,80}(?::| -)|The model returned the following errors:)(?: |$)/iy;
 
 function endOfLead(text: string): number {
-  const lead = new RegExp(LEAD);
-  for (let end = 0; ; end = lead.lastIndex) {
-    lead.lastIndex = end;
-    if (!lead.test(text)) return end;
+  for (let end = 0; ; end = LEAD.lastIndex) {
+    LEAD.lastIndex = end;
+    if (!LEAD.test(text)) return end;
   }
 }
 
@@ -109,7 +108,12 @@ function fieldsIn(body: unknown, depth = 0): readonly string[] {
  */
 
 /** A quotation, to the end if it is not closed. An apostrophe inside a word is no quotation mark. */
-const QUOTATION = /(?<!\w)(["'`])((?:\\(?:.|$)|(?!\1)[^\\]|\1(?=\w))*)(?:\1|$)/gs;
+const QUOTATION = new RegExp(
+  [`"`, "'", "`"]
+    .map((mark) => `(?<!\\w)${mark}(?:\\\\(?:.|$)|[^\\\\${mark}]|${mark}(?=\\w))*(?:${mark}|$)`)
+    .join("|"),
+  "gs",
+);
 /** Providers quote names, paths and values themselves. */
 const LONGEST_NAME = 100;
 /** Before an error's own text in a printed object, such as `{'error': {'message': '…`. */
@@ -117,10 +121,11 @@ const OWN_FIELD = /(?:error|message|msg|detail|reason|raw)["']?[:=] ?b?$/i;
 
 /** The text with `…` in place of each quotation of several words. */
 function withoutQuotations(text: string): string {
-  return text.replaceAll(QUOTATION, (whole, mark: string, quoted: string, place: number) => {
-    if (quoted.length <= LONGEST_NAME && !quoted.includes(" ")) return whole;
-    const isOwn = OWN_FIELD.test(text.slice(Math.max(place - 20, 0), place));
-    return `${mark}${isOwn ? withoutQuotations(quoted) : "…"}${mark}`;
+  return text.replaceAll(QUOTATION, (quotation, place: number) => {
+    if (quotation.length <= LONGEST_NAME && !quotation.includes(" ")) return quotation;
+    const mark = quotation.slice(0, 1);
+    if (!OWN_FIELD.test(text.slice(Math.max(place - 20, 0), place))) return `${mark}…${mark}`;
+    return mark + withoutQuotations(quotation.slice(1));
   });
 }
 

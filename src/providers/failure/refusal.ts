@@ -3,7 +3,6 @@
 import { channel } from "node:diagnostics_channel";
 import type { BaseMessage } from "@langchain/core/messages";
 import type { BrokenRule } from "../../errors.js";
-import { madeOnce } from "../../shared/values.js";
 import { DIALECT_NAMES, DIALECTS, type DialectName, dialectNamed } from "../dialects.js";
 import type { Dialect, Rule, RuleName } from "../rule.js";
 import { validateHistory } from "../validate-history.js";
@@ -79,18 +78,27 @@ function isNamedIn(words: ProviderWords, { rules }: Dialect, name: RuleName): bo
 }
 
 function isNamed(words: ProviderWords, rule: Rule): boolean {
-  return rule.grade !== "inferred" && words.say(madeOnce(patterns, rule, () => patternOf(rule.text)));
+  return PATTERNS.get(rule)?.every((pattern) => words.say(pattern)) ?? false;
 }
 
-const patterns = new WeakMap<Rule, RegExp>();
+/** What each rule's text says around its fields in braces. Providers count positions differently. */
+const PATTERNS: ReadonlyMap<Rule, readonly RegExp[]> = new Map(
+  Object.values<Dialect>(DIALECTS)
+    .flatMap(({ rules }) => Object.values(rules))
+    .filter(({ grade }) => grade !== "inferred")
+    .map((rule) => [rule, patternsOf(rule.text)]),
+);
 
-/** A rule's text as a pattern. Providers count positions differently, and can say more than our quotes. */
-function patternOf(text: string): RegExp {
-  const parts = text
+/** Shorter ones are between two fields. */
+const SHORTEST_PART = 4;
+
+function patternsOf(text: string): readonly RegExp[] {
+  return text
     .replace(/\.$/, "")
     .split(/\{\w+\}/)
-    .map((part) => part.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&").replaceAll(/\d+/g, "\\d+"));
-  return new RegExp(parts.join(".{0,300}?"), "gi");
+    .filter((part) => part.trim().length >= SHORTEST_PART)
+    .map((part) => part.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&").replaceAll(/\d+/g, "\\d{1,9}"))
+    .map((part) => new RegExp(part, "gi"));
 }
 
 function comparable(text: string): string {

@@ -47,7 +47,7 @@ export const openaiProvider: Provider = {
     // The same words with "you requested 131134 tokens (122942 in the messages, 8192 in the completion)": DeepSeek
     // (evalstate/fast-agent#621), vLLM (vllm#20409). OpenRouter: "you requested about 243013 tokens (238917 of text
     // input, 4096 in the output)" (continuedev/continue#10690).
-    "maximum context length is <limit> tokens[.,;]? *(?:however)?,? *(?:your messages resulted in|you requested(?: about)?) <total> tokens(?:[^)]*?<output> (?:in|for) the (?:completion|output))?",
+    "maximum context length is <limit> tokens[.,;]? ?(?:however)?,? ?(?:your messages resulted in|you requested(?: about)?) <total> tokens(?:[^)]{0,80}?<output> (?:in|for) the (?:completion|output))?",
     // "Input tokens exceed the configured limit of 272000 tokens. Your messages resulted in 477469 tokens."
     // (archi-physics/archi#497)
     "exceed the configured limit of <limit> tokens. Your messages resulted in <input> tokens",
@@ -55,7 +55,7 @@ export const openaiProvider: Provider = {
     "exceeds the context window",
     // `string_above_max_length`: "Invalid 'messages[1].content': string too long. Expected a string with maximum
     // length 1048576, but got a string with length 1056035 instead." The numbers are characters of one message.
-    "Invalid '(?:messages|input)[^']*(?:content|output|text|arguments)[^']*': string too long",
+    "Invalid '(?:messages|input)[^']{0,100}(?<!id|name)': string too long",
   ],
   refusedMedia: [
     // "You uploaded an unsupported image. Please make sure your image has of one the following formats: ['png', 'jpeg',
