@@ -23,6 +23,7 @@ import { reduceMessages } from "../history/reducer/reduce-messages.js";
 import { archiveOf, coverageOf } from "../history/summary.js";
 import type { DialectName } from "../providers/dialects.js";
 import { toJson } from "../shared/json.js";
+import { madeOnce } from "../shared/values.js";
 import { walkBack } from "../threads/summary/full-history.js";
 import { refusal } from "./this-machine.js";
 import { messagesIn, nameIn, type Question, questionsIn, titleOf } from "./view/message-view.js";
@@ -168,8 +169,6 @@ export async function readThread(
     moment,
     /** The shown step; undefined for a thread without a readable state. */
     ...(await ask(shown, history)),
-    /** By the id of the summary that covers the messages. */
-    archived: await readArchives(store, ref, history),
     /** The previous request; undefined if there is none, or if it was not read. */
     before: before && (await ask(before, requestAt(before, after(before), mendedBy))),
   };
@@ -216,14 +215,19 @@ function momentOf(
 /** The most archived messages that are read for one summary. */
 const MOST_ARCHIVED = 200;
 
-/** What a history's summaries have archived, by their ids. */
-async function readArchives(store: ThreadStore, ref: ThreadRef, history: readonly BaseMessage[]) {
+/** What summaries have archived, by their ids. */
+export type Archives = Awaited<ReturnType<typeof readArchives>>;
+
+/** @param messages Those of one page. Each archive is a state, so only what is shown is read. */
+export async function readArchives(store: ThreadStore, threadId: string, messages: readonly BaseMessage[]) {
   const archives = new Map<string, Archive>();
-  const read = async (from?: string) => {
-    const [step] = (await store.steps?.(ref, { from, limit: 1 })) ?? [];
-    return step?.messages;
-  };
-  for (const summary of history.filter((message) => archiveOf(message) !== undefined)) {
+  const known = new Map<string | undefined, Promise<readonly unknown[] | undefined>>();
+  const read = (from?: string) =>
+    madeOnce(known, from, async () => {
+      const [step] = (await store.steps?.({ threadId, namespace: "" }, { from, limit: 1 })) ?? [];
+      return step?.messages;
+    });
+  for (const summary of messages.filter((message) => archiveOf(message) !== undefined)) {
     const reversed: BaseMessage[] = [];
     let isWhole = true;
     for await (const message of walkBack([summary], read, () => {})) {

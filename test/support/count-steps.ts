@@ -33,6 +33,27 @@ const ARRAY_METHODS: Readonly<Record<string, StepsOf>> = {
  * @param values What `run` works on. Reads of its messages are counted.
  */
 export function countSteps<T>(values: T, run: (values: T) => void): number {
+  const { watched, end } = startCount(values);
+  try {
+    run(watched);
+  } finally {
+    end();
+  }
+  return end();
+}
+
+/** The same for work that waits. Nothing else may work meanwhile. */
+export async function countStepsOf<T>(values: T, run: (values: T) => Promise<unknown>): Promise<number> {
+  const { watched, end } = startCount(values);
+  try {
+    await run(watched);
+  } finally {
+    end();
+  }
+  return end();
+}
+
+function startCount<T>(values: T) {
   let steps = 0;
   const counted = new WeakMap<object, object>();
   const watch = (value: unknown): unknown => {
@@ -55,15 +76,16 @@ export function countSteps<T>(values: T, run: (values: T) => void): number {
   function watchList(value: unknown): unknown {
     return Array.isArray(value) ? value.map(watch) : watch(value);
   }
-  const restore = countInEngine((count) => {
+  let restore: (() => void) | undefined = countInEngine((count) => {
     steps += count;
   });
-  try {
-    run(watched);
-  } finally {
-    restore();
-  }
-  return steps;
+  /** Ends the count, and returns it. */
+  const end = (): number => {
+    restore?.();
+    restore = undefined;
+    return steps;
+  };
+  return { watched, end };
 }
 
 function searched(list: readonly unknown[], index: unknown): number {
@@ -134,6 +156,17 @@ function countInEngine(count: (steps: number) => void): () => void {
     replace(prototype, "has", counted1);
   }
   for (const prototype of [Map.prototype, WeakMap.prototype]) replace(prototype, "get", counted1);
+  for (const prototype of [Map.prototype, Set.prototype])
+    for (const name of ["entries", "forEach", "keys", "values", Symbol.iterator])
+      replace(
+        prototype,
+        name,
+        (method) =>
+          function (this: { readonly size: number }, ...args: unknown[]) {
+            count(this.size);
+            return Reflect.apply(method, this, args);
+          },
+      );
   replace(String.prototype, "charCodeAt", counted1);
   replace(
     String.prototype,

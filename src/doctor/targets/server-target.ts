@@ -393,8 +393,9 @@ async function writeServedThread(
  */
 function otherWritesOf(state: ShownState): Record<string, unknown> {
   const written = resultsIn(state).flatMap(Object.entries<unknown>);
-  const names = written.map(([name]) => name);
-  return Object.fromEntries(written.filter(([name]) => names.indexOf(name) === names.lastIndexOf(name)));
+  const counts = new Map<string, number>();
+  for (const [name] of written) counts.set(name, (counts.get(name) ?? 0) + 1);
+  return Object.fromEntries(written.filter(([name]) => counts.get(name) === 1));
 }
 
 /**

@@ -189,9 +189,10 @@ export function questionsIn(interrupt: unknown): readonly Question[] {
   const requests = recordsIn(fields["action_requests"] ?? fields["actionRequests"]);
   const rules = recordsIn(fields["review_configs"] ?? fields["reviewConfigs"]);
   if (requests.length === 0) return [{ tool: "", text: lines(value), arguments: "", decisions: [] }];
+  // If several are about one tool, the first counts.
+  const ruleOf = new Map(rules.toReversed().map((one) => [one["action_name"] ?? one["actionName"], one]));
   return requests.map(({ name, args, description }, index) => {
-    const rule =
-      rules.find((one) => (one["action_name"] ?? one["actionName"]) === name) ?? rules[index] ?? {};
+    const rule = ruleOf.get(name) ?? rules[index] ?? {};
     const allowed = rule["allowed_decisions"] ?? rule["allowedDecisions"];
     return {
       tool: nameIn(name),
