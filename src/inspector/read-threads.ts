@@ -23,7 +23,6 @@ import { reduceMessages } from "../history/reducer/reduce-messages.js";
 import { archiveOf, coverageOf } from "../history/summary.js";
 import type { DialectName } from "../providers/dialects.js";
 import { toJson } from "../shared/json.js";
-import { madeOnce } from "../shared/values.js";
 import { walkBack } from "../threads/summary/full-history.js";
 import { refusal } from "./this-machine.js";
 import { messagesIn, nameIn, type Question, questionsIn, titleOf } from "./view/message-view.js";
@@ -214,20 +213,27 @@ function momentOf(
 
 /** The most archived messages that are read for one summary. */
 const MOST_ARCHIVED = 200;
+/** The most states that are read for the archives of a page. Each can have a whole history. */
+const MOST_STATES = 20;
 
 /** What summaries have archived, by their ids. */
 export type Archives = Awaited<ReturnType<typeof readArchives>>;
 
-/** @param messages Those of one page. Each archive is a state, so only what is shown is read. */
+/**
+ * Anyone can write to a state, so many summaries can lead to one another.
+ *
+ * @param messages Those of one page. Only what is shown is read, the latest first.
+ */
 export async function readArchives(store: ThreadStore, threadId: string, messages: readonly BaseMessage[]) {
   const archives = new Map<string, Archive>();
-  const known = new Map<string | undefined, Promise<readonly unknown[] | undefined>>();
-  const read = (from?: string) =>
-    madeOnce(known, from, async () => {
-      const [step] = (await store.steps?.({ threadId, namespace: "" }, { from, limit: 1 })) ?? [];
-      return step?.messages;
-    });
-  for (const summary of messages.filter((message) => archiveOf(message) !== undefined)) {
+  let states = 0;
+  const read = async (from?: string) => {
+    states += 1;
+    if (states > MOST_STATES) return undefined;
+    const [step] = (await store.steps?.({ threadId, namespace: "" }, { from, limit: 1 })) ?? [];
+    return step?.messages;
+  };
+  for (const summary of messages.filter((message) => archiveOf(message) !== undefined).reverse()) {
     const reversed: BaseMessage[] = [];
     let isWhole = true;
     for await (const message of walkBack([summary], read, () => {})) {

@@ -259,7 +259,7 @@ function storeOf(
       thread = { ...thread, checkpointId: "l", content: { kind: "read", messages } };
       return { kind: "written", checkpointId: "l" };
     },
-    ...(steps && { steps: async (_, { from }) => steps(from) }),
+    ...(steps && { steps: async (_, { from, limit }) => steps(from).slice(0, limit) }),
     close: async () => {},
   };
 }
@@ -327,4 +327,155 @@ async function expectLinear(
 
 describe.each(Object.entries(DOORS))("The work of %s grows with the faults", (_, run) => {
   it.each(Object.entries(FAULTS))("%s", (_, make) => expectLinear(make, run));
+});
+
+/** What a thread has besides its messages. */
+const STATES: Readonly<Record<string, (many: Many) => Partial<StoredThread>>> = {
+  "pending writes": (many) => ({ endedRuns: [runOf({ written: many((index) => resultOf(index, index)) })] }),
+  "pending writes that remove unknown messages": (many) => ({
+    endedRuns: [runOf({ written: many((index) => new RemoveMessage({ id: `x${index}` })) })],
+  }),
+  "late results": (many) => ({
+    endedRuns: [
+      runOf({
+        late: many((index) => ({ place: `a0:${index}`, result: resultOf(index, index), values: [] })),
+      }),
+    ],
+  }),
+  "questions of one interrupt": (many) => ({
+    status: "interrupted",
+    openTasks: [
+      {
+        ...TASK,
+        interrupts: [
+          {
+            value: {
+              actionRequests: many((index) => ({ name: `tool_${index}`, args: {} })),
+              reviewConfigs: many((index) => ({
+                actionName: `tool_${index}`,
+                allowedDecisions: ["approve"],
+              })).reverse(),
+            },
+          },
+        ],
+      },
+    ],
+  }),
+  "interrupts of many tasks": (many) => ({
+    status: "interrupted",
+    openTasks: many((index) => ({ ...TASK, id: `${index}`, interrupts: [{ value: "May it?" }] })),
+  }),
+  "failed tasks": (many) => ({
+    status: "error",
+    openTasks: many((index) => ({ ...TASK, id: `${index}`, error: "no" })),
+  }),
+  "unstarted calls": (many) => ({ endedRuns: [runOf({ unstarted: many((index) => `a0:${index}`) })] }),
+};
+
+const TASK = { id: "1", node: "tools", error: undefined, interrupts: [] };
+
+const runOf = (fields: Partial<StoredThread["endedRuns"][number]>): StoredThread["endedRuns"][number] => ({
+  checkpointId: "k",
+  fate: "pending",
+  history: [new AIMessage({ id: "a0", content: "" })],
+  written: [],
+  interrupts: [],
+  nodes: [],
+  unstarted: [],
+  late: [],
+  headId: "a0",
+  removed: new Set(),
+  otherChannels: [],
+  ...fields,
+});
+
+describe("The work grows with", () => {
+  const openCalls = FAULTS["open calls in one message"] ?? (() => []);
+  it.each(Object.entries(STATES))("%s", (_, make) =>
+    expectLinear(
+      (many) => [threadOf(openCalls(many), make(many))],
+      async ([thread]) => {
+        const { endedRuns, ...fields } = thread as StoredThread;
+        // A set cannot be watched.
+        const runs = endedRuns.map((each) => ({ ...each, removed: new Set<string>() }));
+        const stored: StoredThread = { ...fields, endedRuns: runs };
+        const receipt: ReceiptEntry[] = [];
+        const append = async (entry: ReceiptEntry) => void receipt.push(entry);
+        const plan = planRepair(stored);
+        const outcome = await applyRepair({ store: storeOf(stored), ref: REF }, plan, {
+          receipt: { append },
+        });
+        const agent = storeOf({ ...stored, mendedBy: "agent" });
+        return [
+          JSON.stringify([diagnoseThread(stored), outcome, receipt]),
+          await open(storeOf(stored), "/threads/thread"),
+          await open(agent, "/threads/thread"),
+        ].join();
+      },
+    ),
+  );
+
+  it("the steps of a thread", () =>
+    expectLinear(
+      (many) =>
+        many((index) => ({
+          checkpointId: `k${index}`,
+          parentId: `k${index + 1}`,
+          createdAt: undefined,
+          metadata: { source: "loop" },
+          messages: [human("h"), responseOf(0, { tool_calls: [callOf(0)] })],
+          next: ["tools"],
+          tasks: [],
+        })),
+      (steps) =>
+        open(
+          storeOf(threadOf([human("h")]), () => steps as ThreadStep[]),
+          "/threads/thread",
+        ),
+    ));
+
+  it("the entries of a receipt", () =>
+    expectLinear(
+      (many) =>
+        many<unknown>((index) => [
+          { schemaVersion: 1, kind: "result", id: `w${index}`, outcome: "moved" },
+          {
+            schemaVersion: 1,
+            kind: "intent",
+            id: `x${index}`,
+            ...REF,
+            before: [],
+            beforeHash: "",
+            afterHash: "",
+          },
+        ]),
+      async (entries) => {
+        const outcomes: unknown[] = [];
+        for await (const outcome of undo(storeOf(threadOf([])), entries as ReceiptEntry[]))
+          outcomes.push(outcome);
+        return JSON.stringify(outcomes);
+      },
+    ));
+
+  it("the states of archives, which can lead to one another", async () => {
+    const read: (string | undefined)[] = [];
+    const archives = Array.from({ length: 60 }, (_, index) =>
+      summary(`s${index}`, { kind: "archive", checkpoint: `k${index}`, messages: [`h${index}`], calls: [] }),
+    );
+    const step: ThreadStep = {
+      checkpointId: "k",
+      createdAt: undefined,
+      metadata: {},
+      messages: archives,
+      next: [],
+      tasks: [],
+    };
+    const store = storeOf(threadOf(archives), (from) => {
+      read.push(from);
+      return [step];
+    });
+    await open(store, "/threads/thread");
+    // Each of these states could have a whole history.
+    expect(read.filter((from) => from !== undefined).length).toBeLessThanOrEqual(20);
+  });
 });
