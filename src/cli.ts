@@ -6,8 +6,9 @@ import { once } from "node:events";
 import { createInterface } from "node:readline/promises";
 import { text as readToEnd } from "node:stream/consumers";
 import { EXIT, type TextOutput } from "./doctor/command/command-io.js";
-import { ONLY_GRAPH, runCommandLine } from "./doctor/command/run-command-line.js";
+import { ONLY_GRAPH, runCommandLine, stackOf } from "./doctor/command/run-command-line.js";
 import { serveInspector } from "./inspector/serve.js";
+import { printableLine } from "./shared/text.js";
 
 const { stdin, stdout, stderr } = process;
 
@@ -66,8 +67,8 @@ async function main(): Promise<void> {
   process.on("uncaughtException", (error) => {
     const isServer = Object(error).syscall === "listen";
     const text = isServer
-      ? `The file of your graph starts a server, which fails: ${error.message}. ${ONLY_GRAPH}\n`
-      : `${error?.stack ?? error}\n`;
+      ? `The file of your graph starts a server, which fails: ${printableLine(String(error.message))}. ${ONLY_GRAPH}\n`
+      : `${stackOf(error)}\n`;
     stderr.write(text, () => process.exit(isServer ? EXIT.usage : EXIT.ownFault));
   });
   const code = await runCommandLine(process.argv.slice(2), {

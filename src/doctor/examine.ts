@@ -1,6 +1,6 @@
 /** What is wrong with a thread's messages. The report and the plan come from the same examination. */
 
-import { BaseMessage, RemoveMessage, type ToolMessage } from "@langchain/core/messages";
+import { type AIMessage, BaseMessage, RemoveMessage, type ToolMessage } from "@langchain/core/messages";
 import { type Call, callBlockOf, isAIMessage } from "../history/call.js";
 import { type Group, groupMessages, placeOfCall } from "../history/group.js";
 import { copyMessage, deriveId, isDerivedId } from "../history/message.js";
@@ -65,6 +65,7 @@ export function examineThread(
   const examined = examineCalls(open, runs, messages);
   // A run whose result was found did not end on purpose.
   const cut = new Set(examined.flatMap(({ group, remains }) => (remains?.kind === "result" ? group : [])));
+  const forCaller = closeOpenCalls ? undefined : groupForCaller(groups, thread);
   const used = new Set<ToolMessage>();
   const openCalls = examined.flatMap(({ remains, ...unanswered }, index): OpenCall[] => {
     const recovered = remains?.kind === "result" ? remains.result : undefined;
@@ -72,7 +73,7 @@ export function examineThread(
     const standIn = open[index]?.standIn;
     if (standIn !== undefined && recovered === undefined) return [];
     const { group, cause } = unanswered;
-    const isLeftOpen = !closeOpenCalls && !cut.has(group) && mayBeAnswered(group, groups, thread);
+    const isLeftOpen = group === forCaller && !cut.has(group);
     const isCut = cause === "unrecorded" && group.end === messages.length && hasOpenTasks(thread);
     return [
       {
@@ -131,15 +132,16 @@ export function leftoversOf({ endedRuns }: StoredThread) {
 }
 
 /**
- * Whether the run ended on purpose with these calls: its graph has nothing left to do, and no call of the group was
+ * The group with whose calls the run ended on purpose: its graph has nothing left to do, and no call of the group was
  * answered. The graph's client may be about to send their results.
  */
-function mayBeAnswered(group: Group, groups: readonly Group[], thread: StoredThread): boolean {
+function groupForCaller(groups: readonly Group[], thread: StoredThread): Group | undefined {
   // A graph that cannot read its thread shows no tasks, although the thread has some.
-  if (thread.content.kind === "bricked") return false;
-  if (group !== groups.at(-1) || thread.openTasks === undefined || hasOpenTasks(thread)) return false;
-  if (thread.otherChannels.includes(STRUCTURED_RESPONSE)) return false;
-  return group.results.every((result) => result === undefined);
+  if (thread.content.kind === "bricked") return undefined;
+  if (thread.openTasks === undefined || hasOpenTasks(thread)) return undefined;
+  if (thread.otherChannels.includes(STRUCTURED_RESPONSE)) return undefined;
+  const last = groups.at(-1);
+  return last?.results.every((result) => result === undefined) ? last : undefined;
 }
 
 function hasOpenTasks({ openTasks = [] }: StoredThread): boolean {
@@ -289,23 +291,25 @@ interface UnsentCall {
  * with a derived id, or as a placeholder.
  */
 function unsentCallsIn(groups: readonly Group[]): UnsentCall[] {
-  return groups.flatMap((group) =>
-    group.calls.flatMap((call, place) => {
-      const result = group.results[place];
+  return groups.flatMap((group) => {
+    const { head, calls, results } = group;
+    if (!isAIMessage(head) || !calls.some(({ kind }) => kind === "invalid") || isSentAsItems(head)) return [];
+    const blocks = new Set(recordsIn(head.content).map((block) => callBlockOf(block)?.id));
+    const raw = new Set(recordsIn(head.additional_kwargs?.["tool_calls"]).map(({ id }) => id));
+    return calls.flatMap((call, place) => {
+      const result = results[place];
       if (call.kind !== "invalid" || result === undefined || isPlaceholder(result) || isDerivedId(result.id))
         return [];
-      const { head } = group;
-      if (!isAIMessage(head) || isSentOtherwise(head, call)) return [];
-      const isSentRaw = recordsIn(head.additional_kwargs?.["tool_calls"]).some(({ id }) => id === call.id);
-      return [{ group, call, isSentRaw: isSentRaw && !head.tool_calls?.length }];
-    }),
-  );
+      return blocks.has(call.id)
+        ? []
+        : [{ group, call, isSentRaw: raw.has(call.id) && !head.tool_calls?.length }];
+    });
+  });
 }
 
-/** As a block of the content, or with the items of the stored response. */
-function isSentOtherwise(head: Group["head"], call: Call): boolean {
-  if (Array.isArray(Reflect.get(head.response_metadata ?? {}, "output"))) return true;
-  return recordsIn(head.content).some((block) => callBlockOf(block)?.id === call.id);
+/** With the items of the stored response, which have all its calls. */
+function isSentAsItems({ response_metadata }: AIMessage): boolean {
+  return Array.isArray(Reflect.get(response_metadata ?? {}, "output"));
 }
 
 /** The id of a stored value that may be a message, in whatever form it is. */

@@ -5,7 +5,7 @@ import { InvalidMessageError } from "../errors.js";
 import type { DialectName } from "../providers/dialects.js";
 import { type Grade, RULES, type RuleName } from "../providers/rule.js";
 import { violationsIn } from "../providers/validate-history.js";
-import { amount } from "../shared/text.js";
+import { amount, printableLine } from "../shared/text.js";
 import { isRecord } from "../shared/values.js";
 import { helpOf, rungsIn } from "../threads/asking/help.js";
 import type { Rung } from "../threads/events.js";
@@ -47,7 +47,7 @@ export interface Explanation {
   readonly reasons: readonly Reason[];
   /** The responses whose requests were not what the list says. */
   readonly reduced: readonly ReducedRequest[];
-  /** All of it as text for people. It contains no text from messages. */
+  /** All of it as text for people. It contains no text from messages, and ids and names cannot begin a line of it. */
   readonly text: string;
 }
 
@@ -159,10 +159,10 @@ function textOf(reasons: readonly Reason[], dialect: DialectName | undefined, le
   const parts = reasons.map(({ rule, code, meaning, index, callIds, providerSays, grade, mend }) =>
     [
       `messages[${index}]  ${code}${code.endsWith(rule) ? "" : ` (${rule})`}`,
-      `  ${meaning}${callIds.length === 0 ? "" : ` Calls: ${callIds.map((id) => id || "(no id)").join(", ")}.`}`,
+      `  ${meaning}${callIds.length === 0 ? "" : ` Calls: ${callIds.map((id) => printableLine(id) || "(no id)").join(", ")}.`}`,
       providerSays === null
         ? "  No report quotes the provider's error for this."
-        : `  The provider answers${grade === "confirmed" ? "" : `, according to its ${grade === "source" ? "source" : "documentation"}`}: ${providerSays}`,
+        : `  The provider answers${grade === "confirmed" ? "" : `, according to its ${grade === "source" ? "source" : "documentation"}`}: ${printableLine(providerSays)}`,
       `  ${mend}`,
     ].join("\n"),
   );

@@ -2,6 +2,7 @@
 
 import { type BaseMessage, HumanMessage, type ToolMessage } from "@langchain/core/messages";
 import { type Call, callsOf, isAIMessage } from "../history/call.js";
+import type { Group } from "../history/group.js";
 import { measureInput } from "../history/measure.js";
 import { callIdOf } from "../history/result.js";
 import { DEPTH_DEMAND } from "../history/storable.js";
@@ -9,6 +10,8 @@ import { DIALECT_NAMES, type DialectName, dialectNamed } from "../providers/dial
 import { reasoningOf } from "../providers/host-fields/fields.js";
 import { RULES, type RuleName, readMaker } from "../providers/rule.js";
 import { type Violation, validateHistory } from "../providers/validate-history.js";
+import { shortened } from "../shared/text.js";
+import { madeOnce } from "../shared/values.js";
 import { type Examination, examineThread, idIn, isOfOthers, OF_OTHERS, type OpenCall } from "./examine.js";
 import {
   BUSY_FOR_EVER,
@@ -177,30 +180,20 @@ function pairingFindings(
   dialect: DialectName,
   waits: boolean,
 ): Finding[] {
-  const headOf = new Map(
-    groups.flatMap(({ head, results }) => results.map((result) => [result, head] as const)),
-  );
-  const answersOf = (head: BaseMessage) =>
-    groups.find((group) => group.head === head)?.results.filter((result) => result !== undefined) ?? [];
-  const placeIn = new Map(list.messages.map(({ message }, place) => [message, place]));
-  /** The fields about a call, with the provider's words for a fault at its message, or at one of the others. */
+  const wordsFor = wordsFinder(list, groups, violations);
+  /** The fields about a call, with the provider's words for a fault at its message or at one of its results. */
   const about = (
     message: BaseMessage,
     { id, name }: { readonly id: string; readonly name?: string | undefined },
     rules: readonly RuleName[],
-    ...others: readonly (BaseMessage | undefined)[]
   ) => {
-    const places = [message, ...others].map((each) => each && placeIn.get(each));
-    // Null if the provider would not refuse it, or if nobody knows its words.
-    const said = violations.find(
-      ({ rule, index, grade }) => rules.includes(rule) && grade !== "inferred" && places.includes(index),
-    );
+    const words = wordsFor(message, rules);
     return {
       index: list.byMessage.get(message)?.index ?? null,
       messageId: message.id ?? null,
       callId: id,
       tool: name ?? null,
-      ...(said === undefined ? UNSAID : { dialect, providerSays: said.message }),
+      ...(words === undefined ? UNSAID : { dialect, providerSays: words }),
     };
   };
   const ofResult =
@@ -209,24 +202,24 @@ function pairingFindings(
       const { rules, fix, what } = RESULT_FAULTS[kind];
       const call = { id: callIdOf(message), name: message.name };
       const evidence = `The result${of(call.name)} for the call \`${call.id}\` ${what}.`;
-      const fields = about(message, call, rules, headOf.get(message));
+      const fields = about(message, call, rules);
       return finding(`pairing/${kind}-result`, "error", evidence, fix, fields);
     };
   return [
     ...openCalls
       .filter(({ group }) => !(waits && group === groups.at(-1)))
       .flatMap((open) => openCallFindings(open, about(open.group.head, open.call, ["missing-result"]))),
-    ...unsentCalls.map(({ group: { head, results }, call, isSentRaw }) => {
+    ...unsentCalls.map(({ group: { head }, call, isSentRaw }) => {
       const sends = isSentRaw ? "send them as they are" : "send its result, and not the call";
       const evidence = `The arguments of the call${of(call.name)} \`${call.id}\` are not valid JSON. Clients ${sends}.`;
-      const fields = about(head, call, [isSentRaw ? "arguments" : "orphan-result"], ...results);
+      const fields = about(head, call, [isSentRaw ? "arguments" : "orphan-result"]);
       return finding("content/arguments", isSentRaw ? "warning" : "error", evidence, "mend", fields);
     }),
     ...orphans.map(ofResult("orphan")),
     ...duplicates.map(ofResult("duplicate")),
     ...[...misplaced].map(ofResult("misplaced")),
     ...duplicateCalls(list).map(({ message, ...call }) => {
-      const fields = about(message, call, ["duplicate-call-id", "duplicate-result"], ...answersOf(message));
+      const fields = about(message, call, ["duplicate-call-id", "duplicate-result"]);
       const evidence = `Two calls of one response have the id \`${call.id}\`.`;
       return finding("pairing/duplicate-call", "error", evidence, "at-request", fields);
     }),
@@ -239,6 +232,50 @@ function pairingFindings(
     }),
   ];
 }
+
+/**
+ * Makes the function that finds a provider's words for the first of these faults: at a message, at the message with the
+ * call that it answers, or at the results of its calls. Undefined if the provider would not refuse it, or if nobody
+ * knows its words. Many findings can be about one message, so each violation is looked at once.
+ */
+function wordsFinder(
+  { messages }: Examination["list"],
+  groups: readonly Group[],
+  violations: readonly Violation[],
+) {
+  const headOf = new Map<BaseMessage | undefined, BaseMessage>(
+    groups.flatMap(({ head, results }) => results.map((result) => [result, head] as const)),
+  );
+  /** For each rule, the place of the first violation at each message, and at the results of each message's calls. */
+  const own: FirstPlaces = new Map();
+  const ofResults: FirstPlaces = new Map();
+  const note = (first: FirstPlaces, rule: RuleName, message: BaseMessage, place: number): void => {
+    const places = madeOnce(first, rule, () => new Map());
+    if (!places.has(message)) places.set(message, place);
+  };
+  for (const [place, { rule, index, grade }] of violations.entries()) {
+    const message = messages[index]?.message;
+    if (message === undefined || grade === "inferred") continue;
+    note(own, rule, message, place);
+    const head = headOf.get(message);
+    if (head !== undefined) note(ofResults, rule, head, place);
+  }
+  return (message: BaseMessage, rules: readonly RuleName[]): string | undefined => {
+    const head = headOf.get(message) ?? message;
+    const places = rules.flatMap((rule) => [
+      own.get(rule)?.get(message) ?? [],
+      own.get(rule)?.get(head) ?? [],
+      ofResults.get(rule)?.get(message) ?? [],
+    ]);
+    const said = violations[Math.min(...places.flat())];
+    return said && shortened(said.message, LONGEST_WORDS);
+  };
+}
+
+type FirstPlaces = Map<RuleName, Map<BaseMessage, number>>;
+
+/** The provider can name all calls of a message, and each of them can be a finding. */
+const LONGEST_WORDS = 500;
 
 function openCallFindings(
   { call, recovered, standIn, isLeftOpen }: OpenCall,

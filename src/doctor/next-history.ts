@@ -1,9 +1,11 @@
 /** What a thread has when its user's next message comes: what the next run recovers, closes and sends. */
 
 import { type BaseMessage, HumanMessage } from "@langchain/core/messages";
+import type { Group } from "../history/group.js";
 import { type UnansweredCall, unansweredCalls } from "../history/open-calls.js";
 import { reduceMessages } from "../history/reducer/reduce-messages.js";
 import { isPlaceholder } from "../history/result.js";
+import { addToList, madeOnce } from "../shared/values.js";
 import {
   closingResult,
   examineCalls,
@@ -75,15 +77,29 @@ function withResults(
   results: readonly (readonly [UnansweredCall, BaseMessage])[],
 ): BaseMessage[] {
   const messages = [...history];
-  const missing: (readonly [at: number, result: BaseMessage])[] = [];
+  /** The results of calls without one, by the index of the message that they precede. */
+  const missing = new Map<number, BaseMessage[]>();
+  const places = new Map<Group, readonly number[]>();
   for (const [{ group, place }, result] of results) {
     const former = group.answeredAt[place];
-    const earlier = group.answeredAt.slice(0, place);
-    let at = group.start + 1;
-    while (earlier.includes(at)) at += 1;
-    if (former === undefined) missing.push([at, result]);
+    const at = madeOnce(places, group, () => placesOfMissing(group))[place] ?? group.end;
+    if (former === undefined) addToList(missing, at, result);
     else if (!isPlaceholder(result)) messages[former] = result;
   }
-  for (const [at, result] of missing.toReversed()) messages.splice(at, 0, result);
-  return messages;
+  if (missing.size === 0) return messages;
+  return [...messages.keys(), messages.length].flatMap((at) => [
+    ...(missing.get(at) ?? []),
+    ...messages.slice(at, at + 1),
+  ]);
+}
+
+/** For each call, the index after its message and the results of earlier calls that directly follow the message. */
+function placesOfMissing({ start, answeredAt }: Group): readonly number[] {
+  const earlier = new Set<number | undefined>();
+  let at = start + 1;
+  return answeredAt.map((answered) => {
+    while (earlier.has(at)) at += 1;
+    earlier.add(answered);
+    return at;
+  });
 }

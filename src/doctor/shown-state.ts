@@ -44,8 +44,9 @@ export function openTasksOf({
   readonly tasks?: unknown;
   readonly next?: unknown;
 }): OpenTask[] {
+  const entered = Array.isArray(next) ? new Set<unknown>(next) : undefined;
   return tasksIn(tasks)
-    .filter(({ name, result }) => result == null && (!Array.isArray(next) || next.includes(name)))
+    .filter(({ name, result }) => result == null && entered?.has(name) !== false)
     .map(({ id = "", name = "", interrupts, ...task }) => ({
       id,
       node: name,

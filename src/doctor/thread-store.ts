@@ -39,11 +39,12 @@ export async function* selectThreads<Found extends FoundThread>(
   found: AsyncIterable<Found> | Iterable<Found>,
   { threadIds, metadata = {}, since, limit = Number.POSITIVE_INFINITY }: ThreadSelection,
 ): AsyncGenerator<Found> {
+  const wanted = threadIds && new Set(threadIds);
   const chosen = new Set<string>();
   for await (const one of found) {
     const { threadId, changedAt = Number.POSITIVE_INFINITY, metadata: own } = one;
     if (!chosen.has(threadId)) {
-      if (threadIds !== undefined && !threadIds.includes(threadId)) continue;
+      if (wanted?.has(threadId) === false) continue;
       if (since !== undefined && changedAt < since.getTime()) continue;
       // A selection names values as texts.
       if (own && !Object.entries(metadata).every(([name, value]) => String(own[name]) === value)) continue;

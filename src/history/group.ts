@@ -1,6 +1,7 @@
 /** Groups messages by call occurrence, in one linear pass. */
 
 import type { BaseMessage, ToolMessage } from "@langchain/core/messages";
+import { madeOnce } from "../shared/values.js";
 import { type Call, callsOf, indexesById } from "./call.js";
 import { callIdOf, isPlaceholder, isResult } from "./result.js";
 import { archiveOf } from "./summary.js";
@@ -151,10 +152,11 @@ type Owner = Pick<Group, "calls" | "results"> & { readonly isRemoved?: boolean }
 /** Contract: whether a call's slot that holds this result can be filled. */
 export type Accept = (result: ToolMessage | undefined, call: Call | undefined) => boolean;
 
-/** The slots of one call id, nearest last. `left`: how many of the first ones a search must still look at. */
+/** The slots of one call id, nearest last. */
 interface Offer<Group> {
   readonly slots: Slot<Group>[];
-  left: Record<string, number>;
+  /** For each search, what it must still look at: the first `end` slots, and those that were added since. */
+  readonly left: Map<string, { end: number; readonly added: Slot<Group>[] }>;
 }
 
 /** Slots by call id. A search skips a slot that it did not accept until the slot is reopened. */
@@ -171,9 +173,12 @@ export class Slots<Group extends Owner, Search extends string> {
   offer(group: Group): void {
     if (group.calls.length === 0) return;
     for (const [id, calls] of indexesById(group.calls)) {
-      const offer: Offer<Group> = this.#offers.get(id) ?? { slots: [], left: {} };
-      for (const call of calls) offer.slots.push({ group, call });
-      this.#offers.set(id, { ...offer, left: {} });
+      const { slots, left } = madeOnce(this.#offers, id, () => ({ slots: [], left: new Map() }));
+      for (const call of calls) {
+        const slot = { group, call };
+        slots.push(slot);
+        for (const { added } of left.values()) added.push(slot);
+      }
     }
   }
 
@@ -183,21 +188,20 @@ export class Slots<Group extends Owner, Search extends string> {
 
   /** A slot with this call id can be accepted again. */
   reopen(id: string): void {
-    const offer = this.#offers.get(id);
-    if (offer !== undefined) offer.left = {};
+    this.#offers.get(id)?.left.clear();
   }
 
   /** The nearest slot with a call id that the search accepts. */
   nearest(id: string, search: Search): Slot<Group> | undefined {
     const offer = this.#offers.get(id);
     if (offer === undefined) return undefined;
-    const { slots, left } = offer;
-    for (let end = left[search] ?? slots.length; end > 0; end -= 1) {
-      const slot = slots[end - 1];
-      if (slot !== undefined && this.#accepts(slot, search)) return slot;
-      left[search] = end - 1;
+    const { slots } = offer;
+    const left = madeOnce(offer.left, search, () => ({ end: slots.length, added: [] }));
+    for (;;) {
+      const slot = left.added.at(-1) ?? slots[left.end - 1];
+      if (slot === undefined || this.#accepts(slot, search)) return slot;
+      if (left.added.pop() === undefined) left.end -= 1;
     }
-    return undefined;
   }
 
   #accepts({ group, call }: Slot<Group>, search: Search): boolean {

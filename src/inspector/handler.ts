@@ -15,6 +15,7 @@ import { Markup } from "./html/markup.js";
 import { threadPage } from "./html/thread-page.js";
 import {
   type ListView,
+  readArchives,
   readList,
   readThread,
   type SettingsOf,
@@ -101,7 +102,8 @@ export function createInspector({
     }
     const { at, ...chosen } = readQuery(searchParams, THREAD_PARAMETERS);
     const threadId = decoded(id);
-    const reading = await readThread(await threads(request), { ...chosen, threadId }, settingsOf);
+    const store = await threads(request);
+    const reading = await readThread(store, { ...chosen, threadId }, settingsOf);
     const view = viewThread(reading, chosen);
     if (at !== undefined) {
       const place = `stored-${Math.min(at, view.totals.stored)}`;
@@ -113,7 +115,14 @@ export function createInspector({
       repairCommand ??
       (threads === threadsOfThisServer ? `npx langgraph-tether repair --url ${origin}` : undefined);
     const isBusy = view.isLatest && view.report.status === "busy";
-    return page(threadPage(view, chosen, Date.now(), repair), 200, isBusy ? { refresh: "5" } : {});
+    const shown = view.rows.flatMap((row) => ("rows" in row ? row.rows : row));
+    const archives = await readArchives(
+      store,
+      threadId,
+      shown.flatMap(({ message }) => message ?? []),
+    );
+    const markup = threadPage(view, archives, chosen, Date.now(), repair);
+    return page(markup, 200, isBusy ? { refresh: "5" } : {});
   };
   return async function inspect(request, env) {
     try {

@@ -168,8 +168,6 @@ export async function readThread(
     moment,
     /** The shown step; undefined for a thread without a readable state. */
     ...(await ask(shown, history)),
-    /** By the id of the summary that covers the messages. */
-    archived: await readArchives(store, ref, history),
     /** The previous request; undefined if there is none, or if it was not read. */
     before: before && (await ask(before, requestAt(before, after(before), mendedBy))),
   };
@@ -215,15 +213,27 @@ function momentOf(
 
 /** The most archived messages that are read for one summary. */
 const MOST_ARCHIVED = 200;
+/** The most states that are read for the archives of a page. Each can have a whole history. */
+const MOST_STATES = 20;
 
-/** What a history's summaries have archived, by their ids. */
-async function readArchives(store: ThreadStore, ref: ThreadRef, history: readonly BaseMessage[]) {
+/** What summaries have archived, by their ids. */
+export type Archives = Awaited<ReturnType<typeof readArchives>>;
+
+/**
+ * Anyone can write to a state, so many summaries can lead to one another.
+ *
+ * @param messages Those of one page. Only what is shown is read, the latest first.
+ */
+export async function readArchives(store: ThreadStore, threadId: string, messages: readonly BaseMessage[]) {
   const archives = new Map<string, Archive>();
+  let states = 0;
   const read = async (from?: string) => {
-    const [step] = (await store.steps?.(ref, { from, limit: 1 })) ?? [];
+    states += 1;
+    if (states > MOST_STATES) return undefined;
+    const [step] = (await store.steps?.({ threadId, namespace: "" }, { from, limit: 1 })) ?? [];
     return step?.messages;
   };
-  for (const summary of history.filter((message) => archiveOf(message) !== undefined)) {
+  for (const summary of messages.filter((message) => archiveOf(message) !== undefined).reverse()) {
     const reversed: BaseMessage[] = [];
     let isWhole = true;
     for await (const message of walkBack([summary], read, () => {})) {

@@ -35,7 +35,6 @@ const READING = {
   steps: [STEP],
   step: STEP,
   isLatest: true,
-  archived: new Map(),
   form: { options: { dialect: "openai" as const }, origin: "chosen" as const },
   before: undefined,
 };

@@ -20,7 +20,7 @@ describe("The work grows with the text", () => {
   for (const [name, read] of Object.entries(READERS))
     law(`of ${name}`, 16, [part], async (parts) => {
       const stepsOf = (size: number) =>
-        countStepsOf(async () => {
+        countStepsOf([], async () => {
           try {
             await read(parts.join("").repeat(size));
           } catch {

@@ -52,30 +52,33 @@ const ARRAY_METHODS: Readonly<Record<string, StepsOf>> = {
 };
 
 /**
- * The number of steps that `run` takes, in whatever it works on. Nothing else may run in the meantime.
- *
- * @throws if one search for a pattern has no end in sight, whatever `run` makes of it.
- */
-export async function countStepsOf(run: () => unknown): Promise<number> {
-  let steps = 0;
-  const restore = countInEngine((count) => {
-    steps += count;
-  });
-  try {
-    await run();
-  } finally {
-    restore();
-  }
-  if (endless.length > 0) throw new Error(`Endless: ${endless.splice(0).join(", ")}`);
-  return steps;
-}
-
-/**
  * The number of steps that `run` takes.
  *
  * @param values What `run` works on. Reads of its messages are counted.
+ * @throws if one search for a pattern has no end in sight, whatever `run` makes of it.
  */
 export function countSteps<T>(values: T, run: (values: T) => void): number {
+  const count = startCount(values);
+  try {
+    run(count.watched);
+  } finally {
+    count.stop();
+  }
+  return count.total();
+}
+
+/** The same for work that waits. Nothing else may work meanwhile. */
+export async function countStepsOf<T>(values: T, run: (values: T) => Promise<unknown>): Promise<number> {
+  const count = startCount(values);
+  try {
+    await run(count.watched);
+  } finally {
+    count.stop();
+  }
+  return count.total();
+}
+
+function startCount<T>(values: T) {
   let steps = 0;
   const counted = new WeakMap<object, object>();
   const watch = (value: unknown): unknown => {
@@ -98,15 +101,14 @@ export function countSteps<T>(values: T, run: (values: T) => void): number {
   function watchList(value: unknown): unknown {
     return Array.isArray(value) ? value.map(watch) : watch(value);
   }
-  const restore = countInEngine((count) => {
+  const stop = countInEngine((count) => {
     steps += count;
   });
-  try {
-    run(watched);
-  } finally {
-    restore();
-  }
-  return steps;
+  const total = (): number => {
+    if (endless.length > 0) throw new Error(`Endless: ${endless.splice(0).join(", ")}`);
+    return steps;
+  };
+  return { watched, stop, total };
 }
 
 function searched(list: readonly unknown[], index: unknown): number {
@@ -181,6 +183,17 @@ function countInEngine(note: (steps: number) => void): () => void {
     replace(prototype, "has", counted1);
   }
   for (const prototype of [Map.prototype, WeakMap.prototype]) replace(prototype, "get", counted1);
+  for (const prototype of [Map.prototype, Set.prototype])
+    for (const name of ["entries", "forEach", "keys", "values", Symbol.iterator])
+      replace(
+        prototype,
+        name,
+        (method) =>
+          function (this: { readonly size: number }, ...args: unknown[]) {
+            count(this.size);
+            return Reflect.apply(method, this, args);
+          },
+      );
   replace(String.prototype, "charCodeAt", counted1);
   replace(
     String.prototype,

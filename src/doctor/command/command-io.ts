@@ -1,5 +1,6 @@
 /** What a command is given, and how it ends. */
 
+import { printableLine } from "../../shared/text.js";
 import type { ThreadStore } from "../thread-store.js";
 
 /** The world of a command. It is passed in, so a test can replace it. */
@@ -56,5 +57,5 @@ export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
 /** Whether the operator agrees. Anything but `y` or `yes` is a no. */
 export async function askToWrite(question: string, { ask }: CommandIo): Promise<boolean> {
-  return /^\s*y(?:es)?\s*$/i.test(await ask(`${question} [y/N] `));
+  return /^\s*y(?:es)?\s*$/i.test(await ask(`${printableLine(question)} [y/N] `));
 }

@@ -10,7 +10,7 @@ import { withTarget } from "../targets/targets.js";
 import { type CommandIo, EXIT, type ExitCode } from "./command-io.js";
 import { lacksGraph, type Options, typedRepair, typedThreads } from "./options.js";
 import { isComplete, notesText, noteText, readThreads, startReport } from "./report.js";
-import { excerptOf, nextCommand, wrapText } from "./text.js";
+import { excerptsOf, nextCommand, wrapText } from "./text.js";
 
 /** Whether `repair` does it. */
 const isStored = ({ kind }: Fix): boolean => kind !== "at-request" && kind !== "wait";
@@ -38,10 +38,11 @@ export async function runDoctor(command: Command, io: CommandIo): Promise<ExitCo
         const { schemaVersion: _, threadId, ...fields } = report;
         const canRepair = skipOf(thread) === undefined && thread.otherGraph === undefined;
         const mend = canRepair ? [...repair, ...typedThreads([threadId])].join(" ") : null;
+        const excerptOf = excerptsOf(thread);
         const findings = report.findings.map((finding) => ({
           ...finding,
           fixes: finding.fixes.map((fix) => ({ ...fix, command: isStored(fix) ? mend : null })),
-          ...(redact === false && finding.index !== null && { excerpt: excerptOf(thread, finding.index) }),
+          ...(redact === false && finding.index !== null && { excerpt: excerptOf(finding.index) }),
         }));
         const isBroken = findings.some(
           ({ severity, fixes }) => severity !== "info" && fixes.some(({ command }) => command !== null),
@@ -159,7 +160,7 @@ function groupLines(
   );
   return [
     wrapText(describeFindings(code, group), "      "),
-    ...[why, ...excerpts].filter((line) => line !== "").map((line) => wrapText(line, "        ")),
+    ...[why, ...new Set(excerpts)].filter((line) => line !== "").map((line) => wrapText(line, "        ")),
   ];
 }
 

@@ -9,7 +9,7 @@ import { UsageError } from "../targets/target.js";
 import { threadOfList } from "../thread-store.js";
 import { type CommandIo, EXIT, type ExitCode } from "./command-io.js";
 import type { Options } from "./options.js";
-import { excerptOf } from "./text.js";
+import { excerptsOf } from "./text.js";
 
 export async function runExplain(command: Command, io: CommandIo): Promise<ExitCode> {
   const { dialect, format, redact } = command.opts<Options & { readonly dialect?: DialectName | "auto" }>();
@@ -24,10 +24,10 @@ export async function runExplain(command: Command, io: CommandIo): Promise<ExitC
       `${name} has ${more.length + 1} lists of messages. explain reads one; doctor --file reads several.`,
     );
   const { text, ...explanation } = explainKnown(messages, dialect);
-  const thread = threadOfList(messages);
+  const excerptOf = excerptsOf(threadOfList(messages));
   const reasons = explanation.reasons.map((reason) => ({
     ...reason,
-    ...(redact === false && { excerpt: excerptOf(thread, reason.index) }),
+    ...(redact === false && { excerpt: excerptOf(reason.index) }),
   }));
   if (format === "text") {
     const excerpts = reasons.flatMap(({ index, excerpt }) =>

@@ -6,6 +6,7 @@ import { reasonOf, UsageError } from "../targets/target.js";
 import { targetOf, withTarget } from "../targets/targets.js";
 import { type CommandIo, EXIT, type ExitCode } from "./command-io.js";
 import { typedRepair } from "./options.js";
+import { headText } from "./report.js";
 
 export async function runInspect(command: Command, io: CommandIo): Promise<ExitCode> {
   const options = command.opts();
@@ -17,7 +18,7 @@ export async function runInspect(command: Command, io: CommandIo): Promise<ExitC
       .catch((error: unknown): never => {
         throw new UsageError(`The pages cannot be served: ${reasonOf(error)}`);
       });
-    await io.output.write(`tether inspect · ${store.target}\n\n${address}\n\nCtrl+C ends it.\n`);
+    await io.output.write(`${headText("inspect", store.target)}${address}\n\nCtrl+C ends it.\n`);
     if (!io.signal.aborted) await once(io.signal, "abort");
     await close();
     return EXIT.sound;

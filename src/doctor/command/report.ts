@@ -1,7 +1,7 @@
 /** What the commands share: the loop over a target's threads, and a report on them in each format. */
 
 import { setImmediate } from "node:timers/promises";
-import { amount, count } from "../../shared/text.js";
+import { amount, count, printableLine } from "../../shared/text.js";
 import { BUSY_FOR_EVER } from "../finding.js";
 import { reasonOf, THREADS_AT_ONCE, UsageError } from "../targets/target.js";
 import { type StoredThread, type ThreadRef, type ThreadStore, threadOfList } from "../thread-store.js";
@@ -197,7 +197,7 @@ export async function startReport(
     return { thread: (fields) => void threads.push(fields), end: print };
   }
   let gap = "";
-  await write(`tether ${command} · ${head.target}\n\n`);
+  await write(headText(command, head.target));
   return {
     thread: async (_, text) => {
       if (text !== "") gap = "\n";
@@ -206,6 +206,10 @@ export async function startReport(
     end: (_, text) => write(`${gap}${text}`),
   };
 }
+
+/** The first line of a text. The name of a target is the operator's, or a receipt's. */
+export const headText = (command: string, target: string): string =>
+  `tether ${command} · ${printableLine(target)}\n\n`;
 
 /** What is said about threads that are not repaired, by their count's name. */
 const NOTES: Readonly<Record<string, (count: number) => string>> = {

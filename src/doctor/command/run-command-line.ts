@@ -3,7 +3,7 @@
 import { createRequire } from "node:module";
 import type { CommanderError } from "commander";
 import { InvalidSettingError } from "../../errors.js";
-import { printable } from "../../shared/text.js";
+import { printable, printableLine } from "../../shared/text.js";
 import { reasonOf, UsageError } from "../targets/target.js";
 import { type CommandIo, EXIT, type ExitCode } from "./command-io.js";
 import { createProgram } from "./program.js";
@@ -27,13 +27,20 @@ export async function runCommandLine(args: readonly string[], given: CommandIo):
     await reportAsJson(args, error, io);
     if (isOfCommander(error)) return EXIT.usage;
     const isOfOperator = UsageError.isInstance(error) || InvalidSettingError.isInstance(error);
-    const text = isOfOperator ? reasonOf(error) : `${FAULT}\n${Object(error).stack ?? reasonOf(error)}`;
+    const text = isOfOperator ? reasonOf(error) : `${FAULT}\n${stackOf(error)}`;
     await io.errors.write(`${printable(text)}\n`);
     return isOfOperator ? EXIT.usage : EXIT.ownFault;
   } finally {
     if (countServers() > serversBefore)
       await io.errors.write(`The file of your graph has started a server in this process. ${ONLY_GRAPH}\n`);
   }
+}
+
+/** The lines of an error, of which its message is one. The message can have anything of a thread. */
+export function stackOf(error: unknown): string {
+  const { stack, message } = Object(error);
+  if (typeof stack !== "string" || typeof message !== "string") return printableLine(reasonOf(error));
+  return printable(stack.replace(message, () => printableLine(message)));
 }
 
 const FAULT =
@@ -56,6 +63,13 @@ async function reportAsJson(args: readonly string[], error: unknown, { output }:
 const withoutValues = (text: string): string =>
   text.replaceAll(/'(-[^'=\s]*=|\w+:\/\/).*'/g, (_, beginning) => `'${beginning}…'`);
 
+/** What commander says of an option, and its suggestion on a second line. It repeats the words that it was given. */
+function oneError(text: string): string {
+  const end = text.lastIndexOf("\n(Did you mean ");
+  const lines = end === -1 ? [text] : [text.slice(0, end), text.slice(end)];
+  return `${lines.map((line) => printableLine(line.trim())).join("\n")}\n`;
+}
+
 const isOfCommander = (error: unknown): error is CommanderError =>
   String(Object(error).code).startsWith("commander.");
 
@@ -68,6 +82,7 @@ async function runCommand(args: readonly string[], io: CommandIo): Promise<ExitC
   const program = createProgram(version, io, (ended) => (code = ended), {
     writeOut: (text) => output.push(text),
     writeErr: (text) => errors.push(text),
+    outputError: (text, write) => write(oneError(text)),
   });
   try {
     await program.parseAsync(args, { from: "user" });

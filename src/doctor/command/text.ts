@@ -4,6 +4,7 @@ import { styleText } from "node:util";
 import { contentText } from "../../history/message.js";
 import { coerceMessage } from "../../history/read-messages.js";
 import { printableLine, shortened } from "../../shared/text.js";
+import { madeOnce } from "../../shared/values.js";
 import { type StoredThread, valuesOf } from "../thread-store.js";
 
 const COLOURS = { "✗": "red", "!": "yellow", "✓": "green", "→": "cyan", "·": "dim" } as const;
@@ -56,8 +57,16 @@ function wrapWords(words: readonly string[], indent: string, hanging: string): s
 
 const LONGEST = 120;
 
-/** The beginning of a message of the thread, on one line; empty if it has no text. */
-export function excerptOf(thread: StoredThread, index: number): string {
-  const message = coerceMessage(valuesOf(thread)?.[index]);
-  return message === undefined ? "" : shortened(contentText(message).replaceAll(/\s+/g, " ").trim(), LONGEST);
+/**
+ * Makes the function that gives the beginning of a message of the thread, on one line; empty if it has no text. Many
+ * findings can be about one message, so each is read once.
+ */
+export function excerptsOf(thread: StoredThread): (index: number) => string {
+  const known = new Map<number, string>();
+  return (index) =>
+    madeOnce(known, index, () => {
+      const message = coerceMessage(valuesOf(thread)?.[index]);
+      const text = message === undefined ? "" : contentText(message);
+      return shortened(text.replaceAll(/\s+/g, " ").trim(), LONGEST);
+    });
 }

@@ -3,7 +3,7 @@
 import { resolve } from "node:path";
 import type { Command } from "commander";
 import { TetherError } from "../../errors.js";
-import { amount, printable, printableLine } from "../../shared/text.js";
+import { amount, printableLine } from "../../shared/text.js";
 import { type UndoOutcome, undo } from "../apply.js";
 import { readReceiptLines } from "../receipt.js";
 import { reasonOf, UsageError } from "../targets/target.js";
@@ -25,7 +25,7 @@ export async function runUndo(command: Command, io: CommandIo): Promise<ExitCode
     );
   });
   const intents = entries.filter((entry) => entry.kind === "intent");
-  const warn = (text: string) => io.errors.write(printable(`${text}\n`));
+  const warn = (text: string) => io.errors.write(`${printableLine(text)}\n`);
   if (damaged.length > 0)
     await warn(
       `The receipt ${path} is damaged: ${amount(damaged.length, "line")} cannot be read (${damaged.slice(0, 5).join(", ")}${damaged.length > 5 ? ", …" : ""}). Threads that only they name are not restored.`,

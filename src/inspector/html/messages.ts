@@ -2,7 +2,7 @@
 
 import type { BaseMessage } from "@langchain/core/messages";
 import { amount, count } from "../../shared/text.js";
-import type { Archive } from "../read-threads.js";
+import type { Archive, Archives } from "../read-threads.js";
 import { type MessageView, type ShownText, viewMessage } from "../view/message-view.js";
 import type { RequestDifference } from "../view/request.js";
 import {
@@ -14,18 +14,13 @@ import {
   type Row,
   type ShownRow,
 } from "../view/rows.js";
-import type { ThreadView } from "../view/thread-view.js";
 import { bytes, chip, joined, sentence, sourceLink } from "./layout.js";
 import { html, type Markup } from "./markup.js";
 
 export type LinkTo = (anchor: string) => string;
 
-export function messageRows(
-  rows: readonly ShownRow[],
-  linkTo: LinkTo,
-  archived: ThreadView["archived"],
-): Markup {
-  const rowOf = (row: Row) => messageRow(row, linkTo, archived);
+export function messageRows(rows: readonly ShownRow[], linkTo: LinkTo, archives: Archives): Markup {
+  const rowOf = (row: Row) => messageRow(row, linkTo, archives);
   return html`<ol class="rows">${rows.map((shown) =>
     "rows" in shown
       ? html`<li><details class="fold"><summary>${amount(shown.rows.length, "message")} ${shown.word}</summary><ol>${shown.rows.map(rowOf)}</ol></details></li>`
@@ -35,7 +30,7 @@ export function messageRows(
 
 const TITLES = { "as-stored": "", changed: "changed", added: "not stored", "left-out": "not sent" } as const;
 
-function messageRow(row: Row, linkTo: LinkTo, archived: ThreadView["archived"]): Markup {
+function messageRow(row: Row, linkTo: LinkTo, archives: Archives): Markup {
   const { kind, anchor, message, position, sent, sentPosition, novelty, own, fate } = row;
   const shown = position === undefined ? (sent ?? message) : message;
   if (shown === undefined) return html``;
@@ -53,7 +48,7 @@ function messageRow(row: Row, linkTo: LinkTo, archived: ThreadView["archived"]):
     (view.ids !== "" || ofForm.length > 0) &&
     html`<details class="ids"><summary>${ofForm.length === 0 ? "ids" : "details"}</summary>${ids}${whys(ofForm)}</details>`;
   const head = html`<div class="head"><span class="at">${position === undefined ? "+" : count(position)}</span>${whoOf(view)}${view.maker !== "" && html`<bdi class="maker">${view.maker}</bdi>`}${marks.map(({ word, tone: own }) => chip(word, own))}${news && chip(news, "news")}${kind !== "as-stored" && marks.length === 0 && chip(TITLES[kind])}${linksOf(row, linkTo)}<span class="tokens">${amount(view.tokens, "token")}</span>${details}</div>`;
-  const old = position === undefined ? undefined : archived.get(shown.id ?? "");
+  const old = position === undefined ? undefined : archives.get(shown.id ?? "");
   return html`<li class="row ${isOfForm(row) ? "as-stored" : kind}${tone && ` ${tone}`}${shown.type === "tool" && " result"}${view.isError && " failed"}" id="${anchor}">${
     position !== undefined && sent !== undefined && html`<span id="sent-${sentPosition}"></span>`
   }${head}${messageBody(view, changed)}${whys(marks.filter((mark) => !ofForm.includes(mark)))}${old && archive(old)}</li>`;

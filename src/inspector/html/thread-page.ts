@@ -4,6 +4,7 @@ import { DIALECT_NAMES } from "../../providers/dialects.js";
 import { amount, count } from "../../shared/text.js";
 import { addToList } from "../../shared/values.js";
 import type { Rung } from "../../threads/events.js";
+import type { Archives } from "../read-threads.js";
 import { nameIn } from "../view/message-view.js";
 import type { RequestDifference } from "../view/request.js";
 import type { Step } from "../view/steps.js";
@@ -43,6 +44,7 @@ interface Shown {
  */
 export function threadPage(
   view: ThreadView,
+  archives: Archives,
   { page: _, ...chosen }: ThreadLink,
   now: number,
   repair: string | undefined,
@@ -58,7 +60,7 @@ ${questionPanel(view)}${findingsPanel(shown, repair)}
 ${tools(shown)}
 <section aria-label="Messages">
 ${pages(shown, "Pages of messages")}
-${rows.length === 0 ? html`<p class="panel">${chosen.only ? "Nothing was changed." : "There are no messages."}</p>` : messageRows(rows, linkTo, view.archived)}
+${rows.length === 0 ? html`<p class="panel">${chosen.only ? "Nothing was changed." : "There are no messages."}</p>` : messageRows(rows, linkTo, archives)}
 ${pages(shown, "Pages of messages, repeated")}
 </section>
 ${difference && goneList(difference)}

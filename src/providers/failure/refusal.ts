@@ -81,6 +81,9 @@ function isNamed(words: ProviderWords, rule: Rule): boolean {
   return PATTERNS.get(rule)?.every((pattern) => words.say(pattern)) ?? false;
 }
 
+/** Shorter parts are between two fields. */
+const SHORTEST_PART = 4;
+
 /** What each rule's text says around its fields in braces. Providers count positions differently. */
 const PATTERNS: ReadonlyMap<Rule, readonly RegExp[]> = new Map(
   Object.values<Dialect>(DIALECTS)
@@ -88,9 +91,6 @@ const PATTERNS: ReadonlyMap<Rule, readonly RegExp[]> = new Map(
     .filter(({ grade }) => grade !== "inferred")
     .map((rule) => [rule, patternsOf(rule.text)]),
 );
-
-/** Shorter ones are between two fields. */
-const SHORTEST_PART = 4;
 
 function patternsOf(text: string): readonly RegExp[] {
   return text

@@ -110,11 +110,14 @@ export function explainPrepared(
       causes.push(formChanged(value, sent));
     return { ...told, inputIndexes: [at], reasons: [...rules.map(tellRule), ...causes] };
   });
+  // Each added message is explained by its neighbours besides system messages.
+  const talk = input.filter((message) => !isSystem(message));
+  let passed = 0;
   const added = input.flatMap((message, inputIndex): AddedMessageExplanation[] => {
+    const before = talk[passed - 1];
+    if (!isSystem(message)) passed += 1;
     if (parts[inputIndex]?.length) return [];
-    const before = input.slice(0, inputIndex).findLast((other) => !isSystem(other));
-    const after = input.slice(inputIndex + 1).find((other) => !isSystem(other));
-    return [{ inputIndex, reasons: [whyAdded(message, before, after, entry)] }];
+    return [{ inputIndex, reasons: [whyAdded(message, before, talk[passed], entry)] }];
   });
   return { input, stored, added };
 }

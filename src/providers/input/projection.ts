@@ -60,8 +60,8 @@ class Projection implements Follower {
   #runStart = 0;
   /** The last message before them that is not a system message. */
   #before: BaseMessage | undefined;
-  /** The last response, as it is sent. */
-  #response: AIMessage | undefined;
+  /** The names of the last response's calls, as they are sent, by their ids. */
+  #names: ReadonlyMap<string | undefined, string> = new Map();
   /** The pictures and files of the results after that response. */
   #media = new BatchMedia();
   #describedIn: BaseMessage[] = [];
@@ -89,7 +89,7 @@ class Projection implements Follower {
     const formed = this.#form(rest);
     if (formed === undefined) return;
     if (isResult(formed)) this.#media.add(formed, this.#nameOf(formed), moved);
-    if (isAIMessage(formed)) this.#response = formed;
+    if (isAIMessage(formed)) this.#names = namesIn(formed);
     this.#add(formed);
   }
 
@@ -99,7 +99,7 @@ class Projection implements Follower {
   }
 
   #nameOf({ tool_call_id, name }: ToolMessage): string {
-    return this.#response?.tool_calls?.find(({ id }) => id === tool_call_id)?.name ?? name ?? "";
+    return this.#names.get(tool_call_id) ?? name ?? "";
   }
 
   /** The batch has all its results. */
@@ -193,6 +193,11 @@ class Projection implements Follower {
     if (bridge === undefined) return [];
     return [this.#passFields(bridge.message, 0) ?? bridge.message];
   }
+}
+
+/** If several calls have one id, the first counts. */
+function namesIn({ tool_calls = [] }: AIMessage): ReadonlyMap<string | undefined, string> {
+  return new Map(tool_calls.toReversed().map(({ id, name }) => [id, name]));
 }
 
 /** Messages before their projection. */

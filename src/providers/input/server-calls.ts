@@ -12,6 +12,7 @@ import { createFollowing, type Follower } from "../../history/follow-list.js";
 import { copyMessage, withTextFor } from "../../history/message.js";
 import { callsWithoutResult, serverCallId, serverResultId } from "../../history/server-tools.js";
 import { asText } from "../../shared/json.js";
+import { madeOnce } from "../../shared/values.js";
 import type { Block, Target } from "../rule.js";
 import { blockType } from "../validate-history.js";
 import { isOwnMessage } from "./steps/own-state.js";
@@ -65,27 +66,23 @@ class Settling implements Follower {
     if (message.type === "tool" || message.type === "system") return;
     const before = [...this.#open.keys()];
     if (isAIMessage(message) && Array.isArray(message.content)) this.#read(message, index, message.content);
-    const lost = new Set(before.map((id) => this.#lose(id)));
-    for (const lostIn of lost) if (lostIn !== undefined) this.#tellLost(lostIn);
+    this.#leaveOut(before.flatMap((id) => this.#take(id)));
   }
 
   #read(message: AIMessage, index: number, content: Exclude<MessageContent, string>): void {
     const isOwn = isOwnMessage(message, this.#target);
     const own = new Set(content.map(serverCallId));
     const told = new Map<Block, Block | undefined>();
-    const lostElsewhere = new Set<number>();
+    const lost: OpenCall[] = [];
     for (const block of content) {
       const id = serverResultId(block);
       if (id === undefined || own.has(id)) continue;
-      const call = this.#open.get(id);
-      if (call !== undefined && isOwn && this.#isSent(block)) this.#open.delete(id);
-      else {
-        told.set(block, call?.block);
-        const lostIn = this.#lose(id);
-        if (lostIn !== undefined) lostElsewhere.add(lostIn);
-      }
+      const [call] = this.#take(id);
+      if (call !== undefined && isOwn && this.#isSent(block)) continue;
+      told.set(block, call?.block);
+      if (call !== undefined) lost.push(call);
     }
-    for (const lostIn of lostElsewhere) this.#tellLost(lostIn);
+    this.#leaveOut(lost);
     if (told.size > 0) this.changed.set(index, withTexts(message, content, told));
     // Another model's calls are not calls for this one.
     for (const block of isOwn ? callsWithoutResult(content) : []) {
@@ -99,22 +96,24 @@ class Settling implements Follower {
     return assistantBlocks === "all" || assistantBlocks.includes(blockType(block));
   }
 
-  /** Returns the index of the call's message. */
-  #lose(id: string): number | undefined {
-    const index = this.#open.get(id)?.index;
-    if (index === undefined) return undefined;
+  /** The open call with this id, which is then not open any more. None if there is none. */
+  #take(id: string): readonly OpenCall[] {
+    const call = this.#open.get(id);
     this.#open.delete(id);
-    this.#lost.set(index, (this.#lost.get(index) ?? new Set()).add(id));
-    return index;
+    return call === undefined ? [] : [call];
   }
 
-  /** A message can have many lost calls, and is copied once. */
-  #tellLost(index: number): void {
-    const lost = this.#lost.get(index);
-    const message = this.changed.get(index) ?? this.#messages.get(index);
-    if (message === undefined || !Array.isArray(message.content)) return;
-    const content = withTextFor(message.content, (block) => !lost?.has(serverCallId(block) ?? ""));
-    this.changed.set(index, copyMessage<BaseMessage>(message, { content }));
+  /** Makes each message anew once, because one can have many such calls. */
+  #leaveOut(calls: readonly OpenCall[]): void {
+    for (const { index, block } of calls)
+      madeOnce(this.#lost, index, () => new Set()).add(serverCallId(block) ?? "");
+    for (const index of new Set(calls.map((call) => call.index))) {
+      const lost = this.#lost.get(index);
+      const message = this.changed.get(index) ?? this.#messages.get(index);
+      if (message === undefined || !Array.isArray(message.content)) continue;
+      const content = withTextFor(message.content, (block) => lost?.has(serverCallId(block) ?? "") !== true);
+      this.changed.set(index, copyMessage<BaseMessage>(message, { content }));
+    }
   }
 }
 

@@ -1,7 +1,7 @@
 /** Databases of several agents, and ids and names that a terminal or a shell must not obey. */
 
 import { execFileSync, spawnSync } from "node:child_process";
-import { chmodSync, copyFileSync, readdirSync, writeFileSync } from "node:fs";
+import { chmodSync, copyFileSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { AIMessage } from "@langchain/core/messages";
 import { Annotation, MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
@@ -114,6 +114,98 @@ describe("ids and names with control characters", () => {
       { folder },
     );
     expect(JSON.parse(printed.output).counts).toMatchObject({ threads: ids.length, errors: ids.length });
+  });
+});
+
+describe("a thread whose every text tries to forge a line of the output", () => {
+  /** It would begin a line, go back to the beginning of one, go up, and turn the text around. */
+  const FORGED = "forged";
+  const name = (text: string) =>
+    `${text}\n  ✓ ${FORGED}\r${FORGED}\u001b[1A\t\u0085${FORGED}\u2028${FORGED}\u202e`;
+  const call = { id: name("c1"), name: name("look"), args: {} };
+  const messages = [
+    { type: "human", id: name("h1"), content: name("Hello") },
+    { type: "ai", id: name("a1"), content: name("x"), name: name("agent"), tool_calls: [call, call] },
+    { type: "human", id: name("h2"), content: "", name: name("me") },
+    { type: "tool", id: name("r1"), content: name("found"), name: name("look"), tool_call_id: name("c9") },
+    { type: name("strange"), id: name("s1"), content: "" },
+  ];
+  const list = messages.slice(0, 4);
+  const FILE = name("file");
+
+  /** A line that begins as those of threads do. Wrapped words are indented further. */
+  const MARKED = new RegExp(`^ {0,3}(?:[✓✗!→·]\\s+)?${FORGED}`, "m");
+  const MOVES = /[^\P{Cc}\n]|[\u2028-\u202e]/u;
+
+  it.each<readonly [args: readonly string[], file: unknown, codes: readonly number[]]>([
+    [["doctor", "--file", FILE], { values: { messages }, metadata: { thread_id: name("t1") } }, [1]],
+    [["doctor", "--no-redact", "--dialect", "strict", "--file", FILE], list, [1]],
+    [["doctor", "--no-redact", "--format", "json", "--file", FILE], list, [1]],
+    [["doctor", "--thread", name("t2"), "--file", FILE], list, [2]],
+    [["doctor", `--${name("option")}`, "--file", FILE], list, [2]],
+    [["repair", "--file", FILE], { values: { messages }, metadata: { thread_id: name("t1") } }, [1]],
+    [["repair", "--format", "json", "--file", FILE], { values: { messages } }, [1]],
+    ...["anthropic", "openai", "gemini", "mistral", "strict"].map(
+      (dialect) => [["explain", FILE, "--dialect", dialect], list, [1]] as const,
+    ),
+    [["explain", FILE, "--no-redact"], list, [1]],
+    [["explain", FILE, "--dialect", "strict", "--format", "json"], list, [1]],
+    [["explain", FILE], messages, [2]],
+    [["explain", `${FILE}2`], list, [2]],
+    [["undo", FILE], list, [2]],
+    [[name("command")], list, [2]],
+    [["inspect", "--file", FILE], list, [0]],
+  ])("does not with %j", async (args, file, codes) => {
+    const folder = makeFolder();
+    writeFileSync(join(folder, FILE), JSON.stringify(file));
+    const serveInspector = async () => ({ address: "http://localhost", close: async () => {} });
+    const ended = args[0] === "inspect" ? { serveInspector, signal: AbortSignal.abort() } : {};
+    const { code, output, errors } = await run(args, { folder, ...ended });
+    const printed = `${output}${errors}`;
+    expect(codes).toContain(code);
+    if (code === 1) expect(printed).toContain(FORGED);
+    expect(printed).not.toMatch(MOVES);
+    expect(printed).not.toMatch(MARKED);
+  });
+
+  it("does not with a receipt, or in the question whether to write", async () => {
+    const { folder, over } = await makeDatabase({ [name("t1")]: broken(name("look")) });
+    const questions: string[] = [];
+    const ask = async (question: string) => {
+      questions.push(question);
+      return "yes";
+    };
+    const receipt = name("receipt");
+    const printed: string[] = [];
+    for (const args of [
+      ["repair", "--apply", "--receipt", receipt],
+      ["undo", receipt],
+    ]) {
+      const { output, errors } = await over(args, { canAsk: true, ask });
+      printed.push(output, errors);
+    }
+    const [first = "", ...rest] = readFileSync(join(folder, receipt), "utf8").split("\n");
+    const intent = { ...JSON.parse(first), target: name("sqlite:other.db"), threadId: name("t2") };
+    writeFileSync(join(folder, receipt), [JSON.stringify(intent), ...rest].join("\n"));
+    for (const args of [
+      ["undo", receipt],
+      ["undo", receipt, "--yes"],
+    ]) {
+      const { output, errors } = await over(args, { canAsk: true, ask });
+      printed.push(output, errors);
+    }
+    const { errors } = await run(["undo", receipt, "--yes"], { folder });
+    expect(questions).toHaveLength(3);
+    for (const text of [...printed, ...questions, errors]) {
+      expect(text).not.toMatch(MOVES);
+      expect(text).not.toMatch(MARKED);
+    }
+  });
+
+  it("does not with the error of a command itself", async () => {
+    const readInput = () => Promise.reject(new Error(name("lost")));
+    const { code, errors } = await run(["explain", "-"], { readInput });
+    expect([code, errors.match(MOVES), errors.match(MARKED)]).toEqual([101, null, null]);
   });
 });
 
