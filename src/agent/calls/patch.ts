@@ -37,7 +37,8 @@ export function createPatchNode({ callPolicy }: AgentPlan) {
     const { messages } = state;
     const { inputs } = runOf(config);
     const leftovers = await findLeftovers(inputs);
-    const recovered = recoverMessages(messages, leftovers, config);
+    const asksNext = inputs.given === undefined && !inputs.endsAfterInput;
+    const recovered = recoverMessages(messages, leftovers, asksNext, config);
     const history = recovered.length === 0 ? messages : reduceMessages(messages, recovered).messages;
 
     const { all, dangling } = unansweredCalls(history);
@@ -56,8 +57,7 @@ export function createPatchNode({ callPolicy }: AgentPlan) {
       ...(written.length > 0 && { messages: written, ...noteRecovered(recovered, state, config) }),
       ...(isUsed(usage) && { threadUsage: usage }),
     };
-    const asksAgain = inputs.given === undefined && !inputs.endsAfterInput;
-    const question = asksAgain ? pendingApprovals(calls.slice(dangling.length)) : undefined;
+    const question = asksNext ? pendingApprovals(calls.slice(dangling.length)) : undefined;
     const whole =
       question === undefined ? update : new Command({ update, goto: [new Send("approve", question)] });
     const used = new Set(calls.flatMap(({ remains }) => (remains?.kind === "result" ? remains.result : [])));
