@@ -38,15 +38,15 @@ import type { Leftovers } from "./leftovers.js";
 /**
  * The update that puts the messages back. An event reports each response.
  *
- * @param asksNext Whether the run asks the model next, unless its history ends with a response.
+ * @param asksAtOnce Whether the run asks the model before anything else comes, unless its history ends with a response.
  */
 export function recoverMessages(
   messages: readonly BaseMessage[],
   leftovers: readonly Leftovers[],
-  asksNext: boolean,
+  asksAtOnce: boolean,
   config: LangGraphRunnableConfig,
 ): BaseMessage[] {
-  const { update, current, refused } = placeMessages(messages, leftovers, asksNext);
+  const { update, current, refused } = placeMessages(messages, leftovers, asksAtOnce);
   tellDropped(refused, current, config);
   for (const { id = "" } of update.filter(isAIMessage))
     emitEvent(config, { type: "response-recovered", messageId: id });
@@ -57,7 +57,7 @@ export function recoverMessages(
 export function placeMessages(
   messages: readonly BaseMessage[],
   leftovers: readonly (Pick<Leftovers, "history" | "removed"> & Answered)[],
-  asksNext: boolean,
+  asksAtOnce: boolean,
 ) {
   const refused: OrphanRefused[] = [];
   const passing = new Set<string | undefined>();
@@ -82,7 +82,7 @@ export function placeMessages(
       shown = next;
     }
   }
-  while (asksNext && passing.delete(current.at(-1)?.id)) {
+  while (asksAtOnce && passing.delete(current.at(-1)?.id)) {
     const last = current.at(-1)?.id;
     update = update.filter(({ id }) => id !== last);
     current = reduceMessages(messages, update).messages;

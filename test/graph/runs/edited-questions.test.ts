@@ -4,16 +4,24 @@
  */
 
 import { AIMessage, type BaseMessage, HumanMessage, RemoveMessage } from "@langchain/core/messages";
-import { MemorySaver, REMOVE_ALL_MESSAGES } from "@langchain/langgraph";
+import {
+  type BaseCheckpointSaver,
+  InMemoryStore,
+  MemorySaver,
+  REMOVE_ALL_MESSAGES,
+} from "@langchain/langgraph";
 import { createAgent } from "langchain";
 import { describe, expect, it } from "vitest";
 import { createAgentGraph } from "../../../src/index.js";
 import { tetherMiddleware, tetherState } from "../../../src/langchain.js";
 import { eachOf, turns } from "../../support/async.js";
 import { type Halt, HaltingModel, type Piece } from "../../support/halting-model.js";
+import { lines } from "../../support/lines.js";
+import { FunctionModel, type PlayedModel } from "../../support/models.js";
+import { mortalSaver } from "../../support/mortal-saver.js";
 import { openAgentThread, openThread } from "../../support/open-thread.js";
 import { rowsOf } from "../../support/test-tools.js";
-import { messagesOf } from "../../support/thread.js";
+import { inThread, messagesOf, script } from "../../support/thread.js";
 import { makeTool } from "../../support/tools.js";
 
 type Durability = "async" | "sync" | "exit";
@@ -22,6 +30,7 @@ type Channel = "full" | "delta";
 interface Setup {
   readonly durability: Durability;
   readonly channel?: Channel;
+  readonly checkpointer?: BaseCheckpointSaver;
 }
 
 interface Thread {
@@ -30,37 +39,23 @@ interface Thread {
   readonly read: () => Promise<readonly BaseMessage[]>;
 }
 
-type Open = (model: HaltingModel, tools: ReturnType<typeof makeTool>[], setup: Setup) => Thread;
-
-const withAgent =
-  (options: (channel: Channel) => object): Open =>
-  (model, tools, { durability, channel = "full" }) => {
-    const agent = createAgent({
-      model,
-      tools,
-      checkpointer: new MemorySaver(),
-      ...options(channel),
-    } as never);
-    const { run, readOpen } = openAgentThread(agent as never);
-    return {
-      read: readOpen,
-      run: (messages, signal) => run({ messages }, { durability, ...(signal && { signal }) }),
-    };
-  };
+type Open = (model: PlayedModel, tools: ReturnType<typeof makeTool>[], setup: Setup) => Thread;
 
 const AGENTS: Readonly<Record<"createAgentGraph" | "tetherMiddleware", Open>> = {
-  createAgentGraph: (model, tools, { durability, channel = "full" }) => {
-    const checkpointer = new MemorySaver();
+  createAgentGraph: (model, tools, { durability, channel = "full", checkpointer = new MemorySaver() }) => {
     const graph = createAgentGraph({ model, tools, checkpointer, messagesChannel: channel });
     const config = { configurable: { thread_id: "1" } };
     const { send } = openThread(graph, "1", { durability });
     const read = async () => messagesOf((await graph.getState(config)).values);
     return { read, run: (messages, signal) => send({ messages }, signal) };
   },
-  tetherMiddleware: withAgent((channel) => ({
-    middleware: [tetherMiddleware()],
-    stateSchema: tetherState({ delta: channel === "delta" }),
-  })),
+  tetherMiddleware: (model, tools, { durability, channel, checkpointer = new MemorySaver() }) => {
+    const stateSchema = tetherState({ delta: channel === "delta" });
+    const agent = createAgent({ model, tools, checkpointer, stateSchema, middleware: [tetherMiddleware()] });
+    const { run, readOpen } = openAgentThread(agent as never);
+    const read = readOpen;
+    return { read, run: (messages, signal) => run({ messages }, { durability, ...(signal && { signal }) }) };
+  },
 };
 
 /** LangChain's agent lets a history with a call and no result stand, so its state is read without a check. */
@@ -195,6 +190,12 @@ const SETUPS = (["async", "sync", "exit"] as const).flatMap((durability) =>
   (["full", "delta"] as const).map((channel) => ({ durability, channel })),
 );
 
+/** The most different ones, where no text can come back. */
+const ENDS: readonly Setup[] = [
+  { durability: "async", channel: "full" },
+  { durability: "exit", channel: "delta" },
+];
+
 describe.each(rowsOf(Object.fromEntries(Object.entries(CANCELS).map(([name, one]) => [name, [one]]))))(
   "A run that is cancelled %s, and then",
   (_, cancel) => {
@@ -203,7 +204,7 @@ describe.each(rowsOf(Object.fromEntries(Object.entries(CANCELS).map(([name, one]
       async (_title, edit) => {
         const plain = await play(plainAgent, cancel, edit, { durability: "sync" });
         const all = Object.entries(AGENTS).flatMap(([name, open]) =>
-          SETUPS.map((setup) => ({ name, open, setup })),
+          (cancel.isShown ? SETUPS : ENDS).map((setup) => ({ name, open, setup })),
         );
         await eachOf(all, async ({ name, open, setup }) => {
           const { requests, messages } = await play(open, cancel, edit, setup);
@@ -226,3 +227,135 @@ describe.each(rowsOf(Object.fromEntries(Object.entries(CANCELS).map(([name, one]
     );
   },
 );
+
+/** Two processes with one saver. The first one dies when its model has responded to the question. */
+async function playDeath(open: Open, input: readonly BaseMessage[]) {
+  const saver = new MemorySaver();
+  const { mortal, die } = mortalSaver(saver, ["put"]);
+  const dying = new FunctionModel(({ index }) => {
+    if (index === 0) return "Hello!";
+    die();
+    return SHOWN;
+  });
+  const dead = open(dying, [], { durability: "sync", checkpointer: mortal });
+  await dead.run([human("Hi.", "first")]);
+  expect((await dead.run([human(QUESTION, "asked")])).error).toBeDefined();
+  const model = new FunctionModel(() => "Reply.");
+  const next = open(model, [], { durability: "sync", checkpointer: saver });
+  expect((await next.run(input)).error).toBeUndefined();
+  return { asked: model.requests.length, after: script(await next.read()).slice(2) };
+}
+
+const OTHER = human("What was it?", "asked");
+const EARLIER = human("Hey.", "first");
+const NEXT = human("Well?", "next");
+
+describe.each(Object.entries(AGENTS))("A whole response that was shown and not stored, %s,", (_, open) => {
+  it.each<[title: string, input: BaseMessage[], after: string]>([
+    ["to an edit of its question", [OTHER], "human: What was it? | ai: Reply."],
+    ["to its removal", [new RemoveMessage({ id: "asked" }), NEXT], "human: Well? | ai: Reply."],
+    ["to an edit before it", [EARLIER], "human: What is it? | ai: Reply."],
+  ])("is no answer %s", async (_title, input, after) => {
+    expect(await playDeath(open, input)).toEqual({ asked: 1, after: lines(after) });
+  });
+
+  it.each<[title: string, input: BaseMessage[]]>([
+    ["a new message", [NEXT]],
+    ["an edit before it, and a new message", [EARLIER, NEXT]],
+  ])("stays with %s", async (_title, input) => {
+    const after = lines("human: What is it? | ai: The answer is 4 | human: Well? | ai: Reply.");
+    expect(await playDeath(open, input)).toEqual({ asked: 1, after });
+  });
+});
+
+it.each<[title: string, input: BaseMessage[]]>([
+  ["no messages", []],
+  ["its question again, as blocks", [blocks(QUESTION, "asked")]],
+])("A whole response is not asked for again by %s", async (_, input) => {
+  const after = lines("human: What is it? | ai: The answer is 4");
+  expect(await playDeath(AGENTS.createAgentGraph, input)).toEqual({ asked: 0, after });
+});
+
+/** A thread of `createAgentGraph` whose run was cancelled in mid-text. */
+async function cutThread(...later: readonly (readonly (Piece | "halt")[])[]) {
+  let controller = new AbortController();
+  const halt: Halt = async () => {
+    await turns();
+    controller.abort();
+    await new Promise(() => {});
+  };
+  const responses = [["Hello!"], TEXT, ...later, ["Reply."]];
+  const model = new HaltingModel(
+    ...responses.map((pieces) => pieces.map((piece) => (piece === "halt" ? halt : piece))),
+  );
+  const graph = createAgentGraph({ model, checkpointer: new MemorySaver(), store: new InMemoryStore() });
+  const { send, read } = openThread(graph);
+  const cancel = async (message: BaseMessage) => {
+    controller = new AbortController();
+    expect((await send({ messages: [message] }, controller.signal)).error).toBeDefined();
+  };
+  await send({ messages: [human("Hi.", "first")] });
+  await cancel(human(QUESTION, "asked"));
+  return {
+    graph,
+    model,
+    cancel,
+    update: (...messages: BaseMessage[]) => graph.updateState(inThread("1"), { messages }),
+    send: (...messages: BaseMessage[]) => send({ messages }),
+    goOn: () => send(null),
+    tail: async () => script(await read()).slice(2),
+  };
+}
+
+describe("the text of a cancelled response", () => {
+  it("goes with its question, and the model is not asked", async () => {
+    const { send, model, tail } = await cutThread();
+    await send(new RemoveMessage({ id: "asked" }));
+    expect([await tail(), model.asked.length]).toEqual([[], 2]);
+  });
+
+  it("is no answer if the input says nothing, so the model is asked again", async () => {
+    const { send, tail } = await cutThread();
+    await send();
+    expect(await tail()).toEqual(lines("human: What is it? | ai: Reply."));
+  });
+
+  it("stays if a steered message follows it", async () => {
+    const { graph, send, tail } = await cutThread();
+    await graph.steer("1", "Well?");
+    await send();
+    expect(await tail()).toEqual(
+      lines("human: What is it? | ai: The answer is 4 | human: Well? | ai: Reply."),
+    );
+  });
+
+  it("is no answer to a question that a state update has edited", async () => {
+    const { update, goOn, tail } = await cutThread();
+    await update(OTHER);
+    await goOn();
+    expect(await tail()).toEqual(lines("human: What was it? | ai: Reply."));
+  });
+
+  it("is left out too if a new message follows the edited question", async () => {
+    const { update, send, tail } = await cutThread();
+    await update(OTHER);
+    await send(NEXT);
+    expect(await tail()).toEqual(lines("human: What was it? | human: Well? | ai: Reply."));
+  });
+
+  it("that is in the thread stays when a later question is edited", async () => {
+    const { cancel, send, tail } = await cutThread(["No", "halt"]);
+    await cancel(NEXT);
+    await send(human("Sure?", "next"));
+    expect(await tail()).toEqual(
+      lines("human: What is it? | ai: The answer is 4 | human: Sure? | ai: Reply."),
+    );
+  });
+
+  it("that one edit left out does not come back with the next one", async () => {
+    const { cancel, send, tail } = await cutThread(["halt"]);
+    await cancel(OTHER);
+    await send(human(QUESTION, "asked"));
+    expect(await tail()).toEqual(lines("human: What is it? | ai: Reply."));
+  });
+});
