@@ -7,7 +7,7 @@ import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import type { BaseMessage } from "@langchain/core/messages";
 import { MemorySaver } from "@langchain/langgraph";
 import { createAgent } from "langchain";
-import { describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createAgentGraph, readFullHistory } from "../../src/index.js";
 import { tetherMiddleware, tetherState } from "../../src/langchain.js";
 import { EVENT_CHANNEL } from "../../src/threads/events.js";
@@ -56,18 +56,14 @@ const AGENTS: Readonly<Record<"createAgentGraph" | "tetherMiddleware", OpenAgent
 };
 
 let threads = 0;
+/** The events of all threads. The ids of their calls are unique. */
+const told: { readonly type: string; readonly callId?: string }[] = [];
+const listen = (event: unknown) => void told.push(event as (typeof told)[number]);
+beforeAll(() => subscribe(EVENT_CHANNEL, listen));
+afterAll(() => void unsubscribe(EVENT_CHANNEL, listen));
 
-/** Resolves when a late result of the thread has come. */
-const lateResult = (threadId: string) =>
-  new Promise<void>((resolve) => {
-    const listen = (event: unknown) => {
-      const { type, threadId: of } = event as { readonly type: string; readonly threadId?: string };
-      if (type !== "result-late" || of !== threadId) return;
-      unsubscribe(EVENT_CHANNEL, listen);
-      resolve();
-    };
-    subscribe(EVENT_CHANNEL, listen);
-  });
+const tellings = (type: string, callId: string) =>
+  told.filter((event) => event.type === type && event.callId === callId).length;
 
 const LATE = "deaf done";
 const countIn = (messages: readonly BaseMessage[] = []) =>
@@ -78,17 +74,19 @@ const countIn = (messages: readonly BaseMessage[] = []) =>
  *
  * @param covered What becomes of covered messages, turn by turn. The last one also counts for later turns.
  * @param between The number of turns before the tool ends.
- * @returns Whether the next turn tells a model of it, and how often it is in the whole thread some turns later.
+ * @returns Whether the next turn tells a model of it, and how often it was recovered and is in the whole thread some
+ * turns later.
  */
 async function play(open: OpenAgent, covered: readonly Covered[], channel: Channel, between: number) {
   threads += 1;
   const threadId = `late-${threads}`;
+  const callId = `deaf-${threads}`;
   const config = { configurable: { thread_id: threadId }, durability: "sync" };
   const probe = createProbe();
   const never = makeTool("never", () => new Promise(() => {}));
   const shared = {
     model: new FunctionModel(({ messages }) =>
-      messages.at(-1)?.text === "call" ? calls(["deaf"], ["never"]) : "Yes.",
+      messages.at(-1)?.text === "call" ? calls(["deaf", {}, callId], ["never"]) : "Yes.",
     ),
     summaryModel: shortSummariser(),
     tools: [probe.deaf, never],
@@ -105,7 +103,6 @@ async function play(open: OpenAgent, covered: readonly Covered[], channel: Chann
     const requests = models.flatMap((model, index) => model.requests.slice(before[index]));
     return requests.filter(({ messages }) => countIn(messages) > 0).length;
   };
-  const late = lateResult(threadId);
   await abortRun(
     (signal) => agent().invoke(user("call"), { ...config, signal }),
     () => probe.hasBegun(1),
@@ -113,7 +110,7 @@ async function play(open: OpenAgent, covered: readonly Covered[], channel: Chann
   await turns();
   for (let done = 0; done < between; done += 1) await send();
   probe.release();
-  await late;
+  await expect.poll(() => tellings("result-late", callId), { interval: 5 }).toBe(1);
   await turns();
   const seen = (await send()) > 0;
   for (let more = 0; more < 3; more += 1) await send();
@@ -121,7 +118,8 @@ async function play(open: OpenAgent, covered: readonly Covered[], channel: Chann
   pairedMessagesOf((await graph.getState(config)).values);
   expect(shared.model.refused).toEqual([]);
   const summaries = shared.summaryModel.requests.length;
-  return { seen, whole: countIn(await readFullHistory(graph, config as never)), summaries };
+  const whole = countIn(await readFullHistory(graph, config as never));
+  return { seen, whole, recovered: tellings("result-recovered", callId), summaries };
 }
 
 const ROWS = Object.entries(AGENTS).flatMap(([name, open]) =>
@@ -140,7 +138,9 @@ describe.each(titled(ROWS))("A late result, %s,", (_, { open, channel }) => {
   ])("is found once for some turns, %s", async (_title, covered) => {
     const found = await eachOf(TURNS, (between) => play(open, covered, channel, between), 4);
     expect(found.map(({ seen }) => seen)).toEqual(TURNS.map((between) => between < 7));
-    expect(found.map(({ whole }) => whole)).toEqual(TURNS.map((between) => (between < 7 ? 1 : 0)));
+    const once = TURNS.map((between) => (between < 7 ? 1 : 0));
+    expect(found.map(({ whole }) => whole)).toEqual(once);
+    expect(found.map(({ recovered }) => recovered)).toEqual(once);
     const made = found.map(({ summaries }) => summaries);
     if (covered[0] === "none") expect(made).toEqual(TURNS.map(() => 0));
     else expect(Math.min(...made)).toBeGreaterThan(1);
