@@ -18,6 +18,7 @@ import {
   withoutForgedKeys,
   withPlainCheckpoint,
 } from "../threads/langgraph/run-host.js";
+import { soundSaver } from "../threads/langgraph/sound-saver.js";
 import {
   isSentTask,
   nodeOf,
@@ -255,7 +256,7 @@ export class AgentGraph<Own = NoKeys, Update = NoKeys, Context = NoKeys> extends
 
   #reader(): this {
     const graph = this.copy();
-    if (isSaver(graph.checkpointer)) graph.checkpointer = quickSaver(graph.checkpointer);
+    if (isSaver(graph.checkpointer)) graph.checkpointer = soundSaver(quickSaver(graph.checkpointer));
     return graph;
   }
 

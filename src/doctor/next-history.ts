@@ -42,7 +42,7 @@ export function nextHistoryOf(thread: StoredThread, next: BaseMessage | null = n
   const placed = leftovers.filter(({ fate }) => fate !== "applied");
   const isOfAgent = thread.mendedBy === "middleware" || thread.mendedBy === "nobody";
   const inPlace = mayLackResponse(given) ? leftoversInPlace(given, placed) : [];
-  const { update } = placeMessages(given, isOfAgent ? inPlace : placed);
+  const { update } = placeMessages(given, isOfAgent ? inPlace : placed, next !== null);
   const found = new Map(leftovers.map(({ checkpointId, late }) => [checkpointId, late]));
   const late = next === null ? [] : placeLateResults(given, found).map(({ result }) => result);
   const written = [...update, ...late];

@@ -8,6 +8,7 @@ import { safely, toJson } from "../shared/json.js";
 import { isRecord, madeOnce, pickFields, prototypeWith } from "../shared/values.js";
 import { viewOf } from "../shared/views.js";
 import { replaceMethods } from "../threads/langgraph/replace-methods.js";
+import { soundSaver } from "../threads/langgraph/sound-saver.js";
 
 type Serializer = BaseCheckpointSaver["serde"];
 
@@ -33,10 +34,12 @@ export function pinMessages(saver: BaseCheckpointSaver): BaseCheckpointSaver {
   });
   // Savers older than the delta channel do not have the second one.
   const hasDelta = typeof saver.getDeltaChannelHistory === "function";
-  return replaceMethods(saver, {
-    ...withFallback("getTuple"),
-    ...(hasDelta && withFallback("getDeltaChannelHistory")),
-  });
+  return soundSaver(
+    replaceMethods(saver, {
+      ...withFallback("getTuple"),
+      ...(hasDelta && withFallback("getDeltaChannelHistory")),
+    }),
+  );
 }
 
 /**

@@ -31,6 +31,17 @@ export function isSameMessage(one: BaseMessage | undefined, other: BaseMessage |
   return toJson(fieldsOf(one)) === toJson(fieldsOf(other));
 }
 
+/** Whether two messages are of one type and say the same, as a text or as blocks. */
+export function hasSameWords(one: BaseMessage, other: BaseMessage | undefined): boolean {
+  return one.type === other?.type && toJson(wordsIn(one.content)) === toJson(wordsIn(other.content));
+}
+
+/** Blocks can have marks for a cache besides their text. */
+function wordsIn(content: MessageContent): unknown {
+  if (!Array.isArray(content)) return [content];
+  return content.map((block) => (block.type === "text" ? textIn(block, "text") : block));
+}
+
 function fieldsOf(message: BaseMessage): object {
   return pickFields(message, (name) => !name.startsWith("lc_"));
 }

@@ -1,11 +1,12 @@
 /** When a history needs a summary, and which part the summary covers. */
 
 import type { BaseMessage, ToolMessage } from "@langchain/core/messages";
+import { awaitedAmong } from "./awaited-calls.js";
 import { findSafeCutoff, safeCuts } from "./cut.js";
-import { groupMessages } from "./group.js";
+import { type Group, groupMessages } from "./group.js";
 import { type InputLength, type InputOverhead, isWholeInput, measureInput } from "./measure.js";
 import { surveyOf } from "./open-calls.js";
-import { awaitedCallOf, callIdOf, isPlaceholder } from "./result.js";
+import { callIdOf, isPlaceholder } from "./result.js";
 import { sumTokens } from "./size.js";
 import { archiveOf, type Coverage, coverageOf, isUserMessage } from "./summary.js";
 import { type VisibleHistory, visibleHistory } from "./visible-history.js";
@@ -112,16 +113,24 @@ function keepOf({ messagesToKeep, tokensToKeep, maxMessages }: SummaryPolicy, ra
 }
 
 /**
- * The messages that leave the history if a plan's summary archives what it covers. Messages that an earlier summary
- * kept in the state leave with it, or they would become visible again. A foreign summary can name system messages,
- * which stay.
+ * The messages that leave the history if a plan's summary archives what it covers. Messages that earlier summaries kept
+ * in the state leave with them, or they would become visible again. A foreign summary can name system messages, which
+ * stay.
  */
 export function leavingWith(plan: SummaryPlan, history: readonly BaseMessage[]): BaseMessage[] {
   const named = namedBy(plan);
-  const kept = new Set(plan.summaries.flatMap((summary) => keptBy(summary)));
-  return history.filter(
-    (message) => named.has(message) || (message.type !== "system" && kept.has(message.id ?? "")),
-  );
+  const known = new Map(history.map((message) => [message.id ?? "", message]));
+  const kept = new Set<BaseMessage>();
+  const keep = (summary: BaseMessage): void => {
+    for (const id of keptBy(summary)) {
+      const message = known.get(id);
+      if (message === undefined || message.type === "system" || kept.has(message)) continue;
+      kept.add(message);
+      keep(message);
+    }
+  };
+  plan.summaries.forEach(keep);
+  return history.filter((message) => named.has(message) || kept.has(message));
 }
 
 function keptBy(summary: BaseMessage): readonly string[] {
@@ -149,9 +158,14 @@ export function coverPlan(
     return { kind: "keep", asOf, messages: idsOf(history.filter((message) => named.has(message))) };
   }
   const leaving = leavingWith(plan, history);
-  const answered = new Set(plan.lateResults.map(callIdOf));
-  const takenOver = plan.summaries.flatMap(unansweredOf).filter((id) => !answered.has(id));
-  const awaited = leaving.flatMap((message) => awaitedCallOf(message) ?? []);
+  // A summary that kept what it covers can cover an earlier one with an archive.
+  const summaries = leaving.filter((message) => coverageOf(message) !== undefined);
+  const all = summaries.length === 0 ? [] : groupMessages(history).groups;
+  const held = all.filter(({ head }) => summaries.includes(head));
+  const late = [...plan.lateResults, ...held.flatMap(({ results }) => results.filter(isAnswer))];
+  const answered = new Set(late.map((result) => result && callIdOf(result)));
+  const takenOver = summaries.flatMap(unansweredOf).filter((id) => !answered.has(id));
+  const awaited = awaitedAmong(leaving, plan.lateResults, history);
   const { groups } = groupMessages(leaving.filter((message) => coverageOf(message) === undefined));
   const calls = groups.flatMap((group) => group.calls.map(({ id }) => id));
   const unanswered = groups.flatMap((group) =>
@@ -162,7 +176,7 @@ export function coverPlan(
     checkpoint,
     asOf,
     messages: idsOf(leaving),
-    calls: [...takenOver, ...heldOpen(plan.summaries, history), ...calls],
+    calls: [...takenOver, ...heldOpen(held), ...calls],
     unanswered: [...takenOver, ...unanswered],
     ...(awaited.length > 0 && { awaited }),
   };
@@ -181,11 +195,8 @@ function unansweredOf(summary: BaseMessage): readonly string[] {
  * The calls of earlier summaries that count as answered and whose placeholder is in the history. The placeholder is not
  * covered, because nobody sees it. The new summary names its call, so that the placeholder has a place.
  */
-function heldOpen(summaries: readonly BaseMessage[], history: readonly BaseMessage[]): string[] {
-  if (summaries.length === 0) return [];
-  const isSummary = new Set(summaries);
-  const groups = groupMessages(history).groups.filter(({ head }) => isSummary.has(head));
-  return groups.flatMap(({ calls, results }) =>
+function heldOpen(held: readonly Group[]): string[] {
+  return held.flatMap(({ calls, results }) =>
     calls.flatMap(({ id, kind }, index) => {
       const result = results[index];
       return kind === "answered" && result !== undefined && isPlaceholder(result) ? [id] : [];

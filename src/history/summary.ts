@@ -16,6 +16,12 @@ interface Kept extends Covered {
   readonly kind: "keep";
 }
 
+/** A covered call whose tool may still return. */
+export interface ArchivedCall extends AwaitedCall {
+  /** How many user messages came after its placeholder, up to the summary. If absent, none. */
+  readonly turns?: number | undefined;
+}
+
 export interface Archived extends Covered {
   readonly kind: "archive";
   /** The id of a saved checkpoint of the thread. Its messages include all that are covered, in order. */
@@ -23,8 +29,8 @@ export interface Archived extends Covered {
   readonly calls: readonly string[];
   /** The entries in `calls` without a real result, including calls of earlier summaries. If absent, all of `calls`. */
   readonly unanswered?: readonly string[] | undefined;
-  /** The covered calls whose tools may still return. If absent, none. */
-  readonly awaited?: readonly AwaitedCall[] | undefined;
+  /** The calls whose tools may still return, including those of earlier summaries. If absent, none. */
+  readonly awaited?: readonly ArchivedCall[] | undefined;
 }
 
 /**
@@ -104,9 +110,11 @@ function isCoverage(value: unknown): value is Coverage {
 
 function isAwaited(value: unknown): boolean {
   if (!Array.isArray(value)) return false;
-  return value.every(
-    (call) => isRecord(call) && isTexts([call["checkpoint"], call["place"], call["callId"]]),
-  );
+  return value.every((call) => {
+    if (!isRecord(call)) return false;
+    const { checkpoint, place, callId, turns = 0 } = call;
+    return isTexts([checkpoint, place, callId]) && Number.isSafeInteger(turns) && Number(turns) >= 0;
+  });
 }
 
 function isTexts(value: unknown): value is readonly string[] {

@@ -64,7 +64,7 @@ export async function recoverThread(
   write(await removeReturned(history, config));
   const leftovers = mayLackResponse(current) ? await readLeftovers(config) : undefined;
   if (leftovers !== undefined) {
-    const lost = recoverMessages(current, leftoversInPlace(current, leftovers), config);
+    const lost = recoverMessages(current, leftoversInPlace(current, leftovers), true, config);
     write(lost.map(asQuietUpdate));
   }
   write(await closingResults(current, config, options, leftovers));

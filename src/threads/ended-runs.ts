@@ -20,7 +20,6 @@ export {
   tellLate,
 } from "./ended-runs/late-results.js";
 export {
-  asQuietUpdate,
   findLeftovers,
   givenKeys,
   historyIn,
@@ -30,11 +29,9 @@ export {
   leftoversInPlace,
   mayHaveLeftovers,
   mayLackResponse,
-  placeMessages,
-  recoverMessages,
-  recoverValues,
   walkBack,
   walkLeftovers,
 } from "./ended-runs/leftovers.js";
+export { asQuietUpdate, placeMessages, recoverMessages, recoverValues } from "./ended-runs/put-back.js";
 export { noteShown, retractMessages, takeBack } from "./ended-runs/shown-text.js";
 export { callKeyOf, isReplaySafe, notesStarts, startingCall } from "./ended-runs/started-calls.js";

@@ -1,8 +1,8 @@
-import { AIMessage, type BaseMessage, ToolMessage } from "@langchain/core/messages";
+import { AIMessage, type BaseMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
 import { type CheckpointTuple, emptyCheckpoint } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
 import { unansweredCalls } from "../../src/history/open-calls.js";
-import { examineCalls, findLeftovers, recoverCalls } from "../../src/threads/ended-runs.js";
+import { examineCalls, findLeftovers, placeMessages, recoverCalls } from "../../src/threads/ended-runs.js";
 import { NO_OWN_STATE } from "../../src/threads/own-state.js";
 import type { WatchedCheckpoints } from "../../src/threads/saver/watched-checkpoints.js";
 import { ai, human, placeholder } from "../support/make-messages.js";
@@ -139,4 +139,19 @@ it("Two runs that asked about equal calls of one message have each asked about o
     examineCalls(unansweredCalls(history).all, leftovers, history).map(({ cause }) => cause);
   expect(causes([left])).toEqual(["unrecorded", "declined"]);
   expect(causes([left, left])).toEqual(["declined", "declined"]);
+});
+
+describe("a response with calls whose question was edited", () => {
+  const left = { history: [human("h")], removed: new Set<string>(), late: [] };
+  const edited = new HumanMessage({ id: "h", content: "other words" });
+  const idsWith = (...written: BaseMessage[]) =>
+    placeMessages([edited], [{ ...left, written }], true).update.map(({ id }) => id);
+
+  it("is put back if one of its tools has returned something", () => {
+    expect(idsWith(batch, resultOf("2"))).toEqual(["a"]);
+  });
+
+  it("is left out if none has", () => {
+    expect(idsWith(batch, placeholder("p", "1"))).toEqual([]);
+  });
 });

@@ -20,7 +20,7 @@ import type { AgentState, AgentUpdate } from "../../threads/state.js";
 import { addUsage, isUsed, NO_USAGE } from "../../threads/usage.js";
 import type { AgentPlan } from "../plan.js";
 import { runOf } from "../run/handle.js";
-import { noteRecovered } from "../run/steer.js";
+import { hasSteered, noteRecovered } from "../run/steer.js";
 import type { ApprovalTask } from "./approval-request.js";
 
 type PatchCommand = Command<unknown, AgentUpdate, "approve">;
@@ -32,12 +32,14 @@ type PatchUpdate = AgentUpdate | PatchCommand | (AgentUpdate | PatchCommand)[];
  * can be found. Otherwise it gets a placeholder that says what is known. Calls of the open group stay open if the
  * caller must answer them. If they wait for a human, the question is repeated. This node runs no tool.
  */
-export function createPatchNode({ callPolicy }: AgentPlan) {
+export function createPatchNode({ callPolicy, settings }: AgentPlan) {
   return async function patch(state: AgentState, config: LangGraphRunnableConfig): Promise<PatchUpdate> {
     const { messages } = state;
     const { inputs } = runOf(config);
     const leftovers = await findLeftovers(inputs);
-    const recovered = recoverMessages(messages, leftovers, config);
+    const asksNext = inputs.given === undefined && !inputs.endsAfterInput;
+    const asksAtOnce = asksNext && !(leftovers.length > 0 && (await hasSteered(settings, state, config)));
+    const recovered = recoverMessages(messages, leftovers, asksAtOnce, config);
     const history = recovered.length === 0 ? messages : reduceMessages(messages, recovered).messages;
 
     const { all, dangling } = unansweredCalls(history);
@@ -56,8 +58,7 @@ export function createPatchNode({ callPolicy }: AgentPlan) {
       ...(written.length > 0 && { messages: written, ...noteRecovered(recovered, state, config) }),
       ...(isUsed(usage) && { threadUsage: usage }),
     };
-    const asksAgain = inputs.given === undefined && !inputs.endsAfterInput;
-    const question = asksAgain ? pendingApprovals(calls.slice(dangling.length)) : undefined;
+    const question = asksNext ? pendingApprovals(calls.slice(dangling.length)) : undefined;
     const whole =
       question === undefined ? update : new Command({ update, goto: [new Send("approve", question)] });
     const used = new Set(calls.flatMap(({ remains }) => (remains?.kind === "result" ? remains.result : [])));

@@ -50,14 +50,15 @@ export function inboxOf({ steering }: InboxOptions, config: LangGraphRunnableCon
 export async function takeSteered(
   { store, threadId }: Inbox,
   rules: MessageRules,
-  { messages: history, steered: known = [] }: AgentState,
+  state: AgentState,
   config: LangGraphRunnableConfig,
 ): Promise<{ messages: BaseMessage[]; steered: string[] } | undefined> {
   const { inputs, record } = runOf(config);
   const items = await readSafely(() => readInbox(store, threadId), [], config);
   if (items.length === 0) return undefined;
 
-  const stored = new Set([...known, ...history.map(({ id }) => id)]);
+  const { steered: known = [] } = state;
+  const stored = storedIds(state);
   const inCheckpoint = [inputs.checkpoints.saved?.["steered"] ?? []].flat();
   // What this run did not write came from a checkpoint.
   const ofOthers = known.filter((id) => !record.steered.has(id));
@@ -74,6 +75,23 @@ export async function takeSteered(
   const steered = [...kept.map(({ messageId }) => messageId), ...messages.map(({ id = "" }) => id)];
   for (const id of steered) record.steered.add(id);
   return messages.length === 0 ? undefined : { messages, steered };
+}
+
+function storedIds({ messages, steered = [] }: AgentState): ReadonlySet<string | undefined> {
+  return new Set([...steered, ...messages.map(({ id }) => id)]);
+}
+
+/** Whether the model step will take messages that the thread does not have yet. */
+export async function hasSteered(
+  options: InboxOptions,
+  state: AgentState,
+  config: LangGraphRunnableConfig,
+): Promise<boolean> {
+  const inbox = inboxOf(options, config);
+  if (inbox === undefined) return false;
+  const items = await readSafely(() => readInbox(inbox.store, inbox.threadId), [], config);
+  const stored = storedIds(state);
+  return items.some(({ messageId }) => !stored.has(messageId));
 }
 
 /** If the inbox cannot be read, the run goes on without it. */

@@ -6,15 +6,9 @@
 
 import type { BaseMessage, ToolMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
-import { copyMessage, deriveId, toPlain } from "../../history/message.js";
-import {
-  type AwaitedCall,
-  awaitedCallOf,
-  callIdOf,
-  isPlaceholder,
-  markRecoveredResult,
-} from "../../history/result.js";
-import { archiveOf, isUserMessage } from "../../history/summary.js";
+import { awaitedCalls, lateResultId } from "../../history/awaited-calls.js";
+import { copyMessage, toPlain } from "../../history/message.js";
+import { callIdOf, isPlaceholder, markRecoveredResult } from "../../history/result.js";
 import { coveringSummaries } from "../../history/visible-history.js";
 import { onAbort } from "../../shared/waiting.js";
 import { diaryOf, diaryWritten, type LateResult, pageOf, writeLate } from "../diary.js";
@@ -80,15 +74,12 @@ function note(place: string, result: ToolMessage, values: Outcome["values"], con
   return writeLate([place, "result", { message: { ...toPlain(result) }, values }], pageOf(config));
 }
 
-/** Placeholders older than this many turns are not looked up: the event has reported their results. */
-const TURNS = 8;
-
 /** A late result as the history takes it, and what its tool wrote to own keys. */
 type PlacedResult = Pick<LateResult, "result" | "values">;
 
 /**
- * The late results for the history's placeholders, in call order. Each checkpoint that a placeholder names is read
- * once. Without such a placeholder, none is read.
+ * The late results for the calls that the history awaits, in call order. Each checkpoint that such a call names is read
+ * once. Without such a call, none is read.
  */
 export async function findLateResults(
   messages: readonly BaseMessage[],
@@ -105,7 +96,7 @@ export async function findLateResults(
   return found.size === 0 ? [] : placeLateResults(messages, found);
 }
 
-/** The ids of the checkpoints that placeholders name. */
+/** The ids of the checkpoints that awaited calls name. */
 export function awaitedCheckpoints(messages: readonly BaseMessage[]): ReadonlySet<string> {
   return new Set(awaitedCalls(messages).map(({ checkpoint }) => checkpoint));
 }
@@ -116,39 +107,17 @@ export function placeLateResults(
   found: ReadonlyMap<string, readonly LateResult[]>,
 ): readonly PlacedResult[] {
   const covered = coveringSummaries(messages);
-  return awaitedCalls(messages).flatMap(({ checkpoint, place, callId, placeholder }) => {
+  return awaitedCalls(messages).flatMap(({ checkpoint, place, callId, holder }) => {
     const late = found.get(checkpoint)?.find((one) => one.place === place);
     // A client may have replaced the message with the call since.
     if (late === undefined || callIdOf(late.result) !== callId) return [];
     const result = markRecoveredResult(late.result);
     // With its id, the result replaces the placeholder, even if another call has the same id. The model does not see
     // messages with a covered message's id. A summary does not say which results came, so these get their own id.
-    const replaces = placeholder !== undefined && !covered.has(placeholder);
-    const id = replaces ? placeholder : deriveId(result, place);
-    if (!replaces && messages.some((message) => message.id === id)) return [];
+    const replaced = isPlaceholder(holder) && !covered.has(holder.id ?? "") ? holder.id : undefined;
+    const id = replaced ?? lateResultId(result, place);
+    if (replaced === undefined && messages.some((message) => message.id === id)) return [];
     return [{ result: copyMessage(result, { id }), values: late.values }];
-  });
-}
-
-/**
- * The calls whose tools may still return, with their placeholders' ids. A call without one is in a summary's archive.
- */
-function awaitedCalls(messages: readonly BaseMessage[]) {
-  const awaited: (AwaitedCall & { readonly placeholder?: string | undefined })[] = [];
-  for (const message of messages.slice(Math.max(startOfTurns(messages), 0))) {
-    awaited.push(...(archiveOf(message)?.awaited ?? []));
-    const call = awaitedCallOf(message);
-    if (call !== undefined) awaited.push({ ...call, placeholder: message.id });
-  }
-  return awaited;
-}
-
-/** Where the last turns begin; -1 if there is no message. */
-function startOfTurns(messages: readonly BaseMessage[]): number {
-  let turns = 0;
-  return messages.findLastIndex((message, index) => {
-    if (isUserMessage(message)) turns += 1;
-    return turns === TURNS || index === 0;
   });
 }
 

@@ -5,20 +5,16 @@
 
 import { AIMessage, type BaseMessage, RemoveMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
-import { type CheckpointTuple, isCommand, type LangGraphRunnableConfig, START } from "@langchain/langgraph";
+import { type CheckpointTuple, isCommand, START } from "@langchain/langgraph";
 import { callsOf, indexesById, isAIMessage } from "../../history/call.js";
 import { MARKS } from "../../history/marks.js";
-import { isSameMessage, REMOVE_ALL_MESSAGES, toPlain } from "../../history/message.js";
-import { publishRepairs } from "../../history/reducer/paired-messages.js";
+import { REMOVE_ALL_MESSAGES } from "../../history/message.js";
 import { reduceMessages } from "../../history/reducer/reduce-messages.js";
-import type { Repair } from "../../history/reducer/repair.js";
-import { callIdOf, isPlaceholder, isResult, markRecovered, recoveredAfter } from "../../history/result.js";
-import { archiveOf, coverageOf } from "../../history/summary.js";
+import { callIdOf, isPlaceholder, isResult } from "../../history/result.js";
 import { toJson } from "../../shared/json.js";
 import { isRecord } from "../../shared/values.js";
 import { messagesAmong } from "../commands.js";
 import { diaryOf, type LateResult } from "../diary.js";
-import { emitEvent } from "../events.js";
 import {
   hasNewInput,
   nodesToEnter,
@@ -309,129 +305,6 @@ function inCallOrder(tasks: readonly FinishedTask[], history: readonly BaseMessa
     return (result && indexes.get(callIdOf(result))?.at(-1)) ?? -1;
   };
   return tasks.toSorted((one, other) => place(one) - place(other));
-}
-
-/**
- * LangGraph streams each message instance that a node writes. Clients already have the pieces of a response, and would
- * join them with it.
- */
-export function asQuietUpdate(message: BaseMessage) {
-  return isAIMessage(message) ? toPlain(message) : message;
-}
-
-/**
- * The update that puts back what ended runs wrote besides results. `getState` has already shown these messages. An
- * event reports each response.
- *
- * - A new message is placed where the reader saw it: after the message that it followed.
- * - A message that replaced another does so again, unless the other has changed since.
- * - A removal is repeated. `REMOVE_ALL_MESSAGES` removes what the history had then, and not the new input.
- *
- * With the durability `exit`, a killed run can have saved a result without its call. Such a result has no place in a
- * thread, so it is dropped. An event and a repair keep it, unless a summary stands for the call.
- */
-export function recoverMessages(
-  messages: readonly BaseMessage[],
-  leftovers: readonly Leftovers[],
-  config: LangGraphRunnableConfig,
-): BaseMessage[] {
-  const { update, current, refused } = placeMessages(messages, leftovers);
-  tellDropped(refused, current, config);
-  for (const { id = "" } of update.filter(isAIMessage))
-    emitEvent(config, { type: "response-recovered", messageId: id });
-  return update;
-}
-
-/** Does the same as {@link recoverMessages}, without events. */
-export function placeMessages(
-  messages: readonly BaseMessage[],
-  leftovers: readonly Pick<Leftovers, "history" | "written" | "removed">[],
-) {
-  const update: BaseMessage[] = [];
-  const refused: Extract<Repair, { kind: "orphan-refused" }>[] = [];
-  let current = messages;
-  for (const { history, written, removed } of leftovers) {
-    let shown: readonly BaseMessage[] = reduceMessages(history, update).messages;
-    for (const message of written) {
-      const { messages: next, repairs } = reduceMessages(shown, [message]);
-      for (const repair of repairs)
-        if (repair.kind === "orphan-refused" && !isPlaceholder(message)) refused.push(repair);
-      const changes =
-        isResult(message) || removed.has(REMOVE_ALL_MESSAGES)
-          ? []
-          : changesOf(message, shown, next, current).filter(({ id = "" }) => !removed.has(id));
-      if (changes.length > 0) current = reduceMessages(current, changes).messages;
-      update.push(...changes);
-      shown = next;
-    }
-  }
-  return { update, current, refused };
-}
-
-type OrphanRefused = Extract<Repair, { kind: "orphan-refused" }>;
-
-/** Reports dropped results, unless a summary has archived their calls. */
-function tellDropped(
-  refused: readonly OrphanRefused[],
-  history: readonly BaseMessage[],
-  config: LangGraphRunnableConfig,
-): void {
-  const archived = new Set(history.flatMap((message) => archiveOf(message)?.calls ?? []));
-  for (const repair of refused) {
-    const { message } = repair;
-    if (archived.has(callIdOf(message))) continue;
-    publishRepairs([repair]);
-    emitEvent(config, { type: "result-dropped", callId: callIdOf(message), message: toPlain(message) });
-  }
-}
-
-/** The update that repeats on `current` what a message did to `shown`. `next` is `shown` after the message. */
-function changesOf(
-  message: BaseMessage,
-  shown: readonly BaseMessage[],
-  next: readonly BaseMessage[],
-  current: readonly BaseMessage[],
-): BaseMessage[] {
-  const now = byId(current);
-  const before = byId(shown);
-  if (RemoveMessage.isInstance(message)) {
-    const removed = message.id === REMOVE_ALL_MESSAGES ? [...before.keys()] : [message.id ?? ""];
-    return removed.filter((id) => before.has(id) && now.has(id)).map((id) => new RemoveMessage({ id }));
-  }
-  const former = before.get(message.id ?? "");
-  if (former !== undefined) {
-    return isSameMessage(now.get(message.id ?? ""), former) && !isSameMessage(former, message)
-      ? [message]
-      : [];
-  }
-  const index = next.findIndex(({ id }) => !before.has(id ?? ""));
-  const placed = next[index];
-  if (placed === undefined || now.has(placed.id ?? "")) return [];
-  if (coverageOf(placed) !== undefined || now.has(recoveredAfter(placed) ?? "")) return [placed];
-  const follows = next.slice(0, index).findLast((earlier) => !isResult(earlier) && now.has(earlier.id ?? ""));
-  return [markRecovered(placed, follows?.id ?? "")];
-}
-
-function byId(messages: readonly BaseMessage[]): ReadonlyMap<string, BaseMessage> {
-  return new Map(messages.map((message) => [message.id ?? "", message]));
-}
-
-/**
- * What ended runs' finished tools wrote to own keys, in order: one update per write. A key without a reducer keeps the
- * value of later input.
- *
- * @param used The recovered results. Of the late results, only what came with these counts.
- */
-export function recoverValues(
-  leftovers: readonly Pick<Leftovers, "values" | "late" | "rewritten">[],
-  used: ReadonlySet<BaseMessage>,
-  { reducedKeys }: Pick<OwnState, "reducedKeys">,
-): Record<string, unknown>[] {
-  return leftovers.flatMap(({ values, late, rewritten }) =>
-    [...values, ...late.filter(({ result }) => used.has(result)).flatMap((one) => one.values)]
-      .filter(([key]) => reducedKeys.has(key) || !rewritten.has(key))
-      .map(([key, value]) => ({ [key]: value })),
-  );
 }
 
 /*

@@ -6,6 +6,7 @@ import type { Client } from "@langchain/langgraph-sdk";
 import { importOptional } from "../../shared/import-optional.js";
 import { isRecord, textIn } from "../../shared/values.js";
 import { isSaver } from "./replace-methods.js";
+import { soundSaver } from "./sound-saver.js";
 
 /** The prefix of LangGraph's own keys. A client can send any of them with a JSON value. Not exported. */
 const INTERNAL = "__pregel_";
@@ -115,7 +116,7 @@ export function ownThreadOf(config: RunnableConfig) {
   const { thread_id } = { ...config.configurable };
   const checkpoint_ns = namespaceOfGraph(config);
   if (!isSaver(saver) || thread_id === undefined || checkpoint_ns.includes(":")) return undefined;
-  return { saver, place: { thread_id, checkpoint_ns } };
+  return { saver: soundSaver(saver), place: { thread_id, checkpoint_ns } };
 }
 
 /** The options of a subgraph's run with another checkpointer in place of the inherited one. */

@@ -5,6 +5,7 @@ import type { BaseCheckpointSaver, CheckpointTuple } from "@langchain/langgraph"
 import { viewOf } from "../../shared/views.js";
 import { answered } from "../../shared/waiting.js";
 import { originalOf, replaceMethods } from "../langgraph/replace-methods.js";
+import { soundSaver } from "../langgraph/sound-saver.js";
 import { listingOf } from "./memory-listing.js";
 import { closing, poolOf } from "./postgres-pool.js";
 
@@ -13,24 +14,25 @@ import { closing, poolOf } from "./postgres-pool.js";
  * `PostgresSaver` is abandoned, its connection is closed.
  */
 export function boundedSaver(
-  saver: BaseCheckpointSaver,
+  given: BaseCheckpointSaver,
   signal: AbortSignal | undefined,
 ): BaseCheckpointSaver {
+  const saver = soundSaver(given);
   const wait = { what: "The checkpointer", signal };
-  const pool = poolOf(saver);
+  const pool = poolOf(given);
   const bounded = <Result>(write: (own: BaseCheckpointSaver) => Promise<Result>): Promise<Result> => {
     if (pool === undefined) return answered(write(saver), wait);
     const { connect, giveUp } = closing(pool);
-    return answered(write(viewOf(saver, { pool: { connect } })), { ...wait, giveUp });
+    return answered(write(viewOf(given, { pool: { connect } })), { ...wait, giveUp });
   };
   return replaceMethods(saver, {
     getTuple: (config) => answered(readTuple(saver, config), wait),
     // Savers older than the delta channel do not have it.
     ...(typeof saver.getDeltaChannelHistory === "function" && {
-      getDeltaChannelHistory: (...given) => answered(saver.getDeltaChannelHistory(...given), wait),
+      getDeltaChannelHistory: (options) => answered(saver.getDeltaChannelHistory(options), wait),
     }),
-    put: (...given) => bounded((own) => own.put(...given)),
-    putWrites: (...given) => bounded((own) => own.putWrites(...given)),
+    put: (...written) => bounded((own) => own.put(...written)),
+    putWrites: (...written) => bounded((own) => own.putWrites(...written)),
   });
 }
 

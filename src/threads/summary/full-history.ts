@@ -16,6 +16,7 @@ import { aFunction, checkSettings, countFrom, text } from "../../shared/check-se
 import { hasMethods, isRecord } from "../../shared/values.js";
 import { historyIn } from "../ended-runs.js";
 import { isSaver } from "../langgraph/replace-methods.js";
+import { soundSaver } from "../langgraph/sound-saver.js";
 import { checkpointsOf } from "../saver/watched-checkpoints.js";
 
 /**
@@ -185,10 +186,11 @@ function listReader(given: HistorySource, config: RunnableConfig): ReadList {
   }
   if (!isSaver(source))
     throw InvalidSettingError.expected("source", "a graph with `getState`, or a checkpointer", given);
+  const saver = soundSaver(source);
   return async (checkpoint) => {
     const { configurable: own, ...rest } = at(checkpoint);
-    const tuple = await source.getTuple({ ...rest, configurable: { checkpoint_ns: "", ...own } });
-    return tuple && historyIn(tuple, checkpointsOf(source));
+    const tuple = await saver.getTuple({ ...rest, configurable: { checkpoint_ns: "", ...own } });
+    return tuple && historyIn(tuple, checkpointsOf(saver));
   };
 }
 

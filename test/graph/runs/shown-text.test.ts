@@ -1,8 +1,6 @@
 /** The text that clients were shown of a response whose run was aborted is in the thread with the next message. */
 
-import type { CallbackManagerForLLMRun } from "@langchain/core/callbacks/manager";
-import { AIMessageChunk, type BaseMessage } from "@langchain/core/messages";
-import { ChatGenerationChunk } from "@langchain/core/outputs";
+import type { BaseMessage } from "@langchain/core/messages";
 import { MemorySaver } from "@langchain/langgraph";
 import { createAgent } from "langchain";
 import { describe, expect, it } from "vitest";
@@ -10,51 +8,13 @@ import { MARKS } from "../../../src/history/marks.js";
 import { chatMiddleware, createAgentGraph } from "../../../src/index.js";
 import { tetherMiddleware } from "../../../src/langchain.js";
 import { turns } from "../../support/async.js";
+import { type Halt, HaltingModel, type Piece } from "../../support/halting-model.js";
 import { lines } from "../../support/lines.js";
-import { PlayedModel } from "../../support/models.js";
 import { openAgentThread, openThread } from "../../support/open-thread.js";
 import { script, user } from "../../support/thread.js";
 import { createProbe } from "../../support/tools.js";
 
-type Piece = string | Partial<ConstructorParameters<typeof AIMessageChunk>[0] & object>;
-type Halt = () => Promise<unknown>;
 type Durability = "async" | "sync" | "exit";
-
-/** Streams the pieces of each response, and waits where one of them is a function. */
-class HaltingModel extends PlayedModel {
-  readonly asked: (readonly BaseMessage[])[] = [];
-  readonly #responses: (readonly (Piece | Halt)[])[];
-
-  constructor(...responses: (readonly (Piece | Halt)[])[]) {
-    super();
-    this.#responses = responses;
-  }
-
-  protected override async play(messages: readonly BaseMessage[]) {
-    this.asked.push(messages);
-    return [];
-  }
-
-  override async *_streamResponseChunks(
-    messages: BaseMessage[],
-    _options: this["ParsedCallOptions"],
-    _run?: CallbackManagerForLLMRun,
-  ): AsyncGenerator<ChatGenerationChunk> {
-    this.asked.push(messages);
-    const id = `response-${this.asked.length}`;
-    for (const piece of this.#responses.shift() ?? ["Done."]) {
-      if (typeof piece === "function") {
-        await piece();
-        continue;
-      }
-      const fields = typeof piece === "string" ? { content: piece } : piece;
-      const message = new AIMessageChunk({ content: "", id, ...fields } as never);
-      yield new ChatGenerationChunk({ text: message.text, message });
-    }
-    const end = new AIMessageChunk({ content: "", id, response_metadata: { finish_reason: "stop" } });
-    yield new ChatGenerationChunk({ text: "", message: end });
-  }
-}
 
 interface Setup {
   readonly durability?: Durability;

@@ -1,0 +1,229 @@
+/**
+ * Puts back what ended runs wrote besides results. `getState` and streams have already shown these messages.
+ *
+ * - A new message is placed where the reader saw it: after the message that it followed.
+ * - A response belongs to its question, the last user message before it. If the input since has edited or removed the
+ *   question, the response is left out. With calls and a real result it stays, because the tools had their effect.
+ * - A response at the end of the history would end the next turn without a request. There, only a whole one is put
+ *   back, and only if it answered the history as it is now. Otherwise the question is asked again.
+ * - A response that the client has sent back without its id is not put back a second time.
+ * - A message that replaced another does so again, unless the other has changed since.
+ * - A removal is repeated. `REMOVE_ALL_MESSAGES` removes what the history had then, and not the new input.
+ *
+ * With the durability `exit`, a killed run can have saved a result without its call. Such a result has no place in a
+ * thread, so it is dropped. An event and a repair keep it, unless a summary stands for the call.
+ */
+
+import { type AIMessage, type BaseMessage, RemoveMessage } from "@langchain/core/messages";
+import type { LangGraphRunnableConfig } from "@langchain/langgraph";
+import { callsOf, isAIMessage } from "../../history/call.js";
+import { placeOfCall } from "../../history/group.js";
+import { MARKS } from "../../history/marks.js";
+import {
+  contentText,
+  hasSameWords,
+  isSameMessage,
+  REMOVE_ALL_MESSAGES,
+  toPlain,
+} from "../../history/message.js";
+import { publishRepairs } from "../../history/reducer/paired-messages.js";
+import { reduceMessages } from "../../history/reducer/reduce-messages.js";
+import type { Repair } from "../../history/reducer/repair.js";
+import { callIdOf, isPlaceholder, isResult, markRecovered, recoveredAfter } from "../../history/result.js";
+import { archivedIds, archiveOf, coverageOf, isUserMessage } from "../../history/summary.js";
+import { emitEvent } from "../events.js";
+import type { OwnState } from "../own-state.js";
+import type { Leftovers } from "./leftovers.js";
+
+/**
+ * The update that puts the messages back. An event reports each response.
+ *
+ * @param asksAtOnce Whether the run asks the model before anything else comes, unless its history ends with a response.
+ */
+export function recoverMessages(
+  messages: readonly BaseMessage[],
+  leftovers: readonly Leftovers[],
+  asksAtOnce: boolean,
+  config: LangGraphRunnableConfig,
+): BaseMessage[] {
+  const { update, current, refused } = placeMessages(messages, leftovers, asksAtOnce);
+  tellDropped(refused, current, config);
+  for (const { id = "" } of update.filter(isAIMessage))
+    emitEvent(config, { type: "response-recovered", messageId: id });
+  return update;
+}
+
+/** Does the same as {@link recoverMessages}, without events. */
+export function placeMessages(
+  messages: readonly BaseMessage[],
+  leftovers: readonly (Pick<Leftovers, "history" | "removed"> & Answered)[],
+  asksAtOnce: boolean,
+) {
+  const refused: OrphanRefused[] = [];
+  const passing = new Set<string | undefined>();
+  let update: BaseMessage[] = [];
+  let current = messages;
+  for (const left of leftovers) {
+    const { history, written, removed } = left;
+    let shown: readonly BaseMessage[] = reduceMessages(history, update).messages;
+    for (const message of written) {
+      const { messages: next, repairs } = reduceMessages(shown, [message]);
+      for (const repair of repairs)
+        if (repair.kind === "orphan-refused" && !isPlaceholder(message)) refused.push(repair);
+      const isResponse = isAIMessage(message) && !shown.some(({ id }) => id === message.id);
+      const fit = isResponse ? fitOf(message, next, left, current) : "answers";
+      if (fit === "passes") passing.add(message.id);
+      const isLeftOut = isResult(message) || removed.has(REMOVE_ALL_MESSAGES) || fit === "left-out";
+      const changes = isLeftOut
+        ? []
+        : changesOf(message, shown, next, current).filter(({ id = "" }) => !removed.has(id));
+      if (changes.length > 0) current = reduceMessages(current, changes).messages;
+      update = [...update, ...changes];
+      shown = next;
+    }
+  }
+  while (asksAtOnce && passing.delete(current.at(-1)?.id)) {
+    const last = current.at(-1)?.id;
+    update = update.filter(({ id }) => id !== last);
+    current = reduceMessages(messages, update).messages;
+  }
+  return { update, current, refused };
+}
+
+/** What an ended run wrote, and the results that came later. */
+type Answered = Pick<Leftovers, "written" | "late">;
+
+/**
+ * What a response is to the thread as it is now. `answers`: it can be the last word of its turn. `passes`: it is put
+ * back, but does not answer its question for good. `left-out`: its question is not the same any more, or the client has
+ * sent it back.
+ *
+ * @param next The run's history with the response.
+ */
+function fitOf(
+  response: AIMessage,
+  next: readonly BaseMessage[],
+  left: Answered,
+  current: readonly BaseMessage[],
+): "answers" | "passes" | "left-out" {
+  const before = next.slice(
+    0,
+    Math.max(
+      next.findIndex(({ id }) => id === response.id),
+      0,
+    ),
+  );
+  const question = before.findLast(isUserMessage);
+  if (question === undefined || hasResult(response, left)) return "answers";
+  const now = byId(current);
+  const archived = archivedIds(current);
+  const isAsItWas = (message: BaseMessage): boolean =>
+    isResult(message) || archived.has(message.id ?? "") || hasSameWords(message, now.get(message.id ?? ""));
+  if (!isAsItWas(question) || isSentBack(response, question, next, current)) return "left-out";
+  const isCut = response.additional_kwargs[MARKS.interrupted] !== undefined;
+  return isCut || !before.every(isAsItWas) ? "passes" : "answers";
+}
+
+/** Whether a tool has returned something for one of the response's calls. */
+function hasResult(response: AIMessage, { written, late }: Answered): boolean {
+  const places = new Set(late.map(({ place }) => place));
+  const results = written.filter((message) => isResult(message) && !isPlaceholder(message));
+  const answered = new Set(results.filter(isResult).map(callIdOf));
+  return callsOf(response).some(
+    ({ id }, index) => answered.has(id) || places.has(placeOfCall({ head: response }, index)),
+  );
+}
+
+/**
+ * Whether the input has the response under another id, after its question. A client may have read less of it than was
+ * sent.
+ */
+function isSentBack(
+  response: AIMessage,
+  question: BaseMessage,
+  next: readonly BaseMessage[],
+  current: readonly BaseMessage[],
+): boolean {
+  const known = byId(next);
+  const text = contentText(response).trim();
+  return current.some((message, index) => {
+    if (!isAIMessage(message) || known.has(message.id ?? "")) return false;
+    const own = contentText(message).trim();
+    if (own === "" || !(text.startsWith(own) || own.startsWith(text))) return false;
+    return hasSameWords(question, current.slice(0, index).findLast(isUserMessage));
+  });
+}
+
+type OrphanRefused = Extract<Repair, { kind: "orphan-refused" }>;
+
+/** Reports dropped results, unless a summary has archived their calls. */
+function tellDropped(
+  refused: readonly OrphanRefused[],
+  history: readonly BaseMessage[],
+  config: LangGraphRunnableConfig,
+): void {
+  const archived = new Set(history.flatMap((message) => archiveOf(message)?.calls ?? []));
+  for (const repair of refused) {
+    const { message } = repair;
+    if (archived.has(callIdOf(message))) continue;
+    publishRepairs([repair]);
+    emitEvent(config, { type: "result-dropped", callId: callIdOf(message), message: toPlain(message) });
+  }
+}
+
+/** The update that repeats on `current` what a message did to `shown`. `next` is `shown` after the message. */
+function changesOf(
+  message: BaseMessage,
+  shown: readonly BaseMessage[],
+  next: readonly BaseMessage[],
+  current: readonly BaseMessage[],
+): BaseMessage[] {
+  const now = byId(current);
+  const before = byId(shown);
+  if (RemoveMessage.isInstance(message)) {
+    const removed = message.id === REMOVE_ALL_MESSAGES ? [...before.keys()] : [message.id ?? ""];
+    return removed.filter((id) => before.has(id) && now.has(id)).map((id) => new RemoveMessage({ id }));
+  }
+  const former = before.get(message.id ?? "");
+  if (former !== undefined) {
+    return isSameMessage(now.get(message.id ?? ""), former) && !isSameMessage(former, message)
+      ? [message]
+      : [];
+  }
+  const index = next.findIndex(({ id }) => !before.has(id ?? ""));
+  const placed = next[index];
+  if (placed === undefined || now.has(placed.id ?? "")) return [];
+  if (coverageOf(placed) !== undefined || now.has(recoveredAfter(placed) ?? "")) return [placed];
+  const follows = next.slice(0, index).findLast((earlier) => !isResult(earlier) && now.has(earlier.id ?? ""));
+  return [markRecovered(placed, follows?.id ?? "")];
+}
+
+function byId(messages: readonly BaseMessage[]): ReadonlyMap<string, BaseMessage> {
+  return new Map(messages.map((message) => [message.id ?? "", message]));
+}
+
+/**
+ * What ended runs' finished tools wrote to own keys, in order: one update per write. A key without a reducer keeps the
+ * value of later input.
+ *
+ * @param used The recovered results. Of the late results, only what came with these counts.
+ */
+export function recoverValues(
+  leftovers: readonly Pick<Leftovers, "values" | "late" | "rewritten">[],
+  used: ReadonlySet<BaseMessage>,
+  { reducedKeys }: Pick<OwnState, "reducedKeys">,
+): Record<string, unknown>[] {
+  return leftovers.flatMap(({ values, late, rewritten }) =>
+    [...values, ...late.filter(({ result }) => used.has(result)).flatMap((one) => one.values)]
+      .filter(([key]) => reducedKeys.has(key) || !rewritten.has(key))
+      .map(([key, value]) => ({ [key]: value })),
+  );
+}
+
+/**
+ * LangGraph streams each message instance that a node writes. Clients already have the pieces of a response, and would
+ * join them with it.
+ */
+export function asQuietUpdate(message: BaseMessage) {
+  return isAIMessage(message) ? toPlain(message) : message;
+}
