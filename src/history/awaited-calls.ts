@@ -5,7 +5,10 @@ import { deriveId } from "./message.js";
 import { type AwaitedCall, awaitedCallOf, callIdOf, isPlaceholder, isResult } from "./result.js";
 import { type ArchivedCall, archiveOf, isUserMessage } from "./summary.js";
 
-/** Results are awaited in this many turns, whatever was summarised since. Later ones are only reported by an event. */
+/**
+ * A result is awaited for this many turns, with the one of its placeholder, whatever was summarised since. A later one
+ * is only reported by an event.
+ */
 const MOST_TURNS = 8;
 
 interface Awaited extends AwaitedCall {

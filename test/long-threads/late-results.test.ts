@@ -125,7 +125,7 @@ async function play(open: OpenAgent, covered: readonly Covered[], channel: Chann
 const ROWS = Object.entries(AGENTS).flatMap(([name, open]) =>
   (["full", "delta"] as const).map((channel) => ({ title: `${name}, ${channel}`, open, channel })),
 );
-/** In the last of these turns nobody looks for it any more. */
+/** After the last of these numbers of turns, nobody looks for it any more. */
 const TURNS = [0, 1, 2, 3, 4, 5, 6, 7];
 
 describe.each(titled(ROWS))("A late result, %s,", (_, { open, channel }) => {

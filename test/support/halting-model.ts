@@ -18,6 +18,11 @@ export class HaltingModel extends PlayedModel {
     this.#responses = responses;
   }
 
+  /** The pieces of the next response. */
+  protected respond(_messages: readonly BaseMessage[]): readonly (Piece | Halt)[] {
+    return this.#responses.shift() ?? ["Done."];
+  }
+
   protected override async play(messages: readonly BaseMessage[]) {
     this.asked.push(messages);
     return [];
@@ -30,7 +35,7 @@ export class HaltingModel extends PlayedModel {
   ): AsyncGenerator<ChatGenerationChunk> {
     this.asked.push(messages);
     const id = `response-${this.asked.length}`;
-    for (const piece of this.#responses.shift() ?? ["Done."]) {
+    for (const piece of this.respond(messages)) {
       if (typeof piece === "function") {
         await piece();
         continue;

@@ -35,18 +35,20 @@ const views = new WeakMap<BaseCheckpointSaver, BaseCheckpointSaver>();
 
 /** The tuple as its type says; the same one if it is. Undefined if there is none. */
 function soundTuple(given: unknown): CheckpointTuple | undefined {
-  if (!isRecord(given) || !isRecord(given["checkpoint"])) return undefined;
+  if (!isRecord(given)) return undefined;
   const { metadata, parentConfig, pendingWrites, ...rest } = given;
   const { checkpoint } = given;
   const isSound =
-    isRecord(checkpoint["channel_values"]) &&
+    (!isRecord(checkpoint) || isRecord(checkpoint["channel_values"])) &&
     (metadata === undefined || isRecord(metadata)) &&
     (parentConfig === undefined || hasCheckpoint(parentConfig)) &&
     (pendingWrites === undefined || (Array.isArray(pendingWrites) && pendingWrites.every(Array.isArray)));
   if (isSound) return given as unknown as CheckpointTuple;
   return {
     ...rest,
-    checkpoint: { ...checkpoint, channel_values: Object(checkpoint["channel_values"]) },
+    checkpoint: isRecord(checkpoint)
+      ? { ...checkpoint, channel_values: Object(checkpoint["channel_values"]) }
+      : checkpoint,
     ...(isRecord(metadata) && { metadata }),
     ...(hasCheckpoint(parentConfig) && { parentConfig }),
     pendingWrites: Array.isArray(pendingWrites) ? pendingWrites.filter(Array.isArray) : [],
