@@ -1,6 +1,7 @@
 /** The closed calls of a history whose tools may still return. */
 
 import type { BaseMessage, ToolMessage } from "@langchain/core/messages";
+import { madeOnce } from "../shared/values.js";
 import { deriveId } from "./message.js";
 import { type AwaitedCall, awaitedCallOf, callIdOf, isPlaceholder, isResult } from "./result.js";
 import { type ArchivedCall, archiveOf, isUserMessage } from "./summary.js";
@@ -27,10 +28,10 @@ export function awaitedCalls(messages: readonly BaseMessage[]): Awaited[] {
     if (holder === undefined) continue;
     const held: readonly ArchivedCall[] = archiveOf(holder)?.awaited ?? [awaitedCallOf(holder) ?? []].flat();
     const since = held.map(({ turns: before = 0, ...call }) => ({ ...call, turns: before + turns, holder }));
-    awaited.unshift(...since.filter((call) => call.turns < MOST_TURNS));
+    for (const call of since.toReversed()) if (call.turns < MOST_TURNS) awaited.push(call);
     if (isUserMessage(holder)) turns += 1;
   }
-  return awaited;
+  return awaited.reverse();
 }
 
 /**
@@ -47,18 +48,20 @@ export function awaitedAmong(
   const leaves = new Set(leaving);
   const end = history.findLastIndex((message) => leaves.has(message)) + 1;
   const awaited = awaitedCalls(history.slice(0, end)).filter(({ holder }) => leaves.has(holder));
+  if (awaited.length === 0) return [];
   const isLate = new Set<BaseMessage>(lateResults);
-  for (const result of awaited.length === 0 ? [] : leaving) {
+  const byCallId = new Map<string, Awaited[]>();
+  for (const call of awaited) madeOnce(byCallId, call.callId, () => []).push(call);
+  for (const result of leaving) {
     if (!isResult(result) || isPlaceholder(result)) continue;
-    const own = awaited.findIndex(({ place }) => result.id === lateResultId(result, place));
+    const calls = byCallId.get(callIdOf(result)) ?? [];
+    const own = calls.findIndex(({ place }) => result.id === lateResultId(result, place));
     // A client can also give a result, under any id.
-    const index =
-      own < 0 && isLate.has(result)
-        ? awaited.findLastIndex(({ callId }) => callId === callIdOf(result))
-        : own;
-    if (index >= 0) awaited.splice(index, 1);
+    const index = own < 0 && isLate.has(result) ? calls.length - 1 : own;
+    if (index >= 0) calls.splice(index, 1);
   }
-  return awaited.map(({ holder: _, ...call }) => call);
+  const left = new Set([...byCallId.values()].flat());
+  return awaited.filter((call) => left.has(call)).map(({ holder: _, ...call }) => call);
 }
 
 /** The id of a result whose placeholder a summary covers. @param place The call's place. */

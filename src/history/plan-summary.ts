@@ -121,15 +121,15 @@ export function leavingWith(plan: SummaryPlan, history: readonly BaseMessage[]):
   const named = namedBy(plan);
   const known = new Map(history.map((message) => [message.id ?? "", message]));
   const kept = new Set<BaseMessage>();
-  const keep = (summary: BaseMessage): void => {
+  const summaries = [...plan.summaries];
+  for (const summary of summaries) {
     for (const id of keptBy(summary)) {
       const message = known.get(id);
       if (message === undefined || message.type === "system" || kept.has(message)) continue;
       kept.add(message);
-      keep(message);
+      summaries.push(message);
     }
-  };
-  plan.summaries.forEach(keep);
+  }
   return history.filter((message) => named.has(message) || kept.has(message));
 }
 

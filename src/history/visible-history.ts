@@ -30,12 +30,13 @@ export function visibleHistory(history: readonly BaseMessage[]): VisibleHistory 
     if (head.type === "system") {
       system.push(head);
     } else if (!isVisible(head)) {
-      lateResults.push(...visibleResults);
+      for (const result of visibleResults) lateResults.push(result);
     } else if (coverageOf(head) !== undefined) {
       summaries.push(head);
-      lateResults.push(...visibleResults);
+      for (const result of visibleResults) lateResults.push(result);
     } else {
-      rest.push(head, ...visibleResults);
+      rest.push(head);
+      for (const result of visibleResults) rest.push(result);
     }
   }
   return { system, summaries, lateResults: lateResults.filter((result) => !isPlaceholder(result)), rest };

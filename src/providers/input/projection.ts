@@ -114,7 +114,7 @@ class Projection implements Follower {
     const run = this.#formed[this.#runStart];
     if (run !== undefined && !mayMerge(formed, run, this.#target.dialect.rules)) {
       const sent = this.#waiting();
-      this.#sent.push(...sent);
+      for (const message of sent) this.#sent.push(message);
       this.#size += sizeOfInput(sent);
       this.#marks += countMarks(sent);
       if (run.type !== "system") this.#before = run;

@@ -107,8 +107,16 @@ export function placeLateResults(
   found: ReadonlyMap<string, readonly LateResult[]>,
 ): readonly PlacedResult[] {
   const covered = coveringSummaries(messages);
+  const ids = new Set(messages.map(({ id }) => id));
+  // Of two results of one call, the first counts.
+  const lateAt = new Map(
+    [...found].map(([checkpoint, all]) => [
+      checkpoint,
+      new Map(all.toReversed().map((one) => [one.place, one])),
+    ]),
+  );
   return awaitedCalls(messages).flatMap(({ checkpoint, place, callId, holder }) => {
-    const late = found.get(checkpoint)?.find((one) => one.place === place);
+    const late = lateAt.get(checkpoint)?.get(place);
     // A client may have replaced the message with the call since.
     if (late === undefined || callIdOf(late.result) !== callId) return [];
     const result = markRecoveredResult(late.result);
@@ -116,7 +124,7 @@ export function placeLateResults(
     // messages with a covered message's id. A summary does not say which results came, so these get their own id.
     const replaced = isPlaceholder(holder) && !covered.has(holder.id ?? "") ? holder.id : undefined;
     const id = replaced ?? lateResultId(result, place);
-    if (replaced === undefined && messages.some((message) => message.id === id)) return [];
+    if (replaced === undefined && ids.has(id)) return [];
     return [{ result: copyMessage(result, { id }), values: late.values }];
   });
 }
