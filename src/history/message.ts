@@ -2,7 +2,6 @@
 
 import type { BaseMessage, BaseMessageChunk, MessageContent } from "@langchain/core/messages";
 import { hashText, toJson } from "../shared/json.js";
-import { wellFormed } from "../shared/text.js";
 import { changesTexts, isRecord, mapTexts, pickFields, textIn } from "../shared/values.js";
 import { callBlockOf } from "./call.js";
 import { describeBlock } from "./describe-block.js";
@@ -48,6 +47,8 @@ function fieldsOf(message: BaseMessage): object {
 
 /** The field and its list add two levels. */
 const LEVELS = MOST_LEVELS + 2;
+
+const wellFormed = (text: string): string => text.toWellFormed();
 
 /** The message with U+FFFD in place of each lone surrogate; the same message if it has none. */
 export function withWellFormedTexts<T extends BaseMessage>(message: T): T {

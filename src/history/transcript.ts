@@ -2,7 +2,7 @@
 
 import type { BaseMessage } from "@langchain/core/messages";
 import { toJson } from "../shared/json.js";
-import { beginningOf, isHighSurrogate, wellFormed } from "../shared/text.js";
+import { beginningOf, isHighSurrogate } from "../shared/text.js";
 import { argumentsOf, callsOf } from "./call.js";
 import { contentText } from "./message.js";
 import { isResult } from "./result.js";
@@ -39,7 +39,7 @@ export function renderMessage(message: BaseMessage): string {
  */
 export function renderTranscript(messages: readonly BaseMessage[], tokensPerPiece: number): string[] {
   const paragraphs = messages.flatMap((message) =>
-    splitText(wellFormed(renderMessage(message)), tokensPerPiece),
+    splitText(renderMessage(message).toWellFormed(), tokensPerPiece),
   );
   const pieces: string[] = [];
   let piece = "";

@@ -46,16 +46,6 @@ export function listWithOr(items: readonly string[]): string {
   return [items.slice(0, -1).join(", "), ...items.slice(-1)].filter((text) => text !== "").join(" or ");
 }
 
-/** A lone surrogate. */
-const UNPAIRED = /\p{Surrogate}/gu;
-/** Says quickly that a text has none, as most have: a pattern with `u` is slow. */
-const SURROGATE = /[\ud800-\udfff]/;
-
-/** A text with U+FFFD in place of each lone surrogate. */
-export function wellFormed(text: string): string {
-  return SURROGATE.test(text) ? text.replaceAll(UNPAIRED, "\uFFFD") : text;
-}
-
 /** A text's beginning, which never ends inside a surrogate pair. */
 export function beginningOf(text: string, length: number): string {
   return text.slice(0, length < text.length && isHighSurrogate(text, length - 1) ? length - 1 : length);

@@ -1,6 +1,5 @@
 /** Removes keys from texts. Providers repeat keys in their errors. */
 
-import { wellFormed } from "../../shared/text.js";
 import { nativeClassOf } from "../../shared/values.js";
 import { PROVIDERS } from "../providers.js";
 
@@ -101,7 +100,7 @@ function addSecret(found: Set<string>, name: string, value: string, least: numbe
     // The plain form and the URL form. A URL cannot hold half of a surrogate pair.
     const forms = [
       part,
-      encodeURIComponent(wellFormed(part)),
+      encodeURIComponent(part.toWellFormed()),
       new URLSearchParams([["", part]]).toString().slice(1),
     ];
     for (const form of forms) if (part.length >= least) found.add(form);

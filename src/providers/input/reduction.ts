@@ -7,7 +7,6 @@ import { createFollowing, createMemo, type Follower } from "../../history/follow
 import { copyMessage, deriveId, madeOf } from "../../history/message.js";
 import { createSummaryNote, isUserMessage } from "../../history/summary.js";
 import { renderMessage } from "../../history/transcript.js";
-import { wellFormed } from "../../shared/text.js";
 import { faultOf, mediaOf, type ShownMedia, surplusPictures } from "../media-limits.js";
 import type { Counted, Target } from "../rule.js";
 import type { Conversation } from "./projection.js";
@@ -145,7 +144,7 @@ function retellEarlier(conversation: Conversation): Conversation {
   const start = messages.findLastIndex(isUserMessage);
   if (start <= 0) return conversation;
   const earlier = messages.slice(0, start);
-  const text = wellFormed(earlier.map(renderMessage).join("\n\n"));
+  const text = earlier.map(renderMessage).join("\n\n").toWellFormed();
   const note = createSummaryNote(
     `[This is the conversation so far, as a text. The user did not write this note.]\n\n${text}`,
   );
