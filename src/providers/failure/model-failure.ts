@@ -13,7 +13,7 @@ import { dialectOf, innermost } from "../dialect-of.js";
 import { PROVIDERS } from "../providers.js";
 import { isLangGraphSignal } from "./langgraph-signal.js";
 import { readOverflow } from "./overflow.js";
-import { statementsIn, wordsOf } from "./own-words.js";
+import { keepStatements, statementsIn, wordsOf } from "./own-words.js";
 import { createRedact, type Redact } from "./redact.js";
 import { concernsMessages, explainRefusal, publishRefusal } from "./refusal.js";
 
@@ -279,9 +279,7 @@ export const NO_REASON = "no reason given";
 export function toPlainError(error: unknown, redact: Redact, depth = 0): Error {
   const read = (field: string): unknown => Reflect.get(Object(error), field);
   const isObject = typeof error === "object" && error !== null;
-  const whole = String(isObject ? read("message") || read("code") || "" : error);
-  // The JSON of a long message quotes the request.
-  const message = whole.length > LONGEST_MESSAGE ? statementsIn(whole).toReversed().join("") : whole;
+  const message = String(isObject ? read("message") || read("code") || "" : error);
   const inner = read("cause");
   const hasCause = typeof inner === "object" && inner !== null && depth < MOST_CAUSES;
   const plain = new Error(
@@ -296,6 +294,7 @@ export function toPlainError(error: unknown, redact: Redact, depth = 0): Error {
     name: { value: String(name), configurable: true, writable: true },
     stack: { value: [`${name}: ${plain.message}`, ...frames].join("\n"), configurable: true, writable: true },
   });
+  keepStatements(plain, error, redact);
   for (const field of PLAIN_CODES) {
     const value = read(field);
     if (typeof value === "number") Reflect.set(plain, field, value);
@@ -306,7 +305,7 @@ export function toPlainError(error: unknown, redact: Redact, depth = 0): Error {
 
 /** The provider's text, as one line. Some clients show its JSON, and some add their own words. */
 export function providerTextOf(error: Error): string {
-  const [text = ""] = statementsIn(error.message);
+  const [{ text } = { text: "" }] = statementsIn(error.message);
   // OpenAI's and Anthropic's clients begin with the status.
   const begin = "status" in error && text.startsWith(`${error.status} `) ? `${error.status} `.length : 0;
   const [words = ""] = text.slice(begin).split(LANGCHAIN_ADVICE, 1);

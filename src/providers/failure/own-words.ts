@@ -4,6 +4,7 @@
  */
 
 import type { BaseMessage } from "@langchain/core/messages";
+import { isTetherError } from "../../errors.js";
 import { causesOf } from "../../shared/is-error.js";
 import { parseJson, toJson } from "../../shared/json.js";
 import { isRecord } from "../../shared/values.js";
@@ -25,23 +26,26 @@ export interface ProviderWords {
 
 /** @param sent The messages of the request. */
 export function wordsOf(error: unknown, sent: readonly BaseMessage[]): ProviderWords {
-  const chain = causesOf(error);
-  const texts = chain
-    .flatMap(({ message, code }) => [...statementsIn(message), ...(typeof code === "string" ? [code] : [])])
-    .map((statement) => withoutQuotations(oneLine(statement)))
-    .map((text) => ({ text, start: endOfLead(text) }));
+  // Our own sentences quote the provider.
+  const chain = causesOf(error).filter((each) => !isTetherError(each));
   let request: string | undefined;
-  const isInRequest = (words: string): boolean => {
-    request ??= textsIn(sent).map(comparable).join(" ");
-    return request.includes(comparable(words));
+  const isSent = (letters: string): boolean => {
+    request ??= lettersIn(sent);
+    return letters !== "" && request.includes(letters);
   };
+  const isInRequest = (words: string): boolean => [words, decoded(words)].map(lettersOf).some(isSent);
+  const texts = chain
+    .flatMap(statementsOf)
+    .filter(({ json }) => json === undefined || !isInRequest(json))
+    .map(({ text }) => withoutQuotations(oneLine(text)))
+    .map((text) => ({ text, start: endOfLead(text) }));
   const find: ProviderWords["find"] = (pattern) => {
     for (const { text, start } of texts) {
       for (const { 0: words, index, groups = {} } of text.matchAll(pattern)) {
         const isRepeated = isInRequest(words);
         const beginning = text.slice(start, index);
         // A provider says something before it quotes. Who has read its error elsewhere repeats all of it.
-        if (!isRepeated || isInRequest(beginning + words))
+        if (!isRepeated || isSent(lettersOf(beginning + words)))
           return { groups, isStatement: !isRepeated && SUBJECT.test(beginning) };
       }
     }
@@ -59,12 +63,8 @@ function oneLine(text: string): string {
   return text.slice(0, LONGEST_STATEMENT).replace(/\s+/g, " ").trim();
 }
 
-function comparable(text: string): string {
-  return text.replace(/\s+/g, " ").toLowerCase();
-}
-
 /** What can be before a sentence's words without ending it, such as "This model's". */
-const SUBJECT = /^[^:={}[\]"`]{0,100}$/;
+const SUBJECT = /^[^:={}[\]"`]{0,40}$/;
 
 /** Clients and gateways begin with the status, the address or a class: "400 litellm.BadRequestError: ". */
 const LEAD =
@@ -78,29 +78,61 @@ function endOfLead(text: string): number {
 }
 
 /*
- * The fields of an error's JSON in which a provider speaks.
+ * The statements of an error: its code and message, and the fields of its JSON in which a provider speaks.
  */
 
-/** A message's statements: those in its JSON and the text before it, or the whole message. */
-export function statementsIn(message: unknown): readonly string[] {
-  if (typeof message !== "string") return [];
-  const begin = message.indexOf("{");
-  const json = begin < 0 ? "" : message.slice(begin, message.lastIndexOf("}") + 1);
-  const statements = json === "" ? [] : fieldsIn(parseJson(json));
-  return statements.length === 0 ? [message] : [...statements, message.slice(0, begin)];
+export interface Statement {
+  readonly text: string;
+  /** The JSON in a text that has the statement. It can be part of a quotation. */
+  readonly json?: string | undefined;
+}
+
+const STATEMENTS = Symbol.for("langgraph-tether.statements");
+
+/** What one error says, most exact first. */
+export function statementsOf(error: Readonly<Record<PropertyKey, unknown>>): readonly Statement[] {
+  const kept: unknown = error[STATEMENTS];
+  if (Array.isArray(kept)) return kept as readonly Statement[];
+  const { message, code, error: body } = error;
+  return [
+    // Clients keep what they have parsed.
+    ...fieldsIn(body),
+    ...(typeof message === "string" ? statementsIn(message) : []),
+    ...(typeof code === "string" ? [{ text: code }] : []),
+  ];
+}
+
+/** Gives a copy of an error what the error says. @param redact Contract: returns a text without secrets. */
+export function keepStatements(copy: Error, error: unknown, redact: (text: string) => string): void {
+  if (!isRecord(error)) return;
+  const value = statementsOf(error).map(({ text, json }): Statement => {
+    const cut = (whole: string) => redact(whole.slice(0, LONGEST_STATEMENT));
+    return { text: cut(text), json: json === undefined ? json : cut(json) };
+  });
+  Object.defineProperty(copy, STATEMENTS, { value });
+}
+
+/** A text's statements: those in its JSON, and the text itself. */
+export function statementsIn(text: string): readonly Statement[] {
+  const begin = text.indexOf("{");
+  const json = begin < 0 ? "" : text.slice(begin, text.lastIndexOf("}") + 1);
+  const inJson = json === "" ? [] : fieldsIn(parseJson(json)).map((statement) => ({ json, ...statement }));
+  return [...inJson, { text }];
 }
 
 /** A gateway's error can contain its provider's. */
 const DEEPEST = 6;
 
-function fieldsIn(body: unknown, depth = 0): readonly string[] {
+function fieldsIn(body: unknown, depth = 0): readonly Statement[] {
   if (depth > DEEPEST) return [];
-  if (typeof body === "string") return [body];
+  if (typeof body === "string") return statementsIn(body);
   // Servers with FastAPI list faults. Each one quotes the request beside its `msg`.
   if (Array.isArray(body)) return body.slice(0, 1).flatMap((fault) => fieldsIn(fault, depth + 1));
   if (!isRecord(body)) return [];
-  const { message, msg, detail, error } = body;
-  return [message, msg, detail, error].flatMap((field) => fieldsIn(field, depth + 1));
+  const { message, msg, detail, error, errors, metadata } = body;
+  // OpenRouter puts its provider's error into `metadata.raw`.
+  const raw = isRecord(metadata) ? metadata["raw"] : undefined;
+  return [message, msg, detail, error, errors, raw].flatMap((field) => fieldsIn(field, depth + 1));
 }
 
 /*
@@ -110,7 +142,7 @@ function fieldsIn(body: unknown, depth = 0): readonly string[] {
 /** A quotation, to the end if it is not closed. An apostrophe inside a word is no quotation mark. */
 const QUOTATION = new RegExp(
   [`"`, "'", "`"]
-    .map((mark) => `(?<!\\w)${mark}(?:\\\\(?:.|$)|[^\\\\${mark}]|${mark}(?=\\w))*(?:${mark}|$)`)
+    .map((mark) => `(?<![\\w\\\\])${mark}(?:\\\\(?:.|$)|[^\\\\${mark}]|${mark}(?=\\w))*(?:${mark}|$)`)
     .join("|"),
   "gs",
 );
@@ -130,22 +162,42 @@ function withoutQuotations(text: string): string {
 }
 
 /*
- * What was sent.
+ * What was sent. Hosts change what they quote: they escape or decode characters, join blocks, and leave out marks and
+ * tags. Letters and digits stay.
  */
 
-/** Data of pictures has no spaces. */
-const LONGEST_WORD = 1_000;
-
-/** The texts in messages, with those in blocks and arguments. */
-function textsIn(messages: readonly BaseMessage[]): readonly string[] {
-  const texts: string[] = [];
+/** The letters and digits of all texts, names and keys in the messages, as they are and decoded. */
+function lettersIn(messages: readonly BaseMessage[]): string {
+  const all: string[] = [];
   for (const message of messages) {
     const { content, name } = message;
-    toJson([content, name, Reflect.get(message, "tool_calls")], (_, value) => {
-      if (typeof value === "string" && (value.length <= LONGEST_WORD || value.includes(" ")))
-        texts.push(value);
+    toJson([content, name, Reflect.get(message, "tool_calls")], (key, value) => {
+      all.push(key);
+      if (typeof value === "string" && !isData(value)) all.push(value);
       return value;
     });
   }
-  return texts;
+  const texts = [all.join(""), messages.map(({ text }) => text).join("")];
+  return texts.flatMap((text) => [lettersOf(text), lettersOf(decoded(text))]).join(" ");
+}
+
+/** Data of pictures and files. */
+function isData(text: string): boolean {
+  return text.length > 1_000 && /^[\w+/=:;,.-]*$/.test(text);
+}
+
+function lettersOf(text: string): string {
+  return text.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, "");
+}
+
+/** Without tags and the escapes of JSON, URLs and HTML. */
+function decoded(text: string): string {
+  return text.replace(
+    /\\u([\da-f]{4})|%([\da-f]{2})|&#x([\da-f]{1,6});|&#(\d{1,7});|\\[nrt]|&[a-z]{1,8};|<[^<>]{0,100}>/gi,
+    (_, json?: string, url?: string, hex?: string, decimal?: string) => {
+      const digits = json ?? url ?? hex;
+      const code = digits === undefined ? Number(decimal) : Number.parseInt(digits, 16);
+      return code <= 0x10ffff ? String.fromCodePoint(code) : "";
+    },
+  );
 }
