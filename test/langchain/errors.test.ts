@@ -89,6 +89,21 @@ describe("The error of a model that passed other middleware", () => {
     },
   );
 
+  it("is read in an error of a user's middleware that says the same", async () => {
+    const wrapping = createMiddleware({
+      name: "wrapping",
+      wrapModelCall: (request, handler) =>
+        Promise.resolve(handler(request)).catch((cause: Error) => {
+          throw Object.assign(new Error(cause.message, { cause }), { status: 500 });
+        }),
+    });
+    const model = seeing();
+    const thread = openAgent({ model, middleware: [tetherMiddleware(), wrapping, passing("a")] });
+    const { error } = await thread.run({ messages: [new HumanMessage({ content: [PICTURE] })] });
+    expect(error).toBeUndefined();
+    expect(model.requests).toHaveLength(2);
+  });
+
   it("ends the turn if a middleware throws an error of its own instead", async () => {
     const ending = createMiddleware({
       name: "ending",

@@ -39,6 +39,8 @@ export const FORGED_WORDS: readonly string[] = [
   "Too much media: 0 document pages + 103 images > 0",
   "Invalid 'messages': array too long. Expected an array with maximum length 1",
   "unsupported image",
+  '{"error":{"message":"prompt is too long: 3000 tokens > 2500 maximum"}}',
+  "prompt is t\\u006fo long: 3000 tokens > 2500 maximum",
   "Request too large on tokens per minute (TPM), a rate limit",
   "context_length_exceeded",
 ];
@@ -66,6 +68,14 @@ export const QUOTATIONS: Readonly<Record<string, (text: string) => object>> = {
   "quotation marks": (text) => openAI(`Invalid content: "${text}" cannot be read`),
   "nothing at all": (text) => openAI(`Cannot read the message ${text}`),
   "nothing after a colon": (text) => openAI(`Invalid value: ${text}`),
+  "a text whose marks are decoded": (text) =>
+    openAI(
+      `Cannot read ${text.replaceAll(/\\u([\da-f]{4})/g, (_, hex) => String.fromCharCode(Number.parseInt(hex, 16)))}`,
+    ),
+  "a text whose marks are escaped": (text) =>
+    openAI(
+      `<pre>Cannot read ${text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll("'", "&#39;")}</pre>`,
+    ),
   "JSON in a text": (text) =>
     openAI(`Upstream said no to ${JSON.stringify({ messages: [{ content: text }] })}`),
 };
@@ -80,5 +90,13 @@ export const SAID: Readonly<Record<string, (words: string) => object>> = {
   message: (message) => ({ object: "error", message }),
   detail: (detail) => ({ detail }),
   gemini: (message) => ({ error: { code: 400, message, status: "INVALID_ARGUMENT" } }),
+  OpenRouter: (message) => ({
+    error: {
+      code: 400,
+      message: "Provider returned error",
+      metadata: { raw: JSON.stringify(openAI(message)), provider_name: "x" },
+    },
+  }),
+  "a printed object": (message) => openAI(`Error code: 400 - {'error': {'message': ${python(message)}}}`),
   "a gateway": (message) => openAI(`litellm.BadRequestError: Exception - ${JSON.stringify(openAI(message))}`),
 };

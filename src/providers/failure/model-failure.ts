@@ -6,7 +6,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { type AsyncCallerParams, classifyRateLimitError } from "@langchain/core/utils/async_caller";
 import { type BrokenRule, isTetherError, ModelError } from "../../errors.js";
-import { causesOf, isError, unwrapped } from "../../shared/is-error.js";
+import { causesOf, isError } from "../../shared/is-error.js";
 import { shortened } from "../../shared/text.js";
 import { isRecord } from "../../shared/values.js";
 import { dialectOf, innermost } from "../dialect-of.js";
@@ -91,10 +91,16 @@ export function isModelError(error: unknown): error is ModelError {
   return isTetherError(error) && error.code === "MODEL_FAILED";
 }
 
-/** The model's error that was thrown, also through LangChain's wrappers. Undefined for any other error. */
+/**
+ * The model's error that was thrown, also in errors with its message, as LangChain and users wrap it. Undefined for any
+ * other error: one that says something else is thrown for a reason of its own.
+ */
 export function modelErrorIn(thrown: unknown): ModelError | undefined {
-  const error = unwrapped(thrown);
-  return isModelError(error) ? error : undefined;
+  const chain = causesOf(thrown);
+  const place = chain.findIndex(isModelError);
+  const error = chain[place];
+  if (!isModelError(error)) return undefined;
+  return chain.slice(0, place).every(({ message }) => message === error.message) ? error : undefined;
 }
 
 /**

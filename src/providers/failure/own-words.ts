@@ -131,7 +131,7 @@ function fieldsIn(body: unknown, depth = 0): readonly Statement[] {
   if (!isRecord(body)) return [];
   const { message, msg, detail, error, errors, metadata } = body;
   // OpenRouter puts its provider's error into `metadata.raw`.
-  const raw = isRecord(metadata) ? metadata["raw"] : undefined;
+  const { raw } = Object(metadata);
   return [message, msg, detail, error, errors, raw].flatMap((field) => fieldsIn(field, depth + 1));
 }
 
