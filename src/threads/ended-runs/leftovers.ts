@@ -82,7 +82,7 @@ export function mayHaveLeftovers({ abandoned, isFork }: WatchedCheckpoints): boo
   return (
     results.length + shown.length > 0 ||
     (!isFork && writesOfLostRun(abandoned, undefined, "messages").length > 0) ||
-    isAddedBetweenRuns(abandoned) ||
+    hasNewInput(abandoned) ||
     waitsForNode(abandoned, "patch") ||
     writesByTask(abandoned, ["messages", "threadUsage"]).length > 0 ||
     waitingInterrupts(abandoned).length > 0

@@ -68,19 +68,6 @@ const kinds = (events: readonly { readonly type: string }[]) =>
 const NAMES = Object.keys(AGENTS) as (keyof typeof AGENTS)[];
 
 describe.each(NAMES)("the text of a cancelled response, %s,", (name) => {
-  it.each([[], [{ role: "system", content: "Be brief." }], [{ role: "user", content: "Well?" }]])(
-    "stands before the next message if the state was updated since with %j",
-    async (...messages) => {
-      const { cancelled, send, read, graph } = open(name, [CUT, ["42."]]);
-      await cancelled("What is it?");
-      await graph.updateState({ configurable: { thread_id: "1" } }, { messages });
-      await send("Sorry?");
-      const texts = (await read()).map(({ text }) => text).filter((text) => text !== "Be brief.");
-      expect(texts.slice(0, 2)).toEqual(["What is it?", expect.stringContaining("The answer is 4")]);
-      expect(texts.at(-1)).toBe("42.");
-    },
-  );
-
   it.each(["async", "sync", "exit"] as const)("stands before the next message (%s)", async (durability) => {
     const { cancelled, send, read, model } = open(name, [CUT, ["42."]], { durability });
     const shown = await cancelled("What is it?");
