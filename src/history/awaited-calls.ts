@@ -1,7 +1,7 @@
 /** The closed calls of a history whose tools may still return. */
 
 import type { BaseMessage, ToolMessage } from "@langchain/core/messages";
-import { madeOnce } from "../shared/values.js";
+import { addToList } from "../shared/values.js";
 import { deriveId } from "./message.js";
 import { type AwaitedCall, awaitedCallOf, callIdOf, isPlaceholder, isResult } from "./result.js";
 import { type ArchivedCall, archiveOf, isUserMessage } from "./summary.js";
@@ -51,7 +51,7 @@ export function awaitedAmong(
   if (awaited.length === 0) return [];
   const isLate = new Set<BaseMessage>(lateResults);
   const byCallId = new Map<string, Awaited[]>();
-  for (const call of awaited) madeOnce(byCallId, call.callId, () => []).push(call);
+  for (const call of awaited) addToList(byCallId, call.callId, call);
   for (const result of leaving) {
     if (!isResult(result) || isPlaceholder(result)) continue;
     const calls = byCallId.get(callIdOf(result)) ?? [];

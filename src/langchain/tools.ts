@@ -9,7 +9,7 @@ import { type Command, isCommand, type LangGraphRunnableConfig } from "@langchai
 import { callsOf, isAIMessage } from "../history/call.js";
 import { placeOfCall } from "../history/group.js";
 import { isLangGraphSignal } from "../providers/failure/langgraph-signal.js";
-import { isError, isOfAbort, unwrapped } from "../shared/is-error.js";
+import { isError, isOfAbort, withoutWrappers } from "../shared/is-error.js";
 import { safely } from "../shared/json.js";
 import { isRecord } from "../shared/values.js";
 import { viewOf } from "../shared/views.js";
@@ -103,7 +103,7 @@ function prepared<Tool>(given: Tool, { name }: WantedCall, place: string, index:
 function contentFor(error: unknown): string {
   // Any value can be thrown, even one that cannot be converted to a string.
   return safely(() => {
-    const cause = unwrapped(error);
+    const cause = withoutWrappers(error);
     // LangChain's error for arguments that the tool's schema refuses. Its message is for the model.
     return brandOf(cause) === "ToolInvocationError"
       ? String(Reflect.get(Object(cause), "message"))

@@ -45,7 +45,7 @@ export function causesOf(error: unknown): readonly Readonly<Record<string, unkno
  * its fields. A wrapper has the name and the message of its cause; an error that says anything else is thrown for a
  * reason of its own.
  */
-export function unwrapped(error: unknown): unknown {
+export function withoutWrappers(error: unknown): unknown {
   const chain = causesOf(error);
   return chain.find((each, place) => !saysTheSame(each, chain[place + 1])) ?? error;
 }

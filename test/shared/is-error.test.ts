@@ -1,7 +1,7 @@
 /** Errors inside errors: what LangChain's wrappers hide, and what a program means by another error. */
 
 import { describe, expect, it } from "vitest";
-import { causesOf, isOfAbort, unwrapped } from "../../src/shared/is-error.js";
+import { causesOf, isOfAbort, withoutWrappers } from "../../src/shared/is-error.js";
 
 /** An error in this many wrappers that say the same. */
 function wrap(error: Error, count: number): Error {
@@ -16,24 +16,24 @@ const named = (name: string, message: string, cause?: unknown) =>
 describe("The error that was thrown", () => {
   it.each([0, 1, 6, 40])("is found in %i wrappers", (count) => {
     const thrown = named("ModelError", "refused", named("BadRequestError", "refused"));
-    expect(unwrapped(wrap(thrown, count))).toBe(thrown);
+    expect(withoutWrappers(wrap(thrown, count))).toBe(thrown);
   });
 
   it("is an error that says anything else than its cause", () => {
     const inner = wrap(named("ModelError", "refused"), 2);
     for (const own of [named("ModelError", "no", inner), named("Error", "refused", inner)])
-      expect(unwrapped(wrap(own, 2))).toBe(own);
+      expect(withoutWrappers(wrap(own, 2))).toBe(own);
   });
 
   it.each([["a text"], [undefined], [null], [404], [{ message: "an object" }]])("can be %j", (thrown) => {
-    expect(unwrapped(thrown)).toBe(thrown);
+    expect(withoutWrappers(thrown)).toBe(thrown);
   });
 
   it("is read once in a circle", () => {
     const error = named("Error", "round");
     error.cause = wrap(error, 3);
     expect(causesOf(error)).toHaveLength(4);
-    expect(causesOf(error)).toContain(unwrapped(error));
+    expect(causesOf(error)).toContain(withoutWrappers(error));
   });
 });
 

@@ -44,9 +44,9 @@ export function toModelError(error: unknown, { model, messages, signal }: Failed
   if (isTetherError(error)) return new ModelError(error.message, { cause: cause.cause });
   const text = textOf(cause, error, model, redact);
   const status = statusOf(error);
-  const isTooLong = readOverflow(error, messages) !== undefined;
-  const dialect = dialectOf(model);
   const words = wordsOf(error, messages);
+  const isTooLong = readOverflow(error, words) !== undefined;
+  const dialect = dialectOf(model);
   const brokenRule = isTooLong ? undefined : explainRefusal({ status, text, words, messages, dialect });
   if (isTooLong) publishRefusal({ kind: "overflow", dialect, rule: undefined });
   else if (brokenRule !== undefined || concernsMessages(status))

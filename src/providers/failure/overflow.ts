@@ -1,11 +1,10 @@
 /** Reads from a provider's error that the request was too long for the model. */
 
-import type { BaseMessage } from "@langchain/core/messages";
 import { causesOf } from "../../shared/is-error.js";
 import { isRecord } from "../../shared/values.js";
 import { innermost } from "../dialect-of.js";
 import { PROVIDERS } from "../providers.js";
-import { type OwnWords, wordsOf } from "./own-words.js";
+import { type OwnWords, type ProviderWords, wordsOf } from "./own-words.js";
 
 /** A request that a provider refused because it is too long. Numbers are the provider's tokens. */
 export interface Overflow {
@@ -47,14 +46,15 @@ const RATE_LIMIT = /tokens per (?:minute|min|day)|\bTP[MD]\b|rate limit/gi;
  * Reads a model's error and its causes. Undefined if a shorter input would not help: for any other error, for a rate
  * limit, and if the reserved output alone fills the window.
  *
- * @param sent The messages of the request, which the error can quote. Without them, a quotation can count as the
- * provider's words.
+ * @param words The provider's words in the error. By default, a quotation of the request can count as its words.
  */
-export function readOverflow(error: unknown, sent: readonly BaseMessage[] = []): Overflow | undefined {
+export function readOverflow(
+  error: unknown,
+  words: ProviderWords = wordsOf(error, []),
+): Overflow | undefined {
   const chain = causesOf(error);
   const statuses = chain.map(({ status, statusCode }) => status ?? statusCode);
   if (statuses.some((status) => OTHER_STATUSES.has(status))) return undefined;
-  const words = wordsOf(error, sent);
   if (words.say(RATE_LIMIT)) return undefined;
   const isOfBytes = statuses.includes(TOO_LARGE) || WORDS_OF_BYTES.some((pattern) => words.say(pattern));
   let isQuoted = false;

@@ -33,7 +33,7 @@ export function wordsOf(error: unknown, sent: readonly BaseMessage[]): ProviderW
     request ??= lettersIn(sent);
     return letters !== "" && request.includes(letters);
   };
-  const isInRequest = (words: string): boolean => [words, decoded(words)].map(lettersOf).some(isSent);
+  const isInRequest = (words: string): boolean => [words, withoutEscapes(words)].map(lettersOf).some(isSent);
   const texts = chain
     .flatMap(statementsOf)
     .filter(({ json }) => json === undefined || !isInRequest(json))
@@ -178,7 +178,7 @@ function lettersIn(messages: readonly BaseMessage[]): string {
     });
   }
   const texts = [all.join(""), messages.map(({ text }) => text).join("")];
-  return texts.flatMap((text) => [lettersOf(text), lettersOf(decoded(text))]).join(" ");
+  return texts.flatMap((text) => [lettersOf(text), lettersOf(withoutEscapes(text))]).join(" ");
 }
 
 /** Data of pictures and files. */
@@ -190,8 +190,8 @@ function lettersOf(text: string): string {
   return text.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, "");
 }
 
-/** Without tags and the escapes of JSON, URLs and HTML. */
-function decoded(text: string): string {
+/** The text without tags, with the characters that JSON, URLs and HTML escape. */
+function withoutEscapes(text: string): string {
   return text.replace(
     /\\u([\da-f]{4})|%([\da-f]{2})|&#x([\da-f]{1,6});|&#(\d{1,7});|\\[nrt]|&[a-z]{1,8};|<[^<>]{0,100}>/gi,
     (_, json?: string, url?: string, hex?: string, decimal?: string) => {

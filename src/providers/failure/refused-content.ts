@@ -53,13 +53,14 @@ export function readRefusedContent(
   messages: readonly BaseMessage[],
   dialect: DialectName,
 ): RefusedContent | undefined {
-  const overflow = readOverflow(error, messages);
+  const words = wordsOf(error, messages);
+  const overflow = readOverflow(error, words);
   const { cause, status } = error;
   if (overflow !== undefined)
     return { kind: "too-long", overflow, text: isError(cause) ? providerTextOf(cause) : error.message };
   if (!isError(cause)) return undefined;
-  const said: Said = { text: providerTextOf(cause), words: wordsOf(cause, messages) };
-  const { text, words } = said;
+  const text = providerTextOf(cause);
+  const said: Said = { text, words };
   if (status === undefined) return readThrown(cause, said, messages, dialect);
   if (!OF_CONTENT.has(status) && !OF_MEDIA.has(status)) return undefined;
   const known = readWords(said, messages);

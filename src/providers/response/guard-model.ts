@@ -19,6 +19,7 @@ import { Patience } from "../../shared/waiting.js";
 import { identityOf } from "../dialect-of.js";
 import { isAbortError, isEmptyResponse, isLost, isRefusal, toModelError } from "../failure/model-failure.js";
 import { readOverflow } from "../failure/overflow.js";
+import { wordsOf } from "../failure/own-words.js";
 import { isChatModel, partsOf, withParameters } from "../models/model-view.js";
 import { PROVIDERS } from "../providers.js";
 import { readMaker } from "../rule.js";
@@ -333,7 +334,7 @@ async function askStreaming(
     const usage = client.sent?.usage_metadata;
     if (patience.isOver) return { reason: "silent", usage, cause: error };
     // OpenAI's Responses API refuses a request that is too long after its stream has begun with status 200.
-    const isRefused = isRefusal(error) || readOverflow(error, messages) !== undefined;
+    const isRefused = isRefusal(error) || readOverflow(error, wordsOf(error, messages)) !== undefined;
     const isBroken = chunks.length > 0 || isLost(error);
     if (options.signal?.aborted || isAbortError(error) || isRefused || !isBroken) throw error;
     return { reason: "transport-error", usage, cause: error };
