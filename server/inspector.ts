@@ -2,9 +2,9 @@
 
 import { createInspector, type InspectorHandler, threadsOfThisServer } from "../src/inspector/handler.js";
 import type { RequestSettings } from "../src/inspector/view/request.js";
-import { identityOf } from "../src/providers/dialect-of.js";
 import { windowOf } from "../src/providers/failure/overflow.js";
 import { createModel } from "../src/providers/models/create-model.js";
+import { identityOf } from "../src/providers/table/dialect-of.js";
 import { withDefaults } from "../src/shared/check-settings.js";
 import {
   SUMMARY_SETTINGS,

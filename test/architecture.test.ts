@@ -22,6 +22,20 @@ const MAY_IMPORT = {
   server: ["history", "offline", "providers", "threads", "agent", "langchain", "doctor", "inspector"],
 } as const;
 const FOR_ALL: readonly string[] = ["shared", "errors"];
+
+/** The folders of `providers/`, from the ground up. Each imports only what stands before it. */
+const FLOORS_OF_PROVIDERS = [
+  "contract",
+  "makers",
+  "table",
+  "media",
+  "host-fields",
+  "check",
+  "failure",
+  "models",
+  "input",
+  "response",
+];
 type Layer = keyof typeof MAY_IMPORT;
 
 /** The doors of the package. They stand above what they export, and nobody inside imports them. */
@@ -193,6 +207,22 @@ describe("the source", () => {
       settled.add(open.pop() ?? "");
     };
     for (const path of below.keys()) visit(path);
+  });
+
+  it("has no import back up between the folders of `providers/`, and none between two makers", () => {
+    const roomOf = (path: string) => /^providers\/(?<floor>[^/]+)\/(?<room>[^/]+)/.exec(path)?.groups ?? {};
+    const wrong = files.flatMap((file) => {
+      const { floor = "", room } = roomOf(file.path);
+      return filesBelow(file).flatMap((target) => {
+        const below = roomOf(target);
+        if (floor === "" || below["floor"] === undefined) return [];
+        const isDown = FLOORS_OF_PROVIDERS.indexOf(below["floor"]) <= FLOORS_OF_PROVIDERS.indexOf(floor);
+        const isOtherMaker = floor === "makers" && below["floor"] === "makers" && below["room"] !== room;
+        return isDown && !isOtherMaker ? [] : [`${file.path} -> ${target}`];
+      });
+    });
+    const drawn = readdirSync(join(SOURCE, "providers"));
+    expect({ wrong, drawn: drawn.toSorted() }).toEqual({ wrong: [], drawn: FLOORS_OF_PROVIDERS.toSorted() });
   });
 
   it.each(files.filter(({ path }) => isPure(layerOf(path))))(

@@ -1,7 +1,8 @@
 /** The refusals of all providers, as `docs/troubleshooting.md` lists them. */
 
-import { DIALECTS, type DialectName } from "../../src/providers/dialects.js";
-import { type Dialect, type Grade, RULES, type RuleName } from "../../src/providers/rule.js";
+import type { DialectName } from "../../src/providers/contract/dialect-name.js";
+import { type Dialect, type Grade, RULES, type RuleName } from "../../src/providers/contract/rule.js";
+import { DIALECTS } from "../../src/providers/table/dialects.js";
 
 /** The section of the page that says why a rule is broken, and what to do. */
 const SECTIONS: Readonly<Record<RuleName, string>> = {

@@ -2,9 +2,9 @@
 
 import type { BaseMessage } from "@langchain/core/messages";
 import { InvalidMessageError } from "../errors.js";
-import type { DialectName } from "../providers/dialects.js";
-import { type Grade, RULES, type RuleName } from "../providers/rule.js";
-import { violationsIn } from "../providers/validate-history.js";
+import { violationsIn } from "../providers/check/validate-history.js";
+import type { DialectName } from "../providers/contract/dialect-name.js";
+import { type Grade, RULES, type RuleName } from "../providers/contract/rule.js";
 import { amount, printableLine } from "../shared/text.js";
 import { isRecord } from "../shared/values.js";
 import { helpOf, rungsIn } from "../threads/asking/help.js";

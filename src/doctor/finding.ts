@@ -1,7 +1,7 @@
 /** What the doctor finds. The codes, and the fields in JSON, are stable. */
 
-import type { DialectName } from "../providers/dialects.js";
-import type { RuleName } from "../providers/rule.js";
+import type { DialectName } from "../providers/contract/dialect-name.js";
+import type { RuleName } from "../providers/contract/rule.js";
 
 /**
  * - `thread/bricked`: every read of the thread throws, because a removal names an unknown message.

@@ -21,7 +21,7 @@ import { unansweredCalls } from "../history/open-calls.js";
 import { isSummaryDue, planSummary } from "../history/plan-summary.js";
 import { reduceMessages } from "../history/reducer/reduce-messages.js";
 import { archiveOf, coverageOf } from "../history/summary.js";
-import type { DialectName } from "../providers/dialects.js";
+import type { DialectName } from "../providers/contract/dialect-name.js";
 import { toJson } from "../shared/json.js";
 import { walkBack } from "../threads/summary/full-history.js";
 import { refusal } from "./this-machine.js";

@@ -10,6 +10,7 @@ import { withDistinctCallIds } from "../history/change-calls.js";
 import { coerceMessage } from "../history/read-messages.js";
 import { callIdOf, isResult } from "../history/result.js";
 import { withUnusedId } from "../history/taken-ids.js";
+import { countMarkedTools } from "../providers/contract/text-fields.js";
 import { prepareModelInput } from "../providers/input/to-model-input.js";
 import { cachesToolChoice } from "../providers/models/tools.js";
 import {
@@ -19,7 +20,6 @@ import {
   madeModel,
   type StreamGuardOptions,
 } from "../providers/response/guard-model.js";
-import { countMarkedTools } from "../providers/text-fields.js";
 import { isRecord, madeOnce } from "../shared/values.js";
 import {
   askByRungs,

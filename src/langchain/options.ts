@@ -3,7 +3,7 @@
 import { z } from "zod/v4";
 import type { ToolCallsToKeep } from "../history/cut.js";
 import type { Repair } from "../history/reducer/repair.js";
-import type { DialectName } from "../providers/dialects.js";
+import type { DialectName } from "../providers/contract/dialect-name.js";
 import { assertGivenModel, cachedCreateModel } from "../providers/models/create-model.js";
 import {
   aFunction,

@@ -10,7 +10,7 @@ import { withLangGraph } from "@langchain/langgraph/zod";
 import { z } from "zod/v4";
 import { callsOf, isAIMessage } from "../history/call.js";
 import { countTokens } from "../history/size.js";
-import { displayNameOf } from "../providers/dialect-of.js";
+import { displayNameOf } from "../providers/table/dialect-of.js";
 import { isRecord, soundCount } from "../shared/values.js";
 
 const NO_TOKENS: TokenUsage = {

@@ -9,7 +9,7 @@ import { z } from "zod";
 import { reduceMessages } from "../../src/history/reducer/reduce-messages.js";
 import * as index from "../../src/index.js";
 import { tetherMiddleware, tetherState } from "../../src/langchain.js";
-import { dialectOf } from "../../src/providers/dialect-of.js";
+import { dialectOf } from "../../src/providers/table/dialect-of.js";
 import { deferred } from "../support/deferred.js";
 import { calls } from "../support/models.js";
 import { second } from "../support/second-copy.js";

@@ -9,7 +9,7 @@ import { describe, expect, it } from "vitest";
 import { errorText, threadOfList } from "../../src/doctor/thread-store.js";
 import { diagnoseThread, explain, planRepair, type StoredThread } from "../../src/doctor.js";
 import { InvalidMessageError, repairHistory } from "../../src/index.js";
-import { DIALECT_NAMES } from "../../src/providers/dialects.js";
+import { DIALECT_NAMES } from "../../src/providers/table/dialects.js";
 import { ai, human, messagesIn, result } from "../support/make-messages.js";
 import { codesOf } from "./mend.js";
 

@@ -9,7 +9,7 @@ import { createGraphStore, explain } from "../../src/doctor.js";
 import { coerceMessage } from "../../src/history/read-messages.js";
 import { createAgentGraph } from "../../src/index.js";
 import { createInspector } from "../../src/inspector.js";
-import { identityOf } from "../../src/providers/dialect-of.js";
+import { identityOf } from "../../src/providers/table/dialect-of.js";
 import { type Answer, calls, FunctionModel, shortSummariser } from "../support/models.js";
 import { openThread } from "../support/open-thread.js";
 

@@ -10,7 +10,7 @@ import { formOf, type RequestForm } from "../../src/inspector/view/request.js";
 import { rowsOf } from "../../src/inspector/view/rows.js";
 import { type Step, stepOf, withBranches } from "../../src/inspector/view/steps.js";
 import { type ThreadView, viewThread } from "../../src/inspector/view/thread-view.js";
-import { DIALECT_NAMES } from "../../src/providers/dialects.js";
+import { DIALECT_NAMES } from "../../src/providers/table/dialects.js";
 import { buildForeign, foreignHistories } from "../support/dialect-arbitraries.js";
 import { ai, human, messagesIn, summary, system } from "../support/make-messages.js";
 import { runs } from "../support/test-tools.js";

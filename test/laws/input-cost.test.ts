@@ -10,8 +10,9 @@ import {
 import { describe, expect, it } from "vitest";
 import { unansweredCalls } from "../../src/history/open-calls.js";
 import { isSummaryDue } from "../../src/history/plan-summary.js";
-import { DIALECTS, type DialectName } from "../../src/providers/dialects.js";
+import type { DialectName } from "../../src/providers/contract/dialect-name.js";
 import { type PreparedInputOptions, prepareModelInput } from "../../src/providers/input/to-model-input.js";
+import { DIALECTS } from "../../src/providers/table/dialects.js";
 import { policyOf } from "../support/long-histories.js";
 
 const policy = policyOf({ maxTokens: 1e9, maxMessages: 1e9, messagesToKeep: 20 });

@@ -21,9 +21,10 @@ import {
   providerStrategy,
   toolStrategy,
 } from "../../src/index.js";
-import { rememberDialect } from "../../src/providers/dialect-of.js";
-import { DIALECTS, type DialectName } from "../../src/providers/dialects.js";
-import { validateHistory } from "../../src/providers/validate-history.js";
+import { validateHistory } from "../../src/providers/check/validate-history.js";
+import type { DialectName } from "../../src/providers/contract/dialect-name.js";
+import { rememberDialect } from "../../src/providers/table/dialect-of.js";
+import { DIALECTS } from "../../src/providers/table/dialects.js";
 import { turns as waitForTools } from "../support/async.js";
 import { type Asked, FunctionModel } from "../support/models.js";
 import { law } from "../support/test-tools.js";

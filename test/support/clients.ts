@@ -6,7 +6,7 @@ import type { BaseChatModel } from "@langchain/core/language_models/chat_models"
 import { ChatGoogleGenerativeAI } from "@langchain/google-genai";
 import { ChatMistralAI } from "@langchain/mistralai";
 import { ChatOpenAI, type ChatOpenAIFields } from "@langchain/openai";
-import { createDeepSeekModel } from "../../src/providers/deepseek/client.js";
+import { createDeepSeekModel } from "../../src/providers/makers/deepseek/client.js";
 import { createModel } from "../../src/providers/models/create-model.js";
 import type { ProviderName, StrictProvider } from "./strict-provider/start-strict-provider.js";
 

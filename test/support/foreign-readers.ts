@@ -31,8 +31,8 @@ import {
 } from "../../src/index.js";
 import { createInspector } from "../../src/inspector.js";
 import { OfflineChatModel } from "../../src/offline/offline-chat-model.js";
-import { DIALECT_NAMES } from "../../src/providers/dialects.js";
 import { createRedact } from "../../src/providers/failure/redact.js";
+import { DIALECT_NAMES } from "../../src/providers/table/dialects.js";
 import { historyOf } from "./foreign-texts.js";
 import { calls, FunctionModel, type WantedCall } from "./models.js";
 import { user } from "./thread.js";

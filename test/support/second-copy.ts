@@ -51,7 +51,7 @@ export const second = {
   },
   get tether(): typeof import("../../src/index.js") &
     typeof import("../../src/langchain.js") &
-    typeof import("../../src/providers/dialect-of.js") {
+    typeof import("../../src/providers/table/dialect-of.js") {
     built ??= buildTether();
     return load(built);
   },

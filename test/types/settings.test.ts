@@ -13,7 +13,7 @@ import type {
   RunContext,
   ToolChoice,
 } from "../../src/index.js";
-import type { ProviderTool } from "../../src/providers/provider.js";
+import type { ProviderTool } from "../../src/providers/contract/provider.js";
 
 type Given<Name extends keyof AgentGraphOptions> = Exclude<AgentGraphOptions[Name], undefined>;
 

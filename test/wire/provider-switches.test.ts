@@ -7,10 +7,10 @@ import { describe, expect, it } from "vitest";
 import { threadOfList } from "../../src/doctor/thread-store.js";
 import { planRepair } from "../../src/doctor.js";
 import { repairHistory } from "../../src/history.js";
-import { DIALECTS } from "../../src/providers/dialects.js";
+import { validateHistory } from "../../src/providers/check/validate-history.js";
+import { COMMON } from "../../src/providers/contract/rule.js";
 import { toModelInput } from "../../src/providers/input/to-model-input.js";
-import { COMMON } from "../../src/providers/rule.js";
-import { validateHistory } from "../../src/providers/validate-history.js";
+import { DIALECTS } from "../../src/providers/table/dialects.js";
 import { clientOf, PROVIDERS } from "../support/clients.js";
 import { buildForeign, foreignHistories } from "../support/dialect-arbitraries.js";
 import {

@@ -9,7 +9,7 @@ import { AIMessage, type BaseMessage, HumanMessage } from "@langchain/core/messa
 import { MemorySaver } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
 import { createAgentGraph, toModelInput, validateHistory } from "../../src/index.js";
-import type { ProviderTool } from "../../src/providers/provider.js";
+import type { ProviderTool } from "../../src/providers/contract/provider.js";
 import { anthropicAt, clientOf, geminiAt, openAIAt } from "../support/clients.js";
 import { checkAnthropic } from "../support/strict-provider/check-anthropic.js";
 import { checkGemini } from "../support/strict-provider/check-gemini.js";

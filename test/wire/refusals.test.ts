@@ -9,8 +9,8 @@ import { ChatDeepSeek } from "@langchain/deepseek";
 import { MemorySaver } from "@langchain/langgraph";
 import { describe, expect, it, vi } from "vitest";
 import { createAgentGraph, ModelError, validateHistory } from "../../src/index.js";
-import { DIALECT_NAMES } from "../../src/providers/dialects.js";
 import { toModelError } from "../../src/providers/failure/model-failure.js";
+import { DIALECT_NAMES } from "../../src/providers/table/dialects.js";
 import { allOf } from "../support/async.js";
 import { createLook } from "../support/chain-script.js";
 import {

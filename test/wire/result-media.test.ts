@@ -5,7 +5,7 @@ import { MemorySaver } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
 import { isUserMessage } from "../../src/history/summary.js";
 import { createAgentGraph, explainInput, toModelInput, validateHistory } from "../../src/index.js";
-import type { DialectName } from "../../src/providers/dialects.js";
+import type { DialectName } from "../../src/providers/contract/dialect-name.js";
 import { clientOf, PROVIDERS } from "../support/clients.js";
 import { type ClientRun, openAgent, openThread } from "../support/open-thread.js";
 import {

@@ -7,7 +7,8 @@ import { ModelError } from "../../errors.js";
 import { callsOf, isAIMessage } from "../../history/call.js";
 import { isBlankMessage } from "../../history/change-calls.js";
 import { coerceMessage } from "../../history/read-messages.js";
-import type { DialectName } from "../../providers/dialects.js";
+import type { DialectName } from "../../providers/contract/dialect-name.js";
+import { countMarkedTools } from "../../providers/contract/text-fields.js";
 import { failsForGood } from "../../providers/failure/model-failure.js";
 import type { FittedInput } from "../../providers/input/bounds.js";
 import { type PreparedInputOptions, prepareModelInput } from "../../providers/input/to-model-input.js";
@@ -18,7 +19,6 @@ import {
   joinChunks,
   type StreamGuardOptions,
 } from "../../providers/response/guard-model.js";
-import { countMarkedTools } from "../../providers/text-fields.js";
 import {
   askByRungs,
   type FurtherRequests,

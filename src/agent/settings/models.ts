@@ -2,14 +2,14 @@
 
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import { InvalidSettingError } from "../../errors.js";
-import { displayNameOf } from "../../providers/dialect-of.js";
-import type { DialectName } from "../../providers/dialects.js";
+import type { DialectName } from "../../providers/contract/dialect-name.js";
 import {
   assertGivenModel,
   type CreateModel,
   type GivenModel,
   parseModelName,
 } from "../../providers/models/create-model.js";
+import { displayNameOf } from "../../providers/table/dialect-of.js";
 import { isRecord, madeOnce } from "../../shared/values.js";
 import type { Turn } from "../../threads/state.js";
 import type { Settings } from "./settings.js";

@@ -5,8 +5,8 @@ import type { StructuredToolInterface } from "@langchain/core/tools";
 import { isInteropZodObject } from "@langchain/core/utils/types";
 import { type BaseCheckpointSaver, type BaseStore, StateSchema } from "@langchain/langgraph";
 import { z } from "zod/v4";
+import type { ProviderTool } from "../../providers/contract/provider.js";
 import { type CreateModel, cachedCreateModel } from "../../providers/models/create-model.js";
-import type { ProviderTool } from "../../providers/provider.js";
 import {
   aFunction,
   aListOf,

@@ -4,8 +4,8 @@ import type { BindToolsInput } from "@langchain/core/language_models/chat_models
 import type { StructuredToolInterface } from "@langchain/core/tools";
 import { z } from "zod/v4";
 import { InvalidSettingError, InvalidToolError } from "../../errors.js";
-import { DIALECTS } from "../../providers/dialects.js";
 import { isProviderTool } from "../../providers/models/tools.js";
+import { DIALECTS } from "../../providers/table/dialects.js";
 import { hintAtClass, hintAtName, type Rule } from "../../shared/check-settings.js";
 import { isRecord } from "../../shared/values.js";
 

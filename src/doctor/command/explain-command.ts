@@ -2,7 +2,7 @@
 
 import type { Command } from "commander";
 import { TetherError } from "../../errors.js";
-import type { DialectName } from "../../providers/dialects.js";
+import type { DialectName } from "../../providers/contract/dialect-name.js";
 import { type Explanation, explain } from "../explain.js";
 import { messagesIn, parseThreads, readText } from "../targets/file-target.js";
 import { UsageError } from "../targets/target.js";

@@ -1,7 +1,7 @@
 /** What commands read from their options, and a command line's options as they can be typed again. */
 
 import type { Command } from "commander";
-import type { DialectName } from "../../providers/dialects.js";
+import type { DialectName } from "../../providers/contract/dialect-name.js";
 import { graphOption } from "../targets/database.js";
 import { isGraphNamed } from "../targets/load-graph.js";
 import { type Pair, safeAddress } from "../targets/target.js";

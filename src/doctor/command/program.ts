@@ -1,7 +1,7 @@
 /** The commands of `langgraph-tether`, with their options and their help. */
 
 import { Command, InvalidArgumentError, Option, type OutputConfiguration } from "commander";
-import { DIALECT_NAMES } from "../../providers/dialects.js";
+import { DIALECT_NAMES } from "../../providers/table/dialects.js";
 import { optionOf, readPairs } from "../targets/target.js";
 import { TARGETS } from "../targets/targets.js";
 import type { CommandIo, ExitCode } from "./command-io.js";

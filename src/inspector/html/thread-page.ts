@@ -1,6 +1,6 @@
 import { quoted } from "../../doctor/command/text.js";
 import { type Finding, worthALook } from "../../doctor/finding.js";
-import { DIALECT_NAMES } from "../../providers/dialects.js";
+import { DIALECT_NAMES } from "../../providers/table/dialects.js";
 import { amount, count } from "../../shared/text.js";
 import { addToList } from "../../shared/values.js";
 import type { Rung } from "../../threads/events.js";

@@ -5,7 +5,7 @@ import { dialectIn } from "../../doctor/findings.js";
 import { checkToolCallsToKeep, type ToolCallsToKeep } from "../../history/cut.js";
 import { withoutMarks } from "../../history/marks.js";
 import type { SummaryPolicy } from "../../history/plan-summary.js";
-import type { DialectName } from "../../providers/dialects.js";
+import type { DialectName } from "../../providers/contract/dialect-name.js";
 import {
   type ModelInputOptions,
   type PreparedInputOptions,

@@ -2,8 +2,8 @@
 
 import { causesOf } from "../../shared/is-error.js";
 import { isRecord } from "../../shared/values.js";
-import { innermost } from "../dialect-of.js";
-import { PROVIDERS } from "../providers.js";
+import { innermost } from "../table/dialect-of.js";
+import { PROVIDERS } from "../table/providers.js";
 import { type OwnWords, type ProviderWords, wordsOf } from "./own-words.js";
 
 /** A request that a provider refused because it is too long. Numbers are the provider's tokens. */

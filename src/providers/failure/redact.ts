@@ -1,7 +1,7 @@
 /** Removes keys from texts. Providers repeat keys in their errors. */
 
 import { nativeClassOf } from "../../shared/values.js";
-import { PROVIDERS } from "../providers.js";
+import { PROVIDERS } from "../table/providers.js";
 
 const REDACTED = "[redacted]";
 

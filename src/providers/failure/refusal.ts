@@ -3,9 +3,10 @@
 import { channel } from "node:diagnostics_channel";
 import type { BaseMessage } from "@langchain/core/messages";
 import type { BrokenRule } from "../../errors.js";
-import { DIALECT_NAMES, DIALECTS, type DialectName, dialectNamed } from "../dialects.js";
-import type { Dialect, Rule, RuleName } from "../rule.js";
-import { validateHistory } from "../validate-history.js";
+import { validateHistory } from "../check/validate-history.js";
+import type { DialectName } from "../contract/dialect-name.js";
+import type { Dialect, Rule, RuleName } from "../contract/rule.js";
+import { DIALECT_NAMES, DIALECTS, dialectNamed } from "../table/dialects.js";
 import type { ProviderWords } from "./own-words.js";
 
 /** Statuses with which providers refuse the content of a request. */

@@ -3,11 +3,11 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import type { ModelError } from "../../errors.js";
 import { causesOf, isError } from "../../shared/is-error.js";
-import type { DialectName } from "../dialects.js";
-import { mediaOf, type ShownMedia, shownIn } from "../media-limits.js";
-import { PROVIDERS } from "../providers.js";
-import type { Counted, RuleName } from "../rule.js";
-import { validateHistory } from "../validate-history.js";
+import { validateHistory } from "../check/validate-history.js";
+import type { DialectName } from "../contract/dialect-name.js";
+import type { Counted, RuleName } from "../contract/rule.js";
+import { mediaOf, type ShownMedia, shownIn } from "../media/media-limits.js";
+import { PROVIDERS } from "../table/providers.js";
 import { isLost, isUnreachable, NO_REASON, providerTextOf } from "./model-failure.js";
 import { type Overflow, readOverflow } from "./overflow.js";
 import { type ProviderWords, wordsOf } from "./own-words.js";

@@ -8,15 +8,14 @@ import { HOST_CALL_FIELDS } from "../../history/change-calls.js";
 import { copyMessage } from "../../history/message.js";
 import { isRecord, recordsIn, textIn } from "../../shared/values.js";
 import { viewOf } from "../../shared/views.js";
-import type { DialectName } from "../dialects.js";
-import { GEMINI_SENTINEL, needsSignature } from "../gemini/dialect.js";
-import { isChatModel } from "../models/model-view.js";
-import type { ModelIdentity } from "../provider.js";
-import type { Fields } from "../rule.js";
+import type { DialectName } from "../contract/dialect-name.js";
+import { hostOf, isChatModel } from "../contract/model-view.js";
+import type { ModelIdentity } from "../contract/provider.js";
+import type { Fields } from "../contract/rule.js";
+import { GEMINI_SENTINEL, needsSignature } from "../makers/gemini/dialect.js";
 import {
   DETAILS,
   GIVEN_FIELDS,
-  hostOf,
   isHostField,
   MESSAGE_FIELDS,
   REASONING_FIELD,

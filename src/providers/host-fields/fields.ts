@@ -175,19 +175,3 @@ export function without<Value extends object>(value: Value, names: readonly stri
   for (const name of names) Reflect.deleteProperty(copy, name);
   return copy;
 }
-
-/*
- * A client's host.
- */
-
-const OPENAI = "api.openai.com";
-
-/** The host of a client with OpenAI's protocol. Undefined if nothing tells it. @param kind Its `_llmType`. */
-export function hostOf(client: object, kind: unknown): string | undefined {
-  if (kind === "azure_openai") return OPENAI;
-  const read = (field: string) => textIn(Reflect.get(client, field), "baseURL");
-  const address =
-    read("clientConfig") ?? textIn(client, "baseURL") ?? (kind === "groq" ? read("client") : undefined);
-  if (address !== undefined && URL.canParse(address)) return new URL(address).hostname;
-  return kind === "openai" ? OPENAI : undefined;
-}

@@ -4,9 +4,9 @@ import type { AIMessage, BaseMessage, ToolMessage } from "@langchain/core/messag
 import { isAIMessage } from "../../history/call.js";
 import { createFollowing, type Follower } from "../../history/follow-list.js";
 import { isResult } from "../../history/result.js";
-import { DIALECT_NAMES, DIALECTS } from "../dialects.js";
-import { misplacedSystem, type Target } from "../rule.js";
-import { cacheMarksIn, withLastMarks } from "../text-fields.js";
+import { misplacedSystem, type Target } from "../contract/rule.js";
+import { cacheMarksIn, withLastMarks } from "../contract/text-fields.js";
+import { DIALECT_NAMES, DIALECTS } from "../table/dialects.js";
 import { sizeOfInput } from "./shorten.js";
 import type { Change, Step } from "./step.js";
 import { listCalls, nameCalls } from "./steps/calls.js";

@@ -7,8 +7,8 @@ import { createFollowing, createMemo, type Follower } from "../../history/follow
 import { copyMessage, deriveId, madeOf } from "../../history/message.js";
 import { createSummaryNote, isUserMessage } from "../../history/summary.js";
 import { renderMessage } from "../../history/transcript.js";
-import { faultOf, mediaOf, type ShownMedia, surplusPictures } from "../media-limits.js";
-import type { Counted, Target } from "../rule.js";
+import type { Counted, Target } from "../contract/rule.js";
+import { faultOf, mediaOf, type ShownMedia, surplusPictures } from "../media/media-limits.js";
 import type { Conversation } from "./projection.js";
 
 /** What is changed besides the dialect's rules. The history does not change. */

@@ -13,8 +13,8 @@ import { copyMessage, withTextFor } from "../../history/message.js";
 import { callsWithoutResult, serverCallId, serverResultId } from "../../history/server-tools.js";
 import { asText } from "../../shared/json.js";
 import { madeOnce } from "../../shared/values.js";
-import type { Block, Target } from "../rule.js";
-import { blockType } from "../validate-history.js";
+import { blockType } from "../check/validate-history.js";
+import type { Block, Target } from "../contract/rule.js";
 import { isOwnMessage } from "./steps/own-state.js";
 
 /**

@@ -1,7 +1,7 @@
 /** A step of the projection. */
 
 import type { BaseMessage } from "@langchain/core/messages";
-import type { Target } from "../rule.js";
+import type { Target } from "../contract/rule.js";
 
 /**
  * One step from the history to messages that a provider accepts. It is made once for a list, and then gets the list's

@@ -5,11 +5,12 @@ import { InvalidModelError, InvalidSettingError } from "../../errors.js";
 import { checkSettings, hintAtClass, type Rule } from "../../shared/check-settings.js";
 import { nearestOf } from "../../shared/text.js";
 import { isRecord, madeOnce } from "../../shared/values.js";
-import { rememberDialect } from "../dialect-of.js";
+import type { ModelSource } from "../contract/provider.js";
 import { RETRY_FIELDS, toPlainError } from "../failure/model-failure.js";
 import { createRedact } from "../failure/redact.js";
-import type { ModelSource } from "../provider.js";
-import { PROVIDERS } from "../providers.js";
+import { carryHostFields } from "../host-fields/client.js";
+import { rememberDialect } from "../table/dialect-of.js";
+import { PROVIDERS } from "../table/providers.js";
 
 interface ModelName {
   readonly provider: string;
@@ -86,7 +87,12 @@ export async function createModel(name: string, options: CreateModelOptions = {}
   }
   try {
     const made = await source.create({ model, apiKey, baseURL, ...RETRY_FIELDS });
-    return source.dialect === undefined ? made : rememberDialect(made, source.dialect);
+    const { dialect, carriesHostFields = false } = source;
+    if (dialect === undefined) return made;
+    return rememberDialect(
+      carriesHostFields ? carryHostFields(made, { dialect, modelId: model }) : made,
+      dialect,
+    );
   } catch (error) {
     const cause = toPlainError(error, createRedact({ apiKey }));
     const advice = adviceFor(cause, source);

@@ -7,13 +7,14 @@ import type { BaseChatModel, BindToolsInput } from "@langchain/core/language_mod
 import { InvalidToolError } from "../../errors.js";
 import { isPlainObject, isRecord, madeOnce } from "../../shared/values.js";
 import { viewOf } from "../../shared/views.js";
-import { dialectOf, innermost, rememberDialect } from "../dialect-of.js";
-import { type DialectName, dialectNamed } from "../dialects.js";
-import { openaiFormat } from "../openai/client.js";
-import type { ForcedCall, PromptCacheMarks, Provider, ProviderTool } from "../provider.js";
-import { PROVIDERS } from "../providers.js";
+import type { DialectName } from "../contract/dialect-name.js";
+import { openaiFormat } from "../contract/openai-client.js";
+import type { ForcedCall, PromptCacheMarks, Provider, ProviderTool } from "../contract/provider.js";
+import type { WantedFormat } from "../contract/response-format.js";
+import { dialectOf, innermost, rememberDialect } from "../table/dialect-of.js";
+import { dialectNamed } from "../table/dialects.js";
+import { PROVIDERS } from "../table/providers.js";
 import { parseModelName } from "./create-model.js";
-import type { WantedFormat } from "./response-format.js";
 
 /** Types of tools whose calls someone other than the provider answers. */
 const CALLER_TYPES: ReadonlySet<unknown> = new Set(["function", "custom"]);

@@ -15,7 +15,7 @@ import { AsyncLocalStorageProviderSingleton } from "@langchain/core/singletons";
 import { isAIMessage } from "../../history/call.js";
 import { isChunk } from "../../history/message.js";
 import { defined, hasMethods, pickFields } from "../../shared/values.js";
-import { partsOf } from "../models/model-view.js";
+import { partsOf } from "../contract/model-view.js";
 
 export interface StreamIds {
   /** Whether a message in the thread, or one that clients saw, has this id. */

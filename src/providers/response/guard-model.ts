@@ -16,13 +16,14 @@ import { isError } from "../../shared/is-error.js";
 import { defined, prototypeWith, textIn } from "../../shared/values.js";
 import { boundView, viewOf } from "../../shared/views.js";
 import { Patience } from "../../shared/waiting.js";
-import { identityOf } from "../dialect-of.js";
+import { isChatModel, partsOf, withParameters } from "../contract/model-view.js";
+import { readMaker } from "../contract/rule.js";
 import { isAbortError, isEmptyResponse, isLost, isRefusal, toModelError } from "../failure/model-failure.js";
 import { readOverflow } from "../failure/overflow.js";
 import { wordsOf } from "../failure/own-words.js";
-import { isChatModel, partsOf, withParameters } from "../models/model-view.js";
-import { PROVIDERS } from "../providers.js";
-import { readMaker } from "../rule.js";
+import { carryHostFields } from "../host-fields/client.js";
+import { identityOf } from "../table/dialect-of.js";
+import { PROVIDERS } from "../table/providers.js";
 import { ClientStream, type FailedAttempt, type StreamIds, tellRetries } from "./client-stream.js";
 import {
   BROKEN_REASONS,
@@ -75,9 +76,10 @@ function withGuardedChunks(
   guard: StreamGuardOptions,
   original: BaseChatModel,
 ): Askable {
+  const identity = identityOf(model);
   const mended = PROVIDERS.reduce(
-    (view, { mendClient }) => mendClient?.(view, identityOf(view)) ?? view,
-    model,
+    (view, { mendClient }) => mendClient?.(view, identity) ?? view,
+    carryHostFields(model, identity),
   );
   async function* streamWhole(messages: BaseMessage[], options: CallOptions, run?: CallbackManagerForLLMRun) {
     const ask = (client: BaseChatModel) => guardedResponse({ model: client, guard, messages, options }, run);

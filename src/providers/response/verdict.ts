@@ -6,8 +6,8 @@ import { callsOf } from "../../history/call.js";
 import { isBlankMessage } from "../../history/change-calls.js";
 import { parseJson } from "../../shared/json.js";
 import { isRecord, madeOnce, textIn } from "../../shared/values.js";
-import type { FinishKind } from "../provider.js";
-import { PROVIDERS } from "../providers.js";
+import type { FinishKind } from "../contract/provider.js";
+import { PROVIDERS } from "../table/providers.js";
 
 /** Why a response cannot be used. Each text follows "The model's response". */
 export const BROKEN_REASONS = {

@@ -7,10 +7,10 @@ import type { BaseMessage } from "@langchain/core/messages";
 import { isAIMessage } from "../../history/call.js";
 import { MARKS, withMarks } from "../../history/marks.js";
 import { isUserMessage } from "../../history/summary.js";
-import { identityOf } from "../../providers/dialect-of.js";
+import type { ModelIdentity } from "../../providers/contract/provider.js";
 import type { Reduction } from "../../providers/input/reduction.js";
-import { mediaOf } from "../../providers/media-limits.js";
-import type { ModelIdentity } from "../../providers/provider.js";
+import { mediaOf } from "../../providers/media/media-limits.js";
+import { identityOf } from "../../providers/table/dialect-of.js";
 import { isRecord } from "../../shared/values.js";
 import type { Rung } from "../events.js";
 

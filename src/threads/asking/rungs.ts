@@ -7,8 +7,8 @@ import type { BaseMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { isUserMessage } from "../../history/summary.js";
 import { isIdTaken } from "../../history/taken-ids.js";
-import { identityOf } from "../../providers/dialect-of.js";
-import type { DialectName } from "../../providers/dialects.js";
+import type { DialectName } from "../../providers/contract/dialect-name.js";
+import type { ModelIdentity } from "../../providers/contract/provider.js";
 import { describeFailure, isModelError, modelErrorIn } from "../../providers/failure/model-failure.js";
 import {
   boundOf,
@@ -20,10 +20,10 @@ import {
 import { type RefusedContent, readRefusedContent } from "../../providers/failure/refused-content.js";
 import type { FittedInput } from "../../providers/input/bounds.js";
 import type { Reduction } from "../../providers/input/reduction.js";
-import { mediaOf, type ShownMedia } from "../../providers/media-limits.js";
-import type { ModelIdentity } from "../../providers/provider.js";
+import { mediaOf, type ShownMedia } from "../../providers/media/media-limits.js";
 import type { StreamGuardOptions } from "../../providers/response/guard-model.js";
 import { finishHabitOf } from "../../providers/response/verdict.js";
+import { identityOf } from "../../providers/table/dialect-of.js";
 import { toJson } from "../../shared/json.js";
 import { noteShown } from "../ended-runs/shown-text.js";
 import { emitEvent, type Rung } from "../events.js";

@@ -8,10 +8,11 @@ import { convertToOpenAITool } from "@langchain/core/utils/function_calling";
 import { z } from "zod/v4";
 import type { SummaryPolicy } from "../../history/plan-summary.js";
 import { countTextTokens } from "../../history/text-tokens.js";
-import { identityOf } from "../../providers/dialect-of.js";
-import { DIALECTS, type DialectName, dialectNamed } from "../../providers/dialects.js";
+import type { DialectName } from "../../providers/contract/dialect-name.js";
+import { readingOf, type Target } from "../../providers/contract/rule.js";
 import { learnedWindowOf, windowOf } from "../../providers/failure/overflow.js";
-import { readingOf, type Target } from "../../providers/rule.js";
+import { identityOf } from "../../providers/table/dialect-of.js";
+import { DIALECTS, dialectNamed } from "../../providers/table/dialects.js";
 import {
   countFrom,
   hintAtName,

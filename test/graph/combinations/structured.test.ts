@@ -10,7 +10,7 @@ import {
   createAgentGraph,
   toolStrategy,
 } from "../../../src/index.js";
-import { rememberDialect } from "../../../src/providers/dialect-of.js";
+import { rememberDialect } from "../../../src/providers/table/dialect-of.js";
 import { agentThread } from "../../support/agent-thread.js";
 import { lines } from "../../support/lines.js";
 import { beforeNext, type Change, type Handle, insteadOfNext, set } from "../../support/middleware.js";

@@ -7,7 +7,7 @@ import { ChatMistralAI } from "@langchain/mistralai";
 import { ChatOpenAI } from "@langchain/openai";
 import { describe, expect, it } from "vitest";
 import { type AgentGraphOptions, createAgentGraph } from "../../../src/index.js";
-import type { ProviderTool } from "../../../src/providers/provider.js";
+import type { ProviderTool } from "../../../src/providers/contract/provider.js";
 import { agentThread, type ThreadOptions } from "../../support/agent-thread.js";
 import { lines } from "../../support/lines.js";
 import { calls } from "../../support/models.js";

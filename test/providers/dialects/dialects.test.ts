@@ -2,9 +2,9 @@ import { readFileSync } from "node:fs";
 import { AIMessage, HumanMessage } from "@langchain/core/messages";
 import { describe, expect, it } from "vitest";
 import { InvalidSettingError, toModelInput, validateHistory } from "../../../src/index.js";
-import { DIALECT_NAMES, dialectNamed } from "../../../src/providers/dialects.js";
+import { RULES, type Rule } from "../../../src/providers/contract/rule.js";
 import { REASONING_FIELD } from "../../../src/providers/host-fields/fields.js";
-import { RULES, type Rule } from "../../../src/providers/rule.js";
+import { DIALECT_NAMES, dialectNamed } from "../../../src/providers/table/dialects.js";
 
 /** A page on GitHub: an issue, a pull request, or a file. */
 const PAGE = /^[\w.-]+\/[\w.-]+\/(?:issues\/\d+|pull\/\d+|blob\/\S+)$/;
@@ -22,7 +22,7 @@ describe.each(DIALECT_NAMES)("%s", (name) => {
   });
 });
 
-const CHECKS = readFileSync("src/providers/validate-history.ts", "utf8");
+const CHECKS = readFileSync("src/providers/check/validate-history.ts", "utf8");
 
 it.each(Object.keys(RULES))("a history is checked by the rule %s", (rule) => {
   expect(CHECKS).toContain(`"${rule}"`);

@@ -5,9 +5,9 @@ import { describe, expect, it } from "vitest";
 import { measureInput } from "../../../src/history/measure.js";
 import { isSummaryDue, planSummary } from "../../../src/history/plan-summary.js";
 import { explainInput, type ModelInputOptions, toModelInput } from "../../../src/index.js";
-import { dialectNamed } from "../../../src/providers/dialects.js";
+import { compactedAt } from "../../../src/providers/contract/rule.js";
 import { sizeOfInput } from "../../../src/providers/input/shorten.js";
-import { compactedAt } from "../../../src/providers/rule.js";
+import { dialectNamed } from "../../../src/providers/table/dialects.js";
 import { policyOf, turnsOf } from "../../support/long-histories.js";
 import { system } from "../../support/make-messages.js";
 

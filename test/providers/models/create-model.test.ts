@@ -4,7 +4,7 @@ import { ChatOpenAI } from "@langchain/openai";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { cachedCreateModel, createAgentGraph, createModel, InvalidModelError } from "../../../src/index.js";
-import { dialectOf, identityOf } from "../../../src/providers/dialect-of.js";
+import { dialectOf, identityOf } from "../../../src/providers/table/dialect-of.js";
 import { KEY, MADE_MODELS, makeModel, makeModelAt } from "../../support/clients.js";
 import { ANSWER, startStrictProvider } from "../../support/strict-provider/start-strict-provider.js";
 import { expectWarnings, stopAtEnd } from "../../support/test-tools.js";

@@ -9,7 +9,7 @@ import { callIdOf, isResult } from "../../../history/result.js";
 import { callerIdOf, serverCallId } from "../../../history/server-tools.js";
 import { hashText, parseJson, toJson } from "../../../shared/json.js";
 import { recordsIn } from "../../../shared/values.js";
-import { PLAIN_NAME, type Target } from "../../rule.js";
+import { PLAIN_NAME, type Target } from "../../contract/rule.js";
 import type { Step } from "../step.js";
 import { isOwnMessage } from "./own-state.js";
 

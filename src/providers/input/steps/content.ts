@@ -6,16 +6,22 @@ import { isBlankMessage } from "../../../history/change-calls.js";
 import { contentText, copyMessage, withTextFor, withWellFormedTexts } from "../../../history/message.js";
 import { NO_OUTPUT } from "../../../history/result.js";
 import { isRecord } from "../../../shared/values.js";
+import { blockType, textOf } from "../../check/validate-history.js";
+import {
+  type Block,
+  type Dialect,
+  type MediaForm,
+  mayHaveWritten,
+  type Target,
+} from "../../contract/rule.js";
+import { withTakenFields } from "../../contract/text-fields.js";
 import {
   hasReasoningField,
   REASONING_FIELD,
   reasoningOf,
   withoutHostFields,
 } from "../../host-fields/fields.js";
-import { isSendable, sendableBlock } from "../../media.js";
-import { type Block, type Dialect, type MediaForm, mayHaveWritten, type Target } from "../../rule.js";
-import { withTakenFields } from "../../text-fields.js";
-import { blockType, textOf } from "../../validate-history.js";
+import { isSendable, sendableBlock } from "../../media/media.js";
 import type { Step } from "../step.js";
 
 /*

@@ -2,8 +2,8 @@
 
 import type { BaseMessage, MessageContent } from "@langchain/core/messages";
 import { copyMessage } from "../../../history/message.js";
-import { describeMedia, faultOf, type ShownMedia, shownIn, typeOf } from "../../media-limits.js";
-import type { Block, MediaLimits, Target } from "../../rule.js";
+import type { Block, MediaLimits, Target } from "../../contract/rule.js";
+import { describeMedia, faultOf, type ShownMedia, shownIn, typeOf } from "../../media/media-limits.js";
 import type { Step } from "../step.js";
 
 /*

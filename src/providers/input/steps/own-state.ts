@@ -6,9 +6,15 @@ import { isAIMessage } from "../../../history/call.js";
 import { contentText, copyMessage, withTextFor } from "../../../history/message.js";
 import { callIdOf, isResult } from "../../../history/result.js";
 import { serverCallId, serverItemsText, serverResultId } from "../../../history/server-tools.js";
-import { DIALECTS, STATE_BLOCKS, STATE_FIELDS } from "../../dialects.js";
+import {
+  type Dialect,
+  mayHaveWritten,
+  readMaker,
+  type StateField,
+  type Target,
+} from "../../contract/rule.js";
 import { isHostField } from "../../host-fields/fields.js";
-import { openaiResponses } from "../../openai/dialect.js";
+import { openaiResponses } from "../../makers/openai/dialect.js";
 import {
   CUSTOM_RESULT,
   customCallIds,
@@ -19,8 +25,8 @@ import {
   storedItemIds,
   storedOutput,
   trailingReasoning,
-} from "../../openai/stored-items.js";
-import { type Dialect, mayHaveWritten, readMaker, type StateField, type Target } from "../../rule.js";
+} from "../../makers/openai/stored-items.js";
+import { DIALECTS, STATE_BLOCKS, STATE_FIELDS } from "../../table/dialects.js";
 import type { Step } from "../step.js";
 
 /*

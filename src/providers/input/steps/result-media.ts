@@ -17,8 +17,8 @@ import { describeBlock } from "../../../history/describe-block.js";
 import { MARKS, SUMMARY_SOURCE } from "../../../history/marks.js";
 import { copyMessage } from "../../../history/message.js";
 import { isRecord } from "../../../shared/values.js";
-import { readMedia, sendableBlock } from "../../media.js";
-import type { Block, Dialect } from "../../rule.js";
+import type { Block, Dialect } from "../../contract/rule.js";
+import { readMedia, sendableBlock } from "../../media/media.js";
 
 /** A picture or file, and what the result says in its place. */
 interface Moved {

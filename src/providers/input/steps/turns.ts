@@ -13,8 +13,8 @@ import { isAIMessage } from "../../../history/call.js";
 import { contentText, copyMessage, madeOf, withTextFor } from "../../../history/message.js";
 import { hasOpenServerCall } from "../../../history/server-tools.js";
 import { createSummaryNote } from "../../../history/summary.js";
-import { STATE_BLOCKS } from "../../dialects.js";
-import type { Dialect, RuleName, Rules } from "../../rule.js";
+import type { Dialect, RuleName, Rules } from "../../contract/rule.js";
+import { STATE_BLOCKS } from "../../table/dialects.js";
 
 /*
  * Merges adjacent messages of the same role.

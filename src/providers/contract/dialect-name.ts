@@ -1,0 +1,21 @@
+/** The message rules of one provider family, by name. Every provider accepts a history in the `"strict"` dialect. */
+export type DialectName =
+  | "openai"
+  | "openai-responses"
+  | "dashscope"
+  | "dashscope-native"
+  | "deepseek"
+  | "anthropic"
+  | "gemini"
+  | "mistral"
+  | "bedrock"
+  | "openai-compatible"
+  | "xai"
+  | "kimi"
+  | "glm"
+  | "minimax"
+  | "anthropic-openai"
+  | "gemini-openai"
+  | "mistral-openai"
+  | "as-stored"
+  | "strict";

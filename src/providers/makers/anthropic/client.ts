@@ -1,0 +1,254 @@
+import type { BaseChatModel, BindToolsInput } from "@langchain/core/language_models/chat_models";
+import { AIMessageChunk, type BaseMessage, SystemMessage } from "@langchain/core/messages";
+import { ChatGenerationChunk } from "@langchain/core/outputs";
+import { isAIMessage } from "../../../history/call.js";
+import { copyMessage } from "../../../history/message.js";
+import { hasOpenServerCall, serverCallId, serverResultId } from "../../../history/server-tools.js";
+import { asText } from "../../../shared/json.js";
+import { isRecord, textIn } from "../../../shared/values.js";
+import { viewOf } from "../../../shared/views.js";
+import { byLangChain, type PromptCacheMarks, type Provider } from "../../contract/provider.js";
+import { closed, isStrict, type Json, schemasIn } from "../../contract/response-format.js";
+import type { Fields } from "../../contract/rule.js";
+
+type Options = Parameters<BaseChatModel["_generate"]>[1];
+type Rest = [runManager?: Parameters<BaseChatModel["_generate"]>[2]];
+
+/** https://docs.claude.com/en/docs/build-with-claude/prompt-caching */
+const MARK = { cache_control: { type: "ephemeral" } } as const;
+
+const CACHE_MARKS: PromptCacheMarks = {
+  isMarked: (part) => [part, Reflect.get(part, "extras"), Reflect.get(part, "content")].flat().some(hasMark),
+  tools: (tools) => tools.map((tool, index) => (index === tools.length - 1 ? markTool(tool) : tool)),
+  messages: (messages) => {
+    const talk = messages.findIndex(({ type }) => type !== "system");
+    const last = (talk < 0 ? messages.length : talk) - 1;
+    return messages.map((message, index) => (index === last ? markSystem(message) : message));
+  },
+  parameters: MARK,
+};
+
+export const anthropicProvider: Provider = {
+  models: {
+    anthropic: byLangChain("anthropic", {
+      package: "@langchain/anthropic",
+      keys: ["ANTHROPIC_API_KEY"],
+      baseURL: "ANTHROPIC_BASE_URL",
+      baseURLField: "anthropicApiUrl",
+      dialect: "anthropic",
+    }),
+  },
+  modelNames: [/^claude/i, "anthropic"],
+  finishReasons: {
+    calls: ["tool_use"],
+    limit: ["max_tokens", "model_context_window_exceeded"],
+    withheld: ["refusal"],
+    paused: ["pause_turn"],
+  },
+  finishFields: ["stop_reason"],
+  refusedMedia: [
+    // "messages.0.content.0.image.source.base64: Could not process image" (anthropics/claude-code#8646, without the place);
+    // "Could not process PDF" (anthropics/anthropic-sdk-python#903)
+    "Could not process (?:image|PDF)",
+    // "messages.2.content.0.image.source.base64: image exceeds 5 MB maximum: 8259148 bytes > 5242880 bytes"
+    // (anthropics/claude-code#19631)
+    "image exceeds [\\d.]+ [KM]B maximum",
+    // "messages.7.content.2.image.source.base64.data: At least one of the image dimensions exceed max allowed size: 8000
+    // pixels" (anthropics/claude-code#4778)
+    "image dimensions exceed max allowed size",
+    // "messages.2.content.0.image.source.base64.data: Image does not match the provided media type image/png"
+    // (anthropics/claude-code#6300)
+    "Image does not match the provided media type",
+    // "messages.10.content.3.image.source.base64.media_type: Input should be 'image/jpeg', 'image/png', 'image/gif' or
+    // 'image/webp'" (anomalyco/opencode#5704)
+    "Input should be 'image/",
+    // "messages.118.content.4.image.source.base64: image cannot be empty" (anthropics/claude-code#12750); "...: invalid
+    // base64 data" (anthropics/anthropic-sdk-typescript#603)
+    "source\\.base64[\\w.]{0,40}: (?:invalid base64|image cannot be empty)",
+    // "messages.2.content.0.pdf.source.base64.data: The PDF specified was not valid." (anthropics/claude-code#5174); "A maximum
+    // of 100 PDF pages may be provided." (anthropics/claude-code#6231)
+    "PDF specified was not valid|maximum of \\d+ PDF pages",
+  ],
+  tooMany: {
+    pictures: [
+      // "Too much media: 0 document pages + 103 images > 100" (anthropics/claude-code#3397)
+      "Too much media: [^>]{0,80}> <most>",
+    ],
+    // "A maximum of 4 blocks with cache_control may be provided. Found 5." (tghamm/Anthropic.SDK#50)
+    marks: ["maximum of <most> blocks with cache_control"],
+  },
+  otherRefusals: [
+    // A field's place, worded like messages' places: "max_tokens: 10000 > 4096, which is the maximum allowed number of
+    // output tokens" (ChatGPTNextWeb/NextChat#4964), "tools.12.custom.input_schema: JSON schema is invalid."
+    // (anthropics/claude-code#63673)
+    "^(?:\\d+ )?`?(?:max_tokens|temperature|top_[pk]|thinking|tools?|tool_choice|model|stop_sequences|metadata|output_\\w+|betas?)`?(?:\\.[\\w.]+)?: ",
+    // "Your credit balance is too low to access the Anthropic API." (anthropics/claude-code#66314)
+    "credit balance is too low",
+    // (anthropics/claude-code#58367)
+    "Output blocked by content filtering policy",
+    // "You have reached your specified API usage limits." (anthropics/claude-code#38035)
+    "reached your specified API usage limits",
+  ],
+  forcedCall: {
+    anthropic: (client) => {
+      const thinking: unknown = Reflect.get(client, "thinking");
+      return isRecord(thinking) && thinking["type"] !== "disabled" ? "nothing" : "any";
+    },
+  },
+  formats: {
+    anthropic: {
+      options: ({ jsonSchema }) => ({
+        outputConfig: { format: { type: "json_schema", schema: closed(jsonSchema) } },
+      }),
+      isKept: ({ jsonSchema }) => isStrict(jsonSchema) && !usesBounds(jsonSchema),
+    },
+  },
+  tools: {
+    maker: "Anthropic",
+    dialects: ["anthropic"],
+    // Their types end with a date.
+    isOwn: ({ type }) => typeof type === "string" && /_\d{8}$|^mcp_toolset$/.test(type),
+  },
+  promptCache: { anthropic: CACHE_MARKS },
+  // https://platform.claude.com/docs/en/build-with-claude/prompt-caching#what-invalidates-the-cache
+  cachesToolChoice: ["anthropic", "anthropic-openai"],
+  mendClient: keepServerTools,
+  overflow: [
+    // Status 400: "prompt is too long: 208310 tokens > 200000 maximum" (anthropics/claude-code#12186)
+    "prompt is too long(?:: <input> tokens > <limit> maximum)?",
+    // "input length and `max_tokens` exceed context limit: 178959 + 64000 > 200000, decrease input length or
+    // `max_tokens` and try again" (docker/docker-agent#569)
+    "input length and `?max_tokens`? exceed context limit: <input> \\+ <output> > <limit>",
+  ],
+};
+
+/**
+ * A view of Anthropic's client that names open calls' container, and streams the calls and results of tools that
+ * Anthropic runs. Returns any other model unchanged.
+ *
+ * The client streams such a tool's input like a call's arguments, but without the call's id and name. Joined, they are
+ * an invalid call of a nameless tool, and the block itself is sent back without input. The client drops blocks with an
+ * unknown type: most results, and calls of MCP servers.
+ */
+function keepServerTools(model: BaseChatModel): BaseChatModel {
+  const open: unknown = Reflect.get(model, "createStreamWithRetry");
+  if (model._llmType() !== "anthropic" || typeof open !== "function") return model;
+  return viewOf(model, {
+    _generate(this: BaseChatModel, messages: BaseMessage[], options: Options, ...more: Rest) {
+      return model._generate.call(this, messages, inContainer(messages, options), ...more);
+    },
+    async *_streamResponseChunks(
+      this: BaseChatModel,
+      messages: BaseMessage[],
+      options: Options,
+      ...more: Rest
+    ): AsyncGenerator<ChatGenerationChunk> {
+      /** The type of each block that is such a tool's call, by index. */
+      const calls = new Map<unknown, string>();
+      /** Blocks that have come but that the client has not streamed yet, by index. */
+      const waiting = new Map<unknown, Fields>();
+      const watched = viewOf(this, {
+        createStreamWithRetry: async (...options: unknown[]) =>
+          watch(await open.apply(this, options), (index, block) => {
+            if (serverCallId(block) !== undefined) calls.set(index, asText(block["type"]));
+            else if (serverResultId(block) === undefined) return;
+            waiting.set(index, block);
+          }),
+      });
+      const asked = model._streamResponseChunks.call(
+        watched,
+        messages,
+        inContainer(messages, options),
+        ...more,
+      );
+      for await (const chunk of asked) {
+        for (const { index } of blocksOf(chunk)) waiting.delete(index);
+        for (const [index, block] of waiting) yield chunkOf({ ...block, index }, calls.has(index));
+        waiting.clear();
+        yield withInputInBlock(calls, chunk);
+      }
+    },
+  });
+}
+
+/**
+ * The options with the container in which the last response's code waits for results. Anthropic refuses these results
+ * without it: https://github.com/anthropics/anthropic-sdk-typescript/issues/1114
+ */
+function inContainer(messages: readonly BaseMessage[], options: Options): Options {
+  const last = messages.findLast(isAIMessage);
+  if (last === undefined || !hasOpenServerCall(last)) return options;
+  const container = textIn(last.additional_kwargs["container"], "id");
+  return container === undefined ? options : Object.assign({ container }, options);
+}
+
+interface EventStream extends AsyncIterable<unknown> {
+  readonly controller: AbortController;
+}
+
+/** The same event stream. It reports each block that begins. */
+function watch(stream: EventStream, begins: (index: unknown, block: Fields) => void): EventStream {
+  return {
+    controller: stream.controller,
+    async *[Symbol.asyncIterator]() {
+      for await (const event of stream) {
+        if (isRecord(event) && event["type"] === "content_block_start" && isRecord(event["content_block"]))
+          begins(event["index"], event["content_block"]);
+        yield event;
+      }
+    },
+  };
+}
+
+function blocksOf({ message: { content } }: ChatGenerationChunk): Record<string, unknown>[] {
+  return Array.isArray(content) ? content.filter(isRecord) : [];
+}
+
+function chunkOf(block: Fields, isCall: boolean): ChatGenerationChunk {
+  const content = [{ ...block, ...(isCall && { input: "" }) }] as AIMessageChunk["content"];
+  return new ChatGenerationChunk({ text: "", message: new AIMessageChunk({ content }) });
+}
+
+function withInputInBlock(
+  calls: ReadonlyMap<unknown, string>,
+  chunk: ChatGenerationChunk,
+): ChatGenerationChunk {
+  const message = chunk.message as AIMessageChunk;
+  const pieces = (message.tool_call_chunks ?? []).filter(({ index }) => calls.has(index));
+  if (pieces.length === 0) return chunk;
+  // This client's chunks have a piece of only one block.
+  const content = pieces.map(({ index, args }) => ({ index, type: calls.get(index), input: args }));
+  const none = { tool_call_chunks: [], tool_calls: [], invalid_tool_calls: [] };
+  const plain = copyMessage(message, { ...none, content: content as AIMessageChunk["content"] });
+  const { text, generationInfo } = chunk;
+  return new ChatGenerationChunk({ text, message: plain, ...(generationInfo && { generationInfo }) });
+}
+
+/** Keywords that Anthropic refuses. */
+const BOUNDS =
+  /^(?:minimum|maximum|exclusiveMinimum|exclusiveMaximum|multipleOf|minLength|maxLength|maxItems)$/;
+
+function usesBounds(schema: Json): boolean {
+  return schemasIn(schema).some((part) => Object.keys(part).some((keyword) => BOUNDS.test(keyword)));
+}
+
+function hasMark(value: unknown): boolean {
+  return isRecord(value) && "cache_control" in value;
+}
+
+function markSystem(message: BaseMessage): BaseMessage {
+  const blocks: Record<string, unknown>[] =
+    typeof message.content === "string" ? [{ type: "text", text: message.content }] : [...message.content];
+  const last = blocks.at(-1);
+  if (last === undefined) return message;
+  const content = [...blocks.slice(0, -1), { ...MARK, ...last }];
+  return new SystemMessage({ content: content as SystemMessage["content"] });
+}
+
+/** OpenAI's form for tools has no place for a mark. */
+function markTool(tool: BindToolsInput): BindToolsInput {
+  if ("input_schema" in tool) return { ...MARK, ...tool };
+  if (!("schema" in tool)) return tool;
+  const extras: unknown = Reflect.get(tool, "extras");
+  return viewOf(tool, { extras: { ...MARK, ...(isRecord(extras) && extras) } });
+}

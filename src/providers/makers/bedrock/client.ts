@@ -1,0 +1,10 @@
+import { byLangChain, type Provider } from "../../contract/provider.js";
+
+/** `ChatBedrockConverse`. It finds its credentials and region itself. */
+export const bedrockProvider: Provider = {
+  models: { bedrock: byLangChain("bedrock", { package: "@langchain/aws", dialect: "bedrock" }) },
+  finishReasons: { withheld: ["content_filtered", "guardrail_intervened"] },
+  // In a stream, within `messageStop`.
+  finishFields: ["stopReason"],
+  overflow: ["input is too long for requested model"],
+};

@@ -1,0 +1,133 @@
+/**
+ * Foreign hosts with OpenAI's Chat Completions protocol, such as gateways and model servers, and unknown clients with
+ * their own protocol.
+ */
+
+import { isRecord } from "../../../shared/values.js";
+import { IMAGE_URL, openaiCompatible } from "../../contract/openai-protocol.js";
+import {
+  COMMON,
+  confirmed,
+  type Dialect,
+  EVERYWHERE,
+  type Fields,
+  inferred,
+  isOf,
+  type MediaForm,
+} from "../../contract/rule.js";
+
+const NO_ELEMENT = "Each message must have at least one content element.";
+
+const anyMedia: MediaForm = {
+  takes: (block) => !isForeignPicture(block),
+  write: IMAGE_URL.write,
+  opens: /^/,
+};
+
+/**
+ * An unknown client, such as Ollama's, Cerebras's and Cohere's. A sound history is sent as it is stored: each call has
+ * its result, each value is JSON, and nothing else changes. If the client throws or its provider refuses it, `strict`
+ * is tried. Only pictures change: they become `image_url`, which most clients take.
+ */
+export const asStored = {
+  ...COMMON,
+  rules: {
+    ...EVERYWHERE,
+    "missing-result": openaiCompatible.rules["missing-result"],
+    "orphan-result": openaiCompatible.rules["orphan-result"],
+  },
+  callPlaces: ["listed"],
+  callId: /./s,
+  toolName: /./s,
+  assistantBlocks: "all",
+  ignoredBlocks: "all",
+  hasHostFields: true,
+  textFields: "all",
+  blocksIn: ["human", "ai", "tool"],
+  media: { ...anyMedia, results: anyMedia },
+  makers: [],
+} as const satisfies Dialect;
+
+/** A picture in the form of LangChain, OpenAI's Responses API, Anthropic or Gemini. Bedrock's has `image` in it. */
+function isForeignPicture(block: Fields): boolean {
+  return (
+    (isOf("image")(block) && !isRecord(block["image"])) || isOf("input_image", "media", "inlineData")(block)
+  );
+}
+
+/*
+ * Hosts of one maker that refuse what others accept.
+ */
+
+/** Grok at xAI. Beside calls, it accepts an empty text. */
+export const xai = {
+  ...openaiCompatible,
+  rules: {
+    ...openaiCompatible.rules,
+    "empty-assistant": confirmed(NO_ELEMENT, "AstrBotDevs/AstrBot/issues/6447"),
+    "blank-user": confirmed(NO_ELEMENT, "n8n-io/n8n/issues/14797"),
+    "blank-result": inferred(NO_ELEMENT),
+  },
+} as const satisfies Dialect;
+
+/** Its models repeat ids by design: `functions.weather:0`. Its own endpoint and others refuse repeated ids. */
+export const kimi = {
+  ...openaiCompatible,
+  rules: {
+    ...openaiCompatible.rules,
+    "repeated-call-id": inferred("A tool call id occurs twice: {id}.", "openclaw/openclaw/issues/84730"),
+    "empty-assistant": confirmed(
+      "Invalid request: the message at position {index} with role 'assistant' must not be empty",
+      "AstrBotDevs/AstrBot/issues/7200",
+    ),
+  },
+} as const satisfies Dialect;
+
+/** Its one error for all faults. */
+const GLM_ERROR = "1214 The messages parameter is illegal. Please check the documentation.";
+
+/** It also refuses a request without any user message, which is rare. Then `strict` helps. */
+export const glm = {
+  ...openaiCompatible,
+  rules: {
+    ...openaiCompatible.rules,
+    "empty-assistant": confirmed(GLM_ERROR, "songquanpeng/one-api/issues/1153"),
+  },
+} as const satisfies Dialect;
+
+export const minimax = {
+  ...openaiCompatible,
+  rules: {
+    ...openaiCompatible.rules,
+    "repeated-call-id": confirmed(
+      "invalid params, duplicate tool_call id: {id}",
+      "VicBilibily/GCMP/pull/120",
+    ),
+    arguments: confirmed(
+      "invalid params, invalid function arguments json string, tool_call_id: {id} (2013)",
+      "earendil-works/pi/issues/5468",
+    ),
+    "system-position": confirmed(
+      "invalid params, invalid chat setting (2013)",
+      "MiniMax-AI/MiniMax-M2/issues/51",
+    ),
+  },
+  // One, anywhere.
+  systemPlaces: { several: false, after: ["human", "ai", "tool"], last: true },
+} as const satisfies Dialect;
+
+/** Who gets this room's dialects. */
+export const compatibleModels = {
+  hosts: [
+    [/^api\.x\.ai$/, "xai"],
+    [/(^|\.)moonshot\.(ai|cn)$/, "kimi"],
+    [/^open\.bigmodel\.cn$|(^|\.)z\.ai$/, "glm"],
+    [/(^|\.)minimaxi?\.(io|com|chat)$/, "minimax"],
+  ],
+  // Servers of open models take what GLM's and MiniMax's own hosts refuse.
+  hostedModels: [
+    [/\bgrok\b/i, "xai"],
+    [/\bkimi\b/i, "kimi"],
+  ],
+  clientsOfAnyHost: ["openrouter", "groq", "xai", "fireworks", "togetherai", "novita"],
+} as const;

@@ -1,0 +1,37 @@
+import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
+import { importOptional } from "../../../shared/import-optional.js";
+import type { ModelFields, Provider } from "../../contract/provider.js";
+
+export const deepseekProvider: Provider = {
+  forcedCall: {
+    deepseek: (client) => (/reasoner/.test(String(Reflect.get(client, "model"))) ? "nothing" : "any"),
+  },
+  models: {
+    deepseek: {
+      install: "npm install @langchain/deepseek",
+      keys: ["DEEPSEEK_API_KEY"],
+      baseURL: "DEEPSEEK_BASE_URL",
+      dialect: "deepseek",
+      carriesHostFields: true,
+      create: createDeepSeekModel,
+    },
+  },
+  modelNames: [/^deepseek/i, "deepseek"],
+  finishReasons: { interrupted: ["insufficient_system_resource"] },
+  refusedMedia: [
+    // "Failed to deserialize the JSON body into the target type: messages[466]: unknown variant `image_url`, expected
+    // `text`" (esengine/DeepSeek-Reasonix#7859)
+    "unknown variant `?(?:image_url|input_audio|file|image)`?, expected",
+  ],
+  otherRefusals: [
+    // (langbot-app/LangBot#1643), (deepseek-ai/DeepSeek-V2#30)
+    "Model Not Exist|Content Exists Risk",
+    // "Invalid max_tokens value, the valid range of max_tokens is [1, 8192]" (deepseek-ai/DeepSeek-V3#69)
+    "Invalid max_tokens value",
+  ],
+};
+
+export async function createDeepSeekModel({ baseURL, ...fields }: ModelFields): Promise<BaseChatModel> {
+  const { ChatDeepSeek } = await importOptional<typeof import("@langchain/deepseek")>("@langchain/deepseek");
+  return new ChatDeepSeek({ ...fields, ...(baseURL !== undefined && { configuration: { baseURL } }) });
+}

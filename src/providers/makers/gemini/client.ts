@@ -1,0 +1,296 @@
+/** `ChatGoogle` and `ChatGoogleGenerativeAI`, with their mistakes corrected. */
+
+import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
+import { AIMessage, AIMessageChunk, type BaseMessage } from "@langchain/core/messages";
+import { ChatGenerationChunk, type ChatResult } from "@langchain/core/outputs";
+import { isAIMessage } from "../../../history/call.js";
+import { copyMessage } from "../../../history/message.js";
+import { isRecord, textIn } from "../../../shared/values.js";
+import { viewOf } from "../../../shared/views.js";
+import { sendingAs } from "../../contract/model-view.js";
+import { byLangChain, type ModelIdentity, type Provider } from "../../contract/provider.js";
+import { mapSchemas } from "../../contract/response-format.js";
+import type { Block } from "../../contract/rule.js";
+import { GEMINI_SENTINEL, needsSignature, ORIGINAL_TEXT, signatureOf } from "./dialect.js";
+
+/** The finish reason of a blocked prompt if Gemini gives none. */
+const BLOCKED = "blocked";
+/** Finish reasons, and the reasons for blocking a prompt: https://ai.google.dev/api/generate-content#BlockReason */
+const WITHHELD = ["safety", "recitation", "prohibited_content", "blocklist", "spii", "image_safety", BLOCKED];
+
+export const geminiProvider: Provider = {
+  models: {
+    google: byLangChain("google", {
+      package: "@langchain/google",
+      keys: ["GOOGLE_API_KEY"],
+      baseURL: "GOOGLE_BASE_URL",
+      baseURLField: "endpoint",
+      dialect: "gemini",
+    }),
+    "google-genai": byLangChain("google-genai", {
+      package: "@langchain/google-genai",
+      keys: ["GOOGLE_API_KEY"],
+      baseURL: "GOOGLE_BASE_URL",
+      baseURLField: "baseUrl",
+      dialect: "gemini",
+    }),
+    // The client finds its credentials and host itself.
+    "google-vertexai": byLangChain("google-vertexai", {
+      package: "@langchain/google-vertexai",
+      dialect: "gemini",
+    }),
+  },
+  modelNames: [/^(gemini|gemma)/i, "google-genai"],
+  finishReasons: {
+    calls: ["malformed_function_call", "unexpected_tool_call"],
+    limit: ["max_tokens"],
+    withheld: WITHHELD,
+  },
+  finishFields: ["finishReason"],
+  overflow: [
+    // Status 400: "The input token count (1200293) exceeds the maximum number of tokens allowed (1048576)."
+    // (google-gemini/gemini-cli#6678)
+    "input token count \\(<input>\\) exceeds the maximum number of tokens allowed \\(<limit>\\)",
+    // Vertex AI: "Unable to submit request because the input token count is 32825 but model only supports up to 32768."
+    "input token count is <input> but model only supports up to <limit>",
+  ],
+  refusedMedia: [
+    // "Unsupported MIME type: image/svg+xml" (google-gemini/gemini-cli#3054)
+    "Unsupported MIME type",
+    // "* GenerateContentRequest.contents[0].parts[1].inline_data.mime_type: MIME type must be image/png, image/jpeg, ..."
+    // (EvanZhouDev/gemini-ai#3)
+    "MIME type must be",
+    // "Unable to process input image." (egoist/chatwise-releases#799)
+    "Unable to process input (?:image|video|audio|document|file)",
+    // (AmberSahdev/Open-Interface#64), (google-gemini/gemini-cli#13808)
+    "Provided image is not valid|document has no pages",
+    // "Image input modality is not enabled for <MY_TUNED_MODEL>" (google/generative-ai-docs#513)
+    "Image input modality is not enabled",
+    // An uploaded file expires after two days: "You do not have permission to access the File xxxx or it may not exist."
+    // with status 403 (googleapis/python-genai#1218)
+    "permission to access the File .{0,200}? or it may not exist",
+    // "Request payload size exceeds the limit: 4194304 bytes." (google-gemini/deprecated-generative-ai-android#26)
+    "Request payload size exceeds the limit",
+  ],
+  otherRefusals: [
+    // All with status 400: "API key not valid. Please pass a valid API key." (zeroclaw-labs/zeroclaw#194), "API Key not found.
+    // ..." (google-gemini/gemini-cli#25198), "API key expired. Please renew the API key." (simonw/llm#1213)
+    "pass a valid API key|API key expired",
+    // "User location is not supported for the API use." (google-gemini/gemini-cli#24641)
+    "location is not supported",
+    // "* GenerateContentRequest.tools[0].function_declarations[18].name: Invalid function name." (google-gemini/gemini-cli#9535);
+    // "The GenerateContentRequest proto is invalid:\n * tools[0].function_declarations[12].name: ..."
+    // (google-gemini/gemini-cli#7878)
+    "GenerateContentRequest(?:\\.| proto is invalid:\\s*\\* )tools",
+    // "Unknown name \"const\" at 'tools[0].function_declarations[5].parameters...'" (zed-industries/zed#44875); "... at
+    // 'request.tools[0]...'" (router-for-me/CLIProxyAPI#97)
+    "Unknown name .{0,80} at '(?:request\\.)?tools",
+    // "The thinking budget (52428) is invalid." (RooCodeInc/Roo-Code#4399); "You can only set only one of thinking budget and
+    // thinking level." (sterlp/eclipse-peon-ai#115)
+    "thinking budget",
+    // "it has a maxOutputTokens value of 655360 but the supported range is from 1" (stackblitz-labs/bolt.diy#955)
+    "maxOutputTokens value of",
+  ],
+  secrets: ["AIza[\\w-]{6,}"],
+  formats: {
+    gemini: {
+      // Gemini refuses these keywords.
+      options: ({ jsonSchema }) => ({
+        responseSchema: mapSchemas(
+          jsonSchema,
+          ({ additionalProperties: _more, $schema: _draft, ...rest }) => rest,
+        ),
+      }),
+      // "Function calling with a response mime type: 'application/json' is unsupported"
+      isKept: (_, hasTools) => !hasTools,
+    },
+  },
+  // Such a tool's only key is its name.
+  tools: { maker: "Google", dialects: ["gemini"], isOwn: ({ type }) => typeof type !== "string" },
+  mendClient: (model, identity) => sendToGoogle(tellBlocked(passSignal(answerWhole(model))), identity),
+  mendResponse: withoutUnnamedCalls,
+  // Gemini calls every exhausted minute an exceeded quota, and its client keeps no headers.
+  retryIn: /\bretry in (\d+(?:\.\d+)?)s/i,
+  cutStream: "\\[GoogleGenerativeAI Error\\]: (?:Failed to parse|Error reading from the) stream",
+  isEmptyResponse: (error) => Reflect.get(error, "name") === "EmptyContentError",
+};
+
+/**
+ * A view of `ChatGoogle` that sends every message's calls, with their signatures. Returns any other model unchanged.
+ *
+ * The client sends only calls that are in the content, in Google's form. Another model's call is only in `tool_calls`,
+ * so its result would be sent alone.
+ */
+function sendToGoogle(model: BaseChatModel, { modelId = "" }: ModelIdentity): BaseChatModel {
+  if (model._llmType() !== "google") return model;
+  const isDemanded = needsSignature(modelId);
+  const carried = (messages: BaseMessage[]) =>
+    messages.map((message) => (isAIMessage(message) ? withCallBlocks(message, isDemanded) : message));
+  return viewOf(model, sendingAs(carried, model));
+}
+
+function withCallBlocks(message: AIMessage, isDemanded: boolean): AIMessage {
+  const { content, tool_calls: calls = [] } = message;
+  const blocks = typeof content === "string" ? textBlocks(message, content) : content;
+  const own = blocks.filter(isFunctionCall);
+  const written = calls.map((call, index) => signatureOf(call) ?? signatureOf(own[index]));
+  // Of calls made at once, Gemini signs only the first.
+  const signatures = isDemanded && written.every((one) => one === undefined) ? [GEMINI_SENTINEL] : written;
+  const callBlocks = calls.map(({ id = "", name, args }, index): Block => {
+    const thoughtSignature = signatures[index];
+    // The client made this id, and does not send it with the result either.
+    const sentId = id.startsWith("lc-tool-call-") ? {} : { id };
+    return {
+      type: "functionCall",
+      functionCall: { ...sentId, name, args },
+      ...(thoughtSignature !== undefined && { thoughtSignature }),
+    };
+  });
+  return copyMessage(message, {
+    content: [...blocks.filter((block) => !isFunctionCall(block)), ...callBlocks],
+  });
+}
+
+/** The client keeps a plain text's signature beside it. */
+function textBlocks({ additional_kwargs }: AIMessage, text: string): Block[] {
+  const thoughtSignature = signatureOf(additional_kwargs?.[ORIGINAL_TEXT]);
+  if (text.trim() === "") return [];
+  return [{ type: "text", text, ...(thoughtSignature !== undefined && { thoughtSignature }) }];
+}
+
+function isFunctionCall(block: unknown): boolean {
+  return isRecord(block) && block["type"] === "functionCall";
+}
+
+/*
+ * If Gemini blocks a prompt, its response has no candidate. A candidate can also have a finish reason and no content.
+ * The clients drop such a response in a stream, and otherwise throw. Here both become responses that say why there is
+ * no text.
+ */
+
+/** Undefined if the prompt was not blocked. */
+function blockedReasonIn(feedback: unknown): string | undefined {
+  const reason = textIn(feedback, "blockReason");
+  if (reason === undefined) return undefined;
+  return WITHHELD.includes(reason.toLowerCase()) ? reason : BLOCKED;
+}
+
+const NO_CONTENT = { role: "model", parts: [] };
+
+function withCandidate(response: unknown): unknown {
+  if (!isRecord(response)) return response;
+  const { candidates, promptFeedback } = response;
+  const first: unknown = Array.isArray(candidates) ? candidates[0] : undefined;
+  const finishReason = blockedReasonIn(promptFeedback);
+  if (isRecord(first) && first["content"] === undefined)
+    return { ...response, candidates: [{ ...first, content: NO_CONTENT }] };
+  if (isRecord(first) || finishReason === undefined) return response;
+  return { ...response, candidates: [{ index: 0, content: NO_CONTENT, finishReason }] };
+}
+
+/**
+ * A view of `ChatGoogleGenerativeAI` whose responses have a candidate with content. Returns any other model unchanged.
+ *
+ * Google's package returns a stream together with a promise of the whole response, which the client does not read. When
+ * the stream breaks, nobody handles the promise's rejection.
+ */
+function answerWhole(model: BaseChatModel): BaseChatModel {
+  if (model._llmType() !== "googlegenerativeai") return model;
+  const client: unknown = Reflect.get(model, "client");
+  if (!isRecord(client)) return model;
+  const { generateContent, generateContentStream } = client;
+  if (typeof generateContent !== "function" || typeof generateContentStream !== "function") return model;
+  const mended = {
+    generateContent: async (...request: readonly unknown[]) => {
+      const generated: { readonly response: unknown } = await Reflect.apply(generateContent, client, request);
+      return { ...generated, response: withCandidate(generated.response) };
+    },
+    generateContentStream: async (...request: readonly unknown[]) => {
+      const generated: { readonly stream: AsyncIterable<unknown>; readonly response: Promise<unknown> } =
+        await Reflect.apply(generateContentStream, client, request);
+      generated.response.catch(() => {});
+      return { ...generated, stream: withCandidates(generated.stream) };
+    },
+  };
+  return viewOf(model, { client: viewOf(client, mended) });
+}
+
+async function* withCandidates(stream: AsyncIterable<unknown>): AsyncGenerator<unknown> {
+  for await (const response of stream) yield withCandidate(response);
+}
+
+/** A view of `ChatGoogle` that returns a response for a blocked prompt. Returns any other model unchanged. */
+function tellBlocked(model: BaseChatModel): BaseChatModel {
+  if (model._llmType() !== "google") return model;
+  return viewOf(model, {
+    async _generate(
+      this: BaseChatModel,
+      ...[messages, options, run]: Parameters<BaseChatModel["_generate"]>
+    ): Promise<ChatResult> {
+      try {
+        return await model._generate.call(this, messages, options, run);
+      } catch (error) {
+        const finishReason = blockedReasonIn(error);
+        if (finishReason === undefined) throw error;
+        const message = new AIMessage({ content: "", response_metadata: { finishReason } });
+        return { generations: [{ text: "", message }] };
+      }
+    },
+    async *_streamResponseChunks(
+      this: BaseChatModel,
+      ...[messages, options, run]: Parameters<BaseChatModel["_streamResponseChunks"]>
+    ) {
+      let finishReason: string | undefined;
+      let isEmpty = true;
+      // The client shows its run what it receives, and drops what has no candidate.
+      const watching = {
+        handleCustomEvent: async (name: string, data: unknown): Promise<void> => {
+          if (isRecord(data) && isRecord(data["chunk"]))
+            finishReason ??= blockedReasonIn(data["chunk"]["promptFeedback"]);
+          await run?.handleCustomEvent(name, data);
+        },
+        handleLLMNewToken: async (...token: readonly unknown[]): Promise<void> =>
+          run === undefined ? undefined : Reflect.apply(run.handleLLMNewToken, run, token),
+      };
+      for await (const chunk of model._streamResponseChunks.call(
+        this,
+        messages,
+        options,
+        watching as never,
+      )) {
+        isEmpty = false;
+        yield chunk;
+      }
+      if (!isEmpty || finishReason === undefined) return;
+      const message = new AIMessageChunk({ content: "", response_metadata: { finishReason } });
+      yield new ChatGenerationChunk({ text: "", message, generationInfo: { finishReason } });
+    },
+  });
+}
+
+/**
+ * A view of Gemini's client that ends a non-streaming request when its signal aborts. The client itself only drops it.
+ */
+function passSignal(model: BaseChatModel): BaseChatModel {
+  const complete: unknown = Reflect.get(model, "completionWithRetry");
+  if (model._llmType() !== "googlegenerativeai" || typeof complete !== "function") return model;
+  return viewOf(model, {
+    _generate(this: BaseChatModel, ...[messages, options, run]: Parameters<BaseChatModel["_generate"]>) {
+      const completionWithRetry = (request: unknown) => Reflect.apply(complete, this, [request, options]);
+      return model._generate.call(viewOf(this, { completionWithRetry }), messages, options, run);
+    },
+  });
+}
+
+/**
+ * In LangChain's `v1` form, `ChatGoogle` also writes each call as a block without an id. When such a message is read
+ * from a checkpoint, LangChain takes each of these blocks for another call.
+ */
+function withoutUnnamedCalls(message: AIMessageChunk): AIMessageChunk {
+  const { content, tool_calls } = message;
+  if (!Array.isArray(content) || !tool_calls?.length) return message;
+  const named = content.filter(
+    (block) => !isRecord(block) || block["type"] !== "tool_call" || block["id"] !== undefined,
+  );
+  return named.length === content.length ? message : copyMessage(message, { content: named });
+}

@@ -1,0 +1,151 @@
+import type { AIMessageChunk, MessageContent } from "@langchain/core/messages";
+import { copyMessage } from "../../../history/message.js";
+import { asText } from "../../../shared/json.js";
+import { recordsIn, textIn } from "../../../shared/values.js";
+import { createOpenAIModel, openaiFormat } from "../../contract/openai-client.js";
+import type { Provider } from "../../contract/provider.js";
+import type { Block, Fields } from "../../contract/rule.js";
+import { storedOutput } from "./stored-items.js";
+
+/** Anthropic's end with a date. OpenAI's dates have hyphens. */
+const OWN_TOOL =
+  /^(web_search|file_search|code_interpreter|computer|image_generation|mcp|local_shell|shell|apply_patch)(?!_?\w*_\d{8}$)/;
+
+/** OpenAI, and what every host with its protocol has from it. */
+export const openaiProvider: Provider = {
+  models: {
+    openai: {
+      install: "npm install @langchain/openai",
+      keys: ["OPENAI_API_KEY"],
+      baseURL: "OPENAI_BASE_URL",
+      create: createOpenAIModel,
+    },
+  },
+  modelNames: [/^(gpt|chatgpt|o\d)/i, "openai"],
+  finishReasons: {
+    calls: ["tool_calls", "function_call"],
+    limit: ["length", "max_output_tokens", "incomplete"],
+    withheld: ["content_filter"],
+    interrupted: ["failed", "cancelled", "in_progress"],
+  },
+  finishFields: ["finish_reason"],
+  overflow: [
+    // Status 400, `context_length_exceeded`: "This model's maximum context length is 4097 tokens. However, your
+    // messages resulted in 4619 tokens." (ChatGPTNextWeb/NextChat#625)
+    // The same words with "you requested 131134 tokens (122942 in the messages, 8192 in the completion)": DeepSeek
+    // (evalstate/fast-agent#621), vLLM (vllm#20409). OpenRouter: "you requested about 243013 tokens (238917 of text
+    // input, 4096 in the output)" (continuedev/continue#10690).
+    "maximum context length is <limit> tokens[.,;]? ?(?:however)?,? ?(?:your messages resulted in|you requested(?: about)?) <total> tokens(?:[^)]{0,80}?<output> (?:in|for) the (?:completion|output))?",
+    // "Input tokens exceed the configured limit of 272000 tokens. Your messages resulted in 477469 tokens."
+    // (archi-physics/archi#497)
+    "exceed the configured limit of <limit> tokens. Your messages resulted in <input> tokens",
+    // The Responses API: "Your input exceeds the context window of this model." (the-open-agent/openagent#2344)
+    "exceeds the context window",
+    // `string_above_max_length`: "Invalid 'messages[1].content': string too long. Expected a string with maximum
+    // length 1048576, but got a string with length 1056035 instead." The numbers are characters of one message.
+    "Invalid '(?:messages|input)[^']{0,100}(?<!id|name)': string too long",
+  ],
+  refusedMedia: [
+    // "You uploaded an unsupported image. Please make sure your image has of one the following formats: ['png', 'jpeg',
+    // 'gif', 'webp']." (marketing-factory/ai-filemetadata#18); "unsupported image. Please make sure your image is valid."
+    // (openai/openai-node#1463); "You have uploaded an unsupported image." (Moonlark-Dev/Moonlark#1437)
+    "unsupported image",
+    // "The image data you provided does not represent a valid image." (acoyfellow/my-ax#69)
+    "does not represent a valid image",
+    // "Invalid MIME type. Only image types are supported." (langgenius/dify#11527)
+    "Invalid MIME type",
+    // "Invalid 'input[101].content[1].image_url'. Expected a base64-encoded data URL with an image MIME type ..., but got
+    // empty base64-encoded bytes." (anomalyco/opencode#23983); "Invalid image URL: 'messages[0].content[1].image_url.url'."
+    // (Alibaba-NLP/OmniSearch#3)
+    "Expected a base64-encoded data URL",
+    "Invalid image URL",
+    // `invalid_image_url`: "Failed to download image from image. Image URL is invalid." (o19s/quepid#1697); "Error while
+    // downloading https://..." (openai/openai-python#2776); "Timeout while downloading ..." (vercel/ai#8857)
+    "Failed to download image",
+    "(?:Error|Timeout) while downloading",
+    // `invalid_image_format` (STranslate/STranslate#277)
+    "\\binvalid_image_(?:url|format)\\b",
+    // "Invalid content type. image_url is only supported by certain models."
+    // (roboflow/awesome-openai-vision-api-experiments#11)
+    "image_url is only supported by certain models",
+    // "404 No such File object: file-vyA4ivhKGPlD4hezlXpAtOGN" (danny-avila/LibreChat#2632)
+    "No such File object",
+  ],
+  tooMany: {
+    // "Invalid 'messages[2].tool_calls': array too long. Expected an array with maximum length 128, but got an array with
+    // length 200 instead." (openai/openai-dotnet#317)
+    calls: ["tool_calls': array too long. Expected an array with maximum length <most>"],
+    // "Invalid 'messages': array too long. Expected an array with maximum length 2048" (obot-platform/obot#1009)
+    messages: ["Invalid '(?:messages|input)': array too long. Expected an array with maximum length <most>"],
+  },
+  otherRefusals: [
+    // "Unsupported parameter: 'max_tokens' is not supported with this model." (microsoft/clarity-agent#59); "Unsupported
+    // value: 'temperature' does not support 0 with this model." (QwenLM/qwen-code#921); "Unknown parameter: 'file_ids'."
+    // (FlowiseAI/Flowise#2254). LiteLLM: "litellm.BadRequestError: OpenAIException - Unsupported parameter: ..."
+    // (enoch3712/ExtractThinker#327)
+    "(?:^(?:\\d+ )?|Exception - )(?:Unsupported|Unknown) (?:parameter|value)(?!: '?(?:messages|input))",
+    // "Unrecognized request argument supplied: reasoning_effort" (coroot/coroot#698)
+    "Unrecognized request argument",
+    // "Invalid schema for function 'json_edit_tool': ..." (bytedance/trae-agent#173)
+    "Invalid schema for function",
+    // "Invalid 'tools[0].function.name': string does not match pattern." (FoundationAgents/OpenManus#1143)
+    "Invalid 'tools\\b",
+    // "max_tokens is too large: 50000. This model supports at most 32768 completion tokens" (opencode-ai/opencode#140)
+    "max_tokens is too large: \\d+\\. This model supports at most",
+    // A policy. Another form of the same words must not get round it. Azure: "The response was filtered due to the prompt
+    // triggering Azure OpenAI's content management policy.", `content_filter` (openai/openai-python#331); `invalid_prompt`:
+    // "your prompt was flagged as potentially violating our usage policy" (BeehiveInnovations/pal-mcp-server#178)
+    "content management policy|content_filter|invalid_prompt|violating our usage policy",
+  ],
+  formats: { openai: openaiFormat, "openai-responses": openaiFormat },
+  tools: {
+    maker: "OpenAI",
+    dialects: ["openai", "openai-responses"],
+    isOwn: ({ type }) => OWN_TOOL.test(asText(type)),
+  },
+  mendResponse: wholeItems,
+  // Anthropic, DeepSeek and DashScope have the same form.
+  secrets: ["sk-[\\w*-]{6,}"],
+};
+
+/**
+ * A streamed response's message with what its items have at their end. A client that stores nothing at OpenAI sends the
+ * encrypted reasoning and the phase from these places, but its stream has the items as they begin.
+ */
+function wholeItems(message: AIMessageChunk): AIMessageChunk {
+  const output = recordsIn(storedOutput(message));
+  const reasoning = output.findLast(({ type }) => type === "reasoning");
+  const given: unknown = message.additional_kwargs["reasoning"];
+  const isWhole =
+    textIn(reasoning, "encrypted_content") === undefined || textIn(given, "encrypted_content") !== undefined;
+  const content = withPhases(message.content, output);
+  if (isWhole && content === message.content) return message;
+  return copyMessage(message, {
+    content,
+    ...(!isWhole && { additional_kwargs: { ...message.additional_kwargs, reasoning } }),
+  });
+}
+
+/** LangChain joins several items' texts into one block. Phases tell them apart. */
+function withPhases(content: MessageContent, output: readonly Fields[]): MessageContent {
+  const texts = output.flatMap(({ type, phase, content: parts }) =>
+    type === "message"
+      ? recordsIn(parts).flatMap((part) => (part["type"] === "output_text" ? [{ part, phase }] : []))
+      : [],
+  );
+  if (!Array.isArray(content) || !texts.some(({ phase }) => typeof phase === "string")) return content;
+  const streamed = content.filter(({ type }) => type === "text");
+  const isSame = streamed.length === texts.length;
+  if (isSame && texts.every(({ phase }, index) => streamed[index]?.["phase"] === phase)) return content;
+  const whole = texts.map(({ part, phase }, index): Block => {
+    const { text, annotations } = part;
+    return {
+      type: "text",
+      text,
+      annotations,
+      ...(isSame && streamed[index]),
+      ...(phase !== null && { phase }),
+    };
+  });
+  return [...content.filter(({ type }) => type !== "text"), ...whole];
+}

@@ -1,0 +1,60 @@
+import { InvalidSettingError } from "../../errors.js";
+import { didYouMean } from "../../shared/text.js";
+import type { DialectName } from "../contract/dialect-name.js";
+import { openaiCompatible } from "../contract/openai-protocol.js";
+import type { Dialect, StateField } from "../contract/rule.js";
+import { anthropic, anthropicOpenAI } from "../makers/anthropic/dialect.js";
+import { bedrock } from "../makers/bedrock/dialect.js";
+import { asStored, glm, kimi, minimax, xai } from "../makers/compatible/dialect.js";
+import { dashscope, dashscopeNative } from "../makers/dashscope/dialect.js";
+import { deepseek } from "../makers/deepseek/dialect.js";
+import { gemini, geminiOpenAI } from "../makers/gemini/dialect.js";
+import { mistral, mistralOpenAI } from "../makers/mistral/dialect.js";
+import { openai, openaiResponses } from "../makers/openai/dialect.js";
+import { strictOf } from "../makers/strict/dialect.js";
+
+const strict = strictOf({ openai, openaiResponses, anthropic, gemini, mistral, deepseek, kimi, minimax });
+
+/** The message rules of each provider family, as facts with their sources. */
+export const DIALECTS = {
+  openai,
+  "openai-responses": openaiResponses,
+  dashscope,
+  "dashscope-native": dashscopeNative,
+  deepseek,
+  anthropic,
+  gemini,
+  mistral,
+  bedrock,
+  "openai-compatible": openaiCompatible,
+  xai,
+  kimi,
+  glm,
+  minimax,
+  "anthropic-openai": anthropicOpenAI,
+  "gemini-openai": geminiOpenAI,
+  "mistral-openai": mistralOpenAI,
+  "as-stored": asStored,
+  strict,
+} as const satisfies Readonly<Record<DialectName, Dialect>>;
+
+export const DIALECT_NAMES = Object.keys(DIALECTS) as DialectName[];
+
+/**
+ * A dialect's entry, in its general form.
+ *
+ * @throws InvalidSettingError for an unknown name.
+ */
+export function dialectNamed(name: DialectName): Dialect {
+  if (Object.hasOwn(DIALECTS, name)) return DIALECTS[name];
+  const hint = didYouMean(String(name), DIALECT_NAMES);
+  throw InvalidSettingError.expected("dialect", `one of ${DIALECT_NAMES.join(", ")}`, name, hint);
+}
+
+/** Fields that one provider's models write for themselves. Another provider's client may still send them. */
+export const STATE_FIELDS: readonly StateField[] = strict.stateFields;
+
+/** Blocks that one provider's models write for themselves, from all dialects. */
+export const STATE_BLOCKS: ReadonlySet<string> = new Set(
+  Object.values<Dialect>(DIALECTS).flatMap(({ stateBlocks }) => stateBlocks),
+);
