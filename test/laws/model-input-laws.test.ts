@@ -27,7 +27,7 @@ import type { DialectName } from "../../src/providers/contract/dialect-name.js";
 import { explainInput, type InputReasonCode } from "../../src/providers/input/explain-input.js";
 import { plainRoles } from "../../src/providers/input/steps/turns.js";
 import { type ModelInputOptions, toModelInput } from "../../src/providers/input/to-model-input.js";
-import { DIALECTS } from "../../src/providers/table/dialects.js";
+import { DIALECTS, dialectNamed } from "../../src/providers/table/dialects.js";
 import { buildForeign, foreignHistories } from "../support/dialect-arbitraries.js";
 import { ai, human, result } from "../support/make-messages.js";
 import { snapshot } from "../support/plain-messages.js";
@@ -101,7 +101,7 @@ describe.each(NAMES)("for %s", (dialect) => {
   );
 
   law("each input begins with the one before", 200, [foreign], (list) => {
-    const history = repairHistory(plainRoles(list).filter(isPartOfTurn)).messages;
+    const history = repairHistory(plainRoles(list, dialectNamed("strict")).filter(isPartOfTurn)).messages;
     expect(breaksOf(history, { dialect, systemPrompt: "Be brief." })).toBe(0);
   });
 

@@ -6,6 +6,7 @@ import type { BaseChatModel } from "@langchain/core/language_models/chat_models"
 import { ChatGoogleGenerativeAI } from "@langchain/google-genai";
 import { ChatMistralAI } from "@langchain/mistralai";
 import { ChatOpenAI, type ChatOpenAIFields } from "@langchain/openai";
+import { carryHostFields } from "../../src/providers/host-fields/client.js";
 import { createDeepSeekModel } from "../../src/providers/makers/deepseek/client.js";
 import { createModel } from "../../src/providers/models/create-model.js";
 import type { ProviderName, StrictProvider } from "./strict-provider/start-strict-provider.js";
@@ -33,8 +34,11 @@ const CLIENTS: Readonly<Record<ProviderName, Client>> = {
   "openai-responses": (url, apiKey) => openAIAt(`${url}/v1`, { apiKey, useResponsesApi: true }),
   dashscope: (url, apiKey) => openAIAt(`${url}/v1`, { apiKey, model: "qwen-max" }),
   "dashscope-native": tongyiAt,
-  deepseek: (url, apiKey) =>
-    createDeepSeekModel({ model: "deepseek-chat", apiKey, baseURL: `${url}/v1`, maxRetries }),
+  deepseek: async (url, apiKey) =>
+    carryHostFields(
+      await createDeepSeekModel({ model: "deepseek-chat", apiKey, baseURL: `${url}/v1`, maxRetries }),
+      { dialect: "deepseek", modelId: "deepseek-chat" },
+    ),
   anthropic: (url, apiKey) => anthropicAt(url, { apiKey }),
   gemini: geminiAt,
   mistral: (url, apiKey) =>

@@ -28,6 +28,8 @@ const TOOL_NAMES = ["tool", "my tool.v2", "", "n".repeat(70), "9lives", "tool\ud
 const ARGUMENTS = [{}, { city: "Oslo" }, { "key\ud83d": ["\ude00 half"] }, [1], "text", null, 5] as const;
 
 const saying = (text: string) => ({ type: "text", text });
+/** A type of blocks that nobody knows. */
+const UNHEARD_OF = "unheard_of";
 const SAID = saying("said");
 
 const CONTENTS: readonly unknown[] = [
@@ -67,7 +69,7 @@ const SHOWN: readonly (readonly object[])[] = [
   [{ type: "input_image", image_url: "data:image/png;base64,cGlj" }],
   [{ type: "file", mimeType: "application/pdf", data: "cGRm" }],
   [{ type: "document", source: { type: "text", media_type: "text/plain", data: "words" } }],
-  [{ type: "unheard_of", value: 1 }],
+  [{ type: UNHEARD_OF, value: 1 }],
 ];
 
 const reasoning = { type: "reasoning", id: "rs_1", summary: [], encrypted_content: "enc" };
@@ -155,6 +157,11 @@ export const foreignHistories = (maxLength = 14): fc.Arbitrary<ForeignHistory> =
     ),
     toolName: fc.oneof({ weight: 3, arbitrary: fc.constant("tool") }, fc.constantFrom(...TOOL_NAMES)),
   });
+
+/** Whether a history has what nobody knows. It is sent as it is, and a provider may refuse it. */
+export function hasUnknown({ twists }: ForeignHistory): boolean {
+  return twists.some(({ change }) => JSON.stringify(change).includes(UNHEARD_OF) || change.kind === "role");
+}
 
 /** The messages of a foreign history. */
 export function buildForeign({ entries, twists, ids, toolName }: ForeignHistory): BaseMessage[] {

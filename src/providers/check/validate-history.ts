@@ -1,7 +1,14 @@
 /** Checks a history against the rules of a dialect: pairs, names, content, order and state. */
 
 import type { BaseMessage } from "@langchain/core/messages";
-import { argumentsIn, flatEntry, indexesById, isAIMessage, readCall } from "../../history/call.js";
+import {
+  argumentsIn,
+  callBlockOf,
+  flatEntry,
+  indexesById,
+  isAIMessage,
+  readCall,
+} from "../../history/call.js";
 import { isWritable } from "../../history/change-calls.js";
 import { withWellFormedTexts } from "../../history/message.js";
 import { listOf, soundMessages } from "../../history/read-messages.js";
@@ -14,12 +21,13 @@ import {
   type CallPlace,
   type Dialect,
   type Grade,
+  type MediaForm,
   misplacedSystem,
   PLAIN_NAME,
   type RuleName,
   readMaker,
 } from "../contract/rule.js";
-import { cacheMarksIn, fieldsTaken, foreignFields } from "../contract/text-fields.js";
+import { cacheMarksIn, unsentFields } from "../contract/text-fields.js";
 import { hasReasoningField } from "../host-fields/fields.js";
 import {
   callOfItem,
@@ -29,8 +37,8 @@ import {
   storedOutput,
   trailingReasoning,
 } from "../makers/openai/stored-items.js";
-import { isSendable } from "../media/media.js";
-import { dialectNamed } from "../table/dialects.js";
+import { isSendable, readMedia } from "../media/media.js";
+import { dialectNamed, isForeignBlock, isLeftOut } from "../table/dialects.js";
 
 /*
  * Checks that each tool call has one result, directly after its message. A provider-run tool's result may come in the
@@ -157,7 +165,7 @@ const checkContent: Check = (messages, dialect, report) => {
     if (withWellFormedTexts(sent.message) !== sent.message) report("unpaired-surrogate", sent.index);
     checkForm(sent, dialect, report);
     checkFields(sent, dialect, report);
-    checkBlanks(sent, report);
+    checkBlanks(sent, dialect, report);
     checkBlockOrder(sent, report);
   }
   checkMarks(messages, dialect, report);
@@ -167,24 +175,27 @@ function checkForm({ content, index, message, role }: SentMessage, dialect: Dial
   const takesBlocks = role === "system" || dialect.blocksIn.some((type) => type === message.type);
   if (typeof content !== "string" && !(Array.isArray(content) && takesBlocks)) report("content-form", index);
   if (!Array.isArray(content)) return;
-  const { assistantBlocks, media } = dialect;
-  const isTaken = (block: unknown) =>
-    isRecord(block) && (block["type"] === "text" || isSendable(block, media));
+  const { media } = dialect;
+  const forms: Readonly<Record<string, MediaForm | undefined>> = {
+    user: media,
+    tool: media.results,
+    assistant: media.responses,
+  };
+  const form = forms[role];
   const foreign = content.find((block) => {
-    if (role === "assistant") return assistantBlocks !== "all" && !assistantBlocks.includes(blockType(block));
-    // Some providers take blocks of other types in results. Their clients leave out unknown blocks.
-    if (role === "tool") return media.results === undefined && blockType(block) !== "text";
-    return role === "user" && !isTaken(block);
+    if (!isRecord(block) || block["type"] === "text") return !isRecord(block);
+    if (role !== "assistant" && callBlockOf(block) !== undefined) return true;
+    return readMedia(block) !== undefined
+      ? form === undefined || !isSendable(block, form)
+      : isForeignBlock(block, dialect);
   });
   if (foreign !== undefined) report("foreign-block", index, { name: blockType(foreign) });
 }
 
-/** A model's own fields are not a fault. Only the input's form tells whose they are. */
 function checkFields({ content, index, message }: SentMessage, dialect: Dialect, report: ReportFault): void {
-  const kept = fieldsTaken(message, { dialect, modelId: undefined });
-  if (kept === "all") return;
+  const target = { dialect, modelId: undefined };
   const name = listOf(content)
-    .flatMap((block) => foreignFields(block, kept))
+    .flatMap((block) => unsentFields(block, message, target))
     .at(0);
   if (name !== undefined) report("foreign-field", index, { name });
 }
@@ -196,14 +207,18 @@ function checkMarks(messages: readonly SentMessage[], { most }: Dialect, report:
   if (index !== undefined) report("cache-marks", index, { name: String(marks.length) });
 }
 
-function checkBlanks({ content, calls, index, role }: SentMessage, report: ReportFault): void {
+function checkBlanks(
+  { content, calls, index, role }: SentMessage,
+  dialect: Dialect,
+  report: ReportFault,
+): void {
   const blank = isBlank(content);
   if (role === "user" && blank) report("blank-user", index);
   else if (role === "tool" && blank) report("blank-result", index);
   else if (role === "assistant" && blank && calls.length === 0) report("empty-assistant", index);
   else if (role === "system" && blank) report("blank-text", index);
   // Beside tool calls, an empty string is not a text, but a blank one is.
-  else if (content !== "" && listOf(content).some((block) => textOf(block)?.trim() === ""))
+  else if (content !== "" && listOf(content).some((block) => isBlankText(block, dialect)))
     report("blank-text", index);
 }
 
@@ -236,13 +251,19 @@ const checkOrder: Check = (messages, dialect, report) => {
   for (const sent of messages) {
     const before = messages[sent.index - 1];
     if (sent.index === misplaced) report("system-position", sent.index, { name: before?.role ?? "" });
-    checkStep(before, sent, report);
+    checkStep(before, sent, dialect, report);
   }
 };
 
-function checkStep(before: SentMessage | undefined, sent: SentMessage, report: ReportFault): void {
+function checkStep(
+  before: SentMessage | undefined,
+  sent: SentMessage,
+  { otherRoles }: Dialect,
+  report: ReportFault,
+): void {
   const { role, index, message, calls } = sent;
-  if (!KNOWN_ROLES.has(role) || message.type === "generic") report("role", index, { name: role });
+  const isCommon = KNOWN_ROLES.has(role) && message.type !== "generic";
+  if (!isCommon && !otherRoles?.test(role)) report("role", index, { name: role });
   if (before === undefined) return;
   if (role === "user" && before.role === "tool") report("user-after-tool", index);
   if (role === before.role && (role === "user" || role === "assistant")) report("alternation", index);
@@ -404,8 +425,14 @@ export function textOf(block: unknown): string | undefined {
   return typeof block["text"] === "string" ? block["text"] : "";
 }
 
+/** Whether a block is a text that says nothing. A signature in it is something. */
+export function isBlankText(block: unknown, { media: { responses } }: Dialect): boolean {
+  if (textOf(block)?.trim() !== "") return false;
+  return !isRecord(block) || !responses?.keeps?.some((name) => name in block);
+}
+
 /** Whether the content says nothing: it is blank text, or has no blocks. */
-function isBlank(content: unknown): boolean {
+export function isBlank(content: unknown): boolean {
   if (typeof content === "string") return content.trim() === "";
   return Array.isArray(content) && content.every((block) => textOf(block)?.trim() === "");
 }
@@ -414,14 +441,17 @@ export function blockType(block: unknown): string {
   return isRecord(block) && typeof block["type"] === "string" ? block["type"] : typeof block;
 }
 
-function sentContentOf(message: BaseMessage, { assistantBlocks, ignoredBlocks }: Dialect): unknown {
+function sentContentOf(message: BaseMessage, dialect: Dialect): unknown {
   const { content } = message;
+  const { ignoredBlocks } = dialect;
   if (!Array.isArray(content) || !isAIMessage(message)) return content;
-  return content.filter((block) => {
-    const type = blockType(block);
-    if (assistantBlocks === "all" || assistantBlocks.includes(type)) return true;
-    return ignoredBlocks !== "all" && !ignoredBlocks.includes(type);
-  });
+  return content.filter(
+    (block) =>
+      !isRecord(block) ||
+      (!isLeftOut(block, dialect) &&
+        (!isForeignBlock(block, dialect) ||
+          (ignoredBlocks !== "all" && !ignoredBlocks.includes(blockType(block))))),
+  );
 }
 
 function sentCallsOf(message: BaseMessage, places: readonly CallPlace[]): SentCall[] {

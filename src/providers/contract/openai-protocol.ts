@@ -23,6 +23,7 @@ export const CHAT_CLIENT = {
   hasHostFields: true,
   callPlaces: ["listed", "raw"],
   callId: /^[a-zA-Z0-9_-]{1,40}$/,
+  owns: isOf("image_url", "input_audio", "file", "refusal"),
   ignoredBlocks: ["tool_use", "tool_call", "reasoning", "reasoning_content", "thinking"],
 } as const;
 
@@ -135,8 +136,6 @@ export const openaiCompatible = {
   rules: commonRules,
   callId: /./s,
   toolName: /./s,
-  // Gateways pass on the model's prompt cache marks.
-  textFields: "all",
   blocksIn: ["human", "ai", "tool"],
   media: CHAT_MEDIA,
   makers: [],

@@ -39,8 +39,8 @@ const MEANINGS = {
     "unpaired-surrogate": "A text has half of a surrogate pair, as after a cut in the middle of an emoji.",
     "content-form":
       "The content is neither a text nor a list of blocks, or the client cannot send it in this form.",
-    "foreign-block": "The provider or its client does not know a content block.",
-    "foreign-field": "A text block has a field that the provider does not know.",
+    "foreign-block": "A content block has another provider's form.",
+    "foreign-field": "A text block has a field that the provider refuses.",
     "cache-marks": "More blocks have a mark for the prompt cache than the provider takes.",
     "empty-assistant": "An assistant message has neither text nor calls.",
     "blank-text": "A text, or a text block, is empty or blank.",
@@ -103,7 +103,6 @@ export const EVERYWHERE = {
   "duplicate-call-id": inferred("Two tool calls of one message have the id {id}."),
   "tool-name": inferred("The name of a tool is not valid."),
   arguments: inferred("The arguments of a tool call must be a JSON object."),
-  role: inferred("The role {name} is not known."),
   "unpaired-surrogate": inferred("A text is not valid Unicode."),
   "content-form": inferred("The content must be text or a list of blocks."),
 } as const satisfies Rules;
@@ -113,8 +112,9 @@ export const INFERRED = {
   "result-order": inferred("The results must be in the order of their calls."),
   "empty-calls": inferred("The list of tool calls is empty."),
   "foreign-block": inferred("Content blocks of type {name} are not known."),
-  "foreign-field": inferred("Text blocks have no field {name}."),
   "system-position": inferred("A system message must be the first message."),
+  // Clients throw for others.
+  role: inferred("The role {name} is not known."),
 } as const satisfies Rules;
 
 /** Where in a message a provider's LangChain client finds the tool calls that it sends. */
@@ -134,12 +134,11 @@ export const PLAIN_NAME = /^[a-zA-Z0-9_-]{1,64}$/;
 /** What most dialects have in common. */
 export const COMMON = {
   toolName: PLAIN_NAME,
-  assistantBlocks: ["text"],
+  owns: () => false,
   ignoredBlocks: [],
   stateBlocks: [],
   stateFields: [],
   hasHostFields: false,
-  textFields: [],
   media: { takes: () => false, write: () => undefined } as MediaForm,
 } as const;
 
@@ -203,13 +202,17 @@ export interface Dialect {
   readonly callId: RegExp;
   readonly toolName: RegExp;
   /**
-   * Blocks of assistant content that can be sent. Others become text, or are dropped if they say nothing. `"all"`: the
-   * blocks of the target model's own messages, and texts.
+   * Whether a block has a form that the provider made, or that its client knows. Other providers get a text in place of
+   * it. A block that no provider made is sent as it is.
    */
-  readonly assistantBlocks: readonly string[] | "all";
-  /** Other blocks that the client silently leaves out. `"all"`: every block that it does not know. */
+  readonly owns: (block: Fields) => boolean;
+  /** Whether a text replaces also blocks and fields that nobody knows. @default false */
+  readonly isClosed?: boolean;
+  /** Foreign blocks of assistant content that the client silently leaves out. `"all"`: every one. */
   readonly ignoredBlocks: readonly string[] | "all";
-  /** Assistant blocks that only the model that wrote them can read. A subset of `assistantBlocks`. */
+  /** Calls and results of provider-run tools that the client sends back. Undefined: all. */
+  readonly sentServerBlocks?: readonly string[];
+  /** Blocks that only the model that wrote them can read. */
   readonly stateBlocks: readonly string[];
   /** Of these, the types that other providers also have. They are sent only if the message names its maker. */
   readonly sharedBlocks?: readonly string[];
@@ -217,13 +220,10 @@ export interface Dialect {
   readonly stateFields: readonly StateField[];
   /** Whether messages keep the fields that their host wants back: see `host-fields`. */
   readonly hasHostFields: boolean;
-  /**
-   * The fields of a text block that are sent, besides its text. `"all"`: those in the target model's own messages, and
-   * those that the user's program set. The provider, or the host behind it, may know them.
-   */
-  readonly textFields: readonly string[] | "all";
-  /** Whether the target model's own text blocks are sent with all their fields. */
-  readonly keepsOwnFields?: boolean;
+  /** Fields of a text block that the provider is known to refuse. @default none */
+  readonly refusedFields?: readonly string[];
+  /** Other roles than the common four that are taken if the rule `role` applies. @default none */
+  readonly otherRoles?: RegExp;
   /** Where system messages are taken if the rule `system-position` applies. @default one, in front */
   readonly systemPlaces?: SystemPlaces;
   /** Types of messages whose content can be a list of blocks. */

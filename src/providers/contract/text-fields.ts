@@ -7,34 +7,27 @@ import { isRecord, pickFields } from "../../shared/values.js";
 import { type Block, type Fields, mayHaveWritten, type Target } from "./rule.js";
 
 /*
- * Which fields are sent. A foreign field makes a provider refuse the request: OpenAI does not know `cache_control`, and
- * Anthropic does not know `annotations`.
+ * Which fields are sent: all, but those that the provider is known to refuse, and those of another maker's response.
  */
 
-/** The fields of the message's text blocks that the target takes. */
-export function fieldsTaken(message: BaseMessage, target: Target): readonly string[] | "all" {
-  const { textFields, keepsOwnFields = false } = target.dialect;
-  if (!isAIMessage(message)) return textFields;
-  if (textFields !== "all" && !keepsOwnFields) return textFields;
-  if (mayHaveWritten(message, target)) return "all";
-  return textFields === "all" ? [] : textFields;
-}
-
-/** The names of a text block's fields that are not taken. */
-export function foreignFields(block: unknown, taken: readonly string[]): string[] {
+/** The names of a text block's fields that are not sent to the target. */
+export function unsentFields(block: unknown, message: BaseMessage, target: Target): string[] {
   if (!isRecord(block) || block["type"] !== "text") return [];
-  return Object.keys(block).filter((name) => name !== "type" && name !== "text" && !taken.includes(name));
+  const { isClosed = false, refusedFields = [] } = target.dialect;
+  const sendsNone = isClosed || (isAIMessage(message) && !mayHaveWritten(message, target));
+  return Object.keys(block).filter(
+    (name) => name !== "type" && name !== "text" && (sendsNone || refusedFields.includes(name)),
+  );
 }
 
-/** The same message if all fields are taken. */
-export function withTakenFields(message: BaseMessage, target: Target): BaseMessage {
+/** The same message if all fields are sent. */
+export function withSentFields(message: BaseMessage, target: Target): BaseMessage {
   const { content } = message;
-  if (!Array.isArray(content)) return message;
-  const taken = fieldsTaken(message, target);
-  if (taken === "all" || !content.some((block) => foreignFields(block, taken).length > 0)) return message;
+  if (!Array.isArray(content) || content.every((block) => unsentFields(block, message, target).length === 0))
+    return message;
   return withBlocks(message, (block) => {
-    const foreign = new Set(foreignFields(block, taken));
-    return foreign.size === 0 ? block : pickFields(block, (name) => !foreign.has(name));
+    const unsent = new Set(unsentFields(block, message, target));
+    return unsent.size === 0 ? block : pickFields(block, (name) => !unsent.has(name));
   });
 }
 

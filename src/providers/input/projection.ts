@@ -13,7 +13,7 @@ import { listCalls, nameCalls } from "./steps/calls.js";
 import {
   carryMedia,
   cleanContent,
-  dropForeignFields,
+  dropRefusedFields,
   fillBlanks,
   isEmptied,
   mendTexts,
@@ -29,7 +29,7 @@ const FORM_STEPS: readonly Step[] = [
   listCalls,
   mendTexts,
   keepOwnState,
-  dropForeignFields,
+  dropRefusedFields,
   carryMedia,
   cleanContent,
   fillBlanks,

@@ -13,8 +13,8 @@ import { copyMessage, withTextFor } from "../../history/message.js";
 import { callsWithoutResult, serverCallId, serverResultId } from "../../history/server-tools.js";
 import { asText } from "../../shared/json.js";
 import { madeOnce } from "../../shared/values.js";
-import { blockType } from "../check/validate-history.js";
 import type { Block, Target } from "../contract/rule.js";
+import { isForeignBlock, isLeftOut } from "../table/dialects.js";
 import { isOwnMessage } from "./steps/own-state.js";
 
 /**
@@ -92,8 +92,8 @@ class Settling implements Follower {
   }
 
   #isSent(block: Block): boolean {
-    const { assistantBlocks } = this.#target.dialect;
-    return assistantBlocks === "all" || assistantBlocks.includes(blockType(block));
+    const { dialect } = this.#target;
+    return !isForeignBlock(block, dialect) && !isLeftOut(block, dialect);
   }
 
   /** The open call with this id, which is then not open any more. None if there is none. */

@@ -142,7 +142,7 @@ export function selectMessages(
   // Values that are not messages are left out, and removals are carried out.
   const isRead = survey.odd === 0 || isMessageList(history);
   const stored = isRead ? history : readMessages(history, () => {});
-  const paired = pairedHistory(stored, survey);
+  const paired = pairedHistory(stored, survey, given);
   const read = sinceCompaction(paired, given);
   const filtered = filteredCalls(read, survey, maxToolCallsFromHistory);
   const settled = settleServerCalls(filtered, given);
@@ -157,9 +157,10 @@ type Surveyed = Pick<Survey, "odd" | "summaries" | "paired" | "systems">;
 function pairedHistory(
   history: readonly BaseMessage[],
   { odd, summaries, paired }: Surveyed,
+  { dialect }: Target,
 ): readonly BaseMessage[] {
   if (odd === 0 && summaries === 0 && paired === history.length) return history;
-  return repairHistory(visibleMessages(plainRoles(history))).messages;
+  return repairHistory(visibleMessages(plainRoles(history, dialect))).messages;
 }
 
 function visibleMessages(messages: readonly BaseMessage[]): readonly BaseMessage[] {

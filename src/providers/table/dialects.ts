@@ -1,8 +1,9 @@
 import { InvalidSettingError } from "../../errors.js";
+import { serverCallId, serverResultId } from "../../history/server-tools.js";
 import { didYouMean } from "../../shared/text.js";
 import type { DialectName } from "../contract/dialect-name.js";
 import { openaiCompatible } from "../contract/openai-protocol.js";
-import type { Dialect, StateField } from "../contract/rule.js";
+import { type Dialect, type Fields, isOf, type StateField } from "../contract/rule.js";
 import { anthropic, anthropicOpenAI } from "../makers/anthropic/dialect.js";
 import { bedrock } from "../makers/bedrock/dialect.js";
 import { asStored, glm, kimi, minimax, xai } from "../makers/compatible/dialect.js";
@@ -58,3 +59,30 @@ export const STATE_FIELDS: readonly StateField[] = strict.stateFields;
 export const STATE_BLOCKS: ReadonlySet<string> = new Set(
   Object.values<Dialect>(DIALECTS).flatMap(({ stateBlocks }) => stateBlocks),
 );
+
+/** Forms of blocks of LangChain and of MCP's servers. Clients send some of them as they are, which no provider knows. */
+const isGeneralForm = isOf(
+  ...[
+    "reasoning",
+    "non_standard",
+    "tool_call",
+    "invalid_tool_call",
+    "server_tool_call",
+    "server_tool_call_result",
+  ],
+  ...["resource", "resource_link", "tool_reference"],
+);
+const OWNERS = [isGeneralForm, ...Object.values<Dialect>(DIALECTS).map(({ owns }) => owns)].filter(
+  (owns) => !owns({ type: "text" }),
+);
+
+/** Whether a block has the form of another provider. A block that no provider made is not foreign. */
+export function isForeignBlock(block: Fields, { owns, isClosed = false }: Dialect): boolean {
+  return !owns(block) && (isClosed || OWNERS.some((isOwn) => isOwn(block)));
+}
+
+/** Whether the client leaves out a block of its own model's response: a call or result of a tool that the provider ran. */
+export function isLeftOut(block: Fields, { sentServerBlocks }: Dialect): boolean {
+  const isSent = sentServerBlocks?.some((type) => type === block["type"]) ?? true;
+  return !isSent && (serverCallId(block) ?? serverResultId(block)) !== undefined;
+}

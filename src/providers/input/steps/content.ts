@@ -1,12 +1,12 @@
 /** The steps that change what a message says. */
 
 import type { AIMessage, BaseMessage, MessageContent } from "@langchain/core/messages";
-import { isAIMessage } from "../../../history/call.js";
+import { callBlockOf, isAIMessage } from "../../../history/call.js";
 import { isBlankMessage } from "../../../history/change-calls.js";
 import { contentText, copyMessage, withTextFor, withWellFormedTexts } from "../../../history/message.js";
 import { NO_OUTPUT } from "../../../history/result.js";
 import { isRecord } from "../../../shared/values.js";
-import { blockType, textOf } from "../../check/validate-history.js";
+import { isBlank, isBlankText, textOf } from "../../check/validate-history.js";
 import {
   type Block,
   type Dialect,
@@ -14,14 +14,15 @@ import {
   mayHaveWritten,
   type Target,
 } from "../../contract/rule.js";
-import { withTakenFields } from "../../contract/text-fields.js";
+import { withSentFields } from "../../contract/text-fields.js";
 import {
   hasReasoningField,
   REASONING_FIELD,
   reasoningOf,
   withoutHostFields,
 } from "../../host-fields/fields.js";
-import { isSendable, sendableBlock } from "../../media/media.js";
+import { isSendable, readMedia, sendableBlock } from "../../media/media.js";
+import { isForeignBlock, isLeftOut } from "../../table/dialects.js";
 import type { Step } from "../step.js";
 
 /*
@@ -32,18 +33,15 @@ import type { Step } from "../step.js";
 export const mendTexts: Step = () => withWellFormedTexts;
 
 /*
- * Leaves out another provider's fields of text blocks.
+ * Leaves out the fields of text blocks that the provider refuses.
  */
 
-export const dropForeignFields: Step = (target) => (message) => withTakenFields(message, target);
+export const dropRefusedFields: Step = (target) => (message) => withSentFields(message, target);
 
 /*
- * Turns content into a text, or into a list of blocks that the provider accepts.
- *
- * Some providers reject blank text as a block, others as a message. An unknown block becomes a text description if it
- * says something, and is otherwise dropped. The same holds for a provider-run tool's result that LangChain's client
- * does not send; its text then also tells the call. If the client accepts nothing else, a list is joined into one text.
- * An empty list becomes an empty text, because some clients lose the calls beside an empty list.
+ * Replaces what another provider made with a text, if it says something, and leaves it out otherwise. The same holds for
+ * blank texts that the provider refuses. Other blocks stay, also those that nobody knows. If the client accepts only
+ * texts, a list is joined into one. An empty list becomes an empty text, because some clients lose the calls beside it.
  */
 
 export const cleanContent: Step = (target) => (message) => {
@@ -54,14 +52,17 @@ export const cleanContent: Step = (target) => (message) => {
 function cleanedContent(message: BaseMessage, target: Target): MessageContent {
   const { dialect } = target;
   const content: unknown = message.content;
-  if (typeof content === "string") return content.trim() === "" ? "" : content;
+  if (typeof content === "string") return dialect.rules["blank-text"] && content.trim() === "" ? "" : content;
   if (!Array.isArray(content)) return "";
-  if (!takesBlocks(message, dialect)) return contentText(message).trim() === "" ? "" : contentText(message);
+  if (!takesBlocks(message, dialect)) return contentText(message);
   const blocks = withTextFor(content, (block) => isTakenFrom(message, block, target));
   if (blocks.length === 0) return "";
-  const writeText = message.type === "tool" ? dialect.media.results?.writeText : undefined;
-  if (writeText !== undefined && blocks.some(({ type }) => type !== "text") && blocks.some(isText))
-    return blocks.map((block) => (isText(block) ? writeText(textOf(block) ?? "") : block));
+  const results = message.type === "tool" ? dialect.media.results : undefined;
+  const writeText = results?.writeText;
+  if (writeText !== undefined && blocks.some(isText) && blocks.some((block) => !isText(block)))
+    return blocks.every((block) => isText(block) || isSendable(block, results ?? dialect.media))
+      ? blocks.map((block) => (isText(block) ? writeText(textOf(block) ?? "") : block))
+      : blocks;
   if (wantsText(blocks, dialect)) return contentText({ ...message, content: blocks } as BaseMessage);
   return blocks.every((block, index) => block === content[index]) && blocks.length === content.length
     ? content
@@ -82,17 +83,20 @@ function takesBlocks({ type }: BaseMessage, { blocksIn }: Dialect): boolean {
 
 function isTakenFrom(message: BaseMessage, block: unknown, target: Target): block is Block {
   const { dialect } = target;
-  const { type } = message;
   if (!isRecord(block)) return false;
-  if (block["type"] === "text") return textOf(block)?.trim() !== "";
-  if (type === "system") return false;
-  if (type !== "ai") {
-    const form = type === "tool" ? dialect.media.results : dialect.media;
-    return form !== undefined && isSendable(block, form);
-  }
-  const { assistantBlocks } = dialect;
-  if (assistantBlocks === "all") return isAIMessage(message) && mayHaveWritten(message, target);
-  return assistantBlocks.includes(blockType(block));
+  if (block["type"] === "text") return !dialect.rules["blank-text"] || !isBlankText(block, dialect);
+  if (isAIMessage(message) && (!mayHaveWritten(message, target) || isLeftOut(block, dialect))) return false;
+  // Only a response has calls.
+  if (!isAIMessage(message) && callBlockOf(block) !== undefined) return false;
+  const form = formOf(message, dialect);
+  if (readMedia(block) !== undefined) return form !== undefined && isSendable(block, form);
+  return !isForeignBlock(block, dialect);
+}
+
+/** The form of pictures and files in such a message. Undefined if it can have none. */
+function formOf({ type }: BaseMessage, { media }: Dialect): MediaForm | undefined {
+  if (type === "ai") return media.responses;
+  return type === "human" ? media : type === "tool" ? media.results : undefined;
 }
 
 /*
@@ -104,23 +108,17 @@ function isTakenFrom(message: BaseMessage, block: unknown, target: Target): bloc
  * provider does not accept stay unchanged. The next step replaces them with a text description.
  */
 
-export const carryMedia: Step = (target) => {
-  const { media } = target.dialect;
-  const formIn = (message: BaseMessage): MediaForm | undefined => {
-    if (isAIMessage(message)) return mayHaveWritten(message, target) ? media.responses : undefined;
-    return message.type === "human" ? media : message.type === "tool" ? media.results : undefined;
-  };
-  return (message) => {
-    const { content } = message;
-    const form = formIn(message);
-    if (form === undefined || !Array.isArray(content)) return message;
-    const blocks: MessageContent = content.map((block: Block) =>
-      isText(block) ? block : (sendableBlock(block, form) ?? block),
-    );
-    return blocks.every((block, index) => block === content[index])
-      ? message
-      : copyMessage<BaseMessage>(message, { content: blocks });
-  };
+export const carryMedia: Step = (target) => (message) => {
+  const { content } = message;
+  const form =
+    isAIMessage(message) && !mayHaveWritten(message, target) ? undefined : formOf(message, target.dialect);
+  if (form === undefined || !Array.isArray(content)) return message;
+  const blocks: MessageContent = content.map((block: Block) =>
+    isText(block) ? block : (sendableBlock(block, form) ?? block),
+  );
+  return blocks.every((block, index) => block === content[index])
+    ? message
+    : copyMessage<BaseMessage>(message, { content: blocks });
 };
 
 function isText(block: Block): boolean {
@@ -142,8 +140,7 @@ export const fillBlanks: Step =
   (message) => {
     const { type, content } = message;
     if (isAIMessage(message)) return rules["empty-assistant"] && isSilent(message) ? undefined : message;
-    // At this step, blank content is already an empty text.
-    if (content !== "") return message;
+    if (!isBlank(content)) return message;
     if (type === "system") return undefined;
     const isTold = type === "tool" ? rules["blank-result"] : type === "human" && rules["blank-user"];
     return isTold ? copyMessage(message, { content: type === "tool" ? NO_OUTPUT : EMPTY_MESSAGE }) : message;

@@ -14,7 +14,6 @@ import { contentText, copyMessage, madeOf, withTextFor } from "../../../history/
 import { hasOpenServerCall } from "../../../history/server-tools.js";
 import { createSummaryNote } from "../../../history/summary.js";
 import type { Dialect, RuleName, Rules } from "../../contract/rule.js";
-import { STATE_BLOCKS } from "../../table/dialects.js";
 
 /*
  * Merges adjacent messages of the same role.
@@ -59,7 +58,7 @@ export function mergeRun(
 
 function withoutState(content: MessageContent): MessageContent {
   if (typeof content === "string") return content;
-  const rest = withTextFor(content, (block) => !STATE_BLOCKS.has(block?.type));
+  const rest = withTextFor(content, ({ type }) => type === "text");
   return rest.length === 0 ? "" : rest;
 }
 
@@ -163,33 +162,35 @@ function ruleBetween(
 }
 
 /*
- * Turns messages with custom or outdated roles into messages with the four common roles.
- *
- * Clients throw for `FunctionMessage`. Providers reject unknown roles, such as OpenAI's `developer`.
+ * Turns messages with custom or outdated roles into messages with the four common roles, where others are refused. Some
+ * clients throw for them.
  */
 
-/** The same array if all messages have a common role. */
-export function plainRoles(messages: readonly BaseMessage[]): readonly BaseMessage[] {
+/** The same array if all messages have roles that are taken. */
+export function plainRoles(messages: readonly BaseMessage[], dialect: Dialect): readonly BaseMessage[] {
   const plain = messages.map((message) => {
-    const made = plainRole(message);
+    const made = plainRole(message, dialect);
     return made === message ? message : madeOf(made, [message]);
   });
   return plain.every((message, index) => message === messages[index]) ? messages : plain;
 }
 
-function plainRole(message: BaseMessage): BaseMessage {
-  if (ChatMessage.isInstance(message)) return ofRole(message);
-  if (!FunctionMessage.isInstance(message)) return message;
-  const text = `The function ${message.name ?? ""} returned:\n${contentText(message)}`;
-  return new HumanMessage(withId(message, text));
-}
-
-function ofRole(message: ChatMessage): BaseMessage {
+function plainRole(message: BaseMessage, { rules, otherRoles }: Dialect): BaseMessage {
+  const isTaken = (role: string): boolean => rules.role === undefined || otherRoles?.test(role) === true;
+  if (FunctionMessage.isInstance(message)) {
+    if (isTaken("function")) return message;
+    const text = `The function ${message.name ?? ""} returned:\n${contentText(message)}`;
+    return new HumanMessage(withId(message, text));
+  }
+  if (!ChatMessage.isInstance(message)) return message;
+  const { role } = message;
   const fields = withId(message, message.content);
-  if (message.role === "system" || message.role === "developer") return new SystemMessage(fields);
-  if (message.role === "assistant" || message.role === "ai" || message.role === "model")
-    return new AIMessage(fields);
-  return new HumanMessage(fields);
+  if (role === "user") return new HumanMessage(fields);
+  if (role === "assistant") return new AIMessage(fields);
+  if (role === "system") return new SystemMessage(fields);
+  if (isTaken(role)) return message;
+  if (role === "developer") return new SystemMessage(fields);
+  return role === "ai" || role === "model" ? new AIMessage(fields) : new HumanMessage(fields);
 }
 
 function withId({ id }: BaseMessage, content: MessageContent): { content: MessageContent; id?: string } {

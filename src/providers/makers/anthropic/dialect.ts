@@ -1,5 +1,6 @@
 /** The rules of Anthropic's Messages API. */
 
+import { serverResultId } from "../../../history/server-tools.js";
 import { isRecord } from "../../../shared/values.js";
 import { overOpenAI } from "../../contract/openai-protocol.js";
 import {
@@ -7,7 +8,6 @@ import {
   confirmed,
   type Dialect,
   type Fields,
-  INFERRED,
   isOf,
   type MediaForm,
   type MediaLimits,
@@ -42,7 +42,7 @@ const userMedia: MediaForm = {
   // The client leaves out images that Anthropic's own form names by id, and sends images in LangChain's older form
   // twice.
   takes: (block) =>
-    isOf("image_url", "search_result", "container_upload")(block) ||
+    isOf("image_url")(block) ||
     (isOf("document")(block) && isRecord(block["source"])) ||
     (isOf("image")(block) && (isStandard(block) || hasOpenSource(block))),
   write: (written) => {
@@ -161,7 +161,6 @@ export const anthropic = {
       "A maximum of 4 blocks with cache_control may be provided. Found {name}.",
       "continuedev/continue/pull/6937",
     ),
-    "foreign-field": INFERRED["foreign-field"],
     "text-after-call": confirmed(
       MISSING,
       "anomalyco/opencode/blob/678c40589f4c75ff88c139ee824ddb840908a912/packages/llm/test/fixtures/recordings/anthropic-messages/rejects-malformed-assistant-tool-order-without-patch.json",
@@ -186,11 +185,18 @@ export const anthropic = {
   },
   callPlaces: ["listed", "block"],
   callId: PLAIN_NAME,
-  assistantBlocks: ["text", "tool_use", ...STATE_BLOCKS],
+  owns: (block) =>
+    isOf(
+      ...STATE_BLOCKS,
+      "tool_use",
+      "mcp_tool_use",
+      "search_result",
+      "container_upload",
+      "document",
+    )(block) || serverResultId(block) !== undefined,
+  sentServerBlocks: STATE_BLOCKS,
   ignoredBlocks: "all",
   stateBlocks: STATE_BLOCKS,
-  textFields: ["cache_control", "citations"],
-  keepsOwnFields: true,
   // The client joins those in front, and sends the others in place. These tell which models take one there, and before
   // what: https://github.com/anomalyco/opencode/pull/43180, https://github.com/0xPlaygrounds/rig/pull/1862
   systemPlaces: {
@@ -211,12 +217,7 @@ export const anthropic = {
   makers: ["anthropic"],
 } as const satisfies Dialect;
 
-const {
-  "system-position": _,
-  "foreign-field": __,
-  "blank-result": ___,
-  ...rulesOverOpenAI
-} = anthropic.rules;
+const { "system-position": _, "blank-result": ___, ...rulesOverOpenAI } = anthropic.rules;
 
 /**
  * The endpoints move system messages to the front themselves. OpenAI's form has no error results, and only those must

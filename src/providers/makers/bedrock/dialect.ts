@@ -45,12 +45,8 @@ const userMedia: MediaForm = {
     if (type !== "image" || !isRecord(image) || !isRecord(image["source"])) return undefined;
     return { type: "image", mimeType: `image/${image["format"]}`, data: image["source"]["bytes"] };
   },
-  // The client throws for LangChain's standard form of pictures and files. A block without a type is a cache point, or
-  // a result's JSON. So are a resource with a text and a link to one.
+  // The client throws for LangChain's standard form of pictures and files.
   takes: (block) =>
-    block["type"] === undefined ||
-    isOf("resource_link")(block) ||
-    (isRecord(block["resource"]) && block["resource"]["blob"] === undefined) ||
     isOwnMedia(block) ||
     (isOf("image_url")(block) && isDataUrl(block["image_url"])) ||
     (isOf("video", "audio")(block) && block["data"] !== undefined) ||
@@ -126,13 +122,15 @@ export const bedrock = {
       "langchain-ai/langchain-aws/issues/844",
     ),
     "foreign-block": INFERRED["foreign-block"],
+    role: INFERRED.role,
   },
   callPlaces: ["listed"],
   callId: PLAIN_NAME,
-  // A cache point has no type.
-  assistantBlocks: ["text", REASONING, "reasoning", "object"],
+  owns: (block) =>
+    isOf(REASONING, "reasoning", "resource", "resource_link")(block) ||
+    isOwnMedia(block) ||
+    ["cachePoint", "guardContent", "json"].some((name) => name in block),
   stateBlocks: [REASONING],
-  textFields: "all",
   systemPlaces: { several: true, after: [], last: false },
   blocksIn: ["human", "ai", "tool"],
   media,

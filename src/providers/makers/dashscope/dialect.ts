@@ -41,8 +41,7 @@ export const dashscope = {
   // "The image length and width do not meet the model restrictions. [height:1 or width:1 must be larger than 10]"
   // (QwenLM/qwen-code#2505)
   mediaLimits: { leastPixels: 11 },
-  // It also has marks for its prompt cache.
-  textFields: "all",
+  otherRoles: /^function$/,
   blocksIn: ["human", "ai", "tool"],
   media: CHAT_MEDIA,
   makers: ["openai", "alibaba_tongyi"],

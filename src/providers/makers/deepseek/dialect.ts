@@ -35,8 +35,6 @@ export const deepseek = {
     "empty-calls": INFERRED["empty-calls"],
     "foreign-block": INFERRED["foreign-block"],
   },
-  // Nobody has reported that it refuses a field.
-  textFields: "all",
   // Texts only.
   blocksIn: ["human", "ai", "tool"],
   // OpenAI's client names itself, whichever host answered.

@@ -121,6 +121,7 @@ export const gemini = {
     "content-form": confirmed(EMPTY, "CopilotKit/CopilotKit/issues/1964"),
     // The client throws before it sends anything.
     "empty-assistant": confirmed(EMPTY, "CopilotKit/CopilotKit/issues/1964"),
+    "blank-text": confirmed(EMPTY, "CopilotKit/CopilotKit/issues/1964"),
     "blank-user": confirmed(EMPTY, "CopilotKit/CopilotKit/issues/1964"),
     "first-user": confirmed(MISPLACED, "continuedev/continue/issues/11164"),
     // Older models.
@@ -137,14 +138,17 @@ export const gemini = {
     "foreign-state": confirmed("Corrupted thought signature.", "earendil-works/pi/issues/471"),
     "result-order": INFERRED["result-order"],
     "foreign-block": INFERRED["foreign-block"],
-    "foreign-field": INFERRED["foreign-field"],
+    role: INFERRED.role,
     // One of the clients throws for a second one.
     "system-position": INFERRED["system-position"],
   },
   callPlaces: ["listed", "block"],
   callId: PLAIN_NAME,
   toolName: /^[a-zA-Z_][a-zA-Z0-9_.-]{0,63}$/,
-  assistantBlocks: ["text", "thinking", "executableCode", "codeExecutionResult", "functionCall", MADE],
+  owns: isOf(
+    ...["thinking", "executableCode", "codeExecutionResult", "functionCall", "functionResponse"],
+    ...["toolCall", "toolResponse", "inlineData", "fileData", MADE],
+  ),
   stateBlocks: ["thinking", "executableCode", "codeExecutionResult", "functionCall", MADE],
   // Anthropic signs thoughts in blocks of this type.
   sharedBlocks: ["thinking"],
@@ -153,19 +157,13 @@ export const gemini = {
     { place: "additional_kwargs", name: "signatures" },
     { place: "additional_kwargs", name: ORIGINAL_TEXT },
   ],
-  keepsOwnFields: true,
   blocksIn: ["human", "ai", "tool"],
   media: { ...media, responses: { ...media, takes: isOf(MADE), keeps: [SIGNATURE] } },
   withoutSignatures,
   makers: ["google-genai", "google", "google-vertexai"],
 } as const satisfies Dialect;
 
-const {
-  alternation: _alternation,
-  "system-position": _system,
-  "foreign-field": _field,
-  ...rules
-} = gemini.rules;
+const { alternation: _alternation, "system-position": _system, ...rules } = gemini.rules;
 
 /** The endpoint takes ids of any form. It joins messages of one role, and puts system messages in front. */
 export const geminiOpenAI = overOpenAI({ ...gemini, rules, callId: /./s });

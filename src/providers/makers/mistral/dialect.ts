@@ -61,7 +61,7 @@ export const mistral = {
       "datapizza-labs/datapizza-ai/issues/98",
     ),
     "foreign-block": INFERRED["foreign-block"],
-    "foreign-field": INFERRED["foreign-field"],
+    role: INFERRED.role,
   },
   callPlaces: ["listed"],
   callId: /^[a-zA-Z0-9]{9}$/,

@@ -23,7 +23,7 @@ import { storedOutput } from "./stored-items.js";
 
 /** The client sends these as they are, if a list has nothing else. It writes any other list as JSON. */
 const responsesResults: MediaForm = {
-  takes: isOf("input_text", "input_image", "input_file", "computer_screenshot"),
+  takes: isOf("input_image", "input_file"),
   write: (media) => {
     const { kind, id, url: image_url } = media;
     if (kind === "file") return responsesMedia.write(media);
@@ -35,7 +35,7 @@ const responsesResults: MediaForm = {
 
 const responsesMedia: MediaForm = {
   results: responsesResults,
-  takes: isOf("image_url", "input_text", "input_image", "input_file", "mcp_approval_response"),
+  takes: isOf("image_url", "input_image", "input_file"),
   write: (media) => {
     const { kind, data, url, id, name: filename = "file" } = media;
     if (kind === "image" && id !== undefined) return { type: "input_image", file_id: id, detail: "auto" };
@@ -66,6 +66,8 @@ export const openai = {
   // instead." (obot-platform/obot#1009)
   most: { calls: 128, messages: 2_048 },
   rules: CHAT_RULES,
+  // Those of Anthropic, and of its own other protocol.
+  refusedFields: ["cache_control", "citations", "annotations", "phase"],
   // A result's list can hold only texts.
   blocksIn: ["human", "ai", "tool"],
   media: CHAT_MEDIA,
@@ -103,9 +105,13 @@ export const openaiResponses = {
       "openai/openai-node/issues/1567",
     ),
   },
+  otherRoles: /^developer$/,
   callPlaces: ["output", "listed", "raw"],
   callId: PLAIN_NAME,
-  assistantBlocks: ["text", "output_text", "refusal"],
+  owns: isOf(
+    ...["output_text", "refusal", "input_text", "input_image", "input_file", "computer_screenshot"],
+    "mcp_approval_response",
+  ),
   ignoredBlocks: "all",
   stateFields: [
     { place: "additional_kwargs", name: "reasoning" },
@@ -114,7 +120,7 @@ export const openaiResponses = {
     { place: "additional_kwargs", name: "__openai_custom_tool_call_ids__" },
     { place: "response_metadata", name: "output" },
   ],
-  keepsOwnFields: true,
+  refusedFields: ["cache_control", "citations"],
   blocksIn: ["human", "ai", "tool"],
   media: responsesMedia,
   isCompacted: (message) =>

@@ -26,6 +26,7 @@ export function strictOf(others: Readonly<Record<Demanding, Dialect>>) {
   const { openai, openaiResponses, anthropic, gemini, mistral, deepseek, kimi, minimax } = others;
   return {
     ...COMMON,
+    isClosed: true,
     rules: {
       ...openai.rules,
       ...rulesOf(mistral, "call-id", "assistant-last", "user-after-tool"),
@@ -44,6 +45,7 @@ export function strictOf(others: Readonly<Record<Demanding, Dialect>>) {
       ...rulesOf(minimax, "repeated-call-id", "arguments"),
       ...rulesOf(kimi, "empty-assistant"),
       "result-order": INFERRED["result-order"],
+      role: INFERRED.role,
       "system-position": confirmed(
         "System message must be at the beginning.",
         "vllm-project/vllm/issues/41114",
