@@ -195,6 +195,9 @@ const SILENT_BLOCKS: ReadonlySet<unknown> = new Set([
   "invalid_tool_call",
 ]);
 
+/** What is said of a block of which nothing is known. */
+const NAMELESS = describeBlock({});
+
 function blockText(block: unknown, resultText: ServerResultText): string {
   if (typeof block === "string") return block;
   if (!isRecord(block) || callBlockOf(block) !== undefined) return "";
@@ -206,7 +209,9 @@ function blockText(block: unknown, resultText: ServerResultText): string {
   if (type === "non_standard" && isRecord(block["value"])) return blockText(block["value"], resultText);
   if (type === "json" || type === "tool_result") return toJson(block) ?? `[${type}]`;
   const text = isRecord(block["resource"]) ? textIn(block["resource"], "text") : undefined;
-  return text === undefined ? describeBlock(block) : `${describeBlock(block)}\n${text}`;
+  const described = describeBlock(block);
+  if (text === undefined) return described === NAMELESS ? "" : described;
+  return `${described}\n${text}`;
 }
 
 /** A message as a plain object that can be sent as JSON. */

@@ -104,8 +104,8 @@ const noCalls = new AIMessage({ id: "a", content: "Hi.", additional_kwargs: { to
 const REFUSED: Readonly<Record<string, [DialectName, FindingCode, readonly BaseMessage[]]>> = {
   "ids of Kimi for Claude": ["anthropic", "content/call-id", round("a", "functions.read:0")],
   "an id of 83 characters for OpenAI": ["openai", "content/call-id", round("a", "c".repeat(83))],
-  "an id that was used again, for Claude": [
-    "anthropic",
+  "an id that was used again, for DeepSeek": [
+    "deepseek",
     "pairing/reused-id",
     [...round("a", "x"), ...round("b", "x")],
   ],
@@ -130,7 +130,7 @@ const REFUSED: Readonly<Record<string, [DialectName, FindingCode, readonly BaseM
     round("a", "x", { content: [text(""), use] }),
   ],
   "an empty list of calls": ["openai", "content/empty-calls", [human("h"), noCalls]],
-  "a first message that is not the user's": ["anthropic", "order/first-user", [ai("a"), human("h")]],
+  "a first message that is not the user's": ["gemini", "order/first-user", [ai("a"), human("h")]],
   "the name of a tool that a model made up": [
     "openai",
     "content/tool-name",

@@ -153,7 +153,7 @@ describe("an explanation", () => {
 
   it("names only the calls that a reason is about", () => {
     const list = messagesIn("u a(c1,c2,c3) r:c2 v b(c2,c4,c5,c5) s:c2 t:c4 w:c5 x:c5");
-    const named = explain(list, { dialect: "anthropic" }).reasons.map(({ rule, callIds }) => [rule, callIds]);
+    const named = explain(list, { dialect: "deepseek" }).reasons.map(({ rule, callIds }) => [rule, callIds]);
     expect(named).toEqual([
       ["missing-result", ["c1", "c3"]],
       ["repeated-call-id", ["c2"]],

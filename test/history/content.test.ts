@@ -27,7 +27,7 @@ it.each<[title: string, content: unknown, expected: string]>([
     "[document: Plan]",
   ],
   ["Data is written as JSON", [{ type: "json", data: { x: 1 } }], '{"type":"json","data":{"x":1}}'],
-  ["An unknown block is named", [{ type: "hologram" }, {}], "[hologram]\n[block]"],
+  ["An unknown block is named", [{ type: "hologram" }, {}], "[hologram]"],
   [
     "Calls and reasoning are not content",
     [

@@ -163,7 +163,14 @@ export const REFUSED_HISTORIES: readonly RefusedHistory[] = [
     title: "the reasoning of a tool turn is missing",
     report: "https://github.com/earendil-works/pi/issues/3636",
     provider: "deepseek",
-    history: [userMessage(), calls("c1"), result("c1"), userMessage()],
+    history: [
+      userMessage(),
+      callsOf({ ids: ["c0"], additional_kwargs: { reasoning_content: "hm" } }),
+      result("c0"),
+      calls("c1"),
+      result("c1"),
+      userMessage(),
+    ],
     refusal: "The `reasoning_content` in the thinking mode must be passed back to the API.",
   },
   {
@@ -209,13 +216,6 @@ export const REFUSED_HISTORIES: readonly RefusedHistory[] = [
     refusal: "did not have response messages: c1",
   },
   {
-    title: "a user message directly after a result",
-    report: "https://github.com/datapizza-labs/datapizza-ai/issues/98",
-    provider: "mistral",
-    history: [userMessage(), calls("abcDEF123"), result("abcDEF123"), userMessage()],
-    refusal: "Unexpected role 'user' after role 'tool'",
-  },
-  {
     title: "the last message is the assistant's",
     report: "https://github.com/0xPlaygrounds/rig/pull/1130",
     provider: "mistral",
@@ -235,14 +235,6 @@ export const REFUSED_HISTORIES: readonly RefusedHistory[] = [
     provider: "gemini",
     history: [userMessage(), new AIMessage("I look."), calls("c1"), result("c1")],
     refusal: "function call turn comes immediately after a user turn",
-  },
-  {
-    title: "the first message is not the user's",
-    report: "https://github.com/lobehub/lobehub/issues/1601",
-    provider: "anthropic",
-    history: [new AIMessage("hi"), userMessage()],
-    refusal: 'first message must use the "user" role',
-    clientSays: 'first message must use the \\"user\\" role',
   },
   {
     title: "a blank text beside a call",

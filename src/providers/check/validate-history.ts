@@ -20,7 +20,9 @@ import type { DialectName } from "../contract/dialect-name.js";
 import {
   type CallPlace,
   type Dialect,
+  type Fields,
   type Grade,
+  isOf,
   type MediaForm,
   misplacedSystem,
   PLAIN_NAME,
@@ -28,7 +30,7 @@ import {
   readMaker,
 } from "../contract/rule.js";
 import { cacheMarksIn, unsentFields } from "../contract/text-fields.js";
-import { hasReasoningField } from "../host-fields/fields.js";
+import { hasReasoningField, reasoningOf } from "../host-fields/fields.js";
 import {
   callOfItem,
   customCallIds,
@@ -184,7 +186,7 @@ function checkForm({ content, index, message, role }: SentMessage, dialect: Dial
   const form = forms[role];
   const foreign = content.find((block) => {
     if (!isRecord(block) || block["type"] === "text") return !isRecord(block);
-    if (role !== "assistant" && callBlockOf(block) !== undefined) return true;
+    if (role !== "assistant" && isOfResponse(block)) return true;
     return readMedia(block) !== undefined
       ? form === undefined || !isSendable(block, form)
       : isForeignBlock(block, dialect);
@@ -212,7 +214,7 @@ function checkBlanks(
   dialect: Dialect,
   report: ReportFault,
 ): void {
-  const blank = isBlank(content);
+  const blank = isBlank(content, dialect);
   if (role === "user" && blank) report("blank-user", index);
   else if (role === "tool" && blank) report("blank-result", index);
   else if (role === "assistant" && blank && calls.length === 0) report("empty-assistant", index);
@@ -276,6 +278,8 @@ function checkStep(
 
 const checkState: Check = (messages, { stateFields, stateBlocks, makers }, report) => {
   const items = new Set<string>();
+  // Without reasoning anywhere, the model may not have thought.
+  const thinks = messages.some(({ message }) => reasoningOf(message));
   for (const { message, index } of messages) {
     for (const id of storedItemIds(message)) {
       if (items.has(id) || message.type === "tool") report("item-id", index, { id });
@@ -294,7 +298,7 @@ const checkState: Check = (messages, { stateFields, stateBlocks, makers }, repor
     if (isForeign && carried !== undefined) report("foreign-state", index, { id: carried });
     const id = String(message.id);
     if (isForeign && id.startsWith("msg_")) report("item-id", index, { id });
-    if (!hasReasoningField(message)) report("missing-reasoning", index);
+    if (thinks && !hasReasoningField(message)) report("missing-reasoning", index);
   }
 };
 
@@ -425,16 +429,24 @@ export function textOf(block: unknown): string | undefined {
   return typeof block["text"] === "string" ? block["text"] : "";
 }
 
+const isReasoning = isOf("thinking", "redacted_thinking", "reasoning");
+
+/** Whether only a response can have the block: a call, or a model's thoughts. */
+export function isOfResponse(block: Fields): boolean {
+  return isReasoning(block) || callBlockOf(block) !== undefined;
+}
+
 /** Whether a block is a text that says nothing. A signature in it is something. */
-export function isBlankText(block: unknown, { media: { responses } }: Dialect): boolean {
-  if (textOf(block)?.trim() !== "") return false;
+export function isBlankText(block: unknown, { blank, media: { responses } }: Dialect): boolean {
+  const text = textOf(block);
+  if (text === undefined || !blank.test(text)) return false;
   return !isRecord(block) || !responses?.keeps?.some((name) => name in block);
 }
 
 /** Whether the content says nothing: it is blank text, or has no blocks. */
-export function isBlank(content: unknown): boolean {
-  if (typeof content === "string") return content.trim() === "";
-  return Array.isArray(content) && content.every((block) => textOf(block)?.trim() === "");
+export function isBlank(content: unknown, dialect: Dialect): boolean {
+  const blocks = typeof content === "string" ? [content] : content;
+  return Array.isArray(blocks) && blocks.every((block) => isBlankText(block, dialect));
 }
 
 export function blockType(block: unknown): string {

@@ -134,6 +134,7 @@ export const PLAIN_NAME = /^[a-zA-Z0-9_-]{1,64}$/;
 /** What most dialects have in common. */
 export const COMMON = {
   toolName: PLAIN_NAME,
+  blank: /^\s*$/,
   owns: () => false,
   ignoredBlocks: [],
   stateBlocks: [],
@@ -201,6 +202,8 @@ export interface Dialect {
   readonly callPlaces: readonly CallPlace[];
   readonly callId: RegExp;
   readonly toolName: RegExp;
+  /** The texts that say nothing to the provider. */
+  readonly blank: RegExp;
   /**
    * Whether a block has a form that the provider made, or that its client knows. Other providers get a text in place of
    * it. A block that no provider made is sent as it is.

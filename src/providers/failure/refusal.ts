@@ -56,6 +56,8 @@ const OTHER_WORDS: Readonly<Partial<Record<RuleName, RegExp>>> = {
   // (perplexityai/api-discussion#265)
   alternation:
     /conversation roles must alternate|roles should be alternating|should alternate with assistant message/gi,
+  // Older models of Anthropic (lobehub/lobehub#1601)
+  "first-user": /first message must use the "user" role/gi,
   // Half of a surrogate pair: Cerebras and others that parse JSON with Rust's serde (elizaOS/eliza#18079), and servers
   // in Python.
   "unpaired-surrogate": /lone (?:leading|trailing) surrogate|surrogates not allowed/gi,

@@ -1,6 +1,6 @@
 /** Images, sounds and files in a user's content, in the form of any provider. */
 
-import { HumanMessage, parseBase64DataUrl } from "@langchain/core/messages";
+import { HumanMessage } from "@langchain/core/messages";
 import { asText, decodeBase64Text, encodeBase64 } from "../../shared/json.js";
 import { isRecord, nativeClassOf, pickFields, textIn } from "../../shared/values.js";
 import type { Block, Dialect, Fields, Media, MediaForm, MediaKind, Source } from "../contract/rule.js";
@@ -97,14 +97,21 @@ function readSource(block: Fields, kind: MediaKind): Source | undefined {
   if (typeof encoded === "string") return dataSource(mimeType ?? DEFAULT_TYPES[kind], encoded);
   const url = readString(block, "url");
   if (url !== undefined) {
-    const parsed = parseBase64DataUrl({ dataUrl: url });
-    return parsed === undefined ? { url, mimeType } : dataSource(parsed.mime_type, parsed.data);
+    const [head = "", type] = DATA_URL.exec(url) ?? [];
+    const encodedData = url.slice(head.length);
+    const isData = type !== undefined && BASE64.test(encodedData);
+    return isData ? dataSource(type.toLowerCase(), encodedData) : { url, mimeType };
   }
   const id = readString(block, "fileId");
   return id === undefined ? undefined : { id };
 }
 
-function dataSource(mimeType: string, data: string): Source {
+const DATA_URL = /^data:([\w.+-]{1,100}\/[\w.+-]{1,100})(?:;[\w=.+-]{1,100})?;base64,/i;
+const BASE64 = /^[\w+/-]+=*$/;
+
+/** @param encoded Base64. Its URL-safe form is rewritten, because not all clients read it. */
+function dataSource(mimeType: string, encoded: string): Source {
+  const data = encoded.replaceAll("-", "+").replaceAll("_", "/");
   return { mimeType, data, url: `data:${mimeType};base64,${data}` };
 }
 

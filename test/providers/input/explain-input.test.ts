@@ -124,7 +124,7 @@ describe("explainInput", () => {
   });
 
   it("names the bridges that a provider demands, with the report", () => {
-    const { added } = explainInput(messagesIn("h1 a1(c1) r1:c1 h2 a2()"), { dialect: "mistral" });
+    const { added } = explainInput(messagesIn("h1 a1(c1) r1:c1 h2 a2()"), { dialect: "strict" });
     const bridge = (why: string, page: string) => ({
       code: "bridge",
       text: `The provider would refuse the input without it. ${why}`,

@@ -43,7 +43,6 @@ export const checkAnthropic: RequestCheck = (body) => {
   const turns = merged(raw.map(toTurn), (one, next) =>
     one.role === next.role ? { ...one, blocks: [...one.blocks, ...next.blocks] } : undefined,
   );
-  if (turns[0]?.role !== "user") return refuse('messages: first message must use the "user" role');
   for (const [index, turn] of turns.entries()) {
     const fault =
       checkPair(turn, turns[index + 1], index) ??
@@ -51,8 +50,9 @@ export const checkAnthropic: RequestCheck = (body) => {
       checkServerTools(turns, index);
     if (fault !== undefined) return refuse(fault);
   }
-  const ids = turns.flatMap(({ blocks }) => blocks.filter(isType("tool_use")).map(({ id }) => textOf(id)));
-  if (firstRepeated(ids) !== undefined) return refuse("messages.1.content.1: `tool_use` ids must be unique");
+  const idsOf = ({ blocks }: Turn) => blocks.filter(isType("tool_use")).map(({ id }) => textOf(id));
+  if (turns.some((turn) => firstRepeated(idsOf(turn)) !== undefined))
+    return refuse("messages.1.content.1: `tool_use` ids must be unique");
   if (turns.at(-1)?.role === "assistant")
     return refuse(
       "This model does not support assistant message prefill. The conversation must end with a user message.",

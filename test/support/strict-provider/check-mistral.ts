@@ -12,11 +12,12 @@ import {
   textOf,
 } from "./refusal.js";
 
+/** A user after a result has been accepted since August 2026. */
 const NEXT_ROLES: Readonly<Record<string, readonly string[]>> = {
   system: ["user", "assistant", "system"],
   user: ["assistant", "system", "user"],
   assistant: ["assistant", "user", "tool"],
-  tool: ["assistant", "tool"],
+  tool: ["assistant", "tool", "user"],
 };
 
 export const checkMistral: RequestCheck = (body) => {

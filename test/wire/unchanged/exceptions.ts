@@ -116,11 +116,11 @@ export const EXCEPTIONS: readonly Exception[] = [
   },
   {
     kind: "rule",
-    clients: ["ChatGoogleGenerativeAI", ...GOOGLE, GEMINI_HOST, CLAUDE_HOST],
+    clients: ["ChatGoogleGenerativeAI", ...GOOGLE, GEMINI_HOST],
     histories: ["a greeting of the assistant first"],
     what: "A short user message precedes a response that comes first.",
     why: "The first message must be the user's.",
-    source: "lobehub/lobehub/issues/1601",
+    source: "continuedev/continue/issues/11164",
   },
   {
     kind: "rule",
@@ -138,14 +138,6 @@ export const EXCEPTIONS: readonly Exception[] = [
     what: "Pictures and files of results follow in a user message that names the tool and the call.",
     why: "Results in OpenAI's protocol hold only text.",
     source: "openai/openai-agents-python/issues/341",
-  },
-  {
-    kind: "rule",
-    clients: [CLAUDE_HOST],
-    histories: ["one call id in two turns"],
-    what: "A repeated call id is replaced, together with its result.",
-    why: "Anthropic refuses a repeated id.",
-    source: "anomalyco/opencode/issues/1279",
   },
   {
     kind: "rule",

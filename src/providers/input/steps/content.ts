@@ -1,12 +1,12 @@
 /** The steps that change what a message says. */
 
 import type { AIMessage, BaseMessage, MessageContent } from "@langchain/core/messages";
-import { callBlockOf, isAIMessage } from "../../../history/call.js";
+import { isAIMessage } from "../../../history/call.js";
 import { isBlankMessage } from "../../../history/change-calls.js";
 import { contentText, copyMessage, withTextFor, withWellFormedTexts } from "../../../history/message.js";
 import { NO_OUTPUT } from "../../../history/result.js";
 import { isRecord } from "../../../shared/values.js";
-import { isBlank, isBlankText, textOf } from "../../check/validate-history.js";
+import { isBlank, isBlankText, isOfResponse, textOf } from "../../check/validate-history.js";
 import {
   type Block,
   type Dialect,
@@ -52,7 +52,8 @@ export const cleanContent: Step = (target) => (message) => {
 function cleanedContent(message: BaseMessage, target: Target): MessageContent {
   const { dialect } = target;
   const content: unknown = message.content;
-  if (typeof content === "string") return dialect.rules["blank-text"] && content.trim() === "" ? "" : content;
+  if (typeof content === "string")
+    return dialect.rules["blank-text"] && dialect.blank.test(content) ? "" : content;
   if (!Array.isArray(content)) return "";
   if (!takesBlocks(message, dialect)) return contentText(message);
   const blocks = withTextFor(content, (block) => isTakenFrom(message, block, target));
@@ -86,8 +87,7 @@ function isTakenFrom(message: BaseMessage, block: unknown, target: Target): bloc
   if (!isRecord(block)) return false;
   if (block["type"] === "text") return !dialect.rules["blank-text"] || !isBlankText(block, dialect);
   if (isAIMessage(message) && (!mayHaveWritten(message, target) || isLeftOut(block, dialect))) return false;
-  // Only a response has calls.
-  if (!isAIMessage(message) && callBlockOf(block) !== undefined) return false;
+  if (!isAIMessage(message) && isOfResponse(block)) return false;
   const form = formOf(message, dialect);
   if (readMedia(block) !== undefined) return form !== undefined && isSendable(block, form);
   return !isForeignBlock(block, dialect);
@@ -136,11 +136,12 @@ function isText(block: Block): boolean {
 const EMPTY_MESSAGE = "(empty message)";
 
 export const fillBlanks: Step =
-  ({ dialect: { rules } }) =>
+  ({ dialect }) =>
   (message) => {
     const { type, content } = message;
+    const { rules } = dialect;
     if (isAIMessage(message)) return rules["empty-assistant"] && isSilent(message) ? undefined : message;
-    if (!isBlank(content)) return message;
+    if (!isBlank(content, dialect)) return message;
     if (type === "system") return undefined;
     const isTold = type === "tool" ? rules["blank-result"] : type === "human" && rules["blank-user"];
     return isTold ? copyMessage(message, { content: type === "tool" ? NO_OUTPUT : EMPTY_MESSAGE }) : message;

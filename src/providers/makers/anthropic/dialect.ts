@@ -1,6 +1,7 @@
 /** The rules of Anthropic's Messages API. */
 
 import { serverResultId } from "../../../history/server-tools.js";
+import { asText } from "../../../shared/json.js";
 import { isRecord } from "../../../shared/values.js";
 import { overOpenAI } from "../../contract/openai-protocol.js";
 import {
@@ -42,7 +43,7 @@ const userMedia: MediaForm = {
   // The client leaves out images that Anthropic's own form names by id, and sends images in LangChain's older form
   // twice.
   takes: (block) =>
-    isOf("image_url")(block) ||
+    (isOf("image_url")(block) && isReadable(block["image_url"])) ||
     (isOf("document")(block) && isRecord(block["source"])) ||
     (isOf("image")(block) && (isStandard(block) || hasOpenSource(block))),
   write: (written) => {
@@ -57,6 +58,12 @@ const userMedia: MediaForm = {
 };
 
 const media: MediaForm = { ...userMedia, results: userMedia };
+
+/** The client throws for other data URLs. */
+function isReadable(image: unknown): boolean {
+  const url = asText(isRecord(image) ? image["url"] : image);
+  return !url.startsWith("data:") || /^data:\w{1,100}\/\w{1,100};base64,[A-Za-z\d+/]+=*$/.test(url);
+}
 
 function isStandard(block: Fields): boolean {
   return !("source_type" in block) && ["data", "url", "fileId"].some((field) => block[field] !== undefined);
@@ -121,10 +128,6 @@ export const anthropic = {
       `${BLOCK}: \`tool_use\` ids must be unique`,
       "anomalyco/opencode/issues/1279",
     ),
-    "repeated-call-id": confirmed(
-      `${BLOCK}: \`tool_use\` ids must be unique`,
-      "anomalyco/opencode/issues/1279",
-    ),
     "tool-name": confirmed(
       `${BLOCK}.tool_use.name: String should match pattern '^[a-zA-Z0-9_-]{1,64}$'`,
       "home-assistant/core/issues/140005",
@@ -168,11 +171,6 @@ export const anthropic = {
     "system-position": confirmed(
       "messages.{index}: a system message may stand only behind a user turn, with Opus 4.8 or later",
       "vllm-project/vllm/pull/44505",
-    ),
-    // Refused in 2024, accepted by claude-haiku-4-5 in May 2026. Older hosts still refuse it.
-    "first-user": confirmed(
-      'messages: first message must use the "user" role',
-      "lobehub/lobehub/issues/1601",
     ),
     "assistant-last": confirmed(
       "This model does not support assistant message prefill. The conversation must end with a user message.",

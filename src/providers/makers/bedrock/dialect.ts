@@ -12,7 +12,6 @@ import {
   inferred,
   isOf,
   type MediaForm,
-  PLAIN_NAME,
 } from "../../contract/rule.js";
 
 /** Reasoning with its signature, or encrypted. The client sends it back as it is. */
@@ -102,14 +101,6 @@ export const bedrock = {
       "messages: text content blocks must contain non-whitespace text",
       "NousResearch/hermes-agent/pull/63983",
     ),
-    "first-user": inferred(
-      "A conversation must start with a user message.",
-      "NousResearch/hermes-agent/pull/63983",
-    ),
-    alternation: confirmed(
-      "A conversation must alternate between user and assistant roles.",
-      "microsoft/semantic-kernel/issues/10281",
-    ),
     // Results are a user message, in which no text can stand (quarkiverse/quarkus-langchain4j#1983).
     "user-after-tool": confirmed(
       "A conversation must alternate between user and assistant roles.",
@@ -125,7 +116,7 @@ export const bedrock = {
     role: INFERRED.role,
   },
   callPlaces: ["listed"],
-  callId: PLAIN_NAME,
+  callId: /./s,
   owns: (block) =>
     isOf(REASONING, "reasoning", "resource", "resource_link")(block) ||
     isOwnMedia(block) ||

@@ -142,6 +142,8 @@ export const gemini = {
     // One of the clients throws for a second one.
     "system-position": INFERRED["system-position"],
   },
+  // It takes white space.
+  blank: /^$/,
   callPlaces: ["listed", "block"],
   callId: PLAIN_NAME,
   toolName: /^[a-zA-Z_][a-zA-Z0-9_.-]{0,63}$/,

@@ -56,10 +56,6 @@ export const mistral = {
       "Expected last role User or Tool (or Assistant with prefix True) for serving but got assistant",
       "0xPlaygrounds/rig/pull/1130",
     ),
-    "user-after-tool": confirmed(
-      "Unexpected role 'user' after role 'tool'",
-      "datapizza-labs/datapizza-ai/issues/98",
-    ),
     "foreign-block": INFERRED["foreign-block"],
     role: INFERRED.role,
   },

@@ -29,7 +29,7 @@ export function strictOf(others: Readonly<Record<Demanding, Dialect>>) {
     isClosed: true,
     rules: {
       ...openai.rules,
-      ...rulesOf(mistral, "call-id", "assistant-last", "user-after-tool"),
+      ...rulesOf(mistral, "call-id", "assistant-last"),
       ...rulesOf(gemini, "tool-name", "call-position"),
       ...rulesOf(
         anthropic,
@@ -53,6 +53,11 @@ export function strictOf(others: Readonly<Record<Demanding, Dialect>>) {
       "first-user": confirmed(
         "1214 The messages parameter is illegal. Please check the documentation.",
         "anomalyco/opencode/issues/2557",
+      ),
+      // Templates of open models, and Mistral's API until 2026.
+      "user-after-tool": confirmed(
+        "Unexpected role 'user' after role 'tool'",
+        "datapizza-labs/datapizza-ai/issues/98",
       ),
       alternation: confirmed(
         "A conversation must alternate between user and assistant roles.",
