@@ -26,7 +26,31 @@ export interface ClientRun {
   readonly error: unknown;
 }
 
-const MODES = { "listened to": ["messages", "custom"], "not listened to": ["values", "custom"] } as const;
+export const MODES = {
+  "listened to": ["values", "messages", "custom"],
+  "not listened to": ["values", "custom"],
+} as const satisfies Record<Manner, readonly string[]>;
+
+/** What `invoke` and `stream` of any agent share. */
+interface Runs {
+  invoke(input: never, config: object): Promise<unknown>;
+  stream(input: never, config: object): Promise<AsyncIterable<unknown>>;
+}
+
+/** The state after a run. It rejects if the run fails. */
+export async function stateAfter(
+  agent: Runs,
+  input: object,
+  config: object,
+  manner: Manner,
+): Promise<unknown> {
+  if (manner === "not listened to") return agent.invoke(input as never, config);
+  let state: unknown;
+  const streamed = await agent.stream(input as never, { ...config, streamMode: [...MODES[manner]] });
+  for await (const [mode, data] of streamed as AsyncIterable<[string, unknown]>)
+    if (mode === "values") state = data;
+  return state;
+}
 
 /** One run. It does not reject if the run fails. */
 export async function clientRun(

@@ -186,7 +186,11 @@ describe.each(MANNERS)("a model that is %s and", (manner) => {
   });
 });
 
-describe.each(MANNERS)("a response that is %s, and whose", (manner) => {
+describe.each([
+  ["listened to", "listened to", {}],
+  ["not listened to", "not listened to", {}],
+  ["never streamed", "not listened to", { disableStreaming: true }],
+] as const)("a response that is %s, and", (_title, manner, fields) => {
   let server: ModelServer;
   beforeAll(async () => {
     server = await startModelServer(respondToWish("look"));
@@ -198,7 +202,7 @@ describe.each(MANNERS)("a response that is %s, and whose", (manner) => {
     .map((turns) => [turns.map(({ title }) => title).join(", and "), turns] as const);
 
   it.concurrent.each(threads)("%s: it is asked for again, and is whole", async (_title, turns) => {
-    const thread = openServerThread(server, { manner });
+    const thread = openServerThread(server, { manner, fields });
     let known = 0;
     for (const fault of turns) {
       const { messages, events } = await thread.send(wish(fault));
