@@ -13,6 +13,7 @@ import { repair } from "./suites/repair.js";
 import { serializer } from "./suites/serializer.js";
 import { served } from "./suites/served.js";
 import { shortRun, shortRunInPostgres } from "./suites/short-run.js";
+import { streamed } from "./suites/streamed.js";
 import { summaries } from "./suites/summaries.js";
 import { tokens } from "./suites/tokens.js";
 import { turn, turnPostgres, turnSqlite } from "./suites/turn.js";
@@ -27,6 +28,7 @@ export const SUITES: readonly Suite[] = [
   shortRun,
   shortRunInPostgres,
   served,
+  streamed,
   workers,
   recovery,
   reducer,

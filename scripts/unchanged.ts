@@ -1,8 +1,8 @@
 /**
  * Compares what the clients of LangChain.js send alone with what they send under this library. Differences that the table of
- * exceptions explains are shown with their reason.
+ * exceptions explains are shown with their reason. `--unknown` takes the histories with what nobody knows.
  *
- *     npx tsx scripts/unchanged.ts [--client PART] [--history PART] [--json]
+ *     npx tsx scripts/unchanged.ts [--client PART] [--history PART] [--unknown] [--json]
  */
 
 import { parseArgs } from "node:util";
@@ -11,11 +11,13 @@ import { exceptionOf } from "../test/wire/unchanged/exceptions.js";
 import { historiesOf } from "../test/wire/unchanged/histories.js";
 import { measure } from "../test/wire/unchanged/measure.js";
 import { startRecorder } from "../test/wire/unchanged/start-recorder.js";
+import { UNKNOWN_CLIENTS, unknownHistoriesOf } from "../test/wire/unchanged/unknown.js";
 
 const { values } = parseArgs({
   options: {
     client: { type: "string", default: "" },
     history: { type: "string", default: "" },
+    unknown: { type: "boolean", default: false },
     json: { type: "boolean", default: false },
   },
 });
@@ -33,10 +35,11 @@ const told = (counts: typeof COUNTS) =>
   Object.entries(counts)
     .map(([kind, count]) => `${count} ${kind}`)
     .join(", ");
-for (const client of CLIENTS.filter(({ name }) => isChosen(name, values.client))) {
+const [clients, setOf] = values.unknown ? [UNKNOWN_CLIENTS, unknownHistoriesOf] : [CLIENTS, historiesOf];
+for (const client of clients.filter(({ name }) => isChosen(name, values.client))) {
   const counts = { ...COUNTS };
   const started = performance.now();
-  for (const history of historiesOf(client).filter(({ title }) => isChosen(title, values.history))) {
+  for (const history of setOf(client).filter(({ title }) => isChosen(title, values.history))) {
     const outcome = await measure(client, history, recorder);
     const rows =
       outcome.kind === "differs"

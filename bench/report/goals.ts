@@ -126,6 +126,15 @@ const GOALS: readonly Goal[] = [
       atMost: 1.5,
     }),
   ]),
+  ...[OURS, WITH_TETHER].map((contender) =>
+    goal(
+      `Processor time of a streamed run of ${contender} beside createAgent`,
+      "streamed/streamed",
+      contender,
+      CREATE_AGENT,
+      { atMost: 1.25 },
+    ),
+  ),
   goal("A server's first token beside createAgent", "served/first-token/1", OURS, CREATE_AGENT, {
     atMost: 1.1,
   }),

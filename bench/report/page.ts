@@ -27,10 +27,11 @@ export function pageOf(results: Results): string {
   return `${parts.join("\n\n")}\n`;
 }
 
+/** The goals of the suites that have results. */
 function goalTable(results: Results): string {
-  const rows = judgeGoals(results).map(
-    (each) => `| ${each.title} | ${each.goal} | ${each.reached} | ${outcomeOf(each)} |`,
-  );
+  const rows = judgeGoals(results)
+    .filter(({ holds }) => holds !== undefined)
+    .map((each) => `| ${each.title} | ${each.goal} | ${each.reached} | ${outcomeOf(each)} |`);
   return ["## Goals", "", "| | goal | reached | |", "| --- | ---: | ---: | --- |", ...rows].join("\n");
 }
 

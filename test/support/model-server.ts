@@ -1,10 +1,12 @@
-/** A small OpenAI-compatible chat server on 127.0.0.1, whose streams can break in chosen ways. */
+/** A small OpenAI-compatible chat server on 127.0.0.1, whose responses can break in chosen ways, streamed or in one piece. */
 
 import { createServer, type ServerResponse } from "node:http";
 import { listen } from "./listen.js";
 
 export interface ChatRequest {
   readonly stream: boolean;
+  /** Whether the same messages were sent before. */
+  readonly isAgain: boolean;
   /** A content that the client sends as a list of nothing but texts is here one text. */
   readonly messages: readonly { readonly role: string; readonly content?: string }[];
   readonly tools: readonly unknown[];
@@ -13,7 +15,7 @@ export interface ChatRequest {
 export interface WantedReply {
   readonly text?: string;
   readonly calls?: readonly { readonly name: string; readonly args: object }[];
-  /** The fault of the stream. A request that does not stream gets a complete response. */
+  /** How the response breaks. If the same messages are sent again, the response is complete. */
   readonly fault?: Fault | undefined;
   /** The finish reason in place of `stop` and `tool_calls`. `null`: this server sends none. */
   readonly finish?: string | null;
@@ -27,9 +29,15 @@ export interface Refused {
 /** A response, or an error: its HTTP status, or that with the words. */
 export type Respond = (request: ChatRequest) => WantedReply | Refused | number;
 
+interface CallPiece {
+  readonly id?: string;
+  readonly type?: string;
+  function: { readonly name?: string; readonly arguments: string };
+}
+
 interface Delta {
   readonly content?: string;
-  readonly tool_calls?: readonly object[];
+  readonly tool_calls?: readonly (CallPiece & { readonly index: number })[];
 }
 
 interface Broken {
@@ -44,7 +52,10 @@ const textOnly = (deltas: readonly Delta[]) => deltas.filter(({ tool_calls }) =>
 const LEAK =
   '<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>look\n```json\n{"city": "X"}\n```<｜tool▁call▁end｜>';
 
-/** How a stream breaks: which of its deltas arrive, and how it ends. */
+/**
+ * How a response breaks: which of its deltas arrive, and how it ends. In one piece, it is the body of these deltas, which ends in
+ * the same way.
+ */
 export const FAULTS = {
   "without a finish reason": (deltas) => ({ deltas }),
   "by the end of its body": (deltas) => ({ deltas: cut(deltas), end: "end" }),
@@ -81,6 +92,13 @@ export const CALL_FAULTS: ReadonlySet<Fault> = new Set<Fault>([
   "with cut-off arguments that are called finished",
 ]);
 
+/** Faults that only streams have. In one piece, the response of each is parsed to its end, and is what the model said. */
+export const STREAM_FAULTS: ReadonlySet<Fault> = new Set<Fault>([
+  "without a finish reason",
+  "with cut-off arguments that are called finished",
+  "after another text",
+]);
+
 export interface ModelServer {
   readonly url: string;
   readonly requests: readonly ChatRequest[];
@@ -96,6 +114,7 @@ export async function startModelServer(
 ): Promise<ModelServer> {
   const requests: ChatRequest[] = [];
   const bodies: Record<string, unknown>[] = [];
+  const sent = new Set<string>();
   /** A request that is never answered looks as if its client hung. */
   const replyTo = (chat: ChatRequest): ReturnType<Respond> => {
     try {
@@ -107,19 +126,25 @@ export async function startModelServer(
   };
   const server = createServer(async (request, response) => {
     const body = JSON.parse(Buffer.concat(await request.toArray()).toString());
+    const asked = JSON.stringify(body.messages);
     const chat: ChatRequest = {
       stream: body.stream === true,
+      isAgain: sent.has(asked),
       messages: body.messages.map(withPlainText),
       tools: body.tools ?? [],
     };
     requests.push(chat);
     bodies.push(body);
+    sent.add(asked);
     const reply = replyTo(chat);
     const head = { id: idOf(requests.length), created: 1, model: "test" };
     if (typeof reply === "number") sendJson(response, { error: { message: `refused with ${reply}` } }, reply);
     else if ("status" in reply) sendJson(response, { error: { message: reply.message } }, reply.status);
-    else if (chat.stream) await sendStream(response, head, reply);
-    else sendJson(response, { ...head, object: "chat.completion", choices: [toChoice(reply)], usage: USAGE });
+    else {
+      const broken = brokenOf(chat.isAgain ? { ...reply, fault: undefined } : reply);
+      if (chat.stream) await sendStream(response, head, broken);
+      else sendBody(response, head, broken);
+    }
   });
   const { url, stop } = await listen(server);
   return { url: `${url}/v1`, requests, bodies, stop };
@@ -142,18 +167,12 @@ function toCalls({ calls = [] }: WantedReply) {
   });
 }
 
-function toChoice(reply: WantedReply): object {
-  const calls = toCalls(reply);
-  const message = {
-    role: "assistant",
-    content: reply.text ?? null,
-    ...(calls.length > 0 && { tool_calls: calls }),
-  };
-  return { index: 0, message, finish_reason: finishOf(reply) };
-}
-
-function finishOf({ calls = [], finish }: WantedReply): string | null {
-  return finish === undefined ? (calls.length > 0 ? "tool_calls" : "stop") : finish;
+/** The response as it arrives. One without a fault is complete. */
+function brokenOf(reply: WantedReply): Broken {
+  const deltas = toDeltas(reply);
+  if (reply.fault !== undefined) return FAULTS[reply.fault](deltas);
+  const { calls = [], finish = calls.length > 0 ? "tool_calls" : "stop" } = reply;
+  return finish === null ? { deltas } : { deltas, finish };
 }
 
 function sendJson(response: ServerResponse, body: object, status = 200): void {
@@ -163,16 +182,13 @@ function sendJson(response: ServerResponse, body: object, status = 200): void {
     .end(JSON.stringify(body));
 }
 
-async function sendStream(response: ServerResponse, head: object, reply: WantedReply): Promise<void> {
+async function sendStream(
+  response: ServerResponse,
+  head: object,
+  { deltas, finish, end = "done" }: Broken,
+): Promise<void> {
   response.writeHead(200, { "content-type": "text/event-stream" });
   response.flushHeaders();
-  const whole = toDeltas(reply);
-  const isWhole = reply.fault === undefined;
-  const {
-    deltas,
-    finish,
-    end = "done",
-  }: Broken = reply.fault === undefined ? { deltas: whole } : FAULTS[reply.fault](whole);
   const sendLine = (choices: readonly object[], more: object = {}) =>
     response.write(
       `data: ${JSON.stringify({ ...head, object: "chat.completion.chunk", choices, ...more })}\n\n`,
@@ -185,17 +201,49 @@ async function sendStream(response: ServerResponse, head: object, reply: WantedR
     // A pause, so that the pieces arrive separately.
     await new Promise(setImmediate);
   }
-  const reason = isWhole ? finishOf(reply) : finish;
-  if (reason != null) sendDelta({}, reason);
+  if (finish !== undefined) sendDelta({}, finish);
   if (end === "reset") setTimeout(() => response.destroy(), 5);
-  else if (end === "error-event")
-    response.end('data: {"error": {"message": "overloaded", "code": null}}\n\n');
+  else if (end === "error-event") response.end(`data: ${JSON.stringify(OVERLOADED)}\n\n`);
   else if (end === "half-line") response.end('data: {"id": "x", "choices": [{"ind');
   else if (end === "end") response.end();
   else {
     sendLine([], { usage: USAGE });
     response.end("data: [DONE]\n\n");
   }
+}
+
+/** The same in one piece. A body that does not come to its end is half of it. */
+function sendBody(response: ServerResponse, head: object, { deltas, finish, end = "done" }: Broken): void {
+  const choice = { index: 0, message: joined(deltas), finish_reason: finish ?? null };
+  const body = { ...head, object: "chat.completion", choices: [choice], usage: USAGE };
+  if (end === "done" || end === "error-event") {
+    sendJson(response, end === "done" ? body : OVERLOADED);
+    return;
+  }
+  const text = deltas.length === 0 ? "" : JSON.stringify(body);
+  response.writeHead(200, { "content-type": "application/json" });
+  response.flushHeaders();
+  response.write(text.slice(0, text.length / 2));
+  if (end === "reset") setTimeout(() => response.destroy(), 5);
+  else response.end();
+}
+
+const OVERLOADED = { error: { message: "overloaded", code: null } };
+
+/** The message of these deltas. Its calls can be as cut off as theirs. */
+function joined(deltas: readonly Delta[]): object {
+  const calls: CallPiece[] = [];
+  for (const { index, ...piece } of deltas.flatMap(({ tool_calls = [] }) => tool_calls)) {
+    const call = calls[index];
+    if (call === undefined) calls[index] = piece;
+    else call.function = { ...call.function, arguments: call.function.arguments + piece.function.arguments };
+  }
+  const text = deltas.map(({ content = "" }) => content).join("");
+  return {
+    role: "assistant",
+    content: text === "" ? null : text,
+    ...(calls.length > 0 && { tool_calls: calls }),
+  };
 }
 
 function toDeltas(reply: WantedReply): Delta[] {

@@ -1,4 +1,4 @@
-/** A thread of an agent, as seen by a client that reads only the stream. */
+/** A thread of an agent, as seen by a client that reads only what its runs give. */
 
 import type { BaseMessage } from "@langchain/core/messages";
 import { MemorySaver } from "@langchain/langgraph";
@@ -9,8 +9,15 @@ import type { AgentEvent } from "../../src/threads/events.js";
 import { PlainClient } from "./stream-faults.js";
 import { messagesOf, pairedMessagesOf, user } from "./thread.js";
 
+/**
+ * Whether the client listens to the model while it speaks. LangChain streams a model if somebody listens, and else asks it in
+ * one piece.
+ */
+export const MANNERS = ["listened to", "not listened to"] as const;
+export type Manner = (typeof MANNERS)[number];
+
 export interface ClientRun {
-  /** The messages that the client has in the end. */
+  /** The messages that the client has in the end. If it does not listen, those that the run has added. */
   readonly messages: readonly BaseMessage[];
   readonly events: readonly AgentEvent[];
   /** The chunks that it got. */
@@ -19,15 +26,46 @@ export interface ClientRun {
   readonly error: unknown;
 }
 
-/** One run, whose stream has the modes `messages` and `custom`. It does not reject if the run fails. */
-export async function clientRun(start: () => Promise<AsyncIterable<unknown>>): Promise<ClientRun> {
+export const MODES = {
+  "listened to": ["values", "messages", "custom"],
+  "not listened to": ["values", "custom"],
+} as const satisfies Record<Manner, readonly string[]>;
+
+/** What `invoke` and `stream` of any agent share. */
+interface Runs {
+  invoke(input: never, config: object): Promise<unknown>;
+  stream(input: never, config: object): Promise<AsyncIterable<unknown>>;
+}
+
+/** The state after a run. It rejects if the run fails. */
+export async function stateAfter(
+  agent: Runs,
+  input: object,
+  config: object,
+  manner: Manner,
+): Promise<unknown> {
+  if (manner === "not listened to") return agent.invoke(input as never, config);
+  let state: unknown;
+  const streamed = await agent.stream(input as never, { ...config, streamMode: [...MODES[manner]] });
+  for await (const [mode, data] of streamed as AsyncIterable<[string, unknown]>)
+    if (mode === "values") state = data;
+  return state;
+}
+
+/** One run. It does not reject if the run fails. */
+export async function clientRun(
+  start: (streamMode: string[]) => Promise<AsyncIterable<unknown>>,
+  manner: Manner = "listened to",
+): Promise<ClientRun> {
   const client = new PlainClient();
   const events: AgentEvent[] = [];
   const parts: BaseMessage[] = [];
+  const states: BaseMessage[][] = [];
   let error: unknown;
   try {
-    for await (const [mode, data] of (await start()) as AsyncIterable<[string, unknown]>) {
+    for await (const [mode, data] of (await start([...MODES[manner]])) as AsyncIterable<[string, unknown]>) {
       if (mode === "custom") events.push(data as AgentEvent);
+      else if (mode === "values") states.push(messagesOf(data as { messages?: BaseMessage[] }));
       else {
         const [message] = data as [BaseMessage];
         parts.push(message);
@@ -37,7 +75,9 @@ export async function clientRun(start: () => Promise<AsyncIterable<unknown>>): P
   } catch (reason) {
     error = reason;
   }
-  return { messages: client.messages, events, parts, error };
+  const known = new Set(states[0]?.map(({ id }) => id));
+  const added = (states.at(-1) ?? []).filter(({ id }) => !known.has(id));
+  return { messages: manner === "listened to" ? client.messages : added, events, parts, error };
 }
 
 /**
@@ -50,10 +90,13 @@ export function openThread(graph: ReturnType<typeof createAgentGraph>, threadId 
     graph,
     read: async (): Promise<BaseMessage[]> => pairedMessagesOf((await graph.getState(config)).values),
     /** One run. A text is a message of the user. It does not reject if the run fails. */
-    send: (input: unknown, signal?: AbortSignal): Promise<ClientRun> => {
+    send: (input: unknown, signal?: AbortSignal, manner?: Manner): Promise<ClientRun> => {
       const given = typeof input === "string" ? user(input) : (input as null);
-      const streamMode: ["messages", "custom"] = ["messages", "custom"];
-      return clientRun(() => graph.stream(given, { ...config, streamMode, ...(signal && { signal }) }));
+      const options = { ...config, ...(signal && { signal }) };
+      return clientRun(
+        (streamMode) => graph.stream(given, { ...options, streamMode: streamMode as ["values", "custom"] }),
+        manner,
+      );
     },
   };
 }
@@ -64,6 +107,7 @@ export type AnyAgent = ReactAgent<any>;
 export interface AgentRunOptions {
   readonly signal?: AbortSignal;
   readonly durability?: "sync" | "async" | "exit";
+  readonly manner?: Manner;
 }
 
 /** A thread of an agent with this library's middleware, unless others are given, whose state is in memory. */
@@ -86,10 +130,11 @@ export function openAgentThread(agent: AnyAgent, threadId = "1") {
     read: async (): Promise<BaseMessage[]> => pairedMessagesOf(await values()),
     /** The same for one in which a call can wait. */
     readOpen: async (): Promise<BaseMessage[]> => messagesOf(await values()),
-    run: (input: unknown, options: AgentRunOptions = {}): Promise<ClientRun> => {
-      const streamed = { ...config, ...options, streamMode: ["messages", "custom"] };
-      return clientRun(() => agent.stream(input as never, streamed as never) as never);
-    },
+    run: (input: unknown, { manner, ...options }: AgentRunOptions = {}): Promise<ClientRun> =>
+      clientRun((streamMode) => {
+        const streamed = { ...config, ...options, streamMode };
+        return agent.stream(input as never, streamed as never) as never;
+      }, manner),
     /** One run that must not fail. */
     send: async (text: string): Promise<BaseMessage[]> => {
       await agent.invoke(user(text) as never, config);

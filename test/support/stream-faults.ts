@@ -1,7 +1,15 @@
-/** Conversations with broken streams, and the messages that a client reads from these streams. */
+/** Conversations with broken responses, and the messages that a client reads from their streams. */
 
 import { type BaseMessage, type BaseMessageChunk, RemoveMessage } from "@langchain/core/messages";
-import { CALL_FAULTS, type ChatRequest, FAULTS, type Fault, type WantedReply } from "./model-server.js";
+import {
+  CALL_FAULTS,
+  type ChatRequest,
+  FAULTS,
+  type Fault,
+  STREAM_FAULTS,
+  type WantedReply,
+} from "./model-server.js";
+import type { Manner } from "./open-thread.js";
 
 export interface FaultCase {
   readonly title: string;
@@ -28,6 +36,10 @@ export const FAULT_CASES: readonly FaultCase[] = (Object.keys(FAULTS) as Fault[]
     ),
   ),
 );
+
+/** A model that nobody listens to is asked in one piece, where some faults do not exist. */
+export const hasFault = (manner: Manner, fault: Fault) =>
+  manner === "listened to" || !STREAM_FAULTS.has(fault);
 
 /** A first and a later turn of one thread. */
 export type FaultThread = readonly [FaultCase, FaultCase];

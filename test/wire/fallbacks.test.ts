@@ -11,13 +11,13 @@ import { clientOf } from "../support/clients.js";
 import { openThread } from "../support/open-thread.js";
 import { shown } from "../support/stream-faults.js";
 import { type ProviderName, startStrictProvider } from "../support/strict-provider/start-strict-provider.js";
-import { beforeFinish, withoutReason } from "../support/strict-provider/stream-cuts.js";
+import { type Break, beforeFinish, withoutReason } from "../support/strict-provider/stream-cuts.js";
 import { stopAtEnd } from "../support/test-tools.js";
 
 /** What the first provider does with a request of the test, and with which one of the turn. */
 let fault: readonly ["cut off" | "withheld", "call" | "answer"] | undefined;
 
-const broken = (events: readonly string[]) => withoutReason(beforeFinish(events));
+const broken: Break = { events: (events) => withoutReason.events(beforeFinish.events(events)) };
 const first = stopAtEnd(
   await startStrictProvider(({ messages, streams }) => {
     const place = readPlace(messages).cities === undefined ? "answer" : "call";

@@ -5,12 +5,13 @@ import { createAgentGraph } from "../../src/index.js";
 import { createLook } from "../support/chain-script.js";
 import { openAIAt } from "../support/clients.js";
 import { type ModelServer, type Respond, startModelServer } from "../support/model-server.js";
-import { openThread } from "../support/open-thread.js";
+import { MANNERS, type Manner, openThread } from "../support/open-thread.js";
 import {
   answerFor,
   CALL_TEXT,
   FAULT_SAMPLE,
   FAULT_THREADS,
+  hasFault,
   PlainClient,
   respondToWish,
   shown,
@@ -18,27 +19,35 @@ import {
 } from "../support/stream-faults.js";
 import { script } from "../support/thread.js";
 
-const { look, looked } = createLook();
 const IS_SLOW = process.env["SLOW_TESTS"] === "1";
 
-function openServerThread(server: ModelServer, fields: object = {}, options: object = {}) {
+interface Opened {
+  /** Of the client. */
+  readonly fields?: object;
+  /** Of the graph. */
+  readonly options?: object;
+  readonly manner?: Manner;
+}
+
+function openServerThread(server: ModelServer, { fields, options, manner }: Opened = {}) {
   const model = openAIAt(server.url, { model: "test", ...fields });
+  const { look, looked } = createLook();
   const graph = createAgentGraph({ model, tools: [look], checkpointer: new MemorySaver(), ...options });
   const thread = openThread(graph);
   /** One run. It rejects if the run fails. */
   const send = async (text: string, signal?: AbortSignal) => {
-    const run = await thread.send(text, signal);
+    const run = await thread.send(text, signal, manner);
     if (run.error !== undefined) throw run.error;
     return run;
   };
-  return { ...thread, send };
+  return { ...thread, send, looked };
 }
 
 /** A server for one test, and a thread of a model there. */
-async function serve(respond: Respond = respondToWish("look"), fields: object = {}, options: object = {}) {
+async function serve(opened: Opened = {}, respond: Respond = respondToWish("look")) {
   const server = await startModelServer(respond);
   onTestFinished(() => server.stop());
-  const thread = openServerThread(server, fields, options);
+  const thread = openServerThread(server, opened);
   return { ...thread, server, streams: () => server.requests.map(({ stream }) => stream) };
 }
 
@@ -68,74 +77,14 @@ describe("a model that", () => {
     expect([...texts.values()]).toEqual([CALL_TEXT, ...takenBack, answerFor(["rest"])]);
   });
 
-  it.each([
-    ["was made by itself", "by a reset connection", undefined],
-    ["was made by `initChatModel`", "with cut-off arguments that are called finished", initChatModel],
-  ] as const)(
-    "%s is asked again for the same, tools and all, without streaming",
-    async (_title, fault, init) => {
-      const { server, streams, ...thread } = await serve();
-      const configuration = { baseURL: server.url };
-      const model = await init?.("test", { modelProvider: "openai", apiKey: "x", configuration });
-      const { send } = model === undefined ? thread : openServerThread(server, {}, { model });
-      const { messages } = await send(wish({ cities: ["again"], fault, at: "call" }));
-      const [first, second] = server.requests;
-      expect(messages.at(-1)?.text).toBe(answerFor(["again"]));
-      expect(streams()).toEqual([true, false, true]);
-      expect(second).toEqual({ ...first, stream: false });
-      expect(second?.tools).toHaveLength(1);
-    },
-  );
-
   it("has `streaming: true` is not streamed when it is asked again", async () => {
-    const { send, streams } = await serve(undefined, { streaming: true });
+    const { send, streams } = await serve({ fields: { streaming: true } });
     await send(wish({ cities: ["set"], fault: "without a finish reason", at: "answer" }));
     expect(streams()).toEqual([true, true, false]);
   });
 
-  it.each([{ streaming: false }, { disableStreaming: true }])("has %o is never streamed", async (fields) => {
-    const { send, streams } = await serve(undefined, fields);
-    const { messages } = await send(wish({ cities: ["never"] }));
-    expect(streams()).toEqual([false, false]);
-    expect(messages.at(-1)?.text).toBe(answerFor(["never"]));
-  });
-
-  it("ends a text at the token limit is not asked again", async () => {
-    const { send, streams } = await serve(() => ({ text: "It is a long", finish: "length" }));
-    const { messages, events } = await send("tell me");
-    expect(messages.map(({ text }) => text)).toEqual(["It is a long"]);
-    expect(streams()).toEqual([true]);
-    expect(events).toMatchObject([{ type: "run-end", usedFallback: false }]);
-  });
-
-  it.each([0, 1, 3])(
-    "never gives a complete response is asked again %i times, then fails; the history stays unchanged",
-    async (max) => {
-      const options = { maxStreamFallbackAttempts: max };
-      const { send, read, streams } = await serve(() => ({ text: "", finish: "stop" }), {}, options);
-      await expect(send("x")).rejects.toMatchObject({ code: "MODEL_FAILED" });
-      expect(streams()).toEqual([true, ...Array(max).fill(false)]);
-      expect(script(await read())).toEqual(["human: x"]);
-    },
-  );
-
-  it("always makes calls at the token limit fails, and no call of it is run", async () => {
-    const calls = [{ name: "look", args: { city: "limit" } }];
-    const { send } = await serve(() => ({ calls, finish: "length" }));
-    await expect(send("x")).rejects.toThrow(/token limit.*3 times/);
-    expect(looked).not.toContain("limit");
-  });
-
-  it("refuses when it is asked again has its refusal passed on", async () => {
-    const { send, streams } = await serve(({ stream }) =>
-      stream ? { text: "I will say", fault: "by the end of its body" } : 400,
-    );
-    await expect(send("x")).rejects.toMatchObject({ status: 400 });
-    expect(streams()).toEqual([true, false]);
-  });
-
   it("gives no finish reason is trusted after one complete response without it", async () => {
-    const { send, streams } = await serve(() => ({ text: "As ever.", finish: null }));
+    const { send, streams } = await serve({}, () => ({ text: "As ever.", finish: null }));
     for (const text of ["one", "two", "three"]) await send(text);
     expect(streams()).toEqual([true, false, true, true]);
   });
@@ -146,7 +95,7 @@ describe("a model that", () => {
     const thread = openServerThread(server);
     const client = new PlainClient();
     for (const fault of [undefined, "after another text", "by a reset connection"] as const) {
-      const request = { cities: ["same"], at: "answer", ...(fault && { fault }) } as const;
+      const request = { cities: ["same", String(fault)], at: "answer", ...(fault && { fault }) } as const;
       for (const part of (await thread.send(wish(request))).parts) client.add(part);
     }
     expect(shown(client.messages)).toEqual(shown(await thread.read()));
@@ -154,7 +103,7 @@ describe("a model that", () => {
 
   it("is aborted in the middle of its stream is not asked again", async () => {
     const abort = new AbortController();
-    const { send, read, streams } = await serve(() => {
+    const { send, read, streams } = await serve({}, () => {
       setTimeout(() => abort.abort(), 20);
       return { text: "word ".repeat(20_000) };
     });
@@ -162,28 +111,98 @@ describe("a model that", () => {
     expect(streams()).toEqual([true]);
     expect(script(await read())).toEqual(["human: x"]);
   });
+});
+
+describe.each(MANNERS)("a model that is %s and", (manner) => {
+  /** The first of a request's responses: only who listens needs a stream. */
+  const first = manner === "listened to" ? true : expect.any(Boolean);
+
+  it.each([
+    ["was made by itself", "by a reset connection", undefined],
+    ["was made by `initChatModel`", "with arguments cut off by the token limit", initChatModel],
+  ] as const)(
+    "%s is asked again for the same, tools and all, without streaming",
+    async (_title, fault, init) => {
+      const { server, streams, ...thread } = await serve({ manner });
+      const configuration = { baseURL: server.url };
+      const model = await init?.("test", { modelProvider: "openai", apiKey: "x", configuration });
+      const { send } =
+        model === undefined ? thread : openServerThread(server, { options: { model }, manner });
+      const { messages } = await send(wish({ cities: ["again"], fault, at: "call" }));
+      const [asked, again] = server.requests;
+      expect(messages.at(-1)?.text).toBe(answerFor(["again"]));
+      expect(streams()).toEqual([first, false, first]);
+      expect(again).toEqual({ ...asked, stream: false, isAgain: true });
+      expect(again?.tools).toHaveLength(1);
+    },
+  );
+
+  it.each([{ streaming: false }, { disableStreaming: true }])("has %o is never streamed", async (fields) => {
+    const { send, streams } = await serve({ fields, manner });
+    const { messages } = await send(wish({ cities: ["never"] }));
+    expect(streams()).toEqual([false, false]);
+    expect(messages.at(-1)?.text).toBe(answerFor(["never"]));
+  });
+
+  it("ends a text at the token limit is not asked again", async () => {
+    const { send, streams } = await serve({ manner }, () => ({ text: "It is a long", finish: "length" }));
+    const { messages, events } = await send("tell me");
+    expect(messages.map(({ text }) => text)).toEqual(["It is a long"]);
+    expect(streams()).toEqual([first]);
+    expect(events).toMatchObject([{ type: "run-end", usedFallback: false }]);
+  });
+
+  it.each([0, 1, 3])(
+    "never gives a complete response is asked again %i times, then fails; the history stays unchanged",
+    async (max) => {
+      const options = { maxStreamFallbackAttempts: max };
+      const { send, read, streams } = await serve({ options, manner }, () => ({ text: "", finish: "stop" }));
+      await expect(send("x")).rejects.toMatchObject({ code: "MODEL_FAILED" });
+      expect(streams()).toEqual([first, ...Array(max).fill(false)]);
+      expect(script(await read())).toEqual(["human: x"]);
+    },
+  );
+
+  it("always makes calls at the token limit fails, and no call of it is run", async () => {
+    const calls = [{ name: "look", args: { city: "limit" } }];
+    const { send, looked } = await serve({ manner }, () => ({ calls, finish: "length" }));
+    await expect(send("x")).rejects.toThrow(/token limit.*3 times/);
+    expect(looked).toEqual([]);
+  });
+
+  it("refuses when it is asked again has its refusal passed on", async () => {
+    const { send, streams } = await serve({ manner }, ({ isAgain }) =>
+      isAgain ? 400 : { text: "I will say", fault: "by the end of its body" },
+    );
+    await expect(send("x")).rejects.toMatchObject({ status: 400 });
+    expect(streams()).toEqual([first, false]);
+  });
 
   it("breaks once has its own usage in the message, and the run's usage includes the broken response", async () => {
-    const { send, read } = await serve();
+    const { send, read } = await serve({ manner });
     const { events } = await send(wish({ cities: ["use"], fault: "with nothing in it", at: "answer" }));
     expect(events.at(-1)).toMatchObject({ usage: { total_tokens: 45 } });
     expect((await read()).at(-1)).toMatchObject({ usage_metadata: { total_tokens: 15 } });
   });
 });
 
-describe("a stream whose", () => {
+describe.each([
+  ["listened to", "listened to", {}],
+  ["not listened to", "not listened to", {}],
+  ["never streamed", "not listened to", { disableStreaming: true }],
+] as const)("a response that is %s, and", (_title, manner, fields) => {
   let server: ModelServer;
   beforeAll(async () => {
     server = await startModelServer(respondToWish("look"));
   });
   afterAll(() => server.stop());
 
-  const threads = (IS_SLOW ? FAULT_THREADS : FAULT_SAMPLE).map(
-    (turns) => [turns.map(({ title }) => title).join(", and "), turns] as const,
-  );
+  const threads = (IS_SLOW ? FAULT_THREADS : FAULT_SAMPLE)
+    .filter(([{ fault }]) => hasFault(manner, fault))
+    .map((turns) => [turns.map(({ title }) => title).join(", and "), turns] as const);
 
-  it.concurrent.each(threads)("%s: the response is asked for again, and is whole", async (_title, turns) => {
-    const thread = openServerThread(server);
+  it.concurrent.each(threads)("%s: it is asked for again, and is whole", async (_title, turns) => {
+    const thread = openServerThread(server, { manner, fields });
     let known = 0;
     for (const fault of turns) {
       const { messages, events } = await thread.send(wish(fault));
@@ -192,7 +211,7 @@ describe("a stream whose", () => {
       expect(state.at(-1)?.text).toBe(answerFor(fault.cities));
       expect(shown(messages)).toEqual(shown(state.slice(known)));
       expect(messages.map(({ text }) => text)).toContain(CALL_TEXT);
-      for (const city of fault.cities) expect(looked.filter((name) => name === city)).toEqual([city]);
+      for (const city of fault.cities) expect(thread.looked.filter((name) => name === city)).toEqual([city]);
       expect(events.map(({ type }) => type)).toEqual(["response-broken", "run-end"]);
       const { length } = fault.cities;
       expect(events.at(-1)).toMatchObject({ calls: length, results: length, usedFallback: true });

@@ -1,28 +1,46 @@
 import { AIMessage, type BaseMessage } from "@langchain/core/messages";
 import { createAgent, modelFallbackMiddleware } from "langchain";
-import { describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { tetherMiddleware } from "../../src/langchain.js";
 import { createLook } from "../support/chain-script.js";
 import { openAIAt } from "../support/clients.js";
-import { startModelServer } from "../support/model-server.js";
-import { openAgent } from "../support/open-thread.js";
-import { answerFor, CALL_TEXT, FAULT_CASES, respondToWish, shown, wish } from "../support/stream-faults.js";
+import { type ModelServer, startModelServer } from "../support/model-server.js";
+import { MANNERS, openAgent } from "../support/open-thread.js";
+import {
+  answerFor,
+  CALL_TEXT,
+  FAULT_CASES,
+  hasFault,
+  respondToWish,
+  shown,
+  wish,
+} from "../support/stream-faults.js";
 import { stopAtEnd } from "../support/test-tools.js";
 import { user } from "../support/thread.js";
 
-const { look, looked } = createLook();
-
 const server = stopAtEnd(await startModelServer(respondToWish("look")));
 
-const openThread = (fields: object = {}) =>
-  openAgent({ model: openAIAt(server.url, { model: "test", ...fields }), tools: [look] });
+function openThread(fields: object = {}, url = server.url) {
+  const { look, looked } = createLook();
+  const thread = openAgent({ model: openAIAt(url, { model: "test", ...fields }), tools: [look] });
+  return { ...thread, looked };
+}
 
-describe("a stream of an agent's model whose", () => {
-  it.concurrent.each(FAULT_CASES)("$title: the response is whole, and no call runs twice", async (fault) => {
-    const thread = openThread();
+describe.each(MANNERS)("an agent's model that is %s, and whose", (manner) => {
+  // Each fault breaks the first of a request's responses.
+  let own: ModelServer;
+  beforeAll(async () => {
+    own = await startModelServer(respondToWish("look"));
+  });
+  afterAll(() => own.stop());
+
+  const cases = FAULT_CASES.filter(({ fault }) => hasFault(manner, fault));
+
+  it.concurrent.each(cases)("$title: the response is whole, and no call runs twice", async (fault) => {
+    const { looked, ...thread } = openThread({}, own.url);
     if (fault.turn === "later") await thread.run(user(wish({ cities: [`before ${fault.cities[0]}`] })));
     const known = fault.turn === "later" ? (await thread.read()).length : 0;
-    const { messages, events, error } = await thread.run(user(wish(fault)));
+    const { messages, events, error } = await thread.run(user(wish(fault)), { manner });
     const state = await thread.read();
 
     expect(error).toBeUndefined();
@@ -32,34 +50,36 @@ describe("a stream of an agent's model whose", () => {
     for (const city of fault.cities) expect(looked.filter((name) => name === city)).toEqual([city]);
     expect(events.map(({ type }) => type)).toEqual(["response-broken"]);
   });
-
-  it.concurrent("run does not stream: a response in one piece is whole too", async () => {
-    const thread = openThread({ streaming: false });
-    const cities = ["Quito"];
-    expect((await thread.send(wish({ cities }))).at(-1)?.text).toBe(answerFor(cities));
-  });
-
-  it.concurrent("run is an `invoke`: the response is whole", async () => {
-    const cities = ["Lima"];
-    const fault = FAULT_CASES.find(({ at }) => at === "call");
-    const state = await openThread().send(JSON.stringify({ cities, fault: fault?.fault, at: "call" }));
-    expect(state.at(-1)?.text).toBe(answerFor(cities));
-    expect(looked.filter((name) => name === "Lima")).toEqual(["Lima"]);
-  });
 });
 
-describe("after `modelFallbackMiddleware`", () => {
+it("A model that does not stream has a whole response too.", async () => {
+  const cities = ["Quito"];
+  expect((await openThread({ streaming: false }).send(wish({ cities }))).at(-1)?.text).toBe(
+    answerFor(cities),
+  );
+});
+
+it("A run that is an `invoke` has a whole response too.", async () => {
+  const cities = ["Lima"];
+  const { looked, ...thread } = openThread();
+  const state = await thread.send(wish({ cities, fault: "by the end of its body", at: "call" }));
+  expect(state.at(-1)?.text).toBe(answerFor(cities));
+  expect(looked).toEqual(["Lima"]);
+});
+
+describe.each(MANNERS)("after `modelFallbackMiddleware`, if it is %s,", (manner) => {
   it("the model that is asked instead has the guard too", async () => {
     const broken = openAIAt("http://127.0.0.1:1", { model: "away" });
     const model = openAIAt(server.url, { model: "test" });
+    const { look, looked } = createLook();
     const middleware = [modelFallbackMiddleware(model), tetherMiddleware()];
     const thread = openAgent({ model: broken, tools: [look], middleware });
-    const fault = FAULT_CASES.find(({ at }) => at === "call");
-    const cities = ["Oslo"];
-    const { events, error } = await thread.run(user(wish({ ...fault, cities })));
+    const cities = [`Oslo, ${manner}`];
+    const request = wish({ cities, fault: "by the end of its body", at: "call" });
+    const { events, error } = await thread.run(user(request), { manner });
     expect(error).toBeUndefined();
     expect((await thread.read()).at(-1)?.text).toBe(answerFor(cities));
-    expect(looked.filter((name) => name === "Oslo")).toEqual(["Oslo"]);
+    expect(looked).toEqual(cities);
     expect(events.map(({ type }) => type)).toEqual(["response-broken"]);
   });
 });

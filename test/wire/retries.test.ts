@@ -4,6 +4,7 @@ import type { BaseChatModel } from "@langchain/core/language_models/chat_models"
 import { describe, expect, it } from "vitest";
 import { type AgentEvent, createAgentGraph } from "../../src/index.js";
 import { KEY, MADE_MODELS, makeModel } from "../support/clients.js";
+import { MANNERS, MODES } from "../support/open-thread.js";
 import {
   ANSWER,
   type Failure,
@@ -90,7 +91,9 @@ describe.each(CASES)("$name, asked $way,", (made) => {
 
 const input = { messages: [{ role: "user" as const, content: "hello" }] };
 
-describe.each(MADE_MODELS)("a run with $name", (made) => {
+const RUNS = MADE_MODELS.flatMap((made) => MANNERS.map((manner) => ({ ...made, manner })));
+
+describe.each(RUNS)("a run with $name, $manner,", ({ manner, ...made }) => {
   const retriesOf = async (...failures: readonly Failure[]) => {
     const model = await makeModel(made, strict);
     const graph = createAgentGraph({ model });
@@ -99,7 +102,8 @@ describe.each(MADE_MODELS)("a run with $name", (made) => {
     const seen: (readonly [{ readonly attempt: number }, answered: number])[] = [];
     const begun = strict.statuses.length;
     const ended = (async () => {
-      for await (const event of await graph.stream(input, { streamMode: "custom" })) {
+      for await (const [mode, event] of await graph.stream(input, { streamMode: [...MODES[manner]] })) {
+        if (mode !== "custom") continue;
         const { type, ...retry } = event as Extract<AgentEvent, { type: "model-retry" }>;
         if (type === "model-retry") seen.push([retry, strict.statuses.length - begun]);
       }

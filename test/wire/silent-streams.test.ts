@@ -1,6 +1,6 @@
 /**
  * Hosts that say nothing, or reset the connection, through the real clients. The client's own retries are off. The request is
- * ended and sent again without streaming, and no tool call of it is run.
+ * ended and sent again without streaming, and no tool call of it is run, whether somebody listens or not.
  */
 
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
@@ -13,7 +13,7 @@ import { tetherMiddleware } from "../../src/langchain.js";
 import { answerTo, chainWish, createLook, playChain } from "../support/chain-script.js";
 import { clientAt, MADE_MODELS, makeModelAt, PROVIDERS } from "../support/clients.js";
 import { listen } from "../support/listen.js";
-import { type AnyAgent, openAgentThread, openThread } from "../support/open-thread.js";
+import { type AnyAgent, MANNERS, openAgentThread, openThread } from "../support/open-thread.js";
 import { shown } from "../support/stream-faults.js";
 import { type ProviderName, startStrictProvider } from "../support/strict-provider/start-strict-provider.js";
 import { stopAtEnd } from "../support/test-tools.js";
@@ -24,20 +24,20 @@ const strict = stopAtEnd(await startStrictProvider(({ messages }) => playChain(m
 type Trouble =
   | "says nothing"
   | "says nothing after its headers"
-  | "says nothing after half of its stream"
+  | "says nothing after half of its response"
   | "is reset before its headers"
   | "is reset after its headers"
-  | "is reset after half of its stream";
+  | "is reset after half of its response";
 
 const RESET: readonly Trouble[] = [
   "is reset before its headers",
   "is reset after its headers",
-  "is reset after half of its stream",
+  "is reset after half of its response",
 ];
 const SILENT: readonly Trouble[] = [
   "says nothing",
   "says nothing after its headers",
-  "says nothing after half of its stream",
+  "says nothing after half of its response",
 ];
 
 /** What the next requests meet, each with one of these. The others are passed on to the strict provider. */
@@ -127,21 +127,23 @@ async function openGraph(client: Client, options: object = {}) {
   return { ...openThread(graph), looked };
 }
 
-const ROWS = CLIENTS.flatMap((client) => [...SILENT, ...RESET].map((trouble) => ({ client, trouble })));
+const ROWS = CLIENTS.flatMap((client) =>
+  [...SILENT, ...RESET].flatMap((trouble) => MANNERS.map((manner) => ({ client, trouble, manner }))),
+);
 
 /** Google's first client hides why it could not reach its host. A model that was made by name sends such a request again. */
 const isRetried = ({ client, trouble }: (typeof ROWS)[number]) =>
   trouble === "is reset before its headers" && (client === "gemini" || client === "google");
 
 describe.each(ROWS.filter((row) => !isRetried(row)))(
-  "$client, whose connection $trouble,",
-  ({ client, trouble }) => {
+  "$client, $manner, whose connection $trouble,",
+  ({ client, trouble, manner }) => {
     const reason = RESET.includes(trouble) ? "transport-error" : "silent";
 
     it("is asked again, and runs each call once", async () => {
       troubles.push(trouble);
       const thread = await openGraph(client, reason === "silent" ? PATIENT : {});
-      const { messages, events, error } = await thread.send(chainWish(CITIES));
+      const { messages, events, error } = await thread.send(chainWish(CITIES), undefined, manner);
       expect(error).toBeUndefined();
       const stored = await thread.read();
       expect(stored.at(-1)?.text).toBe(answerTo(CITIES));
@@ -154,10 +156,12 @@ describe.each(ROWS.filter((row) => !isRetried(row)))(
   },
 );
 
-describe.each(CLIENTS)("%s under `tetherMiddleware`", (client) => {
-  it.each(["says nothing after half of its stream", "is reset after half of its stream"] as const)(
-    "is asked again if its connection %s",
-    async (trouble) => {
+const HALVES = ROWS.filter(({ trouble }) => trouble.includes("half"));
+
+describe("Under `tetherMiddleware`,", () => {
+  it.each(HALVES)(
+    "$client, $manner, is asked again if its connection $trouble",
+    async ({ client, trouble, manner }) => {
       troubles.push(trouble);
       const { look, looked } = createLook();
       const middleware = [tetherMiddleware(trouble.startsWith("says") ? PATIENT : {})];
@@ -168,7 +172,7 @@ describe.each(CLIENTS)("%s under `tetherMiddleware`", (client) => {
         middleware,
       });
       const thread = openAgentThread(agent as unknown as AnyAgent);
-      const { messages, error } = await thread.run(user(chainWish(CITIES)));
+      const { messages, error } = await thread.run(user(chainWish(CITIES)), { manner });
       expect(error).toBeUndefined();
       const stored = messagesOf(await thread.values());
       expect(stored.at(-1)?.text).toBe(answerTo(CITIES));
@@ -179,11 +183,13 @@ describe.each(CLIENTS)("%s under `tetherMiddleware`", (client) => {
   );
 });
 
-describe.each(CLIENTS)("%s that stays silent", (client) => {
+const LISTENING = CLIENTS.flatMap((client) => MANNERS.map((manner) => [client, manner] as const));
+
+describe.each(LISTENING)("%s, %s, that stays silent", (client, manner) => {
   it("ends each of its requests, and then the run with an error that says so", async () => {
-    troubles.push("says nothing after half of its stream", "says nothing");
+    troubles.push("says nothing after half of its response", "says nothing");
     const thread = await openGraph(client, { maxStreamFallbackAttempts: 1, modelIdleTimeoutMs: IDLE });
-    const { messages, error } = await thread.send(chainWish(CITIES));
+    const { messages, error } = await thread.send(chainWish(CITIES), undefined, manner);
     expect(error).toBeInstanceOf(ModelError);
     expect(String(error)).toContain("the model was silent for longer than `modelIdleTimeoutMs`");
     expect(ended).toHaveLength(2);
@@ -194,7 +200,7 @@ describe.each(CLIENTS)("%s that stays silent", (client) => {
   });
 });
 
-describe("After a model that stays silent", () => {
+describe.each(MANNERS)("After a model that is %s and stays silent", (manner) => {
   const silence: readonly Trouble[] = ["says nothing", "says nothing after its headers"];
   const options = { maxStreamFallbackAttempts: 1, modelIdleTimeoutMs: IDLE };
 
@@ -204,7 +210,7 @@ describe("After a model that stays silent", () => {
       ...options,
       fallbackModels: [clientAt("anthropic", strict.url("anthropic"))],
     });
-    const { error, events } = await thread.send(chainWish(CITIES));
+    const { error, events } = await thread.send(chainWish(CITIES), undefined, manner);
     expect(error).toBeUndefined();
     expect((await thread.read()).at(-1)?.text).toBe(answerTo(CITIES));
     const types = events.map(({ type }) => type);
@@ -225,7 +231,7 @@ describe("After a model that stays silent", () => {
       ],
     });
     const thread = openAgentThread(agent as unknown as AnyAgent);
-    const { error } = await thread.run(user(chainWish(CITIES)));
+    const { error } = await thread.run(user(chainWish(CITIES)), { manner });
     expect(error).toBeUndefined();
     expect(messagesOf(await thread.values()).at(-1)?.text).toBe(answerTo(CITIES));
     await Promise.all(ended);

@@ -12,6 +12,7 @@ import { describe, expect, it, vi } from "vitest";
 import { z } from "zod";
 import { createAgentGraph } from "../../src/index.js";
 import { tetherMiddleware } from "../../src/langchain.js";
+import { type Manner, stateAfter } from "../support/open-thread.js";
 import { checkAnthropic } from "../support/strict-provider/check-anthropic.js";
 import type { RequestCheck } from "../support/strict-provider/refusal.js";
 import {
@@ -46,6 +47,13 @@ const AGENTS = [
   ],
 ] as const;
 
+/** Whether somebody listens, and whether the client never streams. */
+const MANNERS_AND_NEVER = [
+  ["listened to", "listened to", false],
+  ["not listened to", "not listened to", false],
+  ["never streamed", "not listened to", true],
+] as const satisfies readonly (readonly [string, Manner, boolean])[];
+
 const claudeAt = (url: string, model: string, more: object) =>
   new ChatAnthropic({ model, apiKey, maxRetries, anthropicApiUrl: url, ...more });
 
@@ -64,10 +72,7 @@ const ownThoughts =
   };
 
 describe.each(AGENTS)("%s", (_, agentWith) => {
-  describe.each([
-    ["in a stream", false],
-    ["in one piece", true],
-  ])("%s", (_mode, disableStreaming) => {
+  describe.each(MANNERS_AND_NEVER)("%s", (_mode, manner, disableStreaming) => {
     it.each<readonly [string, Answer, (url: string, more: object) => BaseChatModel, string]>([
       [
         "Claude",
@@ -91,7 +96,7 @@ describe.each(AGENTS)("%s", (_, agentWith) => {
     ])("a response of %s knows its model", async (_name, answer, create, name) => {
       const { url } = await serve(anyRequest, [answer]);
       const messages = pairedMessagesOf(
-        await agentWith(create(url, { disableStreaming })).invoke(user("Hello"), inThread("1")),
+        await stateAfter(agentWith(create(url, { disableStreaming })), user("Hello"), inThread("1"), manner),
       );
       const { model_name, model: given } = Object(messages.at(-1)?.response_metadata);
       expect(model_name ?? given).toBe(name);
@@ -124,7 +129,7 @@ describe.each(AGENTS)("%s", (_, agentWith) => {
       };
       const model = new Counted(fields);
       const agent = agentWith(model);
-      for (const text of ["Hello", "And?"]) await agent.invoke(user(text), inThread("1"));
+      for (const text of ["Hello", "And?"]) await stateAfter(agent, user(text), inThread("1"), manner);
       expect(model.asked).toBe(2);
       expect(requests).toHaveLength(2);
     });
@@ -142,7 +147,8 @@ describe.each(AGENTS)("%s", (_, agentWith) => {
         ["claude-sonnet-4-5", "The weather?"],
         ["claude-opus-4-5", "Thanks."],
       ] as const) {
-        await agentWith(claudeAt(url, name, { disableStreaming }), saver).invoke(user(text), inThread("1"));
+        const agent = agentWith(claudeAt(url, name, { disableStreaming }), saver);
+        await stateAfter(agent, user(text), inThread("1"), manner);
       }
       const sent = requests.map(({ body }) => JSON.stringify(body).includes(SIGNED.signature));
       expect(sent).toEqual([false, true, false]);
@@ -181,10 +187,11 @@ describe.each(AGENTS)("%s", (_, agentWith) => {
         configuration: { baseURL: `${url}/v1` },
       });
       const agent = agentWith(model);
-      await agent.invoke(user("The weather?"), inThread("1"));
-      await agent.invoke(user("Thanks."), inThread("1"));
+      for (const text of ["The weather?", "Thanks."])
+        await stateAfter(agent, user(text), inThread("1"), manner);
       for (const { body } of requests.slice(1)) {
-        expect(body["stream"] ?? false).toBe(!disableStreaming);
+        if (manner === "listened to") expect(body["stream"]).toBe(true);
+        if (disableStreaming) expect(body["stream"] ?? false).toBe(false);
         const input = Object(body)["input"] as Fields[];
         expect(input.find(({ type }) => type === "reasoning")).toMatchObject({
           encrypted_content: "Z2hpZGRlbg==",

@@ -14,6 +14,7 @@ import { asMistralEvents, checkMistral, checkVllm, type Usage } from "./check-mi
 import { checkResponses } from "./check-responses.js";
 import { checkWindow, countTokens, type Window } from "./check-window.js";
 import { checkText, isFields, listIn, type RequestCheck } from "./refusal.js";
+import type { Break } from "./stream-cuts.js";
 
 export interface SentMessage {
   readonly role: string;
@@ -28,8 +29,8 @@ export interface Reply {
   readonly reasoning?: string;
   /** The finish reason, in OpenAI's words. @default `stop`, or `tool_calls` if there are tool calls */
   readonly finish?: string;
-  /** Changes the events of a stream. */
-  readonly broken?: (events: readonly string[]) => readonly string[];
+  /** How the response breaks. */
+  readonly broken?: Break;
   /** The body for a request that does not stream, in place of this response. A string is sent as it is. */
   readonly body?: object | string;
 }
@@ -213,7 +214,7 @@ export async function startStrictProvider(
       const { model, input } = Object(body);
       reply = respond({ model: String(model), messages: listIn(input, "messages") as never, streams });
       if (streams) sendEvents(response, nativeEvents(reply), reply);
-      else sendJson(response, bodyOf(reply) ?? nativeBody(reply));
+      else sendJson(response, bodyOf(reply, nativeBody(reply)));
       return;
     }
     const answered = await fetch(`${mock.url}/${path.join("/")}`, {
@@ -226,7 +227,7 @@ export async function startStrictProvider(
       if (id !== undefined) stored.add(id);
     const events = written.split(/(?<=\n\n)/);
     if (streams) sendEvents(response, host === "mistral" ? asMistralEvents(events, usage) : events, reply);
-    else sendJson(response, bodyOf(reply) ?? written, answered.status);
+    else sendJson(response, bodyOf(reply, written), answered.status);
   }
 
   const { url, stop } = await listen(server);
@@ -254,8 +255,10 @@ function isStreaming({ headers, url = "" }: IncomingMessage, body: unknown): boo
   );
 }
 
-function bodyOf({ body }: Reply): string | undefined {
-  return typeof body === "object" ? JSON.stringify(body) : body;
+/** @param whole The response in one piece. */
+function bodyOf({ body, broken }: Reply, whole: string): string {
+  if (typeof body === "object") return JSON.stringify(body);
+  return body ?? broken?.body?.(whole) ?? whole;
 }
 
 function sendJson(response: ServerResponse, text: string, status = 200): void {
@@ -264,6 +267,6 @@ function sendJson(response: ServerResponse, text: string, status = 200): void {
 
 function sendEvents(response: ServerResponse, events: readonly string[], { broken }: Reply): void {
   response.writeHead(200, { "content-type": "text/event-stream" });
-  for (const event of broken === undefined ? events : broken(events)) response.write(event);
+  for (const event of broken?.events(events) ?? events) response.write(event);
   response.end();
 }

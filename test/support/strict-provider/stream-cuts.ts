@@ -1,8 +1,14 @@
-/** The ways in which the streams of each protocol break: the events that still arrive. */
+/** The ways in which the responses of each protocol break: the events of a stream, or the part of a body, that still arrive. */
 
 import type { ProviderName } from "./start-strict-provider.js";
 
-export type Break = (events: readonly string[]) => readonly string[];
+type Cut = (events: readonly string[]) => readonly string[];
+
+export interface Break {
+  readonly events: Cut;
+  /** The same in one piece. Undefined: only streams break like this. */
+  readonly body?: (text: string) => string;
+}
 
 const FINISH = /"finish_reason":"(?!null)|"stop_reason":"|"type":"response\.completed"|"finishReason":"/;
 const ARGUMENTS = /"arguments":"(?!")|"partial_json":"|"type":"response\.function_call_arguments\.delta"/;
@@ -10,7 +16,7 @@ const ARGUMENTS = /"arguments":"(?!")|"partial_json":"|"type":"response\.functio
 const finishOf = (events: readonly string[]) => events.findIndex((event) => FINISH.test(event));
 
 /** Up to the piece before the last one of the last call's arguments. A stream that ends there has an incomplete call. */
-const inArguments: Break = (events) => {
+const inArguments: Cut = (events) => {
   const isEnd = (event: string) => /response\.(?:function_call_arguments|output_item)\.done/.test(event);
   const pieces = events.filter((event) => !isEnd(event));
   return pieces.slice(
@@ -19,58 +25,68 @@ const inArguments: Break = (events) => {
   );
 };
 
-export const beforeFinish: Break = (events) => events.slice(0, finishOf(events));
+const toFinish: Cut = (events) => events.slice(0, finishOf(events));
+/** The connection ends within the body. */
+const half = (text: string) => text.slice(0, text.length / 2);
+
+export const beforeFinish: Break = { events: toFinish, body: half };
 
 /** For protocols that send complete calls, in the event that also has the finish reason. */
-export const withoutReason: Break = (events) =>
-  events.map((event) =>
-    event.replace(/,"finishReason":"\w+"/, "").replace(/"finish_reason":"\w+"/, '"finish_reason":null'),
-  );
+export const withoutReason: Break = {
+  events: (events) =>
+    events.map((event) =>
+      event.replace(/,"finishReason":"\w+"/, "").replace(/"finish_reason":"\w+"/, '"finish_reason":null'),
+    ),
+};
 
 /** The connection ends in the middle of an event. */
-const inEvent: Break = (events) => {
-  const next = events[finishOf(events)] ?? "";
-  return [...beforeFinish(events), next.slice(0, next.length / 2)];
+const inEvent: Break = {
+  events: (events) => {
+    const next = events[finishOf(events)] ?? "";
+    return [...toFinish(events), half(next)];
+  },
+  body: half,
 };
 
 /** The finish reason says that the response was cut off. */
-const endsAtLimit: Break = (events) =>
-  events.map((event) =>
-    event
-      .replace(/"finish_reason":"\w+"/, '"finish_reason":"length"')
-      .replace(/"finishReason":"\w+"/, '"finishReason":"MAX_TOKENS"')
-      .replace(/"stop_reason":"\w+"/, '"stop_reason":"max_tokens"')
-      .replaceAll("response.completed", "response.incomplete")
-      .replace(
-        '"status":"completed","output"',
-        '"status":"incomplete","incomplete_details":{"reason":"max_output_tokens"},"output"',
-      ),
-  );
+const atLimit = (text: string) =>
+  text
+    .replace(/"finish_reason":"\w+"/, '"finish_reason":"length"')
+    .replace(/"finishReason":"\w+"/, '"finishReason":"MAX_TOKENS"')
+    .replace(/"stop_reason":"\w+"/, '"stop_reason":"max_tokens"')
+    .replaceAll("response.completed", "response.incomplete")
+    .replace(
+      '"status":"completed","output"',
+      '"status":"incomplete","incomplete_details":{"reason":"max_output_tokens"},"output"',
+    );
+const endsAtLimit: Cut = (events) => events.map(atLimit);
+
+const MALFORMED = JSON.stringify({ candidates: [{ finishReason: "MALFORMED_FUNCTION_CALL", index: 0 }] });
 
 /** The last event of Gemini has a finish reason, but neither text nor a call. */
-export const malformedCall: Break = (events) => [
-  ...beforeFinish(events),
-  `data: ${JSON.stringify({ candidates: [{ finishReason: "MALFORMED_FUNCTION_CALL", index: 0 }] })}\n\n`,
-];
+export const malformedCall: Break = {
+  events: (events) => [...toFinish(events), `data: ${MALFORMED}\n\n`],
+  body: () => MALFORMED,
+};
 
 const IN_PIECES = {
   "before the finish reason": beforeFinish,
-  "in the middle of the arguments": inArguments,
+  "in the middle of the arguments": { events: inArguments },
   "within an event": inEvent,
-  "at the token limit, in a call": (events) => [
-    ...inArguments(events),
-    ...endsAtLimit(events.slice(finishOf(events))),
-  ],
+  "at the token limit, in a call": {
+    events: (events) => [...inArguments(events), ...endsAtLimit(events.slice(finishOf(events)))],
+    body: atLimit,
+  },
 } as const satisfies Record<string, Break>;
 
 const COMPLETE = {
   "before the finish reason": beforeFinish,
   "without a finish reason": withoutReason,
   "within an event": inEvent,
-  "at the token limit, after a call": endsAtLimit,
+  "at the token limit, after a call": { events: endsAtLimit, body: atLimit },
 } as const satisfies Record<string, Break>;
 
-/** How the streamed tool calls of each protocol break. */
+/** How the tool calls of each protocol break. */
 const CALL_BREAKS = {
   anthropic: IN_PIECES,
   "openai-responses": IN_PIECES,
@@ -80,8 +96,11 @@ const CALL_BREAKS = {
   mistral: {
     ...COMPLETE,
     // The arguments of a complete call are cut inside the event.
-    "at the token limit, in a call": (events) =>
-      endsAtLimit(events).map((event) => event.replace(/("arguments":"\{[^}]{8})[^}]*\}"/g, '$1"')),
+    "at the token limit, in a call": {
+      events: (events) =>
+        endsAtLimit(events).map((event) => event.replace(/("arguments":"\{[^}]{8})[^}]*\}"/g, '$1"')),
+      body: atLimit,
+    },
   },
   gemini: { ...COMPLETE, "with a malformed call": malformedCall },
 } as const satisfies Partial<Record<ProviderName, Readonly<Record<string, Break>>>>;

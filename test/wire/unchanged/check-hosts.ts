@@ -1,5 +1,6 @@
 /** Rules of hosts that have no strict provider: only those that tell a sound history of the host from another one. */
 
+import { checkAnthropic } from "../../support/strict-provider/check-anthropic.js";
 import { checkDeepSeek } from "../../support/strict-provider/check-chat.js";
 import {
   type Fields,
@@ -16,6 +17,10 @@ export const checkDeepSeekText: RequestCheck = (body, stored) =>
     { messages: listIn(body, "messages").map((message) => ({ reasoning_content: "", ...message })) },
     stored,
   );
+
+/** Claude from Opus 4.8 on also takes system messages after the user's: vllm-project/vllm/pull/44505 */
+export const checkNewerClaude: RequestCheck = (body, stored) =>
+  checkAnthropic({ messages: listIn(body, "messages").filter(({ role }) => role !== "system") }, stored);
 
 /** "Each message must have at least one content element." (docs.x.ai; OpenHands/OpenHands/issues/8685) */
 export const checkXAI: RequestCheck = (body) =>

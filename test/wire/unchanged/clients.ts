@@ -32,6 +32,7 @@ import {
   checkGlm,
   checkKimi,
   checkMiniMax,
+  checkNewerClaude,
   checkXAI,
 } from "./check-hosts.js";
 import type { Recorder } from "./start-recorder.js";
@@ -75,6 +76,7 @@ const apiKey = "test-key";
 const maxRetries = 0;
 
 const callId = (place: number) => `call_${place}aBcDeFgHiJkLmNoPqRsTuV`;
+const mistralId = (place: number) => `D681Pe${String(place).padStart(3, "0")}`;
 
 /** `ChatOpenAI` at a host of its own. */
 function atHost(
@@ -93,6 +95,19 @@ function atHost(
     create: ({ fetch }) =>
       new ChatOpenAI({ model, apiKey, maxRetries, ...fields, configuration: { baseURL, fetch } }),
     ...client,
+  };
+}
+
+function claude(model: string, check: RequestCheck): Client {
+  return {
+    name: "ChatAnthropic",
+    family: "anthropic",
+    provider: "anthropic",
+    model,
+    callId: (place) => `toolu_0${place}A09q90qw90lq917835lq9`,
+    callBlock: ({ id, name, args }) => ({ type: "tool_use", id, name, input: args }),
+    check,
+    create: ({ fetch }) => new ChatAnthropic({ model, apiKey, maxRetries, clientOptions: { fetch } }),
   };
 }
 
@@ -136,17 +151,7 @@ export const CLIENTS: readonly Client[] = [
         configuration: { fetch },
       }),
   },
-  {
-    name: "ChatAnthropic",
-    family: "anthropic",
-    provider: "anthropic",
-    model: "claude-sonnet-4-5",
-    callId: (place) => `toolu_0${place}A09q90qw90lq917835lq9`,
-    callBlock: ({ id, name, args }) => ({ type: "tool_use", id, name, input: args }),
-    check: checkAnthropic,
-    create: ({ fetch }) =>
-      new ChatAnthropic({ model: "claude-sonnet-4-5", apiKey, maxRetries, clientOptions: { fetch } }),
-  },
+  claude("claude-sonnet-4-5", checkAnthropic),
   {
     name: "ChatGoogle",
     family: "google",
@@ -176,7 +181,7 @@ export const CLIENTS: readonly Client[] = [
     name: "ChatMistralAI",
     family: "mistral",
     model: "mistral-large-latest",
-    callId: (place) => `D681Pe${String(place).padStart(3, "0")}`,
+    callId: mistralId,
     check: checkMistral,
     create: ({ url }) =>
       new ChatMistralAI({ model: "mistral-large-latest", apiKey, maxRetries, serverURL: url }),
@@ -271,6 +276,15 @@ export const CLIENTS: readonly Client[] = [
     "gemini-3-pro-preview",
     { callId: (place) => `function-call-1234567890${place}` },
   ),
+];
+
+/** Clients that differ from others only in blocks that they take. */
+export const NEWER_CLIENTS: readonly Client[] = [
+  atHost("ChatOpenAI at Mistral's host", "https://api.mistral.ai/v1", "mistral-large-latest", {
+    callId: mistralId,
+    check: checkMistral,
+  }),
+  { ...claude("claude-opus-4-8", checkNewerClaude), name: "ChatAnthropic (Claude Opus 4.8)" },
 ];
 
 /** What the AWS client asks of its HTTP handler. */

@@ -43,6 +43,12 @@ const HOSTS = [
 const OVER_OPENAI = [GEMINI_HOST, CLAUDE_HOST];
 /** What the documents call hosts with OpenAI's protocol. */
 export const HOSTS_WITH_OPENAI_PROTOCOL: readonly string[] = [...HOSTS, ...OVER_OPENAI];
+/** Hosts that get back what they put into a message, also where the client leaves it out. */
+export const HOSTS_WITH_OWN_FIELDS: readonly string[] = [
+  ...HOSTS_WITH_OPENAI_PROTOCOL,
+  ...["ChatGroq", "ChatOpenAI at Qwen's host"],
+  ...DEEPSEEK,
+];
 
 const PICTURES = ["a user's picture", "a user's picture by address"];
 const RESULT_PICTURES = ["a picture in a result", "a picture in a result, as `image_url`"];
@@ -346,7 +352,7 @@ export const EXCEPTIONS: readonly Exception[] = [
   },
   {
     kind: "client",
-    clients: [...HOSTS_WITH_OPENAI_PROTOCOL, "ChatGroq", "ChatOpenAI at Qwen's host", ...DEEPSEEK],
+    clients: HOSTS_WITH_OWN_FIELDS,
     histories: HOST_FIELDS,
     path: /\.(reasoning|reasoning_content|reasoning_details|extra_content)$/,
     what: "Reasoning and signatures go back in the [fields](#fields-of-hosts) that the host used.",

@@ -1,24 +1,27 @@
 /** Sound histories, as a client and its provider leave them in a thread. */
 
-import type { AIMessage, BaseMessage, ToolMessage } from "@langchain/core/messages";
+import type { AIMessage, BaseMessage, SystemMessage, ToolMessage } from "@langchain/core/messages";
 import { call, PICTURE, PICTURE_URL, result, says, system, user } from "../../support/wire-messages.js";
 import type { Client, Family, Maker } from "./clients.js";
 
 export interface History {
   readonly title: string;
-  readonly systemPrompt?: string;
+  /** `createAgentGraph` has a text as its prompt, so one of blocks goes only under the middleware. */
+  readonly systemPrompt?: string | SystemMessage;
   /** The setting of the graph. @default "off" */
   readonly promptCache?: "auto";
   /** Definitions of tools that the provider runs. */
   readonly tools?: readonly object[];
   /** Where the provider says that it accepts the history, although its strict check refuses it. */
   readonly accepted?: string;
+  /** The same history of what the strict check knows. The check judges this one. */
+  readonly plain?: () => BaseMessage[];
   /** Makes new messages, because a run changes their ids. */
   readonly messages: () => BaseMessage[];
 }
 
 /** What a history is built of, in the names and ids of one maker. */
-interface Pieces {
+export interface Pieces {
   readonly says: (content: unknown, fields?: object) => AIMessage;
   readonly calls: (content: unknown, places: readonly number[], fields?: object) => AIMessage;
   readonly result: (place: number, content?: unknown, fields?: object) => ToolMessage;

@@ -46,15 +46,21 @@ const EVERY_ID: ReadonlySet<string> = new (class extends Set<string> {
 
 type Agent = (model: BaseChatModel, history: History) => unknown;
 
+/** The ways that can have this history. */
+const waysOf = ({ systemPrompt }: History): readonly Way[] =>
+  typeof systemPrompt === "object" ? ["tetherMiddleware"] : WAYS;
+
 /** The tools of a request. */
 const toolsOf = ({ tools = [] }: History) => [look, ...tools] as never;
 const promptOf = ({ systemPrompt }: History) => (systemPrompt === undefined ? {} : { systemPrompt });
+const textPromptOf = ({ systemPrompt }: History) =>
+  typeof systemPrompt === "string" ? { systemPrompt } : {};
 
 /** What a program sends without the library, and with it. */
 const AGENTS: Readonly<Record<Way, { readonly alone: Agent; readonly ours: Agent }>> = {
   createAgentGraph: {
     alone: (model, history) => {
-      const { systemPrompt } = history;
+      const { systemPrompt } = textPromptOf(history);
       const prompt = systemPrompt === undefined ? [] : [new SystemMessage(systemPrompt)];
       const bound = model.bindTools?.(toolsOf(history)) ?? model;
       return bound.invoke([...prompt, ...history.messages()]);
@@ -65,7 +71,7 @@ const AGENTS: Readonly<Record<Way, { readonly alone: Agent; readonly ours: Agent
         tools: toolsOf(history),
         // The program alone sets no marks for a prompt cache.
         promptCache: history.promptCache ?? "off",
-        ...promptOf(history),
+        ...textPromptOf(history),
       }).invoke({ messages: history.messages() }),
   },
   tetherMiddleware: {
@@ -85,15 +91,17 @@ const AGENTS: Readonly<Record<Way, { readonly alone: Agent; readonly ours: Agent
 
 /** How each way differs from what the program sends without the library. */
 export async function measure(client: Client, history: History, recorder: Recorder): Promise<Outcome> {
-  const send = async (agent: Agent): Promise<Sent> => {
-    const { requests, error } = await recorder.record(() => agent(client.create(recorder), history));
+  const send = async (agent: Agent, sent = history): Promise<Sent> => {
+    const { requests, error } = await recorder.record(() => agent(client.create(recorder), sent));
     return { request: requests[0], error };
   };
   const found = new Map<string, Found>();
   const hindrances: string[] = [];
-  for (const way of WAYS) {
+  const ways = waysOf(history);
+  for (const way of ways) {
     const alone = await send(AGENTS[way].alone);
-    const hindrance = hindranceOf(client, history, alone);
+    const judged = await judgedOf(history, alone, (plain) => send(AGENTS[way].alone, plain));
+    const hindrance = hindranceOf(client, history, judged);
     if (alone.request === undefined || hindrance !== undefined) {
       hindrances.push(hindrance ?? "");
       continue;
@@ -105,8 +113,18 @@ export async function measure(client: Client, history: History, recorder: Record
     }
   }
   const [why] = hindrances;
-  if (why !== undefined && hindrances.length === WAYS.length) return { kind: "not-sendable", why };
+  if (why !== undefined && hindrances.length === ways.length) return { kind: "not-sendable", why };
   return found.size === 0 ? { kind: "same" } : { kind: "differs", differences: [...found.values()] };
+}
+
+/** The request that the strict check judges. What the client cannot send is not sendable in any form. */
+async function judgedOf(
+  history: History,
+  alone: Sent,
+  send: (plain: History) => Promise<Sent>,
+): Promise<Sent> {
+  const { plain } = history;
+  return plain === undefined || alone.request === undefined ? alone : send({ ...history, messages: plain });
 }
 
 /** Why the history is not a sound one for the client. */
