@@ -155,7 +155,7 @@ export function toolTokensOf({ tools = [] }: Pick<AgentRequest, "tools">): numbe
 
 /** LangChain sends the agent's system message first. */
 function withPrompt(own: SystemMessage, history: readonly BaseMessage[]): readonly BaseMessage[] {
-  return own.text === "" ? history : [own, ...history];
+  return own.content.length === 0 ? history : [own, ...history];
 }
 
 /**
@@ -168,7 +168,7 @@ function partsOf(
 ): Pick<AgentRequest, "messages" | "systemMessage"> {
   const [first] = input;
   if (first?.type === "system") return { messages: input.slice(1), systemMessage: first as SystemMessage };
-  return { messages: input, systemMessage: own.text === "" ? own : new SystemMessage("") };
+  return { messages: input, systemMessage: own.content.length === 0 ? own : new SystemMessage("") };
 }
 
 /** The ids of earlier calls, all of which have results by now. */

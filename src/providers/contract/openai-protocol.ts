@@ -145,9 +145,11 @@ type OwnRules = Pick<Dialect, "rules" | "callId" | "toolName" | "systemPlaces" |
 
 /** A provider's rules for requests in OpenAI's form, which its own endpoint or a gateway translates. */
 export function overOpenAI({ rules, callId, toolName, systemPlaces, most }: OwnRules) {
+  // Nobody has said what the translation does with other roles.
+  const { role: _, ...ownRules } = rules;
   return {
     ...openaiCompatible,
-    rules,
+    rules: ownRules,
     callId,
     toolName,
     ...(systemPlaces && { systemPlaces }),

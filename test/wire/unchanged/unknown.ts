@@ -652,6 +652,10 @@ const LEFT_OUT: readonly (readonly [client: RegExp, title: RegExp])[] = [
   [/DeepSeek|GLM|at Kimi/, /the role `(developer|critic)`/],
   // "Supported values are: 'assistant', 'system', 'developer', and 'user'."
   [/^(Azure)?ChatOpenAI( \(Responses\))?$/, /the role `critic`/],
+  // One of Google's clients throws for this role, and the other sends a developer's words as the user's.
+  [/^ChatGoogle/, /the role `developer`/],
+  // The client leaves out the result, and Anthropic refuses the call alone: vercel/ai/issues/13040. A text tells both.
+  [/^ChatAnthropic/, /an unknown tool of the provider/],
   // "System messages are joined": Gemini has one place for them.
   [/^ChatGoogle/, /in a later system message/],
 ];
