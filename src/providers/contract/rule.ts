@@ -3,8 +3,9 @@
 import type { AIMessage, BaseMessage, MessageContent } from "@langchain/core/messages";
 import { isAIMessage } from "../../history/call.js";
 import { createFollowing, type Follower } from "../../history/follow-list.js";
+import { MARKS, withMarks } from "../../history/marks.js";
 import type { InputOverhead } from "../../history/measure.js";
-import { textIn } from "../../shared/values.js";
+import { defined, textIn } from "../../shared/values.js";
 
 /** The histories that break each rule. The providers' rooms say which dialect has a rule, and in which words. */
 const MEANINGS = {
@@ -313,11 +314,19 @@ export interface MediaLimits {
  * Which model wrote a message.
  */
 
-/** The model that a request is made for. */
-export interface Target {
-  readonly dialect: Dialect;
+/** Who is asked. A response is the words of whoever was asked for it, whatever name it carries. */
+export interface Asked {
+  /** The kind of client. Undefined if no client is known. */
+  readonly client?: string | undefined;
+  /** Where it sends its requests. Undefined if it does not tell. */
+  readonly host?: string | undefined;
   /** The name of the model that gets the request. Undefined if unknown. */
   readonly modelId: string | undefined;
+}
+
+/** The model that a request is made for. */
+export interface Target extends Asked {
+  readonly dialect: Dialect;
   /** The fingerprints of described pictures and files, with the reasons. Undefined: none. */
   readonly described?: ReadonlyMap<string, string> | undefined;
 }
@@ -333,15 +342,38 @@ export function readMaker({ response_metadata }: AIMessage): Maker {
   return { provider: read("model_provider"), model: read("model_name") ?? read("model") };
 }
 
+/** Who was asked for a response, as its mark says. Undefined: it has no mark. */
+export function askedFor({ additional_kwargs }: BaseMessage): Asked | undefined {
+  const mark: unknown = additional_kwargs?.[MARKS.asked];
+  const client = textIn(mark, "client");
+  return client === undefined
+    ? undefined
+    : { client, host: textIn(mark, "host"), modelId: textIn(mark, "model") };
+}
+
+/** The message with a mark that says who was asked for it. */
+export function withAsked<T extends BaseMessage>(message: T, { client, host, modelId: model }: Asked): T {
+  return client === undefined
+    ? message
+    : withMarks(message, { [MARKS.asked]: defined({ client, host, model }) });
+}
+
 /**
- * Whether the target model may have written a message, so nothing in the message names another author. For an unknown
- * dialect, only the model's name can be compared.
+ * Whether the target model may have written a message, so nothing in the message names another author. What was asked
+ * decides if both are known. Otherwise the names are compared, and for an unknown dialect only the model's.
  */
-export function mayHaveWritten(message: AIMessage, { dialect, modelId }: Target): boolean {
+export function mayHaveWritten(message: AIMessage, { dialect, client, host, modelId }: Target): boolean {
   const { provider, model } = readMaker(message);
+  const asked = askedFor(message);
+  if (asked !== undefined && client !== undefined) {
+    // An alias can be pinned later: to the name that it answered with.
+    const isSame = asked.modelId === modelId || (model !== undefined && model === modelId);
+    return isSame && asked.client === client && asked.host === host;
+  }
   const { makers } = dialect;
   if (makers.length > 0 && provider !== undefined && !makers.includes(provider)) return false;
-  return model === undefined || modelId === undefined || isSameModel(model, modelId);
+  const names = [model, asked?.modelId].filter((name) => name !== undefined);
+  return names.length === 0 || modelId === undefined || names.some((name) => isSameModel(name, modelId));
 }
 
 /** The place of the last message before which the target reads nothing, because its provider has compacted that. */
@@ -375,7 +407,7 @@ const follow = createFollowing<Follower & { readonly places: readonly number[] }
 const VERSION = /^[-@](\d{4}-\d{2}-\d{2}|\d{6,8}|\d{3,4}|latest)$/;
 
 /** Whether two names mean the same model: they are equal, or one has a version after it or a path before it. */
-function isSameModel(one: string, other: string): boolean {
+export function isSameModel(one: string, other: string): boolean {
   const names = [one, other].map((name) => name.replace(/^.*\//, ""));
   const [short = "", long = ""] = names.sort((first, second) => first.length - second.length);
   return short === long || (long.startsWith(short) && VERSION.test(long.slice(short.length)));

@@ -262,7 +262,7 @@ interface WireRules {
  */
 function rulesFor(client: BaseChatModel, { dialect, modelId = "" }: ModelIdentity): WireRules {
   const kind = client._llmType();
-  const host = hostOf(client, kind) ?? "";
+  const host = kind === "azure_openai" ? "api.openai.com" : (hostOf(client, kind) ?? "");
   const taken = TAKEN.find(([pattern]) => pattern.test(host))?.[1];
   const isUnknown = COMPATIBLE.has(dialect) && kind === "openai" && taken === undefined;
   const isOpenRouter = /(^|\.)openrouter\.ai$/.test(host);

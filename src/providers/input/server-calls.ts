@@ -22,7 +22,8 @@ import { isOwnMessage } from "./steps/own-state.js";
  * none.
  */
 export function settleServerCalls(messages: readonly BaseMessage[], target: Target): readonly BaseMessage[] {
-  const variant = `${target.dialect.makers.join()} ${target.modelId ?? ""}`;
+  const { dialect, client, host, modelId } = target;
+  const variant = [dialect.makers, client, host, modelId].join(" ");
   return withChanges(
     messages,
     follow(messages, variant, () => new Settling(target)),

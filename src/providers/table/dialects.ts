@@ -2,7 +2,8 @@ import { InvalidSettingError } from "../../errors.js";
 import { didYouMean } from "../../shared/text.js";
 import type { DialectName } from "../contract/dialect-name.js";
 import { openaiCompatible } from "../contract/openai-protocol.js";
-import type { Dialect, StateField } from "../contract/rule.js";
+import type { ModelIdentity } from "../contract/provider.js";
+import type { Dialect, StateField, Target } from "../contract/rule.js";
 import { anthropic, anthropicOpenAI } from "../makers/anthropic/dialect.js";
 import { bedrock } from "../makers/bedrock/dialect.js";
 import { asStored, glm, kimi, minimax, xai } from "../makers/compatible/dialect.js";
@@ -49,6 +50,11 @@ export function dialectNamed(name: DialectName): Dialect {
   if (Object.hasOwn(DIALECTS, name)) return DIALECTS[name];
   const hint = didYouMean(String(name), DIALECT_NAMES);
   throw InvalidSettingError.expected("dialect", `one of ${DIALECT_NAMES.join(", ")}`, name, hint);
+}
+
+/** The model of this identity, with its dialect's entry. */
+export function targetOf({ dialect, client, host, modelId }: ModelIdentity): Target {
+  return { dialect: dialectNamed(dialect), client, host, modelId };
 }
 
 /** Fields that one provider's models write for themselves. Another provider's client may still send them. */
