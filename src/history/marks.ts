@@ -54,6 +54,11 @@ export const SUMMARY_SOURCE = "summarization";
 
 const MARK_NAMES: ReadonlySet<string> = new Set(Object.values(MARKS));
 
+/** Whether a field of `additional_kwargs` is one of this library's marks. */
+export function isMark(name: string): boolean {
+  return MARK_NAMES.has(name);
+}
+
 /** Called for every message of a thread, so it makes no list. */
 function hasMark(kwargs: unknown): boolean {
   if (!isRecord(kwargs)) return false;

@@ -137,7 +137,6 @@ export const COMMON = {
   toolName: PLAIN_NAME,
   assistantBlocks: ["text"],
   ignoredBlocks: [],
-  stateBlocks: [],
   stateFields: [],
   hasHostFields: false,
   textFields: [],
@@ -188,7 +187,7 @@ export function misplacedSystem(
   });
 }
 
-/** A field that only its author model can read, such as signatures and stored items' ids. */
+/** A field that only its author model can read and that its client sends, such as stored items and their ids. */
 export interface StateField {
   readonly place: "additional_kwargs" | "response_metadata";
   readonly name: string;
@@ -210,11 +209,9 @@ export interface Dialect {
   readonly assistantBlocks: readonly string[] | "all";
   /** Other blocks that the client silently leaves out. `"all"`: every block that it does not know. */
   readonly ignoredBlocks: readonly string[] | "all";
-  /** Assistant blocks that only the model that wrote them can read. A subset of `assistantBlocks`. */
-  readonly stateBlocks: readonly string[];
   /** Of these, the types that other providers also have. They are sent only if the message names its maker. */
   readonly sharedBlocks?: readonly string[];
-  /** Fields that only their author model can read, and that its client sends. */
+  /** Where its client finds state beside the content. */
   readonly stateFields: readonly StateField[];
   /** Whether messages keep the fields that their host wants back: see `host-fields`. */
   readonly hasHostFields: boolean;
@@ -231,14 +228,12 @@ export interface Dialect {
   readonly blocksIn: readonly ("human" | "ai" | "tool")[];
   /** The form of a user's images and files. A text description replaces blocks other than these and text. */
   readonly media: MediaForm;
-  /**
-   * The message without what only this dialect's models can read in its calls and blocks. Undefined: they write none.
-   */
-  readonly withoutSignatures?: (message: AIMessage) => AIMessage;
   /** Whether the provider itself has compacted the conversation up to this message: it reads nothing before it. */
   readonly isCompacted?: (message: AIMessage) => boolean;
   /** `response_metadata.model_provider` of messages that models of this dialect write. */
   readonly makers: readonly string[];
+  /** Whether the state of every model is foreign to it. */
+  readonly takesNoState?: boolean;
   /** What the provider accepts of pictures. Undefined: nothing is known. */
   readonly mediaLimits?: MediaLimits;
   /** How many calls a message may have, and how many messages and cache marks a request. Undefined: any number. */
@@ -374,6 +369,20 @@ export function mayHaveWritten(message: AIMessage, { dialect, client, host, mode
   if (makers.length > 0 && provider !== undefined && !makers.includes(provider)) return false;
   const names = [model, asked?.modelId].filter((name) => name !== undefined);
   return names.length === 0 || modelId === undefined || names.some((name) => isSameModel(name, modelId));
+}
+
+/** Whether a message names the target as its author, so that its state goes back. */
+export function isOwn(message: AIMessage, target: Target): boolean {
+  const { makers, takesNoState = false } = target.dialect;
+  if (takesNoState || !mayHaveWritten(message, target)) return false;
+  if (target.client !== undefined && askedFor(message) !== undefined) return true;
+  const { provider, model } = readMaker(message);
+  return makers.length > 0 && (provider ?? (target.modelId && model)) !== undefined;
+}
+
+/** Whether this library noted that the target was asked for a message. Then nothing of it can be foreign. */
+export function isNotedOwn(message: AIMessage, target: Target): boolean {
+  return target.client !== undefined && askedFor(message) !== undefined && isOwn(message, target);
 }
 
 /** The place of the last message before which the target reads nothing, because its provider has compacted that. */

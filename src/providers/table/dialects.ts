@@ -3,7 +3,7 @@ import { didYouMean } from "../../shared/text.js";
 import type { DialectName } from "../contract/dialect-name.js";
 import { openaiCompatible } from "../contract/openai-protocol.js";
 import type { ModelIdentity } from "../contract/provider.js";
-import type { Dialect, StateField, Target } from "../contract/rule.js";
+import type { Dialect, Target } from "../contract/rule.js";
 import { anthropic, anthropicOpenAI } from "../makers/anthropic/dialect.js";
 import { bedrock } from "../makers/bedrock/dialect.js";
 import { asStored, glm, kimi, minimax, xai } from "../makers/compatible/dialect.js";
@@ -56,11 +56,3 @@ export function dialectNamed(name: DialectName): Dialect {
 export function targetOf({ dialect, client, host, modelId }: ModelIdentity): Target {
   return { dialect: dialectNamed(dialect), client, host, modelId };
 }
-
-/** Fields that one provider's models write for themselves. Another provider's client may still send them. */
-export const STATE_FIELDS: readonly StateField[] = strict.stateFields;
-
-/** Blocks that one provider's models write for themselves, from all dialects. */
-export const STATE_BLOCKS: ReadonlySet<string> = new Set(
-  Object.values<Dialect>(DIALECTS).flatMap(({ stateBlocks }) => stateBlocks),
-);

@@ -10,6 +10,7 @@ import { blockType, textOf } from "../../check/validate-history.js";
 import {
   type Block,
   type Dialect,
+  isNotedOwn,
   type MediaForm,
   mayHaveWritten,
   type Target,
@@ -54,6 +55,12 @@ export const cleanContent: Step = (target) => (message) => {
 function cleanedContent(message: BaseMessage, target: Target): MessageContent {
   const { dialect } = target;
   const content: unknown = message.content;
+  if (
+    isAIMessage(message) &&
+    isNotedOwn(message, target) &&
+    (takesBlocks(message, dialect) || typeof content === "string")
+  )
+    return ownContent(message, target);
   if (typeof content === "string") return content.trim() === "" ? "" : content;
   if (!Array.isArray(content)) return "";
   if (!takesBlocks(message, dialect)) return contentText(message).trim() === "" ? "" : contentText(message);
@@ -66,6 +73,14 @@ function cleanedContent(message: BaseMessage, target: Target): MessageContent {
   return blocks.every((block, index) => block === content[index]) && blocks.length === content.length
     ? content
     : blocks;
+}
+
+/** The content of whoever was asked for it is sent as it is. Only a blank text can be refused. */
+function ownContent({ content }: AIMessage, { dialect: { rules } }: Target): MessageContent {
+  const isRefused = (block: unknown) => rules["blank-text"] !== undefined && textOf(block)?.trim() === "";
+  if (!Array.isArray(content)) return isRefused(content) ? "" : content;
+  const left = content.some(isRefused) ? content.filter((block) => !isRefused(block)) : content;
+  return left.length === 0 ? "" : left;
 }
 
 /**

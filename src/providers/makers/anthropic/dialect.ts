@@ -188,7 +188,6 @@ export const anthropic = {
   callId: PLAIN_NAME,
   assistantBlocks: ["text", "tool_use", ...STATE_BLOCKS],
   ignoredBlocks: "all",
-  stateBlocks: STATE_BLOCKS,
   textFields: ["cache_control", "citations"],
   keepsOwnFields: true,
   // The client joins those in front, and sends the others in place. These tell which models take one there, and before

@@ -131,7 +131,6 @@ export const bedrock = {
   callId: PLAIN_NAME,
   // A cache point has no type.
   assistantBlocks: ["text", REASONING, "reasoning", "object"],
-  stateBlocks: [REASONING],
   textFields: "all",
   systemPlaces: { several: true, after: [], last: false },
   blocksIn: ["human", "ai", "tool"],

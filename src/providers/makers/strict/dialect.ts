@@ -67,6 +67,7 @@ export function strictOf(others: Readonly<Record<Demanding, Dialect>>) {
     blocksIn: ["human"],
     media: IMAGE_URL,
     makers: [],
+    takesNoState: true,
   } as const satisfies Dialect;
 }
 
