@@ -346,11 +346,12 @@ export function askedFor({ additional_kwargs }: BaseMessage): Asked | undefined 
     : { client, host: textIn(mark, "host"), modelId: textIn(mark, "model") };
 }
 
-/** The message with a mark that says who was asked for it. */
+/** The message with a mark that says who was asked for it. The names of its host's fields stay in the mark. */
 export function withAsked<T extends BaseMessage>(message: T, { client, host, modelId: model }: Asked): T {
+  const given: unknown = message.additional_kwargs?.[MARKS.asked];
   return client === undefined
     ? message
-    : withMarks(message, { [MARKS.asked]: defined({ client, host, model }) });
+    : withMarks(message, { [MARKS.asked]: { ...Object(given), ...defined({ client, host, model }) } });
 }
 
 /**

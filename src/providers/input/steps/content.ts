@@ -189,7 +189,9 @@ export const passFields: Step = (target) => {
     if (!isAIMessage(message)) return message;
     const isOwn = mayHaveWritten(message, target);
     const own =
-      isOwn && hasHostFields ? message : withoutHostFields(message, isDemanded ? [REASONING_FIELD] : []);
+      (isOwn && hasHostFields) || isNotedOwn(message, target)
+        ? message
+        : withoutHostFields(message, isDemanded ? [REASONING_FIELD] : []);
     const reasoning = (isOwn && reasoningOf(message)) || "";
     const isGiven = hasReasoningField(own) && own.additional_kwargs[REASONING_FIELD] === reasoning;
     if (!isDemanded || isGiven) return own;
