@@ -241,6 +241,62 @@ const thinking = { type: "thinking", thinking: "I should look.", signature: "c2l
 const toolUse = { type: "tool_use", id: "toolu_1", name: "look", input: { city: "Oslo" } };
 const text = { type: "text", text: "It is clear." };
 
+const SONNET = "claude-sonnet-4-5";
+
+const reasoning = { type: "reasoning", id: "rs_1", summary: [], encrypted_content: "ZW5j" };
+const found = {
+  type: "web_search_call",
+  id: "ws_1",
+  status: "completed",
+  action: { type: "search", query: "sky" },
+};
+const called = (id: string, more: Fields = {}) => ({
+  type: "function_call",
+  id,
+  call_id: `call_${id.slice(0, 20)}`,
+  name: "look",
+  arguments: '{"city":"Oslo"}',
+  status: "completed",
+  ...more,
+});
+const said = {
+  type: "message",
+  id: "msg_1",
+  role: "assistant",
+  status: "completed",
+  content: [{ type: "output_text", text: "Clear.", annotations: [] }],
+};
+
+const responseOf = (model: string, ...output: readonly Fields[]): Fields => ({
+  id: "resp_1",
+  object: "response",
+  created_at: 1,
+  status: "completed",
+  model,
+  output,
+  usage: { input_tokens: 5, output_tokens: 5, total_tokens: 10 },
+});
+
+const completion = (model: string, fields: Fields): Fields => ({
+  id: "chatcmpl-1",
+  object: "chat.completion",
+  created: 1,
+  model,
+  choices: [
+    {
+      index: 0,
+      message: { role: "assistant", ...fields },
+      finish_reason: fields["tool_calls"] === undefined ? "stop" : "tool_calls",
+    },
+  ],
+  usage: { prompt_tokens: 5, completion_tokens: 5, total_tokens: 10 },
+});
+
+const generated = (...parts: readonly Fields[]): Fields => ({
+  candidates: [{ index: 0, content: { role: "model", parts }, finishReason: "STOP" }],
+  usageMetadata: { promptTokenCount: 5, candidatesTokenCount: 5, totalTokenCount: 10 },
+});
+
 const listIn = (body: Fields | undefined): readonly Fields[] => {
   const { messages, input, contents } = Object(body);
   return messages ?? input ?? contents ?? [];
@@ -279,6 +335,191 @@ describe.each(WAYS)("$agent, streamed: $streaming:", (way) => {
       expect(assistantsIn(sent[3])[0]?.["content"]).toEqual([toolUse]);
     });
   });
-});
 
-export { AzureChatOpenAI, at, ChatGoogle, ChatGroq, gpt };
+  it("Claude gets results of tools that no client knows, with their calls, and each field of a call.", async () => {
+    const content = [
+      { type: "mcp_tool_use", id: "mcptoolu_1", name: "find", server_name: "house", input: { word: "sky" } },
+      { type: "mcp_tool_result", tool_use_id: "mcptoolu_1", is_error: false, content: [text] },
+      { type: "server_tool_use", id: "srvtoolu_1", name: "web_fetch", input: { url: "https://x.example" } },
+      { type: "web_fetch_tool_result", tool_use_id: "srvtoolu_1", content: { type: "web_fetch_result" } },
+      { type: "server_tool_use", id: "srvtoolu_2", name: "weigh", input: {} },
+      { type: "weigh_tool_result", tool_use_id: "srvtoolu_2", content: { grams: 3 } },
+      text,
+      { ...toolUse, caller: { type: "direct" } },
+    ];
+    const given = [message(SONNET, ...content), message(SONNET, text), message(SONNET, text)];
+    const sent = await converse(way, given, claude(SONNET));
+    expect(assistantsIn(sent[1])[0]?.["content"]).toEqual(content);
+  });
+
+  it("Another Claude gets texts, calls with their direct callers, and as text what tools returned.", async () => {
+    const fetched = { type: "web_fetch_result", url: "https://x.example", content: "A page." };
+    const content = [
+      thinking,
+      { type: "server_tool_use", id: "srvtoolu_1", name: "web_fetch", input: { url: "https://x.example" } },
+      { type: "web_fetch_tool_result", tool_use_id: "srvtoolu_1", content: fetched },
+      { type: "future_block", secret: "s" },
+      { ...text, future_field: 1 },
+      { ...toolUse, caller: { type: "direct" } },
+    ];
+    const answer = message(SONNET, text);
+    const given = [message(SONNET, ...content), answer, answer, message("claude-opus-4-5", text)];
+    const sent = await converse(way, given, claude(SONNET), claude("claude-opus-4-5"));
+    const told = expect.stringContaining("A page.");
+    expect(assistantsIn(sent[3])[0]?.["content"]).toEqual([
+      { type: "text", text: told },
+      text,
+      { ...toolUse, caller: { type: "direct" } },
+    ]);
+    expect(JSON.stringify(sent[3])).not.toMatch(/future|input_json_delta|c2lnbmVk/);
+  });
+
+  describe("OpenAI's Responses API", () => {
+    const responses = { useResponsesApi: true } as const;
+
+    it.each([
+      ["gpt-5.6", "gpt-5.6-sol"],
+      ["gpt-5", "gpt-5-2025-08-07"],
+    ])("gets its items from %s, which answers as %s, as they are.", async (asked, answered) => {
+      const output = [reasoning, found, called("fc_1", { namespace: "crm", caller: { type: "direct" } })];
+      const given = [responseOf(answered, ...output), responseOf(answered, said), responseOf(answered, said)];
+      const sent = await converse(way, given, gpt(asked, responses));
+      expect(listIn(sent[1]).slice(1, 4)).toEqual(output);
+      expect(listIn(sent[2]).slice(1, 4)).toEqual(output);
+    });
+
+    it("keeps the namespace and the caller of calls for another model, without its reasoning.", async () => {
+      const parts = { namespace: "crm", caller: { type: "program", caller_id: "call_prog" } };
+      const answer = responseOf("gpt-5", said);
+      const given = [responseOf("gpt-5", reasoning, called("fc_1", parts)), answer, answer, answer];
+      const sent = await converse(way, given, gpt("gpt-5", responses), gpt("gpt-6", responses));
+      const call = { type: "function_call", call_id: "call_fc_1", name: "look", ...parts };
+      expect(listIn(sent[3])).toContainEqual({ ...call, arguments: '{"city":"Oslo"}' });
+      expect(JSON.stringify(sent[3])).not.toMatch(/rs_1|fc_1"|ZW5j/);
+    });
+
+    it("keeps them where nothing is stored.", async () => {
+      const given = [
+        responseOf("gpt-5", reasoning, called("fc_1", { namespace: "crm" })),
+        responseOf("gpt-5", said),
+        responseOf("gpt-5", said),
+      ];
+      const sent = await converse(way, given, gpt("gpt-5", { ...responses, zdrEnabled: true }));
+      const calls = listIn(sent[1]).filter(({ type }) => type === "function_call");
+      expect(calls).toMatchObject([{ call_id: "call_fc_1", namespace: "crm" }]);
+      expect(JSON.stringify(sent[1])).toContain("ZW5j");
+    });
+  });
+
+  describe("Another host with the Responses API", () => {
+    const xai = { useResponsesApi: true, ...at("https://api.x.ai/v1") };
+
+    it("gets its items as they are, also two with one id, and long ones.", async () => {
+      const long = `fc_${"x".repeat(80)}`;
+      const output = [reasoning, { ...found, id: "rs_1" }, called(long)];
+      const given = [responseOf("grok-4", ...output), responseOf("grok-4", said), responseOf("grok-4", said)];
+      const sent = await converse(way, given, gpt("grok-4", xai));
+      expect(listIn(sent[1]).slice(1, 4)).toEqual(output);
+    });
+
+    it("gets reasoning without an id.", async () => {
+      const { id: _, ...encrypted } = reasoning;
+      const { id: __, ...call } = called("fc_1");
+      const given = [
+        responseOf("grok-4", encrypted, call),
+        responseOf("grok-4", said),
+        responseOf("grok-4", said),
+      ];
+      const sent = await converse(way, given, gpt("grok-4", xai));
+      expect(listIn(sent[1]).slice(1, 3)).toEqual([encrypted, call]);
+    });
+
+    it("gets no empty message beside the calls of another model.", async () => {
+      const answer = responseOf("gpt-5", said);
+      const given = [responseOf("gpt-5", reasoning, called("fc_1")), answer, answer, answer];
+      const other = gpt("deepseek-chat", { useResponsesApi: true, ...at("https://api.deepseek.com") });
+      const sent = await converse(way, given, gpt("gpt-5", { useResponsesApi: true }), other);
+      expect(listIn(sent[3]).filter(({ content }) => content === "")).toEqual([]);
+    });
+  });
+
+  describe("A host with OpenAI's protocol", () => {
+    const fields = { future_state: { a: [1] }, proof: "c2ln", reasoning_content: "I look." };
+    const callFields = { future_mark: "bWFyaw", weights: [1, 2] };
+    const house = at("https://models.house.example/v1");
+    const call = {
+      id: "call_1",
+      type: "function",
+      function: { name: "look", arguments: '{"city":"Oslo"}' },
+      ...callFields,
+    };
+    const given = [
+      completion("resolved/house-2", { content: null, tool_calls: [call], ...fields }),
+      completion("resolved/house-2", { content: "Clear." }),
+      completion("resolved/house-2", { content: "Clear." }),
+      completion("resolved/house-2", { content: "Clear." }),
+    ];
+
+    it("gets back each field that it added to a message and a call.", async () => {
+      const sent = await converse(way, given, gpt("house", house));
+      for (const body of sent.slice(1))
+        expect(assistantsIn(body)[0]).toMatchObject({ ...fields, tool_calls: [call] });
+    });
+
+    it.each([
+      ["another host", gpt("house", at("https://other.example/v1"))],
+      ["another model of the host", gpt("house-large", house)],
+      ["OpenAI", gpt("gpt-5")],
+    ])("and %s gets none of them.", async (_, other) => {
+      const sent = await converse(way, given, gpt("house", house), other);
+      expect(assistantsIn(sent[3])[0]?.["tool_calls"]).toMatchObject([{ id: "call_1" }]);
+      expect(JSON.stringify(sent[3])).not.toMatch(/future|proof|weights|I look/);
+    });
+  });
+
+  it("Two deployments of Azure are two models, whatever their client calls them.", async () => {
+    const deployment =
+      (azureOpenAIApiDeploymentName: string): Making =>
+      (fields) =>
+        new AzureChatOpenAI({
+          azureOpenAIApiKey: "x",
+          azureOpenAIApiInstanceName: "house",
+          azureOpenAIApiVersion: "2025-04-01-preview",
+          azureOpenAIApiDeploymentName,
+          useResponsesApi: true,
+          maxRetries: 0,
+          ...fields,
+        });
+    const answer = responseOf("gpt-5-2025-08-07", said);
+    const given = [responseOf("gpt-5-2025-08-07", reasoning, called("fc_1")), answer, answer, answer];
+    const sent = await converse(way, given, deployment("one"), deployment("two"));
+    expect(listIn(sent[2]).slice(1, 3)).toEqual([reasoning, called("fc_1")]);
+    expect(JSON.stringify(sent[3])).not.toMatch(/rs_1|ZW5j/);
+  });
+
+  it("Groq's compound, which answers as another model, keeps its reasoning.", async () => {
+    const call = { id: "call_1", type: "function", function: { name: "look", arguments: '{"city":"Oslo"}' } };
+    const first = { content: null, reasoning: "I look.", tool_calls: [call] };
+    const answer = completion("groq/compound", { content: "Clear." });
+    const groq: Making = (fields) => Object.assign(new ChatGroq({ ...key, model: "compound-beta" }), fields);
+    const sent = await converse(way, [completion("groq/compound", first), answer, answer], groq);
+    expect(assistantsIn(sent[1])[0]).toMatchObject({ reasoning: "I look." });
+  });
+
+  it("Gemini gets the parts of its own tools, and those with only a signature, in their places.", async () => {
+    const parts = [
+      { toolCall: { id: "t1", toolType: "GOOGLE_SEARCH", args: { q: "sky" } }, thoughtSignature: "b25l" },
+      {
+        toolResponse: { id: "t1", toolType: "GOOGLE_SEARCH", response: { found: 1 } },
+        thoughtSignature: "dHdv",
+      },
+      { functionCall: { id: "f1", name: "look", args: { city: "Oslo" } }, thoughtSignature: "dGhyZWU" },
+      { thought: true, thoughtSignature: "Zm91cg" },
+    ];
+    const given = [generated(...parts), generated({ text: "Clear." }), generated({ text: "Clear." })];
+    const google: Making = (fields) => new ChatGoogle({ ...key, model: "gemini-3-pro-preview", ...fields });
+    const sent = await converse(way, given, google);
+    for (const body of sent.slice(1))
+      expect(listIn(body).find(({ role }) => role === "model")?.["parts"]).toEqual(parts);
+  });
+});

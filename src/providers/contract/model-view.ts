@@ -2,6 +2,8 @@
 
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import type { BaseMessage } from "@langchain/core/messages";
+import { isAIMessage } from "../../history/call.js";
+import { addToList, pickFields, recordsIn } from "../../shared/values.js";
 import { viewOf } from "../../shared/views.js";
 
 /** Members of a view that sends each history in another form. */
@@ -29,6 +31,26 @@ export function isChatModel(value: unknown): value is BaseChatModel {
   return (
     typeof value === "object" && value !== null && "_generate" in value && "_streamResponseChunks" in value
   );
+}
+
+/**
+ * These fields of the listed calls of a request's messages. Each call gives its fields once, because ids repeat.
+ *
+ * @returns The fields of the next call with the id. Empty if it has none.
+ */
+export function callFieldsIn(
+  messages: readonly BaseMessage[],
+  names: readonly string[],
+): (id: unknown) => Parameters {
+  const given = new Map<unknown, Parameters[]>();
+  for (const message of messages)
+    for (const call of isAIMessage(message) ? recordsIn(message.tool_calls) : [])
+      addToList(
+        given,
+        call["id"],
+        pickFields(call, (name, value) => names.includes(name) && value !== undefined),
+      );
+  return (id) => given.get(id)?.shift() ?? {};
 }
 
 type Parameters = Readonly<Record<string, unknown>>;

@@ -49,7 +49,9 @@ function hasBlocksOfCalls({ content, tool_calls, invalid_tool_calls }: AIMessage
       const { id, name, args } = listed[place] ?? {};
       const input = argumentsIn(block);
       const given = typeof input === "string" ? parseJson(input) : input;
-      return readCall(block).id === id && block["name"] === name && toJson(given) === toJson(args);
+      // A stream's block can have its arguments in pieces. The client takes them from the list.
+      const isSame = input === "" || toJson(given) === toJson(args);
+      return readCall(block).id === id && block["name"] === name && isSame;
     })
   );
 }
