@@ -1,8 +1,8 @@
 /** Copies of messages with other calls. */
 
 import type { AIMessage, BaseMessage, ToolCall } from "@langchain/core/messages";
-import { parseJson, toJson } from "../shared/json.js";
-import { isRecord, pickFields, recordsIn } from "../shared/values.js";
+import { asText, parseJson, toJson } from "../shared/json.js";
+import { addToList, isRecord, pickFields, recordsIn } from "../shared/values.js";
 import {
   argumentsIn,
   type Call,
@@ -18,8 +18,11 @@ import { storableCopy } from "./storable.js";
 
 /** Raw calls as the provider wrote them. All clients read `tool_calls` first, so these fields are not needed. */
 const RAW_FIELDS = ["tool_calls", "function_call"] as const;
-/** Fields that OpenAI-compatible hosts put on a call, and want back there. */
-export const HOST_CALL_FIELDS: readonly string[] = ["extra_content", "provider_specific_fields"];
+/** What an entry of a call says in any form. All else is the provider's, or its host's, and stays with the call. */
+const CALL_FIELDS: ReadonlySet<string> = new Set([
+  ...["id", "call_id", "type", "name", "args", "input", "arguments", "function"],
+  ...["index", "status", "error", "text", "cache_control"],
+]);
 /** Blocks that some client treats as a call. Their call is in `tool_calls`. */
 const CALL_BLOCKS: ReadonlySet<unknown> = new Set([
   "tool_use",
@@ -40,10 +43,11 @@ export function withListedCalls(message: AIMessage): AIMessage {
   const { content } = message;
   const hasCallBlocks = recordsIn(content).some(isAnyCallBlock);
   const hasRaw = hasRawFields(message);
-  if (!hasCallBlocks && !hasRaw && invalid.length === 0 && listed.every(isSound)) return message;
+  const given = givenFields(message);
+  const isWhole = given === undefined && invalid.length === 0 && listed.every(isSound);
+  if (!hasCallBlocks && !hasRaw && isWhole) return message;
 
-  const given = rawFields(message);
-  const calls = [...listed, ...invalid].map((entry) => soundCall({ ...given(entry), ...entry }));
+  const calls = [...listed, ...invalid].map((entry) => soundCall({ ...given?.(entry), ...entry }));
   const additional_kwargs = { ...message.additional_kwargs };
   for (const name of RAW_FIELDS) delete additional_kwargs[name];
   return copyMessage(message, {
@@ -82,28 +86,36 @@ function soundCall(entry: Fields): ToolCall & { id: string } {
   const { id, name } = readCall(entry);
   const written = argumentsIn(entry);
   const args = typeof written === "string" ? storableCopy(parseJson(written)) : written;
-  const signatures = SIGNATURE_FIELDS.filter((field) => typeof entry[field] === "string");
-  const given = HOST_CALL_FIELDS.filter((field) => isRecord(entry[field]));
-  return {
-    type: "tool_call",
-    id,
-    name,
-    args: isWritable(args) ? { ...args } : {},
-    ...Object.fromEntries([...signatures, ...given].map((field) => [field, entry[field]])),
-  };
+  return { ...ownFields(entry), type: "tool_call", id, name, args: isWritable(args) ? { ...args } : {} };
 }
 
-/** What a host put on a call. OpenAI's client keeps it only on the raw call. */
-function rawFields({ additional_kwargs }: AIMessage): (call: Fields) => Fields {
-  const left = recordsIn(additional_kwargs?.["tool_calls"]).filter((entry) =>
-    HOST_CALL_FIELDS.some((field) => isRecord(entry[field])),
-  );
-  return (call) => {
-    const entry = left.find(({ id }) => id === call["id"]);
-    if (entry === undefined) return {};
-    left.splice(left.indexOf(entry), 1);
-    return pickFields(entry, (name) => HOST_CALL_FIELDS.includes(name));
-  };
+/** What is on a call beyond the call itself, such as its signature, its namespace and its caller. */
+export function ownFields(entry: Fields): Fields {
+  return pickFields(entry, (name, value) => !CALL_FIELDS.has(name) && value !== undefined && value !== null);
+}
+
+/**
+ * What is on a call in another place than the list: on the raw call, the block or the stored item. Undefined if the
+ * list has all.
+ */
+function givenFields(message: AIMessage): ((call: Fields) => Fields) | undefined {
+  const { additional_kwargs, response_metadata, content } = message;
+  const elsewhere = [
+    ...recordsIn(additional_kwargs?.["tool_calls"]),
+    ...recordsIn(content).filter(isAnyCallBlock),
+    ...recordsIn(response_metadata?.["output"]).filter(({ call_id, name }) => call_id && name),
+  ];
+  if (elsewhere.length === 0) return undefined;
+  const given = new Map<string, Fields[]>();
+  for (const entry of elsewhere) {
+    const fields = ownFields(entry);
+    if (Object.keys(fields).length > 0) addToList(given, readCall(entry).id, fields);
+  }
+  const isMissing = recordsIn(message.tool_calls).some((call) => {
+    const [fields = {}] = given.get(asText(call["id"])) ?? [];
+    return Object.keys(fields).some((name) => !(name in call));
+  });
+  return isMissing ? (call) => given.get(asText(call["id"]))?.shift() ?? {} : undefined;
 }
 
 /** Whether these arguments can be sent: an object that can be written as JSON. */

@@ -43,6 +43,8 @@ export const MARKS = {
   resultMedia: "tether_result_media",
   /** What had to change in a response's input before its model accepted it. The next input begins with it. */
   reduced: "tether_reduced",
+  /** Whose words a response is: the client that asked for it, where, and for which model. See `Asked`. */
+  asked: "tether_asked",
   /** A summary's origin. Other LangChain code also uses this mark. */
   source: "lc_source",
 } as const;
@@ -51,6 +53,11 @@ export const MARKS = {
 export const SUMMARY_SOURCE = "summarization";
 
 const MARK_NAMES: ReadonlySet<string> = new Set(Object.values(MARKS));
+
+/** Whether a field of `additional_kwargs` is one of this library's marks. */
+export function isMark(name: string): boolean {
+  return MARK_NAMES.has(name);
+}
 
 /** Called for every message of a thread, so it makes no list. */
 function hasMark(kwargs: unknown): boolean {

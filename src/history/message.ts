@@ -192,6 +192,8 @@ const SILENT_BLOCKS: ReadonlySet<unknown> = new Set([
   "compaction",
   "functionCall",
   "tool_call",
+  "input_json_delta",
+  "reasoning_content",
   "invalid_tool_call",
 ]);
 

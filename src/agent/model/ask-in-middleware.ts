@@ -184,8 +184,8 @@ function addedTo(given: readonly BaseMessage[], left: readonly BaseMessage[]): B
   return isUntouched && added.every(({ type }) => type === "system") ? added : undefined;
 }
 
-function isFor(form: InputForm, { dialect, modelId }: InputForm): boolean {
-  return form.dialect === dialect && form.modelId === modelId;
+function isFor(form: InputForm, { dialect, client, host, modelId }: InputForm): boolean {
+  return form.dialect === dialect && form.client === client && form.host === host && form.modelId === modelId;
 }
 
 /*

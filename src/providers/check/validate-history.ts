@@ -18,6 +18,7 @@ import { asText, parseJson } from "../../shared/json.js";
 import { isRecord, recordsIn } from "../../shared/values.js";
 import type { DialectName } from "../contract/dialect-name.js";
 import {
+  askedFor,
   type CallPlace,
   type Dialect,
   type Fields,
@@ -177,6 +178,8 @@ function checkForm({ content, index, message, role }: SentMessage, dialect: Dial
   const takesBlocks = role === "system" || dialect.blocksIn.some((type) => type === message.type);
   if (typeof content !== "string" && !(Array.isArray(content) && takesBlocks)) report("content-form", index);
   if (!Array.isArray(content)) return;
+  // What a model wrote is not a fault for the one that was asked. Who is asked now is not known here.
+  if (askedFor(message) !== undefined) return;
   const { media } = dialect;
   const forms: Readonly<Record<string, MediaForm | undefined>> = {
     user: media,
@@ -276,11 +279,21 @@ function checkStep(
  * Checks state that only the model that wrote it can read.
  */
 
-const checkState: Check = (messages, { stateFields, stateBlocks, makers }, report) => {
+/** Blocks of a response that everybody can read. A cache point has no type. */
+const READ_BLOCKS: ReadonlySet<string> = new Set([
+  "text",
+  "output_text",
+  "refusal",
+  "tool_use",
+  "object",
+  "string",
+]);
+
+const checkState: Check = (messages, { stateFields, makers }, report) => {
   const items = new Set<string>();
   // Without reasoning anywhere, the model may not have thought.
   const thinks = messages.some(({ message }) => reasoningOf(message));
-  for (const { message, index } of messages) {
+  for (const { message, index, content } of messages) {
     for (const id of storedItemIds(message)) {
       if (items.has(id) || message.type === "tool") report("item-id", index, { id });
       items.add(id);
@@ -291,9 +304,9 @@ const checkState: Check = (messages, { stateFields, stateBlocks, makers }, repor
     const { provider } = readMaker(message);
     const isForeign = makers.length === 0 || (provider !== undefined && !makers.includes(provider));
     const field = stateFields.find(({ place, name }) => message[place]?.[name] !== undefined);
-    const block = Array.isArray(message.content)
-      ? message.content.map(blockType).find((type) => stateBlocks.includes(type))
-      : undefined;
+    const block = listOf(content)
+      .map(blockType)
+      .find((type) => !READ_BLOCKS.has(type));
     const carried = field?.name ?? block;
     if (isForeign && carried !== undefined) report("foreign-state", index, { id: carried });
     const id = String(message.id);

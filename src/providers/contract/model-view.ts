@@ -2,7 +2,8 @@
 
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import type { BaseMessage } from "@langchain/core/messages";
-import { textIn } from "../../shared/values.js";
+import { isAIMessage } from "../../history/call.js";
+import { addToList, pickFields, recordsIn } from "../../shared/values.js";
 import { viewOf } from "../../shared/views.js";
 
 /** Members of a view that sends each history in another form. */
@@ -32,6 +33,26 @@ export function isChatModel(value: unknown): value is BaseChatModel {
   );
 }
 
+/**
+ * These fields of the listed calls of a request's messages. Each call gives its fields once, because ids repeat.
+ *
+ * @returns The fields of the next call with the id. Empty if it has none.
+ */
+export function callFieldsIn(
+  messages: readonly BaseMessage[],
+  names: readonly string[],
+): (id: unknown) => Parameters {
+  const given = new Map<unknown, Parameters[]>();
+  for (const message of messages)
+    for (const call of isAIMessage(message) ? recordsIn(message.tool_calls) : [])
+      addToList(
+        given,
+        call["id"],
+        pickFields(call, (name, value) => names.includes(name) && value !== undefined),
+      );
+  return (id) => given.get(id)?.shift() ?? {};
+}
+
 type Parameters = Readonly<Record<string, unknown>>;
 
 /**
@@ -59,12 +80,50 @@ function isSetting(model: BaseChatModel, name: string): boolean {
 
 const OPENAI = "api.openai.com";
 
-/** The host of a client with OpenAI's protocol. Undefined if nothing tells it. @param kind Its `_llmType`. */
+/** Where clients keep the address that they send to, or what it is made of. A part of a name is a field within another. */
+const ADDRESSES = [
+  ["clientConfig", "baseURL"],
+  ["clientOptions", "baseURL"],
+  ["baseURL"],
+  ["baseUrl"],
+  ["apiUrl"],
+  ["serverURL"],
+  ["azureOpenAIEndpoint"],
+  ["azureOpenAIBasePath"],
+  ["azureOpenAIApiInstanceName"],
+  ["endpoint"],
+  ["endpointHost"],
+  // The SDK's client within the client.
+  ["client", "baseURL"],
+  ["region"],
+  ["location"],
+] as const;
+
+/**
+ * Where a client sends its requests: its host or region, and at Azure also the deployment, because the name of the model
+ * is often only the client's default. Undefined if nothing tells it.
+ *
+ * @param kind Its `_llmType`.
+ */
 export function hostOf(client: object, kind: unknown): string | undefined {
-  if (kind === "azure_openai") return OPENAI;
-  const read = (field: string) => textIn(Reflect.get(client, field), "baseURL");
-  const address =
-    read("clientConfig") ?? textIn(client, "baseURL") ?? (kind === "groq" ? read("client") : undefined);
-  if (address !== undefined && URL.canParse(address)) return new URL(address).hostname;
-  return kind === "openai" ? OPENAI : undefined;
+  const deployment = fieldOf(client, "azureOpenAIApiDeploymentName");
+  return [addressOf(client, kind), deployment].filter(Boolean).join("/") || undefined;
+}
+
+function addressOf(client: object, kind: unknown): string | undefined {
+  const addresses = ADDRESSES.map((path) =>
+    path.reduce<unknown>((value, name) => fieldOf(value, name), client),
+  );
+  const address = addresses.find((value) => typeof value === "string" && value !== "");
+  if (typeof address !== "string") return kind === "openai" ? OPENAI : undefined;
+  return URL.canParse(address) ? new URL(address).hostname || address : address;
+}
+
+/** A client's getter can throw. */
+function fieldOf(value: unknown, name: string): unknown {
+  try {
+    return typeof value === "object" && value !== null ? Reflect.get(value, name) : undefined;
+  } catch {
+    return undefined;
+  }
 }

@@ -4,7 +4,7 @@ import type { AsyncCallerParams } from "@langchain/core/utils/async_caller";
 import { importOptional } from "../../shared/import-optional.js";
 import type { DialectName } from "./dialect-name.js";
 import type { WantedFormat } from "./response-format.js";
-import type { Counted } from "./rule.js";
+import type { Asked, Counted } from "./rule.js";
 
 /**
  * What is known about a provider and its LangChain clients, besides its dialects. The client's package is loaded when a
@@ -104,9 +104,9 @@ export interface PromptCacheMarks {
   readonly parameters: Readonly<Record<string, unknown>>;
 }
 
-export interface ModelIdentity {
+/** For whom a request is made. */
+export interface ModelIdentity extends Asked {
   readonly dialect: DialectName;
-  readonly modelId: string | undefined;
 }
 
 /** How one name's models are made. */

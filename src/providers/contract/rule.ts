@@ -3,8 +3,9 @@
 import type { AIMessage, BaseMessage, MessageContent } from "@langchain/core/messages";
 import { isAIMessage } from "../../history/call.js";
 import { createFollowing, type Follower } from "../../history/follow-list.js";
+import { MARKS, withMarks } from "../../history/marks.js";
 import type { InputOverhead } from "../../history/measure.js";
-import { textIn } from "../../shared/values.js";
+import { defined, textIn } from "../../shared/values.js";
 
 /** The histories that break each rule. The providers' rooms say which dialect has a rule, and in which words. */
 const MEANINGS = {
@@ -137,7 +138,6 @@ export const COMMON = {
   blank: /^\s*$/,
   owns: () => false,
   ignoredBlocks: [],
-  stateBlocks: [],
   stateFields: [],
   hasHostFields: false,
   media: { takes: () => false, write: () => undefined } as MediaForm,
@@ -187,7 +187,7 @@ export function misplacedSystem(
   });
 }
 
-/** A field that only its author model can read, such as signatures and stored items' ids. */
+/** A field that only its author model can read and that its client sends, such as stored items and their ids. */
 export interface StateField {
   readonly place: "additional_kwargs" | "response_metadata";
   readonly name: string;
@@ -209,17 +209,15 @@ export interface Dialect {
    * it. A block that no provider made is sent as it is.
    */
   readonly owns: (block: Fields) => boolean;
-  /** Whether a text replaces also blocks and fields that nobody knows. @default false */
+  /** Whether it takes no state of any model, and a text replaces also blocks that nobody knows. @default false */
   readonly isClosed?: boolean;
   /** Foreign blocks of assistant content that the client silently leaves out. `"all"`: every one. */
   readonly ignoredBlocks: readonly string[] | "all";
   /** Calls and results of provider-run tools that the client sends back. Undefined: all. */
   readonly sentServerBlocks?: readonly string[];
-  /** Blocks that only the model that wrote them can read. */
-  readonly stateBlocks: readonly string[];
   /** Of these, the types that other providers also have. They are sent only if the message names its maker. */
   readonly sharedBlocks?: readonly string[];
-  /** Fields that only their author model can read, and that its client sends. */
+  /** Where its client finds state beside the content. */
   readonly stateFields: readonly StateField[];
   /** Whether messages keep the fields that their host wants back: see `host-fields`. */
   readonly hasHostFields: boolean;
@@ -233,10 +231,6 @@ export interface Dialect {
   readonly blocksIn: readonly ("human" | "ai" | "tool")[];
   /** The form of a user's images and files. A text description replaces blocks other than these and text. */
   readonly media: MediaForm;
-  /**
-   * The message without what only this dialect's models can read in its calls and blocks. Undefined: they write none.
-   */
-  readonly withoutSignatures?: (message: AIMessage) => AIMessage;
   /** Whether the provider itself has compacted the conversation up to this message: it reads nothing before it. */
   readonly isCompacted?: (message: AIMessage) => boolean;
   /** `response_metadata.model_provider` of messages that models of this dialect write. */
@@ -316,11 +310,19 @@ export interface MediaLimits {
  * Which model wrote a message.
  */
 
-/** The model that a request is made for. */
-export interface Target {
-  readonly dialect: Dialect;
+/** Who is asked. A response is the words of whoever was asked for it, whatever name it carries. */
+export interface Asked {
+  /** The kind of client. Undefined if no client is known. */
+  readonly client?: string | undefined;
+  /** Where it sends its requests. Undefined if it does not tell. */
+  readonly host?: string | undefined;
   /** The name of the model that gets the request. Undefined if unknown. */
   readonly modelId: string | undefined;
+}
+
+/** The model that a request is made for. */
+export interface Target extends Asked {
+  readonly dialect: Dialect;
   /** The fingerprints of described pictures and files, with the reasons. Undefined: none. */
   readonly described?: ReadonlyMap<string, string> | undefined;
 }
@@ -336,15 +338,53 @@ export function readMaker({ response_metadata }: AIMessage): Maker {
   return { provider: read("model_provider"), model: read("model_name") ?? read("model") };
 }
 
+/** Who was asked for a response, as its mark says. Undefined: it has no mark. */
+export function askedFor({ additional_kwargs }: BaseMessage): Asked | undefined {
+  const mark: unknown = additional_kwargs?.[MARKS.asked];
+  const client = textIn(mark, "client");
+  return client === undefined
+    ? undefined
+    : { client, host: textIn(mark, "host"), modelId: textIn(mark, "model") };
+}
+
+/** The message with a mark that says who was asked for it. The names of its host's fields stay in the mark. */
+export function withAsked<T extends BaseMessage>(message: T, { client, host, modelId: model }: Asked): T {
+  const given: unknown = message.additional_kwargs?.[MARKS.asked];
+  return client === undefined
+    ? message
+    : withMarks(message, { [MARKS.asked]: { ...Object(given), ...defined({ client, host, model }) } });
+}
+
 /**
- * Whether the target model may have written a message, so nothing in the message names another author. For an unknown
- * dialect, only the model's name can be compared.
+ * Whether the target model may have written a message, so nothing in the message names another author. What was asked
+ * decides if both are known. Otherwise the names are compared, and for an unknown dialect only the model's.
  */
-export function mayHaveWritten(message: AIMessage, { dialect, modelId }: Target): boolean {
+export function mayHaveWritten(message: AIMessage, { dialect, client, host, modelId }: Target): boolean {
   const { provider, model } = readMaker(message);
+  const asked = askedFor(message);
+  if (asked !== undefined && client !== undefined) {
+    // An alias can be pinned later: to the name that it answered with.
+    const isSame = asked.modelId === modelId || (model !== undefined && model === modelId);
+    return isSame && asked.client === client && asked.host === host;
+  }
   const { makers } = dialect;
   if (makers.length > 0 && provider !== undefined && !makers.includes(provider)) return false;
-  return model === undefined || modelId === undefined || isSameModel(model, modelId);
+  const names = [model, asked?.modelId].filter((name) => name !== undefined);
+  return names.length === 0 || modelId === undefined || names.some((name) => isSameModel(name, modelId));
+}
+
+/** Whether a message names the target as its author, so that its state goes back. */
+export function isOwn(message: AIMessage, target: Target): boolean {
+  const { makers, isClosed = false } = target.dialect;
+  if (isClosed || !mayHaveWritten(message, target)) return false;
+  if (target.client !== undefined && askedFor(message) !== undefined) return true;
+  const { provider, model } = readMaker(message);
+  return makers.length > 0 && (provider ?? (target.modelId && model)) !== undefined;
+}
+
+/** Whether this library noted that the target was asked for a message. Then nothing of it can be foreign. */
+export function isNotedOwn(message: AIMessage, target: Target): boolean {
+  return target.client !== undefined && askedFor(message) !== undefined && isOwn(message, target);
 }
 
 /** The place of the last message before which the target reads nothing, because its provider has compacted that. */
@@ -378,7 +418,7 @@ const follow = createFollowing<Follower & { readonly places: readonly number[] }
 const VERSION = /^[-@](\d{4}-\d{2}-\d{2}|\d{6,8}|\d{3,4}|latest)$/;
 
 /** Whether two names mean the same model: they are equal, or one has a version after it or a path before it. */
-function isSameModel(one: string, other: string): boolean {
+export function isSameModel(one: string, other: string): boolean {
   const names = [one, other].map((name) => name.replace(/^.*\//, ""));
   const [short = "", long = ""] = names.sort((first, second) => first.length - second.length);
   return short === long || (long.startsWith(short) && VERSION.test(long.slice(short.length)));

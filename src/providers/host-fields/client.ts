@@ -4,7 +4,7 @@ import type { BaseChatModel } from "@langchain/core/language_models/chat_models"
 import { type AIMessage, AIMessageChunk, type BaseMessage } from "@langchain/core/messages";
 import { ChatGenerationChunk, type ChatResult } from "@langchain/core/outputs";
 import { isAIMessage } from "../../history/call.js";
-import { HOST_CALL_FIELDS } from "../../history/change-calls.js";
+import { ownFields } from "../../history/change-calls.js";
 import { copyMessage } from "../../history/message.js";
 import { isRecord, recordsIn, textIn } from "../../shared/values.js";
 import { viewOf } from "../../shared/views.js";
@@ -16,8 +16,9 @@ import { GEMINI_SENTINEL, needsSignature } from "../makers/gemini/dialect.js";
 import {
   DETAILS,
   GIVEN_FIELDS,
-  isHostField,
-  MESSAGE_FIELDS,
+  isAdded,
+  markOf,
+  namesIn,
   REASONING_FIELD,
   RENAMED_REASONING,
   without,
@@ -40,7 +41,7 @@ const CLIENTS: ReadonlySet<string> = new Set([
 const CARRYING = new WeakSet<object>();
 
 /**
- * A view of the client that carries the fields of {@link HOST_FIELDS} in and out. Returns any other model unchanged.
+ * A view of the client that carries what its host adds to responses in and out. Returns any other model unchanged.
  *
  * What the client loses of a response is added to the stored message, after the stream if there is one. The model
  * input's fields are added to the request.
@@ -59,9 +60,9 @@ export function carryHostFields(model: BaseChatModel, identity: ModelIdentity): 
       const { client, given } = exchangeOf(this, messages);
       for await (const chunk of model._streamResponseChunks.call(client, messages, ...rest))
         yield given.withoutLists(chunk);
-      const lost = given.lost();
-      if (Object.keys(lost).length === 0) return;
-      const message = new AIMessageChunk({ content: "", additional_kwargs: lost });
+      const added = given.lostAndNoted();
+      if (Object.keys(added).length === 0) return;
+      const message = new AIMessageChunk({ content: "", additional_kwargs: added });
       yield new ChatGenerationChunk({ text: "", message });
     },
     async _generate(this: BaseChatModel, ...[messages, ...rest]: Parameters<BaseChatModel["_generate"]>) {
@@ -120,6 +121,7 @@ interface Body extends Fields {
 
 /** The same response. Its host's fields are noted as they arrive. */
 function noted(response: unknown, given: Given): unknown {
+  given.isWatched = true;
   if (isIterable(response)) return notedStream(response, given);
   given.add(Object(firstChoice(response))["message"]);
   return response;
@@ -142,29 +144,33 @@ function firstChoice(response: unknown): unknown {
 
 /** A response's fields, and which of them its client kept. */
 class Given {
-  readonly #fields: Record<string, unknown> = {};
+  /** Whether the responses of the client are seen, and not only what it makes of them. */
+  isWatched = false;
+  // A host can name a field like one of every object.
+  readonly #fields: Record<string, unknown> = Object.create(null);
   readonly #kept = new Set<string>();
+  readonly #callFields = new Set<string>();
 
   add(message: unknown): void {
     if (!isRecord(message)) return;
-    for (const name of GIVEN_FIELDS) {
-      const value = message[name];
-      if (isGiven(value)) this.#fields[name] = joined(this.#fields[name], value);
-    }
+    for (const [name, value] of Object.entries(message))
+      if (isAdded(name) && isGiven(value)) this.#fields[name] = joined(this.#fields[name], value);
+    for (const call of recordsIn(message["tool_calls"]))
+      for (const name of Object.keys(ownFields(call))) this.#callFields.add(name);
   }
 
   /** LangChain joins all texts in a list's items, and so repeats their format. They are joined here. */
   withoutLists(chunk: ChatGenerationChunk): ChatGenerationChunk {
     const { message, text, generationInfo } = chunk;
     const kept = Object.entries(message.additional_kwargs).filter(
-      ([name, value]) => GIVEN_FIELDS.includes(name) && isGiven(value),
+      ([name, value]) => isGiven(value) && this.#isHosts(name),
     );
     for (const [name] of kept) this.#kept.add(name);
     const lists = Object.fromEntries(kept.filter(([, value]) => typeof value !== "string"));
     const names = Object.keys(lists);
     if (names.length === 0) return chunk;
     for (const name of names) this.#kept.delete(name);
-    this.add(lists);
+    if (!this.isWatched) this.add(lists);
     const additional_kwargs = without(message.additional_kwargs, names);
     return new ChatGenerationChunk({
       text,
@@ -173,21 +179,28 @@ class Given {
     });
   }
 
-  /** What the client lost. */
-  lost(): Fields {
-    return without(this.#fields, [...this.#kept]);
+  #isHosts(name: string): boolean {
+    return this.isWatched ? name in this.#fields : GIVEN_FIELDS.includes(name);
+  }
+
+  /** What the client lost, and the mark that names all that the host gave. */
+  lostAndNoted(): Fields {
+    const fields = [...new Set([...Object.keys(this.#fields), ...this.#kept])];
+    return {
+      ...without(this.#fields, [...this.#kept]),
+      ...markOf({ fields, callFields: [...this.#callFields] }),
+    };
   }
 
   withLost(result: ChatResult): ChatResult {
     const [first, ...others] = result.generations;
     if (first === undefined) return result;
     const { message } = first;
-    const kept = Object.entries(message.additional_kwargs).flatMap(([name, value]) =>
-      isGiven(value) ? [name] : [],
-    );
-    const lost = without(this.#fields, kept);
-    if (Object.keys(lost).length === 0) return result;
-    const additional_kwargs = { ...message.additional_kwargs, ...lost };
+    for (const [name, value] of Object.entries(message.additional_kwargs))
+      if (isGiven(value) && this.#isHosts(name)) this.#kept.add(name);
+    const added = this.lostAndNoted();
+    if (Object.keys(added).length === 0) return result;
+    const additional_kwargs = { ...message.additional_kwargs, ...added };
     const whole = copyMessage(message, { additional_kwargs });
     return { ...result, generations: [{ ...first, message: whole }, ...others] };
   }
@@ -262,7 +275,7 @@ interface WireRules {
  */
 function rulesFor(client: BaseChatModel, { dialect, modelId = "" }: ModelIdentity): WireRules {
   const kind = client._llmType();
-  const host = hostOf(client, kind) ?? "";
+  const host = kind === "azure_openai" ? "api.openai.com" : (hostOf(client, kind) ?? "");
   const taken = TAKEN.find(([pattern]) => pattern.test(host))?.[1];
   const isUnknown = COMPATIBLE.has(dialect) && kind === "openai" && taken === undefined;
   const isOpenRouter = /(^|\.)openrouter\.ai$/.test(host);
@@ -312,21 +325,20 @@ function withFields(sent: Messages, messages: readonly BaseMessage[], rules: Wir
 
 function withOwnFields(
   message: Fields,
-  { additional_kwargs, tool_calls = [] }: AIMessage,
+  source: AIMessage,
   isDemanded: boolean,
   { takes, reasoningName }: WireRules,
 ): Fields {
-  const names = MESSAGE_FIELDS.filter(
-    (name) => isGiven(additional_kwargs[name]) && isHostField(name, additional_kwargs[name]),
-  );
-  const given = names.map(
-    (name) => [name === REASONING_FIELD ? reasoningName : name, additional_kwargs[name]] as const,
-  );
+  const { additional_kwargs, tool_calls = [] } = source;
+  const names = namesIn(source);
+  const given = names.fields
+    .filter((name) => isGiven(additional_kwargs[name]))
+    .map((name) => [name === REASONING_FIELD ? reasoningName : name, additional_kwargs[name]] as const);
   const fields = Object.fromEntries(given.filter(([name]) => takes(name)));
   const isEmpty = isDemanded && !(REASONING_FIELD in fields) && !(RENAMED_REASONING in fields);
   const calls = recordsIn(message["tool_calls"]).map((call, index) => {
     const entry: Fields = { ...tool_calls[index] };
-    const own = HOST_CALL_FIELDS.filter((name) => entry[name] !== undefined && takes(name));
+    const own = names.callFields.filter((name) => entry[name] !== undefined && takes(name));
     return own.length === 0
       ? call
       : { ...call, ...Object.fromEntries(own.map((name) => [name, entry[name]])) };

@@ -2,16 +2,17 @@
  * What a host with OpenAI's protocol adds to its responses besides text and calls, and mostly wants back unchanged:
  * reasoning, signatures, encrypted state. LangChain's clients read some of these fields, and send none.
  *
- * This is the only list. A field is stored in `additional_kwargs` under its own name, and a call's field on its entry
- * of `tool_calls`. The model input's `passFields` decides which messages keep theirs, and `client.ts` carries them
- * between messages and host.
+ * A field is stored in `additional_kwargs` under its own name, a call's field on its entry of `tool_calls`, and their
+ * names in the mark that says who was asked. So whatever a host adds goes back to it. The model input's `passFields`
+ * decides which messages keep theirs, and `client.ts` carries them between messages and host. The fields listed here are
+ * those of responses without that mark.
  */
 
 import type { AIMessage, BaseMessage } from "@langchain/core/messages";
 import { isAIMessage } from "../../history/call.js";
-import { HOST_CALL_FIELDS } from "../../history/change-calls.js";
+import { MARKS } from "../../history/marks.js";
 import { copyMessage } from "../../history/message.js";
-import { textIn } from "../../shared/values.js";
+import { isRecord, textIn } from "../../shared/values.js";
 
 interface HostField {
   readonly name: string;
@@ -116,8 +117,57 @@ const fieldsOf = (...places: readonly HostField["of"][]) =>
 
 /** The message fields that go back. */
 export const MESSAGE_FIELDS = fieldsOf("message");
-/** The message fields that are read from a response. */
+/** The message fields that are read from a response of a client that shows no more. */
 export const GIVEN_FIELDS = fieldsOf("message", "response");
+const CALL_FIELDS = fieldsOf("call");
+
+/** The protocol's own fields of a response's message. */
+const PROTOCOL_FIELDS: ReadonlySet<string> = new Set([
+  ...["role", "content", "name", "tool_calls", "function_call", "audio", "annotations"],
+]);
+
+/** Whether a host added this field to its response. The clients lose a refusal too. */
+export function isAdded(name: string): boolean {
+  return !PROTOCOL_FIELDS.has(name);
+}
+
+/*
+ * Which fields a host gave.
+ */
+
+/** The names of the fields that a host added to a response and to its calls. */
+export interface GivenNames {
+  readonly fields: readonly string[];
+  readonly callFields: readonly string[];
+}
+
+/** The mark with these names, which is completed with who was asked. Empty if there are none. */
+export function markOf({ fields, callFields }: GivenNames): Readonly<Record<string, unknown>> {
+  const names = fields.filter((name) => !RESPONSE_FIELDS.includes(name));
+  if (names.length === 0 && callFields.length === 0) return {};
+  return {
+    [MARKS.asked]: {
+      ...(names.length > 0 && { fields: names }),
+      ...(callFields.length > 0 && { callFields }),
+    },
+  };
+}
+
+const RESPONSE_FIELDS = fieldsOf("response");
+
+/** The names of the fields that go back with a message and its calls: those that its mark names, and known ones. */
+export function namesIn({ additional_kwargs }: BaseMessage): GivenNames {
+  const mark: unknown = additional_kwargs?.[MARKS.asked];
+  const noted = (place: string): string[] => {
+    const names = isRecord(mark) ? mark[place] : undefined;
+    return Array.isArray(names) ? names.filter((name) => typeof name === "string" && isAdded(name)) : [];
+  };
+  const known = MESSAGE_FIELDS.filter((name) => isHostField(name, additional_kwargs?.[name]));
+  return {
+    fields: [...new Set([...noted("fields"), ...known])],
+    callFields: [...new Set([...noted("callFields"), ...CALL_FIELDS])],
+  };
+}
 
 /*
  * A stored message's fields.
@@ -156,11 +206,11 @@ export function withoutHostFields(message: AIMessage, kept: readonly string[]): 
   const names = MESSAGE_FIELDS.filter(
     (name) => !kept.includes(name) && isHostField(name, additional_kwargs?.[name]),
   );
-  const isMarked = tool_calls.some((call) => HOST_CALL_FIELDS.some((name) => name in call));
+  const isMarked = tool_calls.some((call) => CALL_FIELDS.some((name) => name in call));
   if (names.length === 0 && !isMarked) return message;
   return copyMessage(message, {
     additional_kwargs: without(additional_kwargs, names),
-    ...(isMarked && { tool_calls: tool_calls.map((call) => without(call, HOST_CALL_FIELDS)) }),
+    ...(isMarked && { tool_calls: tool_calls.map((call) => without(call, CALL_FIELDS)) }),
   });
 }
 

@@ -248,7 +248,7 @@ function formSystem(system: readonly BaseMessage[], target: Target): BaseMessage
   return projection.formed();
 }
 
-function nameOf({ dialect, modelId = "", described }: Target): string {
+function nameOf({ dialect, client, host, modelId, described }: Target): string {
   const name = DIALECT_NAMES.find((each) => DIALECTS[each] === dialect);
-  return [name, modelId, ...(described?.keys() ?? [])].join(" ");
+  return [name, client, host, modelId, ...(described?.keys() ?? [])].join(" ");
 }

@@ -13,7 +13,7 @@ import { copyMessage, withTextFor } from "../../history/message.js";
 import { callsWithoutResult, serverCallId, serverResultId } from "../../history/server-tools.js";
 import { asText } from "../../shared/json.js";
 import { madeOnce } from "../../shared/values.js";
-import type { Block, Target } from "../contract/rule.js";
+import { type Block, isNotedOwn, type Target } from "../contract/rule.js";
 import { isForeignBlock, isLeftOut } from "../table/dialects.js";
 import { isOwnMessage } from "./steps/own-state.js";
 
@@ -22,7 +22,8 @@ import { isOwnMessage } from "./steps/own-state.js";
  * none.
  */
 export function settleServerCalls(messages: readonly BaseMessage[], target: Target): readonly BaseMessage[] {
-  const variant = `${target.dialect.makers.join()} ${target.modelId ?? ""}`;
+  const { dialect, client, host, modelId } = target;
+  const variant = [dialect.makers, client, host, modelId].join(" ");
   return withChanges(
     messages,
     follow(messages, variant, () => new Settling(target)),
@@ -71,6 +72,8 @@ class Settling implements Follower {
 
   #read(message: AIMessage, index: number, content: Exclude<MessageContent, string>): void {
     const isOwn = isOwnMessage(message, this.#target);
+    // This library's view of the client sends all blocks.
+    const isWhole = isNotedOwn(message, this.#target);
     const own = new Set(content.map(serverCallId));
     const told = new Map<Block, Block | undefined>();
     const lost: OpenCall[] = [];
@@ -78,7 +81,7 @@ class Settling implements Follower {
       const id = serverResultId(block);
       if (id === undefined || own.has(id)) continue;
       const [call] = this.#take(id);
-      if (call !== undefined && isOwn && this.#isSent(block)) continue;
+      if (call !== undefined && (isWhole || (isOwn && this.#isSent(block)))) continue;
       told.set(block, call?.block);
       if (call !== undefined) lost.push(call);
     }

@@ -15,9 +15,9 @@ import { isRecord } from "../../shared/values.js";
 import type { DialectName } from "../contract/dialect-name.js";
 import { isChatModel } from "../contract/model-view.js";
 import type { ModelIdentity } from "../contract/provider.js";
-import { compactedAt, misplacedSystem, readingOf, type Target } from "../contract/rule.js";
+import { type Asked, compactedAt, misplacedSystem, readingOf, type Target } from "../contract/rule.js";
 import { identityOf, innermost } from "../table/dialect-of.js";
-import { dialectNamed } from "../table/dialects.js";
+import { dialectNamed, targetOf } from "../table/dialects.js";
 import { type Bound, type FittedInput, fitInput } from "./bounds.js";
 import type { Conversation } from "./projection.js";
 import { mostMessagesOf, type Reduction, reduceConversation } from "./reduction.js";
@@ -80,7 +80,7 @@ export function toModelInput(
   return prepareModelInput(history, options).messages as BaseMessage[];
 }
 
-export interface PreparedInputOptions extends ModelInputOptions {
+export interface PreparedInputOptions extends ModelInputOptions, Omit<Asked, "modelId"> {
   /** The tokens of the tools' schemas, by our estimate. They are part of the request. */
   readonly toolTokens?: number | undefined;
   /** The request's length with these messages, if known. Undefined: as the messages tell it. */
@@ -125,9 +125,14 @@ export function boundOf(
 }
 
 /** For whom the input is made. Without a name, the history is sent as it is stored. */
-export function identityFor({ model, dialect, modelId }: ModelInputOptions): ModelIdentity {
+export function identityFor({ model, dialect, modelId, ...asked }: PreparedInputOptions): ModelIdentity {
   const own: Partial<ModelIdentity> = model === undefined ? {} : identityOf(model);
-  return { dialect: dialect ?? own.dialect ?? "as-stored", modelId: modelId ?? own.modelId };
+  return {
+    dialect: dialect ?? own.dialect ?? "as-stored",
+    modelId: modelId ?? own.modelId,
+    client: asked.client ?? own.client,
+    host: asked.host ?? own.host,
+  };
 }
 
 /** The messages that are projected, and the lists on the way to them, each made from the one before. */
@@ -137,8 +142,7 @@ export function selectMessages(
 ) {
   assertList(history);
   const survey: Surveyed = { ...surveyOf(history) };
-  const { dialect, modelId } = identityFor(options);
-  const given: Target = { dialect: dialectNamed(dialect), modelId };
+  const given = targetOf(identityFor(options));
   // Values that are not messages are left out, and removals are carried out.
   const isRead = survey.odd === 0 || isMessageList(history);
   const stored = isRead ? history : readMessages(history, () => {});

@@ -13,11 +13,11 @@ import { isBlankMessage, withoutCalls } from "../../history/change-calls.js";
 import { copyMessage } from "../../history/message.js";
 import { coerceMessage } from "../../history/read-messages.js";
 import { isError } from "../../shared/is-error.js";
-import { defined, prototypeWith, textIn } from "../../shared/values.js";
+import { defined, prototypeWith, recordsIn, textIn } from "../../shared/values.js";
 import { boundView, viewOf } from "../../shared/views.js";
 import { Patience } from "../../shared/waiting.js";
 import { isChatModel, partsOf, withParameters } from "../contract/model-view.js";
-import { readMaker } from "../contract/rule.js";
+import { type Asked, isSameModel, readMaker, withAsked } from "../contract/rule.js";
 import { isAbortError, isEmptyResponse, isLost, isRefusal, toModelError } from "../failure/model-failure.js";
 import { readOverflow } from "../failure/overflow.js";
 import { wordsOf } from "../failure/own-words.js";
@@ -86,7 +86,7 @@ function withGuardedChunks(
     const message = await askOnView(mended, original, ask).catch((error: unknown) => {
       throw toModelError(error, { model: original, messages, signal: options.signal });
     });
-    noteModel(message, identityOf(original).modelId);
+    noteModel(message, identityOf(original));
     yield new ChatGenerationChunk({ text: message.text, message });
   }
   // The guard also handles a model that does not stream.
@@ -126,12 +126,38 @@ function isPrivateAccess(error: unknown): boolean {
 
 /**
  * Each stored response knows its model, so that state that only this model can read goes to no other. Anthropic's
- * client has the name elsewhere in a stream, and Google's clients have none.
+ * client has the name elsewhere in a stream, and Google's clients have none. A response with more than text and plain
+ * calls also knows who was asked, because its model can have several names, and a model several hosts.
  */
-function noteModel(message: AIMessageChunk, modelId: string | undefined): void {
-  const name = textIn(message.additional_kwargs, "model") ?? modelId;
-  if (name === undefined || readMaker(message).model !== undefined) return;
-  message.response_metadata = { ...message.response_metadata, model_name: name };
+function noteModel(message: AIMessageChunk, asked: Asked): void {
+  const name = textIn(message.additional_kwargs, "model") ?? asked.modelId;
+  if (name !== undefined && readMaker(message).model === undefined)
+    message.response_metadata = { ...message.response_metadata, model_name: name };
+  const answered = readMaker(message).model ?? "";
+  if (isPlain(message) && isSameModel(answered, asked.modelId ?? "")) return;
+  message.additional_kwargs = withAsked(message, asked).additional_kwargs;
+}
+
+/** Whether nothing in a response is beyond text and plain calls. */
+function isPlain({
+  content,
+  tool_calls = [],
+  additional_kwargs,
+  response_metadata,
+}: AIMessageChunk): boolean {
+  const has = (value: object, ...names: readonly string[]) =>
+    Object.entries(value).every(([name, field]) => names.includes(name) || field === undefined);
+  const isText = (block: object) => has(block, "type", "text", "index") && "text" in block;
+  return (
+    (typeof content === "string" || content.every(isText)) &&
+    tool_calls.every((call) => has(call, "type", "id", "name", "args")) &&
+    has(additional_kwargs, "tool_calls") &&
+    recordsIn(additional_kwargs["tool_calls"]).every((call) =>
+      has(call, "id", "type", "index", "function"),
+    ) &&
+    // The items of a response.
+    Object.values(response_metadata).every((value) => !Array.isArray(value) || value.length === 0)
+  );
 }
 
 /*

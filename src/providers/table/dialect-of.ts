@@ -75,14 +75,27 @@ export function dialectOf(model: object): DialectName {
   return DIALECTS_OF_CLIENTS.get(type) ?? "as-stored";
 }
 
+/** For whom a request with this model is made. Whatever it is bound to, it is the same. */
 export function identityOf(model: object): ModelIdentity {
-  return { dialect: dialectOf(model), modelId: nameOf(innermost(model)) };
+  const client = innermost(model);
+  const kind: unknown = call(client, "_llmType");
+  return {
+    dialect: dialectOf(model),
+    modelId: nameOf(client),
+    client: typeof kind === "string" ? kind + (usesResponses(client) ? "-responses" : "") : undefined,
+    host: hostOf(client, kind),
+  };
 }
 
 /** A name for people: the model's, or its kind of client. */
 export function displayNameOf(model: object): string | undefined {
   const kind = call(model, "_llmType");
   return identityOf(model).modelId ?? (typeof kind === "string" ? kind : undefined);
+}
+
+/** OpenAI's client has two protocols, and stores what it gets in two forms. */
+function usesResponses(client: object): boolean {
+  return call(client, "_useResponsesApi") === true;
 }
 
 function nameOf(client: object): string | undefined {
@@ -96,9 +109,10 @@ export function rememberDialect<Model extends object>(model: Model, dialect: Dia
 }
 
 function dialectOfOpenAIClient(client: object, type: unknown): DialectName {
-  if (call(client, "_useResponsesApi") === true) return "openai-responses";
+  if (usesResponses(client)) return "openai-responses";
+  if (type === "azure_openai") return "openai";
   const address = hostOf(client, type) ?? "";
-  if (type === "azure_openai" || (type === "openai" && address === "")) return "openai";
+  if (type === "openai" && address === "") return "openai";
   const name = nameOf(client) ?? "";
   const ofHost = HOSTS.find(([host]) => host.test(address))?.[1];
   // Other hosts serve many makers' models: OpenRouter, LiteLLM, Bedrock, Vertex AI, Azure's Foundry, vLLM. The model's

@@ -3,7 +3,8 @@ import { serverCallId, serverResultId } from "../../history/server-tools.js";
 import { didYouMean } from "../../shared/text.js";
 import type { DialectName } from "../contract/dialect-name.js";
 import { openaiCompatible } from "../contract/openai-protocol.js";
-import { type Dialect, type Fields, isOf, type StateField } from "../contract/rule.js";
+import type { ModelIdentity } from "../contract/provider.js";
+import { type Dialect, type Fields, isOf, type Target } from "../contract/rule.js";
 import { anthropic, anthropicOpenAI } from "../makers/anthropic/dialect.js";
 import { bedrock } from "../makers/bedrock/dialect.js";
 import { asStored, glm, kimi, minimax, xai } from "../makers/compatible/dialect.js";
@@ -52,13 +53,10 @@ export function dialectNamed(name: DialectName): Dialect {
   throw InvalidSettingError.expected("dialect", `one of ${DIALECT_NAMES.join(", ")}`, name, hint);
 }
 
-/** Fields that one provider's models write for themselves. Another provider's client may still send them. */
-export const STATE_FIELDS: readonly StateField[] = strict.stateFields;
-
-/** Blocks that one provider's models write for themselves, from all dialects. */
-export const STATE_BLOCKS: ReadonlySet<string> = new Set(
-  Object.values<Dialect>(DIALECTS).flatMap(({ stateBlocks }) => stateBlocks),
-);
+/** The model of this identity, with its dialect's entry. */
+export function targetOf({ dialect, client, host, modelId }: ModelIdentity): Target {
+  return { dialect: dialectNamed(dialect), client, host, modelId };
+}
 
 /** Forms of blocks of LangChain and of MCP's servers. Clients send some of them as they are, which no provider knows. */
 const isGeneralForm = isOf(

@@ -61,14 +61,14 @@ interface RungRequest<Answer> extends FormRequest {
 
 /** The form of a model's next input, with what has helped in this thread. */
 export function formFor({ model, history, toolTokens, maxTokens, dialect: given }: FormRequest): InputForm {
-  const { dialect, modelId } = identityOf(model);
-  const known = helpFor(history, { dialect, modelId });
+  const identity = identityOf(model);
+  const known = helpFor(history, identity);
   const reduction = known && forThisTurn(known.reduction, history);
   const window = known?.window;
   const bounds = [boundOf(model), window, maxTokens].filter((bound) => bound !== undefined);
   return {
-    dialect: known?.isStrict ? "strict" : (given ?? dialect),
-    modelId,
+    ...identity,
+    dialect: known?.isStrict ? "strict" : (given ?? identity.dialect),
     toolTokens,
     maxTokens: bounds.length === 0 ? undefined : Math.min(...bounds),
     window,

@@ -12,7 +12,7 @@ import type { DialectName } from "../../providers/contract/dialect-name.js";
 import { readingOf, type Target } from "../../providers/contract/rule.js";
 import { learnedWindowOf, windowOf } from "../../providers/failure/overflow.js";
 import { identityOf } from "../../providers/table/dialect-of.js";
-import { DIALECTS, dialectNamed } from "../../providers/table/dialects.js";
+import { DIALECTS, targetOf } from "../../providers/table/dialects.js";
 import {
   countFrom,
   hintAtName,
@@ -130,7 +130,7 @@ export function summaryPolicy(
     messagesToKeep: settings.messagesToKeep,
     tokensToKeep: settings.tokensToKeep,
     maxToolCalls: settings.maxToolCallsFromHistory,
-    ...(model !== undefined && readingOf(targetOf(model, dialect))),
+    ...(model !== undefined && readingOf(readerOf(model, dialect))),
     toolTokens,
     promptTokens: countTextTokens(settings.systemPrompt ?? ""),
   };
@@ -185,9 +185,9 @@ function budgetFor(
   return Math.min(given, ...refused.map(shareOf));
 }
 
-function targetOf(model: BaseChatModel, given: DialectName | undefined): Target {
-  const { dialect, modelId } = identityOf(model);
-  return { dialect: dialectNamed(given ?? dialect), modelId };
+function readerOf(model: BaseChatModel, given: DialectName | undefined): Target {
+  const identity = identityOf(model);
+  return targetOf({ ...identity, dialect: given ?? identity.dialect });
 }
 
 /** How many tokens a request's tool schemas have, by our estimate. */

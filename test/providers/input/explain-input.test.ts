@@ -179,7 +179,7 @@ describe("explainInput", () => {
     expect(first?.reasons).toEqual([
       {
         code: "form",
-        text: "These fields are sent in another form, or not at all: content, additional_kwargs.reasoning_content.",
+        text: "These fields are sent in another form, or not at all: content, additional_kwargs.reasoning_content, additional_kwargs.other.",
       },
     ]);
   });

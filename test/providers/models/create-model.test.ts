@@ -121,8 +121,9 @@ describe("the dialect of a model", () => {
     expect(dialectOf(openAI({ model, configuration: { baseURL } }))).toBe(dialect);
   });
 
-  it("comes with the name of the model", () => {
-    expect(identityOf(openAI({}))).toEqual({ dialect: "openai", modelId: "gpt-5" });
+  it("comes with the name of the model, and with who is asked where", () => {
+    const host = "api.openai.com";
+    expect(identityOf(openAI({}))).toEqual({ dialect: "openai", modelId: "gpt-5", client: "openai", host });
   });
 });
 

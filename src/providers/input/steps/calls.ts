@@ -2,46 +2,56 @@
 
 import type { AIMessage, BaseMessage } from "@langchain/core/messages";
 import type { ToolCall } from "@langchain/core/messages/tool";
-import { argumentsIn, isAIMessage } from "../../../history/call.js";
+import { argumentsIn, callBlockOf, isAIMessage, readCall } from "../../../history/call.js";
 import { withListedCalls } from "../../../history/change-calls.js";
 import { copyMessage } from "../../../history/message.js";
 import { callIdOf, isResult } from "../../../history/result.js";
 import { callerIdOf, serverCallId } from "../../../history/server-tools.js";
 import { hashText, parseJson, toJson } from "../../../shared/json.js";
 import { recordsIn } from "../../../shared/values.js";
-import { PLAIN_NAME, type Target } from "../../contract/rule.js";
+import { isNotedOwn, PLAIN_NAME, type Target } from "../../contract/rule.js";
 import type { Step } from "../step.js";
 import { isOwnMessage } from "./own-state.js";
 
 /*
  * Sends every call in `tool_calls` and nowhere else. The result of a call with bad arguments says what was wrong.
  *
- * A call that the provider's code made also stays a block, because only the block names the code that waits for it.
+ * The target's own blocks of the same calls stay in their places. Also a call that the provider's code made stays a
+ * block, because only the block names the code that waits for it.
  */
 
 export const listCalls: Step = (target) => (message) => {
   if (!isAIMessage(message)) return message;
-  return target.dialect.callPlaces.includes("block") && isCalledByCode(message, target)
-    ? message
-    : withListedCalls(message);
+  const isKept = isNotedOwn(message, target) || isCalledByCode(message, target);
+  return isKept && hasBlocksOfCalls(message) ? message : withListedCalls(message);
 };
 
-/** Whether code that the message called made its calls, which are listed with the same arguments. */
+/** Whether code that the message called made its calls. */
 function isCalledByCode(message: AIMessage, target: Target): boolean {
+  if (!target.dialect.callPlaces.includes("block")) return false;
   const blocks = recordsIn(message.content);
   const running = new Set(blocks.map(serverCallId).filter((id) => id !== undefined));
   if (running.size === 0 || !isOwnMessage(message, target)) return false;
-  const calls = blocks.filter(({ type }) => type === "tool_use");
-  const listed = recordsIn(message.tool_calls);
+  return blocks.some(({ type, ...block }) => type === "tool_use" && running.has(callerIdOf(block) ?? ""));
+}
+
+/** Whether the content has a block for each listed call, with the same arguments, and no other call. */
+function hasBlocksOfCalls({ content, tool_calls, invalid_tool_calls }: AIMessage): boolean {
+  const blocks = recordsIn(content).filter(
+    (block) => callBlockOf(block) !== undefined || block["type"] === "tool_call",
+  );
+  const listed = recordsIn(tool_calls);
   return (
-    calls.some((block) => running.has(callerIdOf(block) ?? "")) &&
-    recordsIn(message.invalid_tool_calls).length === 0 &&
-    calls.length === listed.length &&
-    calls.every((block, place) => {
+    blocks.length > 0 &&
+    blocks.length === listed.length &&
+    recordsIn(invalid_tool_calls).length === 0 &&
+    blocks.every((block, place) => {
       const { id, name, args } = listed[place] ?? {};
       const input = argumentsIn(block);
       const given = typeof input === "string" ? parseJson(input) : input;
-      return block["id"] === id && block["name"] === name && toJson(given) === toJson(args);
+      // A stream's block can have its arguments in pieces. The client takes them from the list.
+      const isSame = input === "" || toJson(given) === toJson(args);
+      return readCall(block).id === id && block["name"] === name && isSame;
     })
   );
 }

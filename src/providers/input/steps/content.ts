@@ -10,6 +10,7 @@ import { isBlank, isBlankText, isOfResponse, textOf } from "../../check/validate
 import {
   type Block,
   type Dialect,
+  isNotedOwn,
   type MediaForm,
   mayHaveWritten,
   type Target,
@@ -52,6 +53,12 @@ export const cleanContent: Step = (target) => (message) => {
 function cleanedContent(message: BaseMessage, target: Target): MessageContent {
   const { dialect } = target;
   const content: unknown = message.content;
+  if (
+    isAIMessage(message) &&
+    isNotedOwn(message, target) &&
+    (takesBlocks(message, dialect) || typeof content === "string")
+  )
+    return ownContent(message, target);
   if (typeof content === "string")
     return dialect.rules["blank-text"] && dialect.blank.test(content) ? "" : content;
   if (!Array.isArray(content)) return "";
@@ -68,6 +75,15 @@ function cleanedContent(message: BaseMessage, target: Target): MessageContent {
   return blocks.every((block, index) => block === content[index]) && blocks.length === content.length
     ? content
     : blocks;
+}
+
+/** The content of whoever was asked for it is sent as it is. Only a blank text can be refused. */
+function ownContent({ content }: AIMessage, { dialect }: Target): MessageContent {
+  const isRefused = (block: unknown) =>
+    dialect.rules["blank-text"] !== undefined && isBlankText(block, dialect);
+  if (!Array.isArray(content)) return isRefused(content) ? "" : content;
+  const left = content.some(isRefused) ? content.filter((block) => !isRefused(block)) : content;
+  return left.length === 0 ? "" : left;
 }
 
 /**
@@ -172,7 +188,9 @@ export const passFields: Step = (target) => {
     if (!isAIMessage(message)) return message;
     const isOwn = mayHaveWritten(message, target);
     const own =
-      isOwn && hasHostFields ? message : withoutHostFields(message, isDemanded ? [REASONING_FIELD] : []);
+      (isOwn && hasHostFields) || isNotedOwn(message, target)
+        ? message
+        : withoutHostFields(message, isDemanded ? [REASONING_FIELD] : []);
     const reasoning = (isOwn && reasoningOf(message)) || "";
     const isGiven = hasReasoningField(own) && own.additional_kwargs[REASONING_FIELD] === reasoning;
     if (!isDemanded || isGiven) return own;

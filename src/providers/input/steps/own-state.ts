@@ -1,19 +1,22 @@
 /** The steps that leave out state that only its author model can read. */
 
-import type { AIMessage, BaseMessage, ToolMessage } from "@langchain/core/messages";
+import type { AIMessage, BaseMessage, MessageContent, ToolMessage } from "@langchain/core/messages";
 import type { ToolCall } from "@langchain/core/messages/tool";
 import { isAIMessage } from "../../../history/call.js";
+import { isMark } from "../../../history/marks.js";
 import { contentText, copyMessage, withTextFor } from "../../../history/message.js";
 import { callIdOf, isResult } from "../../../history/result.js";
-import { serverCallId, serverItemsText, serverResultId } from "../../../history/server-tools.js";
+import { serverCallId, serverItemsText, serverResultTexts } from "../../../history/server-tools.js";
+import { defined, isRecord, pickFields, textIn } from "../../../shared/values.js";
 import {
-  type Dialect,
+  isNotedOwn,
+  isOwn,
   mayHaveWritten,
   readMaker,
   type StateField,
   type Target,
 } from "../../contract/rule.js";
-import { isHostField } from "../../host-fields/fields.js";
+import { REASONING_FIELD, RENAMED_REASONING } from "../../host-fields/fields.js";
 import { openaiResponses } from "../../makers/openai/dialect.js";
 import {
   CUSTOM_RESULT,
@@ -26,86 +29,117 @@ import {
   storedOutput,
   trailingReasoning,
 } from "../../makers/openai/stored-items.js";
-import { DIALECTS, STATE_BLOCKS, STATE_FIELDS } from "../../table/dialects.js";
+import { readMedia } from "../../media/media.js";
 import type { Step } from "../step.js";
 
 /*
- * Drops signatures, encrypted reasoning and stored items' ids, unless the target model wrote them.
+ * Leaves out what only another model can read.
  *
- * Another provider cannot use them, and most reject state that they cannot verify. If a message's author is unknown,
- * state in the provider's own fields counts as the provider's. A message in LangChain's `v1` form has its state in
- * blocks that each client converts differently, so it is sent without state. What a provider's tools returned is sent
- * as text.
+ * The target's own messages stay as they are: each block, item and field in its place. Of another model's message its
+ * texts, calls and media are sent, what its provider's tools returned as text, and nothing else: nobody can list all
+ * that a provider signs, encrypts or numbers. If nothing names the author, state in the provider's own form counts as
+ * the provider's. LangChain's `v1` form is converted differently by each client, so such a message is sent whole only
+ * to whoever was asked for it.
  */
 
 export const keepOwnState: Step = (target) => (message) => {
   if (!isAIMessage(message)) return withoutFields(message, [VERSION]);
-  return withOwnState(withOwnSignatures(message, target), isOwnMessage(message, target), target);
+  if (isVersion1(message) ? isNotedOwn(message, target) : isOwn(message, target)) return message;
+  const isUnnamed = !target.dialect.isClosed && mayHaveWritten(message, target);
+  return isUnnamed && !isVersion1(message) ? withoutShared(message, target) : said(message, target);
 };
 
-/** Whether a message's state is the target's. */
+/** Whether a message's state may be the target's. */
 export function isOwnMessage(message: AIMessage, target: Target): boolean {
-  const isVersion1 = message.response_metadata?.[VERSION.name] === "v1";
-  return target.dialect.makers.length > 0 && mayHaveWritten(message, target) && !isVersion1;
+  if (isNotedOwn(message, target)) return true;
+  return target.dialect.makers.length > 0 && mayHaveWritten(message, target) && !isVersion1(message);
 }
 
 const VERSION: StateField = { place: "response_metadata", name: "output_version" };
 
-const SIGNATURES = Object.values<Dialect>(DIALECTS).flatMap((dialect) => dialect.withoutSignatures ?? []);
-
-/** Also in LangChain's `v1` form: the client keeps them on the calls. */
-function withOwnSignatures(message: AIMessage, target: Target): AIMessage {
-  const { withoutSignatures: own } = target.dialect;
-  return SIGNATURES.reduce(
-    (rest, without) => (without === own && mayHaveWritten(message, target) ? rest : without(rest)),
-    message,
-  );
+function isVersion1({ response_metadata }: AIMessage): boolean {
+  return response_metadata?.[VERSION.name] === "v1";
 }
 
-function withOwnState(message: AIMessage, isOwn: boolean, { dialect }: Target): BaseMessage {
-  const isKept = ({ name }: StateField): boolean =>
-    isOwn && dialect.stateFields.some((field) => field.name === name);
-  const isMakerNamed = readMaker(message).provider !== undefined;
-  const isTaken = (type: string): boolean =>
-    isOwn && dialect.stateBlocks.includes(type) && (isMakerNamed || !dialect.sharedBlocks?.includes(type));
-  const isLostBlock = (block: { readonly type: string }): boolean =>
-    (STATE_BLOCKS.has(block?.type) && !isTaken(block.type)) ||
-    (!isOwn && (serverCallId(block) ?? serverResultId(block)) !== undefined);
+/** Nothing says whose blocks of these types are. */
+function withoutShared(message: AIMessage, { dialect: { sharedBlocks = [] } }: Target): AIMessage {
   const { content } = message;
-  const rest = withoutFields(message, [
-    VERSION,
-    ...STATE_FIELDS.filter(
-      (field) => !isKept(field) && !isHostField(field.name, message[field.place]?.[field.name]),
-    ),
-  ]);
-  return Array.isArray(content) && content.some(isLostBlock)
-    ? copyMessage(rest, { content: withTextFor(content, (block) => !isLostBlock(block)) })
-    : rest;
+  if (!Array.isArray(content) || !content.some(({ type }) => sharedBlocks.includes(type))) return message;
+  return copyMessage(message, { content: content.filter(({ type }) => !sharedBlocks.includes(type)) });
 }
 
-/** The message without these fields. What the provider's tools returned in them is added to its content. */
+/** What a message says to everybody. */
+function said(message: AIMessage, target: Target): AIMessage {
+  const { content, tool_calls = [], additional_kwargs = {}, response_metadata = {} } = message;
+  const mayBeOwn = mayHaveWritten(message, target);
+  const { provider: model_provider, model: model_name } = readMaker(message);
+  const returned = ["output", "tool_outputs"]
+    .map((name) => serverItemsText(response_metadata[name] ?? additional_kwargs[name]))
+    .find(Boolean);
+  const blocks = Array.isArray(content) ? saidBlocks(content) : content;
+  return copyMessage(message, {
+    content: returned === undefined ? blocks : withTextInFront(returned, blocks),
+    // A signature of a call is on its entry also in LangChain's `v1` form.
+    tool_calls: mayBeOwn && !target.dialect.isClosed ? tool_calls : tool_calls.map(plainCall),
+    additional_kwargs: pickFields(
+      additional_kwargs,
+      (name) => isMark(name) || (mayBeOwn && isReasoning(name)),
+    ),
+    // Later steps ask again who wrote it.
+    response_metadata: defined({ model_provider, model_name }),
+  });
+}
+
+const isReasoning = (name: string): boolean => name === REASONING_FIELD || name === RENAMED_REASONING;
+
+function withTextInFront(text: string, content: MessageContent): MessageContent {
+  return Array.isArray(content)
+    ? [{ type: "text", text }, ...content]
+    : [text, content].filter(Boolean).join("\n");
+}
+
+type Blocks = Exclude<MessageContent, string>;
+
+/** The texts and the media of these blocks, and as text what their tools returned. */
+export function saidBlocks(content: Blocks): Blocks {
+  const resultText = serverResultTexts(content);
+  const isTold = (block: unknown) => resultText(block) !== undefined || serverCallId(block) !== undefined;
+  const blocks = content.flatMap((block): Blocks => {
+    if (typeof block === "string") return [{ type: "text", text: block }];
+    if (!isRecord(block)) return [];
+    if (isTold(block) || readMedia(block) !== undefined) return [block];
+    const text = textIn(block, "text") ?? textIn(block, "refusal");
+    // Gemini's thoughts are texts with a mark.
+    return text === undefined || block["thought"] === true ? [] : [{ type: "text", text }];
+  });
+  return withTextFor(blocks, (block) => !isTold(block));
+}
+
+/** Which tool was called, with what, and by whom. Code that called it is not there any more. */
+function plainCall(call: ToolCall): ToolCall {
+  const { type, id, name, args } = call;
+  const { namespace, caller }: Readonly<Record<string, unknown>> = { ...call };
+  const isByCode = textIn(caller, "tool_id") !== undefined;
+  return {
+    ...defined({ type, id, namespace, caller: isByCode ? undefined : caller }),
+    name,
+    args,
+  } as ToolCall;
+}
+
+/** The message without these fields. */
 function withoutFields<Message extends BaseMessage>(
   message: Message,
   fields: readonly StateField[],
 ): Message {
-  const lost = fields.filter(({ place, name }) => {
-    const value: unknown = message[place]?.[name];
-    // An empty text holds no state.
-    return value !== undefined && value !== "";
-  });
+  const lost = fields.filter(({ place, name }) => message[place]?.[name] !== undefined);
   if (lost.length === 0) return message;
-  const { additional_kwargs, response_metadata, content } = message;
-  const copies = { additional_kwargs: { ...additional_kwargs }, response_metadata: { ...response_metadata } };
-  // A response's items are in two fields.
-  const text = lost.map(({ place, name }) => serverItemsText(copies[place][name])).find(Boolean);
+  const copies = {
+    additional_kwargs: { ...message.additional_kwargs },
+    response_metadata: { ...message.response_metadata },
+  };
   for (const { place, name } of lost) delete copies[place][name];
-  if (text === undefined) return copyMessage<BaseMessage>(message, copies) as Message;
-  return copyMessage<BaseMessage>(message, {
-    ...copies,
-    content: Array.isArray(content)
-      ? [{ type: "text", text }, ...content]
-      : [text, content].filter(Boolean).join("\n"),
-  }) as Message;
+  return copyMessage<BaseMessage>(message, copies) as Message;
 }
 
 /*
@@ -119,8 +153,8 @@ function withoutFields<Message extends BaseMessage>(
 
 const ITEM_ID = /^(msg|fc)_/;
 
-export const fitStoredItems: Step = ({ dialect }) => {
-  if (dialect.rules["item-id"] === undefined) return (message) => message;
+export const fitStoredItems: Step = (target) => {
+  if (target.dialect.rules["item-id"] === undefined) return (message) => message;
   const used = new Set<string>();
   let custom: ReadonlySet<string> = new Set();
   return (message) => {
@@ -132,9 +166,7 @@ export const fitStoredItems: Step = ({ dialect }) => {
       return withKind(result, custom.has(callIdOf(message)));
     }
     if (!isAIMessage(message)) return message;
-    const { provider = "" } = readMaker(message);
-    const isOwn = dialect.makers.includes(provider);
-    const own = isOwn && !isRepeated ? withFittingItems(message) : undefined;
+    const own = isOwn(message, target) && !isRepeated ? withFittingItems(message) : undefined;
     const sent = own ?? withForeignId(withoutItems(message));
     custom = customCallIds(sent);
     return sent;
@@ -147,7 +179,7 @@ function withFittingItems(message: AIMessage): AIMessage | undefined {
   const output = storedOutput(message);
   const named = functionItemIds(message);
   const custom = customCallIds(message);
-  if (named !== undefined && !calls.every(({ id }) => named.has(id) || custom.has(id))) return undefined;
+  if (named.size > 0 && !calls.every(({ id }) => named.has(id) || custom.has(id))) return undefined;
   if (output === undefined) return message;
   const items = itemsWithCalls(output, calls);
   if (items === undefined || trailingReasoning(output) !== undefined || hasOtherText(output, message))
@@ -161,10 +193,7 @@ function withoutItems(message: AIMessage): AIMessage {
   const rest = withoutFields(message, openaiResponses.stateFields);
   const { tool_calls = [] } = rest;
   if (!tool_calls.some((call) => "isCustomTool" in call)) return rest;
-  const plain = tool_calls.map(
-    ({ id = "", name, args }): ToolCall => ({ type: "tool_call", id, name, args }),
-  );
-  return copyMessage(rest, { tool_calls: plain });
+  return copyMessage(rest, { tool_calls: tool_calls.map(plainCall) });
 }
 
 function withKind(result: ToolMessage, isCustom: boolean): ToolMessage {

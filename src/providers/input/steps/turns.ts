@@ -10,10 +10,11 @@ import {
   SystemMessage,
 } from "@langchain/core/messages";
 import { isAIMessage } from "../../../history/call.js";
-import { contentText, copyMessage, madeOf, withTextFor } from "../../../history/message.js";
+import { contentText, copyMessage, madeOf } from "../../../history/message.js";
 import { hasOpenServerCall } from "../../../history/server-tools.js";
 import { createSummaryNote } from "../../../history/summary.js";
 import type { Dialect, RuleName, Rules } from "../../contract/rule.js";
+import { saidBlocks } from "./own-state.js";
 
 /*
  * Merges adjacent messages of the same role.
@@ -58,7 +59,7 @@ export function mergeRun(
 
 function withoutState(content: MessageContent): MessageContent {
   if (typeof content === "string") return content;
-  const rest = withTextFor(content, ({ type }) => type === "text");
+  const rest = saidBlocks(content);
   return rest.length === 0 ? "" : rest;
 }
 

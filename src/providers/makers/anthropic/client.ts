@@ -4,9 +4,10 @@ import { ChatGenerationChunk } from "@langchain/core/outputs";
 import { isAIMessage } from "../../../history/call.js";
 import { copyMessage } from "../../../history/message.js";
 import { hasOpenServerCall, serverCallId, serverResultId } from "../../../history/server-tools.js";
-import { asText } from "../../../shared/json.js";
-import { isRecord, textIn } from "../../../shared/values.js";
+import { asText, parseJson } from "../../../shared/json.js";
+import { isRecord, recordsIn, textIn } from "../../../shared/values.js";
 import { viewOf } from "../../../shared/views.js";
+import { callFieldsIn } from "../../contract/model-view.js";
 import { byLangChain, type PromptCacheMarks, type Provider } from "../../contract/provider.js";
 import { closed, isStrict, type Json, schemasIn } from "../../contract/response-format.js";
 import type { Fields } from "../../contract/rule.js";
@@ -112,7 +113,8 @@ export const anthropicProvider: Provider = {
   promptCache: { anthropic: CACHE_MARKS },
   // https://platform.claude.com/docs/en/build-with-claude/prompt-caching#what-invalidates-the-cache
   cachesToolChoice: ["anthropic", "anthropic-openai"],
-  mendClient: keepServerTools,
+  mendClient: keepBlocks,
+  mendResponse: wholeInputs,
   overflow: [
     // Status 400: "prompt is too long: 208310 tokens > 200000 maximum" (anthropics/claude-code#12186)
     "prompt is too long(?:: <input> tokens > <limit> maximum)?",
@@ -123,19 +125,26 @@ export const anthropicProvider: Provider = {
 };
 
 /**
- * A view of Anthropic's client that names open calls' container, and streams the calls and results of tools that
- * Anthropic runs. Returns any other model unchanged.
+ * A view of Anthropic's client that names open calls' container, and loses nothing of a response. Returns any other
+ * model unchanged.
  *
- * The client streams such a tool's input like a call's arguments, but without the call's id and name. Joined, they are
- * an invalid call of a nameless tool, and the block itself is sent back without input. The client drops blocks with an
- * unknown type: most results, and calls of MCP servers.
+ * The client streams the input of a tool that Anthropic runs like a call's arguments, but without the call's id and
+ * name. Joined, they are an invalid call of a nameless tool, and the block itself is sent back without input. The client
+ * drops blocks with an unknown type, in streams and in requests: most results, and calls of MCP servers. It does not
+ * send the caller of a call that is only listed.
  */
-function keepServerTools(model: BaseChatModel): BaseChatModel {
+function keepBlocks(model: BaseChatModel): BaseChatModel {
   const open: unknown = Reflect.get(model, "createStreamWithRetry");
-  if (model._llmType() !== "anthropic" || typeof open !== "function") return model;
+  const complete: unknown = Reflect.get(model, "completionWithRetry");
+  if (model._llmType() !== "anthropic" || typeof open !== "function" || typeof complete !== "function")
+    return model;
   return viewOf(model, {
     _generate(this: BaseChatModel, messages: BaseMessage[], options: Options, ...more: Rest) {
-      return model._generate.call(this, messages, inContainer(messages, options), ...more);
+      const sending = viewOf(this, {
+        completionWithRetry: (request: Fields, ...rest: unknown[]) =>
+          complete.call(this, withBlocks(request, messages), ...rest),
+      });
+      return model._generate.call(sending, messages.map(wrapped), inContainer(messages, options), ...more);
     },
     async *_streamResponseChunks(
       this: BaseChatModel,
@@ -143,32 +152,101 @@ function keepServerTools(model: BaseChatModel): BaseChatModel {
       options: Options,
       ...more: Rest
     ): AsyncGenerator<ChatGenerationChunk> {
-      /** The type of each block that is such a tool's call, by index. */
+      /** The type of each block whose input is not that of a caller's call, by index. */
       const calls = new Map<unknown, string>();
       /** Blocks that have come but that the client has not streamed yet, by index. */
       const waiting = new Map<unknown, Fields>();
       const watched = viewOf(this, {
-        createStreamWithRetry: async (...options: unknown[]) =>
-          watch(await open.apply(this, options), (index, block) => {
-            if (serverCallId(block) !== undefined) calls.set(index, asText(block["type"]));
-            else if (serverResultId(block) === undefined) return;
+        createStreamWithRetry: async (request: Fields, ...rest: unknown[]) =>
+          watch(await open.call(this, withBlocks(request, messages), ...rest), (index, block) => {
+            const type = asText(block["type"]);
+            // The client always streams these.
+            if (type === "text" || type === "tool_use") return;
+            if (block["input"] !== undefined) calls.set(index, type);
             waiting.set(index, block);
           }),
       });
       const asked = model._streamResponseChunks.call(
         watched,
-        messages,
+        messages.map(wrapped),
         inContainer(messages, options),
         ...more,
       );
       for await (const chunk of asked) {
-        for (const { index } of blocksOf(chunk)) waiting.delete(index);
+        for (const { index, type } of blocksOf(chunk))
+          if (waiting.get(index)?.["type"] === type) waiting.delete(index);
         for (const [index, block] of waiting) yield chunkOf({ ...block, index }, calls.has(index));
         waiting.clear();
         yield withInputInBlock(calls, chunk);
       }
     },
   });
+}
+
+/** The client sends blocks of this type as they are. It is unwrapped in the request. */
+const WRAPPING = "container_upload";
+const WRAPPED = "tether_block";
+
+/** The message with each block of a tool that Anthropic runs in a form that the client does not drop. */
+function wrapped(message: BaseMessage): BaseMessage {
+  const { content } = message;
+  if (!isAIMessage(message) || !Array.isArray(content) || !content.some(isServerBlock)) return message;
+  // In LangChain's `v1` form, the client writes them itself.
+  if (message.response_metadata?.["output_version"] === "v1") return message;
+  return copyMessage<BaseMessage>(message, {
+    content: content.map((block) =>
+      isServerBlock(block) ? { type: WRAPPING, [WRAPPED]: asSent(block) } : block,
+    ),
+  });
+}
+
+function isServerBlock(block: unknown): boolean {
+  return (serverCallId(block) ?? serverResultId(block)) !== undefined;
+}
+
+/** A stream numbers the blocks, and has their input as a text. */
+function asSent({ index: _, ...block }: Fields): Fields {
+  const { input } = block;
+  return typeof input === "string" ? { ...block, input: parseJson(input) ?? {} } : block;
+}
+
+/** The request with these blocks unwrapped, and with the caller of each call. */
+function withBlocks(request: Fields, messages: readonly BaseMessage[]): Fields {
+  const callers = callFieldsIn(messages, ["caller"]);
+  return {
+    ...request,
+    messages: recordsIn(request["messages"]).map((message) => {
+      const { content } = message;
+      if (message["role"] !== "assistant" || !Array.isArray(content)) return message;
+      return {
+        ...message,
+        content: content.map((block) => {
+          if (!isRecord(block)) return block;
+          if (WRAPPED in block) return block[WRAPPED];
+          return block["type"] === "tool_use" ? { ...callers(block["id"]), ...block } : block;
+        }),
+      };
+    }),
+  };
+}
+
+/**
+ * A stream's message with the whole input in each block. The client leaves it beside the block in pieces, or as a text.
+ */
+function wholeInputs(message: AIMessageChunk): AIMessageChunk {
+  const { content } = message;
+  if (!Array.isArray(content) || !content.some(({ type }) => type === "input_json_delta")) return message;
+  const pieces = new Map(
+    recordsIn(content).flatMap(({ type, index, input }) =>
+      type === "input_json_delta" ? [[index, asText(input)] as const] : [],
+    ),
+  );
+  const whole = content.flatMap((block): typeof content => {
+    if (block.type === "input_json_delta") return [];
+    const input = block["input"] === "" ? parseJson(pieces.get(block["index"]) ?? "") : undefined;
+    return [input === undefined ? block : { ...block, input }];
+  });
+  return copyMessage(message, { content: whole });
 }
 
 /**

@@ -121,7 +121,6 @@ export const bedrock = {
     isOf(REASONING, "reasoning", "resource", "resource_link")(block) ||
     isOwnMedia(block) ||
     ["cachePoint", "guardContent", "json"].some((name) => name in block),
-  stateBlocks: [REASONING],
   systemPlaces: { several: true, after: [], last: false },
   blocksIn: ["human", "ai", "tool"],
   media,

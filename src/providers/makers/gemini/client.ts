@@ -5,7 +5,8 @@ import { AIMessage, AIMessageChunk, type BaseMessage } from "@langchain/core/mes
 import { ChatGenerationChunk, type ChatResult } from "@langchain/core/outputs";
 import { isAIMessage } from "../../../history/call.js";
 import { copyMessage } from "../../../history/message.js";
-import { isRecord, textIn } from "../../../shared/values.js";
+import { asText } from "../../../shared/json.js";
+import { isRecord, recordsIn, textIn } from "../../../shared/values.js";
 import { viewOf } from "../../../shared/views.js";
 import { sendingAs } from "../../contract/model-view.js";
 import { byLangChain, type ModelIdentity, type Provider } from "../../contract/provider.js";
@@ -131,25 +132,46 @@ function sendToGoogle(model: BaseChatModel, { modelId = "" }: ModelIdentity): Ba
 
 function withCallBlocks(message: AIMessage, isDemanded: boolean): AIMessage {
   const { content, tool_calls: calls = [] } = message;
-  const blocks = typeof content === "string" ? textBlocks(message, content) : content;
+  const blocks = typeof content === "string" ? textBlocks(message, content) : content.filter(isPart);
   const own = blocks.filter(isFunctionCall);
   const written = calls.map((call, index) => signatureOf(call) ?? signatureOf(own[index]));
   // Of calls made at once, Gemini signs only the first.
   const signatures = isDemanded && written.every((one) => one === undefined) ? [GEMINI_SENTINEL] : written;
-  const callBlocks = calls.map(({ id = "", name, args }, index): Block => {
+  const left = calls.map(({ id = "", name, args }, index): Block => {
     const thoughtSignature = signatures[index];
+    const { functionCall, ...part } = Object(own[index]);
     // The client made this id, and does not send it with the result either.
     const sentId = id.startsWith("lc-tool-call-") ? {} : { id };
     return {
+      ...part,
       type: "functionCall",
-      functionCall: { ...sentId, name, args },
+      functionCall: { ...functionCall, ...sentId, name, args },
       ...(thoughtSignature !== undefined && { thoughtSignature }),
     };
   });
-  return copyMessage(message, {
-    content: [...blocks.filter((block) => !isFunctionCall(block)), ...callBlocks],
-  });
+  // Each call in its place.
+  const sent = blocks.flatMap((block) => (isFunctionCall(block) ? left.splice(0, 1) : [typeless(block)]));
+  return copyMessage(message, { content: [...sent, ...left] });
 }
+
+/** Not a thought in LangChain's `v1` form, which the client sends as an unknown part. */
+function isPart(block: unknown): boolean {
+  return !isRecord(block) || block["type"] !== "reasoning";
+}
+
+/** The part of a block that the client has only named by its field. Google knows no types. */
+function typeless(block: Block): Block {
+  const { type, ...part } = block;
+  return isRecord(part[asText(type)]) && !KNOWN_PARTS.includes(type) ? (part as Block) : block;
+}
+
+/** The parts whose type the client takes away itself. */
+const KNOWN_PARTS: readonly unknown[] = [
+  "functionCall",
+  "executableCode",
+  "codeExecutionResult",
+  "image_url",
+];
 
 /** The client keeps a plain text's signature beside it. */
 function textBlocks({ additional_kwargs }: AIMessage, text: string): Block[] {
@@ -201,18 +223,58 @@ function answerWhole(model: BaseChatModel): BaseChatModel {
   const { generateContent, generateContentStream } = client;
   if (typeof generateContent !== "function" || typeof generateContentStream !== "function") return model;
   const mended = {
-    generateContent: async (...request: readonly unknown[]) => {
+    generateContent: async (body: unknown, ...more: readonly unknown[]) => {
+      const request = [withParts(body), ...more];
       const generated: { readonly response: unknown } = await Reflect.apply(generateContent, client, request);
       return { ...generated, response: withCandidate(generated.response) };
     },
-    generateContentStream: async (...request: readonly unknown[]) => {
+    generateContentStream: async (body: unknown, ...more: readonly unknown[]) => {
+      const request = [withParts(body), ...more];
       const generated: { readonly stream: AsyncIterable<unknown>; readonly response: Promise<unknown> } =
         await Reflect.apply(generateContentStream, client, request);
       generated.response.catch(() => {});
       return { ...generated, stream: withCandidates(generated.stream) };
     },
   };
-  return viewOf(model, { client: viewOf(client, mended) });
+  const view = viewOf(model, { client: viewOf(client, mended) });
+  return viewOf(
+    view,
+    sendingAs((messages) => messages.map(wrapped), view),
+  );
+}
+
+/** The client sends the value of such a block as a part with this name. It is unwrapped in the request. */
+const WRAPPING = "executableCode";
+const WRAPPED = "tether_part";
+
+/** The message with parts of Google in a form for which the client does not throw. */
+function wrapped(message: BaseMessage): BaseMessage {
+  const { content } = message;
+  if (!isAIMessage(message) || !Array.isArray(content) || !content.some(isUnknownPart)) return message;
+  return copyMessage<BaseMessage>(message, {
+    content: content.map((block) =>
+      isUnknownPart(block) ? { type: WRAPPING, [WRAPPING]: { [WRAPPED]: typeless(block) } } : block,
+    ),
+  });
+}
+
+/** The client stores what it does not know as Google has it, or with the name of its field as the type. */
+function isUnknownPart(block: Block): boolean {
+  const { type, ...part } = block;
+  if (KNOWN_PARTS.includes(type) || "functionCall" in block) return false;
+  return type === undefined || isRecord(part[asText(type)]);
+}
+
+function withParts(request: unknown): unknown {
+  if (!isRecord(request) || !Array.isArray(request["contents"])) return request;
+  const contents = recordsIn(request["contents"]).map((content) => ({
+    ...content,
+    parts: recordsIn(content["parts"]).map((part) => {
+      const value: unknown = part[WRAPPING];
+      return isRecord(value) && WRAPPED in value ? value[WRAPPED] : part;
+    }),
+  }));
+  return { ...request, contents };
 }
 
 async function* withCandidates(stream: AsyncIterable<unknown>): AsyncGenerator<unknown> {

@@ -1,7 +1,5 @@
 /** The rules of Google's Gemini. */
 
-import type { AIMessage } from "@langchain/core/messages";
-import { copyMessage } from "../../../history/message.js";
 import { asText } from "../../../shared/json.js";
 import { isRecord, textIn } from "../../../shared/values.js";
 import { overOpenAI } from "../../contract/openai-protocol.js";
@@ -37,25 +35,6 @@ const SIGNATURE = "thoughtSignature";
 
 export function signatureOf(value: unknown): string | undefined {
   return textIn(value, SIGNATURE);
-}
-
-/** The message without signatures, and without the thoughts that Gemini's client stores as text. */
-function withoutSignatures(message: AIMessage): AIMessage {
-  const { content, tool_calls = [] } = message;
-  const blocks = Array.isArray(content) ? content : [];
-  const isThought = (block: unknown) => isRecord(block) && block["thought"] === true;
-  const hasState = (value: unknown) => signatureOf(value) !== undefined || isThought(value);
-  if (!tool_calls.some(hasState) && !blocks.some(hasState)) return message;
-  return copyMessage(message, {
-    tool_calls: tool_calls.map(unsigned),
-    ...(Array.isArray(content) && { content: content.filter((block) => !isThought(block)).map(unsigned) }),
-  });
-}
-
-function unsigned<Value extends object>(value: Value): Value {
-  if (!(SIGNATURE in value)) return value;
-  const { [SIGNATURE]: _, ...rest } = value;
-  return rest as Value;
 }
 
 const UNEQUAL =
@@ -151,7 +130,6 @@ export const gemini = {
     ...["thinking", "executableCode", "codeExecutionResult", "functionCall", "functionResponse"],
     ...["toolCall", "toolResponse", "inlineData", "fileData", MADE],
   ),
-  stateBlocks: ["thinking", "executableCode", "codeExecutionResult", "functionCall", MADE],
   // Anthropic signs thoughts in blocks of this type.
   sharedBlocks: ["thinking"],
   stateFields: [
@@ -161,7 +139,6 @@ export const gemini = {
   ],
   blocksIn: ["human", "ai", "tool"],
   media: { ...media, responses: { ...media, takes: isOf(MADE), keeps: [SIGNATURE] } },
-  withoutSignatures,
   makers: ["google-genai", "google", "google-vertexai"],
 } as const satisfies Dialect;
 

@@ -1,9 +1,12 @@
-import type { AIMessageChunk, MessageContent } from "@langchain/core/messages";
+import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
+import type { AIMessageChunk, BaseMessage, MessageContent } from "@langchain/core/messages";
 import { copyMessage } from "../../../history/message.js";
 import { asText } from "../../../shared/json.js";
 import { recordsIn, textIn } from "../../../shared/values.js";
+import { viewOf } from "../../../shared/views.js";
+import { callFieldsIn, isChatModel } from "../../contract/model-view.js";
 import { createOpenAIModel, openaiFormat } from "../../contract/openai-client.js";
-import type { Provider } from "../../contract/provider.js";
+import type { ModelIdentity, Provider } from "../../contract/provider.js";
 import type { Block, Fields } from "../../contract/rule.js";
 import { storedOutput } from "./stored-items.js";
 
@@ -103,10 +106,51 @@ export const openaiProvider: Provider = {
     dialects: ["openai", "openai-responses"],
     isOwn: ({ type }) => OWN_TOOL.test(asText(type)),
   },
+  mendClient: keepCallFields,
   mendResponse: wholeItems,
   // Anthropic, DeepSeek and DashScope have the same form.
   secrets: ["sk-[\\w*-]{6,}"],
 };
+
+/**
+ * A view of OpenAI's client for the Responses API that sends the namespace and the caller of each call. Returns any
+ * other model unchanged.
+ *
+ * The client knows them only in stored items, and writes the items of another model's calls anew. It also writes an
+ * empty text beside calls as a message, which DeepSeek refuses.
+ */
+function keepCallFields(model: BaseChatModel, { dialect }: ModelIdentity): BaseChatModel {
+  const responses: unknown = Reflect.get(model, "responses");
+  if (!isChatModel(responses)) return model;
+  const complete: unknown = Reflect.get(responses, "completionWithRetry");
+  if (typeof complete !== "function") return model;
+  const methods = ["_generate", "_streamResponseChunks", "_streamChatModelEvents"] as const;
+  const sending = (name: (typeof methods)[number]) =>
+    function (this: BaseChatModel, messages: BaseMessage[], ...rest: readonly unknown[]): unknown {
+      const completionWithRetry = (request: Fields, ...options: readonly unknown[]) => {
+        const input = recordsIn(request["input"]);
+        const kept = dialect === "openai-responses" ? input : input.filter((item) => !isEmptyMessage(item));
+        return Reflect.apply(complete, this, [
+          { ...request, input: withCallFields(kept, messages) },
+          ...options,
+        ]);
+      };
+      return Reflect.apply(responses[name], viewOf(this, { completionWithRetry }), [messages, ...rest]);
+    };
+  return viewOf(model, {
+    responses: viewOf(responses, Object.fromEntries(methods.map((name) => [name, sending(name)]))),
+  });
+}
+
+function isEmptyMessage({ type, role, content }: Fields): boolean {
+  return type === "message" && role === "assistant" && content === "";
+}
+
+function withCallFields(items: readonly Fields[], messages: readonly BaseMessage[]): readonly Fields[] {
+  const fieldsOf = callFieldsIn(messages, ["namespace", "caller"]);
+  const isCall = ({ type }: Fields) => type === "function_call" || type === "custom_tool_call";
+  return items.map((item) => (isCall(item) ? { ...fieldsOf(item["call_id"]), ...item } : item));
+}
 
 /**
  * A streamed response's message with what its items have at their end. A client that stores nothing at OpenAI sends the

@@ -17,10 +17,10 @@ export function storedItemIds(message: BaseMessage): string[] {
   if (isResult(message)) return own.startsWith("fc_") ? [own] : [];
   if (!isAIMessage(message)) return [];
   const output = storedOutput(message);
-  if (output !== undefined) return output.flatMap((item) => textIn(item, "id") ?? []);
+  if (output !== undefined) return output.flatMap((item) => textIn(item, "id") || []);
   const functionIds = functionItemIds(message);
-  const reasoning = textIn(message.additional_kwargs?.["reasoning"], "id") ?? [];
-  const calls = (message.tool_calls ?? []).flatMap(({ id }) => functionIds?.get(id) ?? []);
+  const reasoning = textIn(message.additional_kwargs?.["reasoning"], "id") || [];
+  const calls = (message.tool_calls ?? []).flatMap(({ id }) => functionIds.get(id) ?? []);
   return [own.startsWith("msg_") ? own : [], reasoning, calls].flat();
 }
 
@@ -30,16 +30,16 @@ export function storedOutput(message: BaseMessage): readonly unknown[] | undefin
   return Array.isArray(output) && output.length > 0 ? output : undefined;
 }
 
-/** The id of reasoning that is the last of these items. The API demands the item that followed it. */
+/** The id of stored reasoning that is the last of these items. The API demands the item that followed it. */
 export function trailingReasoning(output: readonly unknown[] = []): string | undefined {
   const last = output.at(-1);
-  return textIn(last, "type") === "reasoning" ? (textIn(last, "id") ?? "") : undefined;
+  return textIn(last, "type") === "reasoning" ? textIn(last, "id") || undefined : undefined;
 }
 
 /** Each call's item id, by the call's id. */
-export function functionItemIds(message: BaseMessage): ReadonlyMap<unknown, string> | undefined {
+export function functionItemIds(message: BaseMessage): ReadonlyMap<unknown, string> {
   const ids: unknown = message.additional_kwargs?.[FUNCTION_ITEM_IDS];
-  if (!isRecord(ids)) return undefined;
+  if (!isRecord(ids)) return new Map();
   return new Map(Object.entries(ids).flatMap(([id, item]) => (typeof item === "string" ? [[id, item]] : [])));
 }
 
