@@ -47,6 +47,7 @@ const SECTIONS: Readonly<Record<RuleName, string>> = {
 const PROVIDERS: Readonly<Record<DialectName, string | undefined>> = {
   openai: "OpenAI",
   "openai-responses": "OpenAI's Responses API",
+  "responses-compatible": undefined,
   dashscope: "DashScope",
   "dashscope-native": undefined,
   deepseek: "DeepSeek",

@@ -35,7 +35,7 @@ const VARIABLES: { readonly [Option in NamesWith<{ readonly env: true | object }
   dialect: oneOf(
     "DIALECT",
     "mistral",
-    "openai, openai-responses, dashscope, dashscope-native, deepseek, anthropic, gemini, mistral, bedrock, openai-compatible, xai, kimi, glm, minimax, anthropic-openai, gemini-openai, mistral-openai, as-stored or strict",
+    "openai, openai-responses, responses-compatible, dashscope, dashscope-native, deepseek, anthropic, gemini, mistral, bedrock, openai-compatible, xai, kimi, glm, minimax, anthropic-openai, gemini-openai, mistral-openai, as-stored or strict",
   ),
   systemPrompt: text("SYSTEM_PROMPT"),
   promptCache: oneOf("PROMPT_CACHE", "auto", "auto or off"),

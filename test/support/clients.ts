@@ -9,6 +9,7 @@ import { ChatOpenAI, type ChatOpenAIFields } from "@langchain/openai";
 import { carryHostFields } from "../../src/providers/host-fields/client.js";
 import { createDeepSeekModel } from "../../src/providers/makers/deepseek/client.js";
 import { createModel } from "../../src/providers/models/create-model.js";
+import { rememberDialect } from "../../src/providers/table/dialect-of.js";
 import type { ProviderName, StrictProvider } from "./strict-provider/start-strict-provider.js";
 
 const apiKey = "test-key";
@@ -17,6 +18,10 @@ const maxRetries = 0;
 /** OpenAI's client of a server at this address, to which nothing is added. */
 export const openAIAt = (baseURL: string, fields: ChatOpenAIFields = {}) =>
   new ChatOpenAI({ model: "gpt-5", apiKey, maxRetries, configuration: { baseURL }, ...fields });
+
+/** The same for its Responses API, with a server that has OpenAI's own rules. */
+export const responsesAt = (baseURL: string, fields: ChatOpenAIFields = {}) =>
+  rememberDialect(openAIAt(baseURL, { useResponsesApi: true, ...fields }), "openai-responses");
 
 export const anthropicAt = (anthropicApiUrl: string, fields: ChatAnthropicInput = {}) =>
   new ChatAnthropic({ model: "claude-sonnet-4-5", apiKey, maxRetries, anthropicApiUrl, ...fields });
@@ -31,7 +36,7 @@ type Client = (url: string, apiKey: string) => BaseChatModel | Promise<BaseChatM
 
 const CLIENTS: Readonly<Record<ProviderName, Client>> = {
   openai: (url, apiKey) => openAIAt(`${url}/v1`, { apiKey }),
-  "openai-responses": (url, apiKey) => openAIAt(`${url}/v1`, { apiKey, useResponsesApi: true }),
+  "openai-responses": (url, apiKey) => responsesAt(`${url}/v1`, { apiKey }),
   dashscope: (url, apiKey) => openAIAt(`${url}/v1`, { apiKey, model: "qwen-max" }),
   "dashscope-native": tongyiAt,
   deepseek: async (url, apiKey) =>

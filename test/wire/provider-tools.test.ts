@@ -10,7 +10,7 @@ import { MemorySaver } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
 import { createAgentGraph, toModelInput, validateHistory } from "../../src/index.js";
 import type { ProviderTool } from "../../src/providers/contract/provider.js";
-import { anthropicAt, clientOf, geminiAt, openAIAt } from "../support/clients.js";
+import { anthropicAt, clientOf, geminiAt, openAIAt, responsesAt } from "../support/clients.js";
 import { checkAnthropic } from "../support/strict-provider/check-anthropic.js";
 import { checkGemini } from "../support/strict-provider/check-gemini.js";
 import { checkResponses } from "../support/strict-provider/check-responses.js";
@@ -266,7 +266,7 @@ const ITEMS = rowsOf<[known: string, item: Fields]>({
   ],
 });
 
-const openAIAtUrl = (url: string) => openAIAt(`${url}/v1`, { useResponsesApi: true });
+const openAIAtUrl = (url: string) => responsesAt(`${url}/v1`);
 const annotations = [
   { type: "url_citation", url: "https://oslo.example", title: "Oslo", start_index: 0, end_index: 4 },
 ];

@@ -2,6 +2,7 @@
 export type DialectName =
   | "openai"
   | "openai-responses"
+  | "responses-compatible"
   | "dashscope"
   | "dashscope-native"
   | "deepseek"

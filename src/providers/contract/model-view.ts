@@ -78,7 +78,7 @@ function isSetting(model: BaseChatModel, name: string): boolean {
  * A client's host.
  */
 
-const OPENAI = "api.openai.com";
+export const OPENAI = "api.openai.com";
 
 /** Where clients keep the address that they send to, or what it is made of. A part of a name is a field within another. */
 const ADDRESSES = [

@@ -9,7 +9,7 @@ import { copyMessage } from "../../history/message.js";
 import { isRecord, recordsIn, textIn } from "../../shared/values.js";
 import { viewOf } from "../../shared/views.js";
 import type { DialectName } from "../contract/dialect-name.js";
-import { hostOf, isChatModel } from "../contract/model-view.js";
+import { hostOf, isChatModel, OPENAI } from "../contract/model-view.js";
 import type { ModelIdentity } from "../contract/provider.js";
 import type { Fields } from "../contract/rule.js";
 import { GEMINI_SENTINEL, needsSignature } from "../makers/gemini/dialect.js";
@@ -275,7 +275,7 @@ interface WireRules {
  */
 function rulesFor(client: BaseChatModel, { dialect, modelId = "" }: ModelIdentity): WireRules {
   const kind = client._llmType();
-  const host = kind === "azure_openai" ? "api.openai.com" : (hostOf(client, kind) ?? "");
+  const host = kind === "azure_openai" ? OPENAI : (hostOf(client, kind) ?? "");
   const taken = TAKEN.find(([pattern]) => pattern.test(host))?.[1];
   const isUnknown = COMPATIBLE.has(dialect) && kind === "openai" && taken === undefined;
   const isOpenRouter = /(^|\.)openrouter\.ai$/.test(host);

@@ -1,7 +1,7 @@
 import { forAllCopies } from "../../shared/for-all-copies.js";
 import { isRecord } from "../../shared/values.js";
 import type { DialectName } from "../contract/dialect-name.js";
-import { hostOf } from "../contract/model-view.js";
+import { hostOf, isChatModel, OPENAI } from "../contract/model-view.js";
 import type { ModelIdentity } from "../contract/provider.js";
 import { anthropicModels } from "../makers/anthropic/dialect.js";
 import { bedrockModels } from "../makers/bedrock/dialect.js";
@@ -75,15 +75,19 @@ export function dialectOf(model: object): DialectName {
   return DIALECTS_OF_CLIENTS.get(type) ?? "as-stored";
 }
 
-/** For whom a request with this model is made. Whatever it is bound to, it is the same. */
+/** For whom a request with this model is made. Whatever is bound to it, it is the same. */
 export function identityOf(model: object): ModelIdentity {
   const client = innermost(model);
-  const kind: unknown = call(client, "_llmType");
+  // Azure's client with bound tools is OpenAI's client, and has one of Azure's for each protocol.
+  const part: unknown = Reflect.get(client, "completions");
+  const sender = isChatModel(part) ? part : client;
+  const kind: unknown = call(sender, "_llmType");
   return {
     dialect: dialectOf(model),
     modelId: nameOf(client),
-    client: typeof kind === "string" ? kind + (usesResponses(client) ? "-responses" : "") : undefined,
-    host: hostOf(client, kind),
+    // Which of its protocols OpenAI's client uses can depend on the tools of one request, so it does not count.
+    client: typeof kind === "string" ? kind : undefined,
+    host: hostOf(sender, kind),
   };
 }
 
@@ -91,11 +95,6 @@ export function identityOf(model: object): ModelIdentity {
 export function displayNameOf(model: object): string | undefined {
   const kind = call(model, "_llmType");
   return identityOf(model).modelId ?? (typeof kind === "string" ? kind : undefined);
-}
-
-/** OpenAI's client has two protocols, and stores what it gets in two forms. */
-function usesResponses(client: object): boolean {
-  return call(client, "_useResponsesApi") === true;
 }
 
 function nameOf(client: object): string | undefined {
@@ -109,12 +108,12 @@ export function rememberDialect<Model extends object>(model: Model, dialect: Dia
 }
 
 function dialectOfOpenAIClient(client: object, type: unknown): DialectName {
-  if (usesResponses(client)) return "openai-responses";
-  if (type === "azure_openai") return "openai";
-  const address = hostOf(client, type) ?? "";
-  if (type === "openai" && address === "") return "openai";
-  const name = nameOf(client) ?? "";
+  const isResponses = call(client, "_useResponsesApi") === true;
+  const address = type === "azure_openai" ? OPENAI : (hostOf(client, type) ?? "");
   const ofHost = HOSTS.find(([host]) => host.test(address))?.[1];
+  // Another host with the Responses API has its form, and not what OpenAI demands of stored items.
+  if (isResponses) return ofHost === "openai" ? "openai-responses" : "responses-compatible";
+  const name = nameOf(client) ?? "";
   // Other hosts serve many makers' models: OpenRouter, LiteLLM, Bedrock, Vertex AI, Azure's Foundry, vLLM. The model's
   // name tells its maker: `anthropic/claude-sonnet-4.5`, `us.anthropic.claude-sonnet-4-5-v1:0`. Qwen's and Llama's
   // models have no rules of their own.

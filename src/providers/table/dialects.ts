@@ -12,7 +12,7 @@ import { dashscope, dashscopeNative } from "../makers/dashscope/dialect.js";
 import { deepseek } from "../makers/deepseek/dialect.js";
 import { gemini, geminiOpenAI } from "../makers/gemini/dialect.js";
 import { mistral, mistralOpenAI } from "../makers/mistral/dialect.js";
-import { openai, openaiResponses } from "../makers/openai/dialect.js";
+import { openai, openaiResponses, responsesCompatible } from "../makers/openai/dialect.js";
 import { strictOf } from "../makers/strict/dialect.js";
 
 const strict = strictOf({ openai, openaiResponses, anthropic, gemini, mistral, deepseek, kimi, minimax });
@@ -21,6 +21,7 @@ const strict = strictOf({ openai, openaiResponses, anthropic, gemini, mistral, d
 export const DIALECTS = {
   openai,
   "openai-responses": openaiResponses,
+  "responses-compatible": responsesCompatible,
   dashscope,
   "dashscope-native": dashscopeNative,
   deepseek,

@@ -43,7 +43,7 @@ describe.each([
     (dialect) => {
       expect(() => ask(dialect)).toThrow(InvalidSettingError);
       expect(() => ask(dialect)).toThrow(
-        `Expected \`dialect\` to be one of openai, openai-responses, dashscope, dashscope-native, deepseek, anthropic, gemini, mistral, bedrock, openai-compatible, xai, kimi, glm, minimax, anthropic-openai, gemini-openai, mistral-openai, as-stored, strict, got \`${JSON.stringify(dialect)}\`.`,
+        `Expected \`dialect\` to be one of openai, openai-responses, responses-compatible, dashscope, dashscope-native, deepseek, anthropic, gemini, mistral, bedrock, openai-compatible, xai, kimi, glm, minimax, anthropic-openai, gemini-openai, mistral-openai, as-stored, strict, got \`${JSON.stringify(dialect)}\`.`,
       );
     },
   );

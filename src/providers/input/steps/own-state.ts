@@ -12,6 +12,7 @@ import {
   isNotedOwn,
   isOwn,
   mayHaveWritten,
+  type Rules,
   readMaker,
   type StateField,
   type Target,
@@ -44,9 +45,14 @@ import type { Step } from "../step.js";
 
 export const keepOwnState: Step = (target) => (message) => {
   if (!isAIMessage(message)) return withoutFields(message, [VERSION]);
-  if (isVersion1(message) ? isNotedOwn(message, target) : isOwn(message, target)) return message;
+  if (isNotedOwn(message, target)) return message;
+  const hasOtherForm =
+    isVersion1(message) ||
+    (storedOutput(message) !== undefined && !target.dialect.callPlaces.includes("output"));
+  if (hasOtherForm) return said(message, target);
+  if (isOwn(message, target)) return message;
   const isUnnamed = !target.dialect.isClosed && mayHaveWritten(message, target);
-  return isUnnamed && !isVersion1(message) ? withoutShared(message, target) : said(message, target);
+  return isUnnamed ? withoutShared(message, target) : said(message, target);
 };
 
 /** Whether a message's state may be the target's. */
@@ -70,15 +76,12 @@ function withoutShared(message: AIMessage, { dialect: { sharedBlocks = [] } }: T
 
 /** What a message says to everybody. */
 function said(message: AIMessage, target: Target): AIMessage {
-  const { content, tool_calls = [], additional_kwargs = {}, response_metadata = {} } = message;
+  const { content, tool_calls = [], additional_kwargs = {} } = message;
   const mayBeOwn = mayHaveWritten(message, target);
   const { provider: model_provider, model: model_name } = readMaker(message);
-  const returned = ["output", "tool_outputs"]
-    .map((name) => serverItemsText(response_metadata[name] ?? additional_kwargs[name]))
-    .find(Boolean);
   const blocks = Array.isArray(content) ? saidBlocks(content) : content;
   return copyMessage(message, {
-    content: returned === undefined ? blocks : withTextInFront(returned, blocks),
+    content: withReturned(blocks, message),
     // A signature of a call is on its entry also in LangChain's `v1` form.
     tool_calls: mayBeOwn && !target.dialect.isClosed ? tool_calls : tool_calls.map(plainCall),
     additional_kwargs: pickFields(
@@ -92,7 +95,11 @@ function said(message: AIMessage, target: Target): AIMessage {
 
 const isReasoning = (name: string): boolean => name === REASONING_FIELD || name === RENAMED_REASONING;
 
-function withTextInFront(text: string, content: MessageContent): MessageContent {
+/** The content after what the provider's tools returned in the items of the message. */
+function withReturned(content: MessageContent, message: AIMessage): MessageContent {
+  const { output } = message.response_metadata ?? {};
+  const text = serverItemsText(output) || serverItemsText(message.additional_kwargs?.["tool_outputs"]);
+  if (text === "") return content;
   return Array.isArray(content)
     ? [{ type: "text", text }, ...content]
     : [text, content].filter(Boolean).join("\n");
@@ -154,19 +161,21 @@ function withoutFields<Message extends BaseMessage>(
 const ITEM_ID = /^(msg|fc)_/;
 
 export const fitStoredItems: Step = (target) => {
-  if (target.dialect.rules["item-id"] === undefined) return (message) => message;
+  const { rules, callPlaces } = target.dialect;
+  if (rules["item-id"] === undefined && !callPlaces.includes("output")) return (message) => message;
   const used = new Set<string>();
   let custom: ReadonlySet<string> = new Set();
   return (message) => {
     const ids = storedItemIds(message);
-    const isRepeated = ids.some((id) => used.has(id)) || new Set(ids).size < ids.length;
+    const isRepeated =
+      rules["item-id"] !== undefined && (ids.some((id) => used.has(id)) || new Set(ids).size < ids.length);
     for (const id of ids) used.add(id);
     if (isResult(message)) {
       const result = ids.length === 0 ? message : withForeignId(message);
       return withKind(result, custom.has(callIdOf(message)));
     }
     if (!isAIMessage(message)) return message;
-    const own = isOwn(message, target) && !isRepeated ? withFittingItems(message) : undefined;
+    const own = isOwn(message, target) && !isRepeated ? withFittingItems(message, rules) : undefined;
     const sent = own ?? withForeignId(withoutItems(message));
     custom = customCallIds(sent);
     return sent;
@@ -174,7 +183,7 @@ export const fitStoredItems: Step = (target) => {
 };
 
 /** The message with stored items that say the same. Undefined if they cannot. */
-function withFittingItems(message: AIMessage): AIMessage | undefined {
+function withFittingItems(message: AIMessage, rules: Rules): AIMessage | undefined {
   const calls = (message.tool_calls ?? []).map(({ id = "", name, args }) => ({ id, name, args }));
   const output = storedOutput(message);
   const named = functionItemIds(message);
@@ -182,15 +191,17 @@ function withFittingItems(message: AIMessage): AIMessage | undefined {
   if (named.size > 0 && !calls.every(({ id }) => named.has(id) || custom.has(id))) return undefined;
   if (output === undefined) return message;
   const items = itemsWithCalls(output, calls);
-  if (items === undefined || trailingReasoning(output) !== undefined || hasOtherText(output, message))
-    return undefined;
+  const isAlone = rules["reasoning-alone"] !== undefined && trailingReasoning(output) !== undefined;
+  if (items === undefined || isAlone || hasOtherText(output, message)) return undefined;
   if (items === output) return message;
   return copyMessage(message, { response_metadata: { ...message.response_metadata, output: items } });
 }
 
 /** The same message without items. A custom call becomes a function call, because it needs its item. */
 function withoutItems(message: AIMessage): AIMessage {
-  const rest = withoutFields(message, openaiResponses.stateFields);
+  const content = withReturned(message.content, message);
+  const items = withoutFields(message, openaiResponses.stateFields);
+  const rest = content === message.content ? items : copyMessage(items, { content });
   const { tool_calls = [] } = rest;
   if (!tool_calls.some((call) => "isCustomTool" in call)) return rest;
   return copyMessage(rest, { tool_calls: tool_calls.map(plainCall) });

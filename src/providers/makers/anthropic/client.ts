@@ -3,7 +3,12 @@ import { AIMessageChunk, type BaseMessage, SystemMessage } from "@langchain/core
 import { ChatGenerationChunk } from "@langchain/core/outputs";
 import { isAIMessage } from "../../../history/call.js";
 import { copyMessage } from "../../../history/message.js";
-import { hasOpenServerCall, serverCallId, serverResultId } from "../../../history/server-tools.js";
+import {
+  callerIdOf,
+  hasOpenServerCall,
+  serverCallId,
+  serverResultId,
+} from "../../../history/server-tools.js";
 import { asText, parseJson } from "../../../shared/json.js";
 import { isRecord, recordsIn, textIn } from "../../../shared/values.js";
 import { viewOf } from "../../../shared/views.js";
@@ -223,7 +228,10 @@ function withBlocks(request: Fields, messages: readonly BaseMessage[]): Fields {
         content: content.map((block) => {
           if (!isRecord(block)) return block;
           if (WRAPPED in block) return block[WRAPPED];
-          return block["type"] === "tool_use" ? { ...callers(block["id"]), ...block } : block;
+          if (block["type"] !== "tool_use") return block;
+          const given = callers(block["id"]);
+          // Code that called it waits only for a block that is as the code has left it.
+          return callerIdOf(given) === undefined ? { ...given, ...block } : block;
         }),
       };
     }),

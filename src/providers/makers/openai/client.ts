@@ -100,10 +100,14 @@ export const openaiProvider: Provider = {
     // "your prompt was flagged as potentially violating our usage policy" (BeehiveInnovations/pal-mcp-server#178)
     "content management policy|content_filter|invalid_prompt|violating our usage policy",
   ],
-  formats: { openai: openaiFormat, "openai-responses": openaiFormat },
+  formats: {
+    openai: openaiFormat,
+    "openai-responses": openaiFormat,
+    "responses-compatible": openaiFormat,
+  },
   tools: {
     maker: "OpenAI",
-    dialects: ["openai", "openai-responses"],
+    dialects: ["openai", "openai-responses", "responses-compatible"],
     isOwn: ({ type }) => OWN_TOOL.test(asText(type)),
   },
   mendClient: keepCallFields,
@@ -129,7 +133,8 @@ function keepCallFields(model: BaseChatModel, { dialect }: ModelIdentity): BaseC
     function (this: BaseChatModel, messages: BaseMessage[], ...rest: readonly unknown[]): unknown {
       const completionWithRetry = (request: Fields, ...options: readonly unknown[]) => {
         const input = recordsIn(request["input"]);
-        const kept = dialect === "openai-responses" ? input : input.filter((item) => !isEmptyMessage(item));
+        const kept =
+          dialect === "responses-compatible" ? input.filter((item) => !isEmptyMessage(item)) : input;
         return Reflect.apply(complete, this, [
           { ...request, input: withCallFields(kept, messages) },
           ...options,

@@ -128,6 +128,21 @@ export const openaiResponses = {
   makers: ["openai"],
 } as const satisfies Dialect;
 
+const { "missing-result": missing, "orphan-result": orphan, "empty-history": empty } = openaiResponses.rules;
+
+/**
+ * Another host with the Responses API. It gets its items as they are stored: xAI gives two items one id and takes them
+ * back, and others have ids of any length, or none. Only the items' calls must be the message's.
+ */
+export const responsesCompatible = {
+  ...openaiResponses,
+  mediaLimits: {},
+  rules: { ...EVERYWHERE, "missing-result": missing, "orphan-result": orphan, "empty-history": empty },
+  callId: /./s,
+  toolName: /./s,
+  textFields: "all",
+} as const satisfies Dialect;
+
 /** Who gets this room's dialects. */
 export const openaiModels = {
   clientsOfAnyHost: ["openai", "azure_openai"],
