@@ -22,12 +22,16 @@ import {
 import { cacheMarksIn, fieldsTaken, foreignFields } from "../contract/text-fields.js";
 import { hasReasoningField } from "../host-fields/fields.js";
 import {
+  answeredIds,
+  askedItems,
   callOfItem,
-  customCallIds,
-  isCustomResult,
+  kindOfResult,
+  type OutputKind,
+  outputKinds,
   storedItemIds,
   storedOutput,
   trailingReasoning,
+  waitingCalls,
 } from "../makers/openai/stored-items.js";
 import { isSendable } from "../media/media.js";
 import { dialectNamed } from "../table/dialects.js";
@@ -53,9 +57,28 @@ const checkPairing: Check = (messages, { callPlaces }, report) => {
   }
   checkGroup(head, results, hasKinds, report);
   checkServerTools(messages, report);
+  if (hasKinds) checkWaitingCalls(messages, report);
 };
 
-const NONE: ReadonlySet<string> = new Set();
+/** Calls that the client does not list. Those of the last response can still wait for the caller. */
+function checkWaitingCalls(messages: readonly SentMessage[], report: ReportFault): void {
+  let open: { readonly index: number; readonly ids: readonly string[] } = { index: -1, ids: [] };
+  const close = (): void => {
+    if (open.ids.length > 0) report("missing-result", open.index, { ids: open.ids });
+  };
+  for (const { message, index } of messages) {
+    if (open.ids.length > 0) {
+      const answered = new Set(answeredIds(message));
+      open = { ...open, ids: open.ids.filter((id) => !answered.has(id)) };
+    }
+    if (!isAIMessage(message)) continue;
+    close();
+    open = { index, ids: waitingCalls(message).map(({ call }) => call.id) };
+  }
+  if (open.index < messages.length - 1) close();
+}
+
+const NONE: ReadonlyMap<string, OutputKind> = new Map();
 
 /** @param head Undefined if the results are the first messages. */
 function checkGroup(
@@ -65,8 +88,7 @@ function checkGroup(
   report: ReportFault,
 ): void {
   const calls = head?.calls ?? [];
-  const custom =
-    hasKinds && head !== undefined && isAIMessage(head.message) ? customCallIds(head.message) : NONE;
+  const kinds = hasKinds && head !== undefined && isAIMessage(head.message) ? outputKinds(head.message) : NONE;
   /** For each id, the places of its calls without a result. */
   const waiting = indexesById(calls);
   const isAnswered: boolean[] = [];
@@ -75,7 +97,7 @@ function checkGroup(
   for (const { message, index } of results) {
     const id = isResult(message) ? callIdOf(message) : "";
     const former = answered.get(id);
-    const isOfKind = !hasKinds || isCustomResult(message) === custom.has(id);
+    const isOfKind = !hasKinds || kindOfResult(message) === kinds.get(id);
     const place = isOfKind ? waiting.get(id)?.pop() : undefined;
     if (place !== undefined) {
       while (isAnswered[first]) first += 1;
@@ -428,7 +450,8 @@ function sentCallsOf(message: BaseMessage, places: readonly CallPlace[]): SentCa
   if (!isAIMessage(message)) return [];
   const { tool_calls, additional_kwargs, response_metadata, content } = message;
   const output = recordsIn(response_metadata?.["output"]);
-  if (places.includes("output") && output.length > 0) return output.flatMap((item) => callOfItem(item) ?? []);
+  if (places.includes("output") && output.length > 0)
+    return [...askedItems(message)].flatMap((item) => callOfItem(item) ?? []);
   const listed = recordsIn(tool_calls).map(readSentCall);
   const raw = listed.length === 0 ? recordsIn(additional_kwargs?.["tool_calls"]) : [];
   if (places.includes("raw") && raw.length > 0) return raw.map(readSentCall);

@@ -1,20 +1,33 @@
 /**
- * Settles calls of provider-run tools whose results are not in the same message.
+ * Settles calls whose results do not follow as messages of their own.
  *
  * If a response calls such a tool and one of the caller's, it ends before the provider has run its own. The provider
  * runs it after the caller's results, and its next response begins with the result. Until then the call is open, and is
  * sent. If the next response or a user message comes without a result, the call is lost, and providers refuse it.
+ *
+ * OpenAI's Responses API also has calls for the caller that its client does not list. One that the caller has not
+ * answered by the next response was not run. Its message then ends with an output of the call's own kind that says so.
  */
 
-import type { AIMessage, BaseMessage, MessageContent } from "@langchain/core/messages";
+import type { AIMessage, BaseMessage, MessageContent, ToolMessage } from "@langchain/core/messages";
 import { isAIMessage } from "../../history/call.js";
 import { createFollowing, type Follower } from "../../history/follow-list.js";
-import { copyMessage, withTextFor } from "../../history/message.js";
+import { contentText, copyMessage, madeOf, withTextFor } from "../../history/message.js";
+import { callIdOf, createPlaceholder, isResult } from "../../history/result.js";
 import { callsWithoutResult, serverCallId, serverResultId } from "../../history/server-tools.js";
 import { asText } from "../../shared/json.js";
 import { madeOnce } from "../../shared/values.js";
 import { blockType } from "../check/validate-history.js";
 import type { Block, Target } from "../contract/rule.js";
+import {
+  answeredIds,
+  hasScreenshot,
+  outputKinds,
+  storedOutput,
+  type WaitingCall,
+  waitingCalls,
+  wordsOfComputer,
+} from "../makers/openai/stored-items.js";
 import { isOwnMessage } from "./steps/own-state.js";
 
 /**
@@ -44,6 +57,16 @@ function withChanges(messages: readonly BaseMessage[], { changed }: Settling): r
   return messages.map((message, index) => changed.get(index) ?? message);
 }
 
+interface LastResponse {
+  readonly message: AIMessage;
+  readonly index: number;
+  /** The calls that nobody has answered yet, by id. */
+  readonly waiting: Map<string, WaitingCall>;
+  readonly kinds: ReturnType<typeof outputKinds>;
+  /** Results of computer calls without the screenshot that their output demands. */
+  readonly results: ToolMessage[];
+}
+
 interface OpenCall {
   readonly index: number;
   readonly block: Block;
@@ -57,16 +80,50 @@ class Settling implements Follower {
   readonly #open = new Map<string, OpenCall>();
   /** The calls that are left out, by index. */
   readonly #lost = new Map<number, Set<string>>();
+  /** The last response with calls that the client does not list, or that demand a picture. */
+  #last: LastResponse | undefined;
 
   constructor(target: Target) {
     this.#target = target;
   }
 
   take(message: BaseMessage, index: number): void {
+    this.#takeAnswers(message, index);
     if (message.type === "tool" || message.type === "system") return;
     const before = [...this.#open.keys()];
     if (isAIMessage(message) && Array.isArray(message.content)) this.#read(message, index, message.content);
     this.#leaveOut(before.flatMap((id) => this.#take(id)));
+  }
+
+  #takeAnswers(message: BaseMessage, index: number): void {
+    const last = this.#last;
+    if (last !== undefined) {
+      const before = last.waiting.size;
+      for (const id of answeredIds(message)) last.waiting.delete(id);
+      const words = isResult(message) && last.kinds.get(callIdOf(message)) === "computer" && !hasScreenshot(message);
+      if (words) last.results.push(message);
+      if (words || last.waiting.size < before) this.#closeWaiting(last);
+    }
+    if (!isAIMessage(message)) return;
+    this.#last = undefined;
+    if (!this.#target.dialect.callPlaces.includes("output") || !isOwnMessage(message, this.#target)) return;
+    const waiting = new Map(waitingCalls(message).map((each) => [each.call.id, each]));
+    const kinds = outputKinds(message);
+    if (waiting.size === 0 && kinds.size === 0) return;
+    this.#last = { message, index, waiting, kinds, results: [] };
+    if (waiting.size > 0) this.#closeWaiting(this.#last);
+  }
+
+  /** The message with an output for each call that nobody has answered, and for each result without a picture. */
+  #closeWaiting({ message, index, waiting, results }: LastResponse): void {
+    const closings = [...waiting.values()].map(({ call, cause, close }) =>
+      close(createPlaceholder(call, cause, "").text),
+    );
+    const worded = results.flatMap((result) => wordsOfComputer(callIdOf(result), contentText(result)));
+    const output = [...(storedOutput(message) ?? []), ...closings, ...worded];
+    const copy = copyMessage(message, { response_metadata: { ...message.response_metadata, output } });
+    if (closings.length + worded.length === 0) this.changed.delete(index);
+    else this.changed.set(index, madeOf(copy, [message, ...results]));
   }
 
   #read(message: AIMessage, index: number, content: Exclude<MessageContent, string>): void {

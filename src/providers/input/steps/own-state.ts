@@ -16,12 +16,17 @@ import {
 import { isHostField } from "../../host-fields/fields.js";
 import { openaiResponses } from "../../makers/openai/dialect.js";
 import {
-  CUSTOM_RESULT,
+  answeredIds,
   customCallIds,
+  fieldsOfKind,
   functionItemIds,
   hasOtherText,
-  isCustomResult,
+  hasScreenshot,
   itemsWithCalls,
+  kindOfResult,
+  NO_SCREENSHOT,
+  type OutputKind,
+  outputKinds,
   storedItemIds,
   storedOutput,
   trailingReasoning,
@@ -114,7 +119,8 @@ function withoutFields<Message extends BaseMessage>(
  * The client sends a stored response instead of the message, so both must have the same texts, and the same calls with
  * the same names and arguments. An edited call's item is written anew. A reference to reasoning needs a reference to
  * the item after it, and the reverse. An item is referred to once, and only by its own id: an Anthropic message's id
- * looks like an OpenAI item's. A custom call's result is marked, because the API takes only an output of the same kind.
+ * looks like an OpenAI item's. The result of a custom or computer call is marked, because the API takes only an output of the same
+ * kind. A call whose output is among the items has no other.
  */
 
 const ITEM_ID = /^(msg|fc)_/;
@@ -122,21 +128,24 @@ const ITEM_ID = /^(msg|fc)_/;
 export const fitStoredItems: Step = ({ dialect }) => {
   if (dialect.rules["item-id"] === undefined) return (message) => message;
   const used = new Set<string>();
-  let custom: ReadonlySet<string> = new Set();
+  let kinds: ReadonlyMap<string, OutputKind> = new Map();
+  let answered: ReadonlySet<string> = new Set();
   return (message) => {
     const ids = storedItemIds(message);
     const isRepeated = ids.some((id) => used.has(id)) || new Set(ids).size < ids.length;
     for (const id of ids) used.add(id);
     if (isResult(message)) {
+      if (answered.has(callIdOf(message))) return undefined;
       const result = ids.length === 0 ? message : withForeignId(message);
-      return withKind(result, custom.has(callIdOf(message)));
+      return withKind(result, kinds.get(callIdOf(message)));
     }
     if (!isAIMessage(message)) return message;
     const { provider = "" } = readMaker(message);
     const isOwn = dialect.makers.includes(provider);
     const own = isOwn && !isRepeated ? withFittingItems(message) : undefined;
     const sent = own ?? withForeignId(withoutItems(message));
-    custom = customCallIds(sent);
+    kinds = outputKinds(sent);
+    answered = new Set(answeredIds(sent));
     return sent;
   };
 };
@@ -149,32 +158,36 @@ function withFittingItems(message: AIMessage): AIMessage | undefined {
   const custom = customCallIds(message);
   if (named !== undefined && !calls.every(({ id }) => named.has(id) || custom.has(id))) return undefined;
   if (output === undefined) return message;
-  const items = itemsWithCalls(output, calls);
+  const items = itemsWithCalls(message, calls);
   if (items === undefined || trailingReasoning(output) !== undefined || hasOtherText(output, message))
     return undefined;
   if (items === output) return message;
   return copyMessage(message, { response_metadata: { ...message.response_metadata, output: items } });
 }
 
-/** The same message without items. A custom call becomes a function call, because it needs its item. */
+/** The same message without items. Custom and computer calls become function calls, because they need their items. */
 function withoutItems(message: AIMessage): AIMessage {
   const rest = withoutFields(message, openaiResponses.stateFields);
   const { tool_calls = [] } = rest;
-  if (!tool_calls.some((call) => "isCustomTool" in call)) return rest;
+  if (!tool_calls.some((call) => "isCustomTool" in call || "isComputerTool" in call)) return rest;
   const plain = tool_calls.map(
     ({ id = "", name, args }): ToolCall => ({ type: "tool_call", id, name, args }),
   );
   return copyMessage(rest, { tool_calls: plain });
 }
 
-function withKind(result: ToolMessage, isCustom: boolean): ToolMessage {
+function withKind(result: ToolMessage, kind: OutputKind): ToolMessage {
+  const content = contentOfKind(result, kind);
+  if (kindOfResult(result) === kind && content === result.content) return result;
+  return copyMessage(result, { additional_kwargs: fieldsOfKind(result, kind), content });
+}
+
+function contentOfKind(result: ToolMessage, kind: OutputKind): ToolMessage["content"] {
+  const { content } = result;
+  if (kind === "computer") return hasScreenshot(result) ? content : [NO_SCREENSHOT];
   // The client writes a list of texts as JSON only in a function call's output.
-  const isTexts = Array.isArray(result.content) && result.content.every(({ type }) => type === "text");
-  const content = isCustom && isTexts ? contentText(result) : result.content;
-  if (isCustomResult(result) === isCustom && content === result.content) return result;
-  const { [CUSTOM_RESULT]: _, ...others } = result.additional_kwargs ?? {};
-  const additional_kwargs = isCustom ? { ...others, [CUSTOM_RESULT]: true } : others;
-  return copyMessage(result, { additional_kwargs, content });
+  const isTexts = Array.isArray(content) && content.every(({ type }) => type === "text");
+  return kind === "custom" && isTexts ? contentText(result) : content;
 }
 
 function withForeignId<Message extends BaseMessage>(message: Message): Message {

@@ -5,7 +5,7 @@ import { recordsIn, textIn } from "../../../shared/values.js";
 import { createOpenAIModel, openaiFormat } from "../../contract/openai-client.js";
 import type { Provider } from "../../contract/provider.js";
 import type { Block, Fields } from "../../contract/rule.js";
-import { storedOutput } from "./stored-items.js";
+import { runCallIds, storedOutput, unlistCalls } from "./stored-items.js";
 
 /** Anthropic's end with a date. OpenAI's dates have hyphens. */
 const OWN_TOOL =
@@ -104,6 +104,10 @@ export const openaiProvider: Provider = {
     isOwn: ({ type }) => OWN_TOOL.test(asText(type)),
   },
   mendResponse: wholeItems,
+  unlistRunCalls: (message, tools) => {
+    const ids = runCallIds(message, tools);
+    if (ids.size > 0) unlistCalls(message, ids);
+  },
   // Anthropic, DeepSeek and DashScope have the same form.
   secrets: ["sk-[\\w*-]{6,}"],
 };
