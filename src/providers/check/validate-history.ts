@@ -88,7 +88,8 @@ function checkGroup(
   report: ReportFault,
 ): void {
   const calls = head?.calls ?? [];
-  const kinds = hasKinds && head !== undefined && isAIMessage(head.message) ? outputKinds(head.message) : NONE;
+  const kinds =
+    hasKinds && head !== undefined && isAIMessage(head.message) ? outputKinds(head.message) : NONE;
   /** For each id, the places of its calls without a result. */
   const waiting = indexesById(calls);
   const isAnswered: boolean[] = [];

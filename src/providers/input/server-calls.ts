@@ -100,13 +100,14 @@ class Settling implements Follower {
     if (last !== undefined) {
       const before = last.waiting.size;
       for (const id of answeredIds(message)) last.waiting.delete(id);
-      const words = isResult(message) && last.kinds.get(callIdOf(message)) === "computer" && !hasScreenshot(message);
+      const words =
+        isResult(message) && last.kinds.get(callIdOf(message)) === "computer" && !hasScreenshot(message);
       if (words) last.results.push(message);
       if (words || last.waiting.size < before) this.#closeWaiting(last);
     }
     if (!isAIMessage(message)) return;
     this.#last = undefined;
-    if (!this.#target.dialect.callPlaces.includes("output") || !isOwnMessage(message, this.#target)) return;
+    if (!isSentAsItems(message, this.#target)) return;
     const waiting = new Map(waitingCalls(message).map((each) => [each.call.id, each]));
     const kinds = outputKinds(message);
     if (waiting.size === 0 && kinds.size === 0) return;
@@ -172,6 +173,30 @@ class Settling implements Follower {
       this.changed.set(index, copyMessage<BaseMessage>(message, { content }));
     }
   }
+}
+
+function isSentAsItems(message: AIMessage, target: Target): boolean {
+  return target.dialect.callPlaces.includes("output") && isOwnMessage(message, target);
+}
+
+/** The calls that the client does not list, and that no input has closed before: those of the last response. */
+export function callsClosedNow(history: readonly BaseMessage[], target: Target): readonly ClosedCall[] {
+  const index = history.findLastIndex(isAIMessage);
+  const last = history[index];
+  if (last === undefined || !isAIMessage(last) || !isSentAsItems(last, target)) return [];
+  const waiting = waitingCalls(last);
+  if (waiting.length === 0) return [];
+  const answered = new Set(history.slice(index + 1).flatMap(answeredIds));
+  return waiting.flatMap(({ call, cause }, place) =>
+    answered.has(call.id)
+      ? []
+      : [{ call, cause, message: createPlaceholder(call, cause, `${last.id ?? index}:item:${place}`) }],
+  );
+}
+
+interface ClosedCall extends Pick<WaitingCall, "call" | "cause"> {
+  /** The placeholder whose text the model gets. */
+  readonly message: ToolMessage;
 }
 
 /** The message with a text for each of these results, which also tells its call. */

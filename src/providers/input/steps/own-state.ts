@@ -17,7 +17,6 @@ import { isHostField } from "../../host-fields/fields.js";
 import { openaiResponses } from "../../makers/openai/dialect.js";
 import {
   answeredIds,
-  customCallIds,
   fieldsOfKind,
   functionItemIds,
   hasOtherText,
@@ -119,8 +118,8 @@ function withoutFields<Message extends BaseMessage>(
  * The client sends a stored response instead of the message, so both must have the same texts, and the same calls with
  * the same names and arguments. An edited call's item is written anew. A reference to reasoning needs a reference to
  * the item after it, and the reverse. An item is referred to once, and only by its own id: an Anthropic message's id
- * looks like an OpenAI item's. The result of a custom or computer call is marked, because the API takes only an output of the same
- * kind. A call whose output is among the items has no other.
+ * looks like an OpenAI item's. The result of a custom or computer call is marked, because the API
+ * takes only an output of the same kind. A call whose output is among the items has no other.
  */
 
 const ITEM_ID = /^(msg|fc)_/;
@@ -155,8 +154,8 @@ function withFittingItems(message: AIMessage): AIMessage | undefined {
   const calls = (message.tool_calls ?? []).map(({ id = "", name, args }) => ({ id, name, args }));
   const output = storedOutput(message);
   const named = functionItemIds(message);
-  const custom = customCallIds(message);
-  if (named !== undefined && !calls.every(({ id }) => named.has(id) || custom.has(id))) return undefined;
+  const kinds = outputKinds(message);
+  if (named !== undefined && !calls.every(({ id }) => named.has(id) || kinds.has(id))) return undefined;
   if (output === undefined) return message;
   const items = itemsWithCalls(message, calls);
   if (items === undefined || trailingReasoning(output) !== undefined || hasOtherText(output, message))

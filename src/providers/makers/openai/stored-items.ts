@@ -214,7 +214,9 @@ export function runCallIds(message: AIMessage, tools: unknown): ReadonlySet<unkn
 function toolsIn(tools: unknown): readonly { readonly name: string; readonly isCustom: boolean }[] {
   return recordsIn(tools).flatMap((tool) => {
     const { type, function: body, custom, metadata, tools: inside } = tool;
-    const name = [body, custom, tool].map((fields) => textIn(fields, "name")).find((each) => each !== undefined);
+    const name = [body, custom, tool]
+      .map((fields) => textIn(fields, "name"))
+      .find((each) => each !== undefined);
     const isCustom = type === "custom" || isRecord(Object(metadata)["customTool"]);
     return [...(name === undefined ? [] : [{ name, isCustom }]), ...toolsIn(inside)];
   });
@@ -236,7 +238,9 @@ export function unlistCalls(message: AIMessage, ids: ReadonlySet<unknown>): void
   // A chunk's pieces are parsed again when it is joined. Only the first piece of a call has its id.
   const pieces = recordsIn(Reflect.get(message, "tool_call_chunks"));
   const places = new Set(pieces.flatMap((piece) => (isLeft(piece) ? [] : [piece["index"]])));
-  const tool_call_chunks = pieces.filter(({ id, index }) => !ids.has(id) && !(id === undefined && places.has(index)));
+  const tool_call_chunks = pieces.filter(
+    ({ id, index }) => !ids.has(id) && !(id === undefined && places.has(index)),
+  );
   const all = { ...fields, ...("tool_call_chunks" in message && { tool_call_chunks }) };
   Object.assign(message, all, { lc_kwargs: { ...message.lc_kwargs, ...all } });
 }
@@ -279,7 +283,12 @@ const CLOSINGS: Readonly<Record<string, (text: string) => Fields>> = {
     output: [{ stdout: "", stderr, outcome: { type: "exit", exit_code: 1 } }],
   }),
   apply_patch_call: (output) => ({ type: "apply_patch_call_output", status: "failed", output }),
-  tool_search_call: () => ({ type: "tool_search_output", execution: "client", status: "completed", tools: [] }),
+  tool_search_call: () => ({
+    type: "tool_search_output",
+    execution: "client",
+    status: "completed",
+    tools: [],
+  }),
 };
 
 /** Whether somebody changed the message so that a text of the stored response is no longer in it. */
@@ -336,9 +345,14 @@ export function fieldsOfKind({ additional_kwargs }: BaseMessage, kind: OutputKin
 
 const COMPUTER_RESULT = "computer_call_output";
 
-/** Whether a result has a picture, which the API demands as the output of a computer call. */
-export function hasScreenshot({ content }: BaseMessage): boolean {
-  if (typeof content === "string") return /^(data:image\/|https?:\/\/\S+$)/.test(content);
+/**
+ * Whether a result has a picture, which the API demands as the output of a computer call. A text is one if it is the
+ * picture's data, or if its tool says so.
+ */
+export function hasScreenshot(result: BaseMessage): boolean {
+  const { content } = result;
+  if (typeof content === "string")
+    return kindOfResult(result) === "computer" || content.startsWith("data:image/");
   return recordsIn(content).some(({ type }) => SCREENSHOTS.has(type));
 }
 
