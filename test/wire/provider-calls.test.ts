@@ -182,7 +182,11 @@ describe.each(OURS)("A call that the provider has run (%s)", (_, create) => {
     await agent.invoke(user("How many?"), inThread("1"));
     expect(requests).toHaveLength(2);
     expect(written).toHaveLength(1);
-    expect(inputAt(1).at(-1)).toMatchObject({ type: "custom_tool_call_output", call_id: "call_2" });
+    expect(inputAt(1).at(-1)).toMatchObject({
+      type: "custom_tool_call_output",
+      call_id: "call_2",
+      output: "written",
+    });
   });
 });
 
@@ -412,6 +416,35 @@ describe.each(OURS)("A call of a computer (%s)", (_, create) => {
         ],
       },
     ]);
+  });
+});
+
+describe("A response of the client alone", () => {
+  const output = item("function_call_output", { call_id: "call_1", output: "717,710" });
+
+  it.each([
+    ["a custom call", [searched, message], ["xs_call_1"]],
+    ["a call with its output", [wanted, output, message], []],
+  ])("is sent as it is, with what the provider has run (%s).", async (_, items, own) => {
+    const { url, inputAt } = await serveOpenAI([openAI(...items), openAI(message)], own);
+    const response = await modelAt(url).invoke("How many?");
+    const history = [new HumanMessage("How many?"), response, new HumanMessage("Sure?")];
+    expect(validateHistory(history, dialect)).toEqual([]);
+    const input = toModelInput(history, { dialect });
+    expect(validateHistory(input, dialect)).toEqual([]);
+    await modelAt(url).invoke(input);
+    expect(inputAt(1)).toMatchObject([{ role: "user" }, ...items, { role: "user" }]);
+    expect(inputAt(1)).toHaveLength(items.length + 2);
+  });
+
+  it("keeps a result that a tool has returned.", async () => {
+    const { url } = await serveOpenAI([openAI(searched, message)]);
+    const response = await modelAt(url).invoke("How many?");
+    const result = new ToolMessage({ tool_call_id: "xs_call_1", content: "found", name: "x_keyword_search" });
+    const history = [new HumanMessage("How many?"), response, result, new HumanMessage("Sure?")];
+    const input = toModelInput(history, { dialect });
+    expect(input.map(({ text }) => text)).toContain("found");
+    expect(validateHistory(input, dialect)).toEqual([]);
   });
 });
 

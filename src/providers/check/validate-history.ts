@@ -25,6 +25,7 @@ import {
   answeredIds,
   askedItems,
   callOfItem,
+  callsBeforeText,
   kindOfResult,
   type OutputKind,
   outputKinds,
@@ -79,6 +80,7 @@ function checkWaitingCalls(messages: readonly SentMessage[], report: ReportFault
 }
 
 const NONE: ReadonlyMap<string, OutputKind> = new Map();
+const NO_IDS: ReadonlySet<string> = new Set();
 
 /** @param head Undefined if the results are the first messages. */
 function checkGroup(
@@ -111,7 +113,9 @@ function checkGroup(
     }
     if (former === undefined) answered.set(id, index);
   }
-  const left = calls.filter((_, place) => !isAnswered[place]).map(({ id }) => id);
+  const run =
+    hasKinds && head !== undefined && isAIMessage(head.message) ? callsBeforeText(head.message) : NO_IDS;
+  const left = calls.filter(({ id }, place) => !isAnswered[place] && !run.has(id)).map(({ id }) => id);
   if (head === undefined || left[0] === undefined) return;
   const next = head.index + results.length + 1;
   report("missing-result", head.index, { ids: left, id: left[0], next });

@@ -4,7 +4,7 @@ import type { AIMessage, BaseMessage, ToolMessage } from "@langchain/core/messag
 import type { ToolCall } from "@langchain/core/messages/tool";
 import { isAIMessage } from "../../../history/call.js";
 import { contentText, copyMessage, withTextFor } from "../../../history/message.js";
-import { callIdOf, isResult } from "../../../history/result.js";
+import { callIdOf, isPlaceholder, isResult } from "../../../history/result.js";
 import { serverCallId, serverItemsText, serverResultId } from "../../../history/server-tools.js";
 import {
   type Dialect,
@@ -17,6 +17,7 @@ import { isHostField } from "../../host-fields/fields.js";
 import { openaiResponses } from "../../makers/openai/dialect.js";
 import {
   answeredIds,
+  callsBeforeText,
   fieldsOfKind,
   functionItemIds,
   hasOtherText,
@@ -119,7 +120,8 @@ function withoutFields<Message extends BaseMessage>(
  * the same names and arguments. An edited call's item is written anew. A reference to reasoning needs a reference to
  * the item after it, and the reverse. An item is referred to once, and only by its own id: an Anthropic message's id
  * looks like an OpenAI item's. The result of a custom or computer call is marked, because the API
- * takes only an output of the same kind. A call whose output is among the items has no other.
+ * takes only an output of the same kind. A call whose output is among the items has no other,
+ * and one that the provider has run gets no placeholder.
  */
 
 const ITEM_ID = /^(msg|fc)_/;
@@ -129,14 +131,16 @@ export const fitStoredItems: Step = ({ dialect }) => {
   const used = new Set<string>();
   let kinds: ReadonlyMap<string, OutputKind> = new Map();
   let answered: ReadonlySet<string> = new Set();
+  let run: ReadonlySet<string> = new Set();
   return (message) => {
     const ids = storedItemIds(message);
     const isRepeated = ids.some((id) => used.has(id)) || new Set(ids).size < ids.length;
     for (const id of ids) used.add(id);
     if (isResult(message)) {
-      if (answered.has(callIdOf(message))) return undefined;
+      const id = callIdOf(message);
+      if (answered.has(id) || (run.has(id) && isPlaceholder(message))) return undefined;
       const result = ids.length === 0 ? message : withForeignId(message);
-      return withKind(result, kinds.get(callIdOf(message)));
+      return withKind(result, kinds.get(id));
     }
     if (!isAIMessage(message)) return message;
     const { provider = "" } = readMaker(message);
@@ -145,6 +149,7 @@ export const fitStoredItems: Step = ({ dialect }) => {
     const sent = own ?? withForeignId(withoutItems(message));
     kinds = outputKinds(sent);
     answered = new Set(answeredIds(sent));
+    run = callsBeforeText(sent);
     return sent;
   };
 };

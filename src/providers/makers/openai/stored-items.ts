@@ -210,6 +210,26 @@ export function runCallIds(message: AIMessage, tools: unknown): ReadonlySet<unkn
   );
 }
 
+/**
+ * The ids of the custom calls after which a response goes on with a text. A call for the caller ends the response, so
+ * these were run, even if a client has listed them.
+ */
+export function callsBeforeText(message: AIMessage): ReadonlySet<string> {
+  const output = recordsIn(storedOutput(message));
+  const before = output.slice(
+    0,
+    Math.max(
+      output.findLastIndex(({ type }) => type === "message"),
+      0,
+    ),
+  );
+  return new Set(
+    before.flatMap((item) =>
+      isCustomItem(item) && item["status"] === "completed" ? (textIn(item, "call_id") ?? []) : [],
+    ),
+  );
+}
+
 /** The tools whose calls the caller answers, also those in groups. */
 function toolsIn(tools: unknown): readonly { readonly name: string; readonly isCustom: boolean }[] {
   return recordsIn(tools).flatMap((tool) => {
