@@ -10,6 +10,7 @@ import { convertMessagesToResponsesInput, customTool } from "@langchain/openai";
 import { createAgent } from "langchain";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
+import { createGraphStore, diagnoseThread } from "../../src/doctor.js";
 import {
   createAgentGraph,
   explainInput,
@@ -337,6 +338,20 @@ describe.each(UNLISTED)("%s", (_, called, name, closing) => {
     const alone = convertMessagesToResponsesInput({ messages: history, zdrEnabled: false, model: "gpt-5" });
     expect(inputAt(1)).toEqual(alone);
   });
+});
+
+it.each([
+  ["a call that the provider has run", [searched, message]],
+  ["a call that waits for the caller", [shell]],
+  ["an approval that waits for a human", [approval]],
+])("A thread that ends with %s is sound for the doctor.", async (_, output) => {
+  const { url } = await serveOpenAI([openAI({ ...message, id: "msg_8" }, ...output)]);
+  const checkpointer = new MemorySaver();
+  const graph = createAgentGraph({ model: modelAt(url), tools: [createLook().look], checkpointer });
+  await graph.invoke(user("How many?"), inThread("1"));
+  const store = createGraphStore({ graph, checkpointer });
+  const report = diagnoseThread(await store.read({ threadId: "1", namespace: "" }), { dialect });
+  expect(report.findings).toEqual([]);
 });
 
 describe.each(AGENTS)("An approval of a user (%s)", (_, create) => {
