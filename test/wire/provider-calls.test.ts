@@ -477,8 +477,11 @@ describe("A history with outputs", () => {
     output: [{ stdout: "a", stderr: "", outcome: { type: "exit", exit_code: 0 } }],
   };
 
-  it("is sent as it is if a later message has the output of a call.", () => {
-    const history = [go, says([shell]), says([output]), go];
+  it.each([
+    ["the provider's", says([output])],
+    ["a program's", new AIMessage({ content: "", response_metadata: { output: [output] } })],
+  ])("is sent as it is if a later message has the output of a call (%s).", (_, answer) => {
+    const history = [go, says([shell]), answer, go];
     expect(validateHistory(history, dialect)).toEqual([]);
     expect(toModelInput(history, { dialect })).toEqual(history);
   });

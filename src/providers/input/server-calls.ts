@@ -21,12 +21,12 @@ import { blockType } from "../check/validate-history.js";
 import type { Block, Target } from "../contract/rule.js";
 import {
   answeredIds,
+  computerItems,
   hasScreenshot,
   outputKinds,
   storedOutput,
   type WaitingCall,
   waitingCalls,
-  wordsOfComputer,
 } from "../makers/openai/stored-items.js";
 import { isOwnMessage } from "./steps/own-state.js";
 
@@ -52,7 +52,9 @@ export function settleServerCallsOnce(
   return withChanges(messages, settling);
 }
 
-function withChanges(messages: readonly BaseMessage[], { changed }: Settling): readonly BaseMessage[] {
+function withChanges(messages: readonly BaseMessage[], settling: Settling): readonly BaseMessage[] {
+  settling.closeWaiting();
+  const { changed } = settling;
   if (changed.size === 0) return messages;
   return messages.map((message, index) => changed.get(index) ?? message);
 }
@@ -65,6 +67,8 @@ interface LastResponse {
   readonly kinds: ReturnType<typeof outputKinds>;
   /** Results of computer calls without the screenshot that their output demands. */
   readonly results: ToolMessage[];
+  /** Whether its changed form has all that is known. */
+  isClosed: boolean;
 }
 
 interface OpenCall {
@@ -103,24 +107,30 @@ class Settling implements Follower {
       const words =
         isResult(message) && last.kinds.get(callIdOf(message)) === "computer" && !hasScreenshot(message);
       if (words) last.results.push(message);
-      if (words || last.waiting.size < before) this.#closeWaiting(last);
+      last.isClosed &&= !words && last.waiting.size === before;
     }
     if (!isAIMessage(message)) return;
+    this.closeWaiting();
     this.#last = undefined;
     if (!isSentAsItems(message, this.#target)) return;
     const waiting = new Map(waitingCalls(message).map((each) => [each.call.id, each]));
     const kinds = outputKinds(message);
     if (waiting.size === 0 && kinds.size === 0) return;
-    this.#last = { message, index, waiting, kinds, results: [] };
-    if (waiting.size > 0) this.#closeWaiting(this.#last);
+    this.#last = { message, index, waiting, kinds, results: [], isClosed: waiting.size === 0 };
   }
 
-  /** The message with an output for each call that nobody has answered, and for each result without a picture. */
-  #closeWaiting({ message, index, waiting, results }: LastResponse): void {
+  /**
+   * Adds to the last response an output for each call that nobody has answered, and for each result without a picture.
+   * It is made anew only after all answers, because a response can have many calls.
+   */
+  closeWaiting(): void {
+    if (this.#last === undefined || this.#last.isClosed) return;
+    this.#last.isClosed = true;
+    const { message, index, waiting, results } = this.#last;
     const closings = [...waiting.values()].map(({ call, cause, close }) =>
       close(createPlaceholder(call, cause, "").text),
     );
-    const worded = results.flatMap((result) => wordsOfComputer(callIdOf(result), contentText(result)));
+    const worded = results.flatMap((result) => computerItems(callIdOf(result), contentText(result)));
     const output = [...(storedOutput(message) ?? []), ...closings, ...worded];
     const copy = copyMessage(message, { response_metadata: { ...message.response_metadata, output } });
     if (closings.length + worded.length === 0) this.changed.delete(index);

@@ -119,9 +119,9 @@ function withoutFields<Message extends BaseMessage>(
  * The client sends a stored response instead of the message, so both must have the same texts, and the same calls with
  * the same names and arguments. An edited call's item is written anew. A reference to reasoning needs a reference to
  * the item after it, and the reverse. An item is referred to once, and only by its own id: an Anthropic message's id
- * looks like an OpenAI item's. The result of a custom or computer call is marked, because the API
- * takes only an output of the same kind. A call whose output is among the items has no other,
- * and one that the provider has run gets no placeholder.
+ * looks like an OpenAI item's. The result of a custom or computer call is marked, because the API takes only an output
+ * of the same kind. A call whose output is among the items has no other, and one that the provider has run gets no
+ * placeholder.
  */
 
 const ITEM_ID = /^(msg|fc)_/;
@@ -143,8 +143,10 @@ export const fitStoredItems: Step = ({ dialect }) => {
       return withKind(result, kinds.get(id));
     }
     if (!isAIMessage(message)) return message;
-    const { provider = "" } = readMaker(message);
-    const isOwn = dialect.makers.includes(provider);
+    const { provider } = readMaker(message);
+    // A program writes the outputs of calls without ids, because nothing has stored them.
+    const isUnstored = ids.length === 0 && storedOutput(message) !== undefined;
+    const isOwn = provider === undefined ? isUnstored : dialect.makers.includes(provider);
     const own = isOwn && !isRepeated ? withFittingItems(message) : undefined;
     const sent = own ?? withForeignId(withoutItems(message));
     kinds = outputKinds(sent);

@@ -5,7 +5,7 @@ import { type Call, isAIMessage } from "../../../history/call.js";
 import { contentText } from "../../../history/message.js";
 import { isResult, type PlaceholderCause } from "../../../history/result.js";
 import { asText, parseJson, toJson } from "../../../shared/json.js";
-import { isRecord, pickFields, recordsIn, textIn } from "../../../shared/values.js";
+import { isPlainObject, isRecord, pickFields, recordsIn, textIn } from "../../../shared/values.js";
 import type { Fields } from "../../contract/rule.js";
 
 const FUNCTION_ITEM_IDS = "__openai_function_call_ids__";
@@ -198,10 +198,7 @@ export function runCallIds(message: AIMessage, tools: unknown): ReadonlySet<unkn
   // A model can invent the name of a custom tool only if it knows one.
   const goesOnAfter = endOf(output, (item) => !hasCustom && isDeclared(item));
   const isRun = (item: Fields, index: number): boolean =>
-    textIn(item, "status") === "completed" &&
-    item["type"] !== COMPUTER &&
-    !isDeclared(item) &&
-    goesOnAfter(item, index);
+    isWhole(item) && item["type"] !== COMPUTER && !isDeclared(item) && goesOnAfter(item, index);
   return new Set(
     output.flatMap((item, index) => {
       const { id } = callOfItem(item) ?? {};
@@ -216,18 +213,16 @@ export function runCallIds(message: AIMessage, tools: unknown): ReadonlySet<unkn
  */
 export function callsBeforeText(message: AIMessage): ReadonlySet<string> {
   const output = recordsIn(storedOutput(message));
-  const before = output.slice(
-    0,
-    Math.max(
-      output.findLastIndex(({ type }) => type === "message"),
-      0,
-    ),
+  const isBeforeText = endOf(output, () => false);
+  const run = output.filter(
+    (item, index) => isCustomItem(item) && isWhole(item) && isBeforeText(item, index),
   );
-  return new Set(
-    before.flatMap((item) =>
-      isCustomItem(item) && item["status"] === "completed" ? (textIn(item, "call_id") ?? []) : [],
-    ),
-  );
+  return new Set(run.flatMap((item) => textIn(item, "call_id") ?? []));
+}
+
+/** Some hosts give no status. */
+function isWhole({ status }: Fields): boolean {
+  return status === "completed" || status === undefined || status === null;
 }
 
 /** The tools whose calls the caller answers, also those in groups. */
@@ -238,7 +233,10 @@ function toolsIn(tools: unknown): readonly { readonly name: string; readonly isC
       .map((fields) => textIn(fields, "name"))
       .find((each) => each !== undefined);
     const isCustom = type === "custom" || isRecord(Object(metadata)["customTool"]);
-    return [...(name === undefined ? [] : [{ name, isCustom }]), ...toolsIn(inside)];
+    return [
+      ...(name === undefined ? [] : [{ name, isCustom }]),
+      ...(isPlainObject(tool) ? toolsIn(inside) : []),
+    ];
   });
 }
 
@@ -383,8 +381,8 @@ const NO_PICTURE =
 /** What a computer call's output has without a screenshot. It cannot hold words. */
 export const NO_SCREENSHOT = { type: "computer_screenshot", image_url: NO_PICTURE };
 
-/** A result without a screenshot as the output of its computer call, and its words in a message. */
-export function wordsOfComputer(call_id: string, text: string): readonly Fields[] {
+/** A result without a screenshot, as the output of its computer call and a message with its words. */
+export function computerItems(call_id: string, text: string): readonly Fields[] {
   return [
     { type: COMPUTER_RESULT, call_id, status: "incomplete", output: NO_SCREENSHOT },
     {
