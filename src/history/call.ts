@@ -127,9 +127,16 @@ export function readCall(entry: Record<string, unknown>, kind: Call["kind"] = "v
 const readValid = (entry: Record<string, unknown>): Call => readCall(entry);
 const readInvalid = (entry: Record<string, unknown>): Call => readCall(entry, "invalid");
 
-/** A Responses API block has an item id as well as the call id that its result names. */
+/**
+ * The field of an entry or a block with the id that the call's result names. A block of OpenAI's Responses API has an
+ * item id as well, and LangChain swaps the two in its own list.
+ */
+export function idFieldOf(entry: Readonly<Record<string, unknown>>): "call_id" | "id" {
+  return typeof entry["call_id"] === "string" && entry["type"] !== "tool_call" ? "call_id" : "id";
+}
+
 function idIn(entry: Readonly<Record<string, unknown>>): string {
-  const id = entry["call_id"] ?? entry["id"];
+  const id = entry[idFieldOf(entry)];
   return typeof id === "string" ? id : "";
 }
 

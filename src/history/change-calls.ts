@@ -8,6 +8,7 @@ import {
   type Call,
   callBlockOf,
   callsOf,
+  idFieldOf,
   indexesById,
   isAIMessage,
   readCall,
@@ -279,7 +280,7 @@ export function withDistinctCallIds(message: AIMessage, taken: ReadonlySet<strin
   });
   return withEditedCalls(message, (entry, index) => {
     const id = index === undefined ? undefined : distinct[index];
-    return id === undefined ? entry : { ...entry, ["call_id" in entry ? "call_id" : "id"]: id };
+    return id === undefined ? entry : { ...entry, [idFieldOf(entry)]: id };
   });
 }
 

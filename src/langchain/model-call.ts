@@ -20,6 +20,7 @@ import {
   madeModel,
   type StreamGuardOptions,
 } from "../providers/response/guard-model.js";
+import { safely } from "../shared/json.js";
 import { isRecord, madeOnce } from "../shared/values.js";
 import {
   askByRungs,
@@ -29,7 +30,9 @@ import {
   type InputForm,
   markReduced,
   responseGuard,
+  tellClosedCalls,
 } from "../threads/asking/rungs.js";
+import { threadIdOf } from "../threads/stores.js";
 import {
   countToolTokens,
   FALLBACK_ATTEMPTS,
@@ -82,6 +85,8 @@ export async function askModel<Request extends AgentRequest, Answer>(
   const further = madeOnce(furtherRequests, request.state.messages, () =>
     furtherRequestsOf(request.state.messages),
   );
+  for (const repair of tellClosedCalls(history, { model, dialect }, config))
+    safely(() => options.onRepair?.(repair, { threadId: threadIdOf(config) }));
   return askByRungs(
     {
       model,

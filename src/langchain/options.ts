@@ -56,8 +56,9 @@ export interface TetherMiddlewareOptions {
    */
   readonly keepToolErrors?: boolean | undefined;
   /**
-   * Contract: called for each call that the middleware closes with a placeholder, before the placeholder is stored. Its
-   * errors are ignored.
+   * Contract: called for each call that the middleware closes with a placeholder, before the placeholder is stored. If
+   * the call is only an item of OpenAI's Responses API, the request closes it, and nothing is stored. Its errors are
+   * ignored.
    */
   readonly onRepair?: ((repair: Repair, place: RepairPlace) => void) | undefined;
 }

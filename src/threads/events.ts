@@ -30,8 +30,8 @@ export type Rung = "shortened" | "described" | "counted" | "strict" | "retold";
 /** A chunk of the `custom` stream: an event of the agent's own work. Its `type` tells which event. */
 export type AgentEvent =
   /**
-   * A tool call of an earlier run was closed with a placeholder. Emitted at the start of a run, before the model is
-   * asked.
+   * A tool call without a result was closed with a placeholder, or in the request if it is only an item of OpenAI's
+   * Responses API. Emitted before the model is asked.
    */
   | {
       readonly type: "call-closed";

@@ -26,6 +26,7 @@ import {
   type InputForm,
   markReduced,
   responseGuard,
+  tellClosedCalls,
 } from "../../threads/asking/rungs.js";
 import { emitEvent } from "../../threads/events.js";
 import { createUsageCounter } from "../../threads/usage.js";
@@ -201,6 +202,7 @@ async function streamFrom(
     const options = { ...offer.clientOptions?.(model), ...parameters, ...config };
     return joinChunks(await guarded.stream(marks.messages(messages), options));
   };
+  if (!isSummary) tellClosedCalls(history, { model, dialect }, config);
   const response = coerceMessage(
     await askByRungs({ model, history, toolTokens, dialect, further, prepare, send }, config),
   );

@@ -33,12 +33,17 @@ import {
 import { cacheMarksIn, unsentFields } from "../contract/text-fields.js";
 import { hasReasoningField, reasoningOf } from "../host-fields/fields.js";
 import {
+  answeredIds,
+  askedItems,
   callOfItem,
-  customCallIds,
-  isCustomResult,
+  callsBeforeText,
+  kindOfResult,
+  type OutputKind,
+  outputKinds,
   storedItemIds,
   storedOutput,
   trailingReasoning,
+  waitingCalls,
 } from "../makers/openai/stored-items.js";
 import { isSendable, readMedia } from "../media/media.js";
 import { dialectNamed, isForeignBlock, isLeftOut } from "../table/dialects.js";
@@ -64,9 +69,29 @@ const checkPairing: Check = (messages, { callPlaces }, report) => {
   }
   checkGroup(head, results, hasKinds, report);
   checkServerTools(messages, report);
+  if (hasKinds) checkWaitingCalls(messages, report);
 };
 
-const NONE: ReadonlySet<string> = new Set();
+/** Calls that the client does not list. Those of the last response can still wait for the caller. */
+function checkWaitingCalls(messages: readonly SentMessage[], report: ReportFault): void {
+  let open: { readonly index: number; readonly ids: readonly string[] } = { index: -1, ids: [] };
+  const close = (): void => {
+    if (open.ids.length > 0) report("missing-result", open.index, { ids: open.ids });
+  };
+  for (const { message, index } of messages) {
+    if (open.ids.length > 0) {
+      const answered = new Set(answeredIds(message));
+      open = { ...open, ids: open.ids.filter((id) => !answered.has(id)) };
+    }
+    if (!isAIMessage(message)) continue;
+    close();
+    open = { index, ids: waitingCalls(message).map(({ call }) => call.id) };
+  }
+  if (open.index < messages.length - 1) close();
+}
+
+const NONE: ReadonlyMap<string, OutputKind> = new Map();
+const NO_IDS: ReadonlySet<string> = new Set();
 
 /** @param head Undefined if the results are the first messages. */
 function checkGroup(
@@ -76,8 +101,8 @@ function checkGroup(
   report: ReportFault,
 ): void {
   const calls = head?.calls ?? [];
-  const custom =
-    hasKinds && head !== undefined && isAIMessage(head.message) ? customCallIds(head.message) : NONE;
+  const kinds =
+    hasKinds && head !== undefined && isAIMessage(head.message) ? outputKinds(head.message) : NONE;
   /** For each id, the places of its calls without a result. */
   const waiting = indexesById(calls);
   const isAnswered: boolean[] = [];
@@ -86,7 +111,7 @@ function checkGroup(
   for (const { message, index } of results) {
     const id = isResult(message) ? callIdOf(message) : "";
     const former = answered.get(id);
-    const isOfKind = !hasKinds || isCustomResult(message) === custom.has(id);
+    const isOfKind = !hasKinds || kindOfResult(message) === kinds.get(id);
     const place = isOfKind ? waiting.get(id)?.pop() : undefined;
     if (place !== undefined) {
       while (isAnswered[first]) first += 1;
@@ -99,7 +124,9 @@ function checkGroup(
     }
     if (former === undefined) answered.set(id, index);
   }
-  const left = calls.filter((_, place) => !isAnswered[place]).map(({ id }) => id);
+  const run =
+    hasKinds && head !== undefined && isAIMessage(head.message) ? callsBeforeText(head.message) : NO_IDS;
+  const left = calls.filter(({ id }, place) => !isAnswered[place] && !run.has(id)).map(({ id }) => id);
   if (head === undefined || left[0] === undefined) return;
   const next = head.index + results.length + 1;
   report("missing-result", head.index, { ids: left, id: left[0], next });
@@ -483,7 +510,8 @@ function sentCallsOf(message: BaseMessage, places: readonly CallPlace[]): SentCa
   if (!isAIMessage(message)) return [];
   const { tool_calls, additional_kwargs, response_metadata, content } = message;
   const output = recordsIn(response_metadata?.["output"]);
-  if (places.includes("output") && output.length > 0) return output.flatMap((item) => callOfItem(item) ?? []);
+  if (places.includes("output") && output.length > 0)
+    return [...askedItems(message)].flatMap((item) => callOfItem(item) ?? []);
   const listed = recordsIn(tool_calls).map(readSentCall);
   const raw = listed.length === 0 ? recordsIn(additional_kwargs?.["tool_calls"]) : [];
   if (places.includes("raw") && raw.length > 0) return raw.map(readSentCall);

@@ -1,5 +1,5 @@
 import type { BaseChatModel, BindToolsInput } from "@langchain/core/language_models/chat_models";
-import type { AIMessageChunk, BaseMessage } from "@langchain/core/messages";
+import type { AIMessage, AIMessageChunk, BaseMessage } from "@langchain/core/messages";
 import type { AsyncCallerParams } from "@langchain/core/utils/async_caller";
 import { importOptional } from "../../shared/import-optional.js";
 import type { DialectName } from "./dialect-name.js";
@@ -59,6 +59,11 @@ export interface Provider {
   readonly mendClient?: (model: BaseChatModel, identity: ModelIdentity) => BaseChatModel;
   /** Contract: returns a stream's whole message as it can be stored, unchanged if nothing is wrong. */
   readonly mendResponse?: (message: AIMessageChunk) => AIMessageChunk;
+  /**
+   * Contract: takes the calls that the provider has run itself out of the client's lists of calls, in the message itself.
+   * `tools`: those of the request, as its client got them.
+   */
+  readonly unlistRunCalls?: (message: AIMessage, tools: unknown) => void;
   /** Whether its client threw because the response has no content, and another request may have some. */
   readonly isEmptyResponse?: (error: object) => boolean;
 }

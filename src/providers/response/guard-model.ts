@@ -370,6 +370,7 @@ async function askStreaming(
     patience.end();
   }
   const { sent } = client;
+  if (sent !== undefined) unlistRunCalls(sent, options);
   const response = judge(sent, guard, { chunks, omitsFinishReason: guard.habit.omits });
   // Joined chunks can read "nullnullstop".
   if ("finish" in response && sent?.response_metadata["finish_reason"] !== undefined)
@@ -386,6 +387,7 @@ async function askWhole({ model, guard, messages, options }: GuardedRequest): Pr
     options.signal?.throwIfAborted();
     if (message === undefined || !AIMessage.isInstance(message)) return judge(undefined, guard);
     message.response_metadata = { ...llmOutput, ...generationInfo, ...message.response_metadata };
+    unlistRunCalls(message, options);
     return judge(message, guard);
   } catch (error) {
     if (patience.isOver) return { reason: "silent", usage: undefined, cause: error };
@@ -396,6 +398,12 @@ async function askWhole({ model, guard, messages, options }: GuardedRequest): Pr
   } finally {
     patience.end();
   }
+}
+
+/** What the provider has run is not run again. Clients saw the call, and the state then has the message without it. */
+function unlistRunCalls(message: AIMessage | AIMessageChunk, options: CallOptions): void {
+  const tools: unknown = Reflect.get(options, "tools");
+  for (const provider of PROVIDERS) provider.unlistRunCalls?.(message, tools);
 }
 
 /** @param streamed The stream, if the response was streamed. */

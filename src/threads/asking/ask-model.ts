@@ -13,7 +13,14 @@ import {
 import { type Askable, guardModel, joinChunks } from "../../providers/response/guard-model.js";
 import { isRecord } from "../../shared/values.js";
 import { countToolTokens, FALLBACK_ATTEMPTS, MODEL_IDLE_TIMEOUT } from "../summary/shared-settings.js";
-import { askByRungs, furtherRequestsOf, type InputForm, markReduced, responseGuard } from "./rungs.js";
+import {
+  askByRungs,
+  furtherRequestsOf,
+  type InputForm,
+  markReduced,
+  responseGuard,
+  tellClosedCalls,
+} from "./rungs.js";
 
 /** The options of `askModel`. */
 export interface AskModelOptions extends Omit<ModelInputOptions, "modelId"> {
@@ -63,6 +70,7 @@ export async function askModel(
   const prepare = (form: InputForm) => prepareModelInput(history, { ...options, ...form });
   const toolTokens = toolTokensOf(model);
   const further = furtherRequestsOf(history);
+  tellClosedCalls(history, { model, dialect }, config);
   return askByRungs(
     {
       model,

@@ -5,6 +5,7 @@
 
 import type { BaseMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
+import { createRepair, type Repair } from "../../history/reducer/repair.js";
 import { isUserMessage } from "../../history/summary.js";
 import { isIdTaken } from "../../history/taken-ids.js";
 import type { DialectName } from "../../providers/contract/dialect-name.js";
@@ -20,10 +21,12 @@ import {
 import { type RefusedContent, readRefusedContent } from "../../providers/failure/refused-content.js";
 import type { FittedInput } from "../../providers/input/bounds.js";
 import type { Reduction } from "../../providers/input/reduction.js";
+import { callsClosedNow } from "../../providers/input/server-calls.js";
 import { mediaOf, type ShownMedia } from "../../providers/media/media-limits.js";
 import type { StreamGuardOptions } from "../../providers/response/guard-model.js";
 import { finishHabitOf } from "../../providers/response/verdict.js";
 import { identityOf } from "../../providers/table/dialect-of.js";
+import { dialectNamed } from "../../providers/table/dialects.js";
 import { toJson } from "../../shared/json.js";
 import { noteShown } from "../ended-runs/shown-text.js";
 import { emitEvent, type Rung } from "../events.js";
@@ -345,6 +348,23 @@ function reportRung(
       leftOut: [],
       maxTokens: undefined,
     });
+}
+
+/**
+ * Tells which calls this request says were not run: those that OpenAI's client does not list, so that no node closes
+ * them. Returns the repairs.
+ */
+export function tellClosedCalls(
+  history: readonly BaseMessage[],
+  { model, dialect: given }: Pick<FormRequest, "model" | "dialect">,
+  config: LangGraphRunnableConfig,
+): readonly Repair[] {
+  const { dialect, modelId } = identityOf(model);
+  const target = { dialect: dialectNamed(given ?? dialect), modelId };
+  return callsClosedNow(history, target).map(({ call, cause, message }) => {
+    emitEvent(config, { type: "call-closed", tool: call.name, callId: call.id, cause });
+    return createRepair({ kind: "call-closed", call, message });
+  });
 }
 
 interface ResponseToGuard {

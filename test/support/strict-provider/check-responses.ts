@@ -11,27 +11,23 @@ import {
   textOf,
 } from "./refusal.js";
 
-/** The calls that the caller answers. An output belongs to a call of its own kind. */
-const CALLS: ReadonlySet<string> = new Set(["function_call", "custom_tool_call", "computer_call"]);
-
-const isType =
-  (types: ReadonlySet<string>) =>
-  ({ type }: Fields): boolean =>
-    types.has(textOf(type));
+/** The caller answers each call with an id for its output, which is of the call's own kind. */
+const isCall = ({ type, call_id }: Fields): boolean =>
+  textOf(type).endsWith("_call") && textOf(call_id) !== "";
 
 /** The items of `dialect-arbitraries.ts` that OpenAI's models made. */
 const STORED = new Set(["rs_1", "fc_1", "msg_2", "ctc_1"]);
 
 export const checkResponses: RequestCheck = (body, stored) => {
   const items = listIn(body, "input");
-  const calls = items.filter(isType(CALLS)).map(({ call_id }) => textOf(call_id));
+  const calls = items.filter(isCall).map(({ call_id }) => textOf(call_id));
   const outputs: string[] = [];
   const open = [...calls];
   for (const [index, item] of items.entries()) {
     const fault = checkItem(item, index, items[index + 1], stored);
     if (fault !== undefined) return refuse(fault);
     const kind = /^(.*_call)_output$/.exec(textOf(item["type"]))?.[1];
-    if (kind === undefined || !CALLS.has(kind)) continue;
+    if (kind === undefined) continue;
     const id = textOf(item["call_id"]);
     const before = items.slice(0, index).filter((one) => one["type"] === kind && one["call_id"] === id);
     if (before.length <= outputs.filter((output) => output === id).length)
@@ -67,11 +63,7 @@ function checkItem(
   if (id !== "" && !STORED.has(id) && !stored.has(id)) return `Item with id '${id}' not found.`;
   if (item["type"] === "function_call" && !NAME.test(textOf(item["name"])))
     return `Invalid 'input[${index}].name': string does not match pattern.`;
-  const output = item["output"];
-  const isOfParts = Array.isArray(output)
-    ? output.every((part: unknown) => isPart(part))
-    : item["type"] === "computer_call_output" || output === undefined || typeof output === "string";
-  if (!isOfParts) return `Invalid 'input[${index}].output'.`;
+  if (!isOutput(item)) return `Invalid 'input[${index}].output'.`;
   const parts = item["role"] === "user" ? listOf(item["content"]) : [];
   const foreign = parts.find((part) => !isPart(part));
   if (foreign !== undefined) return `Invalid value: '${textOf(foreign["type"])}'.`;
@@ -81,6 +73,28 @@ function checkItem(
   if (item["type"] === "reasoning" && !isFollowed)
     return `Item '${id}' of type 'reasoning' was provided without its required following item.`;
   return undefined;
+}
+
+/** Whether the output of a call has the form of its kind. */
+function isOutput({ type, output, status }: Fields): boolean {
+  switch (type) {
+    case "computer_call_output": {
+      const { type: kind, image_url: url } = listOf([output])[0] ?? {};
+      return (
+        (kind === "computer_screenshot" || kind === "input_image") && /^(data:image|https:)/.test(textOf(url))
+      );
+    }
+    case "shell_call_output":
+      return listOf(output).every(
+        (part) => textOf(part["stderr"]) + textOf(part["stdout"]) !== "" && "outcome" in part,
+      );
+    case "apply_patch_call_output":
+      return (status === "completed" || status === "failed") && typeof output === "string";
+    default:
+      return Array.isArray(output)
+        ? output.every((part: unknown) => isPart(part))
+        : output === undefined || typeof output === "string";
+  }
 }
 
 function isPart(part: unknown): boolean {

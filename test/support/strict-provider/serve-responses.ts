@@ -90,8 +90,15 @@ export function openAI(...output: readonly Fields[]): Answer {
       { type: "response.created", response: { ...body, status: "in_progress", output: [] } },
       ...output.flatMap((item, output_index) => {
         const text = { output_index, content_index: 0, item_id: item["id"], delta: TEXT };
+        const input = { output_index, item_id: item["id"], delta: item["input"] };
+        const isCustom = item["type"] === "custom_tool_call";
         return [
-          { type: "response.output_item.added", output_index, item },
+          {
+            type: "response.output_item.added",
+            output_index,
+            item: isCustom ? { ...item, input: "" } : item,
+          },
+          ...(isCustom ? [{ type: "response.custom_tool_call_input.delta", ...input }] : []),
           ...(item["type"] === "message" ? [{ type: "response.output_text.delta", ...text }] : []),
           { type: "response.output_item.done", output_index, item },
         ];

@@ -5,7 +5,7 @@ import type { ToolCall } from "@langchain/core/messages/tool";
 import { isAIMessage } from "../../../history/call.js";
 import { isMark } from "../../../history/marks.js";
 import { contentText, copyMessage, withTextFor } from "../../../history/message.js";
-import { callIdOf, isResult } from "../../../history/result.js";
+import { callIdOf, isPlaceholder, isResult } from "../../../history/result.js";
 import { serverCallId, serverItemsText, serverResultTexts } from "../../../history/server-tools.js";
 import { defined, isRecord, pickFields, textIn } from "../../../shared/values.js";
 import {
@@ -20,12 +20,17 @@ import {
 import { REASONING_FIELD, RENAMED_REASONING } from "../../host-fields/fields.js";
 import { openaiResponses } from "../../makers/openai/dialect.js";
 import {
-  CUSTOM_RESULT,
-  customCallIds,
+  answeredIds,
+  callsBeforeText,
+  fieldsOfKind,
   functionItemIds,
   hasOtherText,
-  isCustomResult,
+  hasScreenshot,
   itemsWithCalls,
+  kindOfResult,
+  NO_SCREENSHOT,
+  type OutputKind,
+  outputKinds,
   storedItemIds,
   storedOutput,
   trailingReasoning,
@@ -155,7 +160,9 @@ function withoutFields<Message extends BaseMessage>(
  * The client sends a stored response instead of the message, so both must have the same texts, and the same calls with
  * the same names and arguments. An edited call's item is written anew. A reference to reasoning needs a reference to
  * the item after it, and the reverse. An item is referred to once, and only by its own id: an Anthropic message's id
- * looks like an OpenAI item's. A custom call's result is marked, because the API takes only an output of the same kind.
+ * looks like an OpenAI item's. The result of a custom or computer call is marked, because the API takes only an output
+ * of the same kind. A call whose output is among the items has no other, and one that the provider has run gets no
+ * placeholder.
  */
 
 const ITEM_ID = /^(msg|fc)_/;
@@ -164,20 +171,30 @@ export const fitStoredItems: Step = (target) => {
   const { rules, callPlaces } = target.dialect;
   if (rules["item-id"] === undefined && !callPlaces.includes("output")) return (message) => message;
   const used = new Set<string>();
-  let custom: ReadonlySet<string> = new Set();
+  let kinds: ReadonlyMap<string, OutputKind> = new Map();
+  let answered: ReadonlySet<string> = new Set();
+  let run: ReadonlySet<string> = new Set();
   return (message) => {
     const ids = storedItemIds(message);
     const isRepeated =
       rules["item-id"] !== undefined && (ids.some((id) => used.has(id)) || new Set(ids).size < ids.length);
     for (const id of ids) used.add(id);
     if (isResult(message)) {
+      const id = callIdOf(message);
+      if (answered.has(id) || (run.has(id) && isPlaceholder(message))) return undefined;
       const result = ids.length === 0 ? message : withForeignId(message);
-      return withKind(result, custom.has(callIdOf(message)));
+      return withKind(result, kinds.get(id));
     }
     if (!isAIMessage(message)) return message;
-    const own = isOwn(message, target) && !isRepeated ? withFittingItems(message, rules) : undefined;
+    // A program writes the outputs of calls without ids, because nothing has stored them.
+    const isUnstored =
+      ids.length === 0 && storedOutput(message) !== undefined && readMaker(message).provider === undefined;
+    const mayRefer = !isRepeated && (isUnstored || isOwn(message, target));
+    const own = mayRefer ? withFittingItems(message, rules) : undefined;
     const sent = own ?? withForeignId(withoutItems(message));
-    custom = customCallIds(sent);
+    kinds = outputKinds(sent);
+    answered = new Set(answeredIds(sent));
+    run = callsBeforeText(sent);
     return sent;
   };
 };
@@ -187,34 +204,38 @@ function withFittingItems(message: AIMessage, rules: Rules): AIMessage | undefin
   const calls = (message.tool_calls ?? []).map(({ id = "", name, args }) => ({ id, name, args }));
   const output = storedOutput(message);
   const named = functionItemIds(message);
-  const custom = customCallIds(message);
-  if (named.size > 0 && !calls.every(({ id }) => named.has(id) || custom.has(id))) return undefined;
+  const kinds = outputKinds(message);
+  if (named.size > 0 && !calls.every(({ id }) => named.has(id) || kinds.has(id))) return undefined;
   if (output === undefined) return message;
-  const items = itemsWithCalls(output, calls);
+  const items = itemsWithCalls(message, calls);
   const isAlone = rules["reasoning-alone"] !== undefined && trailingReasoning(output) !== undefined;
   if (items === undefined || isAlone || hasOtherText(output, message)) return undefined;
   if (items === output) return message;
   return copyMessage(message, { response_metadata: { ...message.response_metadata, output: items } });
 }
 
-/** The same message without items. A custom call becomes a function call, because it needs its item. */
+/** The same message without items. Custom and computer calls become function calls, because they need their items. */
 function withoutItems(message: AIMessage): AIMessage {
   const content = withReturned(message.content, message);
   const items = withoutFields(message, openaiResponses.stateFields);
   const rest = content === message.content ? items : copyMessage(items, { content });
   const { tool_calls = [] } = rest;
-  if (!tool_calls.some((call) => "isCustomTool" in call)) return rest;
+  if (!tool_calls.some((call) => "isCustomTool" in call || "isComputerTool" in call)) return rest;
   return copyMessage(rest, { tool_calls: tool_calls.map(plainCall) });
 }
 
-function withKind(result: ToolMessage, isCustom: boolean): ToolMessage {
+function withKind(result: ToolMessage, kind: OutputKind): ToolMessage {
+  const content = contentOfKind(result, kind);
+  if (kindOfResult(result) === kind && content === result.content) return result;
+  return copyMessage(result, { additional_kwargs: fieldsOfKind(result, kind), content });
+}
+
+function contentOfKind(result: ToolMessage, kind: OutputKind): ToolMessage["content"] {
+  const { content } = result;
+  if (kind === "computer") return hasScreenshot(result) ? content : [NO_SCREENSHOT];
   // The client writes a list of texts as JSON only in a function call's output.
-  const isTexts = Array.isArray(result.content) && result.content.every(({ type }) => type === "text");
-  const content = isCustom && isTexts ? contentText(result) : result.content;
-  if (isCustomResult(result) === isCustom && content === result.content) return result;
-  const { [CUSTOM_RESULT]: _, ...others } = result.additional_kwargs ?? {};
-  const additional_kwargs = isCustom ? { ...others, [CUSTOM_RESULT]: true } : others;
-  return copyMessage(result, { additional_kwargs, content });
+  const isTexts = Array.isArray(content) && content.every(({ type }) => type === "text");
+  return kind === "custom" && isTexts ? contentText(result) : content;
 }
 
 function withForeignId<Message extends BaseMessage>(message: Message): Message {

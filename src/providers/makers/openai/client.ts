@@ -8,7 +8,7 @@ import { callFieldsIn, isChatModel } from "../../contract/model-view.js";
 import { createOpenAIModel, openaiFormat } from "../../contract/openai-client.js";
 import type { ModelIdentity, Provider } from "../../contract/provider.js";
 import type { Block, Fields } from "../../contract/rule.js";
-import { storedOutput } from "./stored-items.js";
+import { runCallIds, storedOutput, unlistCalls } from "./stored-items.js";
 
 /** Anthropic's end with a date. OpenAI's dates have hyphens. */
 const OWN_TOOL =
@@ -112,6 +112,10 @@ export const openaiProvider: Provider = {
   },
   mendClient: keepCallFields,
   mendResponse: wholeItems,
+  unlistRunCalls: (message, tools) => {
+    const ids = runCallIds(message, tools);
+    if (ids.size > 0) unlistCalls(message, ids);
+  },
   // Anthropic, DeepSeek and DashScope have the same form.
   secrets: ["sk-[\\w*-]{6,}"],
 };

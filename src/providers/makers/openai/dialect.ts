@@ -140,7 +140,7 @@ export const responsesCompatible = {
   rules: { ...EVERYWHERE, "missing-result": missing, "orphan-result": orphan, "empty-history": empty },
   callId: /./s,
   toolName: /./s,
-  textFields: "all",
+  refusedFields: [],
 } as const satisfies Dialect;
 
 /** Who gets this room's dialects. */
