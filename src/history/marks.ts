@@ -52,6 +52,10 @@ export const SUMMARY_SOURCE = "summarization";
 
 const MARK_NAMES: ReadonlySet<string> = new Set(Object.values(MARKS));
 
+export function isMarkName(name: string): boolean {
+  return MARK_NAMES.has(name);
+}
+
 /** Called for every message of a thread, so it makes no list. */
 function hasMark(kwargs: unknown): boolean {
   if (!isRecord(kwargs)) return false;

@@ -1,7 +1,7 @@
 import { forAllCopies } from "../../shared/for-all-copies.js";
 import { isRecord } from "../../shared/values.js";
 import type { DialectName } from "../contract/dialect-name.js";
-import { hostOf } from "../contract/model-view.js";
+import { addressOf, hostOf } from "../contract/model-view.js";
 import type { ModelIdentity } from "../contract/provider.js";
 import { anthropicModels } from "../makers/anthropic/dialect.js";
 import { bedrockModels } from "../makers/bedrock/dialect.js";
@@ -77,6 +77,13 @@ export function dialectOf(model: object): DialectName {
 
 export function identityOf(model: object): ModelIdentity {
   return { dialect: dialectOf(model), modelId: nameOf(innermost(model)) };
+}
+
+/** A model at an address: all clients with this name ask the same one. Undefined if the address is unknown. */
+export function placeOf(model: object): string | undefined {
+  const client = innermost(model);
+  const host = addressOf(client, call(client, "_llmType"))?.host;
+  return host === undefined ? undefined : `${host} ${nameOf(client)}`;
 }
 
 /** A name for people: the model's, or its kind of client. */

@@ -22,7 +22,6 @@ import type { FittedInput } from "../../providers/input/bounds.js";
 import type { Reduction } from "../../providers/input/reduction.js";
 import { mediaOf, type ShownMedia } from "../../providers/media/media-limits.js";
 import type { StreamGuardOptions } from "../../providers/response/guard-model.js";
-import { finishHabitOf } from "../../providers/response/verdict.js";
 import { identityOf } from "../../providers/table/dialect-of.js";
 import { toJson } from "../../shared/json.js";
 import { noteShown } from "../ended-runs/shown-text.js";
@@ -369,7 +368,6 @@ export function responseGuard(
   return {
     maxFallbackAttempts,
     idleTimeoutMs,
-    habit: finishHabitOf(model),
     isTaken: (id) => shown.has(id) || isIdTaken(thread, id),
     onShown: (message, isHeard) => {
       if (message.id !== undefined) shown.add(message.id);

@@ -13,11 +13,6 @@ import { mapSchemas } from "../../contract/response-format.js";
 import type { Block } from "../../contract/rule.js";
 import { GEMINI_SENTINEL, needsSignature, ORIGINAL_TEXT, signatureOf } from "./dialect.js";
 
-/** The finish reason of a blocked prompt if Gemini gives none. */
-const BLOCKED = "blocked";
-/** Finish reasons, and the reasons for blocking a prompt: https://ai.google.dev/api/generate-content#BlockReason */
-const WITHHELD = ["safety", "recitation", "prohibited_content", "blocklist", "spii", "image_safety", BLOCKED];
-
 export const geminiProvider: Provider = {
   models: {
     google: byLangChain("google", {
@@ -44,7 +39,8 @@ export const geminiProvider: Provider = {
   finishReasons: {
     calls: ["malformed_function_call", "unexpected_tool_call"],
     limit: ["max_tokens"],
-    withheld: WITHHELD,
+    // Those after which a piece of a text can stand: https://ai.google.dev/api/generate-content#FinishReason
+    withheld: ["safety", "recitation", "prohibited_content", "blocklist", "spii"],
   },
   finishFields: ["finishReason"],
   overflow: [
@@ -168,20 +164,13 @@ function isFunctionCall(block: unknown): boolean {
  * no text.
  */
 
-/** Undefined if the prompt was not blocked. */
-function blockedReasonIn(feedback: unknown): string | undefined {
-  const reason = textIn(feedback, "blockReason");
-  if (reason === undefined) return undefined;
-  return WITHHELD.includes(reason.toLowerCase()) ? reason : BLOCKED;
-}
-
 const NO_CONTENT = { role: "model", parts: [] };
 
 function withCandidate(response: unknown): unknown {
   if (!isRecord(response)) return response;
   const { candidates, promptFeedback } = response;
   const first: unknown = Array.isArray(candidates) ? candidates[0] : undefined;
-  const finishReason = blockedReasonIn(promptFeedback);
+  const finishReason = textIn(promptFeedback, "blockReason");
   if (isRecord(first) && first["content"] === undefined)
     return { ...response, candidates: [{ ...first, content: NO_CONTENT }] };
   if (isRecord(first) || finishReason === undefined) return response;
@@ -230,7 +219,7 @@ function tellBlocked(model: BaseChatModel): BaseChatModel {
       try {
         return await model._generate.call(this, messages, options, run);
       } catch (error) {
-        const finishReason = blockedReasonIn(error);
+        const finishReason = textIn(error, "blockReason");
         if (finishReason === undefined) throw error;
         const message = new AIMessage({ content: "", response_metadata: { finishReason } });
         return { generations: [{ text: "", message }] };
@@ -246,7 +235,7 @@ function tellBlocked(model: BaseChatModel): BaseChatModel {
       const watching = {
         handleCustomEvent: async (name: string, data: unknown): Promise<void> => {
           if (isRecord(data) && isRecord(data["chunk"]))
-            finishReason ??= blockedReasonIn(data["chunk"]["promptFeedback"]);
+            finishReason ??= textIn(data["chunk"]["promptFeedback"], "blockReason");
           await run?.handleCustomEvent(name, data);
         },
         handleLLMNewToken: async (...token: readonly unknown[]): Promise<void> =>
